@@ -1,0 +1,2 @@
+//! The project's own chores: tidy, test, bench, synth.
+fn main() {}
