@@ -1,0 +1,112 @@
+//! Time: integer ticks inside, nanoseconds at the border.
+//!
+//! Law: sums and differences are taken in ticks and converted once, rounding
+//! half up; hence results do not depend on the order of summation.
+
+use serde::{Deserialize, Serialize};
+
+/// Timer ticks since the trace start. Sums of ticks are exact.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[repr(transparent)]
+pub struct Ticks(pub u64);
+
+impl Ticks {
+    /// The time from `earlier` to `self`, zero if it lies after.
+    #[inline]
+    #[must_use]
+    pub const fn since(self, earlier: Ticks) -> Ticks {
+        Ticks(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl std::ops::Add for Ticks {
+    type Output = Ticks;
+    #[inline]
+    fn add(self, other: Ticks) -> Ticks {
+        Ticks(self.0 + other.0)
+    }
+}
+
+impl std::ops::AddAssign for Ticks {
+    #[inline]
+    fn add_assign(&mut self, other: Ticks) {
+        self.0 += other.0;
+    }
+}
+
+impl std::iter::Sum for Ticks {
+    fn sum<I: Iterator<Item = Ticks>>(iter: I) -> Ticks {
+        Ticks(iter.map(|t| t.0).sum())
+    }
+}
+
+/// The half-open range `[start, end)` of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeRange {
+    /// The first tick inside.
+    pub start: Ticks,
+    /// The first tick after.
+    pub end: Ticks,
+}
+
+/// What a tick is, and where time zero lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Resolution of the timer. Never zero.
+    pub ticks_per_second: u64,
+    /// The timer's own value at the trace start, in ticks. Event times have it subtracted.
+    pub offset_ticks: u64,
+    /// Nanoseconds from 1970-01-01 UTC to the trace start, if the trace says so.
+    pub realtime_ns: Option<u64>,
+    /// Length of the trace in ticks, as its definitions declare it.
+    pub declared_length: Option<Ticks>,
+}
+
+impl Clock {
+    /// `ticks` in nanoseconds, rounded half up.
+    #[inline]
+    pub fn ns_from_ticks(&self, ticks: Ticks) -> u64 {
+        if self.ticks_per_second == 1_000_000_000 {
+            return ticks.0;
+        }
+        let per_second = u128::from(self.ticks_per_second);
+        let ns = (u128::from(ticks.0) * 1_000_000_000 + per_second / 2) / per_second;
+        u64::try_from(ns).unwrap_or(u64::MAX)
+    }
+
+    /// The first tick that is not before `ns` nanoseconds.
+    pub fn ticks_from_ns(&self, ns: u64) -> Ticks {
+        let ticks = (u128::from(ns) * u128::from(self.ticks_per_second)).div_ceil(1_000_000_000);
+        Ticks(u64::try_from(ticks).unwrap_or(u64::MAX))
+    }
+
+    /// `ticks` in seconds, for people. Never summed.
+    pub fn secs_from_ticks(&self, ticks: Ticks) -> f64 {
+        ticks.0 as f64 / self.ticks_per_second as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock(ticks_per_second: u64) -> Clock {
+        Clock { ticks_per_second, offset_ticks: 0, realtime_ns: None, declared_length: None }
+    }
+
+    #[test]
+    fn nanoseconds_round_half_up_and_do_not_overflow() {
+        assert_eq!(clock(1_000_000_000).ns_from_ticks(Ticks(u64::MAX)), u64::MAX);
+        assert_eq!(clock(2_000_000_000).ns_from_ticks(Ticks(3)), 2);
+        assert_eq!(clock(3_699_958_577).ns_from_ticks(Ticks(3_699_958_577)), 1_000_000_000);
+        assert_eq!(clock(1).ns_from_ticks(Ticks(u64::MAX)), u64::MAX);
+    }
+
+    #[test]
+    fn ticks_of_nanoseconds_are_not_before_them() {
+        let clock = clock(3);
+        assert_eq!(clock.ticks_from_ns(1), Ticks(1));
+        assert_eq!(clock.ticks_from_ns(1_000_000_000), Ticks(3));
+        assert_eq!(clock.ticks_from_ns(0), Ticks(0));
+    }
+}

@@ -1,0 +1,110 @@
+//! What is known once about a trace.
+//!
+//! One table per noun, indexed by the dense id of its name. Every id inside
+//! points into its table: adapters resolve what a file leaves dangling.
+
+use crate::{
+    CartTopology, Clock, CommId, Communicator, Location, LocationGroup, LocationGroupId, LocationGroupKind,
+    LocationId, LocationKind, Metric, Paradigm, Region, RegionId, RegionRole, SystemTree, WorldRank,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Everything a trace defines, whatever its format.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Definitions {
+    /// Where the trace comes from.
+    pub provenance: Provenance,
+    /// Its clock.
+    pub clock: Clock,
+    /// The machine.
+    pub system_tree: SystemTree,
+    /// Processes and accelerator contexts.
+    pub location_groups: Vec<LocationGroup>,
+    /// Threads, streams and metric sources.
+    pub locations: Vec<Location>,
+    /// Code regions.
+    pub regions: Vec<Region>,
+    /// Communicators.
+    pub communicators: Vec<Communicator>,
+    /// Metrics.
+    pub metrics: Vec<Metric>,
+    /// Names of call parameters.
+    pub parameters: Vec<Arc<str>>,
+    /// Cartesian topologies.
+    pub topologies: Vec<CartTopology>,
+}
+
+/// Who wrote the trace, and in which format.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The format, e.g. `OTF2`.
+    pub format: String,
+    /// Version of the format, e.g. `3.0.0`; empty if unknown.
+    pub format_version: String,
+    /// The tracer, e.g. `Score-P 8.4`; empty if unknown.
+    pub creator: String,
+    /// The machine's name as the tracer wrote it; empty if unknown.
+    pub machine: String,
+    /// Free text of the tracer; empty if none.
+    pub description: String,
+    /// Whether the trace carries clock corrections, has clocks that need none, or is silent.
+    pub clock_correction: String,
+}
+
+impl Definitions {
+    /// The location of an id.
+    pub fn location(&self, id: LocationId) -> &Location {
+        &self.locations[id.index()]
+    }
+
+    /// The region of an id.
+    pub fn region(&self, id: RegionId) -> &Region {
+        &self.regions[id.index()]
+    }
+
+    /// The communicator of an id.
+    pub fn communicator(&self, id: CommId) -> &Communicator {
+        &self.communicators[id.index()]
+    }
+
+    /// Every location id.
+    pub fn location_ids(&self) -> impl Iterator<Item = LocationId> + use<> {
+        (0..self.locations.len()).map(LocationId::from_index)
+    }
+
+    /// Groups that are processes: those with at least one location that runs code on a CPU.
+    /// Metric sources and accelerator contexts are none.
+    pub fn processes(&self) -> Vec<LocationGroupId> {
+        let mut is_process = vec![false; self.location_groups.len()];
+        for location in &self.locations {
+            let kind = self.location_groups[location.group.index()].kind;
+            let on_cpu = matches!(location.kind, LocationKind::CpuThread | LocationKind::Unknown);
+            is_process[location.group.index()] |= on_cpu && kind != LocationGroupKind::Accelerator;
+        }
+        (0..is_process.len()).filter(|&i| is_process[i]).map(LocationGroupId::from_index).collect()
+    }
+
+    /// World ranks that occur, ascending.
+    pub fn ranks(&self) -> Vec<WorldRank> {
+        let mut ranks: Vec<WorldRank> = self.location_groups.iter().filter_map(|group| group.rank).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        ranks
+    }
+
+    /// Adds the pseudo region that stands for everything a region filter hides, and returns its id.
+    pub fn add_filtered_region(&mut self) -> RegionId {
+        let id = RegionId::from_index(self.regions.len());
+        self.regions.push(Region {
+            name: Arc::from("[filtered]"),
+            canonical_name: None,
+            file: None,
+            line: None,
+            end_line: None,
+            role: RegionRole::Artificial,
+            paradigm: Paradigm::MeasurementSystem,
+        });
+        id
+    }
+}

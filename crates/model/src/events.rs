@@ -1,0 +1,312 @@
+//! Events of one location, in columns.
+//!
+//! Three base columns have one row per event: time, kind, region. What only some
+//! kinds carry stands in side tables sorted by `row`, an index into the base
+//! columns. Two derived columns are filled by the engine when an analysis needs
+//! them: the call path of each row and the visits that end in the chunk.
+//!
+//! Law: times do not decrease. In an [`EventChunk`] enters and leaves are properly
+//! nested over the whole location; a [`ChunkBuffer`] fresh from a reader need not be.
+
+use crate::{CallPathId, CommId, CommRank, MetricId, ParameterId, RegionId, Ticks};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Events per chunk that readers aim at. Columns of 4096 events stay within the first- and second-level caches;
+/// measured flat from 1 Ki to 16 Ki with `cargo xtask bench`, worse above.
+pub const CHUNK_EVENTS: usize = 4096;
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum EventKind {
+    /// A region was entered.
+    Enter,
+    /// A region was left.
+    Leave,
+    /// A message was sent, or its non-blocking send was posted; see [`EventChunk::sends`].
+    MessageSend,
+    /// A message was received; see [`EventChunk::recvs`].
+    MessageRecv,
+    /// A step in the life of a non-blocking request; see [`EventChunk::requests`].
+    Request,
+    /// A collective operation began at this location.
+    CollectiveBegin,
+    /// A collective operation ended at this location; see [`EventChunk::collectives`].
+    CollectiveEnd,
+    /// Metric values were read; see [`EventChunk::metrics`].
+    Metric,
+    /// A parameter of the current call; see [`EventChunk::parameters`].
+    Parameter,
+    /// The tracer wrote its buffer to disk: time that belongs to the measurement.
+    BufferFlush,
+    /// Recording was switched on or off.
+    MeasurementOnOff,
+    /// Any other event; its payload is not part of the model.
+    Other,
+}
+
+/// One side of a point-to-point message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageEnd {
+    /// Index into the base columns.
+    pub row: u32,
+    /// The communicator.
+    pub comm: CommId,
+    /// The other side, as a rank of the communicator.
+    pub peer: CommRank,
+    /// The tag.
+    pub tag: u32,
+    /// Length of the message in bytes.
+    pub bytes: u64,
+    /// The request, if the operation is non-blocking.
+    pub request: Option<u64>,
+}
+
+/// A step in the life of a non-blocking request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Index into the base columns.
+    pub row: u32,
+    /// The request.
+    pub request: u64,
+    /// The step.
+    pub event: RequestEvent,
+}
+
+/// What happened to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum RequestEvent {
+    /// A non-blocking send is complete.
+    SendComplete,
+    /// A non-blocking receive was posted.
+    RecvPosted,
+    /// It was tested without success.
+    Tested,
+    /// It was cancelled.
+    Cancelled,
+    /// A non-blocking collective was posted.
+    CollectivePosted,
+}
+
+/// The end of a collective operation at one location.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collective {
+    /// Index into the base columns.
+    pub row: u32,
+    /// The operation.
+    pub op: CollectiveOp,
+    /// The communicator.
+    pub comm: CommId,
+    /// The root, where the operation has one.
+    pub root: CollectiveRoot,
+    /// Bytes this location sent.
+    pub bytes_sent: u64,
+    /// Bytes this location received.
+    pub bytes_received: u64,
+    /// The request, if the operation is non-blocking.
+    pub request: Option<u64>,
+}
+
+/// The root of a collective operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CollectiveRoot {
+    /// The operation has no root.
+    None,
+    /// The caller is the root (inter-communicators).
+    This,
+    /// A member of the caller's own group is the root (inter-communicators).
+    ThisGroup,
+    /// This rank of the communicator is the root.
+    Rank(CommRank),
+}
+
+macro_rules! collective_ops {
+    ($($variant:ident = $code:literal $text:literal,)*) => {
+        /// A collective operation.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[expect(missing_docs, reason = "each variant is the field's own term")]
+        pub enum CollectiveOp { $($variant,)* Unknown }
+
+        impl CollectiveOp {
+            /// The term in lower case.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* Self::Unknown => "unknown" }
+            }
+            /// The operation of a code in the numbering of OTF2.
+            pub fn from_code(code: u8) -> Self {
+                match code { $($code => Self::$variant,)* _ => Self::Unknown }
+            }
+            /// The code in the numbering of OTF2; 255 for `Unknown`.
+            pub fn code(self) -> u8 {
+                match self { $(Self::$variant => $code,)* Self::Unknown => u8::MAX }
+            }
+        }
+    };
+}
+
+collective_ops! {
+    Barrier = 0 "barrier", Bcast = 1 "bcast", Gather = 2 "gather", Gatherv = 3 "gatherv", Scatter = 4 "scatter",
+    Scatterv = 5 "scatterv", Allgather = 6 "allgather", Allgatherv = 7 "allgatherv", Alltoall = 8 "alltoall",
+    Alltoallv = 9 "alltoallv", Alltoallw = 10 "alltoallw", Allreduce = 11 "allreduce", Reduce = 12 "reduce",
+    ReduceScatter = 13 "reduce_scatter", Scan = 14 "scan", Exscan = 15 "exscan",
+    ReduceScatterBlock = 16 "reduce_scatter_block", CreateHandle = 17 "create_handle",
+    DestroyHandle = 18 "destroy_handle", Allocate = 19 "allocate", Deallocate = 20 "deallocate",
+    CreateHandleAndAllocate = 21 "create_handle_and_allocate",
+    DestroyHandleAndDeallocate = 22 "destroy_handle_and_deallocate",
+}
+
+/// One value of one metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetricValue {
+    /// Index into the base columns. Several values may share a row.
+    pub row: u32,
+    /// The metric.
+    pub metric: MetricId,
+    /// The 64 bits of the value, to be read as [`Metric::value_type`](crate::Metric::value_type) says.
+    pub bits: u64,
+}
+
+/// A value the current call was made with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Index into the base columns.
+    pub row: u32,
+    /// Which parameter.
+    pub parameter: ParameterId,
+    /// Its value.
+    pub value: ParameterValue,
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ParameterValue {
+    /// Text.
+    Text(Arc<str>),
+    /// A signed integer.
+    I64(i64),
+    /// An unsigned integer.
+    U64(u64),
+}
+
+/// One enter–leave instance of a region, known when it ends. Derived by the engine.
+///
+/// `leave - enter` is the inclusive time; that less `in_callees` is the exclusive time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Visit {
+    /// The call path of the region.
+    pub call_path: CallPathId,
+    /// Row of the leave.
+    pub row: u32,
+    /// When it was entered.
+    pub enter: Ticks,
+    /// When it was left.
+    pub leave: Ticks,
+    /// Time in regions that were entered inside.
+    pub in_callees: Ticks,
+}
+
+/// A run of consecutive events of one location, borrowed column by column.
+#[derive(Debug, Clone, Copy)]
+pub struct EventChunk<'a> {
+    /// When, one for each row; not decreasing.
+    pub time: &'a [Ticks],
+    /// What, one for each row.
+    pub kind: &'a [EventKind],
+    /// Region of an enter or leave; unspecified for other kinds.
+    pub region: &'a [RegionId],
+    /// Call path of each row: the entered or left one, else the innermost open one
+    /// ([`CallPathTree::ROOT`](crate::CallPathTree::ROOT) outside of all). Empty unless needed.
+    pub call_path: &'a [CallPathId],
+    /// Visits that end here, in the order of their leaves. Empty unless needed.
+    pub visits: &'a [Visit],
+    /// Payload of [`EventKind::MessageSend`].
+    pub sends: &'a [MessageEnd],
+    /// Payload of [`EventKind::MessageRecv`].
+    pub recvs: &'a [MessageEnd],
+    /// Payload of [`EventKind::Request`].
+    pub requests: &'a [Request],
+    /// Payload of [`EventKind::CollectiveEnd`].
+    pub collectives: &'a [Collective],
+    /// Payload of [`EventKind::Metric`].
+    pub metrics: &'a [MetricValue],
+    /// Payload of [`EventKind::Parameter`].
+    pub parameters: &'a [Parameter],
+}
+
+/// The buffer a reader fills again and again, so that the loop allocates nothing.
+#[derive(Debug, Default)]
+#[expect(missing_docs, reason = "the columns are those of EventChunk")]
+pub struct ChunkBuffer {
+    pub time: Vec<Ticks>,
+    pub kind: Vec<EventKind>,
+    pub region: Vec<RegionId>,
+    pub call_path: Vec<CallPathId>,
+    pub visits: Vec<Visit>,
+    pub sends: Vec<MessageEnd>,
+    pub recvs: Vec<MessageEnd>,
+    pub requests: Vec<Request>,
+    pub collectives: Vec<Collective>,
+    pub metrics: Vec<MetricValue>,
+    pub parameters: Vec<Parameter>,
+    /// Event records this chunk stands for, including those without a row because nobody needs them.
+    pub n_records: u64,
+    /// Time of the first and the last of those records.
+    pub span: Option<(Ticks, Ticks)>,
+}
+
+impl ChunkBuffer {
+    /// Empties every column and keeps the memory.
+    pub fn clear(&mut self) {
+        self.time.clear();
+        self.kind.clear();
+        self.region.clear();
+        self.call_path.clear();
+        self.visits.clear();
+        self.sends.clear();
+        self.recvs.clear();
+        self.requests.clear();
+        self.collectives.clear();
+        self.metrics.clear();
+        self.parameters.clear();
+        self.n_records = 0;
+        self.span = None;
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.time.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.time.is_empty()
+    }
+
+    /// Appends a row and returns its index. Payload goes to the side table of its kind.
+    #[inline]
+    pub fn push(&mut self, time: Ticks, kind: EventKind, region: RegionId) -> u32 {
+        let row = self.time.len() as u32;
+        self.time.push(time);
+        self.kind.push(kind);
+        self.region.push(region);
+        row
+    }
+
+    /// All columns, borrowed.
+    pub fn view(&self) -> EventChunk<'_> {
+        EventChunk {
+            time: &self.time,
+            kind: &self.kind,
+            region: &self.region,
+            call_path: &self.call_path,
+            visits: &self.visits,
+            sends: &self.sends,
+            recvs: &self.recvs,
+            requests: &self.requests,
+            collectives: &self.collectives,
+            metrics: &self.metrics,
+            parameters: &self.parameters,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The event model: what a reader of a format produces and an analysis consumes.
+//!
+//! Two data structures carry everything: the definitions of a trace, known once
+//! ([`Definitions`]), and the events of one location, run by run, in columns
+//! ([`EventChunk`]). Around them stand the user's selection ([`Filter`]), what
+//! analyses want ([`Needs`]), the call-path tree ([`CallPathTree`]), what went
+//! wrong ([`Notice`]) and results as tables ([`Table`]).
+//!
+//! Law: time is integer [`Ticks`] since the trace start; nanoseconds and floats
+//! appear only at the border ([`Clock`]). Not here: files, formats, threads.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod call_path;
+mod clock;
+mod communicators;
+mod definitions;
+mod error;
+mod events;
+mod filter;
+mod ids;
+mod locations;
+mod metrics;
+mod needs;
+mod notice;
+mod regions;
+mod source;
+mod system_tree;
+mod table;
+mod topologies;
+
+pub use call_path::{CallPathTree, Remap};
+pub use clock::{Clock, Ticks, TimeRange};
+pub use communicators::Communicator;
+pub use definitions::{Definitions, Provenance};
+pub use error::ReadError;
+pub use events::{
+    CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, EventChunk, EventKind, MessageEnd,
+    MetricValue, Parameter, ParameterValue, Request, RequestEvent, Visit,
+};
+pub use filter::{Filter, RankSet};
+pub use ids::{
+    CallPathId, CommId, CommRank, LocationGroupId, LocationId, MetricId, ParameterId, RegionId, SystemNodeId, WorldRank,
+};
+pub use locations::{Location, LocationGroup, LocationGroupKind, LocationKind};
+pub use metrics::{Metric, MetricMode, MetricValueType};
+pub use needs::Needs;
+pub use notice::{Level, Notice, NoticeCode, Notices};
+pub use regions::{Paradigm, Region, RegionRole};
+pub use source::{ChunkReader, Pushdown, ReadPlan, TraceSource};
+pub use system_tree::{SystemNode, SystemTree};
+pub use table::{Column, ColumnData, Table, Unit};
+pub use topologies::{CartDimension, CartTopology};

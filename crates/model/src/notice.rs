@@ -1,0 +1,213 @@
+//! What went wrong while reading or analysing, and could be survived.
+//!
+//! Equal notices are one notice with a count; they are sorted before display.
+//! [`Level::High`] means that data were lost: the answer is not from everything.
+
+use crate::LocationId;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// How much a notice matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Good to know; results are complete.
+    Low,
+    /// Something was repaired or is doubtful; results may be off.
+    Medium,
+    /// Data were lost; results are not from all of the data.
+    High,
+}
+
+impl Level {
+    /// The level in lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::Low => "low",
+            Level::Medium => "medium",
+            Level::High => "high",
+        }
+    }
+}
+
+macro_rules! notice_codes {
+    ($($(#[$doc:meta])* $variant:ident $text:literal,)*) => {
+        /// What kind of trouble. The text form is stable and part of the JSON output.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum NoticeCode { $($(#[$doc])* #[serde(rename = $text)] $variant,)* }
+
+        impl NoticeCode {
+            /// Every code.
+            pub const ALL: &[NoticeCode] = &[$(NoticeCode::$variant,)*];
+
+            /// The stable text form.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+        }
+    };
+}
+
+notice_codes! {
+    /// The anchor file is missing; what it says was rebuilt from the other files.
+    MissingAnchor "missing-anchor",
+    /// A file of definitions is missing.
+    MissingDefinitions "missing-definitions",
+    /// A file of definitions ends early or is corrupt; the valid prefix was kept.
+    DamagedDefinitions "damaged-definitions",
+    /// An id is defined twice; one definition was kept.
+    DuplicateDefinition "duplicate-definition",
+    /// An id is used that is not defined; a placeholder stands for it.
+    UndefinedReference "undefined-reference",
+    /// The events of a location are missing.
+    MissingEvents "missing-events",
+    /// The events of a location end early; the valid prefix was kept.
+    DamagedEvents "damaged-events",
+    /// The number of events differs from the declared one.
+    WrongEventCount "wrong-event-count",
+    /// Records of unknown types were skipped by their length.
+    UnknownRecords "unknown-records",
+    /// Records that the event model does not represent were counted and left out.
+    NotRepresented "not-represented",
+    /// Time stamps go back within one location; they were raised to the one before.
+    TimeGoesBack "time-goes-back",
+    /// Time stamps lie before the trace start; they were raised to it.
+    TimeBeforeStart "time-before-start",
+    /// The clocks of the locations were not synchronised.
+    ClocksUnsynchronised "clocks-unsynchronised",
+    /// Leaves without an open call were dropped.
+    UnmatchedLeaves "unmatched-leaves",
+    /// Calls were closed by the leave of an outer call.
+    TruncatedCalls "truncated-calls",
+    /// Calls were still open at the end and were closed at the last time stamp.
+    OpenCalls "open-calls",
+    /// The tracer interrupted the program to write its buffers.
+    BufferFlushes "buffer-flushes",
+    /// Recording was switched off for a part of the run.
+    MeasurementOff "measurement-off",
+    /// Sends without a receive, or receives without a send.
+    UnmatchedMessages "unmatched-messages",
+    /// A message arrived before it was sent: clocks are wrong.
+    MessageOrder "message-order",
+    /// A filter selects nothing.
+    EmptySelection "empty-selection",
+    /// The trace lacks what an analysis needs.
+    NotAvailable "not-available",
+}
+
+/// One thing that went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Notice {
+    /// How much it matters. Sorted by it, worst first.
+    pub level: Level,
+    /// What kind.
+    pub code: NoticeCode,
+    /// One sentence without full stop, for people.
+    pub message: String,
+    /// How often it happened.
+    pub count: u64,
+    /// The file it is about.
+    pub file: Option<Arc<str>>,
+    /// Byte offset in the file.
+    pub offset: Option<u64>,
+    /// The location it is about.
+    pub location: Option<LocationId>,
+}
+
+impl Notice {
+    /// A notice that happened once, about no place in particular.
+    pub fn new(level: Level, code: NoticeCode, message: impl Into<String>) -> Self {
+        Notice { level, code, message: message.into(), count: 1, file: None, offset: None, location: None }
+    }
+
+    /// The same, `count` times.
+    #[must_use]
+    pub fn times(self, count: u64) -> Self {
+        Notice { count, ..self }
+    }
+
+    /// The same, about `file`.
+    #[must_use]
+    pub fn in_file(self, file: impl Into<Arc<str>>) -> Self {
+        Notice { file: Some(file.into()), ..self }
+    }
+
+    /// The same, at a byte offset of its file.
+    #[must_use]
+    pub fn at(self, offset: u64) -> Self {
+        Notice { offset: Some(offset), ..self }
+    }
+
+    /// The same, about `location`.
+    #[must_use]
+    pub fn on(self, location: LocationId) -> Self {
+        Notice { location: Some(location), ..self }
+    }
+}
+
+impl std::fmt::Display for Notice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.file, self.offset) {
+            (Some(file), Some(offset)) => write!(f, "{file}+{offset:#x}: {}", self.message),
+            (Some(file), None) => write!(f, "{file}: {}", self.message),
+            _ => f.write_str(&self.message),
+        }
+    }
+}
+
+/// A notice without its count: what makes two of them one.
+type Key = (std::cmp::Reverse<Level>, NoticeCode, Option<LocationId>, Option<Arc<str>>, Option<u64>, String);
+
+/// Notices, gathered and shared by threads; never thrown away.
+#[derive(Debug, Default)]
+pub struct Notices(Mutex<BTreeMap<Key, u64>>);
+
+impl Notices {
+    /// Adds one; its count is added to that of an equal one.
+    pub fn push(&self, notice: Notice) {
+        let Notice { level, code, message, count, file, offset, location } = notice;
+        let key = (std::cmp::Reverse(level), code, location, file, offset, message);
+        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).entry(key).or_default() += count;
+    }
+
+    /// Adds many.
+    pub fn extend(&self, notices: impl IntoIterator<Item = Notice>) {
+        for notice in notices {
+            self.push(notice);
+        }
+    }
+
+    /// All of them, worst first, then by kind, location and place.
+    pub fn to_vec(&self) -> Vec<Notice> {
+        let map = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        map.iter()
+            .map(|((level, code, location, file, offset, message), &count)| Notice {
+                level: level.0,
+                code: *code,
+                message: message.clone(),
+                count,
+                file: file.clone(),
+                offset: *offset,
+                location: *location,
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_notices_are_counted_and_the_worst_comes_first() {
+        let notices = Notices::default();
+        let low = Notice::new(Level::Low, NoticeCode::OpenCalls, "calls still open").on(LocationId(3));
+        notices.push(low.clone().times(4));
+        notices.push(Notice::new(Level::High, NoticeCode::DamagedEvents, "input ends").in_file("0.evt").at(31));
+        notices.push(low);
+        let all = notices.to_vec();
+        assert_eq!(all.iter().map(|n| (n.level, n.count)).collect::<Vec<_>>(), [(Level::High, 1), (Level::Low, 5)]);
+        assert_eq!(all[0].to_string(), "0.evt+0x1f: input ends");
+    }
+}

@@ -1,0 +1,57 @@
+//! What a format offers: locations that can be opened and read, chunk by chunk.
+
+use crate::{ChunkBuffer, Definitions, Filter, LocationId, Needs, Notice, ReadError};
+
+/// An opened trace of some format.
+pub trait TraceSource: Send + Sync {
+    /// What is known once. Stays the same while the source lives.
+    fn definitions(&self) -> &Definitions;
+
+    /// What went wrong while opening.
+    fn notices(&self) -> &[Notice];
+
+    /// Bytes the events of `location` take on disk: a measure of the work, for order and progress.
+    fn location_bytes(&self, location: LocationId) -> u64;
+
+    /// How much of the request the readers will apply by themselves.
+    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan;
+
+    /// Begins to read one location.
+    ///
+    /// # Errors
+    /// If its events cannot be found or their beginning cannot be read.
+    fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError>;
+}
+
+/// Reads the events of one location in order.
+pub trait ChunkReader {
+    /// Replaces the contents of `buffer` by the next chunk; `false` if there is none.
+    /// Fills the base columns, the side tables that are needed, `n_records` and `span`.
+    ///
+    /// # Errors
+    /// If the rest cannot be read. What `buffer` holds then is valid and comes before the damage.
+    fn read(&mut self, buffer: &mut ChunkBuffer) -> Result<bool, ReadError>;
+
+    /// What was repaired or left out so far; called once, at the end.
+    fn notices(&mut self) -> Vec<Notice>;
+}
+
+/// How much of a predicate a reader applies by itself; the engine applies the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pushdown {
+    /// All of it.
+    Exact,
+    /// Some of it.
+    Inexact,
+    /// Nothing.
+    Unsupported,
+}
+
+/// A request to read, as the source understood it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadPlan {
+    /// The side tables to fill.
+    pub needs: Needs,
+    /// How much of the time range is applied while reading.
+    pub time: Pushdown,
+}

@@ -1,0 +1,129 @@
+//! A result as a table: columns with names, units and explanations.
+
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Named columns of one length.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Table {
+    /// What the rows are, in the plural, e.g. `regions`.
+    pub name: &'static str,
+    /// The columns.
+    pub columns: Vec<Column>,
+}
+
+/// One column.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Column {
+    /// Its name: snake case with the unit last, as JSON, CSV and Parquet show it.
+    pub name: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// One sentence: what it is, with the formula where there is one.
+    pub doc: &'static str,
+    /// Its values.
+    pub data: ColumnData,
+}
+
+/// Units of values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum Unit {
+    /// No unit: names, ids.
+    None,
+    /// A number of things.
+    Count,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Bytes.
+    Bytes,
+    /// A ratio, 1 being the whole.
+    Ratio,
+    /// As the trace says.
+    Other(Arc<str>),
+}
+
+impl Unit {
+    /// The unit's symbol; empty for none.
+    pub fn symbol(&self) -> &str {
+        match self {
+            Unit::None => "",
+            Unit::Count => "#",
+            Unit::Nanoseconds => "ns",
+            Unit::Bytes => "B",
+            Unit::Ratio => "1",
+            Unit::Other(text) => text,
+        }
+    }
+}
+
+/// Values of one type. `None` is a value that does not exist, never zero.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum ColumnData {
+    /// Unsigned integers.
+    U64(Vec<u64>),
+    /// Unsigned integers, some missing.
+    OptionU64(Vec<Option<u64>>),
+    /// Signed integers.
+    I64(Vec<i64>),
+    /// Floating-point numbers, some missing.
+    OptionF64(Vec<Option<f64>>),
+    /// Floating-point numbers.
+    F64(Vec<f64>),
+    /// Text.
+    Text(Vec<Arc<str>>),
+    /// Text, some missing.
+    OptionText(Vec<Option<Arc<str>>>),
+    /// Lists of text, e.g. call paths from the root.
+    TextList(Vec<Vec<Arc<str>>>),
+}
+
+impl ColumnData {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            ColumnData::U64(v) => v.len(),
+            ColumnData::OptionU64(v) => v.len(),
+            ColumnData::I64(v) => v.len(),
+            ColumnData::OptionF64(v) => v.len(),
+            ColumnData::F64(v) => v.len(),
+            ColumnData::Text(v) => v.len(),
+            ColumnData::OptionText(v) => v.len(),
+            ColumnData::TextList(v) => v.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(name: &'static str) -> Self {
+        Table { name, columns: Vec::new() }
+    }
+
+    /// Adds a column.
+    ///
+    /// # Panics
+    /// If its length differs from that of the columns before.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, unit: Unit, doc: &'static str, data: ColumnData) -> Self {
+        if let Some(first) = self.columns.first() {
+            assert_eq!(first.data.len(), data.len(), "columns of a table have one length");
+        }
+        self.columns.push(Column { name: name.into(), unit, doc, data });
+        self
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.data.len())
+    }
+
+    /// The column of a name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+}
