@@ -1,1 +1,26 @@
-//! One pass over a trace for any number of analyses.
+//! One pass over a trace, shared by any number of analyses, on any number of threads.
+//!
+//! ```text
+//! reader ──chunk──► nesting (filter, call paths, visits) ──chunk──► analysis 1 … n     one location
+//!                                                                    │ end
+//! worker 1 … j:  a partial each  ──merge──► one partial ──finish──► outputs
+//! ```
+//!
+//! Analyses see one location at a time, in time order, in chunks whose borders mean
+//! nothing, with enters and leaves properly nested. They know no threads, processes
+//! or files. Partials hold integers and ids, merge in any grouping and can travel.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod analysis;
+mod erased;
+mod fold;
+mod nesting;
+mod partial;
+mod pass;
+
+pub use analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationEnd, LocationSummary};
+pub use erased::{AnalysisSet, Key, Outputs};
+pub use fold::Folder;
+pub use partial::{Partial, PartialError};
+pub use pass::{Coverage, Pass, PassError, Progress, Report};

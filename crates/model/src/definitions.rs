@@ -33,6 +33,8 @@ pub struct Definitions {
     pub parameters: Vec<Arc<str>>,
     /// Cartesian topologies.
     pub topologies: Vec<CartTopology>,
+    /// The region `[filtered]` that stands for everything a region filter hides. The last of `regions`.
+    pub filtered_region: RegionId,
 }
 
 /// Who wrote the trace, and in which format.
@@ -68,6 +70,40 @@ impl Definitions {
         &self.communicators[id.index()]
     }
 
+    /// A trace that defines nothing but its clock and the `[filtered]` region.
+    pub fn empty(clock: Clock) -> Self {
+        let mut definitions = Definitions {
+            provenance: Provenance::default(),
+            clock,
+            system_tree: SystemTree::default(),
+            location_groups: Vec::new(),
+            locations: Vec::new(),
+            regions: Vec::new(),
+            communicators: Vec::new(),
+            metrics: Vec::new(),
+            parameters: Vec::new(),
+            topologies: Vec::new(),
+            filtered_region: RegionId(0),
+        };
+        definitions.set_regions(Vec::new());
+        definitions
+    }
+
+    /// Replaces the regions; the `[filtered]` region is added behind them.
+    pub fn set_regions(&mut self, mut regions: Vec<Region>) {
+        self.filtered_region = RegionId::from_index(regions.len());
+        regions.push(Region {
+            name: Arc::from("[filtered]"),
+            canonical_name: None,
+            file: None,
+            line: None,
+            end_line: None,
+            role: RegionRole::Artificial,
+            paradigm: Paradigm::MeasurementSystem,
+        });
+        self.regions = regions;
+    }
+
     /// Every location id.
     pub fn location_ids(&self) -> impl Iterator<Item = LocationId> + use<> {
         (0..self.locations.len()).map(LocationId::from_index)
@@ -91,20 +127,5 @@ impl Definitions {
         ranks.sort_unstable();
         ranks.dedup();
         ranks
-    }
-
-    /// Adds the pseudo region that stands for everything a region filter hides, and returns its id.
-    pub fn add_filtered_region(&mut self) -> RegionId {
-        let id = RegionId::from_index(self.regions.len());
-        self.regions.push(Region {
-            name: Arc::from("[filtered]"),
-            canonical_name: None,
-            file: None,
-            line: None,
-            end_line: None,
-            role: RegionRole::Artificial,
-            paradigm: Paradigm::MeasurementSystem,
-        });
-        id
     }
 }

@@ -67,7 +67,9 @@ impl std::str::FromStr for RankSet {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |t: &str| t.trim().parse::<u32>().map_err(|_| format!("{t:?} is not a rank (expected e.g. 0-63,128)"));
+        let number = |t: &str| {
+            t.trim().parse::<u32>().map_err(|_| format!("{t:?} is not a rank (expected e.g. 0-63,128)"))
+        };
         let range = |part: &str| match part.split_once('-') {
             Some((first, last)) => Ok((number(first)?, number(last)?)),
             None => number(part).map(|rank| (rank, rank)),
@@ -105,7 +107,9 @@ mod tests {
 
     #[test]
     fn bad_rank_sets_say_what_is_wrong() {
-        for (text, needle) in [("a", "\"a\""), ("5-2", "ends before"), ("", "not a rank"), ("1-", "not a rank")] {
+        for (text, needle) in
+            [("a", "\"a\""), ("5-2", "ends before"), ("", "not a rank"), ("1-", "not a rank")]
+        {
             let error = text.parse::<RankSet>().unwrap_err();
             assert!(error.contains(needle), "{text}: {error}");
         }

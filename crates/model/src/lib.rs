@@ -40,7 +40,8 @@ pub use events::{
 };
 pub use filter::{Filter, RankSet};
 pub use ids::{
-    CallPathId, CommId, CommRank, LocationGroupId, LocationId, MetricId, ParameterId, RegionId, SystemNodeId, WorldRank,
+    CallPathId, CommId, CommRank, LocationGroupId, LocationId, MetricId, ParameterId, RegionId, SystemNodeId,
+    WorldRank,
 };
 pub use locations::{Location, LocationGroup, LocationGroupKind, LocationKind};
 pub use metrics::{Metric, MetricMode, MetricValueType};

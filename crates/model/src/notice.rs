@@ -204,10 +204,14 @@ mod tests {
         let notices = Notices::default();
         let low = Notice::new(Level::Low, NoticeCode::OpenCalls, "calls still open").on(LocationId(3));
         notices.push(low.clone().times(4));
-        notices.push(Notice::new(Level::High, NoticeCode::DamagedEvents, "input ends").in_file("0.evt").at(31));
+        notices
+            .push(Notice::new(Level::High, NoticeCode::DamagedEvents, "input ends").in_file("0.evt").at(31));
         notices.push(low);
         let all = notices.to_vec();
-        assert_eq!(all.iter().map(|n| (n.level, n.count)).collect::<Vec<_>>(), [(Level::High, 1), (Level::Low, 5)]);
+        assert_eq!(
+            all.iter().map(|n| (n.level, n.count)).collect::<Vec<_>>(),
+            [(Level::High, 1), (Level::Low, 5)]
+        );
         assert_eq!(all[0].to_string(), "0.evt+0x1f: input ends");
     }
 }

@@ -1,0 +1,1 @@
+//! The analyses: folds over events and functions over their results.

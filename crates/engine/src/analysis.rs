@@ -1,0 +1,145 @@
+//! The contract between the engine and an analysis.
+
+use ouzel_model::{
+    CallPathTree, Clock, Definitions, EventChunk, LocationId, Needs, Notices, Remap, Ticks, TimeRange,
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::collections::BTreeMap;
+
+/// A fold over the events of each location, with partial state that merges.
+///
+/// The value itself is the configuration: it describes, the state is elsewhere.
+///
+/// Laws, checked for every analysis by the law harness of `ouzel-testkit`:
+/// 1. [`empty`](Analysis::empty) is the identity of [`merge`](Analysis::merge);
+/// 2. `merge` is associative and commutative over disjoint sets of locations, byte for byte once encoded;
+/// 3. chunk borders carry no meaning;
+/// 4. encoding and decoding a partial changes nothing;
+/// 5. an analysis says the same alone and in company;
+/// 6. merging the buckets of [`split`](Analysis::split) gives the partial back.
+pub trait Analysis: Send + Sync + 'static {
+    /// Alive while one location is folded: open intervals, last values.
+    type Local: Send + 'static;
+    /// Everything about the locations folded so far. Integers and ids, no floats.
+    type Partial: Send + Serialize + DeserializeOwned + 'static;
+    /// A plain value with public fields.
+    type Output: Send + 'static;
+
+    /// Stable name on the command line, in JSON and on the wire.
+    const NAME: &'static str;
+    /// Raised whenever `Partial` changes shape or meaning.
+    const PARTIAL_VERSION: u32;
+
+    /// The side tables and derived columns to be filled.
+    fn needs(&self) -> Needs;
+    /// No location at all.
+    fn empty(&self) -> Self::Partial;
+    /// Before the first chunk of a location.
+    fn begin(&self, cx: &LocationCx<'_>) -> Self::Local;
+    /// One chunk. Called often; the loop inside is the hot loop.
+    fn fold(&self, local: &mut Self::Local, chunk: &EventChunk<'_>);
+    /// After the last chunk, which has closed every open call.
+    fn end(
+        &self,
+        local: Self::Local,
+        cx: &LocationCx<'_>,
+        summary: &LocationSummary,
+        into: &mut Self::Partial,
+    );
+    /// Call paths were renumbered.
+    fn remap(&self, partial: &mut Self::Partial, remap: &Remap);
+    /// Adds the locations of `from`, whose call paths are numbered like those of `into`.
+    fn merge(&self, into: &mut Self::Partial, from: Self::Partial);
+    /// Cuts a partial into `n_buckets` by a hash of what pairs locations (a channel, a collective), so that pairs
+    /// can be settled bucket by bucket. Analyses that pair nothing keep everything in the first.
+    fn split(&self, partial: Self::Partial, n_buckets: usize) -> Vec<Self::Partial> {
+        let mut buckets = vec![partial];
+        buckets.resize_with(n_buckets.max(1), || self.empty());
+        buckets
+    }
+    /// The result. Floats and names enter here.
+    ///
+    /// # Errors
+    /// If the data break something the analysis stands on.
+    fn finish(&self, partial: Self::Partial, cx: &FinishCx<'_>) -> Result<Self::Output, AnalysisError>;
+}
+
+/// What an analysis may know of the location it is about to see.
+#[derive(Debug, Clone, Copy)]
+pub struct LocationCx<'a> {
+    /// The location.
+    pub location: LocationId,
+    /// The trace's definitions.
+    pub definitions: &'a Definitions,
+}
+
+/// What an analysis may know when all locations are folded.
+#[derive(Debug, Clone, Copy)]
+pub struct FinishCx<'a> {
+    /// The trace's definitions.
+    pub definitions: &'a Definitions,
+    /// The call paths that the partial speaks of.
+    pub call_paths: &'a CallPathTree,
+    /// The locations folded, with what is known of each.
+    pub locations: &'a BTreeMap<LocationId, LocationSummary>,
+    /// Where to say what went wrong.
+    pub notices: &'a Notices,
+}
+
+impl FinishCx<'_> {
+    /// The trace's clock.
+    pub fn clock(&self) -> &Clock {
+        &self.definitions.clock
+    }
+
+    /// From the first event to the last over all locations that run code; `None` if there is none.
+    pub fn run_range(&self) -> Option<TimeRange> {
+        run_range(self.definitions, self.locations)
+    }
+}
+
+/// From the first event to the last over all locations that run code, falling back to all.
+pub(crate) fn run_range(
+    definitions: &Definitions,
+    locations: &BTreeMap<LocationId, LocationSummary>,
+) -> Option<TimeRange> {
+    let range = |runs_code: bool| {
+        locations
+            .iter()
+            .filter(|(id, _)| !runs_code || definitions.location(**id).kind.runs_code())
+            .filter_map(|(_, summary)| summary.span)
+            .map(|(start, end)| TimeRange { start, end })
+            .reduce(|a, b| TimeRange { start: a.start.min(b.start), end: a.end.max(b.end) })
+    };
+    range(true).or_else(|| range(false))
+}
+
+/// What the engine knows of a folded location, whatever the analyses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocationSummary {
+    /// Event records read, whether or not anyone needed them.
+    pub n_events: u64,
+    /// Time of the first and of the last event inside the filter; `None` if there is none.
+    pub span: Option<(Ticks, Ticks)>,
+    /// How its events ended.
+    pub end: LocationEnd,
+}
+
+/// How the events of a location ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LocationEnd {
+    /// At the end of its file, or of the time range asked for.
+    Complete,
+    /// At damage; what came before was kept.
+    Damaged,
+}
+
+/// An analysis that cannot answer.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{analysis}: {reason}")]
+pub struct AnalysisError {
+    /// Which analysis.
+    pub analysis: &'static str,
+    /// Why, in lower case.
+    pub reason: String,
+}

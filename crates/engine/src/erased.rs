@@ -1,0 +1,122 @@
+//! Analyses of different types in one set: the only dynamic typing of the engine.
+//!
+//! Law: slot `i` of every vector here holds the state of analysis `i`.
+
+use crate::analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_model::{EventChunk, Needs, Remap};
+use std::any::Any;
+use std::marker::PhantomData;
+
+pub(crate) type Erased = Box<dyn Any + Send>;
+
+const SLOT: &str = "slot i holds the state of analysis i";
+
+/// The object-safe twin of [`Analysis`]: one dynamic call per chunk, not per event.
+pub(crate) trait DynAnalysis: Send + Sync {
+    fn stamp(&self) -> (&'static str, u32);
+    fn needs(&self) -> Needs;
+    fn empty(&self) -> Erased;
+    fn begin(&self, cx: &LocationCx<'_>) -> Erased;
+    fn fold(&self, local: &mut Erased, chunk: &EventChunk<'_>);
+    fn end(&self, local: Erased, cx: &LocationCx<'_>, summary: &LocationSummary, into: &mut Erased);
+    fn remap(&self, partial: &mut Erased, remap: &Remap);
+    fn merge(&self, into: &mut Erased, from: Erased);
+    fn split(&self, partial: Erased, n_buckets: usize) -> Vec<Erased>;
+    fn encode(&self, partial: &Erased) -> Result<Vec<u8>, postcard::Error>;
+    fn decode(&self, bytes: &[u8]) -> Result<Erased, postcard::Error>;
+    fn finish(&self, partial: Erased, cx: &FinishCx<'_>) -> Result<Erased, AnalysisError>;
+}
+
+fn own<T: 'static>(erased: Erased) -> T {
+    *erased.downcast().expect(SLOT)
+}
+
+fn mutable<T: 'static>(erased: &mut Erased) -> &mut T {
+    erased.downcast_mut().expect(SLOT)
+}
+
+impl<A: Analysis> DynAnalysis for A {
+    fn stamp(&self) -> (&'static str, u32) {
+        (A::NAME, A::PARTIAL_VERSION)
+    }
+    fn needs(&self) -> Needs {
+        Analysis::needs(self)
+    }
+    fn empty(&self) -> Erased {
+        Box::new(Analysis::empty(self))
+    }
+    fn begin(&self, cx: &LocationCx<'_>) -> Erased {
+        Box::new(Analysis::begin(self, cx))
+    }
+    fn fold(&self, local: &mut Erased, chunk: &EventChunk<'_>) {
+        Analysis::fold(self, mutable(local), chunk);
+    }
+    fn end(&self, local: Erased, cx: &LocationCx<'_>, summary: &LocationSummary, into: &mut Erased) {
+        Analysis::end(self, own(local), cx, summary, mutable(into));
+    }
+    fn remap(&self, partial: &mut Erased, remap: &Remap) {
+        Analysis::remap(self, mutable(partial), remap);
+    }
+    fn merge(&self, into: &mut Erased, from: Erased) {
+        Analysis::merge(self, mutable(into), own(from));
+    }
+    fn split(&self, partial: Erased, n_buckets: usize) -> Vec<Erased> {
+        let buckets = Analysis::split(self, own(partial), n_buckets);
+        buckets.into_iter().map(|bucket| Box::new(bucket) as Erased).collect()
+    }
+    fn encode(&self, partial: &Erased) -> Result<Vec<u8>, postcard::Error> {
+        postcard::to_stdvec(partial.downcast_ref::<A::Partial>().expect(SLOT))
+    }
+    fn decode(&self, bytes: &[u8]) -> Result<Erased, postcard::Error> {
+        Ok(Box::new(postcard::from_bytes::<A::Partial>(bytes)?))
+    }
+    fn finish(&self, partial: Erased, cx: &FinishCx<'_>) -> Result<Erased, AnalysisError> {
+        Ok(Box::new(Analysis::finish(self, own(partial), cx)?))
+    }
+}
+
+/// The analyses of one pass.
+#[derive(Default)]
+pub struct AnalysisSet {
+    pub(crate) members: Vec<Box<dyn DynAnalysis>>,
+}
+
+impl std::fmt::Debug for AnalysisSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.members.iter().map(|m| m.stamp().0)).finish()
+    }
+}
+
+/// A typed receipt for one member of a set.
+#[derive(Debug)]
+pub struct Key<A>(usize, PhantomData<fn() -> A>);
+
+impl AnalysisSet {
+    /// Adds an analysis.
+    pub fn add<A: Analysis>(&mut self, analysis: A) -> Key<A> {
+        self.members.push(Box::new(analysis));
+        Key(self.members.len() - 1, PhantomData)
+    }
+
+    /// What all of them need, united.
+    pub fn needs(&self) -> Needs {
+        self.members.iter().map(|m| m.needs()).fold(Needs::NOTHING, Needs::union)
+    }
+}
+
+/// The results of a pass, one for each member of the set.
+#[derive(Debug)]
+pub struct Outputs(pub(crate) Vec<Option<Result<Erased, AnalysisError>>>);
+
+impl Outputs {
+    /// Takes the result of one analysis. One that failed does not cost the others.
+    ///
+    /// # Errors
+    /// If the analysis could not answer.
+    ///
+    /// # Panics
+    /// If it was taken before, or the key belongs to another set.
+    pub fn take<A: Analysis>(&mut self, key: &Key<A>) -> Result<A::Output, AnalysisError> {
+        self.0[key.0].take().expect("an output is taken once").map(own)
+    }
+}

@@ -1,0 +1,325 @@
+//! From raw events of a location to properly nested ones.
+//!
+//! The stack of open calls lives here, once for all analyses. Rules for exact traces:
+//! a leave closes the nearest open call of its region and every call above it at the
+//! same time (*truncated*); a leave without open call is dropped (*unmatched*); calls
+//! open at the end are closed at the last time stamp (*open*). Each is counted.
+//! The user's filter is applied here, too: calls that reach over a border of the time
+//! range are clipped, regions that are not selected become `[filtered]`, and directly
+//! nested `[filtered]` calls become one.
+//!
+//! Law: rows that leave this module are nested; rows that need no repair pass through
+//! the fast loop untouched.
+
+use ouzel_model::{
+    CallPathId, CallPathTree, ChunkBuffer, EventKind, Needs, RegionId, Ticks, TimeRange, Visit,
+};
+
+/// What the filter means for the events of a location.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Selection {
+    /// Only events in this range.
+    pub time: Option<TimeRange>,
+    /// For each region whether it is shown, and what stands for those that are not.
+    pub regions: Option<(Vec<bool>, RegionId)>,
+}
+
+/// Calls that had to be repaired.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Repairs {
+    pub unmatched_leaves: u64,
+    pub truncated_calls: u64,
+    pub open_calls: u64,
+}
+
+/// An open call.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    /// The region as recorded: what a leave must name.
+    region: RegionId,
+    /// The region as shown.
+    shown: RegionId,
+    path: CallPathId,
+    /// Whether it has rows of its own; else it is part of the `[filtered]` call below it.
+    visible: bool,
+    enter: Ticks,
+    in_callees: Ticks,
+}
+
+/// The open calls of one location.
+#[derive(Debug)]
+pub(crate) struct Nesting<'p> {
+    selection: &'p Selection,
+    needs: Needs,
+    stack: Vec<Frame>,
+    /// Whether the calls that were open at the start of the time range have got their enters.
+    started: bool,
+    /// Whether the end of the time range was reached: nothing more to read.
+    finished: bool,
+    last: Ticks,
+    pub repairs: Repairs,
+    input: Input,
+}
+
+/// The base columns of the rows that the careful path has yet to see.
+#[derive(Debug, Default)]
+struct Input {
+    time: Vec<Ticks>,
+    kind: Vec<EventKind>,
+    region: Vec<RegionId>,
+    /// New row of each old one; `u32::MAX` if it was left out.
+    new_row: Vec<u32>,
+}
+
+impl<'p> Nesting<'p> {
+    pub fn new(selection: &'p Selection, needs: Needs) -> Self {
+        Nesting {
+            selection,
+            needs,
+            stack: Vec::new(),
+            started: selection.time.is_none(),
+            finished: false,
+            last: Ticks(0),
+            repairs: Repairs::default(),
+            input: Input::default(),
+        }
+    }
+
+    /// Whether the rest of the location lies outside the selection.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Nests the rows of `buffer` and fills the derived columns.
+    pub fn nest(&mut self, paths: &mut CallPathTree, buffer: &mut ChunkBuffer) {
+        if let Some(&last) = buffer.time.last() {
+            self.last = last;
+        }
+        let plain = self.selection.time.is_none() && self.selection.regions.is_none();
+        let done = if plain { self.nest_regular(paths, buffer) } else { 0 };
+        if done < buffer.len() {
+            self.nest_careful(paths, buffer, done);
+        }
+    }
+
+    /// The fast loop: stops before the first leave that does not name the innermost call.
+    /// Returns the number of rows done.
+    #[inline(never)]
+    fn nest_regular(&mut self, paths: &mut CallPathTree, buffer: &mut ChunkBuffer) -> usize {
+        let ChunkBuffer { time, kind, region, call_path, visits, .. } = buffer;
+        let want_paths = self.needs.contains(Needs::CALL_PATHS);
+        let mut current = self.stack.last().map_or(CallPathTree::ROOT, |frame| frame.path);
+        let n = time.len();
+        let (kind, region) = (&kind[..n], &region[..n]);
+        for row in 0..n {
+            let at = time[row];
+            let mut path = current;
+            match kind[row] {
+                EventKind::Enter => {
+                    let region = region[row];
+                    path = paths.child(current, region);
+                    current = path;
+                    let frame =
+                        Frame { region, shown: region, path, visible: true, enter: at, in_callees: Ticks(0) };
+                    self.stack.push(frame);
+                }
+                EventKind::Leave => {
+                    let Some(&frame) = self.stack.last().filter(|frame| frame.region == region[row]) else {
+                        return row;
+                    };
+                    self.stack.pop();
+                    visits.push(Visit {
+                        call_path: frame.path,
+                        row: row as u32,
+                        enter: frame.enter,
+                        leave: at,
+                        in_callees: frame.in_callees,
+                    });
+                    current = CallPathTree::ROOT;
+                    if let Some(caller) = self.stack.last_mut() {
+                        caller.in_callees += at.since(frame.enter);
+                        current = caller.path;
+                    }
+                }
+                _ => {}
+            }
+            if want_paths {
+                call_path.push(path);
+            }
+        }
+        n
+    }
+
+    /// The careful loop: rebuilds `buffer` from row `from` on.
+    #[cold]
+    fn nest_careful(&mut self, paths: &mut CallPathTree, buffer: &mut ChunkBuffer, from: usize) {
+        let mut input = std::mem::take(&mut self.input);
+        input.take_rows(buffer, from);
+        for row in 0..input.time.len() {
+            let (at, kind, region) = (input.time[row], input.kind[row], input.region[row]);
+            let new_row = self.admit(paths, buffer, at, kind, region);
+            input.new_row.push(new_row.unwrap_or(u32::MAX));
+            if self.finished {
+                break;
+            }
+        }
+        input.new_row.resize(input.time.len(), u32::MAX);
+        input.renumber(buffer, from);
+        self.input = input;
+    }
+
+    /// One raw row; returns the row it became, if any.
+    fn admit(
+        &mut self,
+        paths: &mut CallPathTree,
+        buffer: &mut ChunkBuffer,
+        at: Ticks,
+        kind: EventKind,
+        region: RegionId,
+    ) -> Option<u32> {
+        if let Some(range) = self.selection.time {
+            if at >= range.end {
+                self.start(buffer);
+                self.close_all(buffer, range.end);
+                self.finished = true;
+                return None;
+            }
+            if at > range.start || (at == range.start && kind != EventKind::Leave) {
+                self.start(buffer);
+            }
+        }
+        match kind {
+            EventKind::Enter => self.enter(paths, buffer, at, region),
+            EventKind::Leave => self.leave(buffer, at, region),
+            _ if self.started => Some(self.emit(buffer, at, kind, region)),
+            _ => None,
+        }
+    }
+
+    fn current(&self) -> CallPathId {
+        self.stack.last().map_or(CallPathTree::ROOT, |frame| frame.path)
+    }
+
+    fn enter(
+        &mut self,
+        paths: &mut CallPathTree,
+        buffer: &mut ChunkBuffer,
+        at: Ticks,
+        region: RegionId,
+    ) -> Option<u32> {
+        let shown = match &self.selection.regions {
+            Some((kept, stand_in)) if !kept.get(region.index()).copied().unwrap_or(false) => *stand_in,
+            _ => region,
+        };
+        let hidden = shown != region;
+        let visible = !(hidden && self.stack.last().is_some_and(|caller| caller.shown == shown));
+        let path = if visible { paths.child(self.current(), shown) } else { self.current() };
+        self.stack.push(Frame { region, shown, path, visible, enter: at, in_callees: Ticks(0) });
+        (visible && self.started).then(|| self.emit(buffer, at, EventKind::Enter, shown))
+    }
+
+    fn leave(&mut self, buffer: &mut ChunkBuffer, at: Ticks, region: RegionId) -> Option<u32> {
+        let Some(depth) = self.stack.iter().rposition(|frame| frame.region == region) else {
+            self.repairs.unmatched_leaves += 1;
+            return None;
+        };
+        self.repairs.truncated_calls += (self.stack.len() - depth - 1) as u64;
+        let mut row = None;
+        while self.stack.len() > depth {
+            row = self.close(buffer, at);
+        }
+        row
+    }
+
+    /// Closes the innermost call at `at`.
+    fn close(&mut self, buffer: &mut ChunkBuffer, at: Ticks) -> Option<u32> {
+        let frame = self.stack.pop()?;
+        let row = (frame.visible && self.started).then(|| {
+            let row = buffer.push(at, EventKind::Leave, frame.shown);
+            if self.needs.contains(Needs::CALL_PATHS) {
+                buffer.call_path.push(frame.path);
+            }
+            let Frame { path: call_path, enter, in_callees, .. } = frame;
+            buffer.visits.push(Visit { call_path, row, enter, leave: at, in_callees });
+            row
+        });
+        if let Some(caller) = self.stack.last_mut() {
+            caller.in_callees += if frame.visible { at.since(frame.enter) } else { frame.in_callees };
+        }
+        row
+    }
+
+    fn close_all(&mut self, buffer: &mut ChunkBuffer, at: Ticks) {
+        while !self.stack.is_empty() {
+            self.close(buffer, at);
+        }
+    }
+
+    /// Gives the calls that are open at the start of the time range their enters, once.
+    fn start(&mut self, buffer: &mut ChunkBuffer) {
+        let Some(range) = self.selection.time.filter(|_| !self.started) else { return };
+        self.started = true;
+        for depth in 0..self.stack.len() {
+            let frame = &mut self.stack[depth];
+            frame.enter = range.start;
+            frame.in_callees = Ticks(0);
+            let Frame { visible, shown, path, .. } = *frame;
+            if visible {
+                buffer.push(range.start, EventKind::Enter, shown);
+                if self.needs.contains(Needs::CALL_PATHS) {
+                    buffer.call_path.push(path);
+                }
+            }
+        }
+    }
+
+    fn emit(&mut self, buffer: &mut ChunkBuffer, at: Ticks, kind: EventKind, region: RegionId) -> u32 {
+        if self.needs.contains(Needs::CALL_PATHS) {
+            buffer.call_path.push(self.current());
+        }
+        buffer.push(at, kind, region)
+    }
+
+    /// Appends the leaves of calls that are still open when the events end.
+    pub fn end(&mut self, buffer: &mut ChunkBuffer) {
+        if self.finished || self.stack.is_empty() {
+            return;
+        }
+        // A location that ends before the range begins has nothing inside it.
+        if self.selection.time.is_some_and(|range| self.last <= range.start) {
+            return;
+        }
+        self.start(buffer);
+        self.repairs.open_calls += self.stack.len() as u64;
+        self.close_all(buffer, self.last);
+    }
+}
+
+impl Input {
+    /// Moves the base columns of the rows from `from` on out of `buffer`.
+    fn take_rows(&mut self, buffer: &mut ChunkBuffer, from: usize) {
+        self.time.clear();
+        self.kind.clear();
+        self.region.clear();
+        self.new_row.clear();
+        self.time.extend(buffer.time.drain(from..));
+        self.kind.extend(buffer.kind.drain(from..));
+        self.region.extend(buffer.region.drain(from..));
+    }
+
+    /// Gives side tables the new row numbers and drops what lost its row.
+    fn renumber(&self, buffer: &mut ChunkBuffer, from: usize) {
+        let renumber = |row: &mut u32| {
+            if let Some(old) = (*row as usize).checked_sub(from) {
+                *row = self.new_row[old];
+            }
+            *row != u32::MAX
+        };
+        buffer.sends.retain_mut(|x| renumber(&mut x.row));
+        buffer.recvs.retain_mut(|x| renumber(&mut x.row));
+        buffer.requests.retain_mut(|x| renumber(&mut x.row));
+        buffer.collectives.retain_mut(|x| renumber(&mut x.row));
+        buffer.metrics.retain_mut(|x| renumber(&mut x.row));
+        buffer.parameters.retain_mut(|x| renumber(&mut x.row));
+    }
+}

@@ -1,0 +1,1 @@
+//! Result tables as JSON, CSV and Parquet.

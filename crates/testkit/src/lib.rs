@@ -1,0 +1,1 @@
+//! Traces for tests: a small language for events, the law harness, the synthetic generator.
