@@ -1,1 +1,13 @@
-//! The analyses: folds over events and functions over their results.
+//! The analyses: folds over the events of a trace, and functions over their results.
+//!
+//! A fold has one folder: `state.rs` (what it remembers), `fold.rs` (the loop),
+//! `output.rs` (the typed result and its tables). What can be computed from results
+//! is a function in a file of its own. Laws: integers in partial states, sorted
+//! outputs, no float before the last division. Not here: files, formats, threads.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+pub mod profile;
+mod view;
+
+pub use view::{By, Per, RowKey};

@@ -1,0 +1,18 @@
+//! Where the time went: visits, inclusive and exclusive time of each call path at each location.
+//!
+//! ```text
+//! visits of a chunk ──add_visits──► Vec<Times> by call path ──end──► rows of the location ──finish──► ProfileOutput
+//! ```
+//!
+//! Laws, for each location: `inclusive(path) = exclusive(path) + Σ inclusive(children)`;
+//! `Σ exclusive + outside = span`. Not here: what the time means (see `imbalance`, `pop`).
+
+mod fold;
+mod output;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use fold::Profile;
+pub use output::{LocationProfile, ProfileOutput, ProfileRow};
+pub use state::{Local, PathTimes, ProfilePartial, Times};
