@@ -7,7 +7,10 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+#[cfg(test)]
+mod golden;
 pub mod profile;
+pub mod semantics;
 mod view;
 
 pub use view::{By, Per, RowKey};

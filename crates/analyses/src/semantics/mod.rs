@@ -1,0 +1,288 @@
+//! What a region means: does it compute, wait for somebody, or synchronise everybody?
+//!
+//! Two sources: what the trace records (paradigm and role) and the name. A tracer that
+//! says more than "user code" is believed about the family; names decide where it is
+//! silent. Names are matched as a whole against an ordered list, first match wins,
+//! and the user's own rules stand in front of everything.
+//!
+//! Law: a class depends on the region alone, never on its callers.
+//! Not here: what time in a region is worth (see `imbalance`, `pop`).
+
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use ouzel_model::{Definitions, Paradigm, Region, RegionRole};
+use regex_lite::Regex;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// What time in a region is spent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Category {
+    /// Work.
+    Computation,
+    /// Waiting for one other side: a message, a lock, a device.
+    Wait,
+    /// Waiting for all others.
+    Synchronization,
+}
+
+impl Category {
+    /// The term in lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Category::Computation => "computation",
+            Category::Wait => "wait",
+            Category::Synchronization => "synchronization",
+        }
+    }
+}
+
+/// The programming model or library that a region belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Family {
+    /// Message Passing Interface.
+    #[serde(rename = "MPI")]
+    Mpi,
+    /// OpenMP constructs and runtime.
+    #[serde(rename = "OpenMP")]
+    OpenMp,
+    /// OpenSHMEM.
+    #[serde(rename = "SHMEM")]
+    Shmem,
+    /// Collectives of accelerators.
+    #[serde(rename = "NCCL/RCCL")]
+    Nccl,
+    /// Accelerator runtimes.
+    #[serde(rename = "CUDA/HIP")]
+    CudaHip,
+    /// Threads, locks and sleeping.
+    #[serde(rename = "pthread")]
+    Pthread,
+    /// Input and output of the operating system and the C library.
+    #[serde(rename = "POSIX I/O")]
+    PosixIo,
+    /// The program itself, and everything unknown.
+    #[serde(rename = "user")]
+    User,
+}
+
+impl Family {
+    /// Its usual spelling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Family::Mpi => "MPI",
+            Family::OpenMp => "OpenMP",
+            Family::Shmem => "SHMEM",
+            Family::Nccl => "NCCL/RCCL",
+            Family::CudaHip => "CUDA/HIP",
+            Family::Pthread => "pthread",
+            Family::PosixIo => "POSIX I/O",
+            Family::User => "user",
+        }
+    }
+}
+
+/// What a region means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Class {
+    /// What time in it is spent on.
+    pub category: Category,
+    /// Whom it belongs to.
+    pub family: Family,
+}
+
+/// One rule: regions of these names have this class.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rule {
+    /// Regular expression for the whole name.
+    pub pattern: String,
+    /// What it says.
+    pub class: Class,
+}
+
+/// A rule whose pattern cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleError {
+    /// The pattern.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl std::fmt::Display for RuleError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "rule {:?} is not a regular expression: {}", self.pattern, self.reason)
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+/// A compiled list of rules.
+#[derive(Debug, Clone)]
+pub struct Semantics {
+    user: Vec<(Regex, Class)>,
+    built_in: Vec<(Regex, Class)>,
+}
+
+/// Neither the record nor the name says anything: the program's own work.
+const USER_CODE: Class = Class { category: Category::Computation, family: Family::User };
+
+impl Default for Semantics {
+    fn default() -> Self {
+        let compile = |&(family, category, pieces): &(Family, Category, &[&str])| {
+            let pattern = pieces.concat();
+            let regex = whole_name(&pattern).expect("built-in patterns are tested");
+            (regex, Class { category, family })
+        };
+        Semantics { user: Vec::new(), built_in: rules::RULES.iter().map(compile).collect() }
+    }
+}
+
+impl Semantics {
+    /// The built-in rules behind `user_rules`, which also win over what the trace records.
+    ///
+    /// # Errors
+    /// The first rule that is not a regular expression.
+    pub fn with_user_rules(user_rules: &[Rule]) -> Result<Self, RuleError> {
+        let compile = |rule: &Rule| match whole_name(&rule.pattern) {
+            Ok(regex) => Ok((regex, rule.class)),
+            Err(error) => Err(RuleError { pattern: rule.pattern.clone(), reason: error.to_string() }),
+        };
+        let user = user_rules.iter().map(compile).collect::<Result<_, _>>()?;
+        Ok(Semantics { user, ..Semantics::default() })
+    }
+
+    /// What a name alone says.
+    pub fn class_of_name(&self, name: &str) -> Class {
+        let name = plain_name(name);
+        self.user_class(name).or_else(|| self.built_in_class(name)).unwrap_or(USER_CODE)
+    }
+
+    /// What a region means, by its record and its name.
+    pub fn class(&self, region: &Region) -> Class {
+        let name = plain_name(&region.name);
+        if let Some(class) = self.user_class(name) {
+            return class;
+        }
+        let by_name = self.built_in_class(name);
+        let Some(family) = recorded_family(region) else {
+            let by_role = || match region.role {
+                RegionRole::FileIo | RegionRole::FileIoMetadata => {
+                    Class { category: Category::Computation, family: Family::PosixIo }
+                }
+                _ => USER_CODE,
+            };
+            return by_name.unwrap_or_else(by_role);
+        };
+        match by_name {
+            // Tracers record collectives of accelerators under the paradigm of the device.
+            Some(class) if class.family == Family::Nccl && family == Family::CudaHip => class,
+            // The names of OpenMP regions are made up by the tracer; roles are its own words.
+            Some(class) if class.family == family && family != Family::OpenMp => class,
+            Some(class) if class.family == family => {
+                Class { category: recorded_category(region.role).unwrap_or(class.category), family }
+            }
+            _ => Class { category: recorded_category(region.role).unwrap_or(Category::Computation), family },
+        }
+    }
+
+    /// The class of every region, by its id.
+    pub fn classes(&self, definitions: &Definitions) -> Vec<Class> {
+        definitions.regions.iter().map(|region| self.class(region)).collect()
+    }
+
+    fn user_class(&self, name: &str) -> Option<Class> {
+        first_match(&self.user, name)
+    }
+
+    fn built_in_class(&self, name: &str) -> Option<Class> {
+        first_match(&self.built_in, &mpi_name(name))
+    }
+}
+
+/// The rule, off by default, that takes time in input and output for waiting.
+pub fn io_wait_rule() -> Rule {
+    let io = rules::RULES.iter().find(|(family, _, _)| *family == Family::PosixIo);
+    let (_, _, pieces) = io.expect("the built-in rules know input and output");
+    Rule { pattern: pieces.concat(), class: Class { category: Category::Wait, family: Family::PosixIo } }
+}
+
+fn whole_name(pattern: &str) -> Result<Regex, regex_lite::Error> {
+    Regex::new(&format!("^(?:{pattern})$"))
+}
+
+fn first_match(rules: &[(Regex, Class)], name: &str) -> Option<Class> {
+    rules.iter().find(|(regex, _)| regex.is_match(name)).map(|&(_, class)| class)
+}
+
+/// The name without the place that tracers append (`@12`, `@file.c:12`) and without empty parentheses.
+fn plain_name(name: &str) -> &str {
+    let name = match name.rsplit_once('@') {
+        Some((before, place)) if place.ends_with(|c: char| c.is_ascii_digit()) => before.trim_end(),
+        _ => name,
+    };
+    name.strip_suffix("()").unwrap_or(name)
+}
+
+/// Names of MPI functions as the standard spells them: Fortran compilers change the case.
+fn mpi_name(name: &str) -> Cow<'_, str> {
+    let start = usize::from(name.starts_with(['p', 'P']));
+    let has_prefix = name.get(start..start + 4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("mpi_"));
+    if !has_prefix {
+        return Cow::Borrowed(name);
+    }
+    let mut standard = String::from("MPI_");
+    for (i, c) in name[start + 4..].chars().enumerate() {
+        standard.push(if i == 0 { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() });
+    }
+    Cow::Owned(standard)
+}
+
+/// The family that the trace records, if it says more than "code".
+fn recorded_family(region: &Region) -> Option<Family> {
+    match region.paradigm {
+        Paradigm::Mpi => Some(Family::Mpi),
+        Paradigm::OpenMp | Paradigm::OpenMpTarget => Some(Family::OpenMp),
+        Paradigm::Shmem => Some(Family::Shmem),
+        Paradigm::Cuda | Paradigm::Hip => Some(Family::CudaHip),
+        Paradigm::Pthread => Some(Family::Pthread),
+        Paradigm::MeasurementSystem => Some(Family::User),
+        _ => None,
+    }
+}
+
+/// The category that a role means, if it means one.
+fn recorded_category(role: RegionRole) -> Option<Category> {
+    match role {
+        RegionRole::Barrier
+        | RegionRole::ImplicitBarrier
+        | RegionRole::TaskWait
+        | RegionRole::CollectiveAllToAll
+        | RegionRole::CollectiveOther => Some(Category::Synchronization),
+        RegionRole::CollectiveOneToAll
+        | RegionRole::CollectiveAllToOne
+        | RegionRole::PointToPoint
+        | RegionRole::Rma
+        | RegionRole::Critical
+        | RegionRole::Ordered
+        | RegionRole::Flush
+        | RegionRole::ThreadWait => Some(Category::Wait),
+        RegionRole::Loop
+        | RegionRole::Parallel
+        | RegionRole::Sections
+        | RegionRole::Section
+        | RegionRole::Workshare
+        | RegionRole::Single
+        | RegionRole::SingleBlock
+        | RegionRole::Master
+        | RegionRole::CriticalBlock
+        | RegionRole::OrderedBlock
+        | RegionRole::Task
+        | RegionRole::TaskUntied
+        | RegionRole::Kernel => Some(Category::Computation),
+        _ => None,
+    }
+}

@@ -1,0 +1,78 @@
+//! The built-in rules: which region names mean what, first match wins.
+//!
+//! Patterns match the whole name. They are data: a list of pieces that are joined, to keep lines short.
+//! Input and output count as computation, since others wait for the one who writes; see
+//! [`io_wait_rule`](super::io_wait_rule) for the other view.
+
+use super::Category::{self, Computation, Synchronization, Wait};
+use super::Family::{self, CudaHip, Mpi, Nccl, OpenMp, PosixIo, Pthread, Shmem};
+
+/// Family, category and pattern, in order.
+#[rustfmt::skip]
+pub(super) const RULES: &[(Family, Category, &[&str])] = &[
+    (Mpi, Synchronization, &[
+        r"[Pp]?(MPI|mpi)_(Barrier|Ibarrier|Allreduce|Iallreduce|Allgather|Iallgather|Allgatherv|",
+        r"Iallgatherv|Alltoall|Ialltoall|Alltoallv|Ialltoallv|Alltoallw|Ialltoallw|Reduce_scatter|",
+        r"Ireduce_scatter|Reduce_scatter_block|Ireduce_scatter_block|Init|Init_thread|Finalize|Comm_dup|",
+        r"Comm_dup_with_info|Comm_create|Comm_split|Comm_split_type|Comm_free|Win_create|Win_allocate|",
+        r"Win_allocate_shared|Win_free|Win_fence|Cart_create|Graph_create|Dist_graph_create|",
+        r"Dist_graph_create_adjacent|Intercomm_create|Intercomm_merge|File_open|File_close|File_set_view|",
+        r"File_set_size|File_sync|File_(i?read|i?write)(_at)?_all(_begin|_end)?|File_(read|",
+        r"write)_ordered(_begin|_end)?|I?[Nn]eighbor_.*)_{0,2}",
+    ]),
+    (Mpi, Wait, &[
+        r"[Pp]?(MPI|mpi)_(Send|Ssend|Bsend|Rsend|Recv|Mrecv|Probe|Mprobe|Sendrecv|Sendrecv_replace|Wait|",
+        r"Waitall|Waitany|Waitsome|Isend|Issend|Ibsend|Irsend|Irecv|Imrecv|Iprobe|Improbe|Test|Testall|",
+        r"Testany|Testsome|Start|Startall|Bcast|Ibcast|Reduce|Ireduce|Gather|Igather|Gatherv|Igatherv|",
+        r"Scatter|Iscatter|Scatterv|Iscatterv|Scan|Iscan|Exscan|Iexscan|Win_lock|Win_unlock|Win_lock_all|",
+        r"Win_unlock_all|Win_flush|Win_flush_all|Win_flush_local|Win_flush_local_all|Win_start|",
+        r"Win_complete|Win_post|Win_wait|Win_test)_{0,2}",
+    ]),
+    (Mpi, Computation, &[r"[Pp]?(MPI|mpi)_.*"]),
+    (OpenMp, Synchronization, &[
+        r"(GOMP_(barrier.*|loop_end|sections_end|parallel_end|taskwait|taskgroup_end)|__kmpc_(barrier|",
+        r"reduce.*|join.*|omp_taskwait|end_taskgroup)|kmp_.*barrier.*|omp_(implicit_)?barrier|",
+        r"!\$omp (implicit )?barrier.*|<omp (implicit )?barrier>|<omp taskwait>|<omp idle>)",
+    ]),
+    (OpenMp, Wait, &[
+        r"(omp_(set|test)(_nest)?_lock|GOMP_(critical|atomic|ordered)_.*start|__kmpc_(critical|ordered|",
+        r"set_lock|set_nest_lock)|!\$omp (critical|ordered|flush).*|<omp (mutex wait|ordered wait)>)",
+    ]),
+    (Shmem, Synchronization, &[
+        r"p?(shmem_(barrier(_all)?|sync(_all)?|init(_thread)?|finalize|team_sync|malloc|free|realloc|",
+        r".*(broadcast|collect|fcollect|reduce|alltoalls?).*|.*_to_all))",
+    ]),
+    (Shmem, Wait, &[r"p?(shmem_(.*wait.*|quiet|fence|.*test.*|set_lock|test_lock|.*(get|put|atomic).*))"]),
+    (Nccl, Synchronization, &[
+        r"(nccl|rccl)(AllReduce|AllGather|ReduceScatter|AlltoAll|AllToAll.*|CommInit.*|CommSplit|",
+        r"CommDestroy|CommFinalize|GroupEnd)|(nccl(Dev)?Kernel|rccl.*Kernel|ncclKernel)_?(AllReduce|",
+        r"AllGather|ReduceScatter).*",
+    ]),
+    (Nccl, Wait, &[
+        r"(nccl|rccl)(Send|Recv|Broadcast|Bcast|Reduce|CommGetAsyncError)|(nccl(Dev)?Kernel|rccl.*Kernel|",
+        r"ncclKernel)_?(SendRecv|Send|Recv|Broadcast|Reduce).*",
+    ]),
+    (CudaHip, Wait, &[
+        r"((cu|cuda|hip)((Ctx|Device|Thread|Stream|Event)Synchronize|StreamWaitEvent|EventQuery|",
+        r"StreamQuery|Memcpy(DtoH|HtoD|DtoD|ToSymbol|FromSymbol|2D|3D|Peer)?(_v2)?|Memset(D8|D16|",
+        r"D32)?(_v2)?|Free(Host|Array|Async)?|Malloc(Host|Managed)?|MemFree(_v2)?|MemAlloc(_v2)?|",
+        r"ModuleUnload))",
+    ]),
+    (Pthread, Synchronization, &[r"pthread_barrier_wait|std::barrier.*|std::latch::.*wait.*"]),
+    (Pthread, Wait, &[
+        r"(pthread_(mutex_(timed|clock)?lock|rwlock_(timed)?(rd|wr)lock|spin_lock|cond_(timed|clock)?wait|",
+        r"join|timedjoin_np)|sem_(timed)?wait|futex(_wait)?|__lll_lock_wait.*|sched_yield|usleep|",
+        r"nanosleep|sleep|std::(mutex|condition_variable|thread|future).*::(lock|wait.*|join|get))",
+    ]),
+    (PosixIo, Computation, &[
+        r"(__)?(libc_)?(read|write|pread(64|v)?|pwrite(64|v)?|readv|writev|open(64|at)?|close|fsync|",
+        r"fdatasync|sync|fread|fwrite|fflush|fopen(64)?|fclose|lseek(64)?|ftruncate(64)?|aio_(suspend|",
+        r"return|error)|poll|ppoll|select|epoll_wait|recv(from|msg)?|send(to|msg)?|accept4?|connect)",
+    ]),
+    // Names that tell the family only.
+    (OpenMp, Computation, &[r"(omp_|GOMP_|__kmpc_|__kmp_|kmp_|!\$omp |<omp ).*"]),
+    (Shmem, Computation, &[r"p?shmemx?_.*"]),
+    (Nccl, Computation, &[r"(p?nccl|rccl)[A-Z].*"]),
+    (CudaHip, Computation, &[r"(cu|cuda|hip)[A-Z].*"]),
+    (Pthread, Computation, &[r"pthread_.*"]),
+];

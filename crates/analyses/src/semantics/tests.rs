@@ -1,0 +1,126 @@
+use super::*;
+use crate::golden::shared_json;
+use Category::{Computation, Synchronization, Wait};
+use std::sync::Arc;
+
+fn region(name: &str, paradigm: Paradigm, role: RegionRole) -> Region {
+    Region {
+        name: Arc::from(name),
+        canonical_name: None,
+        file: None,
+        line: None,
+        end_line: None,
+        role,
+        paradigm,
+    }
+}
+
+#[test]
+fn names_say_what_a_region_means() {
+    let cases = [
+        ("MPI_Barrier", Synchronization, Family::Mpi),
+        ("PMPI_Allreduce", Synchronization, Family::Mpi),
+        ("mpi_allreduce_", Synchronization, Family::Mpi),
+        ("MPI_ISEND", Wait, Family::Mpi),
+        ("pmpi_barrier__", Synchronization, Family::Mpi),
+        ("MPI_File_write_at_all", Synchronization, Family::Mpi),
+        ("MPI_File_write_at", Computation, Family::Mpi),
+        ("MPI_Ineighbor_alltoall", Synchronization, Family::Mpi),
+        ("MPI_Waitall", Wait, Family::Mpi),
+        ("MPI_Bcast", Wait, Family::Mpi),
+        ("MPI_Barrier@17", Synchronization, Family::Mpi),
+        ("MPI_Recv()", Wait, Family::Mpi),
+        ("MPI_Comm_size", Computation, Family::Mpi),
+        ("MPI_Get_processor_name", Computation, Family::Mpi),
+        ("my_MPI_Barrier", Computation, Family::User),
+        ("MPI_Barrier_of_mine_", Computation, Family::Mpi),
+        ("!$omp implicit barrier @solver.c:31", Synchronization, Family::OpenMp),
+        ("!$omp critical @solver.c:31", Wait, Family::OpenMp),
+        ("!$omp parallel @solver.c:31", Computation, Family::OpenMp),
+        ("shmem_long_put", Wait, Family::Shmem),
+        ("shmem_n_pes", Computation, Family::Shmem),
+        ("ncclAllReduce", Synchronization, Family::Nccl),
+        ("ncclDevKernel_SendRecv", Wait, Family::Nccl),
+        ("hipMemcpyAsync", Computation, Family::CudaHip),
+        ("cudaStreamSynchronize", Wait, Family::CudaHip),
+        ("pthread_create", Computation, Family::Pthread),
+        ("sem_wait", Wait, Family::Pthread),
+        ("fwrite", Computation, Family::PosixIo),
+        ("rewrite", Computation, Family::User),
+        ("curl", Computation, Family::User),
+        ("", Computation, Family::User),
+    ];
+    let semantics = Semantics::default();
+    for (name, category, family) in cases {
+        assert_eq!(semantics.class_of_name(name), Class { category, family }, "{name:?}");
+    }
+}
+
+#[test]
+fn what_is_recorded_wins_where_it_says_more_than_code() {
+    let cases = [
+        ("f", Paradigm::OpenMp, RegionRole::ImplicitBarrier, Synchronization, Family::OpenMp),
+        (
+            "!$omp critical sblock @a.c:3",
+            Paradigm::OpenMp,
+            RegionRole::CriticalBlock,
+            Computation,
+            Family::OpenMp,
+        ),
+        ("!$omp critical @a.c:3", Paradigm::OpenMp, RegionRole::Critical, Wait, Family::OpenMp),
+        ("exchange", Paradigm::Mpi, RegionRole::PointToPoint, Wait, Family::Mpi),
+        ("everybody", Paradigm::Mpi, RegionRole::CollectiveAllToAll, Synchronization, Family::Mpi),
+        ("MPI_Init", Paradigm::Mpi, RegionRole::Function, Synchronization, Family::Mpi),
+        ("MPI_Allreduce", Paradigm::User, RegionRole::Function, Synchronization, Family::Mpi),
+        ("MPI_Allreduce", Paradigm::Unknown, RegionRole::Unknown, Synchronization, Family::Mpi),
+        ("ncclDevKernel_AllReduce_Sum", Paradigm::Cuda, RegionRole::Kernel, Synchronization, Family::Nccl),
+        ("saxpy", Paradigm::Cuda, RegionRole::Kernel, Computation, Family::CudaHip),
+        ("log", Paradigm::User, RegionRole::FileIo, Computation, Family::PosixIo),
+        ("main", Paradigm::Compiler, RegionRole::Function, Computation, Family::User),
+        ("write", Paradigm::MeasurementSystem, RegionRole::Artificial, Computation, Family::User),
+    ];
+    let semantics = Semantics::default();
+    for (name, paradigm, role, category, family) in cases {
+        let class = semantics.class(&region(name, paradigm, role));
+        assert_eq!(class, Class { category, family }, "{name:?} {paradigm:?} {role:?}");
+    }
+}
+
+#[test]
+fn user_rules_win_over_everything() {
+    let class = Class { category: Wait, family: Family::User };
+    let mine = Rule { pattern: "(poll|MPI_Wtime)".to_owned(), class };
+    let semantics = Semantics::with_user_rules(&[mine, io_wait_rule()]).unwrap();
+    assert_eq!(semantics.class(&region("MPI_Wtime", Paradigm::Mpi, RegionRole::Function)), class);
+    assert_eq!(semantics.class_of_name("poll"), class);
+    assert_eq!(semantics.class_of_name("fwrite"), Class { category: Wait, family: Family::PosixIo });
+    assert_eq!(semantics.class_of_name("MPI_Wtime_2").category, Computation);
+}
+
+#[test]
+fn a_bad_rule_is_named() {
+    let class = Class { category: Wait, family: Family::User };
+    let error = Semantics::with_user_rules(&[Rule { pattern: "a(".to_owned(), class }]).unwrap_err();
+    assert!(error.to_string().contains("\"a(\""), "{error}");
+}
+
+#[test]
+fn agreed_examples_hold() {
+    let Some(examples) = shared_json("golden/semantics_examples.json") else { return };
+    let semantics = Semantics::default();
+    let examples = examples.as_object().unwrap();
+    assert!(!examples.is_empty());
+    for (name, category) in examples {
+        assert_eq!(semantics.class_of_name(name).category.as_str(), category.as_str().unwrap(), "{name:?}");
+    }
+}
+
+#[test]
+fn agreed_rules_are_ours() {
+    let Some(agreed) = shared_json("golden/semantics.json") else { return };
+    let text = |rule: &serde_json::Value, key: &str| rule[key].as_str().unwrap().to_owned();
+    let all = agreed["rules"].as_array().unwrap().iter().chain(agreed["optional_rules"].as_array().unwrap());
+    let agreed: Vec<_> = all.map(|r| (text(r, "family"), text(r, "match"))).collect();
+    let ours: Vec<_> = rules::RULES.iter().map(|(f, _, p)| (f.as_str().to_owned(), p.concat())).collect();
+    assert_eq!(ours[..agreed.len()], agreed);
+}
