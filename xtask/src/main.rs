@@ -1,2 +1,54 @@
-//! The project's own chores: tidy, test, bench, synth.
-fn main() {}
+//! The project's own chores. `cargo xtask help` lists them.
+//!
+//! One module per chore, each with `run(arguments)`; what they share is in
+//! `workspace.rs` (where things are), `runner.rs` (running a program) and
+//! `stopwatch.rs` (the only look at the clock).
+
+mod bench;
+mod runner;
+mod setup;
+mod stopwatch;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+usage: cargo xtask <chore>
+
+  setup            install the reference tools and the Python environment the tests use
+  test             setup, then every check and test of the project, with a summary
+  tidy             dependency edges, links, file sizes, words that do not belong here
+  bench [--quick]  build the peers and print one table of speeds and ratios
+  help             this text
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (chore, rest) = match arguments.split_first() {
+        Some((chore, rest)) => (chore.as_str(), rest),
+        None => ("help", [].as_slice()),
+    };
+    let outcome = match chore {
+        "setup" => setup::run(rest),
+        "test" => test::run(rest),
+        "tidy" => tidy::run(rest),
+        "bench" => bench::run(rest),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => {
+            eprint!("xtask: no chore {other:?}\n\n{HELP}");
+            return ExitCode::from(64);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask {chore}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! One table: what, on which archive, how fast, beside what, and whether the target is met.
+
+/// What a figure should be.
+#[derive(Debug, Clone, Copy)]
+pub enum Target {
+    AtLeast(f64),
+    Below(f64),
+}
+
+impl Target {
+    fn is_met_by(self, value: f64) -> bool {
+        match self {
+            Self::AtLeast(bound) => bound <= value,
+            Self::Below(bound) => value < bound,
+        }
+    }
+}
+
+/// One line of the table, as text.
+#[derive(Debug, Default)]
+pub struct Row {
+    cells: [String; 7],
+}
+
+const HEADINGS: [&str; 7] = ["what", "events", "median", "M events/s", "beside", "ratio", "target"];
+
+impl Row {
+    /// A run over all events of an archive.
+    pub fn speed(what: &str, events: &str, seconds: f64, n_events: u64) -> Self {
+        let rate = format!("{:.2}", n_events as f64 / seconds / 1e6);
+        Self::new([what, events, &time(seconds), &rate, "", "", ""])
+    }
+
+    /// A speed that was measured on an archive of another size than it is compared on.
+    pub fn rate(what: &str, events: &str, events_per_second: f64) -> Self {
+        Self::new([what, events, "", &format!("{:.2}", events_per_second / 1e6), "", "", ""])
+    }
+
+    /// A run whose time itself is the figure.
+    pub fn duration(what: &str, events: &str, seconds: f64, target: Target) -> Self {
+        let mut row = Self::new([what, events, &time(seconds), "", "", "", ""]);
+        row.judge(target, seconds, time);
+        row
+    }
+
+    /// Peak memory in bytes.
+    pub fn memory(what: &str, events: &str, n_bytes: f64, target: Target) -> Self {
+        let megabytes = |n_bytes: f64| format!("{:.0} MB", n_bytes / 1e6);
+        let mut row = Self::new([what, events, &megabytes(n_bytes), "", "", "", ""]);
+        row.judge(target, n_bytes, megabytes);
+        row
+    }
+
+    /// How many times as fast as another.
+    #[must_use]
+    pub fn beside(mut self, other: &str, ratio: f64, target: Target) -> Self {
+        other.clone_into(&mut self.cells[4]);
+        self.cells[5] = format!("{ratio:.2}");
+        self.judge(target, ratio, |bound| format!("{bound}"));
+        self
+    }
+
+    fn new(cells: [&str; 7]) -> Self {
+        Self { cells: cells.map(str::to_owned) }
+    }
+
+    fn judge(&mut self, target: Target, value: f64, show: impl Fn(f64) -> String) {
+        let met = if target.is_met_by(value) { "met" } else { "NOT MET" };
+        self.cells[6] = match target {
+            Target::AtLeast(bound) => format!("at least {}: {met}", show(bound)),
+            Target::Below(bound) => format!("below {}: {met}", show(bound)),
+        };
+    }
+}
+
+/// In Markdown, so that it can be pasted where it is published.
+pub fn render(rows: &[Row]) -> String {
+    let headings = Row::new(HEADINGS);
+    let width = |column: usize| {
+        let cells = rows.iter().chain([&headings]).map(|row| row.cells[column].chars().count());
+        cells.max().unwrap_or(0)
+    };
+    let widths: [usize; 7] = std::array::from_fn(width);
+    let line = |row: &Row| {
+        let cells = row.cells.iter().zip(widths).map(|(cell, width)| format!(" {cell:width$} |"));
+        format!("|{}\n", cells.collect::<String>())
+    };
+    let rule: String = widths.iter().map(|width| format!("{}|", "-".repeat(width + 2))).collect();
+    let body: String = rows.iter().map(line).collect();
+    format!("{}|{rule}\n{body}", line(&headings))
+}
+
+fn time(seconds: f64) -> String {
+    if seconds < 0.1 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.3} s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_aligned_and_says_what_is_not_met() {
+        let rows = [
+            Row::speed("library", "10M", 0.25, 10_000_000),
+            Row::speed("ours", "10M", 0.05, 10_000_000).beside("library", 5.0, Target::AtLeast(7.0)),
+            Row::duration("start", "75k", 0.004, Target::Below(0.020)),
+        ];
+        let expected = "\
+| what    | events | median  | M events/s | beside  | ratio | target              |
+|---------|--------|---------|------------|---------|-------|---------------------|
+| library | 10M    | 0.250 s | 40.00      |         |       |                     |
+| ours    | 10M    | 50.0 ms | 200.00     | library | 5.00  | at least 7: NOT MET |
+| start   | 75k    | 4.0 ms  |            |         |       | below 20.0 ms: met  |
+";
+        assert_eq!(render(&rows), expected);
+    }
+}

@@ -1,0 +1,152 @@
+//! Reference tools and the Python environment: installed when absent, never required.
+//!
+//! What cannot be had costs one loud line and the tests that need it, not the run.
+//! The environment lives in the cache folder; a list of what is in it makes a second
+//! set-up free. Not here: the C peer of the benches (see `bench/peers.rs`).
+
+use crate::runner::{answers, bounded, run as run_command};
+use crate::workspace;
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Seconds for Debian's package manager: two downloads of a few megabytes each.
+const APT_SECONDS: u32 = 240;
+/// Seconds for one Python package. The slowest, `otf2`, compiles a C library: 40 s on two cores.
+const PIP_SECONDS: u32 = 300;
+
+/// What is there after the set-up, and what is not.
+#[derive(Debug, Default)]
+pub struct Tools {
+    /// The interpreter of the virtual environment, if there is one.
+    pub python: Option<PathBuf>,
+    /// `what: why`, one for each thing that cannot be had.
+    pub skipped: Vec<String>,
+}
+
+impl Tools {
+    fn skip(&mut self, what: &str, why: &str) {
+        let line = format!("{what}: {why}");
+        println!("skipped: {line}");
+        self.skipped.push(line);
+    }
+}
+
+/// `cargo xtask setup`
+pub fn run(arguments: &[String]) -> Result<()> {
+    anyhow::ensure!(arguments.is_empty(), "setup takes no arguments");
+    let tools = install(&workspace::root()?)?;
+    if tools.skipped.is_empty() {
+        println!("set-up complete");
+    }
+    Ok(())
+}
+
+/// Installs what is absent and says what cannot be had.
+///
+/// # Errors
+/// Only when the project's own files cannot be read or its cache cannot be written.
+pub fn install(root: &Path) -> Result<Tools> {
+    let mut tools = Tools::default();
+    install_reference_reader(&mut tools);
+    install_python(root, &mut tools)?;
+    Ok(tools)
+}
+
+fn install_reference_reader(tools: &mut Tools) {
+    if answers(Command::new("otf2-print").arg("--version")) {
+        return;
+    }
+    if let Err(error) = install_debian_package("otf2-tools") {
+        tools.skip("otf2-print", &format!("{error:#}"));
+    }
+}
+
+/// Installs a Debian package, refreshing the package lists only when they do not do.
+///
+/// # Errors
+/// The reason, with what the reader may do about it.
+pub fn install_debian_package(package: &str) -> Result<()> {
+    let apt = Path::new("apt-get");
+    anyhow::ensure!(
+        answers(Command::new(apt).arg("--version")),
+        "install {package} by hand: there is no apt-get here"
+    );
+    anyhow::ensure!(is_root(), "run `apt-get install {package}` as root: this user may not");
+    println!("installing {package}");
+    let install = || {
+        let mut command = bounded(APT_SECONDS, apt);
+        command.args(["install", "--yes", "--quiet", "--no-install-recommends", package]);
+        answers(command.env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    let refresh = || answers(bounded(APT_SECONDS, apt).args(["update", "--quiet"]));
+    let installed = install() || (refresh() && install());
+    anyhow::ensure!(installed, "`apt-get install {package}` failed: no network, or no such package");
+    Ok(())
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|out| out.stdout.trim_ascii() == b"0")
+}
+
+fn install_python(root: &Path, tools: &mut Tools) -> Result<()> {
+    let environment = workspace::cache(root).join("venv");
+    let python = environment.join("bin/python");
+    let done_file = environment.join("installed.txt");
+    if !answers(Command::new(&python).arg("--version"))
+        && let Err(error) = create_environment(&environment)
+    {
+        tools.skip("Python environment", &format!("{error:#}"));
+        return Ok(());
+    }
+    let wanted = fs::read_to_string(root.join("tests/python/requirements.txt"))
+        .context("cannot read tests/python/requirements.txt")?;
+    let mut done = fs::read_to_string(&done_file).unwrap_or_default();
+    for package in requirements(&wanted) {
+        if done.lines().any(|line| line == package) {
+            continue;
+        }
+        println!("installing Python package {package}");
+        let mut pip = bounded(PIP_SECONDS, &python);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", package]);
+        if run_command(&mut pip)?.status.success() {
+            done.push_str(package);
+            done.push('\n');
+            fs::write(&done_file, &done).context("cannot write into the cache folder")?;
+        } else {
+            tools.skip(&format!("Python package {package}"), "pip could not install it (see above)");
+        }
+    }
+    tools.python = Some(python);
+    Ok(())
+}
+
+/// Debian keeps the module that makes environments in a package of its own.
+fn create_environment(environment: &Path) -> Result<()> {
+    let create =
+        || answers(bounded(60, Path::new("python3")).args(["-m", "venv", "--clear"]).arg(environment));
+    if create() {
+        return Ok(());
+    }
+    install_debian_package("python3-venv")?;
+    anyhow::ensure!(create(), "`python3 -m venv` failed even with python3-venv installed");
+    Ok(())
+}
+
+/// The lines of a requirements file that are not comments.
+fn requirements(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_are_no_requirements() {
+        let found: Vec<_> = requirements("# why\npytest\n\n  otf2==3.2\n").collect();
+        assert_eq!(found, ["pytest", "otf2==3.2"]);
+    }
+}

@@ -1,0 +1,225 @@
+//! `cargo xtask test`: the set-up, then every check and test, then what ran and what did not.
+//!
+//! A failing step does not stop the others, so one run shows everything that is wrong.
+//! To add a step, write a function of its signature and name it in `STEPS`.
+
+use crate::runner::{Ran, answers, bounded, run as run_command};
+use crate::setup::{self, Tools};
+use crate::stopwatch::Stopwatch;
+use crate::{tidy, workspace};
+use anyhow::{Context as _, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// What a step may use.
+struct Context {
+    root: PathBuf,
+    tools: Tools,
+}
+
+/// How a step ended.
+enum Outcome {
+    Passed(Vec<String>),
+    Failed(Vec<String>),
+    Skipped(String),
+}
+
+type Step = (&'static str, fn(&Context) -> Result<Outcome>);
+
+/// Cheap checks first. The release build comes before the steps that run the tool.
+const STEPS: &[Step] = &[
+    ("format", format),
+    ("tidy", tidy_up),
+    ("lints", lints),
+    ("tests", tests),
+    ("doctests", doctests),
+    ("documentation", documentation),
+    ("release build", release_build),
+    ("python tests", python_tests),
+    ("README commands", readme_commands),
+];
+
+/// `cargo xtask test`
+pub fn run(arguments: &[String]) -> Result<()> {
+    anyhow::ensure!(arguments.is_empty(), "test takes no arguments");
+    let clock = Stopwatch::start();
+    let root = workspace::root()?;
+    println!("== set-up");
+    let context = Context { tools: setup::install(&root)?, root };
+    let mut report = Vec::new();
+    for (name, step) in STEPS {
+        println!("== {name}");
+        let clock = Stopwatch::start();
+        let outcome = step(&context).unwrap_or_else(|error| Outcome::Failed(vec![format!("{error:#}")]));
+        report.push((*name, outcome, clock.elapsed()));
+    }
+    summarise(&context.tools.skipped, &report, clock.elapsed())
+}
+
+fn summarise(missing: &[String], report: &[(&str, Outcome, Duration)], took: Duration) -> Result<()> {
+    println!("\n== summary");
+    for line in missing {
+        println!("skipped: {line}");
+    }
+    for (name, outcome, took) in report {
+        let seconds = took.as_secs();
+        match outcome {
+            Outcome::Passed(closing) => {
+                println!("passed   {name} ({seconds} s)");
+                print_indented(closing);
+            }
+            Outcome::Failed(why) => {
+                println!("FAILED   {name} ({seconds} s)");
+                print_indented(why);
+            }
+            Outcome::Skipped(why) => println!("skipped: {name}: {why}"),
+        }
+    }
+    let n_failed = report.iter().filter(|(_, outcome, _)| matches!(outcome, Outcome::Failed(_))).count();
+    let n_skipped = report.iter().filter(|(_, outcome, _)| matches!(outcome, Outcome::Skipped(_))).count();
+    let n_passed = report.len() - n_failed - n_skipped;
+    println!("{n_passed} steps passed, {n_failed} failed, {n_skipped} skipped in {} s", took.as_secs());
+    anyhow::ensure!(n_failed == 0, "{n_failed} of {} steps failed", report.len());
+    Ok(())
+}
+
+fn print_indented(lines: &[String]) {
+    for line in lines {
+        println!("           {line}");
+    }
+}
+
+fn judge(ran: Ran) -> Outcome {
+    if ran.status.success() {
+        Outcome::Passed(ran.closing)
+    } else {
+        let mut why = ran.closing;
+        why.push(format!("ended with {}", ran.status));
+        Outcome::Failed(why)
+    }
+}
+
+fn cargo(context: &Context, arguments: &[&str]) -> Command {
+    let mut command = Command::new(workspace::cargo());
+    command.args(arguments).current_dir(&context.root);
+    command
+}
+
+fn format(context: &Context) -> Result<Outcome> {
+    Ok(judge(run_command(&mut cargo(context, &["fmt", "--all", "--check"]))?))
+}
+
+fn tidy_up(context: &Context) -> Result<Outcome> {
+    let found = tidy::check(&context.root)?;
+    found.print();
+    Ok(match found.flaws.len() {
+        0 => Outcome::Passed(vec![]),
+        n => Outcome::Failed(vec![format!("{n} flaws (see above)")]),
+    })
+}
+
+fn lints(context: &Context) -> Result<Outcome> {
+    let arguments = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
+    Ok(judge(run_command(&mut cargo(context, &arguments))?))
+}
+
+fn tests(context: &Context) -> Result<Outcome> {
+    let has_nextest = answers(&mut cargo(context, &["nextest", "--version"]));
+    let arguments: &[&str] = match has_nextest {
+        true => &["nextest", "run", "--workspace", "--no-fail-fast", "--status-level", "fail"],
+        false => &["test", "--workspace", "--all-targets", "--no-fail-fast", "--quiet"],
+    };
+    Ok(judge(run_command(&mut cargo(context, arguments))?))
+}
+
+fn doctests(context: &Context) -> Result<Outcome> {
+    Ok(judge(run_command(&mut cargo(context, &["test", "--workspace", "--doc", "--quiet"]))?))
+}
+
+/// Links between items are rustdoc's to check; links to files are `tidy`'s.
+fn documentation(context: &Context) -> Result<Outcome> {
+    let mut doc = cargo(context, &["doc", "--workspace", "--no-deps", "--quiet"]);
+    Ok(judge(run_command(doc.env("RUSTDOCFLAGS", "-D warnings"))?))
+}
+
+fn release_build(context: &Context) -> Result<Outcome> {
+    Ok(judge(run_command(&mut cargo(context, &["build", "--release", "--quiet"]))?))
+}
+
+fn python_tests(context: &Context) -> Result<Outcome> {
+    let Some(python) = &context.tools.python else {
+        return Ok(Outcome::Skipped("no Python environment".into()));
+    };
+    let mut pytest = bounded(600, python);
+    pytest
+        .args(["-m", "pytest", "--quiet", "-rs", "tests/python"])
+        .env("OUZEL", workspace::target(&context.root)?.join("release/ouzel"))
+        .current_dir(&context.root);
+    Ok(judge(run_command(&mut pytest)?))
+}
+
+fn readme_commands(context: &Context) -> Result<Outcome> {
+    let readme = fs::read_to_string(context.root.join("README.md")).context("cannot read README.md")?;
+    let commands = commands_on_test_data(&readme);
+    anyhow::ensure!(!commands.is_empty(), "README.md shows no command on a trace of testdata/");
+    let binaries = workspace::target(&context.root)?.join("release");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(binaries).chain(std::env::split_paths(&path)))?;
+    let mut lines = Vec::new();
+    let mut n_failed = 0;
+    for command in commands {
+        println!("$ {command}");
+        let mut shell = bounded(300, Path::new("sh"));
+        let ran = run_command(shell.args(["-c", command]).env("PATH", &path).current_dir(&context.root))?;
+        // 2 is an answer too: not from all of the data, as the tool then says.
+        let answered = matches!(ran.status.code(), Some(0 | 2));
+        n_failed += usize::from(!answered);
+        lines.push(format!("{command}: {} ({:.1} s)", ran.status, ran.took.as_secs_f64()));
+    }
+    Ok(if n_failed == 0 { Outcome::Passed(lines) } else { Outcome::Failed(lines) })
+}
+
+/// The lines of README's shell blocks that work on a trace of this repository.
+///
+/// Commands with a trace of the reader's own, and the command that runs this very
+/// program, are for the reader.
+fn commands_on_test_data(readme: &str) -> Vec<&str> {
+    let mut commands = Vec::new();
+    let mut in_shell_block = false;
+    for line in readme.lines().map(str::trim) {
+        if let Some(info) = line.strip_prefix("```") {
+            in_shell_block = !in_shell_block && matches!(info, "sh" | "bash" | "shell" | "console");
+        } else if in_shell_block && line.contains("testdata/") {
+            commands.push(line.trim_start_matches("$ "));
+        }
+    }
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readme_commands_are_those_on_our_own_traces() {
+        let readme = "\
+intro with testdata/ in prose
+```sh
+git clone x && cd ouzel
+cargo run --release -- report testdata/a
+cargo xtask test
+```
+```text
+ouzel report testdata/not-a-command
+```
+```console
+$ ouzel info testdata/b
+ouzel report traces.otf2
+```
+";
+        let expected = ["cargo run --release -- report testdata/a", "ouzel info testdata/b"];
+        assert_eq!(commands_on_test_data(readme), expected);
+    }
+}
