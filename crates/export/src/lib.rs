@@ -1,1 +1,44 @@
-//! Result tables as JSON, CSV and Parquet.
+//! Result tables as JSON, CSV and Parquet, and the envelope around every JSON answer.
+//!
+//! One [`Table`](ouzel_model::Table) is one result or one batch of a stream:
+//! [`CsvWriter`] and [`ParquetWriter`] take any number of batches with the same
+//! columns, so that millions of rows never stand in memory together.
+//!
+//! Law: no format changes a value. Integers stay integers, a missing value is
+//! `null` or an empty field, never zero. Not here: Arrow, terminals, files' names.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod csv_writer;
+mod envelope;
+mod error;
+mod json;
+#[cfg(feature = "parquet")]
+mod parquet_writer;
+
+pub use csv_writer::{CsvWriter, LIST_SEPARATOR};
+pub use envelope::{Envelope, Input, InputFilter, NoticeEntry};
+pub use error::ExportError;
+pub use json::{Rows, to_json};
+#[cfg(feature = "parquet")]
+pub use parquet_writer::ParquetWriter;
+
+#[cfg(test)]
+mod test_table;
+
+use ouzel_model::Table;
+
+/// Where batches of a table go, one after the other.
+pub trait TableWriter: Send {
+    /// Appends the rows of `batch`.
+    ///
+    /// # Errors
+    /// If its columns are not those the writer was made for, or writing fails.
+    fn write(&mut self, batch: &Table) -> Result<(), ExportError>;
+
+    /// Writes what is left; without it the output is incomplete.
+    ///
+    /// # Errors
+    /// If writing fails.
+    fn finish(self: Box<Self>) -> Result<(), ExportError>;
+}

@@ -1,0 +1,148 @@
+//! The envelope of every JSON answer: which schema, from what, how complete, and what went wrong.
+//!
+//! `docs/json.md` explains it; `docs/schema/*.json` are the schemas. A key that holds
+//! a quantity ends with its unit.
+
+use ouzel_model::{Definitions, Filter, Notice};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// A JSON answer.
+#[derive(Debug, Serialize)]
+pub struct Envelope<C: Serialize, D: Serialize> {
+    /// `ouzel/<command>/<version>`; the version is raised when a key changes its meaning or goes away.
+    pub schema: String,
+    /// The version of ouzel that answered.
+    pub version: &'static str,
+    /// What was asked.
+    pub input: Input,
+    /// How much of the trace the answer is from.
+    pub coverage: C,
+    /// What went wrong, worst first.
+    pub notices: Vec<NoticeEntry>,
+    /// The answer.
+    pub data: D,
+}
+
+impl<C: Serialize, D: Serialize> Envelope<C, D> {
+    /// The envelope of an answer of `command`, in version 1 of its schema.
+    pub fn new(command: &str, input: Input, coverage: C, notices: Vec<NoticeEntry>, data: D) -> Self {
+        let schema = format!("ouzel/{command}/1");
+        Envelope { schema, version: env!("CARGO_PKG_VERSION"), input, coverage, notices, data }
+    }
+}
+
+/// One notice as users see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NoticeEntry {
+    /// `high` (data were lost), `medium` (repaired or doubtful) or `low` (good to know).
+    pub level: &'static str,
+    /// What kind of trouble; a stable word.
+    pub code: &'static str,
+    /// One sentence for people.
+    pub message: String,
+    /// How often it happened.
+    pub count: u64,
+    /// The file it is about.
+    pub file: Option<Arc<str>>,
+    /// Byte offset in the file.
+    pub offset: Option<u64>,
+    /// The location it is about, by its id in the trace's files.
+    pub location: Option<u64>,
+}
+
+impl NoticeEntry {
+    /// `notice` with the location's id as the trace's files write it.
+    pub fn new(notice: &Notice, definitions: &Definitions) -> Self {
+        NoticeEntry {
+            level: notice.level.as_str(),
+            code: notice.code.as_str(),
+            message: notice.message.clone(),
+            count: notice.count,
+            file: notice.file.clone(),
+            offset: notice.offset,
+            location: notice.location.map(|id| definitions.location(id).native_id),
+        }
+    }
+}
+
+/// What was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Input {
+    /// The trace, as it was found.
+    pub path: String,
+    /// Its format, e.g. `OTF2`.
+    pub format: String,
+    /// What of it was selected.
+    pub filter: InputFilter,
+}
+
+/// The user's selection; `null` and an empty list mean everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct InputFilter {
+    /// World ranks, e.g. `0-63,128`.
+    pub ranks: Option<String>,
+    /// The first nanosecond inside, counted from the trace start.
+    pub start_ns: Option<u64>,
+    /// The first nanosecond after; `null` means the end.
+    pub end_ns: Option<u64>,
+    /// Patterns of region names.
+    pub regions: Vec<String>,
+}
+
+impl From<&Filter> for InputFilter {
+    fn from(filter: &Filter) -> Self {
+        InputFilter {
+            ranks: filter.ranks.as_ref().map(ToString::to_string),
+            start_ns: filter.time_ns.map(|(start, _)| start),
+            end_ns: filter.time_ns.map(|(_, end)| end).filter(|&end| end != u64::MAX),
+            regions: filter.regions.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouzel_model::{Clock, Level, Location, LocationGroupId, LocationId, LocationKind, NoticeCode};
+
+    fn definitions() -> Definitions {
+        let clock = Clock { ticks_per_second: 1, offset_ticks: 0, realtime_ns: None, declared_length: None };
+        let mut definitions = Definitions::empty(clock);
+        definitions.locations.push(Location {
+            name: "thread".into(),
+            kind: LocationKind::CpuThread,
+            group: LocationGroupId(0),
+            rank: None,
+            declared_events: None,
+            native_id: 4_294_967_296,
+        });
+        definitions
+    }
+
+    #[test]
+    fn the_envelope_has_the_keys_that_are_promised() {
+        let filter = Filter { time_ns: Some((5, u64::MAX)), ..Filter::default() };
+        let input =
+            Input { path: "t.otf2".into(), format: "OTF2".into(), filter: InputFilter::from(&filter) };
+        let notice = Notice::new(Level::High, NoticeCode::DamagedEvents, "input ends")
+            .in_file("0.evt")
+            .at(31)
+            .on(LocationId(0));
+        let envelope = Envelope::new("info", input, (), vec![NoticeEntry::new(&notice, &definitions())], [1]);
+        let json = serde_json::to_string(&envelope).unwrap();
+        let version = env!("CARGO_PKG_VERSION");
+        assert_eq!(
+            json,
+            format!(
+                concat!(
+                    r#"{{"schema":"ouzel/info/1","version":"{}","input":{{"path":"t.otf2","format":"OTF2","#,
+                    r#""filter":{{"ranks":null,"start_ns":5,"end_ns":null,"regions":[]}}}},"coverage":null,"#,
+                    r#""notices":[{{"level":"high","code":"damaged-events","message":"input ends","count":1,"#,
+                    r#""file":"0.evt","offset":31,"location":4294967296}}],"data":[1]}}"#
+                ),
+                version
+            )
+        );
+    }
+}

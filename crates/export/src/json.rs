@@ -1,0 +1,70 @@
+//! Tables as JSON: an array with one object for each row, keys in the order of the columns.
+
+use ouzel_model::{Column, ColumnData, Table};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+/// The rows of a table, to be serialised without a copy.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a>(pub &'a Table);
+
+/// The rows of `table` as a JSON value.
+///
+/// A text list becomes an array, a missing value and a number that is not finite become `null`.
+pub fn to_json(table: &Table) -> serde_json::Value {
+    serde_json::to_value(Rows(table)).expect("rows have text keys and plain values")
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let n_rows = self.0.n_rows();
+        let mut rows = serializer.serialize_seq(Some(n_rows))?;
+        for row in 0..n_rows {
+            rows.serialize_element(&Row { columns: &self.0.columns, row })?;
+        }
+        rows.end()
+    }
+}
+
+struct Row<'a> {
+    columns: &'a [Column],
+    row: usize,
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let i = self.row;
+        let mut map = serializer.serialize_map(Some(self.columns.len()))?;
+        for Column { name, data, .. } in self.columns {
+            match data {
+                ColumnData::U64(v) => map.serialize_entry(name, &v[i])?,
+                ColumnData::OptionU64(v) => map.serialize_entry(name, &v[i])?,
+                ColumnData::I64(v) => map.serialize_entry(name, &v[i])?,
+                ColumnData::OptionF64(v) => map.serialize_entry(name, &v[i])?,
+                ColumnData::F64(v) => map.serialize_entry(name, &v[i])?,
+                ColumnData::Text(v) => map.serialize_entry(name, &*v[i])?,
+                ColumnData::OptionText(v) => map.serialize_entry(name, &v[i].as_deref())?,
+                ColumnData::TextList(v) => map.serialize_entry(name, &v[i])?,
+            }
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test_table::table;
+
+    #[test]
+    fn rows_are_objects_in_the_order_of_the_columns() {
+        let json = super::to_json(&table()).to_string();
+        assert_eq!(
+            json,
+            concat!(
+                r#"[{"region":"main","visits":18446744073709551615,"rank":null,"delta":-3,"share":0.5,"rate":null,"#,
+                r#""source":null,"call_path":[]},"#,
+                r#"{"region":"a, \"b\"","visits":0,"rank":7,"delta":4,"share":null,"rate":1.25,"#,
+                r#""source":"x.c:3","call_path":["main","a, \"b\""]}]"#
+            )
+        );
+    }
+}
