@@ -117,9 +117,10 @@ pub(crate) fn run_range(
 /// What the engine knows of a folded location, whatever the analyses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocationSummary {
-    /// Event records read, whether or not anyone needed them.
+    /// Event records read, whether or not anyone needed them. With a time range, reading stops at the end of the
+    /// chunk in which the range ends: a measure of the work, not a result.
     pub n_events: u64,
-    /// Time of the first and of the last event inside the filter; `None` if there is none.
+    /// From the first event to the last, cut to the time range asked for; `None` if they do not overlap.
     pub span: Option<(Ticks, Ticks)>,
     /// How its events ended.
     pub end: LocationEnd,

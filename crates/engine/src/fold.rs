@@ -50,10 +50,11 @@ impl<'a> Folder<'a> {
         let mut nesting = Nesting::new(selection, plan.needs);
         let mut locals: Vec<Erased> = set.members.iter().map(|member| member.begin(&cx)).collect();
         let mut seen = Seen::default();
-        let mut fold_chunk = |buffer: &ChunkBuffer, seen: &mut Seen| {
-            seen.add(buffer, selection);
-            for (member, local) in set.members.iter().zip(&mut locals) {
-                member.fold(local, &buffer.view());
+        let mut fold_chunk = |buffer: &ChunkBuffer| {
+            if !buffer.is_empty() {
+                for (member, local) in set.members.iter().zip(&mut locals) {
+                    member.fold(local, &buffer.view());
+                }
             }
         };
         let mut meter = Meter::new(progress, source.location_bytes(location));
@@ -61,12 +62,16 @@ impl<'a> Folder<'a> {
             let outcome = loop {
                 buffer.clear();
                 let more = reader.read(buffer);
+                seen.add(buffer);
                 nesting.nest(&mut partial.call_paths, buffer);
-                fold_chunk(buffer, &mut seen);
+                fold_chunk(buffer);
                 meter.advance();
-                let stop = nesting.is_finished() || meter.is_cancelled();
+                // Damage behind the end of the time range costs nothing that was asked for.
+                if nesting.is_finished() || meter.is_cancelled() {
+                    break Ok(());
+                }
                 match more {
-                    Ok(true) if !stop => {}
+                    Ok(true) => {}
                     other => break other.map(|_| ()),
                 }
             };
@@ -75,9 +80,7 @@ impl<'a> Folder<'a> {
         });
         buffer.clear();
         nesting.end(buffer);
-        if !buffer.is_empty() {
-            fold_chunk(buffer, &mut seen);
-        }
+        fold_chunk(buffer);
         meter.finish();
         let end = match outcome {
             Ok(()) => LocationEnd::Complete,
@@ -87,7 +90,8 @@ impl<'a> Folder<'a> {
             }
         };
         report_repairs(partial, location, &cx, nesting.repairs);
-        let summary = LocationSummary { n_events: seen.n_events, span: seen.span, end };
+        let summary =
+            LocationSummary { n_events: seen.n_events, span: seen.span_inside(selection.time), end };
         for ((member, local), slot) in set.members.iter().zip(locals).zip(&mut partial.slots) {
             member.end(local, &cx, &summary, slot);
         }
@@ -110,7 +114,7 @@ fn selection(source: &dyn TraceSource, filter: &Filter) -> Selection {
     Selection { time, regions }
 }
 
-/// What the chunks of a location held.
+/// The records of a location, with or without rows, whatever the filter.
 #[derive(Debug, Default)]
 struct Seen {
     n_events: u64,
@@ -118,21 +122,21 @@ struct Seen {
 }
 
 impl Seen {
-    fn add(&mut self, buffer: &ChunkBuffer, selection: &Selection) {
+    /// Adds a chunk fresh from the reader.
+    fn add(&mut self, buffer: &ChunkBuffer) {
         self.n_events += buffer.n_records;
         let of_rows = || Some((*buffer.time.first()?, *buffer.time.last()?));
-        let inside = match selection.time {
-            None => buffer.span.or_else(of_rows),
-            Some(range) => match buffer.span {
-                Some((first, last)) if first < range.end && range.start <= last => {
-                    Some((first.max(range.start), last.min(range.end)))
-                }
-                _ => of_rows(),
-            },
-        };
-        if let Some((first, last)) = inside {
+        if let Some((first, last)) = buffer.span.or_else(of_rows) {
             self.span = Some(self.span.map_or((first, last), |(a, b)| (a.min(first), b.max(last))));
         }
+    }
+
+    /// The part of the span that lies in `range`. Taken of the whole span, as chunk borders carry no meaning.
+    fn span_inside(&self, range: Option<TimeRange>) -> Option<(Ticks, Ticks)> {
+        let (first, last) = self.span?;
+        let Some(range) = range else { return Some((first, last)) };
+        (first < range.end && range.start <= last && range.start < range.end)
+            .then(|| (first.max(range.start), last.min(range.end)))
     }
 }
 

@@ -92,13 +92,16 @@ impl<'p> Nesting<'p> {
 
     /// Nests the rows of `buffer` and fills the derived columns.
     pub fn nest(&mut self, paths: &mut CallPathTree, buffer: &mut ChunkBuffer) {
-        if let Some(&last) = buffer.time.last() {
-            self.last = last;
-        }
+        let records = buffer.span.map(|(_, last)| last);
+        self.last = self.last.max(records.max(buffer.time.last().copied()).unwrap_or_default());
         let plain = self.selection.time.is_none() && self.selection.regions.is_none();
         let done = if plain { self.nest_regular(paths, buffer) } else { 0 };
         if done < buffer.len() {
             self.nest_careful(paths, buffer, done);
+        }
+        // Records that nobody needs have no row, but they, too, tell that the range is over.
+        if let Some(range) = self.selection.time.filter(|range| range.end <= self.last) {
+            self.reach_end(buffer, range);
         }
     }
 
@@ -179,19 +182,21 @@ impl<'p> Nesting<'p> {
     ) -> Option<u32> {
         if let Some(range) = self.selection.time {
             if at >= range.end {
-                self.start(buffer);
-                self.close_all(buffer, range.end);
-                self.finished = true;
+                self.reach_end(buffer, range);
                 return None;
             }
-            if at > range.start || (at == range.start && kind != EventKind::Leave) {
+            // Only enters start the range at its first tick. A leave there ends a call that has no time inside, and
+            // other kinds may or may not have a row: whether a call is seen must not depend on what others need.
+            if at > range.start || (at == range.start && kind == EventKind::Enter) {
                 self.start(buffer);
             }
         }
         match kind {
             EventKind::Enter => self.enter(paths, buffer, at, region),
             EventKind::Leave => self.leave(buffer, at, region),
-            _ if self.started => Some(self.emit(buffer, at, kind, region)),
+            _ if self.selection.time.is_none_or(|range| range.start <= at) => {
+                Some(self.emit(buffer, at, kind, region))
+            }
             _ => None,
         }
     }
@@ -273,9 +278,19 @@ impl<'p> Nesting<'p> {
         }
     }
 
+    /// The end of the time range: what is open is clipped, the rest is not looked at.
+    fn reach_end(&mut self, buffer: &mut ChunkBuffer, range: TimeRange) {
+        if !self.finished && range.start < range.end {
+            self.start(buffer);
+            self.close_all(buffer, range.end);
+        }
+        self.finished = true;
+    }
+
     fn emit(&mut self, buffer: &mut ChunkBuffer, at: Ticks, kind: EventKind, region: RegionId) -> u32 {
         if self.needs.contains(Needs::CALL_PATHS) {
-            buffer.call_path.push(self.current());
+            // At the first tick of the range calls may still wait for their enters: what happens then is outside.
+            buffer.call_path.push(if self.started { self.current() } else { CallPathTree::ROOT });
         }
         buffer.push(at, kind, region)
     }
@@ -285,8 +300,8 @@ impl<'p> Nesting<'p> {
         if self.finished || self.stack.is_empty() {
             return;
         }
-        // A location that ends before the range begins has nothing inside it.
-        if self.selection.time.is_some_and(|range| self.last <= range.start) {
+        // Calls that end with the location before the range begins have no time inside it.
+        if !self.started && self.selection.time.is_some_and(|range| self.last <= range.start) {
             return;
         }
         self.start(buffer);
