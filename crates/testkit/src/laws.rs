@@ -1,0 +1,316 @@
+//! The laws of [`Analysis`], checked on random traces.
+//!
+//! Every case is a random trace under a filter. Each answer is compared with that of
+//! the plainest way to get it: one location after the other, each in one chunk, merged
+//! in order. Partials are compared as bytes once encoded, outputs as text.
+
+mod probe;
+#[cfg(test)]
+mod tests;
+
+use crate::rng::Rng;
+use crate::toy::{Faults, RandomTrace, ToyTrace};
+use ouzel_engine::{Analysis, AnalysisSet, Folder, Key, Partial, Pass};
+use ouzel_model::{Filter, LocationId, Notices, TraceSource};
+use probe::Probe;
+use std::num::NonZeroUsize;
+
+/// Random traces per check.
+const N_TRACES: u64 = 24;
+
+/// A law that an analysis can break; numbers as in the documentation of [`Analysis`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Law {
+    /// 1: the empty partial is the identity of merge.
+    Identity,
+    /// 2: merge is associative and commutative.
+    MergeOrder,
+    /// 2, too: folding locations into one partial is folding them apart and merging.
+    Partition,
+    /// 3: chunk borders carry no meaning.
+    ChunkBorders,
+    /// 4: encoding and decoding changes nothing.
+    Encoding,
+    /// 5: the same alone and in company.
+    Company,
+    /// 6: the buckets of a split merge to the whole.
+    Split,
+    /// Any number of threads gives one answer.
+    Threads,
+}
+
+/// A broken law and the case that shows it.
+#[derive(Debug, Clone)]
+pub struct Violation {
+    /// Which law.
+    pub law: Law,
+    /// The case, what was expected and what was found.
+    pub detail: String,
+}
+
+/// Checks the laws for the analysis that `make` makes; `describe` renders everything in an output.
+///
+/// # Panics
+/// If a law is broken; the message names the law and the case.
+pub fn check<A: Analysis>(make: impl Fn() -> A, describe: impl Fn(&A::Output) -> String) {
+    if let Some(Violation { law, detail }) = violation(make, describe) {
+        panic!("{} breaks law {law:?}: {detail}", A::NAME);
+    }
+}
+
+/// The first broken law, if any; see [`check`].
+pub fn violation<A: Analysis>(
+    make: impl Fn() -> A,
+    describe: impl Fn(&A::Output) -> String,
+) -> Option<Violation> {
+    (0..N_TRACES).find_map(|seed| {
+        let recipe = RandomTrace {
+            seed,
+            n_locations: 1 + (seed % 6) as u32,
+            n_events: [30, 150, 400][seed as usize % 3],
+            faults: if seed % 2 == 0 { Faults::None } else { Faults::Leaves },
+        };
+        let trace = recipe.build();
+        filters(seed).into_iter().find_map(|filter| {
+            let case = Case { make: &make, describe: &describe, trace: &trace, filter: &filter, seed };
+            let broken = case.check().err();
+            broken.map(|v| Violation { detail: format!("{recipe:?} {filter:?}: {}", v.detail), ..v })
+        })
+    })
+}
+
+/// Everything, and three selections that differ from seed to seed.
+fn filters(seed: u64) -> Vec<Filter> {
+    let mut rng = Rng::new(seed);
+    let start = rng.below(2500);
+    let time_ns = Some((start, start + rng.below(3000)));
+    let regions = [vec!["MPI_*".to_owned()], vec!["s*".to_owned(), "main".to_owned()]];
+    let regions = regions[seed as usize % 2].clone();
+    let ranks = Some("0,2-3".parse().expect("a rank set"));
+    vec![
+        Filter::default(),
+        Filter { time_ns, ..Filter::default() },
+        Filter { regions: regions.clone(), ..Filter::default() },
+        Filter { time_ns, regions, ranks },
+    ]
+}
+
+/// One analysis on one trace under one filter.
+struct Case<'a, M, D> {
+    make: &'a M,
+    describe: &'a D,
+    trace: &'a ToyTrace,
+    filter: &'a Filter,
+    seed: u64,
+}
+
+impl<A, M, D> Case<'_, M, D>
+where
+    A: Analysis,
+    M: Fn() -> A,
+    D: Fn(&A::Output) -> String,
+{
+    fn check(&self) -> Result<(), Violation> {
+        let (set, key) = self.alone();
+        let locations = self.filter.locations(self.trace.definitions());
+        let whole = || self.merged(&set, locations.iter().map(|&l| self.fold(&set, self.trace, &[l])));
+        let expected =
+            Expected { bytes: encode(&set, whole()), text: self.finish(&set, &key, self.trace, whole()) };
+        self.check_merging(&set, &locations, &expected)?;
+        self.check_chunks(&set, &key, &locations, &expected)?;
+        self.check_encoding(&set, &key, &locations, &expected)?;
+        self.check_company(&locations, &expected)?;
+        for n_buckets in [1, 2, 5] {
+            let merged = self.merged(&set, set.split(whole(), n_buckets));
+            expected.bytes_are(Law::Split, &format!("{n_buckets} buckets"), &encode(&set, merged))?;
+        }
+        for jobs in [1, 2, 3] {
+            expected.text_is(Law::Threads, &format!("{jobs} threads"), &self.run(&set, &key, jobs))?;
+        }
+        Ok(())
+    }
+
+    fn alone(&self) -> (AnalysisSet, Key<A>) {
+        let mut set = AnalysisSet::default();
+        let key = set.add((self.make)());
+        (set, key)
+    }
+
+    fn fold(&self, set: &AnalysisSet, trace: &ToyTrace, locations: &[LocationId]) -> Partial {
+        let mut folder = Folder::new(trace, set, self.filter);
+        for &location in locations {
+            folder.fold(location, None);
+        }
+        folder.into_partial()
+    }
+
+    fn merged(&self, set: &AnalysisSet, parts: impl IntoIterator<Item = Partial>) -> Partial {
+        let mut whole = set.empty();
+        for part in parts {
+            set.merge(&mut whole, part).expect("parts are disjoint");
+        }
+        whole
+    }
+
+    fn finish(&self, set: &AnalysisSet, key: &Key<A>, trace: &ToyTrace, partial: Partial) -> String {
+        let notices = Notices::default();
+        let mut outputs = set.finish(partial, trace.definitions(), &notices);
+        let text =
+            outputs.take(key).map_or_else(|error| error.to_string(), |output| (self.describe)(&output));
+        format!("{text} {:?}", notices.to_vec())
+    }
+
+    fn run(&self, set: &AnalysisSet, key: &Key<A>, jobs: usize) -> String {
+        let jobs = NonZeroUsize::new(jobs).expect("at least one");
+        let pass = Pass { filter: self.filter, jobs, progress: None };
+        let mut report = set.run(self.trace, pass).expect("the pass succeeds");
+        let output = report.outputs.take(key);
+        let text = output.map_or_else(|error| error.to_string(), |output| (self.describe)(&output));
+        format!("{text} {:?}", report.notices)
+    }
+
+    /// Laws 1 and 2.
+    fn check_merging(
+        &self,
+        set: &AnalysisSet,
+        locations: &[LocationId],
+        expected: &Expected,
+    ) -> Result<(), Violation> {
+        let one = |l: LocationId| self.fold(set, self.trace, &[l]);
+        for &location in locations {
+            let alone = Expected { bytes: encode(set, one(location)), text: String::new() };
+            let case = format!("location {}", location.0);
+            let behind = self.merged(set, [one(location), set.empty()]);
+            alone.bytes_are(Law::Identity, &case, &encode(set, behind))?;
+            let mut before = one(location);
+            set.merge(&mut before, set.empty()).expect("parts are disjoint");
+            alone.bytes_are(Law::Identity, &case, &encode(set, before))?;
+        }
+        let mut rng = Rng::new(self.seed);
+        for round in 0..4 {
+            let mut order = locations.to_vec();
+            rng.shuffle(&mut order);
+            // Any two neighbours merge until one is left: any order and any grouping.
+            let mut parts: Vec<Partial> = order.iter().map(|&l| one(l)).collect();
+            while 1 < parts.len() {
+                let at = rng.below(parts.len() as u64 - 1) as usize;
+                let right = parts.remove(at + 1);
+                set.merge(&mut parts[at], right).expect("parts are disjoint");
+            }
+            let bytes = encode(set, parts.pop().unwrap_or_else(|| set.empty()));
+            expected.bytes_are(Law::MergeOrder, &format!("round {round}, order {order:?}"), &bytes)?;
+
+            let n = 1 + rng.below(3) as usize;
+            let groups = order.chunks(n).map(|group| self.fold(set, self.trace, group));
+            let bytes = encode(set, self.merged(set, groups));
+            expected.bytes_are(Law::Partition, &format!("{n} locations of {order:?} together"), &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Law 3.
+    fn check_chunks(
+        &self,
+        set: &AnalysisSet,
+        key: &Key<A>,
+        locations: &[LocationId],
+        expected: &Expected,
+    ) -> Result<(), Violation> {
+        for n in [1, 2, 7, 64] {
+            let trace = self.trace.clone().with_chunk_events(n);
+            let case = format!("chunks of {n} events");
+            let partial = self.fold(set, &trace, locations);
+            expected.text_is(Law::ChunkBorders, &case, &self.finish(set, key, &trace, partial))?;
+            // Reading stops at the chunk in which the time range ends: the count of records read may differ.
+            if self.filter.time_ns.is_none() {
+                let bytes = encode(set, self.fold(set, &trace, locations));
+                expected.bytes_are(Law::ChunkBorders, &case, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Law 4.
+    fn check_encoding(
+        &self,
+        set: &AnalysisSet,
+        key: &Key<A>,
+        locations: &[LocationId],
+        expected: &Expected,
+    ) -> Result<(), Violation> {
+        let travelled = |l: &LocationId| {
+            let bytes = encode(set, self.fold(set, self.trace, &[*l]));
+            set.decode(&bytes).map_err(|error| Violation {
+                law: Law::Encoding,
+                detail: format!("location {} does not decode: {error}", l.0),
+            })
+        };
+        let parts = || locations.iter().rev().map(travelled).collect::<Result<Vec<_>, _>>();
+        let case = "each location encoded and decoded";
+        expected.bytes_are(Law::Encoding, case, &encode(set, self.merged(set, parts()?)))?;
+        expected.text_is(Law::Encoding, case, &self.finish(set, key, self.trace, self.merged(set, parts()?)))
+    }
+
+    /// Law 5.
+    fn check_company(&self, locations: &[LocationId], expected: &Expected) -> Result<(), Violation> {
+        let mut set = AnalysisSet::default();
+        let before = set.add(Probe);
+        let key = set.add((self.make)());
+        set.add(Probe);
+        let text = self.finish(&set, &key, self.trace, self.fold(&set, self.trace, locations));
+        expected.text_is(Law::Company, "between two analyses that need everything", &text)?;
+
+        // The company sees no trace of it, either.
+        let mut alone = AnalysisSet::default();
+        let probe = alone.add(Probe);
+        let see = |set: &AnalysisSet, key: &Key<Probe>| {
+            let notices = Notices::default();
+            let partial = self.fold(set, self.trace, locations);
+            set.finish(partial, self.trace.definitions(), &notices).take(key).expect("a probe answers")
+        };
+        let alone = Expected { bytes: Vec::new(), text: see(&alone, &probe) };
+        alone.text_is(Law::Company, "what another analysis sees", &see(&set, &before))
+    }
+}
+
+/// The answer got in the plainest way.
+struct Expected {
+    bytes: Vec<u8>,
+    text: String,
+}
+
+impl Expected {
+    fn bytes_are(&self, law: Law, case: &str, found: &[u8]) -> Result<(), Violation> {
+        if self.bytes == found {
+            return Ok(());
+        }
+        let at = self.bytes.iter().zip(found).take_while(|(a, b)| a == b).count();
+        let detail = format!(
+            "{case}: encoded partials differ from byte {at} on ({} bytes expected, {} found)",
+            self.bytes.len(),
+            found.len()
+        );
+        Err(Violation { law, detail })
+    }
+
+    fn text_is(&self, law: Law, case: &str, found: &str) -> Result<(), Violation> {
+        if self.text == found {
+            return Ok(());
+        }
+        let at = self.text.bytes().zip(found.bytes()).take_while(|(a, b)| a == b).count();
+        let detail =
+            format!("{case}:\nexpected {}\n   found {}", excerpt(&self.text, at), excerpt(found, at));
+        Err(Violation { law, detail })
+    }
+}
+
+/// What stands around byte `at`.
+fn excerpt(text: &str, at: usize) -> String {
+    let bytes = text.as_bytes();
+    let part = &bytes[at.saturating_sub(120).min(bytes.len())..(at + 120).min(bytes.len())];
+    format!("…{}…", String::from_utf8_lossy(part))
+}
+
+fn encode(set: &AnalysisSet, partial: Partial) -> Vec<u8> {
+    set.encode(partial).expect("a partial encodes")
+}

@@ -1,0 +1,58 @@
+//! The company an analysis is put into: needs everything, remembers all of it in order.
+
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_model::{EventChunk, LocationId, Needs, Remap};
+use std::collections::BTreeMap;
+
+/// Remembers what it saw of each location, as text.
+pub(super) struct Probe;
+
+/// Rows, visits and payloads of each kind as text, each in order.
+type Seen = [String; 8];
+
+impl Analysis for Probe {
+    type Local = Seen;
+    type Partial = BTreeMap<LocationId, Seen>;
+    type Output = String;
+    const NAME: &'static str = "probe";
+    const PARTIAL_VERSION: u32 = 1;
+
+    fn needs(&self) -> Needs {
+        Needs::ALL_EVENTS | Needs::CALL_PATHS | Needs::VISITS
+    }
+    fn empty(&self) -> Self::Partial {
+        BTreeMap::new()
+    }
+    fn begin(&self, _: &LocationCx<'_>) -> Seen {
+        Seen::default()
+    }
+    fn fold(&self, seen: &mut Seen, chunk: &EventChunk<'_>) {
+        let [rows, visits, sends, recvs, requests, collectives, metrics, parameters] = seen;
+        assert_eq!(chunk.call_path.len(), chunk.time.len(), "call paths are filled");
+        let at = |row: u32| chunk.time[row as usize];
+        for (time, kind) in chunk.time.iter().zip(chunk.kind) {
+            rows.push_str(&format!("{}{kind:?} ", time.0));
+        }
+        for v in chunk.visits {
+            assert_eq!(at(v.row), v.leave, "a visit points at its leave");
+            visits.push_str(&format!("{}-{}-{} ", v.enter.0, v.leave.0, v.in_callees.0));
+        }
+        let add = |to: &mut String, row: u32, value: u64| to.push_str(&format!("{}:{value} ", at(row).0));
+        chunk.sends.iter().for_each(|x| add(sends, x.row, x.bytes));
+        chunk.recvs.iter().for_each(|x| add(recvs, x.row, x.bytes));
+        chunk.requests.iter().for_each(|x| add(requests, x.row, x.request));
+        chunk.collectives.iter().for_each(|x| add(collectives, x.row, x.bytes_sent));
+        chunk.metrics.iter().for_each(|x| add(metrics, x.row, x.bits));
+        chunk.parameters.iter().for_each(|x| add(parameters, x.row, u64::from(x.parameter.0)));
+    }
+    fn end(&self, local: Seen, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut Self::Partial) {
+        into.insert(cx.location, local);
+    }
+    fn remap(&self, _: &mut Self::Partial, _: &Remap) {}
+    fn merge(&self, into: &mut Self::Partial, mut from: Self::Partial) {
+        into.append(&mut from);
+    }
+    fn finish(&self, partial: Self::Partial, _: &FinishCx<'_>) -> Result<String, AnalysisError> {
+        Ok(format!("{partial:?}"))
+    }
+}

@@ -1,0 +1,392 @@
+//! A trace in memory that behaves like a file: chunks, needs, damage.
+//!
+//! A location is a list of [`ToyEvent`]s. The reader hands them out in chunks of any
+//! size, leaves out rows that nobody needs (they still count as records) and can be
+//! told to break after some events. Not here: how a trace is written down (see
+//! [`ToyTrace::new`]) or made up (see [`RandomTrace`]).
+
+mod language;
+mod random;
+
+pub use random::{Faults, RandomTrace};
+
+use ouzel_model::{
+    ChunkBuffer, ChunkReader, Clock, Collective, Communicator, Definitions, EventKind, Filter, Location,
+    LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind, MessageEnd, Metric,
+    MetricId, MetricMode, MetricValue, MetricValueType, Needs, Notice, Paradigm, Parameter, ParameterId,
+    ParameterValue, Pushdown, ReadError, ReadPlan, Region, RegionId, RegionRole, Request, SystemNode,
+    SystemNodeId, SystemTree, Ticks, TraceSource, WorldRank,
+};
+use std::sync::Arc;
+
+/// Bytes an event is said to take on disk.
+const EVENT_BYTES: u64 = 9;
+
+/// One event of a [`ToyTrace`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToyEvent {
+    /// When.
+    pub time: Ticks,
+    /// What.
+    pub what: ToyPayload,
+}
+
+/// What a [`ToyEvent`] is. Rows inside payloads are set when a chunk is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants are those of EventKind, the fields those of the model")]
+pub enum ToyPayload {
+    Enter(RegionId),
+    Leave(RegionId),
+    Send(MessageEnd),
+    Recv(MessageEnd),
+    Request(Request),
+    CollectiveBegin,
+    CollectiveEnd(Collective),
+    Metric(Vec<(MetricId, u64)>),
+    Parameter(ParameterId, ParameterValue),
+    BufferFlush,
+    MeasurementOnOff,
+    Other,
+}
+
+/// A trace in memory.
+#[derive(Debug, Clone)]
+pub struct ToyTrace {
+    definitions: Definitions,
+    events: Vec<Vec<ToyEvent>>,
+    notices: Vec<Notice>,
+    chunk_events: usize,
+    damage: Vec<(LocationId, usize)>,
+}
+
+impl ToyTrace {
+    /// A trace of no location on a clock of nanoseconds, with `MPI_COMM_WORLD` as its first communicator.
+    pub fn empty() -> Self {
+        let clock = Clock {
+            ticks_per_second: 1_000_000_000,
+            offset_ticks: 0,
+            realtime_ns: None,
+            declared_length: None,
+        };
+        let mut definitions = Definitions::empty(clock);
+        definitions.provenance.format = "toy".to_owned();
+        definitions.provenance.creator = "ouzel-testkit".to_owned();
+        let node = |name: &str, class: &str, parent, shared_memory| SystemNode {
+            name: Arc::from(name),
+            class: Arc::from(class),
+            parent,
+            shared_memory,
+        };
+        definitions.system_tree = SystemTree {
+            nodes: vec![
+                node("toy", "machine", None, false),
+                node("node0", "node", Some(SystemNodeId(0)), true),
+            ],
+        };
+        definitions.communicators.push(Communicator {
+            name: Arc::from("MPI_COMM_WORLD"),
+            members: Vec::new(),
+            remote_members: None,
+            member_locations: Vec::new(),
+            parent: None,
+        });
+        ToyTrace {
+            definitions,
+            events: Vec::new(),
+            notices: Vec::new(),
+            chunk_events: usize::MAX,
+            damage: Vec::new(),
+        }
+    }
+
+    /// The same with `n` events per chunk; all in one if this is never called.
+    #[must_use]
+    pub fn with_chunk_events(mut self, n: usize) -> Self {
+        assert!(0 < n, "a chunk holds at least one event");
+        self.chunk_events = n;
+        self
+    }
+
+    /// The same with `location` unreadable after its first `n_events` events.
+    #[must_use]
+    pub fn with_damage(mut self, location: LocationId, n_events: usize) -> Self {
+        self.damage.push((location, n_events));
+        self
+    }
+
+    /// The same on another clock.
+    #[must_use]
+    pub fn with_ticks_per_second(mut self, ticks_per_second: u64) -> Self {
+        self.definitions.clock.ticks_per_second = ticks_per_second;
+        self
+    }
+
+    /// The same with a notice from opening.
+    #[must_use]
+    pub fn with_notice(mut self, notice: Notice) -> Self {
+        self.notices.push(notice);
+        self
+    }
+
+    /// The definitions, to be changed by tests that need something special.
+    pub fn definitions_mut(&mut self) -> &mut Definitions {
+        &mut self.definitions
+    }
+
+    /// The events of a location as recorded.
+    pub fn events(&self, location: LocationId) -> &[ToyEvent] {
+        &self.events[location.index()]
+    }
+
+    /// The events of a location, to be changed.
+    pub fn events_mut(&mut self, location: LocationId) -> &mut Vec<ToyEvent> {
+        &mut self.events[location.index()]
+    }
+
+    /// Number of events over all locations.
+    pub fn n_events(&self) -> usize {
+        self.events.iter().map(Vec::len).sum()
+    }
+
+    /// The region of a name, defined if need be; names tell role and paradigm (see [`region_from_name`]).
+    pub fn region(&mut self, name: &str) -> RegionId {
+        let regions = &mut self.definitions.regions;
+        let n = regions.len() - 1;
+        if let Some(found) = regions[..n].iter().position(|r| &*r.name == name) {
+            return RegionId::from_index(found);
+        }
+        let mut all = std::mem::take(regions);
+        all.truncate(n);
+        all.push(region_from_name(name));
+        self.definitions.set_regions(all);
+        RegionId::from_index(n)
+    }
+
+    /// The metric of a name, defined as an accumulated unsigned counter if need be.
+    pub fn metric(&mut self, name: &str) -> MetricId {
+        let metrics = &mut self.definitions.metrics;
+        let found = metrics.iter().position(|m| &*m.name == name);
+        MetricId::from_index(found.unwrap_or_else(|| {
+            metrics.push(Metric {
+                name: Arc::from(name),
+                description: Arc::from(""),
+                unit: Arc::from("#"),
+                mode: MetricMode::Accumulated,
+                value_type: MetricValueType::U64,
+            });
+            metrics.len() - 1
+        }))
+    }
+
+    /// The parameter of a name, defined if need be.
+    pub fn parameter(&mut self, name: &str) -> ParameterId {
+        let parameters = &mut self.definitions.parameters;
+        let found = parameters.iter().position(|p| &**p == name);
+        ParameterId::from_index(found.unwrap_or_else(|| {
+            parameters.push(Arc::from(name));
+            parameters.len() - 1
+        }))
+    }
+
+    /// Adds a location of `rank`: its process or accelerator context is made if need be.
+    pub fn add_location(
+        &mut self,
+        rank: WorldRank,
+        name: &str,
+        kind: LocationKind,
+        events: Vec<ToyEvent>,
+    ) -> LocationId {
+        let on_accelerator = kind == LocationKind::AcceleratorStream;
+        let process = self.group(rank, LocationGroupKind::Process, None);
+        let group = if on_accelerator {
+            self.group(rank, LocationGroupKind::Accelerator, Some(process))
+        } else {
+            process
+        };
+        let id = LocationId::from_index(self.events.len());
+        self.definitions.locations.push(Location {
+            name: Arc::from(name),
+            kind,
+            group,
+            rank: Some(rank),
+            declared_events: Some(events.len() as u64),
+            native_id: u64::from(id.0),
+        });
+        self.events.push(events);
+        id
+    }
+
+    fn group(
+        &mut self,
+        rank: WorldRank,
+        kind: LocationGroupKind,
+        creator: Option<LocationGroupId>,
+    ) -> LocationGroupId {
+        let groups = &mut self.definitions.location_groups;
+        if let Some(found) = groups.iter().position(|g| g.rank == Some(rank) && g.kind == kind) {
+            return LocationGroupId::from_index(found);
+        }
+        let name = match kind {
+            LocationGroupKind::Accelerator => format!("Context of rank {rank}"),
+            _ => format!("MPI Rank {rank}"),
+        };
+        groups.push(LocationGroup {
+            name: Arc::from(name),
+            kind,
+            system_node: Some(SystemNodeId(1)),
+            creator,
+            rank: Some(rank),
+        });
+        let group = LocationGroupId::from_index(groups.len() - 1);
+        self.definitions.communicators[0].members = self.definitions.ranks();
+        group
+    }
+}
+
+/// A region as its name suggests: `MPI_*`, `omp*` or `!$omp *`, `cuda*` have their paradigm, the rest is user code.
+pub fn region_from_name(name: &str) -> Region {
+    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    let paradigm = match name {
+        _ if name.starts_with("MPI_") => Paradigm::Mpi,
+        _ if name.starts_with("omp") || name.starts_with("!$omp") => Paradigm::OpenMp,
+        _ if name.starts_with("cuda") => Paradigm::Cuda,
+        _ => Paradigm::User,
+    };
+    let role = match paradigm {
+        Paradigm::Mpi if has(&["Barrier"]) => RegionRole::Barrier,
+        Paradigm::Mpi if has(&["All", "Reduce_scatter"]) => RegionRole::CollectiveAllToAll,
+        Paradigm::Mpi if has(&["Bcast", "Scatter"]) => RegionRole::CollectiveOneToAll,
+        Paradigm::Mpi if has(&["Reduce", "Gather"]) => RegionRole::CollectiveAllToOne,
+        Paradigm::Mpi if has(&["end", "ecv", "Wait", "Test"]) => RegionRole::PointToPoint,
+        Paradigm::OpenMp if has(&["implicit barrier"]) => RegionRole::ImplicitBarrier,
+        Paradigm::OpenMp if has(&["barrier"]) => RegionRole::Barrier,
+        Paradigm::OpenMp if has(&["parallel"]) => RegionRole::Parallel,
+        Paradigm::OpenMp if has(&["for", "loop"]) => RegionRole::Loop,
+        _ => RegionRole::Function,
+    };
+    Region {
+        name: Arc::from(name),
+        canonical_name: None,
+        file: (paradigm == Paradigm::User).then(|| Arc::from("toy.c")),
+        line: None,
+        end_line: None,
+        role,
+        paradigm,
+    }
+}
+
+impl TraceSource for ToyTrace {
+    fn definitions(&self) -> &Definitions {
+        &self.definitions
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    fn location_bytes(&self, location: LocationId) -> u64 {
+        self.events[location.index()].len() as u64 * EVENT_BYTES
+    }
+
+    fn plan(&self, needs: Needs, _: &Filter) -> ReadPlan {
+        ReadPlan { needs, time: Pushdown::Unsupported }
+    }
+
+    fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
+        let damage = self.damage.iter().filter(|(l, _)| *l == location).map(|&(_, n)| n).min();
+        let rest = &self.events[location.index()];
+        Ok(Box::new(ToyReader {
+            location,
+            rest,
+            done: 0,
+            damage,
+            chunk_events: self.chunk_events,
+            needs: plan.needs,
+        }))
+    }
+}
+
+/// Reads one location of a [`ToyTrace`].
+#[derive(Debug)]
+struct ToyReader<'t> {
+    location: LocationId,
+    rest: &'t [ToyEvent],
+    done: usize,
+    damage: Option<usize>,
+    chunk_events: usize,
+    needs: Needs,
+}
+
+impl ChunkReader for ToyReader<'_> {
+    fn read(&mut self, buffer: &mut ChunkBuffer) -> Result<bool, ReadError> {
+        buffer.clear();
+        let readable =
+            self.damage.map_or(self.rest.len(), |n| self.rest.len().min(n.saturating_sub(self.done)));
+        let (chunk, rest) = self.rest.split_at(readable.min(self.chunk_events));
+        for event in chunk {
+            push_event(buffer, self.needs, event);
+        }
+        buffer.n_records = chunk.len() as u64;
+        buffer.span = chunk.first().zip(chunk.last()).map(|(first, last)| (first.time, last.time));
+        self.rest = rest;
+        self.done += chunk.len();
+        if self.damage.is_some_and(|n| n <= self.done) {
+            return Err(ReadError {
+                file: Arc::from(format!("toy/{}.evt", self.location.0)),
+                offset: self.done as u64 * EVENT_BYTES,
+                record: self.done as u64,
+                reason: "input ends inside a record".to_owned(),
+            });
+        }
+        Ok(!chunk.is_empty())
+    }
+
+    fn notices(&mut self) -> Vec<Notice> {
+        Vec::new()
+    }
+}
+
+/// Appends the row of an event and its payload, if anyone needs it.
+fn push_event(buffer: &mut ChunkBuffer, needs: Needs, event: &ToyEvent) {
+    let (kind, need) = kind_and_need(&event.what);
+    if !needs.contains(need) {
+        return;
+    }
+    let region = match event.what {
+        ToyPayload::Enter(region) | ToyPayload::Leave(region) => region,
+        // Unspecified for other kinds: a value that hurts whoever looks at it.
+        _ => RegionId(u32::MAX),
+    };
+    let row = buffer.push(event.time, kind, region);
+    match &event.what {
+        ToyPayload::Send(end) => buffer.sends.push(MessageEnd { row, ..*end }),
+        ToyPayload::Recv(end) => buffer.recvs.push(MessageEnd { row, ..*end }),
+        ToyPayload::Request(request) => buffer.requests.push(Request { row, ..*request }),
+        ToyPayload::CollectiveEnd(end) => buffer.collectives.push(Collective { row, ..*end }),
+        ToyPayload::Metric(values) => {
+            let values = values.iter().map(|&(metric, bits)| MetricValue { row, metric, bits });
+            buffer.metrics.extend(values);
+        }
+        ToyPayload::Parameter(parameter, value) => {
+            buffer.parameters.push(Parameter { row, parameter: *parameter, value: value.clone() });
+        }
+        _ => {}
+    }
+}
+
+fn kind_and_need(what: &ToyPayload) -> (EventKind, Needs) {
+    match what {
+        ToyPayload::Enter(_) => (EventKind::Enter, Needs::NOTHING),
+        ToyPayload::Leave(_) => (EventKind::Leave, Needs::NOTHING),
+        ToyPayload::Send(_) => (EventKind::MessageSend, Needs::MESSAGES),
+        ToyPayload::Recv(_) => (EventKind::MessageRecv, Needs::MESSAGES),
+        ToyPayload::Request(_) => (EventKind::Request, Needs::MESSAGES),
+        ToyPayload::CollectiveBegin => (EventKind::CollectiveBegin, Needs::COLLECTIVES),
+        ToyPayload::CollectiveEnd(_) => (EventKind::CollectiveEnd, Needs::COLLECTIVES),
+        ToyPayload::Metric(_) => (EventKind::Metric, Needs::METRICS),
+        ToyPayload::Parameter(..) => (EventKind::Parameter, Needs::PARAMETERS),
+        ToyPayload::BufferFlush => (EventKind::BufferFlush, Needs::OTHERS),
+        ToyPayload::MeasurementOnOff => (EventKind::MeasurementOnOff, Needs::OTHERS),
+        ToyPayload::Other => (EventKind::Other, Needs::OTHERS),
+    }
+}

@@ -1,0 +1,227 @@
+//! Traces as text, one line for each location.
+//!
+//! ```text
+//! comm row = 0 1
+//! 0: enter main @0, enter MPI_Send @10, send>1 tag 7 bytes 64 @12, leave @20, leave main @40
+//! 0.1: enter work @5, metric PAPI_TOT_CYC=100 @6, leave @9
+//! 0.gpu0: enter kernel @7, leave @8
+//! 0.metrics: metric power=17 @3
+//! 1: enter main @0, recv<0 tag 7 bytes 64 @30, collective allreduce comm row bytes 8/8 @35, leave @40
+//! ```
+//!
+//! The label is the rank, then nothing or the number of a thread, `gpuN` for a stream,
+//! `metrics` for a metric source. A leave without a name is that of the innermost open call.
+
+use super::{ToyEvent, ToyPayload, ToyTrace};
+use ouzel_model::{
+    Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, Communicator, LocationKind, MessageEnd,
+    ParameterValue, RegionId, Request, RequestEvent, Ticks, WorldRank,
+};
+use std::sync::Arc;
+
+impl ToyTrace {
+    /// The trace that `text` describes.
+    ///
+    /// One line per location: `rank[.thread|.gpuN|.metrics]: event, event, …`; every event ends in `@ticks`:
+    /// - `enter NAME`, `leave [NAME]`
+    /// - `send>PEER` or `recv<PEER`, then `tag N`, `bytes N`, `comm NAME`, `request N` as wanted
+    /// - `request N send-complete|recv-posted|tested|cancelled|collective-posted`
+    /// - `collective-begin`, `collective OP`, then `bytes SENT/RECEIVED`, `root RANK`, `comm NAME`, `request N`
+    /// - `metric NAME=VALUE …`, `param NAME=VALUE`, `flush`, `onoff`, `other`
+    ///
+    /// A line `comm NAME = RANK RANK …` defines a communicator; `MPI_COMM_WORLD` is there from the start.
+    ///
+    /// # Panics
+    /// If the text does not follow this; the message says where.
+    pub fn new(text: &str) -> Self {
+        let mut trace = ToyTrace::empty();
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        for line in lines {
+            if let Err(reason) = trace.add_line(line) {
+                panic!("{reason} in {line:?}");
+            }
+        }
+        trace
+    }
+
+    fn add_line(&mut self, line: &str) -> Result<(), String> {
+        if let Some(comm) = line.strip_prefix("comm ") {
+            return self.add_communicator(comm);
+        }
+        let (label, events) = line.split_once(':').ok_or("no label")?;
+        let (rank, kind) = location_from_label(label.trim())?;
+        let mut open = Vec::new();
+        let mut parsed: Vec<ToyEvent> = Vec::new();
+        for text in events.split(',').map(str::trim).filter(|text| !text.is_empty()) {
+            let event = self.event(text, &mut open).map_err(|reason| format!("{reason} at {text:?}"))?;
+            if parsed.last().is_some_and(|last| event.time < last.time) {
+                return Err(format!("time goes back at {text:?}"));
+            }
+            parsed.push(event);
+        }
+        self.add_location(rank, label.trim(), kind, parsed);
+        Ok(())
+    }
+
+    fn add_communicator(&mut self, text: &str) -> Result<(), String> {
+        let (name, members) = text.split_once('=').ok_or("no `=`")?;
+        let members =
+            members.split_whitespace().map(|rank| number(rank).map(WorldRank)).collect::<Result<_, _>>()?;
+        self.definitions_mut().communicators.push(Communicator {
+            name: Arc::from(name.trim()),
+            members,
+            remote_members: None,
+            member_locations: Vec::new(),
+            parent: Some(CommId(0)),
+        });
+        Ok(())
+    }
+
+    fn event(&mut self, text: &str, open: &mut Vec<RegionId>) -> Result<ToyEvent, String> {
+        let (what, time) = text.rsplit_once('@').ok_or("no time")?;
+        let time = Ticks(number(time.trim())?);
+        let what = what.trim();
+        let (verb, rest) = what.split_once(' ').unwrap_or((what, ""));
+        let rest = rest.trim();
+        let what = match verb {
+            "enter" => {
+                open.push(self.region(rest));
+                ToyPayload::Enter(self.region(rest))
+            }
+            "leave" => ToyPayload::Leave(self.left_region(rest, open)?),
+            "request" => self.request(rest)?,
+            "collective-begin" => ToyPayload::CollectiveBegin,
+            "collective" => self.collective(rest)?,
+            "metric" => self.metrics(rest)?,
+            "param" => {
+                let (name, value) = rest.split_once('=').ok_or("no `=`")?;
+                let number = value.parse().map(ParameterValue::I64);
+                let value = number.unwrap_or_else(|_| ParameterValue::Text(Arc::from(value)));
+                ToyPayload::Parameter(self.parameter(name), value)
+            }
+            "flush" => ToyPayload::BufferFlush,
+            "onoff" => ToyPayload::MeasurementOnOff,
+            "other" => ToyPayload::Other,
+            _ => match (verb.strip_prefix("send>"), verb.strip_prefix("recv<")) {
+                (Some(peer), _) => ToyPayload::Send(self.message(peer, rest)?),
+                (_, Some(peer)) => ToyPayload::Recv(self.message(peer, rest)?),
+                _ => return Err(format!("unknown event {verb:?}")),
+            },
+        };
+        Ok(ToyEvent { time, what })
+    }
+
+    fn left_region(&mut self, name: &str, open: &mut Vec<RegionId>) -> Result<RegionId, String> {
+        if name.is_empty() {
+            return open.pop().ok_or_else(|| "leave without an open call needs a name".to_owned());
+        }
+        let region = self.region(name);
+        if let Some(depth) = open.iter().rposition(|&r| r == region) {
+            open.truncate(depth);
+        }
+        Ok(region)
+    }
+
+    fn message(&self, peer: &str, rest: &str) -> Result<MessageEnd, String> {
+        let options = Options::new(self, rest)?;
+        Ok(MessageEnd {
+            row: 0,
+            comm: options.comm,
+            peer: CommRank(number(peer)?),
+            tag: options.tag,
+            bytes: options.bytes.0,
+            request: options.request,
+        })
+    }
+
+    fn request(&self, rest: &str) -> Result<ToyPayload, String> {
+        let (request, event) = rest.split_once(' ').ok_or("no request or no step")?;
+        let event = match event.trim() {
+            "send-complete" => RequestEvent::SendComplete,
+            "recv-posted" => RequestEvent::RecvPosted,
+            "tested" => RequestEvent::Tested,
+            "cancelled" => RequestEvent::Cancelled,
+            "collective-posted" => RequestEvent::CollectivePosted,
+            other => return Err(format!("unknown step {other:?}")),
+        };
+        Ok(ToyPayload::Request(Request { row: 0, request: number(request)?, event }))
+    }
+
+    fn collective(&self, rest: &str) -> Result<ToyPayload, String> {
+        let (op, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        let known = (0..=u8::MAX).map(CollectiveOp::from_code).find(|known| known.as_str() == op);
+        let options = Options::new(self, rest)?;
+        Ok(ToyPayload::CollectiveEnd(Collective {
+            row: 0,
+            op: known.ok_or_else(|| format!("unknown collective {op:?}"))?,
+            comm: options.comm,
+            root: options.root,
+            bytes_sent: options.bytes.0,
+            bytes_received: options.bytes.1,
+            request: options.request,
+        }))
+    }
+
+    fn metrics(&mut self, rest: &str) -> Result<ToyPayload, String> {
+        let mut values = Vec::new();
+        for pair in rest.split_whitespace() {
+            let (name, value) = pair.split_once('=').ok_or("no `=`")?;
+            values.push((self.metric(name), number(value)?));
+        }
+        Ok(ToyPayload::Metric(values))
+    }
+}
+
+/// The word-and-value pairs behind a message or collective.
+struct Options {
+    tag: u32,
+    bytes: (u64, u64),
+    comm: CommId,
+    root: CollectiveRoot,
+    request: Option<u64>,
+}
+
+impl Options {
+    fn new(trace: &ToyTrace, text: &str) -> Result<Self, String> {
+        let mut options =
+            Options { tag: 0, bytes: (0, 0), comm: CommId(0), root: CollectiveRoot::None, request: None };
+        let mut words = text.split_whitespace();
+        while let Some(word) = words.next() {
+            let value = words.next().ok_or_else(|| format!("{word:?} without a value"))?;
+            match word {
+                "tag" => options.tag = number(value)?,
+                "bytes" => {
+                    let (sent, received) = value.split_once('/').unwrap_or((value, "0"));
+                    options.bytes = (number(sent)?, number(received)?);
+                }
+                "comm" => {
+                    let comms = &trace.definitions.communicators;
+                    let found = comms.iter().position(|c| &*c.name == value);
+                    let found = found.ok_or_else(|| format!("unknown communicator {value:?}"))?;
+                    options.comm = CommId::from_index(found);
+                }
+                "root" => options.root = CollectiveRoot::Rank(CommRank(number(value)?)),
+                "request" => options.request = Some(number(value)?),
+                _ => return Err(format!("unknown option {word:?}")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn location_from_label(label: &str) -> Result<(WorldRank, LocationKind), String> {
+    let (rank, rest) = label.split_once('.').unwrap_or((label, "0"));
+    let kind = if rest == "metrics" {
+        LocationKind::Metric
+    } else if rest.starts_with("gpu") {
+        LocationKind::AcceleratorStream
+    } else {
+        number::<u32>(rest)?;
+        LocationKind::CpuThread
+    };
+    Ok((WorldRank(number(rank)?), kind))
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("{text:?} is not a number"))
+}
