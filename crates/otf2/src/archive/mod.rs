@@ -1,0 +1,315 @@
+//! An archive as a whole: its files, and readers for each of them.
+//!
+//! Opening reads the anchor and lists directories, nothing more. Law: what can
+//! be known without a file is known without it; what is lost comes as a
+//! [`Notice`]. Errors are left for what cannot be opened at all.
+//! Not here: threads; readers of different locations, or of different chunks of
+//! one, are independent and may run anywhere.
+
+mod find;
+mod rebuild;
+
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom};
+use std::path::Path;
+
+use find::Files;
+use rebuild::rebuild_anchor;
+
+use crate::anchor::Anchor;
+use crate::definitions::Definitions;
+use crate::error::{ReadError, ReadErrorKind};
+use crate::local_definitions::LocalDefinitions;
+use crate::notice::{Notice, NoticeKind};
+use crate::read::{Chunk, EventReader, EventSource, RecordReader, list_chunks};
+use crate::records::definition::Location;
+use crate::records::{MarkerRecord, RefKind};
+
+/// An OTF2 archive that is open for reading.
+///
+/// ```no_run
+/// use ouzel_otf2::Archive;
+/// let archive = Archive::open("scorep-run".as_ref())?;
+/// let (definitions, notices) = archive.read_global_definitions();
+/// for location in definitions.locations() {
+///     let name = definitions.string(location.name).unwrap_or_default();
+///     println!("{name}: {} events", location.number_of_events);
+/// }
+/// for notice in archive.notices().iter().chain(&notices) {
+///     eprintln!("{notice}");
+/// }
+/// # Ok::<(), ouzel_otf2::ReadError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Archive {
+    files: Files,
+    anchor: Anchor,
+    anchor_is_rebuilt: bool,
+    /// Sorted.
+    locations: Vec<u64>,
+    notices: Vec<Notice>,
+}
+
+impl Archive {
+    /// Opens an archive: its directory, its anchor (whatever the name), or the
+    /// anchor's path without `.otf2`.
+    ///
+    /// A missing or broken anchor is rebuilt from the other files, with a notice.
+    ///
+    /// # Errors
+    /// If there is no archive, or several in the directory, or one that cannot
+    /// be read: SIONlib containers, zlib, a newer anchor format.
+    pub fn open(path: &Path) -> Result<Archive, ReadError> {
+        let files = Files::find(path)?;
+        let given =
+            path.is_file() && path.extension().is_none_or(|ending| ending != "def" && ending != "marker");
+        let anchor_path = if given { path.to_owned() } else { files.anchor() };
+        let name = anchor_path.display().to_string();
+        let read = fs::read(&anchor_path)
+            .map_err(|error| ReadError::of_file(&name, ReadErrorKind::Io(error)))
+            .and_then(|bytes| Anchor::parse(&bytes, &name));
+        let mut notices = Vec::new();
+        let (anchor, anchor_is_rebuilt) = match read {
+            Ok(anchor) => (anchor, false),
+            Err(error) if is_refusal(&error.kind) => return Err(error),
+            Err(error) => {
+                if fs::metadata(files.definitions()).is_err() && files.locations("evt").is_empty() {
+                    return Err(error);
+                }
+                let missing =
+                    matches!(&error.kind, ReadErrorKind::Io(io) if io.kind() == io::ErrorKind::NotFound);
+                let text = if missing { String::new() } else { error.kind.to_string() };
+                notices.push(Notice::new(&name, error.offset, NoticeKind::AnchorRebuilt { error: text }));
+                (rebuild_anchor(&files), true)
+            }
+        };
+        let mut locations = files.locations("evt");
+        locations.extend(files.locations("def"));
+        locations.sort_unstable();
+        locations.dedup();
+        Ok(Archive { files, anchor, anchor_is_rebuilt, locations, notices })
+    }
+
+    /// What the anchor says, or would say.
+    pub fn anchor(&self) -> &Anchor {
+        &self.anchor
+    }
+
+    /// Whether the anchor was missing or broken.
+    pub fn anchor_is_rebuilt(&self) -> bool {
+        self.anchor_is_rebuilt
+    }
+
+    /// The archive's name: that of the anchor without its ending.
+    pub fn name(&self) -> &str {
+        &self.files.stem
+    }
+
+    /// The directory that holds the anchor.
+    pub fn directory(&self) -> &Path {
+        &self.files.dir
+    }
+
+    /// What was lost or rebuilt when the archive was opened.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// The locations that have an event file or a local definition file, sorted.
+    pub fn locations_on_disk(&self) -> &[u64] {
+        &self.locations
+    }
+
+    /// Reads the global definitions, as far as they are good.
+    ///
+    /// Locations that have files and no definition get one made up from the
+    /// file's name.
+    pub fn read_global_definitions(&self) -> (Definitions, Vec<Notice>) {
+        let path = self.files.definitions();
+        let name = path.display().to_string();
+        let (mut definitions, mut notices) = match fs::read(&path) {
+            Ok(bytes) => Definitions::parse(bytes, &name, self.anchor.definition_chunk_size()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                (Definitions::empty(), vec![Notice::new(&name, 0, NoticeKind::NoGlobalDefinitions)])
+            }
+            Err(error) => {
+                let error = ReadError::of_file(&name, ReadErrorKind::Io(error));
+                (Definitions::empty(), vec![Notice::damaged(&error, 0)])
+            }
+        };
+        let (claimed, found) = (self.anchor.n_global_definitions, definitions.len() as u64);
+        let n_unknown: u64 = notices
+            .iter()
+            .map(|notice| if let NoticeKind::UnknownRecords { n, .. } = notice.kind { n } else { 0 })
+            .sum();
+        if !self.anchor_is_rebuilt && claimed != found + n_unknown {
+            notices.push(Notice::new(&name, 0, NoticeKind::DefinitionCount { claimed, found }));
+        }
+        let made_up = definitions.add_undefined_locations(&self.locations);
+        if let Some(&first) = made_up.first() {
+            let kind = NoticeKind::UndefinedLocations { n: made_up.len() as u64, first };
+            notices.push(Notice::new(&name, 0, kind));
+        }
+        (definitions, notices)
+    }
+
+    /// The bytes of the global definition file, for a [`RecordReader`].
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn global_definition_bytes(&self) -> Result<(String, Vec<u8>), ReadError> {
+        read_named(&self.files.definitions())
+    }
+
+    /// Reads the local definitions of a location; none at all if it has no such file.
+    pub fn read_local_definitions(&self, location: u64) -> (LocalDefinitions, Vec<Notice>) {
+        match self.local_definition_bytes(location) {
+            Ok((name, bytes)) => LocalDefinitions::parse(&bytes, &name, self.anchor.definition_chunk_size()),
+            Err(ReadError { kind: ReadErrorKind::Io(io), .. }) if io.kind() == io::ErrorKind::NotFound => {
+                (LocalDefinitions::default(), Vec::new())
+            }
+            Err(error) => (LocalDefinitions::default(), vec![Notice::damaged(&error, 0)]),
+        }
+    }
+
+    /// The bytes of a location's local definition file, and the file's name.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn local_definition_bytes(&self, location: u64) -> Result<(String, Vec<u8>), ReadError> {
+        read_named(&self.files.of_location(location, "def"))
+    }
+
+    /// A reader of all events of a location.
+    ///
+    /// # Errors
+    /// [`ReadErrorKind::NoSuchFile`] if the location has no event file (which is
+    /// fine if it has no events), and if the file does not begin as one.
+    pub fn events(&self, location: u64) -> Result<EventReader<File>, ReadError> {
+        let (file, name, n_bytes) = self.open_events(location)?;
+        EventReader::new(EventSource::whole(file, &name, n_bytes, self.anchor.event_chunk_size()))
+    }
+
+    /// The chunks of a location's event file, from their headers alone.
+    ///
+    /// A file whose chunk size is not known is one chunk. The second value is
+    /// what is wrong behind the last chunk listed; reading the events tells more.
+    ///
+    /// # Errors
+    /// [`ReadErrorKind::NoSuchFile`] if the location has no event file.
+    pub fn event_chunks(&self, location: u64) -> Result<(Vec<Chunk>, Option<ReadError>), ReadError> {
+        let (mut file, name, n_bytes) = self.open_events(location)?;
+        let size = self.anchor.event_chunk_size().unwrap_or(std::num::NonZeroU64::MAX);
+        Ok(list_chunks(&mut file, &name, n_bytes, size))
+    }
+
+    /// A reader of the events of one chunk that [`Archive::event_chunks`] listed.
+    ///
+    /// The reader's time begins anew, so a step back between two chunks is seen by none of their readers.
+    ///
+    /// # Errors
+    /// As [`Archive::events`].
+    pub fn chunk_events(&self, location: u64, chunk: Chunk) -> Result<EventReader<File>, ReadError> {
+        let (mut file, name, _) = self.open_events(location)?;
+        file.seek(SeekFrom::Start(chunk.offset))
+            .map_err(|error| ReadError::of_file(&name, ReadErrorKind::Io(error)))?;
+        let size = self.anchor.event_chunk_size();
+        let mut source = EventSource::chunk(file, &name, chunk, size);
+        source.one_chunk = size.is_some();
+        EventReader::new(source)
+    }
+
+    fn open_events(&self, location: u64) -> Result<(File, String, u64), ReadError> {
+        let path = self.files.of_location(location, "evt");
+        let name = path.display().to_string();
+        let opened = File::open(&path).and_then(|file| {
+            let n_bytes = file.metadata()?.len();
+            Ok((file, n_bytes))
+        });
+        match opened {
+            Ok((file, n_bytes)) => Ok((file, name, n_bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(ReadError::of_file(&name, ReadErrorKind::NoSuchFile { location }))
+            }
+            Err(error) => Err(ReadError::of_file(&name, ReadErrorKind::Io(error))),
+        }
+    }
+
+    /// Compares the event counts of the definitions with the headers of the event files.
+    ///
+    /// Reads headers only; a location that is defined with events and has no file gets a notice, too.
+    pub fn compare_event_counts(&self, definitions: &Definitions) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        for Location { id, number_of_events: claimed, .. } in definitions.locations() {
+            let name = self.files.of_location(id, "evt").display().to_string();
+            match self.event_chunks(id) {
+                Ok((chunks, _)) => {
+                    let found = chunks.iter().fold(0_u64, |sum, chunk| sum.saturating_add(chunk.n_events()));
+                    let defined = definitions.all(RefKind::Location, id).count() > 0;
+                    if defined && found != claimed {
+                        let kind = NoticeKind::EventCount { location: id, claimed, found };
+                        notices.push(Notice::new(&name, 0, kind));
+                    }
+                }
+                Err(ReadError { kind: ReadErrorKind::NoSuchFile { .. }, .. }) if claimed > 0 => {
+                    notices.push(Notice::new(&name, 0, NoticeKind::NoEventFile { location: id, claimed }));
+                }
+                Err(_) => {}
+            }
+        }
+        notices
+    }
+
+    /// Calls `visit` for each record of the marker file and counts them; 0 without such a file.
+    ///
+    /// # Errors
+    /// What ends the file early, after the good records were visited.
+    pub fn markers(&self, visit: &mut dyn FnMut(MarkerRecord<'_>)) -> Result<u64, ReadError> {
+        let Some((name, bytes)) = if_there(read_named(&self.files.markers()))? else { return Ok(0) };
+        let mut reader = RecordReader::new(&bytes, &name, self.anchor.definition_chunk_size())?;
+        while let Some((_, record)) = reader.next_as(MarkerRecord::decode)? {
+            if let Some(record) = record {
+                visit(record);
+            }
+        }
+        Ok(reader.counts().records)
+    }
+
+    /// Number of snapshot records of a location; 0 without such a file.
+    ///
+    /// Snapshots repeat what the events say, so nothing is lost by not reading them.
+    ///
+    /// # Errors
+    /// What ends the file early.
+    pub fn count_snapshot_records(&self, location: u64) -> Result<u64, ReadError> {
+        let read = read_named(&self.files.of_location(location, "snap"));
+        let Some((name, bytes)) = if_there(read)? else { return Ok(0) };
+        let mut reader = RecordReader::new(&bytes, &name, self.anchor.event_chunk_size())?.with_timestamps();
+        while reader.next_raw()?.is_some() {}
+        Ok(reader.counts().records)
+    }
+}
+
+fn read_named(path: &Path) -> Result<(String, Vec<u8>), ReadError> {
+    let name = path.display().to_string();
+    match fs::read(path) {
+        Ok(bytes) => Ok((name, bytes)),
+        Err(error) => Err(ReadError::of_file(&name, ReadErrorKind::Io(error))),
+    }
+}
+
+fn if_there<T>(read: Result<T, ReadError>) -> Result<Option<T>, ReadError> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(ReadError { kind: ReadErrorKind::Io(io), .. }) if io.kind() == io::ErrorKind::NotFound => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the archive is whole, but of a form that this reader does not read.
+fn is_refusal(kind: &ReadErrorKind) -> bool {
+    use ReadErrorKind as K;
+    matches!(kind, K::Sion | K::Zlib | K::AnchorVersion { .. } | K::Substrate { .. } | K::Compression { .. })
+}

@@ -1,0 +1,166 @@
+//! From the clock of one location to the clock of the trace.
+//!
+//! Offsets measured at two times make an interval, in which the offset grows
+//! linearly; past the last interval, and before the first, its line goes on.
+//! Law: the same arithmetic, in the same order, as the reference library, and
+//! [`ClockOffsets::correct`] equals [`ClockOffsets::global`] bit for bit.
+
+use crate::records::local::ClockOffset;
+
+/// The clock corrections of one location.
+///
+/// ```
+/// use ouzel_otf2::ClockOffsets;
+/// let offsets = ClockOffsets::new([(100, 10), (200, 30)]);
+/// assert_eq!(offsets.global(150), 150 + 20);
+/// assert_eq!(offsets.global(300), 300 + 50);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClockOffsets {
+    intervals: Vec<Interval>,
+    n_unusable: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Interval {
+    start: u64,
+    end: u64,
+    offset: i64,
+    slope: f64,
+}
+
+impl Interval {
+    #[inline]
+    fn global(&self, time: u64) -> u64 {
+        let ahead = time.wrapping_sub(self.start).cast_signed();
+        let ahead = if (time < self.start) == (ahead < 0) { ahead as f64 } else { self.far_ahead(time) };
+        let drift = (self.slope * ahead).round_ties_even();
+        time.wrapping_add_signed(self.offset).wrapping_add_signed(drift as i64)
+    }
+
+    /// A difference that no signed number holds.
+    #[cold]
+    fn far_ahead(&self, time: u64) -> f64 {
+        if time >= self.start { (time - self.start) as f64 } else { -((self.start - time) as f64) }
+    }
+}
+
+impl ClockOffsets {
+    /// From pairs of a local time and the ticks to add at it, in the order of the file.
+    ///
+    /// A pair not later than the one before makes no interval; see [`ClockOffsets::n_unusable`].
+    pub fn new(pairs: impl IntoIterator<Item = (u64, i64)>) -> Self {
+        let mut offsets = ClockOffsets::default();
+        let mut last: Option<(u64, i64)> = None;
+        for (time, offset) in pairs {
+            match last {
+                Some((start, _)) if time <= start => {
+                    offsets.n_unusable += 1;
+                    continue;
+                }
+                Some((start, before)) => {
+                    let slope = offset.wrapping_sub(before) as f64 / (time - start) as f64;
+                    offsets.intervals.push(Interval { start, end: time, offset: before, slope });
+                }
+                None => {}
+            }
+            last = Some((time, offset));
+        }
+        offsets
+    }
+
+    /// From the records of a local definition file.
+    pub fn from_records<'a>(records: impl IntoIterator<Item = &'a ClockOffset>) -> Self {
+        ClockOffsets::new(records.into_iter().map(|record| (record.time, record.offset)))
+    }
+
+    /// Whether no time changes: there were fewer than two offsets, or all were zero.
+    pub fn is_identity(&self) -> bool {
+        self.intervals.iter().all(|interval| interval.offset == 0 && interval.slope == 0.0)
+    }
+
+    /// Offsets that could not be used because their time was not later than that of the one before.
+    pub fn n_unusable(&self) -> u64 {
+        self.n_unusable
+    }
+
+    /// The trace's time of a local time, both in ticks.
+    pub fn global(&self, time: u64) -> u64 {
+        match self.intervals.get(self.interval_of(time)) {
+            Some(interval) => interval.global(time),
+            None => time,
+        }
+    }
+
+    /// Index of the interval that corrects `time`: the first that ends at or after it, else the last.
+    fn interval_of(&self, time: u64) -> usize {
+        let behind = self.intervals.partition_point(|interval| interval.end < time);
+        behind.min(self.intervals.len().saturating_sub(1))
+    }
+
+    /// Corrects many times in place; fast where neighbours lie in one interval, as sorted times do.
+    pub fn correct(&self, times: &mut [u64]) {
+        let Some(last) = self.intervals.len().checked_sub(1) else { return };
+        let mut rest = times;
+        while let Some(&first) = rest.first() {
+            let at = self.interval_of(first);
+            let interval = self.intervals[at];
+            // The first interval also takes what is before it, the last what is behind it.
+            let low = if at == 0 { 0 } else { self.intervals[at - 1].end + 1 };
+            let high = if at == last { u64::MAX } else { interval.end };
+            let run = rest.iter().position(|&time| time < low || time > high).unwrap_or(rest.len());
+            let (now, later) = rest.split_at_mut(run);
+            for time in now {
+                *time = interval.global(*time);
+            }
+            rest = later;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_offset_is_no_correction() {
+        let offsets = ClockOffsets::new([(100, 10)]);
+        assert!(offsets.is_identity());
+        assert_eq!(offsets.global(500), 500);
+    }
+
+    #[test]
+    fn lines_go_on_at_both_ends() {
+        let offsets = ClockOffsets::new([(100, 10), (200, -10), (300, 90)]);
+        let globals = [0, 50, 100, 150, 200, 201, 300, 400].map(|time| offsets.global(time));
+        assert_eq!(globals, [30, 70, 110, 150, 190, 192, 390, 590]);
+    }
+
+    #[test]
+    fn halves_round_to_even() {
+        let offsets = ClockOffsets::new([(0, 0), (2, 1)]);
+        assert_eq!([1, 3, 5].map(|time| offsets.global(time)), [1, 5, 7]);
+    }
+
+    #[test]
+    fn equal_times_make_no_interval() {
+        let offsets = ClockOffsets::new([(5, 1), (5, 2), (9, 1)]);
+        assert_eq!((offsets.n_unusable(), offsets.global(7)), (1, 8));
+    }
+
+    #[test]
+    fn many_equal_one() {
+        let offsets =
+            ClockOffsets::new([(1 << 40, 12_345), (1 << 41, -98_765), (1 << 42, 7), (1 << 43, 1 << 30)]);
+        let sorted: Vec<u64> = (0..4000_u64).map(|step| step * ((1 << 44) / 4000) + step % 7).collect();
+        let mut unsorted = sorted.clone();
+        unsorted.swap(3, 3000);
+        unsorted.reverse();
+        for times in [sorted, unsorted] {
+            let expected: Vec<u64> = times.iter().map(|&time| offsets.global(time)).collect();
+            let mut corrected = times;
+            offsets.correct(&mut corrected);
+            assert_eq!(corrected, expected);
+        }
+    }
+}
