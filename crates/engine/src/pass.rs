@@ -119,7 +119,7 @@ impl AnalysisSet {
 
     fn fold_all(&self, source: &dyn TraceSource, pass: Pass<'_>) -> Result<Partial, PassError> {
         let mut todo = pass.filter.locations(source.definitions());
-        todo.sort_by_key(|&l| (std::cmp::Reverse(source.location_bytes(l)), l));
+        todo.sort_by_cached_key(|&l| (std::cmp::Reverse(source.location_bytes(l)), l));
         let next = AtomicUsize::new(0);
         let work = || {
             let mut folder = Folder::new(source, self, pass.filter);

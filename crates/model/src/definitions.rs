@@ -33,6 +33,8 @@ pub struct Definitions {
     pub parameters: Vec<Arc<str>>,
     /// Cartesian topologies.
     pub topologies: Vec<CartTopology>,
+    /// The region that stands for every id that no definition explains. The last but one of `regions`.
+    pub unknown_region: RegionId,
     /// The region `[filtered]` that stands for everything a region filter hides. The last of `regions`.
     pub filtered_region: RegionId,
 }
@@ -50,8 +52,6 @@ pub struct Provenance {
     pub machine: String,
     /// Free text of the tracer; empty if none.
     pub description: String,
-    /// Whether the trace carries clock corrections, has clocks that need none, or is silent.
-    pub clock_correction: String,
 }
 
 impl Definitions {
@@ -83,25 +83,36 @@ impl Definitions {
             metrics: Vec::new(),
             parameters: Vec::new(),
             topologies: Vec::new(),
+            unknown_region: RegionId(0),
             filtered_region: RegionId(0),
         };
         definitions.set_regions(Vec::new());
         definitions
     }
 
-    /// Replaces the regions; the `[filtered]` region is added behind them.
+    /// Replaces the regions; the two placeholders are added behind them.
     pub fn set_regions(&mut self, mut regions: Vec<Region>) {
-        self.filtered_region = RegionId::from_index(regions.len());
-        regions.push(Region {
-            name: Arc::from("[filtered]"),
-            canonical_name: None,
-            file: None,
-            line: None,
-            end_line: None,
-            role: RegionRole::Artificial,
-            paradigm: Paradigm::MeasurementSystem,
-        });
+        let mut placeholder = |name: &str| {
+            let id = RegionId::from_index(regions.len());
+            regions.push(Region {
+                name: Arc::from(name),
+                canonical_name: None,
+                file: None,
+                line: None,
+                end_line: None,
+                role: RegionRole::Artificial,
+                paradigm: Paradigm::MeasurementSystem,
+            });
+            id
+        };
+        self.unknown_region = placeholder("<unknown region>");
+        self.filtered_region = placeholder("[filtered]");
         self.regions = regions;
+    }
+
+    /// Number of regions the trace defines: the table without the two placeholders at its end.
+    pub fn n_regions(&self) -> usize {
+        self.unknown_region.index()
     }
 
     /// Every location id.

@@ -190,6 +190,11 @@ impl Archive {
         EventReader::new(EventSource::whole(file, &name, n_bytes, self.anchor.event_chunk_size()))
     }
 
+    /// Size of a location's event file in bytes; 0 if it has none.
+    pub fn event_bytes(&self, location: u64) -> u64 {
+        fs::metadata(self.files.of_location(location, "evt")).map_or(0, |metadata| metadata.len())
+    }
+
     /// The chunks of a location's event file, from their headers alone.
     ///
     /// A file whose chunk size is not known is one chunk. The second value is

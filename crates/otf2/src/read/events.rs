@@ -19,7 +19,7 @@ use crate::records::special::{
     ATTRIBUTE_LIST, CHUNK_HEADER, CHUNK_HEADER_BYTES, END_OF_BUFFER, END_OF_CHUNK, END_OF_FILE, FIRST_EVENT,
     TIMESTAMP,
 };
-use crate::records::{AttributeList, Event, EventKind};
+use crate::records::{AttributeList, Event};
 use crate::wire::{Cursor, Endian, Fault};
 
 /// Where an [`EventReader`] reads: the bytes and what is known about them.
@@ -198,6 +198,16 @@ impl<R: io::Read> EventReader<R> {
     /// What was met so far.
     pub fn counts(&self) -> &EventCounts {
         &self.counts
+    }
+
+    /// Raw time of the last event, delivered or not, in ticks.
+    pub fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// The file's name, as errors show it.
+    pub fn file(&self) -> &Arc<str> {
+        &self.file
     }
 
     /// The byte order of the file.
@@ -391,10 +401,8 @@ impl<R: io::Read> EventReader<R> {
                     self.counts.unknown_record(id);
                 }
                 _ => {
-                    let body = match EventKind::from_id(id) {
-                        Some(kind) if kind.is_bare() => self.bare_body(at)?,
-                        _ => self.sized_body(at)?,
-                    };
+                    let bare = EventKinds::BARE.contains_id(id);
+                    let body = if bare { self.bare_body(at)? } else { self.sized_body(at)? };
                     return Ok(Some(Group { time, attributes, id, id_at: at, body }));
                 }
             }

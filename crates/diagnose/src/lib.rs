@@ -1,0 +1,1 @@
+//! From results of analyses to a report.

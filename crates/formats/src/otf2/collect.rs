@@ -1,0 +1,199 @@
+//! Global definitions as the file has them, by reference, each kind in its own table.
+//!
+//! Definitions may come late or twice: nothing is resolved here, the last of equal
+//! references wins; the decoder counts the others. Groups are the exception: some tracers
+//! give one reference to the group of all locations and to a group of ranks, and both
+//! are wanted.
+
+use ouzel_otf2::records::{Definition, DefinitionKind, definition as def, enums::GroupType, enums::Paradigm};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Every definition that the model has a place for.
+#[derive(Debug, Default)]
+pub(super) struct Collected {
+    pub strings: FxHashMap<u32, Arc<str>>,
+    pub clock: Option<def::ClockProperties>,
+    pub system_nodes: Vec<def::SystemTreeNode>,
+    pub shared_memory_nodes: Vec<u32>,
+    pub location_groups: Vec<def::LocationGroup>,
+    pub locations: Vec<def::Location>,
+    pub regions: Vec<def::Region>,
+    pub groups: Vec<Group>,
+    pub comms: Vec<Comm>,
+    pub metric_members: Vec<def::MetricMember>,
+    pub metric_classes: Vec<(u32, Vec<u32>)>,
+    pub metric_instances: Vec<def::MetricInstance>,
+    pub parameters: Vec<def::Parameter>,
+    pub calling_contexts: Vec<def::CallingContext>,
+    pub cart_dimensions: Vec<def::CartDimension>,
+    pub cart_topologies: Vec<CartTopology>,
+    pub cart_coordinates: Vec<CartCoordinate>,
+    seen: FxHashMap<(DefinitionKind, u64), usize>,
+    groups_by_id: FxHashMap<u32, Vec<usize>>,
+}
+
+/// A group, owned.
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    pub group_type: GroupType,
+    pub paradigm: Paradigm,
+    pub members: Vec<u64>,
+}
+
+/// A communicator or inter-communicator.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Comm {
+    pub id: u32,
+    pub name: u32,
+    pub group: u32,
+    pub remote_group: Option<u32>,
+    pub parent: u32,
+}
+
+/// A Cartesian topology, owned.
+#[derive(Debug, Clone)]
+pub(super) struct CartTopology {
+    pub id: u32,
+    pub name: u32,
+    pub communicator: u32,
+    pub dimensions: Vec<u32>,
+}
+
+/// A place in a Cartesian topology, owned.
+#[derive(Debug, Clone)]
+pub(super) struct CartCoordinate {
+    pub topology: u32,
+    pub rank: u32,
+    pub coordinates: Vec<u32>,
+}
+
+impl Collected {
+    /// Takes one definition.
+    pub fn take(&mut self, definition: &Definition<'_>) {
+        match definition {
+            Definition::String(d) => {
+                let text = String::from_utf8_lossy(d.string.bytes());
+                self.strings.insert(d.id, Arc::from(text));
+            }
+            Definition::ClockProperties(d) => self.clock = Some(*d),
+            Definition::SystemTreeNode(d) => {
+                self.keep(|c| &mut c.system_nodes, DefinitionKind::SystemTreeNode, d.id, *d);
+            }
+            Definition::SystemTreeNodeDomain(d) => {
+                if d.system_tree_domain == ouzel_otf2::records::enums::SystemTreeDomain::SharedMemory {
+                    self.shared_memory_nodes.push(d.system_tree_node);
+                }
+            }
+            Definition::LocationGroup(d) => {
+                self.keep(|c| &mut c.location_groups, DefinitionKind::LocationGroup, d.id, *d);
+            }
+            Definition::Location(d) => self.keep(|c| &mut c.locations, DefinitionKind::Location, d.id, *d),
+            Definition::Region(d) => self.keep(|c| &mut c.regions, DefinitionKind::Region, d.id, *d),
+            Definition::MetricMember(d) => {
+                self.keep(|c| &mut c.metric_members, DefinitionKind::MetricMember, d.id, *d);
+            }
+            Definition::MetricInstance(d) => {
+                self.keep(|c| &mut c.metric_instances, DefinitionKind::MetricInstance, d.id, *d);
+            }
+            Definition::Parameter(d) => self.keep(|c| &mut c.parameters, DefinitionKind::Parameter, d.id, *d),
+            Definition::CallingContext(d) => {
+                self.keep(|c| &mut c.calling_contexts, DefinitionKind::CallingContext, d.id, *d);
+            }
+            Definition::CartDimension(d) => {
+                self.keep(|c| &mut c.cart_dimensions, DefinitionKind::CartDimension, d.id, *d);
+            }
+            other => self.take_lists(other),
+        }
+    }
+
+    /// Definitions with lists of members, and the rest.
+    fn take_lists(&mut self, definition: &Definition<'_>) {
+        match definition {
+            Definition::Group(d) => self.take_group(d),
+            Definition::Comm(d) => {
+                let comm =
+                    Comm { id: d.id, name: d.name, group: d.group, remote_group: None, parent: d.parent };
+                self.keep(|c| &mut c.comms, DefinitionKind::Comm, d.id, comm);
+            }
+            Definition::InterComm(d) => {
+                let comm = Comm {
+                    id: d.id,
+                    name: d.name,
+                    group: d.group_a,
+                    remote_group: Some(d.group_b),
+                    parent: d.common_communicator,
+                };
+                self.keep(|c| &mut c.comms, DefinitionKind::Comm, d.id, comm);
+            }
+            Definition::MetricClass(d) => {
+                let members = d.metric_members.iter().collect();
+                self.keep(|c| &mut c.metric_classes, DefinitionKind::MetricClass, d.id, (d.id, members));
+            }
+            Definition::CartTopology(d) => {
+                let topology = CartTopology {
+                    id: d.id,
+                    name: d.name,
+                    communicator: d.communicator,
+                    dimensions: d.cart_dimensions.iter().collect(),
+                };
+                self.keep(|c| &mut c.cart_topologies, DefinitionKind::CartTopology, d.id, topology);
+            }
+            Definition::CartCoordinate(d) => {
+                let coordinates = d.coordinates.iter().collect();
+                self.cart_coordinates.push(CartCoordinate {
+                    topology: d.cart_topology,
+                    rank: d.rank,
+                    coordinates,
+                });
+            }
+            // Properties, call sites, I/O handles and the like: the model has no place for them yet.
+            _ => {}
+        }
+    }
+
+    fn take_group(&mut self, d: &def::Group<'_>) {
+        let members = d.members.iter().collect();
+        let group = Group { group_type: d.group_type, paradigm: d.paradigm, members };
+        let same_id = self.groups_by_id.entry(d.id).or_default();
+        match same_id.iter().find(|&&at| self.groups[at].group_type == group.group_type) {
+            Some(&at) => self.groups[at] = group,
+            None => {
+                same_id.push(self.groups.len());
+                self.groups.push(group);
+            }
+        }
+    }
+
+    /// Keeps `value` in its table, in the place of an earlier one of the same reference.
+    fn keep<T>(
+        &mut self,
+        table: fn(&mut Self) -> &mut Vec<T>,
+        kind: DefinitionKind,
+        id: impl Into<u64>,
+        value: T,
+    ) {
+        let next = table(self).len();
+        let at = *self.seen.entry((kind, id.into())).or_insert(next);
+        match table(self).get_mut(at) {
+            Some(earlier) => *earlier = value,
+            None => table(self).push(value),
+        }
+    }
+
+    /// The text of a reference; empty if undefined.
+    pub fn text(&self, reference: u32) -> Arc<str> {
+        self.strings.get(&reference).cloned().unwrap_or_else(|| Arc::from(""))
+    }
+
+    /// The text of a reference, if there is one and it says something.
+    pub fn some_text(&self, reference: u32) -> Option<Arc<str>> {
+        self.strings.get(&reference).filter(|text| !text.is_empty()).cloned()
+    }
+
+    /// The group of a reference that has one of these types, in the order of preference.
+    pub fn group(&self, id: u32, types: &[GroupType]) -> Option<&Group> {
+        let same_id = self.groups_by_id.get(&id)?;
+        types.iter().find_map(|&t| same_id.iter().map(|&at| &self.groups[at]).find(|g| g.group_type == t))
+    }
+}

@@ -1,0 +1,261 @@
+//! From records of one location to columns: the hot end of the OTF2 adapter.
+//!
+//! The decoder pushes; raw times go to a column of their own, because they are
+//! corrected in one go when the chunk is full (see [`reader`](super::reader)).
+//! Law: one row per event that somebody needs; ids are dense and global.
+
+use super::refs::LocationRefs;
+use ouzel_model::{
+    ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, CommRank, EventKind, MessageEnd, MetricValue,
+    Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent, Ticks,
+};
+use ouzel_otf2::read::{EventKinds, EventSink};
+use ouzel_otf2::records::{Event, EventKind as Kind};
+use std::collections::BTreeMap;
+
+/// Which records nobody needs, so that their bodies can be skipped.
+pub(super) fn unwanted(needs: Needs) -> EventKinds {
+    let mut kinds = EventKinds::NONE;
+    for &kind in Kind::ALL {
+        let wanted = match kind {
+            Kind::Enter | Kind::Leave | Kind::CallingContextEnter | Kind::CallingContextLeave => true,
+            Kind::MpiSend
+            | Kind::MpiIsend
+            | Kind::MpiIsendComplete
+            | Kind::MpiIrecvRequest
+            | Kind::MpiRecv
+            | Kind::MpiIrecv
+            | Kind::MpiRequestTest
+            | Kind::MpiRequestCancelled => needs.contains(Needs::MESSAGES),
+            Kind::MpiCollectiveBegin
+            | Kind::MpiCollectiveEnd
+            | Kind::NonBlockingCollectiveRequest
+            | Kind::NonBlockingCollectiveComplete => needs.contains(Needs::COLLECTIVES),
+            Kind::Metric => needs.contains(Needs::METRICS),
+            Kind::ParameterString | Kind::ParameterInt | Kind::ParameterUnsignedInt => {
+                needs.contains(Needs::PARAMETERS)
+            }
+            _ => needs.contains(Needs::OTHERS),
+        };
+        if !wanted {
+            kinds = kinds.with(kind);
+        }
+    }
+    kinds
+}
+
+/// Takes the records of one location.
+#[derive(Debug)]
+pub(super) struct Columns<'a, 'r> {
+    pub buffer: &'a mut ChunkBuffer,
+    /// Raw time of each row, in ticks of the location's own clock.
+    pub times: &'a mut Vec<u64>,
+    pub refs: &'a mut LocationRefs<'r>,
+    /// Records that have a row but whose payload the model leaves out, by name.
+    pub not_represented: &'a mut BTreeMap<&'static str, u64>,
+}
+
+impl Columns<'_, '_> {
+    #[inline]
+    fn row(&mut self, time: u64, kind: EventKind, region: RegionId) -> u32 {
+        let row = self.times.len() as u32;
+        self.times.push(time);
+        self.buffer.kind.push(kind);
+        self.buffer.region.push(region);
+        row
+    }
+
+    fn plain_row(&mut self, time: u64, kind: EventKind) -> u32 {
+        self.row(time, kind, RegionId(0))
+    }
+
+    fn message(
+        &mut self,
+        time: u64,
+        kind: EventKind,
+        (peer, comm, tag, bytes): (u32, u32, u32, u64),
+        request: Option<u64>,
+    ) {
+        let row = self.plain_row(time, kind);
+        let end = MessageEnd { row, comm: self.refs.comm(comm), peer: CommRank(peer), tag, bytes, request };
+        match kind {
+            EventKind::MessageSend => self.buffer.sends.push(end),
+            _ => self.buffer.recvs.push(end),
+        }
+    }
+
+    fn request(&mut self, time: u64, request: u64, event: RequestEvent) {
+        let row = self.plain_row(time, EventKind::Request);
+        self.buffer.requests.push(Request { row, request, event });
+    }
+
+    fn collective(&mut self, time: u64, comm: u32, collective: Collective) {
+        let row = self.plain_row(time, EventKind::CollectiveEnd);
+        self.buffer.collectives.push(Collective { row, comm: self.refs.comm(comm), ..collective });
+    }
+
+    fn parameter(&mut self, time: u64, parameter: u32, value: ParameterValue) {
+        let row = self.plain_row(time, EventKind::Parameter);
+        match self.refs.parameter(parameter) {
+            Some(parameter) => self.buffer.parameters.push(Parameter { row, parameter, value }),
+            None => *self.not_represented.entry("parameter without a definition").or_default() += 1,
+        }
+    }
+
+    fn metric(&mut self, time: u64, metric: u32, values: impl Iterator<Item = u64>) {
+        let row = self.plain_row(time, EventKind::Metric);
+        let Some(members) = self.refs.metric_members(metric) else {
+            *self.not_represented.entry("metric without a definition").or_default() += 1;
+            return;
+        };
+        let values = members.iter().zip(values);
+        self.buffer.metrics.extend(values.map(|(&metric, bits)| MetricValue { row, metric, bits }));
+    }
+}
+
+/// The root of a collective, from the rank field and its three special values.
+fn root(rank: u32) -> CollectiveRoot {
+    match rank {
+        u32::MAX => CollectiveRoot::None,
+        0xFFFF_FFFE => CollectiveRoot::This,
+        0xFFFF_FFFD => CollectiveRoot::ThisGroup,
+        rank => CollectiveRoot::Rank(CommRank(rank)),
+    }
+}
+
+impl EventSink for Columns<'_, '_> {
+    #[inline]
+    fn enter(&mut self, time: u64, region: u32) {
+        let region = self.refs.region(region);
+        self.row(time, EventKind::Enter, region);
+    }
+
+    #[inline]
+    fn leave(&mut self, time: u64, region: u32) {
+        let region = self.refs.region(region);
+        self.row(time, EventKind::Leave, region);
+    }
+
+    fn event(&mut self, time: u64, event: Event<'_>) {
+        use EventKind::{MessageRecv, MessageSend};
+        match event {
+            Event::MpiSend(m) => {
+                self.message(time, MessageSend, (m.receiver, m.communicator, m.msg_tag, m.msg_length), None);
+            }
+            Event::MpiIsend(m) => {
+                let end = (m.receiver, m.communicator, m.msg_tag, m.msg_length);
+                self.message(time, MessageSend, end, Some(m.request_id));
+            }
+            Event::MpiRecv(m) => {
+                self.message(time, MessageRecv, (m.sender, m.communicator, m.msg_tag, m.msg_length), None);
+            }
+            Event::MpiIrecv(m) => {
+                let end = (m.sender, m.communicator, m.msg_tag, m.msg_length);
+                self.message(time, MessageRecv, end, Some(m.request_id));
+            }
+            Event::MpiIsendComplete(r) => self.request(time, r.request_id, RequestEvent::SendComplete),
+            Event::MpiIrecvRequest(r) => self.request(time, r.request_id, RequestEvent::RecvPosted),
+            Event::MpiRequestTest(r) => self.request(time, r.request_id, RequestEvent::Tested),
+            Event::MpiRequestCancelled(r) => self.request(time, r.request_id, RequestEvent::Cancelled),
+            Event::NonBlockingCollectiveRequest(r) => {
+                self.request(time, r.request_id, RequestEvent::CollectivePosted);
+            }
+            Event::MpiCollectiveBegin(_) => {
+                self.plain_row(time, EventKind::CollectiveBegin);
+            }
+            Event::MpiCollectiveEnd(c) => {
+                let collective =
+                    collective(c.collective_op.to_u8(), c.root, c.size_sent, c.size_received, None);
+                self.collective(time, c.communicator, collective);
+            }
+            Event::NonBlockingCollectiveComplete(c) => {
+                let request = Some(c.request_id);
+                let collective =
+                    collective(c.collective_op.to_u8(), c.root, c.size_sent, c.size_received, request);
+                self.collective(time, c.communicator, collective);
+            }
+            Event::Metric(m) => self.metric(time, m.metric, m.values.iter().map(|value| value.bits)),
+            Event::ParameterString(p) => {
+                let value = ParameterValue::Text(self.refs.text(p.string));
+                self.parameter(time, p.parameter, value);
+            }
+            Event::ParameterInt(p) => self.parameter(time, p.parameter, ParameterValue::I64(p.value)),
+            Event::ParameterUnsignedInt(p) => self.parameter(time, p.parameter, ParameterValue::U64(p.value)),
+            Event::CallingContextEnter(c) => {
+                let region = self.refs.calling_context(c.calling_context);
+                self.row(time, EventKind::Enter, region);
+            }
+            Event::CallingContextLeave(c) => {
+                let region = self.refs.calling_context(c.calling_context);
+                self.row(time, EventKind::Leave, region);
+            }
+            Event::BufferFlush(_) => {
+                self.plain_row(time, EventKind::BufferFlush);
+            }
+            Event::MeasurementOnOff(_) => {
+                self.plain_row(time, EventKind::MeasurementOnOff);
+            }
+            other => {
+                self.plain_row(time, EventKind::Other);
+                *self.not_represented.entry(other.kind().name()).or_default() += 1;
+            }
+        }
+    }
+}
+
+fn collective(op: u8, rank: u32, bytes_sent: u64, bytes_received: u64, request: Option<u64>) -> Collective {
+    let (op, root) = (CollectiveOp::from_code(op), root(rank));
+    // Row and communicator are set where the row is made.
+    Collective { row: 0, op, comm: ouzel_model::CommId(0), root, bytes_sent, bytes_received, request }
+}
+
+/// Appends corrected times as ticks since the trace start, and raises those that go back. Returns how many were
+/// raised because they go back, and how many because they lie before the start.
+#[inline(never)]
+pub(super) fn append_times(
+    corrected: &[u64],
+    trace_start: u64,
+    last: &mut u64,
+    out: &mut Vec<Ticks>,
+) -> (u64, u64) {
+    let (mut went_back, mut before_start) = (0, 0);
+    let mut at = *last;
+    out.extend(corrected.iter().map(|&time| {
+        before_start += u64::from(time < trace_start);
+        let since = time.saturating_sub(trace_start);
+        went_back += u64::from(since < at);
+        at = at.max(since);
+        Ticks(at)
+    }));
+    *last = at;
+    (went_back, before_start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_raised_and_counted() {
+        let (mut last, mut out) = (3, Vec::new());
+        let raised = append_times(&[90, 104, 103, 110], 100, &mut last, &mut out);
+        assert_eq!(out, [Ticks(3), Ticks(4), Ticks(4), Ticks(10)]);
+        assert_eq!((raised, last), ((2, 1), 10));
+    }
+
+    #[test]
+    fn what_nobody_needs_is_unwanted() {
+        let kinds = unwanted(Needs::COLLECTIVES);
+        assert!(
+            kinds.contains(Kind::Metric) && kinds.contains(Kind::MpiSend) && kinds.contains(Kind::IoSeek)
+        );
+        assert!(!kinds.contains(Kind::Enter) && !kinds.contains(Kind::MpiCollectiveEnd));
+        assert_eq!(unwanted(Needs::ALL_EVENTS), EventKinds::NONE);
+    }
+
+    #[test]
+    fn special_roots_are_no_ranks() {
+        assert_eq!(root(u32::MAX), CollectiveRoot::None);
+        assert_eq!(root(4), CollectiveRoot::Rank(CommRank(4)));
+    }
+}

@@ -1,0 +1,428 @@
+//! From collected definitions to the model's tables.
+//!
+//! Sparse references become dense ids in the order of definition. Regions that say
+//! the same (some tracers define a function once for each rank) become one. What a
+//! definition leaves dangling gets a placeholder and a notice. Times and ranks get
+//! their meaning here: the clock, and which process is which world rank.
+
+use super::collect::{Collected, Comm, Group};
+use super::refs::GlobalRefs;
+use ouzel_model::{
+    CartDimension, CartTopology, Clock, CommId, CommRank, Communicator, Definitions, Level, Location,
+    LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind, Metric, MetricId,
+    MetricMode, MetricValueType, Notice, NoticeCode, Paradigm, ParameterId, Region, RegionId, RegionRole,
+    SystemNode, SystemNodeId, SystemTree, Ticks, WorldRank,
+};
+use ouzel_otf2::records::definition as def;
+use ouzel_otf2::records::enums::{
+    self, Base, CartPeriodicity, GroupType, LocationGroupType, LocationType, Type,
+};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+const UNDEFINED: u32 = u32::MAX;
+
+/// The model's definitions, and what the references of event files stand for.
+#[derive(Debug)]
+pub(super) struct Resolved {
+    pub definitions: Definitions,
+    pub refs: GlobalRefs,
+    pub notices: Vec<Notice>,
+}
+
+/// Resolves every reference.
+pub(super) fn resolve(collected: &Collected) -> Resolved {
+    let mut resolver = Resolver { collected, notices: Vec::new() };
+    let clock = resolver.clock();
+    let mut definitions = Definitions::empty(clock);
+    let nodes = resolver.system_tree(&mut definitions);
+    let groups = resolver.location_groups(&mut definitions, &nodes);
+    let locations = resolver.locations(&mut definitions, &groups);
+    let ranks = resolver.ranks(&mut definitions, &locations);
+    let (regions, calling_contexts) = resolver.regions(&mut definitions);
+    let comms = resolver.communicators(&mut definitions, &locations, &ranks);
+    let unknown_comm = CommId::from_index(definitions.communicators.len() - 1);
+    let metrics = resolver.metrics(&mut definitions);
+    resolver.topologies(&mut definitions, &comms);
+    definitions.parameters = collected.parameters.iter().map(|p| collected.text(p.name)).collect();
+    let parameters = index(collected.parameters.iter().map(|p| p.id), ParameterId::from_index);
+    let refs = GlobalRefs {
+        regions,
+        unknown_region: definitions.unknown_region,
+        comms,
+        unknown_comm,
+        metrics,
+        parameters,
+        calling_contexts,
+        strings: collected.strings.clone(),
+    };
+    Resolved { definitions, refs, notices: resolver.notices }
+}
+
+/// Which id each reference has, when ids follow the order of definition.
+fn index<R: std::hash::Hash + Eq, I>(
+    references: impl Iterator<Item = R>,
+    id: fn(usize) -> I,
+) -> FxHashMap<R, I> {
+    references.enumerate().map(|(i, reference)| (reference, id(i))).collect()
+}
+
+struct Resolver<'c> {
+    collected: &'c Collected,
+    notices: Vec<Notice>,
+}
+
+impl Resolver<'_> {
+    fn say(&mut self, level: Level, code: NoticeCode, message: impl Into<String>) {
+        self.notices.push(Notice::new(level, code, message));
+    }
+
+    fn clock(&mut self) -> Clock {
+        let Some(clock) = self.collected.clock else {
+            self.say(
+                Level::High,
+                NoticeCode::MissingDefinitions,
+                "the clock is not defined; one tick is taken as one nanosecond, and times count from the clock's own zero",
+            );
+            return Clock {
+                ticks_per_second: 1_000_000_000,
+                offset_ticks: 0,
+                realtime_ns: None,
+                declared_length: None,
+            };
+        };
+        if clock.timer_resolution == 0 {
+            self.say(
+                Level::High,
+                NoticeCode::DamagedDefinitions,
+                "the clock is defined with zero ticks per second; one tick is taken as one nanosecond",
+            );
+        }
+        Clock {
+            ticks_per_second: if clock.timer_resolution == 0 {
+                1_000_000_000
+            } else {
+                clock.timer_resolution
+            },
+            offset_ticks: clock.global_offset,
+            realtime_ns: Some(clock.realtime_timestamp).filter(|&ns| ns != u64::MAX && ns != 0),
+            declared_length: Some(Ticks(clock.trace_length)),
+        }
+    }
+
+    fn system_tree(&mut self, definitions: &mut Definitions) -> FxHashMap<u32, SystemNodeId> {
+        let nodes = &self.collected.system_nodes;
+        let ids = index(nodes.iter().map(|n| n.id), SystemNodeId::from_index);
+        let nodes = nodes.iter().map(|node| SystemNode {
+            name: self.collected.text(node.name),
+            class: self.collected.text(node.class_name),
+            parent: ids.get(&node.parent).copied().filter(|_| node.parent != node.id),
+            shared_memory: self.collected.shared_memory_nodes.contains(&node.id),
+        });
+        definitions.system_tree = SystemTree { nodes: nodes.collect() };
+        ids
+    }
+
+    fn location_groups(
+        &mut self,
+        definitions: &mut Definitions,
+        nodes: &FxHashMap<u32, SystemNodeId>,
+    ) -> FxHashMap<u32, LocationGroupId> {
+        let groups = &self.collected.location_groups;
+        let ids = index(groups.iter().map(|g| g.id), LocationGroupId::from_index);
+        let groups = groups.iter().map(|group| LocationGroup {
+            name: self.collected.text(group.name),
+            kind: match group.location_group_type {
+                LocationGroupType::Process => LocationGroupKind::Process,
+                LocationGroupType::Accelerator => LocationGroupKind::Accelerator,
+                _ => LocationGroupKind::Unknown,
+            },
+            system_node: nodes.get(&group.system_tree_parent).copied(),
+            creator: ids.get(&group.creating_location_group).copied(),
+            rank: None,
+        });
+        definitions.location_groups = groups.collect();
+        ids
+    }
+
+    fn locations(
+        &mut self,
+        definitions: &mut Definitions,
+        groups: &FxHashMap<u32, LocationGroupId>,
+    ) -> FxHashMap<u64, LocationId> {
+        let ids = index(self.collected.locations.iter().map(|l| l.id), LocationId::from_index);
+        for location in &self.collected.locations {
+            let group = groups.get(&location.location_group).copied();
+            if group.is_none() {
+                let message = format!(
+                    "location {} belongs to location group {}, which is not defined",
+                    location.id, location.location_group
+                );
+                self.say(Level::Medium, NoticeCode::UndefinedReference, message);
+            }
+            let kind = match location.location_type {
+                LocationType::CpuThread => LocationKind::CpuThread,
+                LocationType::AcceleratorStream => LocationKind::AcceleratorStream,
+                LocationType::Metric => LocationKind::Metric,
+                _ => LocationKind::Unknown,
+            };
+            let name = self.collected.text(location.name);
+            let declared = Some(location.number_of_events).filter(|&n| n != u64::MAX);
+            push_location(definitions, location.id, name, kind, group, declared);
+        }
+        ids
+    }
+
+    /// Gives processes their world ranks, and returns the locations by rank.
+    fn ranks(
+        &mut self,
+        definitions: &mut Definitions,
+        locations: &FxHashMap<u64, LocationId>,
+    ) -> Vec<Option<LocationId>> {
+        let of_mpi =
+            |g: &&Group| g.group_type == GroupType::CommLocations && g.paradigm == enums::Paradigm::Mpi;
+        let world: Vec<Option<LocationId>> = match self.collected.groups.iter().find(of_mpi) {
+            Some(group) => group.members.iter().map(|member| locations.get(member).copied()).collect(),
+            None => {
+                let first_of = |group| {
+                    definitions.location_ids().find(|&l| {
+                        let location = definitions.location(l);
+                        location.group == group && location.kind != LocationKind::Metric
+                    })
+                };
+                definitions.processes().into_iter().map(first_of).collect()
+            }
+        };
+        for (rank, location) in world.iter().enumerate() {
+            if let Some(location) = location {
+                let group = definitions.locations[location.index()].group;
+                definitions.location_groups[group.index()].rank = Some(WorldRank::from_index(rank));
+            }
+        }
+        // A context belongs to the process that made it; contexts may be nested, but not deeply.
+        for _ in 0..3 {
+            for group in 0..definitions.location_groups.len() {
+                let LocationGroup { rank, creator, .. } = definitions.location_groups[group];
+                let inherited = creator.and_then(|c| definitions.location_groups[c.index()].rank);
+                definitions.location_groups[group].rank = rank.or(inherited);
+            }
+        }
+        for location in &mut definitions.locations {
+            location.rank = definitions.location_groups[location.group.index()].rank;
+        }
+        world
+    }
+
+    fn regions(
+        &mut self,
+        definitions: &mut Definitions,
+    ) -> (FxHashMap<u32, RegionId>, FxHashMap<u32, RegionId>) {
+        let mut unique: FxHashMap<Region, RegionId> = FxHashMap::default();
+        let mut regions: Vec<Region> = Vec::new();
+        let mut ids = FxHashMap::default();
+        for d in &self.collected.regions {
+            let region = self.region(d);
+            let id = *unique.entry(region).or_insert_with_key(|region| {
+                regions.push(region.clone());
+                RegionId::from_index(regions.len() - 1)
+            });
+            ids.insert(d.id, id);
+        }
+        definitions.set_regions(regions);
+        let contexts = self.collected.calling_contexts.iter();
+        let contexts = contexts.filter_map(|c| Some((c.id, *ids.get(&c.region)?))).collect();
+        (ids, contexts)
+    }
+
+    fn region(&self, d: &def::Region) -> Region {
+        let line = |n: u32| Some(n).filter(|&n| n != 0 && n != UNDEFINED);
+        let name = self.collected.some_text(d.name).or_else(|| self.collected.some_text(d.canonical_name));
+        let name = name.unwrap_or_else(|| Arc::from(format!("<region {} without a name>", d.id)));
+        Region {
+            canonical_name: self.collected.some_text(d.canonical_name).filter(|canonical| *canonical != name),
+            name,
+            file: self.collected.some_text(d.source_file),
+            line: line(d.begin_line_number),
+            end_line: line(d.end_line_number),
+            role: RegionRole::from_code(d.region_role.to_u8()),
+            paradigm: Paradigm::from_code(d.paradigm.to_u8()),
+        }
+    }
+
+    fn communicators(
+        &mut self,
+        definitions: &mut Definitions,
+        locations: &FxHashMap<u64, LocationId>,
+        world: &[Option<LocationId>],
+    ) -> FxHashMap<u32, CommId> {
+        let ids = index(self.collected.comms.iter().map(|c| c.id), CommId::from_index);
+        for comm in &self.collected.comms {
+            let mut communicator = self.communicator(comm, locations, world);
+            communicator.parent = ids.get(&comm.parent).copied();
+            definitions.communicators.push(communicator);
+        }
+        definitions.communicators.push(Communicator {
+            name: Arc::from("<unknown communicator>"),
+            members: Vec::new(),
+            remote_members: None,
+            member_locations: Vec::new(),
+            parent: None,
+        });
+        ids
+    }
+
+    fn communicator(
+        &mut self,
+        comm: &Comm,
+        locations: &FxHashMap<u64, LocationId>,
+        world: &[Option<LocationId>],
+    ) -> Communicator {
+        let mut communicator = Communicator {
+            name: self.collected.text(comm.name),
+            members: Vec::new(),
+            remote_members: None,
+            member_locations: Vec::new(),
+            parent: None,
+        };
+        let types = [
+            GroupType::CommGroup,
+            GroupType::CommLocations,
+            GroupType::CommLocationGroups,
+            GroupType::CommSelf,
+        ];
+        let Some(group) = self.collected.group(comm.group, &types) else {
+            let message =
+                format!("communicator {} is made of group {}, which is not defined", comm.id, comm.group);
+            self.say(Level::Medium, NoticeCode::UndefinedReference, message);
+            return communicator;
+        };
+        let rank = |&member: &u64| WorldRank(u32::try_from(member).unwrap_or(u32::MAX));
+        match (group.group_type, group.paradigm) {
+            (GroupType::CommSelf, _) => {}
+            (GroupType::CommLocations, enums::Paradigm::Mpi) => {
+                communicator.members = (0..world.len()).map(WorldRank::from_index).collect();
+            }
+            (GroupType::CommGroup, enums::Paradigm::Mpi | enums::Paradigm::Unknown) => {
+                communicator.members = group.members.iter().map(rank).collect();
+            }
+            _ => communicator.member_locations = self.member_locations(group, locations),
+        }
+        let remote = comm.remote_group.and_then(|id| self.collected.group(id, &types));
+        communicator.remote_members = remote.map(|group| group.members.iter().map(rank).collect());
+        communicator
+    }
+
+    /// Locations of the members of a group of a paradigm other than MPI: indices into the paradigm's group of all
+    /// its locations.
+    fn member_locations(&self, group: &Group, locations: &FxHashMap<u64, LocationId>) -> Vec<LocationId> {
+        let all = |g: &&Group| g.group_type == GroupType::CommLocations && g.paradigm == group.paradigm;
+        let all = self.collected.groups.iter().find(all).map(|g| g.members.as_slice()).unwrap_or_default();
+        let native = |&member: &u64| match group.group_type {
+            GroupType::CommGroup => all.get(usize::try_from(member).ok()?).copied(),
+            _ => Some(member),
+        };
+        group.members.iter().filter_map(native).filter_map(|id| locations.get(&id).copied()).collect()
+    }
+
+    fn metrics(&mut self, definitions: &mut Definitions) -> FxHashMap<u32, Arc<[MetricId]>> {
+        let members = index(self.collected.metric_members.iter().map(|m| m.id), MetricId::from_index);
+        definitions.metrics = self.collected.metric_members.iter().map(|m| self.metric(m)).collect();
+        let mut classes: FxHashMap<u32, Arc<[MetricId]>> = FxHashMap::default();
+        for (class, references) in &self.collected.metric_classes {
+            let ids = references.iter().map(|reference| members.get(reference).copied());
+            match ids.collect::<Option<Arc<[MetricId]>>>() {
+                Some(ids) => {
+                    classes.insert(*class, ids);
+                }
+                None => {
+                    let message = format!(
+                        "metric class {class} has a member that is not defined; its values are left out"
+                    );
+                    self.say(Level::High, NoticeCode::UndefinedReference, message);
+                }
+            }
+        }
+        for instance in &self.collected.metric_instances {
+            if let Some(ids) = classes.get(&instance.metric_class).cloned() {
+                classes.insert(instance.id, ids);
+            }
+        }
+        classes
+    }
+
+    fn metric(&self, d: &def::MetricMember) -> Metric {
+        let unit = self.collected.text(d.unit);
+        let unit = match (d.exponent, d.base) {
+            (0, _) => unit,
+            (exponent, Base::Binary) => Arc::from(format!("2^{exponent} {unit}")),
+            (exponent, _) => Arc::from(format!("10^{exponent} {unit}")),
+        };
+        Metric {
+            name: self.collected.text(d.name),
+            description: self.collected.text(d.description),
+            unit,
+            mode: match d.metric_mode & 0x0F {
+                0 => MetricMode::Accumulated,
+                2 => MetricMode::Relative,
+                _ => MetricMode::Absolute,
+            },
+            value_type: match d.value_type {
+                Type::Int64 => MetricValueType::I64,
+                Type::Double => MetricValueType::F64,
+                _ => MetricValueType::U64,
+            },
+        }
+    }
+
+    fn topologies(&mut self, definitions: &mut Definitions, comms: &FxHashMap<u32, CommId>) {
+        let dimension = |id: &u32| self.collected.cart_dimensions.iter().find(|d| d.id == *id);
+        for topology in &self.collected.cart_topologies {
+            let dimensions: Option<Vec<_>> = topology.dimensions.iter().map(dimension).collect();
+            let Some(dimensions) = dimensions else {
+                self.notices.push(Notice::new(
+                    Level::Medium,
+                    NoticeCode::UndefinedReference,
+                    format!("topology {} has a dimension that is not defined; it is left out", topology.id),
+                ));
+                continue;
+            };
+            let places = self.collected.cart_coordinates.iter().filter(|place| place.topology == topology.id);
+            let mut coordinates: Vec<_> =
+                places.map(|place| (CommRank(place.rank), place.coordinates.clone())).collect();
+            coordinates.sort_unstable();
+            definitions.topologies.push(CartTopology {
+                name: self.collected.text(topology.name),
+                comm: comms.get(&topology.communicator).copied(),
+                dimensions: dimensions
+                    .into_iter()
+                    .map(|d| CartDimension {
+                        name: self.collected.text(d.name),
+                        size: d.size,
+                        periodic: d.cart_periodicity == CartPeriodicity::True,
+                    })
+                    .collect(),
+                coordinates,
+            });
+        }
+    }
+}
+
+fn push_location(
+    definitions: &mut Definitions,
+    native_id: u64,
+    name: Arc<str>,
+    kind: LocationKind,
+    group: Option<LocationGroupId>,
+    declared_events: Option<u64>,
+) {
+    let group = group.unwrap_or_else(|| {
+        let kind = match kind {
+            LocationKind::AcceleratorStream => LocationGroupKind::Accelerator,
+            _ => LocationGroupKind::Unknown,
+        };
+        let group = LocationGroup { name: name.clone(), kind, system_node: None, creator: None, rank: None };
+        definitions.location_groups.push(group);
+        LocationGroupId::from_index(definitions.location_groups.len() - 1)
+    });
+    definitions.locations.push(Location { name, kind, group, rank: None, declared_events, native_id });
+}

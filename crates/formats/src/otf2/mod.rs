@@ -1,0 +1,127 @@
+//! OTF2 archives as a [`TraceSource`].
+//!
+//! Definitions are resolved once, when the archive is opened. What belongs to one
+//! location (id mapping, clock offsets) is read when the location is, so that opening
+//! an archive of many thousand locations stays cheap.
+
+mod collect;
+mod columns;
+mod definitions;
+mod notices;
+mod reader;
+mod refs;
+
+use ouzel_model::{
+    ChunkReader, Definitions, Filter, LocationId, Needs, Notice, Provenance, Pushdown, ReadError, ReadPlan,
+    TraceSource,
+};
+use ouzel_otf2::{Archive, ReadErrorKind};
+use reader::{Empty, LocationReader, Opened};
+use refs::GlobalRefs;
+use std::path::Path;
+use std::sync::Arc;
+
+/// An opened OTF2 archive.
+#[derive(Debug)]
+pub struct Otf2Source {
+    archive: Archive,
+    definitions: Definitions,
+    refs: GlobalRefs,
+    notices: Vec<Notice>,
+    n_processes: usize,
+}
+
+impl Otf2Source {
+    /// Opens an archive: a directory, an anchor of any name, or the stem of one.
+    ///
+    /// # Errors
+    /// If there is no archive, or one that cannot be read at all.
+    pub fn open(path: &Path) -> Result<Self, ouzel_otf2::ReadError> {
+        let archive = Archive::open(path)?;
+        let (records, found) = archive.read_global_definitions();
+        let mut collected = collect::Collected::default();
+        for definition in records.records() {
+            collected.take(&definition);
+        }
+        let definitions::Resolved { mut definitions, refs, notices } = definitions::resolve(&collected);
+        definitions.provenance = provenance(&archive);
+        let mut all: Vec<Notice> = archive.notices().iter().chain(&found).map(notices::of_archive).collect();
+        all.extend(notices);
+        let n_processes = definitions.processes().len();
+        Ok(Otf2Source { archive, definitions, refs, notices: all, n_processes })
+    }
+
+    /// The archive, for what only OTF2 has.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+}
+
+fn provenance(archive: &Archive) -> Provenance {
+    let anchor = archive.anchor();
+    let [major, minor, bugfix] = anchor.library_version;
+    Provenance {
+        format: "OTF2".to_owned(),
+        format_version: format!("{major}.{minor}.{bugfix}"),
+        creator: anchor.creator.clone(),
+        machine: anchor.machine_name.clone(),
+        description: anchor.description.clone(),
+    }
+}
+
+impl TraceSource for Otf2Source {
+    fn definitions(&self) -> &Definitions {
+        &self.definitions
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    fn location_bytes(&self, location: LocationId) -> u64 {
+        self.archive.event_bytes(self.definitions.location(location).native_id)
+    }
+
+    /// An event file must be decoded from its start to know the open calls, so a time range only ends the reading early.
+    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
+        let time = if filter.time_ns.is_none() { Pushdown::Exact } else { Pushdown::Inexact };
+        ReadPlan { needs, time }
+    }
+
+    fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
+        let defined = self.definitions.location(location);
+        let (local, found) = self.archive.read_local_definitions(defined.native_id);
+        let notices: Vec<Notice> = found.iter().map(|n| notices::of_archive(n).on(location)).collect();
+        let events = match self.archive.events(defined.native_id) {
+            Ok(events) => events,
+            Err(error) if matches!(error.kind, ReadErrorKind::NoSuchFile { .. }) => {
+                return match defined.declared_events {
+                    None | Some(0) => Ok(Box::new(Empty { notices })),
+                    Some(n) => Err(ReadError {
+                        reason: format!("the event file is missing; {n} events are declared"),
+                        ..read_error(&error)
+                    }),
+                };
+            }
+            Err(error) => return Err(read_error(&error)),
+        };
+        let opened = Opened {
+            location,
+            local,
+            notices,
+            trace_start: self.definitions.clock.offset_ticks,
+            declared_events: defined.declared_events,
+            has_peers: 1 < self.n_processes && defined.kind.runs_code(),
+        };
+        Ok(Box::new(LocationReader::new(events, opened, &self.refs, plan)))
+    }
+}
+
+fn read_error(error: &ouzel_otf2::ReadError) -> ReadError {
+    ReadError {
+        file: Arc::clone(&error.file),
+        offset: error.offset,
+        record: error.record,
+        reason: error.kind.to_string(),
+    }
+}

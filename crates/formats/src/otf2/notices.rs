@@ -1,0 +1,64 @@
+//! From the decoder's notices to those of the model: how much each matters.
+
+use ouzel_model::{Level, LocationId, Notice, NoticeCode};
+use ouzel_otf2::NoticeKind;
+use ouzel_otf2::read::EventCounts;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A notice of the decoder about a definition file or the archive.
+pub(super) fn of_archive(notice: &ouzel_otf2::Notice) -> Notice {
+    use NoticeKind as K;
+    let (level, code) = match &notice.kind {
+        K::AnchorRebuilt { .. } => (Level::High, NoticeCode::MissingAnchor),
+        K::NoGlobalDefinitions => (Level::High, NoticeCode::MissingDefinitions),
+        K::Damaged { .. } => (Level::High, NoticeCode::DamagedDefinitions),
+        K::Duplicates { n_different: 0, .. } => (Level::Low, NoticeCode::DuplicateDefinition),
+        K::Duplicates { .. } => (Level::Medium, NoticeCode::DuplicateDefinition),
+        K::Late { .. } => (Level::Low, NoticeCode::UndefinedReference),
+        K::Dangling { .. } => (Level::Medium, NoticeCode::UndefinedReference),
+        K::UnknownRecords { .. } | K::LongerRecords { .. } => (Level::Low, NoticeCode::UnknownRecords),
+        K::DefinitionCount { claimed, found } if found < claimed => {
+            (Level::High, NoticeCode::DamagedDefinitions)
+        }
+        K::DefinitionCount { .. } => (Level::Low, NoticeCode::DamagedDefinitions),
+        K::UndefinedLocations { .. } => (Level::High, NoticeCode::MissingDefinitions),
+        K::EventCount { .. } => (Level::Low, NoticeCode::WrongEventCount),
+        K::NoEventFile { .. } => (Level::High, NoticeCode::MissingEvents),
+        K::UnusableClockOffsets { .. } => (Level::Medium, NoticeCode::ClocksUnsynchronised),
+        K::SecondMappingTable { .. } | K::UnknownMappingTable { .. } => {
+            (Level::Medium, NoticeCode::DuplicateDefinition)
+        }
+        _ => (Level::Medium, NoticeCode::DamagedDefinitions),
+    };
+    Notice::new(level, code, notice.kind.to_string()).in_file(notice.file.clone()).at(notice.offset)
+}
+
+/// What the event reader of a location counted.
+pub(super) fn of_events(counts: &EventCounts, file: &Arc<str>, location: LocationId) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let mut say = |count: u64, level, code, message: String| {
+        if 0 < count {
+            let notice = Notice::new(level, code, message).times(count);
+            notices.push(notice.in_file(file.clone()).on(location));
+        }
+    };
+    for (id, &n) in &counts.unknown {
+        let message = format!("event records of unknown type {id} were skipped by their length");
+        say(n, Level::Medium, NoticeCode::UnknownRecords, message);
+    }
+    let message = "event records carry fields this version does not know; those were skipped".to_owned();
+    say(counts.longer_records, Level::Low, NoticeCode::UnknownRecords, message);
+    let message = "chunks hold another number of events than their headers say".to_owned();
+    say(counts.chunks_miscounted, Level::Medium, NoticeCode::WrongEventCount, message);
+    notices
+}
+
+/// Records that the event model leaves out, by name.
+pub(super) fn not_represented(records: &BTreeMap<&'static str, u64>) -> Vec<Notice> {
+    let notice = |(name, &n): (&&str, &u64)| {
+        let message = format!("{name} records are counted as events; what they carry is not analysed");
+        Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n)
+    };
+    records.iter().map(notice).collect()
+}

@@ -1,0 +1,162 @@
+//! Reads the events of one location, chunk by chunk.
+//!
+//! Per chunk: the decoder pushes up to [`CHUNK_EVENTS`] records into columns, then
+//! their raw times are corrected in one go and become ticks since the trace start.
+//! Law: what the decoder delivered before an error is delivered before the error.
+
+use super::columns::{Columns, append_times, unwanted};
+use super::refs::{GlobalRefs, LocationRefs};
+use super::{notices, read_error};
+use ouzel_model::{
+    CHUNK_EVENTS, ChunkBuffer, ChunkReader, Level, LocationId, Notice, NoticeCode, ReadError, ReadPlan, Ticks,
+};
+use ouzel_otf2::LocalDefinitions;
+use ouzel_otf2::read::EventReader;
+use std::collections::BTreeMap;
+use std::fs::File;
+
+/// What is known of a location before its events are read.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub location: LocationId,
+    pub local: LocalDefinitions,
+    /// Notices of the local definitions.
+    pub notices: Vec<Notice>,
+    /// The clock's value at the trace start.
+    pub trace_start: u64,
+    /// Events that the location's definition declares.
+    pub declared_events: Option<u64>,
+    /// Whether there are other processes, whose clocks may differ.
+    pub has_peers: bool,
+}
+
+/// The reader of one location.
+pub(super) struct LocationReader<'a> {
+    events: EventReader<File>,
+    opened: Opened,
+    refs: LocationRefs<'a>,
+    times: Vec<u64>,
+    last: u64,
+    n_back: u64,
+    n_before_start: u64,
+    not_represented: BTreeMap<&'static str, u64>,
+    /// Whether the end of the file was reached.
+    ended: bool,
+}
+
+impl<'a> LocationReader<'a> {
+    pub fn new(
+        mut events: EventReader<File>,
+        mut opened: Opened,
+        refs: &'a GlobalRefs,
+        plan: &ReadPlan,
+    ) -> Self {
+        events.skip(unwanted(plan.needs));
+        LocationReader {
+            events,
+            refs: LocationRefs::new(refs, std::mem::take(&mut opened.local.mapping)),
+            opened,
+            times: Vec::with_capacity(CHUNK_EVENTS),
+            last: 0,
+            n_back: 0,
+            n_before_start: 0,
+            not_represented: BTreeMap::new(),
+            ended: false,
+        }
+    }
+
+    /// Raw times to ticks since the trace start.
+    fn finish_times(&mut self, buffer: &mut ChunkBuffer) {
+        self.opened.local.clock.correct(&mut self.times);
+        let (back, before) =
+            append_times(&self.times, self.opened.trace_start, &mut self.last, &mut buffer.time);
+        self.n_back += back;
+        self.n_before_start += before;
+    }
+}
+
+impl ChunkReader for LocationReader<'_> {
+    fn read(&mut self, buffer: &mut ChunkBuffer) -> Result<bool, ReadError> {
+        self.times.clear();
+        let mut columns = Columns {
+            buffer,
+            times: &mut self.times,
+            refs: &mut self.refs,
+            not_represented: &mut self.not_represented,
+        };
+        let n = self.events.read(CHUNK_EVENTS, &mut columns).map_err(|error| read_error(&error))?;
+        self.finish_times(buffer);
+        buffer.n_records = n as u64;
+        if 0 < n {
+            // Records without a row lie between the rows, or behind them.
+            let corrected = self.opened.local.clock.global(self.events.time());
+            let last = Ticks(corrected.saturating_sub(self.opened.trace_start).max(self.last));
+            buffer.span = Some((buffer.time.first().copied().unwrap_or(last), last));
+        }
+        self.ended |= n == 0;
+        Ok(0 < n)
+    }
+
+    fn notices(&mut self) -> Vec<Notice> {
+        let location = self.opened.location;
+        let mut all = std::mem::take(&mut self.opened.notices);
+        all.extend(notices::of_events(self.events.counts(), self.events.file(), location));
+        let mut say = |count: u64, level, code, message: String| {
+            if 0 < count {
+                all.push(
+                    Notice::new(level, code, message)
+                        .times(count)
+                        .in_file(self.events.file().clone())
+                        .on(location),
+                );
+            }
+        };
+        say(
+            self.n_back,
+            Level::Medium,
+            NoticeCode::TimeGoesBack,
+            "a time stamp is earlier than the one before and was raised to it".to_owned(),
+        );
+        say(
+            self.n_before_start,
+            Level::Medium,
+            NoticeCode::TimeBeforeStart,
+            "a time stamp lies before the trace start and was raised to it".to_owned(),
+        );
+        let (found, declared) = (self.events.counts().events, self.opened.declared_events);
+        if let Some(declared) = declared.filter(|&declared| self.ended && declared != found) {
+            let message = format!("the location is defined with {declared} events, its file has {found}");
+            say(1, Level::Low, NoticeCode::WrongEventCount, message);
+        }
+        for ((kind, reference), count) in self.refs.take_undefined() {
+            let message = format!(
+                "events name {kind:?} {reference}, which is not defined; a placeholder stands for it"
+            );
+            say(count, Level::Medium, NoticeCode::UndefinedReference, message);
+        }
+        all.extend(notices::not_represented(&self.not_represented));
+        if self.opened.has_peers && self.opened.local.clock_offsets.len() < 2 {
+            all.push(Notice::new(
+                Level::Medium,
+                NoticeCode::ClocksUnsynchronised,
+                "locations carry no clock offsets; times of different ranks are compared as recorded",
+            ));
+        }
+        all
+    }
+}
+
+/// The reader of a location that has no events and no file.
+pub(super) struct Empty {
+    pub notices: Vec<Notice>,
+}
+
+impl ChunkReader for Empty {
+    fn read(&mut self, _: &mut ChunkBuffer) -> Result<bool, ReadError> {
+        Ok(false)
+    }
+
+    fn notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+}

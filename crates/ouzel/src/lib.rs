@@ -1,0 +1,115 @@
+//! Finds where parallel programs lose time.
+//!
+//! Open a trace, put analyses into a set, run one pass:
+//!
+//! ```no_run
+//! use ouzel::analyses::profile::Profile;
+//! use ouzel::engine::AnalysisSet;
+//!
+//! let trace = ouzel::open("scorep-run/traces.otf2".as_ref())?;
+//! let mut set = AnalysisSet::default();
+//! let profile = set.add(Profile);
+//! let mut report = trace.run(&set, &ouzel::Options::default())?;
+//! let profile = report.outputs.take(&profile)?;
+//! println!("{} locations", profile.locations.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! This crate is the one boundary for programs that use Ouzel; the crates behind it
+//! are re-exported under their nouns.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+pub use ouzel_analyses as analyses;
+pub use ouzel_diagnose as diagnose;
+pub use ouzel_engine as engine;
+pub use ouzel_formats as formats;
+pub use ouzel_model as model;
+
+pub use ouzel_formats::{Format, OpenError};
+
+use ouzel_engine::{AnalysisSet, Pass, PassError, Progress, Report};
+use ouzel_model::{Definitions, Filter, Notice, TraceSource};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+/// An opened trace.
+pub struct Trace {
+    path: PathBuf,
+    format: Format,
+    source: Box<dyn TraceSource>,
+}
+
+impl std::fmt::Debug for Trace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Trace").field("path", &self.path).field("format", &self.format).finish_non_exhaustive()
+    }
+}
+
+/// How to run a pass.
+#[derive(Debug, Clone)]
+pub struct Options<'a> {
+    /// The user's selection; the default is everything.
+    pub filter: Filter,
+    /// Number of threads; the default is one for each core.
+    pub jobs: NonZeroUsize,
+    /// Where to tell how far it is.
+    pub progress: Option<&'a Progress>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        let jobs = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Options { filter: Filter::default(), jobs, progress: None }
+    }
+}
+
+/// Opens a trace: a directory, an anchor file, or the stem of one.
+///
+/// # Errors
+/// If there is nothing, nothing that is recognised, or nothing that can be read.
+pub fn open(path: &Path) -> Result<Trace, OpenError> {
+    let (format, source) = ouzel_formats::open(path)?;
+    Ok(Trace { path: path.to_owned(), format, source })
+}
+
+impl Trace {
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its format.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What is known once.
+    pub fn definitions(&self) -> &Definitions {
+        self.source.definitions()
+    }
+
+    /// What went wrong while opening.
+    pub fn notices(&self) -> &[Notice] {
+        self.source.notices()
+    }
+
+    /// The source, for folding location by location.
+    pub fn source(&self) -> &dyn TraceSource {
+        &*self.source
+    }
+
+    /// Bytes of the event files that `filter` selects: the whole of a progress bar.
+    pub fn event_bytes(&self, filter: &Filter) -> u64 {
+        filter.locations(self.definitions()).into_iter().map(|l| self.source.location_bytes(l)).sum()
+    }
+
+    /// One pass for all analyses of the set.
+    ///
+    /// # Errors
+    /// If it was cancelled, or an analysis broke a promise.
+    pub fn run(&self, set: &AnalysisSet, options: &Options<'_>) -> Result<Report, PassError> {
+        let Options { filter, jobs, progress } = options;
+        set.run(&*self.source, Pass { filter, jobs: *jobs, progress: *progress })
+    }
+}
