@@ -1,20 +1,20 @@
-//! Finds stored expected values for tests; they are not part of the repository.
+//! Reads stored expected values for tests; they are not part of the repository.
 
-use std::path::{Path, PathBuf};
-
-/// Reads a file of the shared folder: `$OUZEL_SHARED`, else `../shared` beside the workspace.
-/// `None`, said aloud, if it is absent.
+/// A file of the shared folder; `None`, said aloud, if it is absent.
 pub fn shared(path: &str) -> Option<String> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let root = std::env::var_os("OUZEL_SHARED").map_or_else(beside, PathBuf::from);
-    let text = std::fs::read_to_string(root.join(path)).ok();
+    let text = std::fs::read_to_string(ouzel_testkit::shared_data()?.join(path)).ok();
     if text.is_none() {
-        println!("skipped: no {path} in the shared folder (set OUZEL_SHARED)");
+        println!("skipped: no {path} in the shared folder");
     }
     text
 }
 
-/// Reads a JSON file of the shared folder.
+/// A JSON file of the shared folder.
 pub fn shared_json(path: &str) -> Option<serde_json::Value> {
     shared(path).map(|text| serde_json::from_str(&text).expect("expected values are JSON"))
 }
+
+/// The example of two processes that `golden/pipit_ops.json` speaks of, in nanoseconds.
+pub const TWO_PROCESSES: &str = "
+    0: enter main() @0, enter foo() @1000000000, enter MPI_Send @3000000000, leave @5000000000, enter baz() @8000000000, leave @18000000000, leave @25000000000, leave @100000000000
+    1: enter main() @0, enter bar() @1000000000, enter Idle @2000000000, leave @10000000000, enter MPI_Recv @10000000000, leave @14000000000, leave @39000000000, enter Idle @39000000000, leave @57000000000, enter grault() @57000000000, leave @77000000000, leave @100000000000";

@@ -7,8 +7,11 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod communication;
 #[cfg(test)]
 mod golden;
+pub mod inventory;
+pub mod metric_profile;
 pub mod profile;
 pub mod semantics;
 mod view;

@@ -1,0 +1,265 @@
+//! The fold: one addition for each end of a message, and one look-up of its channel.
+
+use super::output::{CommunicationOutput, LocationCommunication, UnmatchedChannel};
+use super::state::{
+    Channel, CollectiveTotals, CommunicationPartial, Local, LocationTotals, MessageTotals, PathCollectives,
+    PathMessages, RawPeer,
+};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_model::{
+    CallPathId, Collective, CollectiveOp, CommId, CommRank, Communicator, Definitions, EventChunk, Filter,
+    Level, MessageEnd, Needs, Notice, NoticeCode, Remap, WorldRank,
+};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// How much of the trace is looked at: decides how alarming an unmatched message is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it: every message has two sides.
+    #[default]
+    WholeTrace,
+    /// Some ranks or a range of time: messages over its border have one side.
+    Selection,
+}
+
+/// Totals of messages and collectives, and the messages that have one side only.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Communication {
+    /// How much of the trace is looked at.
+    pub extent: Extent,
+}
+
+impl Communication {
+    /// The analysis for a pass with `filter`.
+    pub fn for_filter(filter: &Filter) -> Self {
+        let cut = filter.ranks.is_some() || filter.time_ns.is_some();
+        Communication { extent: if cut { Extent::Selection } else { Extent::WholeTrace } }
+    }
+}
+
+impl Analysis for Communication {
+    type Local = Local;
+    type Partial = CommunicationPartial;
+    type Output = CommunicationOutput;
+    const NAME: &'static str = "communication";
+    const PARTIAL_VERSION: u32 = 1;
+
+    fn needs(&self) -> Needs {
+        Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS
+    }
+
+    fn empty(&self) -> CommunicationPartial {
+        CommunicationPartial::default()
+    }
+
+    fn begin(&self, _cx: &LocationCx<'_>) -> Local {
+        Local::default()
+    }
+
+    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+        let Local { messages, collectives, sent_to, received_from } = local;
+        add_ends(chunk.sends, chunk.call_path, messages, sent_to, |totals, bytes| {
+            totals.sends += 1;
+            totals.bytes_sent = totals.bytes_sent.saturating_add(bytes);
+        });
+        add_ends(chunk.recvs, chunk.call_path, messages, received_from, |totals, bytes| {
+            totals.receives += 1;
+            totals.bytes_received = totals.bytes_received.saturating_add(bytes);
+        });
+        add_collectives(chunk.collectives, chunk.call_path, collectives);
+    }
+
+    fn end(&self, local: Local, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut CommunicationPartial) {
+        let Local { messages, collectives, sent_to, received_from } = local;
+        let messages = messages
+            .into_iter()
+            .enumerate()
+            .filter(|(_, totals)| *totals != MessageTotals::default())
+            .map(|(i, totals)| PathMessages { call_path: CallPathId::from_index(i), totals })
+            .collect();
+        let mut collectives: Vec<PathCollectives> = collectives
+            .into_iter()
+            .map(|((call_path, op), totals)| PathCollectives { call_path, op, totals })
+            .collect();
+        collectives.sort_unstable_by_key(|row| (row.call_path, row.op));
+        into.locations.insert(cx.location, LocationTotals { messages, collectives });
+        let me = cx.definitions.location(cx.location).rank;
+        settle(into, sent_to, cx.definitions, me, Direction::Send);
+        settle(into, received_from, cx.definitions, me, Direction::Receive);
+    }
+
+    fn remap(&self, partial: &mut CommunicationPartial, remap: &Remap) {
+        for LocationTotals { messages, collectives } in partial.locations.values_mut() {
+            for row in messages.iter_mut() {
+                row.call_path = remap.path(row.call_path);
+            }
+            messages.sort_unstable_by_key(|row| row.call_path);
+            for row in collectives.iter_mut() {
+                row.call_path = remap.path(row.call_path);
+            }
+            collectives.sort_unstable_by_key(|row| (row.call_path, row.op));
+        }
+    }
+
+    fn merge(&self, into: &mut CommunicationPartial, mut from: CommunicationPartial) {
+        into.locations.append(&mut from.locations);
+        into.unresolved_peers += from.unresolved_peers;
+        for (channel, difference) in from.channels {
+            into.add_to_channel(channel, difference);
+        }
+    }
+
+    fn split(&self, mut partial: CommunicationPartial, n_buckets: usize) -> Vec<CommunicationPartial> {
+        let n_buckets = n_buckets.max(1);
+        let channels = std::mem::take(&mut partial.channels);
+        let mut buckets = vec![partial];
+        buckets.resize_with(n_buckets, CommunicationPartial::default);
+        for (channel, difference) in channels {
+            buckets[channel.bucket(n_buckets)].channels.insert(channel, difference);
+        }
+        buckets
+    }
+
+    fn finish(
+        &self,
+        partial: CommunicationPartial,
+        cx: &FinishCx<'_>,
+    ) -> Result<CommunicationOutput, AnalysisError> {
+        let CommunicationPartial { locations, channels, unresolved_peers } = partial;
+        let unmatched = unmatched(channels, cx.definitions);
+        let excess = |sign: i64| unmatched.iter().map(|c| (sign * c.sends_less_receives).max(0) as u64).sum();
+        let (unmatched_sends, unmatched_receives) = (excess(1), excess(-1));
+        self.report(cx, unmatched_sends, unmatched_receives, unresolved_peers);
+        let locations = locations
+            .into_iter()
+            .map(|(location, LocationTotals { messages, collectives })| LocationCommunication {
+                location,
+                messages,
+                collectives,
+            })
+            .collect();
+        Ok(CommunicationOutput {
+            call_paths: cx.call_paths.clone(),
+            locations,
+            unmatched,
+            unmatched_sends,
+            unmatched_receives,
+            unresolved_peers,
+        })
+    }
+}
+
+impl Communication {
+    fn report(&self, cx: &FinishCx<'_>, sends: u64, receives: u64, unresolved: u64) {
+        let (level, hint) = match self.extent {
+            Extent::WholeTrace => (Level::Medium, ""),
+            Extent::Selection => (Level::Low, "; its other side may lie outside of what was selected"),
+        };
+        let push = |count: u64, level, what: &str| {
+            if 0 < count {
+                cx.notices.push(Notice::new(level, NoticeCode::UnmatchedMessages, what).times(count));
+            }
+        };
+        push(sends, level, &format!("a message was sent and never received{hint}"));
+        push(receives, level, &format!("a message was received and never sent{hint}"));
+        push(unresolved, Level::Medium, "the other side of a message is no rank of its communicator");
+    }
+}
+
+/// Adds one side of each message to its call path, and counts it for its peer.
+#[inline(never)]
+fn add_ends(
+    ends: &[MessageEnd],
+    call_path: &[CallPathId],
+    messages: &mut Vec<MessageTotals>,
+    peers: &mut FxHashMap<RawPeer, i64>,
+    add: impl Fn(&mut MessageTotals, u64),
+) {
+    for end in ends {
+        let path = call_path[end.row as usize].index();
+        if messages.len() <= path {
+            messages.resize((path + 1).next_power_of_two(), MessageTotals::default());
+        }
+        add(&mut messages[path], end.bytes);
+        *peers.entry((end.comm, end.peer, end.tag)).or_default() += 1;
+    }
+}
+
+/// Adds each collective operation to its call path.
+#[inline(never)]
+fn add_collectives(
+    ends: &[Collective],
+    call_path: &[CallPathId],
+    collectives: &mut FxHashMap<(CallPathId, CollectiveOp), CollectiveTotals>,
+) {
+    for end in ends {
+        let totals = collectives.entry((call_path[end.row as usize], end.op)).or_default();
+        let Collective { bytes_sent, bytes_received, .. } = *end;
+        totals.add(&CollectiveTotals { operations: 1, bytes_sent, bytes_received });
+    }
+}
+
+/// Which side of a message a location is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Send,
+    Receive,
+}
+
+/// Books the messages with each peer on their channels.
+fn settle(
+    into: &mut CommunicationPartial,
+    peers: FxHashMap<RawPeer, i64>,
+    definitions: &Definitions,
+    me: Option<WorldRank>,
+    direction: Direction,
+) {
+    let mut peers: Vec<(RawPeer, i64)> = peers.into_iter().collect();
+    peers.sort_unstable();
+    for ((comm, peer, tag), n) in peers {
+        let ranks = me.and_then(|me| Some((me, peer_rank(definitions, comm, me, peer)?)));
+        match (ranks, direction) {
+            (Some((me, peer)), Direction::Send) => {
+                into.add_to_channel(Channel { from: me, to: peer, comm, tag }, n);
+            }
+            (Some((me, peer)), Direction::Receive) => {
+                into.add_to_channel(Channel { from: peer, to: me, comm, tag }, -n);
+            }
+            (None, _) => into.unresolved_peers += n.unsigned_abs(),
+        }
+    }
+}
+
+/// World rank of the peer that `me` names `peer`. In an inter-communicator each group names the other.
+fn peer_rank(definitions: &Definitions, comm: CommId, me: WorldRank, peer: CommRank) -> Option<WorldRank> {
+    let comm = definitions.communicators.get(comm.index())?;
+    match &comm.remote_members {
+        None if comm.members.is_empty() => (peer == CommRank(0)).then_some(me),
+        Some(remote) if remote.contains(&me) => comm.members.get(peer.index()).copied(),
+        _ => comm.world_rank_from_peer(peer),
+    }
+}
+
+/// The channels that stay out of balance. A tracer may define one communicator several times, so that two sides of
+/// a message name different ones; what is left over is paired again over communicators of the same members.
+fn unmatched(channels: BTreeMap<Channel, i64>, definitions: &Definitions) -> Vec<UnmatchedChannel> {
+    let mut first_of: BTreeMap<(&[WorldRank], &[WorldRank]), CommId> = BTreeMap::new();
+    let mut sums: BTreeMap<Channel, i64> = BTreeMap::new();
+    for (channel, difference) in channels {
+        let members = groups(definitions.communicator(channel.comm));
+        let comm = *first_of.entry(members).or_insert(channel.comm);
+        *sums.entry(Channel { comm, ..channel }).or_default() += difference;
+    }
+    sums.into_iter()
+        .filter(|&(_, difference)| difference != 0)
+        .map(|(channel, sends_less_receives)| UnmatchedChannel { channel, sends_less_receives })
+        .collect()
+}
+
+/// The groups of a communicator, whichever of them calls itself the local one.
+fn groups(comm: &Communicator) -> (&[WorldRank], &[WorldRank]) {
+    let local = comm.members.as_slice();
+    let remote = comm.remote_members.as_deref().unwrap_or_default();
+    (local.min(remote), local.max(remote))
+}

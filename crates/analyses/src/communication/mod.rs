@@ -1,0 +1,20 @@
+//! How much was sent and received, from where in the code, and what never found its other side.
+//!
+//! Totals are kept per location and call path. Each channel — sender, receiver,
+//! communicator, tag — keeps its sends less its receives; a channel in balance is
+//! dropped, so memory grows with what is open. Law: differences are integers, so they
+//! add up the same in any grouping. Not here: which send belongs to which receive.
+
+mod fold;
+mod output;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use fold::{Communication, Extent};
+pub use output::{
+    CollectiveRow, CommunicationOutput, CommunicationRow, LocationCommunication, UnmatchedChannel,
+};
+pub use state::{
+    Channel, CollectiveTotals, CommunicationPartial, Local, MessageTotals, PathCollectives, PathMessages,
+};
