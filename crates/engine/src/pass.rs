@@ -113,7 +113,7 @@ impl AnalysisSet {
         let locations = partial.locations.clone();
         let coverage = coverage(definitions.locations.len(), &locations);
         let run_range = run_range(definitions, &locations);
-        let outputs = self.finish(partial, definitions, &notices);
+        let outputs = caught(|| self.finish(partial, definitions, &notices))?;
         Ok(Report { outputs, coverage, locations, run_range, notices: notices.to_vec() })
     }
 
@@ -124,22 +124,41 @@ impl AnalysisSet {
         let work = || {
             let mut folder = Folder::new(source, self, pass.filter);
             while let Some(&location) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if pass.progress.is_some_and(Progress::is_cancelled) {
+                    break;
+                }
                 folder.fold(location, pass.progress);
             }
             folder.into_partial()
         };
+        let work = || {
+            let partial = caught(work);
+            if partial.is_err() {
+                // Nothing will come of it: the others need not begin another location.
+                next.store(todo.len(), Ordering::Relaxed);
+            }
+            partial
+        };
         let n_workers = pass.jobs.get().min(todo.len()).max(1);
         let partials: Vec<_> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..n_workers).map(|_| scope.spawn(work)).collect();
-            let own = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-            std::iter::once(own).chain(others.into_iter().map(std::thread::ScopedJoinHandle::join)).collect()
+            let own = work();
+            let others = others.into_iter().map(|other| other.join().expect("a worker catches its panics"));
+            std::iter::once(own).chain(others).collect()
         });
         let mut total = self.empty();
         for partial in partials {
-            self.merge(&mut total, partial.map_err(|panic| PassError::Panicked(panic_text(&*panic)))?)?;
+            let partial = partial?;
+            caught(|| self.merge(&mut total, partial))??;
         }
         Ok(total)
     }
+}
+
+/// Runs code of analyses; a panic is their fault and becomes an error.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, PassError> {
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    result.map_err(|panic| PassError::Panicked(panic_text(&*panic)))
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
