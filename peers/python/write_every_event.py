@@ -125,7 +125,7 @@ def arguments(event, parameters, large, time):
         "metricValues": [
             metric_value("unsigned_int", (1 << 63) + 1 if large else 12),
             metric_value("signed_int", -(1 << 50) if large else -1),
-            metric_value("floating_point", 1.5e300 if large else -0.25),
+            metric_value("floating_point", 1.5e300 if large else -1 / 3),
         ],
     }
     return [special[name] if VALUES[name] is None else VALUES[name][large] for name in parameters]
@@ -134,7 +134,7 @@ def arguments(event, parameters, large, time):
 def every_attribute():
     attributes = _otf2.AttributeList_New()
     numbers = {"Uint8": 255, "Uint16": 65535, "Uint32": 4000000000, "Uint64": 1 << 60, "Int8": -128, "Int16": -32768,
-               "Int32": -2000000000, "Int64": -(1 << 60), "Float": 0.5, "Double": -2.25}
+               "Int32": -2000000000, "Int64": -(1 << 60), "Float": 1 / 3, "Double": -2 / 3}
     references = ["String", "Attribute", "Region", "Group", "Metric", "Comm", "Parameter", "RmaWin",
                   "SourceCodeLocation", "CallingContext", "InterruptGenerator", "IoFile", "IoHandle", "LocationGroup"]
     ids = itertools.count()
