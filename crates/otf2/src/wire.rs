@@ -307,7 +307,8 @@ impl<'a> Cursor<'a> {
         self.u64().map(u64::cast_signed)
     }
 
-    #[inline]
+    // Left to itself the compiler calls it once for each field of a message.
+    #[inline(always)]
     fn compressed(&mut self, width: u8) -> Result<u64, Fault> {
         let rest = &self.bytes[self.pos..];
         if let (Endian::Little, Some(&[n, low @ ..])) = (self.endian, rest.first_chunk::<9>())

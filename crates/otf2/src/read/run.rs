@@ -106,7 +106,7 @@ fn deliver_other<S: EventSink>(
     if id < FIRST_EVENT {
         return None;
     }
-    if EventKind::from_id(id).is_some_and(EventKind::is_bare) {
+    if EventKinds::BARE.contains_id(id) {
         let mut cursor = Cursor::within(bytes, at + 1, bytes.len(), Endian::Little);
         let event = Event::decode(id, &mut cursor).ok()??;
         if skip.contains_id(id) {

@@ -48,6 +48,19 @@ impl EventKinds {
         all
     };
 
+    /// The kinds that are one number without a length before it.
+    pub(super) const BARE: EventKinds = {
+        let mut bare = EventKinds::NONE;
+        let mut at = 0;
+        while at < EventKind::ALL.len() {
+            if EventKind::ALL[at].is_bare() {
+                bare = bare.with(EventKind::ALL[at]);
+            }
+            at += 1;
+        }
+        bare
+    };
+
     /// The set and one kind more.
     #[must_use]
     pub const fn with(self, kind: EventKind) -> Self {

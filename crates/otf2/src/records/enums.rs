@@ -79,6 +79,13 @@ macro_rules! byte_enums {
             }
         }
 
+        #[cfg(test)]
+        impl super::tests::Draw for $Enum {
+            fn draw(dice: &mut super::tests::Dice) -> Self {
+                $Enum::from_u8(super::tests::Draw::draw(dice))
+            }
+        }
+
         impl<'a> Field<'a> for $Enum {
             #[inline]
             fn get(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {

@@ -90,4 +90,4 @@ pub fn encode_attributes(list: &AttributeList<'_>, buffer: &mut RecordBuffer) ->
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

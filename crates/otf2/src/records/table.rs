@@ -220,6 +220,20 @@ macro_rules! record_table {
             }
         }
 
+        #[cfg(test)]
+        impl $Table<'static> {
+            /// A record of this kind with fields drawn at random.
+            #[allow(clippy::allow_attributes, unused_variables, reason = "records without fields draw nothing")]
+            pub(crate) fn draw(kind: $Kind, dice: &mut $crate::records::tests::Dice) -> Self {
+                match kind {
+                    $( $Kind::$Name => {
+                        $( let $field = $crate::records::tests::Draw::draw(dice); )*
+                        $Table::$Name($Name { $($field),* })
+                    } )*
+                }
+            }
+        }
+
         #[allow(clippy::allow_attributes, unused_variables, reason = "records without fields use no cursor")]
         impl<$lt> $Table<$lt> {
             /// Which record it is.
