@@ -34,7 +34,7 @@ const QUICK: Extent = Extent { events: "1M", events_for_memory: "1M", rounds: 5,
 /// A Python loop takes seconds for this many, so it is compared per event.
 const EVENTS_FOR_PYTHON: &str = "1M";
 /// About 1 MB of events, to see what a start costs.
-const EVENTS_FOR_START_UP: &str = "75k";
+const EVENTS_FOR_START_UP: &str = "75K";
 const ROUNDS_OF_START_UP: usize = 21;
 
 /// `cargo xtask bench [--quick]`
