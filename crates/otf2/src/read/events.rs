@@ -412,7 +412,7 @@ impl<R: io::Read> EventReader<R> {
     /// Holds `n` bytes from place `at` of the window on.
     fn need(&mut self, at: usize, n: usize) -> Result<(), Stop> {
         let left = self.chunk_end.saturating_sub(self.window.offset() + at as u64);
-        if left < n as u64 {
+        if left < n as u64 && self.chunk_end != u64::MAX {
             return Err(self.stop(at, ReadErrorKind::RecordPastChunk { len: n as u64, left }));
         }
         match self.window.fill(at.saturating_add(n)) {
