@@ -26,7 +26,8 @@ pub struct Tools {
 }
 
 impl Tools {
-    fn skip(&mut self, what: &str, why: &str) {
+    /// Says what is left out, now and in the summary.
+    pub fn skip(&mut self, what: &str, why: &str) {
         let line = format!("{what}: {why}");
         println!("skipped: {line}");
         self.skipped.push(line);
