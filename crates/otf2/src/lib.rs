@@ -57,6 +57,7 @@ mod notice;
 pub mod read;
 pub mod records;
 pub mod wire;
+pub mod write;
 
 pub use anchor::{ANCHOR_FORMAT, Anchor};
 pub use archive::Archive;
