@@ -49,7 +49,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
     println!("== set-up");
     let mut tools = setup::install(&root)?;
     if !shared_archives(&root).is_dir() {
-        tools.skip("tests on more archives", "no ../shared beside the repository, and OUZEL_SHARED is not set");
+        tools.skip(
+            "tests on more archives",
+            "no ../shared beside the repository, and OUZEL_SHARED is not set",
+        );
     }
     let context = Context { tools, root };
     let mut report = Vec::new();
