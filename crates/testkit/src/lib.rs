@@ -8,6 +8,7 @@ mod data;
 pub mod laws;
 mod rng;
 mod run;
+pub mod synth;
 mod toy;
 
 pub use data::{shared_data, workspace_root};

@@ -1,6 +1,6 @@
 //! Clocks that run wrong, and the offsets that put them right to the tick.
 //!
-//! At knots, a quarter of a second apart, the local clock and the true time are
+//! At knots, ten milliseconds apart, the local clock and the true time are
 //! related exactly; between two knots readers add an offset that falls linearly
 //! and is rounded. It only falls: a local clock that runs fast has, for every
 //! true tick, a local tick that is corrected to it. (One that runs slow skips
@@ -57,7 +57,7 @@ impl SkewedClock {
             Skew::Constant | Skew::Drifting => rng.below(2 * most).cast_signed() - most.cast_signed(),
         };
         let first = Knot { local: start.wrapping_add_signed(-offset), offset };
-        let knot_ticks = (ticks_per_second / 4).max(1);
+        let knot_ticks = (ticks_per_second / 100).max(1);
         let mut clock =
             SkewedClock { skew, rng, knot_ticks, knots: vec![first], at: 0, slope: 0.0, end_true: start };
         clock.add_knot();
@@ -69,7 +69,7 @@ impl SkewedClock {
         let last = self.knots[self.knots.len() - 1];
         let gain = match self.skew {
             Skew::None | Skew::Constant => 0,
-            Skew::Drifting => self.rng.below(self.knot_ticks * DRIFT_MAX_PPM / 1_000_000 + 1),
+            Skew::Drifting => self.rng.below(self.knot_ticks * DRIFT_MAX_PPM / 1_000_000 + 2),
         };
         self.knots.push(Knot {
             local: last.local + self.knot_ticks + gain,
@@ -131,7 +131,9 @@ mod tests {
 
     #[test]
     fn offsets_undo_the_skew_to_the_tick() {
-        for (skew, hz) in [(Skew::Drifting, 1_000_000_000), (Skew::Drifting, 3_699_958_577), (Skew::Constant, 1_000)] {
+        for (skew, hz) in
+            [(Skew::Drifting, 1_000_000_000), (Skew::Drifting, 3_699_958_577), (Skew::Constant, 1_000)]
+        {
             for seed in 0..20 {
                 let start = 86_400 * hz;
                 let mut clock = SkewedClock::new(skew, seed, hz, start);
@@ -156,7 +158,7 @@ mod tests {
     #[test]
     fn every_tick_around_a_knot_is_reached() {
         let mut clock = SkewedClock::new(Skew::Drifting, 3, 1_000_000, 1_000_000_000);
-        for true_time in 1_000_249_900..1_000_250_100 {
+        for true_time in 1_000_009_900..1_000_010_100 {
             let local = clock.local(true_time);
             assert_eq!(by_the_book(clock.knots(), local), true_time);
         }
