@@ -8,6 +8,7 @@ mod bench;
 mod runner;
 mod setup;
 mod stopwatch;
+mod synth;
 mod test;
 mod tidy;
 mod workspace;
@@ -21,6 +22,7 @@ usage: cargo xtask <chore>
   test             setup, then every check and test of the project, with a summary
   tidy             dependency edges, links, file sizes, words that do not belong here
   bench [--quick]  build the peers and print one table of speeds and ratios
+  synth ...        write a synthetic archive and the truth about it; --help lists the options
   help             this text
 ";
 
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         "test" => test::run(rest),
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
+        "synth" => synth::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

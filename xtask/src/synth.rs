@@ -1,0 +1,121 @@
+//! `cargo xtask synth`: a synthetic archive, with the truth about it in `facts.json`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail, ensure};
+use ouzel_otf2::wire::Endian;
+use ouzel_testkit::synth::{self, Counters, Skew, SynthOptions};
+
+use crate::stopwatch::Stopwatch;
+
+const HELP: &str = "\
+usage: cargo xtask synth --out DIR [option ...]
+
+writes DIR/traces.otf2 with its files and DIR/facts.json
+
+  --events N         events, at least; K and M are understood (default 1M)
+  --ranks N          MPI ranks (default 16, and 64 from 20M events on)
+  --seed N           equal seeds make equal bytes (default 1)
+  --metrics          two hardware counters with every enter and leave
+  --resolution HZ    ticks per second (default 1000000000)
+  --skew KIND        clocks: none, constant or drifting (default drifting)
+  --output-every N   iterations between outputs through rank 0, 0 for none (default 25)
+  --imbalance N      percent that every fourth rank computes longer (default 40)
+  --big-endian       high byte first
+  --chunk BYTES      bytes of an event chunk (default 1048576)
+";
+
+pub fn run(arguments: &[String]) -> Result<()> {
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+        print!("{HELP}");
+        return Ok(());
+    }
+    let (options, out) = parse(arguments).with_context(|| format!("see below\n\n{HELP}"))?;
+    let clock = Stopwatch::start();
+    let facts = synth::write_archive(&out, &options)?;
+    let seconds = clock.elapsed().as_secs_f64();
+    let bytes = event_bytes(&out.join("traces"))?;
+    println!(
+        "{}: {} events of {} ranks in {} iterations, {:.1} MB of events, {:.2} bytes per event, {:.1} M events/s",
+        out.join("traces.otf2").display(),
+        facts.n_events,
+        facts.n_ranks,
+        facts.n_iterations,
+        bytes as f64 / 1e6,
+        bytes as f64 / facts.n_events as f64,
+        facts.n_events as f64 / 1e6 / seconds,
+    );
+    Ok(())
+}
+
+fn parse(arguments: &[String]) -> Result<(SynthOptions, PathBuf)> {
+    let mut options = SynthOptions::default();
+    let (mut out, mut n_ranks) = (None, None);
+    let mut rest = arguments.iter();
+    while let Some(name) = rest.next() {
+        let mut value = || rest.next().with_context(|| format!("{name} needs a value"));
+        match name.as_str() {
+            "--out" => out = Some(PathBuf::from(value()?)),
+            "--events" => options.n_events = count(value()?)?,
+            "--ranks" => n_ranks = Some(u32::try_from(count(value()?)?)?),
+            "--seed" => options.seed = count(value()?)?,
+            "--metrics" => options.counters = Counters::On,
+            "--resolution" => options.ticks_per_second = count(value()?)?,
+            "--skew" => {
+                options.skew = match value()?.as_str() {
+                    "none" => Skew::None,
+                    "constant" => Skew::Constant,
+                    "drifting" => Skew::Drifting,
+                    other => bail!("no kind of skew {other:?}"),
+                }
+            }
+            "--output-every" => options.output_every = count(value()?)?,
+            "--imbalance" => options.imbalance_percent = count(value()?)?,
+            "--big-endian" => options.endian = Endian::Big,
+            "--chunk" => options.event_chunk_bytes = count(value()?)?,
+            other => bail!("no option {other:?}"),
+        }
+    }
+    // With many events no single location should keep one of several jobs busy at the end.
+    options.n_ranks = n_ranks.unwrap_or(if options.n_events < 20_000_000 { 16 } else { 64 });
+    Ok((options, out.context("--out is needed")?))
+}
+
+/// A number, with `K` or `M` behind it for thousands or millions.
+fn count(text: &str) -> Result<u64> {
+    let (digits, scale) = match text.as_bytes().last() {
+        Some(b'K' | b'k') => (&text[..text.len() - 1], 1_000),
+        Some(b'M' | b'm') => (&text[..text.len() - 1], 1_000_000),
+        _ => (text, 1),
+    };
+    let number: u64 = digits.parse().with_context(|| format!("{text:?} is no number"))?;
+    number.checked_mul(scale).with_context(|| format!("{text:?} is too large"))
+}
+
+fn event_bytes(folder: &std::path::Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.path().extension().is_some_and(|extension| extension == "evt") {
+            bytes += entry.metadata()?.len();
+        }
+    }
+    ensure!(bytes > 0, "no event files in {}", folder.display());
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let arguments = ["--events", "50M", "--out", "d", "--metrics", "--skew", "none"].map(str::to_owned);
+        let (options, out) = parse(&arguments).expect("all of them exist");
+        assert_eq!((options.n_events, options.n_ranks), (50_000_000, 64));
+        assert_eq!((options.counters, options.skew), (Counters::On, Skew::None));
+        assert_eq!(out, PathBuf::from("d"));
+        assert!(parse(&["--events".to_owned()]).is_err());
+        assert!(count("12X").is_err());
+    }
+}
