@@ -14,11 +14,13 @@ mod events;
 mod record;
 mod run;
 mod sink;
+mod source;
 mod window;
 
 pub(crate) use chunks::parse_chunk_header;
 pub use chunks::{Chunk, list_chunks};
-pub use events::{EventReader, EventRecord, EventSource};
+pub use events::EventReader;
 pub use record::{RawRecord, RecordCounts, RecordReader};
 pub use sink::{EventCounts, EventKinds, EventSink};
+pub use source::{EventRecord, EventSource};
 pub use window::WINDOW_BYTES;

@@ -33,7 +33,6 @@ record_table! {
     6 sized ParadigmDef ["Paradigm"] {
         /// Paradigm.
         paradigm: Paradigm as int,
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// Paradigm class.
         paradigm_class: ParadigmClass as int,
@@ -53,9 +52,7 @@ record_table! {
     8 sized IoParadigm<'a> {
         /// The record's own id.
         id: u8 as key(IoParadigm),
-        /// Reference of [`RefKind::String`].
         identification: u32 as refer(String),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// Io paradigm class.
         io_paradigm_class: IoParadigmClass as int,
@@ -77,11 +74,9 @@ record_table! {
     11 sized Attribute {
         /// The record's own id.
         id: u32 as key(Attribute),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// Type.
         value_type: Type as int,
-        /// Reference of [`RefKind::String`].
         description: u32 as refer(String),
     }
 
@@ -89,11 +84,8 @@ record_table! {
     12 sized SystemTreeNode {
         /// The record's own id.
         id: u32 as key(SystemTreeNode),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
-        /// Reference of [`RefKind::String`].
         class_name: u32 as refer(String),
-        /// Reference of [`RefKind::SystemTreeNode`].
         parent: u32 as refer(SystemTreeNode),
     }
 
@@ -101,13 +93,10 @@ record_table! {
     13 sized LocationGroup {
         /// The record's own id.
         id: u32 as key(LocationGroup),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// Location group type.
         location_group_type: LocationGroupType as int,
-        /// Reference of [`RefKind::SystemTreeNode`].
         system_tree_parent: u32 as refer(SystemTreeNode),
-        /// Reference of [`RefKind::LocationGroup`].
         creating_location_group: u32 as refer(LocationGroup) = UNDEFINED_U32,
     }
 
@@ -115,13 +104,11 @@ record_table! {
     14 sized Location {
         /// The record's own id.
         id: u64 as key(Location),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// Location type.
         location_type: LocationType as int,
         /// Events of the location, as the tracer counted.
         number_of_events: u64 as int,
-        /// Reference of [`RefKind::LocationGroup`].
         location_group: u32 as refer(LocationGroup),
     }
 
@@ -129,19 +116,15 @@ record_table! {
     15 sized Region {
         /// The record's own id.
         id: u32 as key(Region),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
-        /// Reference of [`RefKind::String`].
         description: u32 as refer(String),
         /// Kind of region before version 1.1.
         region_type: u8 as int,
-        /// Reference of [`RefKind::String`].
         source_file: u32 as refer(String),
         /// First line.
         begin_line_number: u32 as int,
         /// Last line.
         end_line_number: u32 as int,
-        /// Reference of [`RefKind::String`].
         canonical_name: u32 as refer(String) = UNDEFINED_U32,
         /// Region role.
         region_role: RegionRole as int = RegionRole::Unknown,
@@ -155,13 +138,10 @@ record_table! {
     16 sized Callsite {
         /// The record's own id.
         id: u32 as key(Callsite),
-        /// Reference of [`RefKind::String`].
         source_file: u32 as refer(String),
         /// Line.
         line_number: u32 as int,
-        /// Reference of [`RefKind::Region`].
         entered_region: u32 as refer(Region),
-        /// Reference of [`RefKind::Region`].
         left_region: u32 as refer(Region),
     }
 
@@ -169,9 +149,7 @@ record_table! {
     17 sized Callpath {
         /// The record's own id.
         id: u32 as key(Callpath),
-        /// Reference of [`RefKind::Callpath`].
         parent: u32 as refer(Callpath),
-        /// Reference of [`RefKind::Region`].
         region: u32 as refer(Region),
     }
 
@@ -179,7 +157,6 @@ record_table! {
     18 sized Group<'a> {
         /// The record's own id.
         id: u32 as key(Group),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// Type of the group before version 1.2.
         group_type_pre12: u8 as int,
@@ -197,9 +174,7 @@ record_table! {
     19 sized MetricMember {
         /// The record's own id.
         id: u32 as key(MetricMember),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
-        /// Reference of [`RefKind::String`].
         description: u32 as refer(String),
         /// Metric type.
         metric_type: MetricType as int,
@@ -211,7 +186,6 @@ record_table! {
         base: Base as int,
         /// Exponent of the scale.
         exponent: i64 as int,
-        /// Reference of [`RefKind::String`].
         unit: u32 as refer(String),
     }
 
@@ -219,7 +193,6 @@ record_table! {
     20 sized MetricClass<'a> {
         /// The record's own id.
         id: u32 as key(Metric),
-        /// References of [`RefKind::MetricMember`].
         metric_members: List<'a, u32> as refs8(MetricMember),
         /// Metric occurrence.
         metric_occurrence: MetricOccurrence as int,
@@ -231,9 +204,7 @@ record_table! {
     21 sized MetricInstance {
         /// The record's own id.
         id: u32 as key(Metric),
-        /// Reference of [`RefKind::Metric`].
         metric_class: u32 as refer(Metric),
-        /// Reference of [`RefKind::Location`].
         recorder: u64 as refer(Location),
         /// Metric scope.
         metric_scope: MetricScope as int,
@@ -245,11 +216,8 @@ record_table! {
     22 sized Comm {
         /// The record's own id.
         id: u32 as key(Comm),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
-        /// Reference of [`RefKind::Group`].
         group: u32 as refer(Group),
-        /// Reference of [`RefKind::Comm`].
         parent: u32 as refer(Comm),
         /// Bit set.
         flags: u32 as int = 0,
@@ -259,7 +227,6 @@ record_table! {
     23 sized Parameter {
         /// The record's own id.
         id: u32 as key(Parameter),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// Parameter type.
         parameter_type: ParameterType as int,
@@ -269,9 +236,7 @@ record_table! {
     24 sized RmaWin {
         /// The record's own id.
         id: u32 as key(RmaWin),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
-        /// Reference of [`RefKind::Comm`].
         comm: u32 as refer(Comm),
         /// Bit set.
         flags: u32 as int = 0,
@@ -279,17 +244,13 @@ record_table! {
 
     /// A location records a metric class.
     25 sized MetricClassRecorder {
-        /// Reference of [`RefKind::Metric`].
         metric: u32 as refer(Metric),
-        /// Reference of [`RefKind::Location`].
         recorder: u64 as refer(Location),
     }
 
     /// A property of a node of the tree of machines.
     26 sized SystemTreeNodeProperty {
-        /// Reference of [`RefKind::SystemTreeNode`].
         system_tree_node: u32 as refer(SystemTreeNode),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// The value as a text, as before version 2.0.
         string_value: u32 as refer(String),
@@ -299,7 +260,6 @@ record_table! {
 
     /// The hardware level of a node of the tree of machines.
     27 sized SystemTreeNodeDomain {
-        /// Reference of [`RefKind::SystemTreeNode`].
         system_tree_node: u32 as refer(SystemTreeNode),
         /// System tree domain.
         system_tree_domain: SystemTreeDomain as int,
@@ -307,9 +267,7 @@ record_table! {
 
     /// A property of a location group.
     28 sized LocationGroupProperty {
-        /// Reference of [`RefKind::LocationGroup`].
         location_group: u32 as refer(LocationGroup),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// The value as a text, as before version 2.0.
         string_value: u32 as refer(String),
@@ -319,9 +277,7 @@ record_table! {
 
     /// A property of a location.
     29 sized LocationProperty {
-        /// Reference of [`RefKind::Location`].
         location: u64 as refer(Location),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// The value as a text, as before version 2.0.
         string_value: u32 as refer(String),
@@ -333,7 +289,6 @@ record_table! {
     30 sized CartDimension {
         /// The record's own id.
         id: u32 as key(CartDimension),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// Number of coordinates.
         size: u32 as int,
@@ -345,17 +300,13 @@ record_table! {
     31 sized CartTopology<'a> {
         /// The record's own id.
         id: u32 as key(CartTopology),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
-        /// References of [`RefKind::CartDimension`].
         cart_dimensions: List<'a, u32> as refs8(CartDimension),
     }
 
     /// The place of a rank in a Cartesian topology.
     32 sized CartCoordinate<'a> {
-        /// Reference of [`RefKind::CartTopology`].
         cart_topology: u32 as refer(CartTopology),
         /// Rank in the topology's communicator.
         rank: u32 as int,
@@ -367,7 +318,6 @@ record_table! {
     33 sized SourceCodeLocation {
         /// The record's own id.
         id: u32 as key(SourceCodeLocation),
-        /// Reference of [`RefKind::String`].
         file: u32 as refer(String),
         /// Line.
         line_number: u32 as int,
@@ -377,19 +327,14 @@ record_table! {
     34 sized CallingContext {
         /// The record's own id.
         id: u32 as key(CallingContext),
-        /// Reference of [`RefKind::Region`].
         region: u32 as refer(Region),
-        /// Reference of [`RefKind::SourceCodeLocation`].
         source_code_location: u32 as refer(SourceCodeLocation),
-        /// Reference of [`RefKind::CallingContext`].
         parent: u32 as refer(CallingContext),
     }
 
     /// A property of a calling context.
     35 sized CallingContextProperty {
-        /// Reference of [`RefKind::CallingContext`].
         calling_context: u32 as refer(CallingContext),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// The value, with its type.
         value: Value as value,
@@ -399,7 +344,6 @@ record_table! {
     36 sized InterruptGenerator {
         /// The record's own id.
         id: u32 as key(InterruptGenerator),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// Interrupt generator mode.
         interrupt_generator_mode: InterruptGeneratorMode as int,
@@ -413,9 +357,7 @@ record_table! {
 
     /// A property of a file.
     37 sized IoFileProperty {
-        /// Reference of [`RefKind::IoFile`].
         io_file: u32 as refer(IoFile),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
         /// The value, with its type.
         value: Value as value,
@@ -425,9 +367,7 @@ record_table! {
     38 sized IoRegularFile {
         /// The record's own id.
         id: u32 as key(IoFile),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
-        /// Reference of [`RefKind::SystemTreeNode`].
         scope: u32 as refer(SystemTreeNode),
     }
 
@@ -435,9 +375,7 @@ record_table! {
     39 sized IoDirectory {
         /// The record's own id.
         id: u32 as key(IoFile),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
-        /// Reference of [`RefKind::SystemTreeNode`].
         scope: u32 as refer(SystemTreeNode),
     }
 
@@ -445,23 +383,17 @@ record_table! {
     40 sized IoHandle {
         /// The record's own id.
         id: u32 as key(IoHandle),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
-        /// Reference of [`RefKind::IoFile`].
         file: u32 as refer(IoFile),
-        /// Reference of [`RefKind::IoParadigm`].
         io_paradigm: u8 as refer(IoParadigm),
         /// Bit set.
         io_handle_flags: u32 as int,
-        /// Reference of [`RefKind::Comm`].
         comm: u32 as refer(Comm),
-        /// Reference of [`RefKind::IoHandle`].
         parent: u32 as refer(IoHandle),
     }
 
     /// The state of an I/O handle that was open before the program began.
     41 sized IoPreCreatedHandleState {
-        /// Reference of [`RefKind::IoHandle`].
         io_handle: u32 as refer(IoHandle),
         /// Mode.
         mode: IoAccessMode as int,
@@ -471,9 +403,7 @@ record_table! {
 
     /// The value of a parameter in a call path.
     42 sized CallpathParameter {
-        /// Reference of [`RefKind::Callpath`].
         callpath: u32 as refer(Callpath),
-        /// Reference of [`RefKind::Parameter`].
         parameter: u32 as refer(Parameter),
         /// The value, with its type.
         value: Value as value,
@@ -483,13 +413,9 @@ record_table! {
     43 sized InterComm {
         /// The record's own id.
         id: u32 as key(Comm),
-        /// Reference of [`RefKind::String`].
         name: u32 as refer(String),
-        /// Reference of [`RefKind::Group`].
         group_a: u32 as refer(Group),
-        /// Reference of [`RefKind::Group`].
         group_b: u32 as refer(Group),
-        /// Reference of [`RefKind::Comm`].
         common_communicator: u32 as refer(Comm),
         /// Bit set.
         flags: u32 as int = 0,

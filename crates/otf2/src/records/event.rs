@@ -33,13 +33,11 @@ record_table! {
 
     /// A region begins.
     12 bare Enter {
-        /// Reference of [`RefKind::Region`].
         region: u32 as refer(Region),
     }
 
     /// A region ends.
     13 bare Leave {
-        /// Reference of [`RefKind::Region`].
         region: u32 as refer(Region),
     }
 
@@ -47,7 +45,6 @@ record_table! {
     14 sized MpiSend {
         /// Rank of the receiver in the communicator.
         receiver: u32 as int,
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
         /// Tag of the message.
         msg_tag: u32 as int,
@@ -59,7 +56,6 @@ record_table! {
     15 sized MpiIsend {
         /// Rank of the receiver in the communicator.
         receiver: u32 as int,
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
         /// Tag of the message.
         msg_tag: u32 as int,
@@ -85,7 +81,6 @@ record_table! {
     18 sized MpiRecv {
         /// Rank of the sender in the communicator.
         sender: u32 as int,
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
         /// Tag of the message.
         msg_tag: u32 as int,
@@ -97,7 +92,6 @@ record_table! {
     19 sized MpiIrecv {
         /// Rank of the sender in the communicator.
         sender: u32 as int,
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
         /// Tag of the message.
         msg_tag: u32 as int,
@@ -126,7 +120,6 @@ record_table! {
     23 sized MpiCollectiveEnd {
         /// Collective op.
         collective_op: CollectiveOp as int,
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
         /// Rank of the root, or one of the special values of the format for none, self and this group.
         root: u32 as int,
@@ -181,7 +174,6 @@ record_table! {
 
     /// Values of the metrics of one class.
     31 sized Metric<'a> {
-        /// Reference of [`RefKind::Metric`].
         metric: u32 as refer(Metric),
         /// The values, in the order of the class's members.
         values: List<'a, MetricValue> as list8,
@@ -189,15 +181,12 @@ record_table! {
 
     /// A parameter has a text as its value.
     32 sized ParameterString {
-        /// Reference of [`RefKind::Parameter`].
         parameter: u32 as refer(Parameter),
-        /// Reference of [`RefKind::String`].
         string: u32 as refer(String),
     }
 
     /// A parameter has a number as its value.
     33 sized ParameterInt {
-        /// Reference of [`RefKind::Parameter`].
         parameter: u32 as refer(Parameter),
         /// The value.
         value: i64 as int,
@@ -205,7 +194,6 @@ record_table! {
 
     /// A parameter has an unsigned number as its value.
     34 sized ParameterUnsignedInt {
-        /// Reference of [`RefKind::Parameter`].
         parameter: u32 as refer(Parameter),
         /// The value.
         value: u64 as int,
@@ -213,13 +201,11 @@ record_table! {
 
     /// A one-sided window was created.
     35 sized RmaWinCreate {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
     }
 
     /// A one-sided window was destroyed.
     36 sized RmaWinDestroy {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
     }
 
@@ -232,7 +218,6 @@ record_table! {
         collective_op: CollectiveOp as int,
         /// Bit set of what is synchronised.
         sync_level: u32 as int,
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
         /// Rank of the root, or one of the special values of the format for none, self and this group.
         root: u32 as int,
@@ -246,15 +231,12 @@ record_table! {
     39 sized RmaGroupSync {
         /// Bit set of what is synchronised.
         sync_level: u32 as int,
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
-        /// Reference of [`RefKind::Group`].
         group: u32 as refer(Group),
     }
 
     /// A lock of a window was asked for.
     40 sized RmaRequestLock {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
         /// Rank of the target in the window's communicator.
         remote: u32 as int,
@@ -266,7 +248,6 @@ record_table! {
 
     /// A lock of a window was acquired.
     41 sized RmaAcquireLock {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
         /// Rank of the target in the window's communicator.
         remote: u32 as int,
@@ -278,7 +259,6 @@ record_table! {
 
     /// A lock of a window was tried and not acquired.
     42 sized RmaTryLock {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
         /// Rank of the target in the window's communicator.
         remote: u32 as int,
@@ -290,7 +270,6 @@ record_table! {
 
     /// A lock of a window was released.
     43 sized RmaReleaseLock {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
         /// Rank of the target in the window's communicator.
         remote: u32 as int,
@@ -300,7 +279,6 @@ record_table! {
 
     /// A one-sided synchronisation.
     44 sized RmaSync {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
         /// Rank of the target in the window's communicator.
         remote: u32 as int,
@@ -310,13 +288,11 @@ record_table! {
 
     /// A wait for a change in a window ended.
     45 sized RmaWaitChange {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
     }
 
     /// A one-sided put was started.
     46 sized RmaPut {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
         /// Rank of the target in the window's communicator.
         remote: u32 as int,
@@ -328,7 +304,6 @@ record_table! {
 
     /// A one-sided get was started.
     47 sized RmaGet {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
         /// Rank of the target in the window's communicator.
         remote: u32 as int,
@@ -340,7 +315,6 @@ record_table! {
 
     /// A one-sided atomic operation was started.
     48 sized RmaAtomic {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
         /// Rank of the target in the window's communicator.
         remote: u32 as int,
@@ -356,7 +330,6 @@ record_table! {
 
     /// A one-sided operation is complete, and was blocking.
     49 sized RmaOpCompleteBlocking {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
         /// Number that begin and completion share.
         matching_id: u64 as int,
@@ -364,7 +337,6 @@ record_table! {
 
     /// A one-sided operation is complete, as far as the caller can tell.
     50 sized RmaOpCompleteNonBlocking {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
         /// Number that begin and completion share.
         matching_id: u64 as int,
@@ -372,7 +344,6 @@ record_table! {
 
     /// A one-sided operation was tested and not complete.
     51 sized RmaOpTest {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
         /// Number that begin and completion share.
         matching_id: u64 as int,
@@ -380,7 +351,6 @@ record_table! {
 
     /// A one-sided operation is complete at the target.
     52 sized RmaOpCompleteRemote {
-        /// Reference of [`RefKind::RmaWin`].
         win: u32 as refer(RmaWin),
         /// Number that begin and completion share.
         matching_id: u64 as int,
@@ -402,13 +372,11 @@ record_table! {
 
     /// The location begins to belong to a team.
     55 sized ThreadTeamBegin {
-        /// Reference of [`RefKind::Comm`].
         thread_team: u32 as refer(Comm),
     }
 
     /// The location ceases to belong to a team.
     56 sized ThreadTeamEnd {
-        /// Reference of [`RefKind::Comm`].
         thread_team: u32 as refer(Comm),
     }
 
@@ -434,7 +402,6 @@ record_table! {
 
     /// A task was created.
     59 sized ThreadTaskCreate {
-        /// Reference of [`RefKind::Comm`].
         thread_team: u32 as refer(Comm),
         /// Rank in the team of the thread that created the task.
         creating_thread: u32 as int,
@@ -444,7 +411,6 @@ record_table! {
 
     /// A task begins or goes on.
     60 sized ThreadTaskSwitch {
-        /// Reference of [`RefKind::Comm`].
         thread_team: u32 as refer(Comm),
         /// Rank in the team of the thread that created the task.
         creating_thread: u32 as int,
@@ -454,7 +420,6 @@ record_table! {
 
     /// A task is complete.
     61 sized ThreadTaskComplete {
-        /// Reference of [`RefKind::Comm`].
         thread_team: u32 as refer(Comm),
         /// Rank in the team of the thread that created the task.
         creating_thread: u32 as int,
@@ -464,7 +429,6 @@ record_table! {
 
     /// A thread was created.
     62 sized ThreadCreate {
-        /// Reference of [`RefKind::Comm`].
         thread_contingent: u32 as refer(Comm),
         /// Number that creation and begin, or end and wait, share.
         sequence_count: u64 as int,
@@ -472,7 +436,6 @@ record_table! {
 
     /// A created thread begins.
     63 sized ThreadBegin {
-        /// Reference of [`RefKind::Comm`].
         thread_contingent: u32 as refer(Comm),
         /// Number that creation and begin, or end and wait, share.
         sequence_count: u64 as int,
@@ -480,7 +443,6 @@ record_table! {
 
     /// A thread waits for a created thread.
     64 sized ThreadWait {
-        /// Reference of [`RefKind::Comm`].
         thread_contingent: u32 as refer(Comm),
         /// Number that creation and begin, or end and wait, share.
         sequence_count: u64 as int,
@@ -488,7 +450,6 @@ record_table! {
 
     /// A created thread ends.
     65 sized ThreadEnd {
-        /// Reference of [`RefKind::Comm`].
         thread_contingent: u32 as refer(Comm),
         /// Number that creation and begin, or end and wait, share.
         sequence_count: u64 as int,
@@ -496,7 +457,6 @@ record_table! {
 
     /// A calling context begins, recorded by instrumentation.
     66 sized CallingContextEnter {
-        /// Reference of [`RefKind::CallingContext`].
         calling_context: u32 as refer(CallingContext),
         /// Number of nodes, from this one up, that are new, plus one.
         unwind_distance: u32 as int,
@@ -504,23 +464,19 @@ record_table! {
 
     /// A calling context ends, recorded by instrumentation.
     67 sized CallingContextLeave {
-        /// Reference of [`RefKind::CallingContext`].
         calling_context: u32 as refer(CallingContext),
     }
 
     /// A sample found this calling context.
     68 sized CallingContextSample {
-        /// Reference of [`RefKind::CallingContext`].
         calling_context: u32 as refer(CallingContext),
         /// Number of nodes, from this one up, that are new, plus one.
         unwind_distance: u32 as int,
-        /// Reference of [`RefKind::InterruptGenerator`].
         interrupt_generator: u32 as refer(InterruptGenerator),
     }
 
     /// An I/O handle was opened.
     69 sized IoCreateHandle {
-        /// Reference of [`RefKind::IoHandle`].
         handle: u32 as refer(IoHandle),
         /// Mode.
         mode: IoAccessMode as int,
@@ -532,15 +488,12 @@ record_table! {
 
     /// An I/O handle was closed.
     70 sized IoDestroyHandle {
-        /// Reference of [`RefKind::IoHandle`].
         handle: u32 as refer(IoHandle),
     }
 
     /// An I/O handle was duplicated.
     71 sized IoDuplicateHandle {
-        /// Reference of [`RefKind::IoHandle`].
         old_handle: u32 as refer(IoHandle),
-        /// Reference of [`RefKind::IoHandle`].
         new_handle: u32 as refer(IoHandle),
         /// Bit set.
         status_flags: u32 as int,
@@ -548,7 +501,6 @@ record_table! {
 
     /// The position of an I/O handle was moved.
     72 sized IoSeek {
-        /// Reference of [`RefKind::IoHandle`].
         handle: u32 as refer(IoHandle),
         /// Bytes asked for.
         offset_request: i64 as int,
@@ -560,7 +512,6 @@ record_table! {
 
     /// The status flags of an I/O handle changed.
     73 sized IoChangeStatusFlags {
-        /// Reference of [`RefKind::IoHandle`].
         handle: u32 as refer(IoHandle),
         /// Bit set.
         status_flags: u32 as int,
@@ -568,15 +519,12 @@ record_table! {
 
     /// A file was deleted.
     74 sized IoDeleteFile {
-        /// Reference of [`RefKind::IoParadigm`].
         io_paradigm: u8 as refer(IoParadigm),
-        /// Reference of [`RefKind::IoFile`].
         file: u32 as refer(IoFile),
     }
 
     /// An I/O operation begins.
     75 sized IoOperationBegin {
-        /// Reference of [`RefKind::IoHandle`].
         handle: u32 as refer(IoHandle),
         /// Mode.
         mode: IoOperationMode as int,
@@ -590,7 +538,6 @@ record_table! {
 
     /// An I/O operation was tested and not complete.
     76 sized IoOperationTest {
-        /// Reference of [`RefKind::IoHandle`].
         handle: u32 as refer(IoHandle),
         /// Number that begin and completion share.
         matching_id: u64 as int,
@@ -598,7 +545,6 @@ record_table! {
 
     /// A non-blocking I/O operation was started.
     77 sized IoOperationIssued {
-        /// Reference of [`RefKind::IoHandle`].
         handle: u32 as refer(IoHandle),
         /// Number that begin and completion share.
         matching_id: u64 as int,
@@ -606,7 +552,6 @@ record_table! {
 
     /// An I/O operation is complete.
     78 sized IoOperationComplete {
-        /// Reference of [`RefKind::IoHandle`].
         handle: u32 as refer(IoHandle),
         /// Bytes moved.
         bytes_result: u64 as int,
@@ -616,7 +561,6 @@ record_table! {
 
     /// An I/O operation was cancelled.
     79 sized IoOperationCancelled {
-        /// Reference of [`RefKind::IoHandle`].
         handle: u32 as refer(IoHandle),
         /// Number that begin and completion share.
         matching_id: u64 as int,
@@ -624,7 +568,6 @@ record_table! {
 
     /// A lock of an I/O handle was acquired.
     80 sized IoAcquireLock {
-        /// Reference of [`RefKind::IoHandle`].
         handle: u32 as refer(IoHandle),
         /// Lock type.
         lock_type: LockType as int,
@@ -632,7 +575,6 @@ record_table! {
 
     /// A lock of an I/O handle was released.
     81 sized IoReleaseLock {
-        /// Reference of [`RefKind::IoHandle`].
         handle: u32 as refer(IoHandle),
         /// Lock type.
         lock_type: LockType as int,
@@ -640,7 +582,6 @@ record_table! {
 
     /// A lock of an I/O handle was tried and not acquired.
     82 sized IoTryLock {
-        /// Reference of [`RefKind::IoHandle`].
         handle: u32 as refer(IoHandle),
         /// Lock type.
         lock_type: LockType as int,
@@ -648,9 +589,7 @@ record_table! {
 
     /// The program begins.
     83 sized ProgramBegin<'a> {
-        /// Reference of [`RefKind::String`].
         program_name: u32 as refer(String),
-        /// References of [`RefKind::String`].
         program_arguments: List<'a, u32> as refs32(String),
     }
 
@@ -670,7 +609,6 @@ record_table! {
     86 sized NonBlockingCollectiveComplete {
         /// Collective op.
         collective_op: CollectiveOp as int,
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
         /// Rank of the root, or one of the special values of the format for none, self and this group.
         root: u32 as int,
@@ -684,13 +622,11 @@ record_table! {
 
     /// A communicator was created.
     87 sized CommCreate {
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
     }
 
     /// A communicator was destroyed.
     88 sized CommDestroy {
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
     }
 
@@ -698,7 +634,6 @@ record_table! {
     89 sized MpiProbe {
         /// Rank of the sender in the communicator.
         sender: u32 as int,
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
         /// Tag of the message.
         tag: u32 as int,

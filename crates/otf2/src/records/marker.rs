@@ -29,7 +29,6 @@ record_table! {
         time: u64 as int,
         /// Ticks that it lasts.
         duration: u64 as int,
-        /// Reference of [`RefKind::Marker`].
         marker: u32 as refer(Marker),
         /// What it is for.
         scope: MarkerScope as int,

@@ -35,7 +35,6 @@ record_table! {
     13 sized Enter {
         /// Ticks of the event that this record repeats.
         orig_event_time: u64 as full,
-        /// Reference of [`RefKind::Region`].
         region: u32 as refer(Region),
     }
 
@@ -45,7 +44,6 @@ record_table! {
         orig_event_time: u64 as full,
         /// Rank of the receiver in the communicator.
         receiver: u32 as int,
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
         /// Tag of the message.
         msg_tag: u32 as int,
@@ -59,7 +57,6 @@ record_table! {
         orig_event_time: u64 as full,
         /// Rank of the receiver in the communicator.
         receiver: u32 as int,
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
         /// Tag of the message.
         msg_tag: u32 as int,
@@ -83,7 +80,6 @@ record_table! {
         orig_event_time: u64 as full,
         /// Rank of the sender in the communicator.
         sender: u32 as int,
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
         /// Tag of the message.
         msg_tag: u32 as int,
@@ -105,7 +101,6 @@ record_table! {
         orig_event_time: u64 as full,
         /// Rank of the sender in the communicator.
         sender: u32 as int,
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
         /// Tag of the message.
         msg_tag: u32 as int,
@@ -127,7 +122,6 @@ record_table! {
         orig_event_time: u64 as full,
         /// Collective op.
         collective_op: CollectiveOp as int,
-        /// Reference of [`RefKind::Comm`].
         communicator: u32 as refer(Comm),
         /// Rank of the root, or one of the special values of the format for none, self and this group.
         root: u32 as int,
@@ -175,7 +169,6 @@ record_table! {
     26 sized Metric<'a> {
         /// Ticks of the event that this record repeats.
         orig_event_time: u64 as full,
-        /// Reference of [`RefKind::Metric`].
         metric: u32 as refer(Metric),
         /// The values, in the order of the class's members.
         values: List<'a, MetricValue> as list8,
@@ -185,9 +178,7 @@ record_table! {
     27 sized ParameterString {
         /// Ticks of the event that this record repeats.
         orig_event_time: u64 as full,
-        /// Reference of [`RefKind::Parameter`].
         parameter: u32 as refer(Parameter),
-        /// Reference of [`RefKind::String`].
         string: u32 as refer(String),
     }
 
@@ -195,7 +186,6 @@ record_table! {
     28 sized ParameterInt {
         /// Ticks of the event that this record repeats.
         orig_event_time: u64 as full,
-        /// Reference of [`RefKind::Parameter`].
         parameter: u32 as refer(Parameter),
         /// The value.
         value: i64 as int,
@@ -205,7 +195,6 @@ record_table! {
     29 sized ParameterUnsignedInt {
         /// Ticks of the event that this record repeats.
         orig_event_time: u64 as full,
-        /// Reference of [`RefKind::Parameter`].
         parameter: u32 as refer(Parameter),
         /// The value.
         value: u64 as int,

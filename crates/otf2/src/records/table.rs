@@ -5,7 +5,8 @@
 //! written: `int` as its type says, `full` as raw ticks, `refer(K)` as an id of
 //! table `K`, `key(K)` as the record's own id in `K`, `value` with its type
 //! before it, `list8`, `list32`, `refs8(K)`, `refs32(K)` behind a count. A
-//! field with `= default` is one that older versions did not write.
+//! field with `= default` is one that older versions did not write. Fields with
+//! a `K` are documented by it.
 
 /// Reads a field.
 macro_rules! get_field {
@@ -155,7 +156,11 @@ macro_rules! record_table {
             $(#[$meta])*
             #[derive(Debug, Clone, Copy, PartialEq)]
             pub struct $Name $(<$record_lt>)? {
-                $( $(#[$field_meta])* pub $field: $Type, )*
+                $(
+                    $(#[$field_meta])*
+                    $(#[doc = concat!("In the table [`RefKind::", stringify!($RefKind), "`].")])?
+                    pub $field: $Type,
+                )*
             }
 
             impl<$lt> From<$Name $(<$record_lt>)?> for $Table<$lt> {
