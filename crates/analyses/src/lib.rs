@@ -10,10 +10,15 @@
 pub mod communication;
 #[cfg(test)]
 mod golden;
+pub mod imbalance;
 pub mod inventory;
 pub mod metric_profile;
+pub mod mpi_time;
+pub mod pop;
 pub mod profile;
 pub mod semantics;
+mod spread;
 mod view;
 
+pub use spread::{MeanTicks, Process, Spread};
 pub use view::{By, Per, RowKey};
