@@ -39,6 +39,7 @@ FIELDS_OF = {
     "parameterstring": {"value": "string"},
     "program": {"arguments": "program_arguments", "name": "program_name"},
     "rmaacquire": {"type": "lock_type"},
+    "rmaatomic": {"type": "atomic_type"},
     "rmarequest": {"type": "lock_type"},
     "rmatry": {"type": "lock_type"},
     "rma": {"received": "bytes_received", "sent": "bytes_sent"},
