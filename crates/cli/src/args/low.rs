@@ -1,0 +1,264 @@
+//! The words on the command line and their help. What they mean together is checked in the module above.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ouzel::model::RankSet;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ouzel",
+    version,
+    about = "Finds where parallel programs lose time, from the trace you already have",
+    after_help = "\
+First steps:
+  ouzel report scorep-run/            one page: where the time goes, and what to look at next
+  ouzel info scorep-run/              what is in the trace, and what is missing
+  ouzel profile scorep-run/ --top 20  the regions that take most time
+
+A trace is named by its directory, its anchor file or the stem of one.
+Exit codes: 0 complete, 1 failed, 2 answered but data were lost, 3 a gate is not met, 64 wrong usage.",
+    disable_help_subcommand = true
+)]
+pub struct LowArgs {
+    #[command(subcommand)]
+    pub command: LowCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum LowCommand {
+    /// One page: what ran, how well, and where time is lost
+    #[command(after_help = "\
+Examples:
+  ouzel report scorep-run/
+  ouzel report scorep-run/ --time 10s..20s     only this part of the run
+  ouzel report scorep-run/ --format json
+
+The page says what ran, what was lost or is doubtful in the trace, how efficient the run is,
+which call paths lose most time, and which command shows more of it.")]
+    Report {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: ReportArgs,
+    },
+    /// What is in the trace: ranks, events, span, metrics, and what is missing
+    #[command(after_help = "\
+Examples:
+  ouzel info scorep-run/traces.otf2
+  ouzel info scorep-run/ --format json | jq .data.n_events
+  ouzel info scorep-run/ --format csv          one line for each location
+
+Processes are counted without metric sources and accelerators. The span is the time from the first
+to the last event of all locations that run code. Every event is read, so that what is damaged is
+found and said.")]
+    Info {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: InfoArgs,
+    },
+    /// Every record as text
+    #[command(after_help = "\
+Examples:
+  ouzel print scorep-run/ | head -50
+  ouzel print scorep-run/ --ranks 3 --time 1s..1.1s")]
+    Print {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: PrintArgs,
+    },
+    /// Time in each region or call path
+    #[command(after_help = "\
+Examples:
+  ouzel profile scorep-run/
+  ouzel profile scorep-run/ --call-paths --top 50
+  ouzel profile scorep-run/ --per rank --region 'MPI_*' --format csv -o mpi.csv
+  ouzel profile scorep-run/ --metric 'PAPI_*'
+
+Columns:
+  visits      how often the region was entered
+  inclusive   time from enter to leave, summed over visits; of recursive calls only the outermost
+  exclusive   inclusive time less the time in regions called from there
+  share       exclusive time as a part of the exclusive time of all rows
+  min, max    time from enter to leave of the shortest and the longest visit
+Times are summed over all locations unless --per says otherwise. With --region the time in all
+other regions is gathered in [filtered], so that totals stay what they were.")]
+    Profile {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: ProfileArgs,
+    },
+    /// Write the trace's events in another format
+    #[command(after_help = "\
+Examples:
+  ouzel convert scorep-run/ events.parquet --to parquet     the table of events alone
+  ouzel convert scorep-run/ out/ --to csv                   events, locations, regions and metrics
+  ouzel convert scorep-run/ part/ --to otf2 --ranks 0-7 --time 10s..20s
+
+The table of events has one row for each event, ordered by location, then by time:
+  time_ns, rank, location, kind                 when, where, what
+  region, depth                                 the region entered or left, else the innermost open one
+  partner, communicator, tag                    of messages; partner is a world rank
+  bytes_sent, bytes_received                    of messages and collective operations
+  collective, root, request                     of collective and non-blocking operations
+  metric, metric_value, metric_value_exact      one row for each value; exact where it is a whole number
+  parameter, parameter_value                    of calls
+Columns that do not apply are empty.")]
+    Convert {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: ConvertArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct LowCommon {
+    /// The trace: its directory, its anchor file or the stem of one
+    #[arg(value_name = "TRACE")]
+    pub path: PathBuf,
+
+    /// How to answer
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table, help_heading = "Output")]
+    pub format: OutputFormat,
+
+    /// Write the answer to this file
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+
+    /// Only these world ranks, e.g. 0-63,128
+    #[arg(long, value_name = "RANKS", help_heading = "Selection")]
+    pub ranks: Option<RankSet>,
+
+    /// Only this range of time since the trace start, e.g. 10s..20s, 500ms.., ..1.5
+    #[arg(long, value_name = "RANGE", value_parser = super::time_range::parse, allow_hyphen_values = true,
+        help_heading = "Selection")]
+    pub time: Option<(u64, u64)>,
+
+    /// Only regions with such a name, e.g. 'MPI_*' (may be repeated)
+    #[arg(long, value_name = "PATTERN", help_heading = "Selection")]
+    pub region: Vec<String>,
+
+    /// Number of threads [default: SLURM_CPUS_PER_TASK, else all cores]
+    #[arg(short, long, value_name = "N", help_heading = "Running")]
+    pub jobs: Option<NonZeroUsize>,
+
+    /// When to use colours; NO_COLOR is honoured
+    #[arg(long, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN", help_heading = "Output")]
+    pub color: ColorWhen,
+
+    /// Draw no progress bar
+    #[arg(long, help_heading = "Running")]
+    pub no_progress: bool,
+
+    /// Say nothing on standard error but errors
+    #[arg(short, long, help_heading = "Running")]
+    pub quiet: bool,
+}
+
+/// How a command answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// A page for people
+    Table,
+    /// An envelope with the data, see docs/json.md
+    Json,
+    /// Comma-separated values with a header
+    Csv,
+    /// A Parquet file; needs --output
+    Parquet,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {}
+
+#[derive(Debug, Args)]
+pub struct InfoArgs {}
+
+#[derive(Debug, Args)]
+pub struct PrintArgs {
+    /// Show the file offset of each record
+    #[arg(long)]
+    pub offsets: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ProfileArgs {
+    /// One row for each rank or location instead of sums over all of them
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub per: Option<Per>,
+
+    /// One row for each call path instead of each region
+    #[arg(long)]
+    pub call_paths: bool,
+
+    /// Add the values of metrics with such a name, e.g. 'PAPI_*' (may be repeated)
+    #[arg(long, value_name = "PATTERN")]
+    pub metric: Vec<String>,
+
+    /// Show so many rows of the table (0: all) [default: 30; other formats always hold all]
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+
+    /// What to sort by, largest first; names ascending
+    #[arg(long, value_enum, default_value_t = SortBy::Exclusive, value_name = "COLUMN")]
+    pub sort: SortBy,
+}
+
+/// What each row is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Per {
+    /// Each rank
+    Rank,
+    /// Each location: thread, stream
+    Location,
+}
+
+/// The column that a profile is sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SortBy {
+    Exclusive,
+    Inclusive,
+    Visits,
+    Min,
+    Max,
+    Name,
+}
+
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    /// Where to write: a file for --to csv or parquet if it ends so, else a directory
+    #[arg(value_name = "OUT")]
+    pub out: PathBuf,
+
+    /// The format to write
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: Target,
+
+    /// Replace what is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// A format that can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Target {
+    /// An OTF2 archive
+    Otf2,
+    /// Tables as comma-separated values
+    Csv,
+    /// Tables as Parquet
+    Parquet,
+}

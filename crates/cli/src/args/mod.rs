@@ -1,0 +1,198 @@
+//! What the words on the command line mean.
+//!
+//! [`low`] says which words there are and what each does; here they are checked
+//! against each other and against the environment, so that commands see values
+//! that fit together. What does not fit is a usage error with the command's usage.
+
+pub mod low;
+mod time_range;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use console::Term;
+use low::{ColorWhen, LowArgs, LowCommand, LowCommon};
+use ouzel::model::Filter;
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+pub use low::{ConvertArgs, InfoArgs, OutputFormat, Per, PrintArgs, ProfileArgs, ReportArgs, SortBy, Target};
+
+/// A command line that makes sense.
+#[derive(Debug)]
+pub struct Args {
+    /// What every command takes.
+    pub common: Common,
+    /// The command.
+    pub command: Command,
+}
+
+/// A command with what it alone takes.
+#[derive(Debug)]
+pub enum Command {
+    Report(ReportArgs),
+    Info(InfoArgs),
+    Print(PrintArgs),
+    Profile(ProfileArgs),
+    Convert(ConvertArgs),
+}
+
+/// What every command takes.
+#[derive(Debug)]
+pub struct Common {
+    /// The trace.
+    pub path: PathBuf,
+    /// How to answer.
+    pub format: OutputFormat,
+    /// Where to write; standard output if `None`.
+    pub output: Option<PathBuf>,
+    /// What to look at.
+    pub filter: Filter,
+    /// Number of threads.
+    pub jobs: NonZeroUsize,
+    /// Whether pages are coloured.
+    pub page_colour: bool,
+    /// Whether notices on standard error are coloured.
+    pub notice_colour: bool,
+    /// Columns of a page.
+    pub width: usize,
+    /// Whether a progress bar may be drawn.
+    pub progress: bool,
+    /// Whether to say nothing on standard error but errors.
+    pub quiet: bool,
+}
+
+impl Args {
+    /// Parses and checks a command line, its first word being the program.
+    ///
+    /// # Errors
+    /// A [`clap::Error`] for help, version and every misuse.
+    pub fn from_words(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let (low, command) = match LowArgs::try_parse_from(words)?.command {
+            LowCommand::Report { common, args } => (common, Command::Report(args)),
+            LowCommand::Info { common, args } => (common, Command::Info(args)),
+            LowCommand::Print { common, args } => (common, Command::Print(args)),
+            LowCommand::Profile { common, args } => (common, Command::Profile(args)),
+            LowCommand::Convert { common, args } => (common, Command::Convert(args)),
+        };
+        check(&low, &command).map_err(|message| usage_error(&command, message))?;
+        Ok(Args { common: common(low), command })
+    }
+}
+
+impl Command {
+    fn name(&self) -> &'static str {
+        match self {
+            Command::Report(_) => "report",
+            Command::Info(_) => "info",
+            Command::Print(_) => "print",
+            Command::Profile(_) => "profile",
+            Command::Convert(_) => "convert",
+        }
+    }
+}
+
+fn check(low: &LowCommon, command: &Command) -> Result<(), &'static str> {
+    let format = low.format;
+    if format == OutputFormat::Parquet && low.output.is_none() {
+        return Err("--format parquet needs a file: add --output FILE");
+    }
+    let tables = matches!(format, OutputFormat::Csv | OutputFormat::Parquet);
+    match command {
+        Command::Report(_) if tables => Err("report is a page: use --format table or json"),
+        Command::Convert(_) if tables || low.output.is_some() => {
+            Err("convert writes to OUT in the format of --to; --output and such a --format do not apply")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn usage_error(command: &Command, message: &str) -> clap::Error {
+    let mut program = LowArgs::command();
+    program.build();
+    match program.find_subcommand_mut(command.name()) {
+        Some(sub) => sub.error(ErrorKind::ArgumentConflict, message),
+        None => program.error(ErrorKind::ArgumentConflict, message),
+    }
+}
+
+fn common(low: LowCommon) -> Common {
+    let LowCommon { path, format, output, ranks, time, region, jobs, color, no_progress, quiet } = low;
+    let to_terminal = output.is_none() && Term::stdout().is_term();
+    let stderr_is_terminal = Term::stderr().is_term();
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colour = |terminal: bool| match color {
+        ColorWhen::Auto => terminal && !no_color && console::colors_enabled(),
+        ColorWhen::Always => true,
+        ColorWhen::Never => false,
+    };
+    Common {
+        path,
+        format,
+        page_colour: colour(to_terminal),
+        notice_colour: colour(stderr_is_terminal),
+        width: width(to_terminal),
+        progress: stderr_is_terminal && !no_progress && !quiet,
+        output,
+        filter: Filter { ranks, time_ns: time, regions: region },
+        jobs: jobs.unwrap_or_else(default_jobs),
+        quiet,
+    }
+}
+
+/// Columns of a page where there is no terminal.
+const DEFAULT_WIDTH: usize = 100;
+
+/// `COLUMNS` if set, else the terminal's width, else [`DEFAULT_WIDTH`].
+fn width(to_terminal: bool) -> usize {
+    let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let terminal = || if to_terminal { Term::stdout().size_checked() } else { None };
+    asked.or_else(|| terminal().map(|(_, columns)| usize::from(columns))).unwrap_or(DEFAULT_WIDTH).max(40)
+}
+
+/// The cores that a batch system gave to this task, else all that the operating system lets us use.
+fn default_jobs() -> NonZeroUsize {
+    let granted = std::env::var("SLURM_CPUS_PER_TASK").ok().and_then(|text| text.trim().parse().ok());
+    granted.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Args, clap::Error> {
+        Args::from_words(line.split(' ').map(OsString::from))
+    }
+
+    #[test]
+    fn the_parser_is_well_formed() {
+        LowArgs::command().debug_assert();
+    }
+
+    #[test]
+    fn a_selection_becomes_a_filter() {
+        let args =
+            parse("ouzel profile t.otf2 --ranks 0-3,7 --time 1.5..2s --region MPI_* --region main --jobs 3")
+                .unwrap();
+        assert_eq!(args.common.filter.ranks.as_ref().unwrap().to_string(), "0-3,7");
+        assert_eq!(args.common.filter.time_ns, Some((1_500_000_000, 2_000_000_000)));
+        assert_eq!(args.common.filter.regions, ["MPI_*", "main"]);
+        assert_eq!(args.common.jobs.get(), 3);
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_a_usage_error() {
+        for (line, needle) in [
+            ("ouzel profile t --format parquet", "add --output"),
+            ("ouzel report t --format csv", "report is a page"),
+            ("ouzel convert t out --to csv --format csv", "do not apply"),
+            ("ouzel profile t --jobs 0", "--jobs"),
+            ("ouzel profile t --time 3..2", "ends before"),
+        ] {
+            let error = parse(line).unwrap_err();
+            assert!(error.use_stderr(), "{line}");
+            let text = error.to_string();
+            assert!(text.contains(needle), "{line}: {text}");
+        }
+    }
+}

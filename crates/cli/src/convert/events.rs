@@ -1,0 +1,288 @@
+//! Events as rows: one for each event, one for each value of a metric event.
+//!
+//! An [`EventTable`] is folded over the locations one after the other on one thread
+//! and hands its rows to a writer in batches, so that memory is bounded by a batch.
+//! It is an analysis in form only: it keeps nothing, its output is what it wrote.
+
+use super::batch::{Batch, EventRow};
+use ouzel::analyses::inventory::kind_name;
+use ouzel::engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel::model::{
+    Collective, CollectiveRoot, CommId, CommRank, Definitions, EventChunk, EventKind, MessageEnd,
+    MetricValue, MetricValueType, Needs, Parameter, ParameterValue, Region, RegionId, Remap, Request,
+    RequestEvent, WorldRank,
+};
+use ouzel_export::{ExportError, TableWriter};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Rows per batch: a row group of Parquet. Some 60 MB of columns.
+const BATCH_ROWS: usize = 1 << 18;
+
+/// Writes the events of every location it is folded over.
+#[derive(Clone)]
+pub struct EventTable {
+    names: Arc<Names>,
+    sink: Arc<Mutex<Sink>>,
+}
+
+/// What ids stand for.
+struct Names {
+    definitions: Definitions,
+    communicators: Vec<Arc<str>>,
+}
+
+struct Sink {
+    batch: Batch,
+    writer: Option<Box<dyn TableWriter>>,
+    n_rows: u64,
+    error: Option<ExportError>,
+}
+
+impl EventTable {
+    /// A table of the events of a trace with these definitions, written to `writer`, whose columns are those of
+    /// [`Batch::columns`].
+    pub fn new(definitions: &Definitions, writer: Box<dyn TableWriter>) -> Self {
+        let name = |(i, name): (usize, &Arc<str>)| {
+            if name.is_empty() { Arc::from(format!("communicator {i}")) } else { name.clone() }
+        };
+        let communicators = definitions.communicators.iter().map(|c| &c.name).enumerate().map(name).collect();
+        let sink = Sink { batch: Batch::default(), writer: Some(writer), n_rows: 0, error: None };
+        EventTable {
+            names: Arc::new(Names { definitions: definitions.clone(), communicators }),
+            sink: Arc::new(Mutex::new(sink)),
+        }
+    }
+
+    /// Whether writing failed, so that going on is of no use.
+    pub fn has_failed(&self) -> bool {
+        self.sink.lock().unwrap_or_else(PoisonError::into_inner).error.is_some()
+    }
+
+    /// Writes what is left; gives the number of rows.
+    ///
+    /// # Errors
+    /// If writing failed, now or before.
+    pub fn finish_writing(&self) -> Result<u64, ExportError> {
+        let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+        sink.flush();
+        if let Some(error) = sink.error.take() {
+            return Err(error);
+        }
+        if let Some(writer) = sink.writer.take() {
+            writer.finish()?;
+        }
+        Ok(sink.n_rows)
+    }
+}
+
+impl Sink {
+    fn flush(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        if batch.is_empty() || self.error.is_some() {
+            return;
+        }
+        self.n_rows += batch.len() as u64;
+        if let Some(writer) = &mut self.writer {
+            self.error = writer.write(&batch.into_table()).err();
+        }
+    }
+}
+
+/// The location at work.
+pub struct Local {
+    location: u64,
+    rank: Option<WorldRank>,
+    open: Vec<RegionId>,
+}
+
+impl Analysis for EventTable {
+    type Local = Local;
+    type Partial = ();
+    type Output = ();
+
+    const NAME: &'static str = "events";
+    const PARTIAL_VERSION: u32 = 1;
+
+    fn needs(&self) -> Needs {
+        Needs::ALL_EVENTS
+    }
+
+    fn empty(&self) {}
+
+    fn begin(&self, cx: &LocationCx<'_>) -> Local {
+        let location = cx.definitions.location(cx.location);
+        Local { location: location.native_id, rank: location.rank, open: Vec::new() }
+    }
+
+    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+        let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rest = *chunk;
+        for row in 0..chunk.time.len() {
+            self.names.push_event(local, &mut rest, row, &mut sink.batch);
+        }
+        if BATCH_ROWS <= sink.batch.len() {
+            sink.flush();
+        }
+    }
+
+    fn end(&self, _: Local, _: &LocationCx<'_>, _: &LocationSummary, _: &mut ()) {}
+
+    fn remap(&self, _: &mut (), _: &Remap) {}
+
+    fn merge(&self, _: &mut (), _: ()) {}
+
+    fn finish(&self, _: (), _: &FinishCx<'_>) -> Result<(), AnalysisError> {
+        Ok(())
+    }
+}
+
+impl Names {
+    /// Appends the rows of one event. `rest` loses the payload of the event from the front of its side table.
+    fn push_event(&self, local: &mut Local, rest: &mut EventChunk<'_>, row: usize, batch: &mut Batch) {
+        let kind = rest.kind[row];
+        let region = match kind {
+            EventKind::Enter => Some(rest.region[row]),
+            EventKind::Leave => local.open.pop(),
+            _ => local.open.last().copied(),
+        };
+        let event = EventRow {
+            time_ns: self.definitions.clock.ns_from_ticks(rest.time[row]),
+            rank: rank_number(local.rank),
+            location: local.location,
+            kind: kind_name(kind),
+            region: region.map(|id| self.region(id).name.clone()),
+            depth: local.open.len() as u64,
+            ..EventRow::default()
+        };
+        if kind == EventKind::Enter {
+            local.open.push(rest.region[row]);
+        }
+        match kind {
+            EventKind::MessageSend => {
+                let message = popped(&mut rest.sends, row, |m| m.row);
+                batch.push(message.map_or(event.clone(), |m| self.message(event, m, local.rank, true)));
+            }
+            EventKind::MessageRecv => {
+                let message = popped(&mut rest.recvs, row, |m| m.row);
+                batch.push(message.map_or(event.clone(), |m| self.message(event, m, local.rank, false)));
+            }
+            EventKind::Request => {
+                let step = popped(&mut rest.requests, row, |r| r.row);
+                batch.push(step.map_or(event.clone(), |r| request(event, r)));
+            }
+            EventKind::CollectiveEnd => {
+                let end = popped(&mut rest.collectives, row, |c| c.row);
+                batch.push(end.map_or(event.clone(), |c| self.collective(event, c, local.rank)));
+            }
+            EventKind::Metric => {
+                while let Some(value) = popped(&mut rest.metrics, row, |m| m.row) {
+                    batch.push(self.metric(event.clone(), value));
+                }
+            }
+            EventKind::Parameter => {
+                while let Some(value) = popped(&mut rest.parameters, row, |p| p.row) {
+                    batch.push(self.parameter(event.clone(), value));
+                }
+            }
+            _ => batch.push(event),
+        }
+    }
+
+    fn region(&self, id: RegionId) -> &Region {
+        self.definitions.region(id)
+    }
+
+    fn message(&self, event: EventRow, end: &MessageEnd, own: Option<WorldRank>, is_send: bool) -> EventRow {
+        EventRow {
+            partner: self.world_rank(end.comm, end.peer, own),
+            communicator: self.communicators.get(end.comm.index()).cloned(),
+            tag: Some(u64::from(end.tag)),
+            bytes_sent: is_send.then_some(end.bytes),
+            bytes_received: (!is_send).then_some(end.bytes),
+            request: end.request,
+            ..event
+        }
+    }
+
+    fn collective(&self, event: EventRow, end: &Collective, own: Option<WorldRank>) -> EventRow {
+        let root = match end.root {
+            CollectiveRoot::None | CollectiveRoot::ThisGroup => None,
+            CollectiveRoot::This => rank_number(own),
+            CollectiveRoot::Rank(rank) => self.world_rank(end.comm, rank, own),
+        };
+        EventRow {
+            communicator: self.communicators.get(end.comm.index()).cloned(),
+            bytes_sent: Some(end.bytes_sent),
+            bytes_received: Some(end.bytes_received),
+            collective: Some(Arc::from(end.op.as_str())),
+            root,
+            request: end.request,
+            ..event
+        }
+    }
+
+    /// The world rank of a peer; in a communicator of the caller alone it is the caller.
+    fn world_rank(&self, comm: CommId, peer: CommRank, own: Option<WorldRank>) -> Option<u64> {
+        let communicator = self.definitions.communicator(comm);
+        if communicator.members.is_empty() && communicator.remote_members.is_none() {
+            return rank_number(own);
+        }
+        rank_number(communicator.world_rank_from_peer(peer))
+    }
+
+    fn metric(&self, event: EventRow, value: &MetricValue) -> EventRow {
+        let metric = &self.definitions.metrics[value.metric.index()];
+        let (float, exact) = match metric.value_type {
+            MetricValueType::U64 => (value.bits as f64, Some(value.bits)),
+            MetricValueType::I64 => {
+                let signed = value.bits.cast_signed();
+                (signed as f64, u64::try_from(signed).ok())
+            }
+            MetricValueType::F64 => (f64::from_bits(value.bits), None),
+        };
+        EventRow {
+            metric: Some(metric.name.clone()),
+            metric_value: Some(float),
+            metric_value_exact: exact,
+            ..event
+        }
+    }
+
+    fn parameter(&self, event: EventRow, parameter: &Parameter) -> EventRow {
+        let value = match &parameter.value {
+            ParameterValue::Text(text) => text.clone(),
+            ParameterValue::I64(value) => Arc::from(value.to_string()),
+            ParameterValue::U64(value) => Arc::from(value.to_string()),
+        };
+        EventRow {
+            parameter: self.definitions.parameters.get(parameter.parameter.index()).cloned(),
+            parameter_value: Some(value),
+            ..event
+        }
+    }
+}
+
+fn rank_number(rank: Option<WorldRank>) -> Option<u64> {
+    rank.map(|rank| u64::from(rank.0))
+}
+
+/// Takes the first element off `side` if it belongs to `row`.
+fn popped<'a, T>(side: &mut &'a [T], row: usize, row_of: impl Fn(&T) -> u32) -> Option<&'a T> {
+    let (first, rest) = side.split_first()?;
+    if row_of(first) as usize != row {
+        return None;
+    }
+    *side = rest;
+    Some(first)
+}
+
+fn request(event: EventRow, step: &Request) -> EventRow {
+    let kind = match step.event {
+        RequestEvent::SendComplete => "send_complete",
+        RequestEvent::RecvPosted => "recv_posted",
+        RequestEvent::Tested => "request_tested",
+        RequestEvent::Cancelled => "request_cancelled",
+        RequestEvent::CollectivePosted => "collective_posted",
+    };
+    EventRow { kind, request: Some(step.request), ..event }
+}

@@ -1,0 +1,87 @@
+//! How the program ends: exit codes, errors and panics as one line each.
+//!
+//! 0 complete · 1 failed · 2 answered, but data were lost · 3 a gate is not met · 64 usage.
+
+use std::io::ErrorKind;
+use std::panic::{PanicHookInfo, catch_unwind, set_hook};
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+/// How a command ended that could answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// From all of the data that were asked for.
+    Complete,
+    /// Some of the data are lost; the answer is from the rest.
+    DataLost,
+}
+
+impl Outcome {
+    fn code(self) -> ExitCode {
+        match self {
+            Outcome::Complete => ExitCode::SUCCESS,
+            Outcome::DataLost => ExitCode::from(2),
+        }
+    }
+}
+
+const USAGE: u8 = 64;
+
+/// What the last panic said and where, for the one line about it.
+static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// Runs `main` and turns whatever happens into an exit code and at most one line on standard error.
+pub fn guarded(main: impl FnOnce() -> anyhow::Result<Outcome> + std::panic::UnwindSafe) -> ExitCode {
+    set_hook(Box::new(remember_panic));
+    match catch_unwind(main) {
+        Ok(Ok(outcome)) => outcome.code(),
+        Ok(Err(error)) => failed(&error),
+        Err(_) => {
+            let what = LAST_PANIC.lock().ok().and_then(|mut last| last.take());
+            complain(&format!("internal error: {}", what.as_deref().unwrap_or("no message")));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn remember_panic(info: &PanicHookInfo<'_>) {
+    let text = info.payload().downcast_ref::<&str>().copied();
+    let text = text.or_else(|| info.payload().downcast_ref::<String>().map(String::as_str));
+    let payload = text.unwrap_or("no message").replace('\n', " ");
+    let place = info.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
+    if let Ok(mut last) = LAST_PANIC.lock() {
+        *last = Some(format!("{payload}{place}"));
+    }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    if let Some(usage) = error.downcast_ref::<clap::Error>() {
+        // Help and version are "errors" of the parser, too; nothing can be said if even they cannot be printed.
+        let _ = usage.print();
+        return if usage.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
+    }
+    if is_closed_pipe(error) {
+        return ExitCode::SUCCESS;
+    }
+    complain(&format!("error: {error:#}"));
+    ExitCode::FAILURE
+}
+
+/// Whether the reader of our output went away, as `| head` does.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+        let table = match cause.downcast_ref::<ouzel_export::ExportError>() {
+            Some(ouzel_export::ExportError::Io(error)) => Some(error.kind()),
+            _ => None,
+        };
+        io.or(json).or(table) == Some(ErrorKind::BrokenPipe)
+    })
+}
+
+fn complain(line: &str) {
+    use std::io::Write;
+    // Nothing is left to be done if standard error is closed, too.
+    let _ = writeln!(std::io::stderr(), "ouzel: {line}");
+}

@@ -1,0 +1,46 @@
+//! The command line of Ouzel.
+//!
+//! ```text
+//! words ──clap──► LowArgs (args/low.rs) ──checked──► Args (args/) ──► one command ──► Outcome ──► exit code
+//! ```
+//!
+//! A command opens a [`Session`](session::Session), runs one pass, and hands a table,
+//! a page or a JSON answer to the session, which knows where it goes.
+//! Law: nothing but results goes to standard output; a closed pipe is no error; no
+//! panic reaches the user as a trace of frames. Not here: computing.
+
+mod args;
+mod catalogue;
+mod convert;
+mod exit;
+mod info;
+mod notices;
+mod output;
+mod print;
+mod profile;
+mod progress;
+mod report;
+mod rows;
+mod session;
+mod terminal;
+
+use args::{Args, Command};
+use exit::Outcome;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    exit::guarded(|| {
+        let args = Args::from_words(std::env::args_os())?;
+        run(&args)
+    })
+}
+
+fn run(args: &Args) -> anyhow::Result<Outcome> {
+    match &args.command {
+        Command::Report(command) => report::run(&args.common, command),
+        Command::Info(command) => info::run(&args.common, command),
+        Command::Print(command) => print::run(&args.common, command),
+        Command::Profile(command) => profile::run(&args.common, command),
+        Command::Convert(command) => convert::run(&args.common, command),
+    }
+}

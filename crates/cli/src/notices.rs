@@ -1,0 +1,99 @@
+//! Notices for people: what was lost, what is doubtful, what is good to know.
+
+use crate::terminal::style::{Paint, Style, clean};
+use crate::terminal::units;
+use ouzel::model::{Level, Notice, NoticeCode};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Lines on standard error before the rest is left to `ouzel info`.
+const MAX_LINES: usize = 8;
+
+/// Notices of one kind: the first of them stands for all.
+struct Group<'a> {
+    first: &'a Notice,
+    n_alike: usize,
+}
+
+/// At most eight lines, worst first, one for each kind of notice.
+pub fn short(notices: &[Notice], path: &Path, style: Style) -> Vec<String> {
+    let groups = groups(notices);
+    let mut lines: Vec<String> = groups
+        .iter()
+        .take(MAX_LINES)
+        .map(|Group { first, n_alike }| {
+            let more = match n_alike {
+                0 => String::new(),
+                n => format!(" [and {}]", units::counted(*n as u64, "notice like this", "notices like this")),
+            };
+            line(first, style) + &more
+        })
+        .collect();
+    let hidden: usize = groups.iter().skip(MAX_LINES).map(|group| 1 + group.n_alike).sum();
+    let alike: usize = groups.iter().take(MAX_LINES).map(|group| group.n_alike).sum();
+    if 0 < hidden {
+        lines.push(format!("… {hidden} more: ouzel info {}", path.display()));
+    } else if 0 < alike {
+        lines.push(style.paint(Paint::Dim, &format!("all of them: ouzel info {}", path.display())));
+    }
+    lines
+}
+
+/// One line: what it means, the place, the message, how often.
+pub fn line(notice: &Notice, style: Style) -> String {
+    let (word, paint) = match notice.level {
+        Level::High => ("lost    ", Paint::Bad),
+        Level::Medium => ("doubtful", Paint::Doubtful),
+        Level::Low => ("note    ", Paint::Dim),
+    };
+    let times =
+        if notice.count == 1 { String::new() } else { format!(" (×{})", units::count(notice.count)) };
+    format!("{}  {}{times}", style.paint(paint, word), clean(&notice.to_string()))
+}
+
+/// Notices of equal level and code together, in the order of the first of each.
+fn groups(notices: &[Notice]) -> Vec<Group<'_>> {
+    let mut places: BTreeMap<(Level, NoticeCode), usize> = BTreeMap::new();
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for notice in notices {
+        let place = *places.entry((notice.level, notice.code)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.n_alike += 1,
+            None => groups.push(Group { first: notice, n_alike: 0 }),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_of_a_kind_take_one_line() {
+        let open = |i: u32| {
+            Notice::new(Level::Low, NoticeCode::OpenCalls, format!("location \"{i}\": a call was still open"))
+        };
+        let mut all =
+            vec![Notice::new(Level::High, NoticeCode::DamagedEvents, "input ends").in_file("0.evt").at(31)];
+        all.extend((0..3).map(open));
+        assert_eq!(
+            short(&all, Path::new("t.otf2"), Style::new(false)),
+            [
+                "lost      0.evt+0x1f: input ends",
+                "note      location \"0\": a call was still open [and 2 notices like this]",
+                "all of them: ouzel info t.otf2",
+            ]
+        );
+    }
+
+    #[test]
+    fn no_more_than_eight_kinds_are_told() {
+        let all: Vec<Notice> =
+            NoticeCode::ALL.iter().map(|&code| Notice::new(Level::Low, code, "x").times(2)).collect();
+        let lines = short(&all, Path::new("t"), Style::new(false));
+        assert_eq!(lines.len(), 9);
+        assert_eq!(lines[0], "note      x (×2)");
+        assert_eq!(lines[8], format!("… {} more: ouzel info t", NoticeCode::ALL.len() - 8));
+    }
+}

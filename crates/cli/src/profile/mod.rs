@@ -1,0 +1,94 @@
+//! `ouzel profile`: time in each region or call path.
+
+mod page;
+
+use crate::args::{Common, OutputFormat, Per, ProfileArgs, SortBy};
+use crate::exit::Outcome;
+use crate::rows;
+use crate::session::{Session, outcome, taken};
+use ouzel::analyses::profile::Profile;
+use ouzel::analyses::{By, Per as PerWhat};
+use ouzel::engine::AnalysisSet;
+use ouzel::model::{Column, Table};
+use ouzel_export::Rows;
+use serde::Serialize;
+
+/// What stands under `data` in JSON.
+#[derive(Debug, Serialize)]
+struct Data<'a> {
+    /// `region` or `call_path`: what a row is about.
+    by: &'static str,
+    /// `total`, `rank` or `location`: what a row is summed over.
+    per: &'static str,
+    /// From the first to the last event of what was selected.
+    span_ns: Option<u64>,
+    /// What the keys of the rows mean.
+    columns: Vec<ColumnEntry<'a>>,
+    rows: Rows<'a>,
+}
+
+/// What a key of the rows means.
+#[derive(Debug, Serialize)]
+struct ColumnEntry<'a> {
+    name: &'a str,
+    unit: &'a str,
+    doc: &'a str,
+}
+
+/// Answers.
+///
+/// # Errors
+/// If the trace cannot be opened or the answer not be written.
+pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
+    let session = Session::open(common)?;
+    let mut set = AnalysisSet::default();
+    let profile = set.add(Profile);
+    let mut report = session.run(&set)?;
+    let output = taken(report.outputs.take(&profile), "profile")?;
+    let (by, by_text) = if args.call_paths { (By::CallPath, "call_path") } else { (By::Region, "region") };
+    let (per, per_text) = match args.per {
+        None => (PerWhat::Total, "total"),
+        Some(Per::Rank) => (PerWhat::Rank, "rank"),
+        Some(Per::Location) => (PerWhat::Location, "location"),
+    };
+    let definitions = session.definitions();
+    let table = sorted(output.table(definitions, by, per), args.sort);
+    match common.format {
+        OutputFormat::Table => {
+            let span =
+                report.run_range.map(|range| definitions.clock.ns_from_ticks(range.end.since(range.start)));
+            session.write_page(&page::lines(&session, args, &table, span))?;
+        }
+        OutputFormat::Json => {
+            let span = report.run_range.map(|range| range.end.since(range.start));
+            let data = Data {
+                by: by_text,
+                per: per_text,
+                span_ns: span.map(|ticks| definitions.clock.ns_from_ticks(ticks)),
+                columns: table.columns.iter().map(entry).collect(),
+                rows: Rows(&table),
+            };
+            session.write_json("profile", report.coverage, &report.notices, data)?;
+        }
+        OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&table)?,
+    }
+    session.tell(&report.notices);
+    Ok(outcome(&report.notices))
+}
+
+fn entry(column: &Column) -> ColumnEntry<'_> {
+    ColumnEntry { name: &column.name, unit: column.unit.symbol(), doc: column.doc }
+}
+
+fn sorted(table: Table, by: SortBy) -> Table {
+    let column = match by {
+        // As the analysis sorts them.
+        SortBy::Exclusive => return table,
+        SortBy::Inclusive => "inclusive_ns",
+        SortBy::Visits => "visits",
+        SortBy::Min => "min_ns",
+        SortBy::Max => "max_ns",
+        SortBy::Name => "region",
+    };
+    rows::sorted(&table, column)
+}

@@ -1,0 +1,97 @@
+//! A profile for people.
+
+use crate::args::ProfileArgs;
+use crate::rows;
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use ouzel::model::Table;
+
+/// Rows shown unless the user says how many.
+const DEFAULT_TOP: usize = 30;
+const BAR_WIDTH: usize = 10;
+
+/// The page.
+pub fn lines(session: &Session<'_>, args: &ProfileArgs, table: &Table, span_ns: Option<u64>) -> Vec<String> {
+    let style = session.style();
+    let n_rows = table.n_rows();
+    let n_shown = match args.top.unwrap_or(DEFAULT_TOP) {
+        0 => n_rows,
+        top => top.min(n_rows),
+    };
+    let shown = rows::picked(table, &(0..n_shown).collect::<Vec<_>>());
+    let total_ns: u64 = rows::integers(table, "exclusive_ns").iter().sum();
+    let mut lines = grid(args, &shown, table, total_ns).lines(session.common.width, style);
+    if n_rows == 0 {
+        lines.push("no region was entered in what was selected".to_owned());
+        return lines;
+    }
+    let hidden_ns: u64 = rows::integers(table, "exclusive_ns").iter().skip(n_shown).sum();
+    if n_shown < n_rows {
+        let share = units::percent(Some(hidden_ns as f64 / total_ns.max(1) as f64));
+        let n_hidden = units::counted((n_rows - n_shown) as u64, "more row", "more rows");
+        lines.push(style.paint(
+            Paint::Dim,
+            &format!(
+                "… {n_hidden} with {} exclusive ({share}): --top 0 shows all",
+                units::time(hidden_ns)
+            ),
+        ));
+    }
+    let span = span_ns.map(|ns| format!(" · run of {}", units::time(ns))).unwrap_or_default();
+    let what = if args.call_paths { ("call path", "call paths") } else { ("region", "regions") };
+    let what = if args.per.is_some() { ("row", "rows") } else { what };
+    let n_rows = units::counted(n_rows as u64, what.0, what.1);
+    lines.push(style.paint(
+        Paint::Dim,
+        &format!("{n_rows} · {} in regions, summed over locations{span}", units::time(total_ns)),
+    ));
+    lines
+}
+
+fn grid(args: &ProfileArgs, shown: &Table, whole: &Table, total_ns: u64) -> Grid {
+    let exclusive = rows::integers(shown, "exclusive_ns");
+    let largest = rows::integers(whole, "exclusive_ns").iter().copied().max().unwrap_or(0);
+    let share = |&ns: &u64| units::percent((total_ns != 0).then(|| ns as f64 / total_ns as f64));
+    let bars = exclusive.iter().map(|&ns| units::bar(ns, largest, BAR_WIDTH));
+    let name = if args.call_paths {
+        GridColumn::of(shown, "call_path", "call path")
+    } else {
+        GridColumn::of(shown, "region", "region")
+    };
+    let optional = |name: &str, title: &str, order: u8| {
+        GridColumn::of(shown, name, title).map(|column| column.importance(Importance::Optional(order)))
+    };
+    Grid::default()
+        .with_some(name.map(|column| column.painted(Paint::Name).importance(Importance::Shortened)))
+        .with_some(GridColumn::of(shown, "rank", "rank"))
+        .with_some(GridColumn::of(shown, "location", "location"))
+        .with_some(GridColumn::of(shown, "exclusive_ns", "exclusive"))
+        .with(GridColumn::numbers("share", exclusive.iter().map(share)))
+        .with(GridColumn::text("", bars).painted(Paint::Bar).importance(Importance::Optional(2)))
+        .with_some(GridColumn::of(shown, "inclusive_ns", "inclusive"))
+        .with_some(GridColumn::of(shown, "visits", "visits"))
+        .with_some(optional("min_ns", "min", 4))
+        .with_some(optional("max_ns", "max", 3))
+        .with_some(optional("paradigm", "paradigm", 5))
+        .with_some(source(shown).map(|column| column.importance(Importance::Optional(6))))
+}
+
+/// File and line of each region; `None` if no region has them.
+fn source(table: &Table) -> Option<GridColumn> {
+    use ouzel::model::ColumnData::{OptionText, OptionU64};
+    let (OptionText(files), OptionU64(lines)) = (&table.column("file")?.data, &table.column("line")?.data)
+    else {
+        return None;
+    };
+    if files.iter().all(Option::is_none) {
+        return None;
+    }
+    let place = |(file, line): (&Option<std::sync::Arc<str>>, &Option<u64>)| match (file, line) {
+        (Some(file), Some(line)) => format!("{file}:{line}"),
+        (Some(file), None) => file.to_string(),
+        (None, _) => String::new(),
+    };
+    Some(GridColumn::text("source", files.iter().zip(lines).map(place)))
+}

@@ -1,0 +1,80 @@
+//! Choosing and ordering rows of a table.
+
+use ouzel::model::{Column, ColumnData, Table};
+use std::cmp::Ordering;
+
+/// The rows of `table` at the places `rows`, in that order.
+pub fn picked(table: &Table, rows: &[usize]) -> Table {
+    fn pick<T: Clone>(values: &[T], rows: &[usize]) -> Vec<T> {
+        rows.iter().map(|&row| values[row].clone()).collect()
+    }
+    let columns = table.columns.iter().map(|column| {
+        let data = match &column.data {
+            ColumnData::U64(v) => ColumnData::U64(pick(v, rows)),
+            ColumnData::OptionU64(v) => ColumnData::OptionU64(pick(v, rows)),
+            ColumnData::I64(v) => ColumnData::I64(pick(v, rows)),
+            ColumnData::OptionF64(v) => ColumnData::OptionF64(pick(v, rows)),
+            ColumnData::F64(v) => ColumnData::F64(pick(v, rows)),
+            ColumnData::Text(v) => ColumnData::Text(pick(v, rows)),
+            ColumnData::OptionText(v) => ColumnData::OptionText(pick(v, rows)),
+            ColumnData::TextList(v) => ColumnData::TextList(pick(v, rows)),
+        };
+        Column { name: column.name.clone(), unit: column.unit.clone(), doc: column.doc, data }
+    });
+    Table { name: table.name, columns: columns.collect() }
+}
+
+/// The rows sorted by a column: numbers descending, text ascending; rows of equal value stay in their order.
+/// A table without the column stays as it is.
+pub fn sorted(table: &Table, column: &str) -> Table {
+    let Some(Column { data, .. }) = table.column(column) else { return table.clone() };
+    let mut rows: Vec<usize> = (0..table.n_rows()).collect();
+    rows.sort_by(|&a, &b| compare(data, a, b));
+    picked(table, &rows)
+}
+
+fn compare(data: &ColumnData, a: usize, b: usize) -> Ordering {
+    let float = |v: Option<f64>| v.unwrap_or(f64::NEG_INFINITY);
+    match data {
+        ColumnData::U64(v) => v[b].cmp(&v[a]),
+        ColumnData::OptionU64(v) => v[b].cmp(&v[a]),
+        ColumnData::I64(v) => v[b].cmp(&v[a]),
+        ColumnData::F64(v) => v[b].total_cmp(&v[a]),
+        ColumnData::OptionF64(v) => float(v[b]).total_cmp(&float(v[a])),
+        ColumnData::Text(v) => v[a].cmp(&v[b]),
+        ColumnData::OptionText(v) => v[a].cmp(&v[b]),
+        ColumnData::TextList(v) => v[a].cmp(&v[b]),
+    }
+}
+
+/// The values of a column of unsigned integers; none if there is no such column.
+pub fn integers<'t>(table: &'t Table, column: &str) -> &'t [u64] {
+    match table.column(column) {
+        Some(Column { data: ColumnData::U64(values), .. }) => values,
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouzel::model::Unit;
+
+    #[test]
+    fn numbers_descend_and_names_ascend() {
+        let names = ["b", "a", "c"].map(std::sync::Arc::from).to_vec();
+        let table = Table::new("regions").with("region", Unit::None, "", ColumnData::Text(names)).with(
+            "visits",
+            Unit::Count,
+            "",
+            ColumnData::U64(vec![5, 7, 5]),
+        );
+        assert_eq!(integers(&sorted(&table, "visits"), "visits"), [7, 5, 5]);
+        assert_eq!(
+            sorted(&table, "visits").columns[0].data,
+            ColumnData::Text(["a", "b", "c"].map(std::sync::Arc::from).to_vec())
+        );
+        assert_eq!(integers(&sorted(&table, "region"), "visits"), [7, 5, 5]);
+        assert_eq!(sorted(&table, "nothing"), table);
+    }
+}

@@ -1,0 +1,153 @@
+//! One command at work: the opened trace, the pass over it, and where the answer goes.
+
+use crate::args::{Common, OutputFormat};
+use crate::exit::Outcome;
+use crate::output::Output;
+use crate::terminal::style::Style;
+use crate::{notices, progress};
+use anyhow::Context;
+use ouzel::engine::{AnalysisSet, Coverage, LocationEnd, LocationSummary, Report};
+use ouzel::model::{Definitions, Level, LocationId, Notice, Table};
+use ouzel::{Options, Trace};
+use ouzel_export::{CsvWriter, Envelope, Input, InputFilter, NoticeEntry, ParquetWriter, TableWriter};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// A trace with what the user asked of it.
+#[derive(Debug)]
+pub struct Session<'a> {
+    /// The arguments that every command takes.
+    pub common: &'a Common,
+    /// The trace.
+    pub trace: Trace,
+}
+
+impl<'a> Session<'a> {
+    /// Opens the trace.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open(common: &'a Common) -> anyhow::Result<Self> {
+        Ok(Session { common, trace: ouzel::open(&common.path)? })
+    }
+
+    /// What is known once of the trace.
+    pub fn definitions(&self) -> &Definitions {
+        self.trace.definitions()
+    }
+
+    /// How the page is painted.
+    pub fn style(&self) -> Style {
+        Style::new(self.common.page_colour)
+    }
+
+    /// One pass over what is selected, with a progress bar where one is wanted.
+    ///
+    /// # Errors
+    /// If an analysis broke a promise.
+    pub fn run(&self, set: &AnalysisSet) -> anyhow::Result<Report> {
+        let Common { filter, jobs, .. } = self.common;
+        let total_bytes = self.trace.event_bytes(filter);
+        let report = progress::with_bar(self.common.progress, total_bytes, |progress| {
+            self.trace.run(set, &Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress) })
+        })?;
+        Ok(report)
+    }
+
+    /// Writes a page.
+    ///
+    /// # Errors
+    /// If the output cannot be written.
+    pub fn write_page(&self, lines: &[String]) -> anyhow::Result<()> {
+        let mut out = Output::open(self.common.output.as_deref())?;
+        for line in lines {
+            writeln!(out, "{line}")?;
+        }
+        out.close()
+    }
+
+    /// Writes `data` in the envelope of `command`.
+    ///
+    /// # Errors
+    /// If the output cannot be written.
+    pub fn write_json(
+        &self,
+        command: &str,
+        coverage: Coverage,
+        notices: &[Notice],
+        data: impl Serialize,
+    ) -> anyhow::Result<()> {
+        let input = Input {
+            path: self.trace.path().display().to_string(),
+            format: self.trace.format().as_str().to_owned(),
+            filter: InputFilter::from(&self.common.filter),
+        };
+        let notices = notices.iter().map(|n| NoticeEntry::new(n, self.definitions())).collect();
+        let mut out = Output::open(self.common.output.as_deref())?;
+        serde_json::to_writer_pretty(&mut out, &Envelope::new(command, input, coverage, notices, data))?;
+        writeln!(out)?;
+        out.close()
+    }
+
+    /// Writes `table` as CSV or Parquet, whichever was asked for.
+    ///
+    /// # Errors
+    /// If the output cannot be written.
+    pub fn write_table(&self, table: &Table) -> anyhow::Result<()> {
+        let mut out = Output::open(self.common.output.as_deref())?;
+        let mut writer: Box<dyn TableWriter + '_> = match self.common.format {
+            OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, table)?),
+            OutputFormat::Csv | OutputFormat::Json | OutputFormat::Table => {
+                Box::new(CsvWriter::new(&mut out, table)?)
+            }
+        };
+        writer.write(table)?;
+        writer.finish()?;
+        out.close()
+    }
+
+    /// Says on standard error what went wrong, unless the answer holds it or nobody wants to hear.
+    pub fn tell(&self, notices: &[Notice]) {
+        if self.common.quiet || self.common.format == OutputFormat::Json {
+            return;
+        }
+        let style = Style::new(self.common.notice_colour);
+        for line in notices::short(notices, &self.common.path, style) {
+            // An answer was given; that standard error is closed does not change it.
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
+    }
+}
+
+/// How a command ends that answered in spite of `notices`.
+pub fn outcome(notices: &[Notice]) -> Outcome {
+    if notices.iter().any(|notice| notice.level == Level::High) {
+        Outcome::DataLost
+    } else {
+        Outcome::Complete
+    }
+}
+
+/// How much of the trace the locations that were read are.
+pub fn coverage(definitions: &Definitions, read: &BTreeMap<LocationId, LocationSummary>) -> Coverage {
+    let n_damaged = read.values().filter(|summary| summary.end == LocationEnd::Damaged).count();
+    Coverage {
+        locations: definitions.locations.len() as u64,
+        locations_selected: read.len() as u64,
+        locations_complete: (read.len() - n_damaged) as u64,
+        locations_damaged: n_damaged as u64,
+        events_read: read.values().map(|summary| summary.n_events).sum(),
+    }
+}
+
+/// The output of one analysis, with the analysis' own words if it has none.
+///
+/// # Errors
+/// If the analysis could not answer.
+pub fn taken<T, E: std::error::Error + Send + Sync + 'static>(
+    output: Result<T, E>,
+    what: &'static str,
+) -> anyhow::Result<T> {
+    output.with_context(|| format!("no {what}"))
+}

@@ -1,0 +1,225 @@
+//! Aligned columns that fit a width.
+//!
+//! Columns that do not fit are left out, the least important first; then those
+//! with long names are shortened. Law: no line is longer than the width, unless
+//! it has no column left to give.
+
+use super::style::{Paint, Style, clean, shortened};
+use super::units;
+use ouzel::model::{ColumnData, Table, Unit};
+
+/// Columns of text, ready to be laid out.
+#[derive(Debug, Default)]
+pub struct Grid {
+    columns: Vec<GridColumn>,
+}
+
+/// One column.
+#[derive(Debug, Clone)]
+pub struct GridColumn {
+    title: String,
+    cells: Vec<String>,
+    align: Align,
+    paint: Paint,
+    importance: Importance,
+}
+
+/// Where cells stand in their column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Align {
+    Left,
+    Right,
+}
+
+/// What happens to a column where there is little room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Importance {
+    /// It stays, whole.
+    Always,
+    /// It stays, its cells may be shortened.
+    Shortened,
+    /// It is left out, those of a higher number first.
+    Optional(u8),
+}
+
+/// No column is shortened below this.
+const MIN_SHORTENED: usize = 16;
+const GAP: &str = "  ";
+
+impl GridColumn {
+    /// A column of text, left-aligned.
+    pub fn text(title: &str, cells: impl IntoIterator<Item = String>) -> Self {
+        let cells = cells.into_iter().map(|cell| clean(&cell)).collect();
+        let (align, paint, importance) = (Align::Left, Paint::Plain, Importance::Always);
+        GridColumn { title: title.to_owned(), cells, align, paint, importance }
+    }
+
+    /// A column of numbers, right-aligned.
+    pub fn numbers(title: &str, cells: impl IntoIterator<Item = String>) -> Self {
+        GridColumn { align: Align::Right, ..Self::text(title, cells) }
+    }
+
+    /// The column `name` of `table`, each value as people read its unit. `None` if there is no such column.
+    pub fn of(table: &Table, name: &str, title: &str) -> Option<Self> {
+        let column = table.column(name)?;
+        let missing = || "-".to_owned();
+        let whole = |value: u64| match column.unit {
+            Unit::Nanoseconds => units::time(value),
+            Unit::Bytes => units::bytes(value),
+            Unit::Count | Unit::Other(_) => units::count(value),
+            Unit::None | Unit::Ratio => value.to_string(),
+        };
+        let float = |value: Option<f64>| match column.unit {
+            Unit::Ratio => units::percent(value),
+            _ => units::number(value),
+        };
+        Some(match &column.data {
+            ColumnData::U64(v) => Self::numbers(title, v.iter().map(|&value| whole(value))),
+            ColumnData::OptionU64(v) => {
+                Self::numbers(title, v.iter().map(|value| value.map_or_else(missing, whole)))
+            }
+            ColumnData::I64(v) => {
+                let signed = |&value: &i64| {
+                    format!("{}{}", if value < 0 { "-" } else { "" }, whole(value.unsigned_abs()))
+                };
+                Self::numbers(title, v.iter().map(signed))
+            }
+            ColumnData::F64(v) => Self::numbers(title, v.iter().map(|&value| float(Some(value)))),
+            ColumnData::OptionF64(v) => Self::numbers(title, v.iter().map(|&value| float(value))),
+            ColumnData::Text(v) => Self::text(title, v.iter().map(ToString::to_string)),
+            ColumnData::OptionText(v) => {
+                let text = |value: &Option<std::sync::Arc<str>>| value.as_deref().unwrap_or("-").to_owned();
+                Self::text(title, v.iter().map(text))
+            }
+            ColumnData::TextList(v) => Self::text(title, v.iter().map(|list| list.join(" › "))),
+        })
+    }
+
+    /// The same, painted.
+    #[must_use]
+    pub fn painted(self, paint: Paint) -> Self {
+        GridColumn { paint, ..self }
+    }
+
+    /// The same, of another importance.
+    #[must_use]
+    pub fn importance(self, importance: Importance) -> Self {
+        GridColumn { importance, ..self }
+    }
+
+    fn natural_width(&self) -> usize {
+        let cells = self.cells.iter().map(|cell| cell.chars().count());
+        cells.chain([self.title.chars().count()]).max().unwrap_or(0)
+    }
+}
+
+impl Grid {
+    /// Adds a column to the right.
+    #[must_use]
+    pub fn with(mut self, column: GridColumn) -> Self {
+        self.columns.push(column);
+        self
+    }
+
+    /// Adds a column if there is one.
+    #[must_use]
+    pub fn with_some(self, column: Option<GridColumn>) -> Self {
+        match column {
+            Some(column) => self.with(column),
+            None => self,
+        }
+    }
+
+    /// The lines, a heading first, within `width` characters.
+    pub fn lines(&self, width: usize, style: Style) -> Vec<String> {
+        let columns = self.layout(width);
+        let line = |cell: &dyn Fn(&GridColumn) -> String, paint: Option<Paint>| {
+            let cells: Vec<String> = columns
+                .iter()
+                .map(|&(column, width)| padded(&cell(column), column, width, paint, style))
+                .collect();
+            cells.join(GAP).trim_end().to_owned()
+        };
+        let n_rows = self.columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
+        let heading = line(&|column| column.title.clone(), Some(Paint::Dim));
+        let rows =
+            (0..n_rows).map(|row| line(&|column| column.cells.get(row).cloned().unwrap_or_default(), None));
+        std::iter::once(heading).chain(rows).collect()
+    }
+
+    /// The columns that fit, with their widths.
+    fn layout(&self, width: usize) -> Vec<(&GridColumn, usize)> {
+        let least = |column: &GridColumn| match column.importance {
+            Importance::Shortened => column.natural_width().min(MIN_SHORTENED),
+            Importance::Always | Importance::Optional(_) => column.natural_width(),
+        };
+        let mut kept: Vec<&GridColumn> = self.columns.iter().collect();
+        let total = |widths: &mut dyn Iterator<Item = usize>| {
+            widths.fold(0, |sum, width| sum + width + GAP.len()).saturating_sub(GAP.len())
+        };
+        while width < total(&mut kept.iter().map(|column| least(column))) {
+            let optional = |column: &&GridColumn| match column.importance {
+                Importance::Optional(order) => Some(order),
+                Importance::Always | Importance::Shortened => None,
+            };
+            let Some(worst) = kept.iter().filter_map(optional).max() else { break };
+            let place = kept.iter().rposition(|column| optional(column) == Some(worst));
+            kept.remove(place.expect("a column has the order that was found"));
+        }
+        let mut widths: Vec<usize> = kept.iter().map(|column| least(column)).collect();
+        let mut room = width.saturating_sub(total(&mut widths.iter().copied()));
+        for (column, width) in kept.iter().zip(&mut widths) {
+            let more = (column.natural_width() - *width).min(room);
+            *width += more;
+            room -= more;
+        }
+        kept.into_iter().zip(widths).collect()
+    }
+}
+
+fn padded(cell: &str, column: &GridColumn, width: usize, paint: Option<Paint>, style: Style) -> String {
+    let text = shortened(cell, width);
+    let space = " ".repeat(width - text.chars().count());
+    let text = style.paint(paint.unwrap_or(column.paint), &text);
+    match column.align {
+        Align::Left => text + &space,
+        Align::Right => space + &text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid {
+        let texts = |cells: &[&str]| cells.iter().map(ToString::to_string).collect::<Vec<_>>();
+        Grid::default()
+            .with(
+                GridColumn::text("region", texts(&["main", "a_very_long_function_name_indeed"]))
+                    .importance(Importance::Shortened),
+            )
+            .with(GridColumn::numbers("visits", texts(&["1", "1,024"])))
+            .with(GridColumn::numbers("max", texts(&["1.000 s", "2 ns"])).importance(Importance::Optional(1)))
+    }
+
+    #[test]
+    fn wide_pages_show_everything() {
+        assert_eq!(
+            grid().lines(80, Style::new(false)),
+            [
+                "region                            visits      max",
+                "main                                   1  1.000 s",
+                "a_very_long_function_name_indeed   1,024     2 ns",
+            ]
+        );
+    }
+
+    #[test]
+    fn narrow_pages_lose_optional_columns_then_letters() {
+        for width in [24, 30, 36, 50] {
+            let lines = grid().lines(width, Style::new(false));
+            assert!(lines.iter().all(|line| line.chars().count() <= width), "{width}: {lines:#?}");
+        }
+        assert_eq!(grid().lines(26, Style::new(false))[2], "a_very_lo…e_indeed   1,024");
+    }
+}
