@@ -6,8 +6,8 @@
 
 use super::refs::LocationRefs;
 use ouzel_model::{
-    ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, CommRank, EventKind, MessageEnd, MetricValue,
-    Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent, Ticks,
+    CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, CommRank, EventKind, MessageEnd,
+    MetricValue, Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent, Ticks,
 };
 use ouzel_otf2::read::{EventKinds, EventSink};
 use ouzel_otf2::records::{Event, EventKind as Kind};
@@ -44,12 +44,61 @@ pub(super) fn unwanted(needs: Needs) -> EventKinds {
     kinds
 }
 
+/// The base columns while they are filled: arrays of one length, so that a row costs one check and three stores.
+#[derive(Debug)]
+pub(super) struct Rows {
+    /// Raw time of each row, in ticks of the location's own clock.
+    time: [u64; CHUNK_EVENTS],
+    kind: [EventKind; CHUNK_EVENTS],
+    region: [RegionId; CHUNK_EVENTS],
+    len: usize,
+}
+
+impl Rows {
+    pub fn new() -> Box<Self> {
+        Box::new(Rows {
+            time: [0; CHUNK_EVENTS],
+            kind: [EventKind::Other; CHUNK_EVENTS],
+            region: [RegionId(0); CHUNK_EVENTS],
+            len: 0,
+        })
+    }
+
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// The raw times, to be corrected in place.
+    pub fn times(&mut self) -> &mut [u64] {
+        &mut self.time[..self.len]
+    }
+
+    /// Copies kinds and regions to the columns of `buffer`.
+    pub fn append_to(&self, buffer: &mut ChunkBuffer) {
+        buffer.kind.extend_from_slice(&self.kind[..self.len]);
+        buffer.region.extend_from_slice(&self.region[..self.len]);
+    }
+
+    /// Adds a row. Readers ask for no more events than there is room for.
+    #[inline]
+    fn push(&mut self, time: u64, kind: EventKind, region: RegionId) -> u32 {
+        let row = self.len;
+        debug_assert!(row < CHUNK_EVENTS, "a chunk has room for its events");
+        if row < CHUNK_EVENTS {
+            self.time[row] = time;
+            self.kind[row] = kind;
+            self.region[row] = region;
+            self.len = row + 1;
+        }
+        row as u32
+    }
+}
+
 /// Takes the records of one location.
 #[derive(Debug)]
 pub(super) struct Columns<'a, 'r> {
     pub buffer: &'a mut ChunkBuffer,
-    /// Raw time of each row, in ticks of the location's own clock.
-    pub times: &'a mut Vec<u64>,
+    pub rows: &'a mut Rows,
     pub refs: &'a mut LocationRefs<'r>,
     /// Records that have a row but whose payload the model leaves out, by name.
     pub not_represented: &'a mut BTreeMap<&'static str, u64>,
@@ -58,11 +107,7 @@ pub(super) struct Columns<'a, 'r> {
 impl Columns<'_, '_> {
     #[inline]
     fn row(&mut self, time: u64, kind: EventKind, region: RegionId) -> u32 {
-        let row = self.times.len() as u32;
-        self.times.push(time);
-        self.buffer.kind.push(kind);
-        self.buffer.region.push(region);
-        row
+        self.rows.push(time, kind, region)
     }
 
     fn plain_row(&mut self, time: u64, kind: EventKind) -> u32 {
@@ -218,16 +263,20 @@ pub(super) fn append_times(
     last: &mut u64,
     out: &mut Vec<Ticks>,
 ) -> (u64, u64) {
+    let Some((&first, &end)) = corrected.first().zip(corrected.last()) else { return (0, 0) };
+    if trace_start <= first && *last <= first - trace_start && corrected.is_sorted() {
+        out.extend(corrected.iter().map(|&time| Ticks(time - trace_start)));
+        *last = end - trace_start;
+        return (0, 0);
+    }
     let (mut went_back, mut before_start) = (0, 0);
-    let mut at = *last;
     out.extend(corrected.iter().map(|&time| {
         before_start += u64::from(time < trace_start);
         let since = time.saturating_sub(trace_start);
-        went_back += u64::from(since < at);
-        at = at.max(since);
-        Ticks(at)
+        went_back += u64::from(since < *last);
+        *last = since.max(*last);
+        Ticks(*last)
     }));
-    *last = at;
     (went_back, before_start)
 }
 

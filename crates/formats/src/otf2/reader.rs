@@ -4,7 +4,7 @@
 //! their raw times are corrected in one go and become ticks since the trace start.
 //! Law: what the decoder delivered before an error is delivered before the error.
 
-use super::columns::{Columns, append_times, unwanted};
+use super::columns::{Columns, Rows, append_times, unwanted};
 use super::refs::{GlobalRefs, LocationRefs};
 use super::{notices, read_error};
 use ouzel_model::{
@@ -35,7 +35,7 @@ pub(super) struct LocationReader<'a> {
     events: EventReader<File>,
     opened: Opened,
     refs: LocationRefs<'a>,
-    times: Vec<u64>,
+    rows: Box<Rows>,
     last: u64,
     n_back: u64,
     n_before_start: u64,
@@ -56,7 +56,7 @@ impl<'a> LocationReader<'a> {
             events,
             refs: LocationRefs::new(refs, std::mem::take(&mut opened.local.mapping)),
             opened,
-            times: Vec::with_capacity(CHUNK_EVENTS),
+            rows: Rows::new(),
             last: 0,
             n_back: 0,
             n_before_start: 0,
@@ -67,9 +67,10 @@ impl<'a> LocationReader<'a> {
 
     /// Raw times to ticks since the trace start.
     fn finish_times(&mut self, buffer: &mut ChunkBuffer) {
-        self.opened.local.clock.correct(&mut self.times);
-        let (back, before) =
-            append_times(&self.times, self.opened.trace_start, &mut self.last, &mut buffer.time);
+        self.opened.local.clock.correct(self.rows.times());
+        let trace_start = self.opened.trace_start;
+        let (back, before) = append_times(self.rows.times(), trace_start, &mut self.last, &mut buffer.time);
+        self.rows.append_to(buffer);
         self.n_back += back;
         self.n_before_start += before;
     }
@@ -77,10 +78,10 @@ impl<'a> LocationReader<'a> {
 
 impl ChunkReader for LocationReader<'_> {
     fn read(&mut self, buffer: &mut ChunkBuffer) -> Result<bool, ReadError> {
-        self.times.clear();
+        self.rows.clear();
         let mut columns = Columns {
             buffer,
-            times: &mut self.times,
+            rows: &mut self.rows,
             refs: &mut self.refs,
             not_represented: &mut self.not_represented,
         };
