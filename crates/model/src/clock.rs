@@ -109,4 +109,32 @@ mod tests {
         assert_eq!(clock.ticks_from_ns(1_000_000_000), Ticks(3));
         assert_eq!(clock.ticks_from_ns(0), Ticks(0));
     }
+
+    #[test]
+    fn the_border_rounds_and_comes_back() {
+        for ticks_per_second in [1, 3, 1_000, 999_999_937, 1_000_000_000, 3_699_958_577] {
+            let clock = clock(ticks_per_second);
+            for ns in [0, 1, 7, 999_999_999, 1_000_000_000, 86_400_000_000_000] {
+                let ticks = clock.ticks_from_ns(ns);
+                let exact = |ticks: u64| u128::from(ticks) * 1_000_000_000;
+                let wanted = u128::from(ns) * u128::from(ticks_per_second);
+                assert!(wanted <= exact(ticks.0), "{ns} ns at {ticks_per_second}/s: not before");
+                assert!(
+                    ticks.0 == 0 || exact(ticks.0 - 1) < wanted,
+                    "{ns} ns at {ticks_per_second}/s: the first"
+                );
+            }
+            // Within a tick and the rounding of half a nanosecond.
+            let back = clock.ns_from_ticks(clock.ticks_from_ns(123_456_789_012));
+            assert!(back.abs_diff(123_456_789_012) <= 1_000_000_000 / ticks_per_second + 1);
+        }
+        assert_eq!(clock(u64::MAX).ticks_from_ns(u64::MAX), Ticks(u64::MAX), "saturates");
+    }
+
+    #[test]
+    fn time_since_does_not_go_below_zero() {
+        assert_eq!(Ticks(5).since(Ticks(3)), Ticks(2));
+        assert_eq!(Ticks(3).since(Ticks(5)), Ticks(0));
+        assert_eq!([Ticks(1), Ticks(2)].into_iter().sum::<Ticks>() + Ticks(4), Ticks(7));
+    }
 }

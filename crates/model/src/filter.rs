@@ -96,6 +96,8 @@ impl std::fmt::Display for RankSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Clock, Location, LocationGroupId, LocationKind, Paradigm, Region, RegionRole};
+    use std::sync::Arc;
 
     #[test]
     fn rank_sets_are_read_as_written() {
@@ -113,5 +115,85 @@ mod tests {
             let error = text.parse::<RankSet>().unwrap_err();
             assert!(error.contains(needle), "{text}: {error}");
         }
+    }
+
+    fn definitions(names: &[&str], ranks: &[Option<u32>]) -> Definitions {
+        let clock = Clock {
+            ticks_per_second: 1_000_000_000,
+            offset_ticks: 0,
+            realtime_ns: None,
+            declared_length: None,
+        };
+        let mut definitions = Definitions::empty(clock);
+        let region = |name: &&str| Region {
+            name: Arc::from(*name),
+            canonical_name: None,
+            file: None,
+            line: None,
+            end_line: None,
+            role: RegionRole::Function,
+            paradigm: Paradigm::User,
+        };
+        definitions.set_regions(names.iter().map(region).collect());
+        definitions.locations = ranks
+            .iter()
+            .map(|rank| Location {
+                name: Arc::from("thread"),
+                kind: LocationKind::CpuThread,
+                group: LocationGroupId(0),
+                rank: rank.map(WorldRank),
+                declared_events: None,
+                native_id: 0,
+            })
+            .collect();
+        definitions
+    }
+
+    fn kept(patterns: &[&str], names: &[&str]) -> Vec<bool> {
+        let filter =
+            Filter { regions: patterns.iter().map(|&p| p.to_owned()).collect(), ..Filter::default() };
+        let definitions = definitions(names, &[]);
+        let mut kept = filter.regions_kept(&definitions).expect("there are patterns");
+        assert_eq!(kept.len(), definitions.regions.len(), "placeholders have their place");
+        kept.truncate(definitions.n_regions());
+        kept
+    }
+
+    #[test]
+    fn patterns_match_whole_names() {
+        let names = ["MPI_Send", "MPI_Isend", "PMPI_Send", "main", "mpi_send", ""];
+        assert_eq!(kept(&["MPI_*"], &names), [true, true, false, false, false, false]);
+        assert_eq!(kept(&["*end"], &names), [true, true, true, false, true, false]);
+        assert_eq!(kept(&["MPI_?send"], &names), [false, true, false, false, false, false]);
+        assert_eq!(kept(&["mai"], &names), [false; 6]);
+        assert_eq!(kept(&["*"], &names), [true; 6]);
+        assert_eq!(kept(&["main", "*Isend"], &names), [false, true, false, true, false, false]);
+    }
+
+    #[test]
+    fn patterns_take_brackets_and_other_signs_as_they_are() {
+        let names = ["a[0]", "a0", "f(int*)", "std::vector<int>::push_back", "größe"];
+        assert_eq!(kept(&["a[0]"], &names), [true, false, false, false, false]);
+        assert_eq!(kept(&["*::push_back"], &names), [false, false, false, true, false]);
+        assert_eq!(kept(&["gr??e"], &names), [false, false, false, false, true]);
+        assert_eq!(kept(&["f(int*)"], &names), [false, false, true, false, false]);
+    }
+
+    #[test]
+    fn no_pattern_keeps_every_region() {
+        assert_eq!(Filter::default().regions_kept(&definitions(&["main"], &[])), None);
+        assert!(Filter::default().is_everything());
+    }
+
+    #[test]
+    fn locations_without_a_rank_are_left_out_when_ranks_are_asked_for() {
+        let definitions = definitions(&[], &[Some(0), Some(1), None, Some(1), Some(7)]);
+        let of = |ranks: Option<&str>| {
+            let ranks = ranks.map(|text| text.parse().unwrap());
+            Filter { ranks, ..Filter::default() }.locations(&definitions)
+        };
+        assert_eq!(of(None), [0, 1, 2, 3, 4].map(LocationId));
+        assert_eq!(of(Some("1-9")), [1, 3, 4].map(LocationId));
+        assert_eq!(of(Some("2")), []);
     }
 }

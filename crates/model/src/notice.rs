@@ -214,4 +214,59 @@ mod tests {
         );
         assert_eq!(all[0].to_string(), "0.evt+0x1f: input ends");
     }
+
+    #[test]
+    fn notices_that_differ_in_anything_stay_apart() {
+        let base = || Notice::new(Level::Medium, NoticeCode::OpenCalls, "x");
+        let all = [
+            base(),
+            base().in_file("a.evt"),
+            base().in_file("a.evt").at(1),
+            base().in_file("b.evt"),
+            base().on(LocationId(0)),
+            base().on(LocationId(1)),
+            Notice::new(Level::Medium, NoticeCode::OpenCalls, "y"),
+            Notice::new(Level::Medium, NoticeCode::UnmatchedLeaves, "x"),
+            Notice::new(Level::High, NoticeCode::OpenCalls, "x"),
+        ];
+        let notices = Notices::default();
+        notices.extend(all.clone());
+        notices.extend(all.clone().into_iter().rev());
+        let found = notices.to_vec();
+        assert_eq!(found.len(), all.len());
+        assert!(found.iter().all(|notice| notice.count == 2));
+    }
+
+    #[test]
+    fn the_order_of_arrival_does_not_show() {
+        let (one, other) = (Notices::default(), Notices::default());
+        let all: Vec<Notice> = (0..6)
+            .map(|i| {
+                Notice::new([Level::Low, Level::High][i % 2], NoticeCode::ALL[5 - i], "x").times(i as u64)
+            })
+            .collect();
+        one.extend(all.clone());
+        other.extend(all.into_iter().rev());
+        assert_eq!(one.to_vec(), other.to_vec());
+        assert!(one.to_vec().is_sorted_by_key(|notice| std::cmp::Reverse(notice.level)));
+    }
+
+    #[test]
+    fn threads_share_notices() {
+        let notices = Notices::default();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| notices.push(Notice::new(Level::Low, NoticeCode::OpenCalls, "x")));
+            }
+        });
+        assert_eq!(notices.to_vec()[0].count, 4);
+    }
+
+    #[test]
+    fn the_text_of_a_code_is_its_own() {
+        let texts: std::collections::BTreeSet<_> = NoticeCode::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(texts.len(), NoticeCode::ALL.len());
+        let is_kebab = |text: &&str| text.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        assert!(texts.iter().all(is_kebab), "{texts:?}");
+    }
 }
