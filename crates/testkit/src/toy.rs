@@ -150,8 +150,8 @@ impl ToyTrace {
 
     /// The region of a name, defined if need be; names tell role and paradigm (see [`region_from_name`]).
     pub fn region(&mut self, name: &str) -> RegionId {
+        let n = self.definitions.n_regions();
         let regions = &mut self.definitions.regions;
-        let n = regions.len() - 1;
         if let Some(found) = regions[..n].iter().position(|r| &*r.name == name) {
             return RegionId::from_index(found);
         }
