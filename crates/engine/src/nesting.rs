@@ -46,6 +46,18 @@ struct Frame {
     in_callees: Ticks,
 }
 
+impl Frame {
+    /// No call at all.
+    const OUTSIDE: Frame = Frame {
+        region: RegionId(u32::MAX),
+        shown: RegionId(u32::MAX),
+        path: CallPathTree::ROOT,
+        visible: false,
+        enter: Ticks(0),
+        in_callees: Ticks(0),
+    };
+}
+
 /// The open calls of one location.
 #[derive(Debug)]
 pub(crate) struct Nesting<'p> {
@@ -59,6 +71,8 @@ pub(crate) struct Nesting<'p> {
     last: Ticks,
     pub repairs: Repairs,
     input: Input,
+    /// The stack of the fast loop, see [`nest_regular`].
+    frames: Vec<Frame>,
 }
 
 /// The base columns of the rows that the careful path has yet to see.
@@ -82,6 +96,7 @@ impl<'p> Nesting<'p> {
             last: Ticks(0),
             repairs: Repairs::default(),
             input: Input::default(),
+            frames: Vec::new(),
         }
     }
 
@@ -105,52 +120,25 @@ impl<'p> Nesting<'p> {
         }
     }
 
-    /// The fast loop: stops before the first leave that does not name the innermost call.
-    /// Returns the number of rows done.
-    #[inline(never)]
+    /// The fast loop, by which columns are wanted. Returns the number of rows done.
     fn nest_regular(&mut self, paths: &mut CallPathTree, buffer: &mut ChunkBuffer) -> usize {
-        let ChunkBuffer { time, kind, region, call_path, visits, .. } = buffer;
-        let want_paths = self.needs.contains(Needs::CALL_PATHS);
-        let mut current = self.stack.last().map_or(CallPathTree::ROOT, |frame| frame.path);
-        let n = time.len();
-        let (kind, region) = (&kind[..n], &region[..n]);
-        for row in 0..n {
-            let at = time[row];
-            let mut path = current;
-            match kind[row] {
-                EventKind::Enter => {
-                    let region = region[row];
-                    path = paths.child(current, region);
-                    current = path;
-                    let frame =
-                        Frame { region, shown: region, path, visible: true, enter: at, in_callees: Ticks(0) };
-                    self.stack.push(frame);
-                }
-                EventKind::Leave => {
-                    let Some(&frame) = self.stack.last().filter(|frame| frame.region == region[row]) else {
-                        return row;
-                    };
-                    self.stack.pop();
-                    visits.push(Visit {
-                        call_path: frame.path,
-                        row: row as u32,
-                        enter: frame.enter,
-                        leave: at,
-                        in_callees: frame.in_callees,
-                    });
-                    current = CallPathTree::ROOT;
-                    if let Some(caller) = self.stack.last_mut() {
-                        caller.in_callees += at.since(frame.enter);
-                        current = caller.path;
-                    }
-                }
-                _ => {}
-            }
-            if want_paths {
-                call_path.push(path);
-            }
+        let n_most = 1 + self.stack.len() + buffer.len();
+        if self.frames.len() < n_most {
+            self.frames.resize(n_most, Frame::OUTSIDE);
         }
-        n
+        let depth = self.stack.len();
+        self.frames[1..=depth].copy_from_slice(&self.stack);
+        let frames = &mut self.frames[..n_most];
+        let (done, depth) = match (self.needs.contains(Needs::CALL_PATHS), self.needs.contains(Needs::VISITS))
+        {
+            (false, false) => nest_regular::<false, false>(frames, depth, paths, buffer),
+            (false, true) => nest_regular::<false, true>(frames, depth, paths, buffer),
+            (true, false) => nest_regular::<true, false>(frames, depth, paths, buffer),
+            (true, true) => nest_regular::<true, true>(frames, depth, paths, buffer),
+        };
+        self.stack.clear();
+        self.stack.extend_from_slice(&self.frames[1..=depth]);
+        done
     }
 
     /// The careful loop: rebuilds `buffer` from row `from` on.
@@ -245,7 +233,9 @@ impl<'p> Nesting<'p> {
                 buffer.call_path.push(frame.path);
             }
             let Frame { path: call_path, enter, in_callees, .. } = frame;
-            buffer.visits.push(Visit { call_path, row, enter, leave: at, in_callees });
+            if self.needs.contains(Needs::VISITS) {
+                buffer.visits.push(Visit { call_path, row, enter, leave: at, in_callees });
+            }
             row
         });
         if let Some(caller) = self.stack.last_mut() {
@@ -308,6 +298,53 @@ impl<'p> Nesting<'p> {
         self.repairs.open_calls += self.stack.len() as u64;
         self.close_all(buffer, self.last);
     }
+}
+
+/// Stops before the first leave that does not name the innermost call. Returns the number of rows done and the new
+/// number of open calls, which are `frames[1..=depth]`; `frames[0]` is [`Frame::OUTSIDE`].
+///
+/// A slice with its own depth, not a `Vec`: pushing to one stores its length, which the next row loads again
+/// (`examples/nesting.rs`).
+#[inline(never)]
+fn nest_regular<const PATHS: bool, const VISITS: bool>(
+    frames: &mut [Frame],
+    mut depth: usize,
+    paths: &mut CallPathTree,
+    buffer: &mut ChunkBuffer,
+) -> (usize, usize) {
+    let ChunkBuffer { time, kind, region, call_path, visits, .. } = buffer;
+    let n = time.len();
+    call_path.resize(if PATHS { n } else { 0 }, CallPathTree::ROOT);
+    let rows = time.iter().zip(&kind[..n]).zip(&region[..n]);
+    for (row, ((&at, &kind), &region)) in rows.enumerate() {
+        let top = &mut frames[depth];
+        let mut path = top.path;
+        match kind {
+            EventKind::Enter => {
+                path = paths.child(path, region);
+                depth += 1;
+                frames[depth] =
+                    Frame { region, shown: region, path, visible: true, enter: at, in_callees: Ticks(0) };
+            }
+            EventKind::Leave => {
+                if top.region != region || depth == 0 {
+                    call_path.truncate(row);
+                    return (row, depth);
+                }
+                let Frame { enter, in_callees, .. } = *top;
+                if VISITS {
+                    visits.push(Visit { call_path: path, row: row as u32, enter, leave: at, in_callees });
+                }
+                depth -= 1;
+                frames[depth].in_callees += at.since(enter);
+            }
+            _ => {}
+        }
+        if PATHS {
+            call_path[row] = path;
+        }
+    }
+    (n, depth)
 }
 
 impl Input {
