@@ -4,7 +4,9 @@
 use std::num::NonZeroU64;
 
 use ouzel_otf2::ReadErrorKind;
-use ouzel_otf2::read::{Chunk, EventCounts, EventKinds, EventReader, EventSink, EventSource, list_chunks};
+use ouzel_otf2::read::{
+    ByteSource, Chunk, EventCounts, EventKinds, EventReader, EventSink, EventSource, InMemory, list_chunks,
+};
 use ouzel_otf2::records::enums::Type;
 use ouzel_otf2::records::event::{
     Enter, Leave, Metric, MpiCollectiveBegin, MpiIrecvRequest, MpiSend, ProgramBegin,
@@ -128,8 +130,8 @@ fn source(bytes: &[u8], chunk_bytes: Option<NonZeroU64>) -> EventSource<&[u8]> {
 }
 
 /// Everything that can be read, what was counted, and the error that ended it.
-fn read_all(
-    mut reader: EventReader<&[u8]>,
+fn read_all<R: ByteSource>(
+    mut reader: EventReader<R>,
     at_once: usize,
 ) -> (Log, EventCounts, Option<ouzel_otf2::ReadError>) {
     let mut log = Log::default();
@@ -164,6 +166,21 @@ fn byte_orders_windows_and_chunk_sizes_make_no_difference() {
                 assert_eq!(log, expected, "window {window}");
                 assert_eq!(counted, counts);
             }
+        }
+    }
+}
+
+#[test]
+fn bytes_in_memory_are_read_alike_without_a_copy() {
+    let bytes = sample(Endian::Little, 50);
+    for n in [bytes.len(), bytes.len() - 1, 700, 512, 100] {
+        for chunk_size in [CHUNK_SIZE, None] {
+            let (log, counts, error) =
+                read_all(EventReader::new(source(&bytes[..n], chunk_size)).unwrap(), usize::MAX);
+            let in_memory = EventSource::whole(InMemory(&bytes[..n]), "7.evt", n as u64, chunk_size);
+            let (same_log, same_counts, same_error) = read_all(EventReader::new(in_memory).unwrap(), 7);
+            assert_eq!((same_log, same_counts), (log, counts));
+            assert_eq!(format!("{same_error:?}"), format!("{error:?}"));
         }
     }
 }

@@ -11,7 +11,7 @@ mod rebuild;
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use find::Files;
 use rebuild::rebuild_anchor;
@@ -224,8 +224,13 @@ impl Archive {
         EventReader::new(source)
     }
 
+    /// The path of a location's event file, for readers of mapped files; see [`crate::read::InMemory`].
+    pub fn event_path(&self, location: u64) -> PathBuf {
+        self.files.of_location(location, "evt")
+    }
+
     fn open_events(&self, location: u64) -> Result<(File, String, u64), ReadError> {
-        let path = self.files.of_location(location, "evt");
+        let path = self.event_path(location);
         let name = path.display().to_string();
         let opened = File::open(&path).and_then(|file| {
             let n_bytes = file.metadata()?.len();
@@ -246,7 +251,7 @@ impl Archive {
     pub fn compare_event_counts(&self, definitions: &Definitions) -> Vec<Notice> {
         let mut notices = Vec::new();
         for Location { id, number_of_events: claimed, .. } in definitions.locations() {
-            let name = self.files.of_location(id, "evt").display().to_string();
+            let name = self.event_path(id).display().to_string();
             match self.event_chunks(id) {
                 Ok((chunks, _)) => {
                     let found = chunks.iter().fold(0_u64, |sum, chunk| sum.saturating_add(chunk.n_events()));

@@ -5,7 +5,6 @@
 //! what comes before it (time, attributes) are one group: the reader moves on
 //! by whole groups only.
 
-use std::io;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use super::chunks::parse_chunk_header;
 use super::run::{Run, RunContext, deliver, deliver_run};
 use super::sink::{EventCounts, EventKinds, EventSink};
 use super::source::{EventRecord, EventSource};
-use super::window::{WINDOW_BYTES, Window};
+use super::window::{ByteSource, WINDOW_BYTES, Window};
 use crate::error::{ReadError, ReadErrorKind};
 use crate::records::special::{
     ATTRIBUTE_LIST, CHUNK_HEADER, CHUNK_HEADER_BYTES, END_OF_BUFFER, END_OF_CHUNK, END_OF_FILE, FIRST_EVENT,
@@ -87,7 +86,7 @@ pub struct EventReader<R> {
     pending: Option<ReadError>,
 }
 
-impl<R: io::Read> EventReader<R> {
+impl<R: ByteSource> EventReader<R> {
     /// Begins to read; the first chunk's header is read here.
     ///
     /// # Errors

@@ -23,4 +23,4 @@ pub use events::EventReader;
 pub use record::{RawRecord, RecordCounts, RecordReader};
 pub use sink::{EventCounts, EventKinds, EventSink};
 pub use source::{EventRecord, EventSource};
-pub use window::WINDOW_BYTES;
+pub use window::{ByteSource, InMemory, WINDOW_BYTES};

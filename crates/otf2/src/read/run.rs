@@ -16,6 +16,11 @@ const LEAVE: u8 = EventKind::Leave.id();
 /// A timestamp record (9), an id, a length and the four digits of a region need 15 bytes.
 const HEAD_BYTES: usize = 16;
 
+// The first arm of the loop tests for both with one comparison.
+const _: () = assert!(ENTER | 1 == LEAVE && LEAVE | 1 == LEAVE);
+/// Ones in as many low bytes as a region has digits.
+const DIGIT_MASKS: [u32; 5] = [0, 0xff, 0xffff, 0xff_ffff, 0xffff_ffff];
+
 /// Where a run stands.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run {
@@ -54,44 +59,41 @@ pub(super) fn deliver_run<S: EventSink>(
     sink: &mut S,
 ) -> Run {
     let plain = !context.skip.contains_id(ENTER) && !context.skip.contains_id(LEAVE);
-    let mut pos = 0;
-    let mut n = 0;
-    while n < context.max_events {
-        let Some(head) = bytes.get(pos..).and_then(<[u8]>::first_chunk::<HEAD_BYTES>) else { break };
+    let mut rest = bytes;
+    let mut left = context.max_events;
+    while left > 0 {
+        let Some(head) = rest.first_chunk::<HEAD_BYTES>() else { break };
         let [kind, t0, t1, t2, t3, t4, t5, t6, t7, id, digits, r0, r1, r2, r3, _] = *head;
-        let (at, now, id) = if kind == TIMESTAMP {
-            let now = u64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]);
-            if (id == ENTER || id == LEAVE) && digits <= 4 && plain {
-                let mask = (1_u64 << (8 * digits)) - 1;
-                // The mask has at most 32 ones.
-                let region = u32::from_le_bytes([r0, r1, r2, r3]) & (mask & 0xffff_ffff) as u32;
-                if now < time {
-                    counts.step_back(time - now, context.offset + pos as u64);
-                }
-                pos += 11 + usize::from(digits);
-                time = now;
-                n += 1;
-                if id == ENTER {
-                    sink.enter(now, region);
-                } else {
-                    sink.leave(now, region);
-                }
-                continue;
+        let now = u64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]);
+        if kind == TIMESTAMP && id | 1 == LEAVE && digits <= 4 && plain {
+            let region = u32::from_le_bytes([r0, r1, r2, r3]) & DIGIT_MASKS[usize::from(digits)];
+            if now < time {
+                counts.step_back(time - now, context.offset + (bytes.len() - rest.len()) as u64);
             }
-            (pos + 9, now, id)
-        } else {
-            (pos, time, kind)
-        };
-        let place = Place { at, id, time: now };
-        let Some(next) = deliver_other(bytes, place, context.skip, counts, sink) else { break };
-        if now < time {
-            counts.step_back(time - now, context.offset + pos as u64);
+            rest = &rest[11 + usize::from(digits)..];
+            time = now;
+            left -= 1;
+            if id == ENTER {
+                sink.enter(now, region);
+            } else {
+                sink.leave(now, region);
+            }
+            continue;
         }
-        pos = next;
-        time = now;
-        n += 1;
+        let pos = bytes.len() - rest.len();
+        let place = match kind {
+            TIMESTAMP => Place { at: pos + 9, id, time: now },
+            _ => Place { at: pos, id: kind, time },
+        };
+        let Some(next) = deliver_other(bytes, place, context.skip, counts, sink) else { break };
+        if place.time < time {
+            counts.step_back(time - place.time, context.offset + pos as u64);
+        }
+        rest = &bytes[next..];
+        time = place.time;
+        left -= 1;
     }
-    Run { pos, time, n }
+    Run { pos: bytes.len() - rest.len(), time, n: context.max_events - left }
 }
 
 /// Delivers one event of any kind; gives back where the next record begins.
@@ -108,7 +110,7 @@ fn deliver_other<S: EventSink>(
     }
     if EventKinds::BARE.contains_id(id) {
         let mut cursor = Cursor::within(bytes, at + 1, bytes.len(), Endian::Little);
-        let event = Event::decode(id, &mut cursor).ok()??;
+        let event = Event::decode_here(id, &mut cursor).ok()??;
         if skip.contains_id(id) {
             counts.skipped += 1;
         } else {
@@ -126,7 +128,7 @@ fn deliver_other<S: EventSink>(
         return Some(end);
     }
     let mut cursor = Cursor::within(bytes, at + 2, end, Endian::Little);
-    match Event::decode(id, &mut cursor).ok()? {
+    match Event::decode_here(id, &mut cursor).ok()? {
         Some(event) => {
             if !cursor.is_at_end() {
                 counts.longer_record(cursor.left());

@@ -9,6 +9,40 @@ use std::io;
 /// Bytes read at once. `examples/count.rs` is flat from 64 KiB to 1 MiB and slower outside of it.
 pub const WINDOW_BYTES: usize = 256 * 1024;
 
+/// Where a reader gets its bytes: anything that reads, or [`InMemory`].
+pub trait ByteSource {
+    /// Puts the next bytes into `buffer` and gives back how many, 0 at the end.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn next_bytes(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// All bytes at once, if they are in memory; `next_bytes` is not called then.
+    fn in_memory(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+impl<R: io::Read> ByteSource for R {
+    fn next_bytes(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(buffer)
+    }
+}
+
+/// Bytes that are in memory, for instance a mapped file; nothing is copied.
+#[derive(Debug, Clone, Copy)]
+pub struct InMemory<'a>(pub &'a [u8]);
+
+impl ByteSource for InMemory<'_> {
+    fn next_bytes(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn in_memory(&self) -> Option<&[u8]> {
+        Some(self.0)
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Window<R> {
     source: R,
@@ -22,13 +56,22 @@ pub(super) struct Window<R> {
     ended: bool,
 }
 
-impl<R: io::Read> Window<R> {
+impl<R: ByteSource> Window<R> {
     /// A window on `base..limit` of a file; `source` gives the byte at `base` first.
     pub fn new(source: R, base: u64, limit: u64, window_bytes: usize) -> Self {
+        let n_bytes = usize::try_from(limit.saturating_sub(base)).unwrap_or(usize::MAX);
+        if let Some(bytes) = source.in_memory() {
+            let end = bytes.len().min(n_bytes);
+            return Window { source, bytes: Vec::new(), start: 0, end, base, limit, ended: true };
+        }
         // A record's head must fit.
-        let size =
-            usize::try_from(limit.saturating_sub(base)).unwrap_or(usize::MAX).clamp(64, window_bytes.max(64));
+        let size = n_bytes.clamp(64, window_bytes.max(64));
         Window { source, bytes: vec![0; size], start: 0, end: 0, base, limit, ended: false }
+    }
+
+    #[inline]
+    fn held(&self) -> &[u8] {
+        self.source.in_memory().unwrap_or(&self.bytes)
     }
 
     /// File offset of the first byte held.
@@ -46,12 +89,12 @@ impl<R: io::Read> Window<R> {
     /// The bytes held.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes[self.start..self.end]
+        &self.held()[self.start..self.end]
     }
 
     /// The `n` bytes advanced over last and those after them, as long as nothing was read since.
     pub fn behind(&self, n: usize) -> &[u8] {
-        &self.bytes[self.start.saturating_sub(n)..self.end]
+        &self.held()[self.start.saturating_sub(n)..self.end]
     }
 
     /// Forgets the first `n` bytes, which must be held.
@@ -69,6 +112,9 @@ impl<R: io::Read> Window<R> {
 
     #[inline(never)]
     fn read_until(&mut self, n: usize) -> io::Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
         self.bytes.copy_within(self.start..self.end, 0);
         self.base += self.start as u64;
         self.end -= self.start;
@@ -85,7 +131,7 @@ impl<R: io::Read> Window<R> {
     fn read_once(&mut self) -> io::Result<()> {
         let left = usize::try_from(self.limit - self.base - self.end as u64).unwrap_or(usize::MAX);
         let upto = self.bytes.len().min(self.end.saturating_add(left));
-        match self.source.read(&mut self.bytes[self.end..upto]) {
+        match self.source.next_bytes(&mut self.bytes[self.end..upto]) {
             Ok(0) => self.ended = true,
             Ok(n) => self.end += n.min(upto - self.end),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -255,8 +255,13 @@ macro_rules! record_table {
             ///
             /// # Errors
             /// What the bytes break; the cursor stays at the field that is wrong.
-            #[inline]
             pub fn decode(id: u8, cursor: &mut Cursor<$lt>) -> Result<Option<Self>, Fault> {
+                Self::decode_here(id, cursor)
+            }
+
+            /// [`Self::decode`] for a loop in which the compiler can drop what its caller does not look at.
+            #[inline(always)]
+            pub(crate) fn decode_here(id: u8, cursor: &mut Cursor<$lt>) -> Result<Option<Self>, Fault> {
                 Ok(Some(match id {
                     $(
                         $id => {
