@@ -1,0 +1,156 @@
+//! What to look at next: rules over the cards and losses.
+//!
+//! Law: advice follows from numbers in the report, and says which.
+
+use crate::{EfficiencyCard, Loss, LossKind, RunCard, TrustCard};
+use ouzel_analyses::profile::ProfileOutput;
+use ouzel_model::NoticeCode;
+use serde::Serialize;
+
+/// Efficiency above which nothing is worth doing: POP calls 0.8 the limit of acceptable and aims at more.
+const GOOD: f64 = 0.9;
+/// Share of the run that makes a loss worth a sentence of its own.
+const NOTABLE: f64 = 0.02;
+/// Mean message length below which latency, not bandwidth, sets the time of a message.
+const SMALL_MESSAGE_BYTES: u64 = 1024;
+
+/// One thing to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Advice {
+    /// In words.
+    pub text: String,
+    /// Arguments of the `ouzel` command that shows more, without the trace; empty if there is none.
+    pub command: Vec<String>,
+}
+
+/// What to look at next, most useful first.
+pub(crate) fn advise(
+    run: &RunCard,
+    trust: &TrustCard,
+    efficiency: Option<&EfficiencyCard>,
+    losses: &[Loss],
+    profile: &ProfileOutput,
+) -> Vec<Advice> {
+    let mut advice = Vec::new();
+    let largest = |kinds: &[LossKind]| {
+        losses.iter().find(|loss| kinds.contains(&loss.kind) && NOTABLE <= loss.share_of_run)
+    };
+    let uneven = largest(&[LossKind::UnevenWork]);
+    let waiting = largest(&[LossKind::WaitForOne, LossKind::WaitForAll]);
+    let balance_first = efficiency.is_none_or(|e| e.load_balance <= e.communication);
+    let mut by_loss = [uneven.map(uneven_work), waiting.map(wait)];
+    if !balance_first {
+        by_loss.reverse();
+    }
+    advice.extend(by_loss.into_iter().flatten());
+    if let Some(loss) = largest(&[LossKind::StartAndEnd]) {
+        let text = format!(
+            "{} of the run is starting and ending MPI. It weighs less in a longer run; to judge the rest alone, \
+             leave it out with --time.",
+            percent(loss.share_of_run)
+        );
+        advice.push(Advice { text, command: words(&["report", "--time", "START..END"]) });
+    }
+    advice.extend(small_messages(run));
+    if records_communication_only(profile, losses) {
+        advice.push(Advice {
+            text: "The trace records little but MPI calls, so uneven work cannot be told to a function. Record user \
+                   functions, too (Score-P: compiler instrumentation or sampling)."
+                .to_owned(),
+            command: Vec::new(),
+        });
+    }
+    if trust.doubtful.iter().any(|concern| concern.code == NoticeCode::ClocksUnsynchronised) {
+        advice.push(Advice {
+            text:
+                "Clocks of different ranks are not synchronised: times within a rank are right, the order of \
+                   events of different ranks is not known."
+                    .to_owned(),
+            command: Vec::new(),
+        });
+    }
+    if advice.is_empty() {
+        advice.push(nothing(efficiency));
+    }
+    advice
+}
+
+fn uneven_work(loss: &Loss) -> Advice {
+    let who = rank(loss.most.rank);
+    match loss.call_path.last() {
+        Some(region) => Advice {
+            text: format!("Why does {who} work longer than the others in {region}? Compare the ranks there."),
+            command: words(&["profile", "--call-paths", "--per", "rank", "--region", region]),
+        },
+        None => Advice {
+            text: format!("Why does {who} work longer than the others outside of recorded regions?"),
+            command: words(&["profile", "--per", "rank"]),
+        },
+    }
+}
+
+fn wait(loss: &Loss) -> Advice {
+    let region = loss.call_path.last().map_or("", |region| region);
+    let text = match loss.kind {
+        LossKind::WaitForAll => format!(
+            "Who comes late to {region}? {} waits there least, so look at what it does before.",
+            capitalised(&rank(loss.least.rank))
+        ),
+        _ => format!(
+            "Whom does {} wait for in {region}? Compare the ranks there, and what they do before.",
+            rank(loss.most.rank)
+        ),
+    };
+    Advice { text, command: words(&["profile", "--call-paths", "--per", "rank", "--region", region]) }
+}
+
+fn small_messages(run: &RunCard) -> Option<Advice> {
+    let mean = run.message_bytes.checked_div(run.n_messages)?;
+    let per_second = run.n_messages as f64 / (run.span_ns as f64 * 1e-9) / run.n_processes.max(1) as f64;
+    // Below a thousand messages a second and rank, latency of microseconds is no matter.
+    (mean < SMALL_MESSAGE_BYTES && 1000.0 <= per_second).then(|| Advice {
+        text: format!(
+            "Messages are small and many: {mean} bytes on average, {per_second:.0} a second from each rank. \
+             Fewer, larger ones cost less."
+        ),
+        command: Vec::new(),
+    })
+}
+
+/// Whether nearly all computing time lies outside of recorded regions.
+fn records_communication_only(profile: &ProfileOutput, losses: &[Loss]) -> bool {
+    let outside: u128 = profile.locations.iter().map(|l| u128::from(l.outside.0)).sum();
+    let span =
+        |l: &ouzel_analyses::profile::LocationProfile| l.span.map_or(0, |(start, end)| end.since(start).0);
+    let total: u128 = profile.locations.iter().map(|l| u128::from(span(l))).sum();
+    let has_user_code = losses.iter().any(|l| l.kind == LossKind::UnevenWork && !l.call_path.is_empty());
+    // Half of the time: below, the recorded part is worth explaining by itself.
+    !has_user_code && total < outside * 2
+}
+
+fn nothing(efficiency: Option<&EfficiencyCard>) -> Advice {
+    let text = match efficiency {
+        Some(e) if GOOD <= e.parallel => {
+            format!("Nothing stands out: {} of the ranks' time is computation.", percent(e.parallel))
+        }
+        _ => "No single call path loses much. See the whole profile.".to_owned(),
+    };
+    Advice { text, command: words(&["profile", "--call-paths"]) }
+}
+
+fn rank(rank: Option<u32>) -> String {
+    rank.map_or_else(|| "one process".to_owned(), |rank| format!("rank {rank}"))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+fn percent(ratio: f64) -> String {
+    format!("{:.0} %", ratio * 100.0)
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}

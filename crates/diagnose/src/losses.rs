@@ -1,0 +1,179 @@
+//! Where time is lost, call path by call path.
+//!
+//! Two kinds of loss, two formulas, both per process and then as a part of the run:
+//! uneven work is `max - mean` of the exclusive time of computation (what the run would
+//! gain at most if the work were spread evenly), and waiting is the `mean` of the
+//! inclusive time of an outermost MPI call. Law: a loss names its call path, how it is
+//! spread over the ranks, and its share of the run.
+
+use ouzel_analyses::imbalance::imbalance;
+use ouzel_analyses::mpi_time::mpi_time;
+use ouzel_analyses::profile::ProfileOutput;
+use ouzel_analyses::semantics::{Category, Class, Family};
+use ouzel_analyses::{By, MeanTicks, Process, Spread};
+use ouzel_model::{CallPathId, Clock, Definitions, LocationKind, Ticks, WorldRank};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Losses below this share of the run are left out. They could not be told from noise, and no fix pays for them.
+const SHARE_MIN: f64 = 0.001;
+
+/// Time lost at one call path.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Loss {
+    /// What kind of loss.
+    pub kind: LossKind,
+    /// Regions from the outermost to the one that loses time; empty for code outside of recorded regions.
+    pub call_path: Vec<Arc<str>>,
+    /// `file:line` of the last region, if recorded.
+    pub source: Option<String>,
+    /// Time lost, by the formula of its kind, in nanoseconds of the run.
+    pub lost_ns: u64,
+    /// `lost_ns / span_ns`.
+    pub share_of_run: f64,
+    /// Mean time over all processes; one that never comes here counts as zero.
+    pub mean_ns: u64,
+    /// The process with the most time.
+    pub most: RankTime,
+    /// The process with the least time.
+    pub least: RankTime,
+}
+
+/// How long a process spent somewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct RankTime {
+    /// Its world rank; `None` where the trace knows no ranks.
+    pub rank: Option<u32>,
+    /// Its time.
+    pub time_ns: u64,
+}
+
+/// Kinds of loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossKind {
+    /// Computation that is spread unevenly: `max - mean` of exclusive time.
+    UnevenWork,
+    /// Waiting in MPI for one other side, or for the transfer: `mean` of inclusive time.
+    WaitForOne,
+    /// Waiting in MPI for all others: `mean` of inclusive time.
+    WaitForAll,
+    /// Starting and ending MPI: `mean` of inclusive time.
+    StartAndEnd,
+    /// Other MPI calls: `mean` of inclusive time.
+    OtherMpi,
+}
+
+/// Where time is lost, most first.
+pub(crate) fn losses(profile: &ProfileOutput, definitions: &Definitions, classes: &[Class]) -> Vec<Loss> {
+    let span = profile.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
+    let context = Context { profile, definitions, span };
+    let mut losses = context.uneven_work(classes);
+    losses.extend(context.outside());
+    losses.extend(context.waiting(classes));
+    losses.retain(|loss| SHARE_MIN <= loss.share_of_run);
+    losses.sort_by(|a, b| (b.lost_ns, a.kind, &a.call_path).cmp(&(a.lost_ns, b.kind, &b.call_path)));
+    losses
+}
+
+struct Context<'a> {
+    profile: &'a ProfileOutput,
+    definitions: &'a Definitions,
+    span: Ticks,
+}
+
+impl Context<'_> {
+    fn uneven_work(&self, classes: &[Class]) -> Vec<Loss> {
+        let table = imbalance(self.profile, self.definitions, classes, By::CallPath);
+        let below_mpi = self.below_mpi(classes);
+        let rows = table.rows.iter().filter_map(|row| {
+            let path = row.key.call_path?;
+            let works = row.class.category == Category::Computation && !below_mpi[path.index()];
+            works.then(|| self.loss(LossKind::UnevenWork, Some(path), row.lost, &row.exclusive))
+        });
+        rows.collect()
+    }
+
+    /// For each call path, whether it is MPI or below.
+    fn below_mpi(&self, classes: &[Class]) -> Vec<bool> {
+        let paths = &self.profile.call_paths;
+        let mut below = vec![false; paths.len()];
+        for path in paths.paths() {
+            let is_mpi = |region: ouzel_model::RegionId| classes[region.index()].family == Family::Mpi;
+            below[path.index()] = below[paths.parent(path).index()] || paths.region(path).is_some_and(is_mpi);
+        }
+        below
+    }
+
+    fn waiting(&self, classes: &[Class]) -> Vec<Loss> {
+        let table = mpi_time(self.profile, self.definitions, classes);
+        let rows = table.rows.iter().map(|row| {
+            let kind = match row.category {
+                _ if self.starts_or_ends(row.call_path) => LossKind::StartAndEnd,
+                Category::Wait => LossKind::WaitForOne,
+                Category::Synchronization => LossKind::WaitForAll,
+                Category::Computation => LossKind::OtherMpi,
+            };
+            self.loss(kind, Some(row.call_path), row.time.mean(), &row.time)
+        });
+        rows.collect()
+    }
+
+    /// Whether the path ends in a call that starts or ends MPI, in C or Fortran spelling.
+    fn starts_or_ends(&self, path: CallPathId) -> bool {
+        let Some(region) = self.profile.call_paths.region(path) else { return false };
+        let name = self.definitions.region(region).name.to_ascii_lowercase();
+        let name = name.trim_end_matches('_');
+        let name = name.strip_prefix('p').unwrap_or(name);
+        matches!(name, "mpi_init" | "mpi_init_thread" | "mpi_finalize")
+    }
+
+    /// Uneven work in code outside of every recorded region, of each process' first thread.
+    fn outside(&self) -> Option<Loss> {
+        let mut first: BTreeMap<(WorldRank, ouzel_model::LocationGroupId), Ticks> = BTreeMap::new();
+        for location in &self.profile.locations {
+            let defined = self.definitions.location(location.location);
+            let on_cpu = matches!(defined.kind, LocationKind::CpuThread | LocationKind::Unknown);
+            if let (true, Some(rank), Some(_)) = (on_cpu, defined.rank, location.span) {
+                first.entry((rank, defined.group)).or_insert(location.outside);
+            }
+        }
+        let process = |&(rank, group)| Process { group, rank: Some(rank) };
+        let times: Vec<(Process, Ticks)> = first.iter().map(|(key, &ticks)| (process(key), ticks)).collect();
+        let (&(max_process, max), &(min_process, min)) =
+            (times.iter().rev().max_by_key(|t| t.1)?, times.iter().min_by_key(|t| t.1)?);
+        let spread = Spread {
+            n_processes: times.len() as u64,
+            n_seen: times.len() as u64,
+            sum: times.iter().map(|t| u128::from(t.1.0)).sum(),
+            max,
+            max_process,
+            min,
+            min_process,
+        };
+        Some(self.loss(LossKind::UnevenWork, None, spread.max_less_mean(), &spread))
+    }
+
+    fn loss(&self, kind: LossKind, path: Option<CallPathId>, lost: MeanTicks, time: &Spread) -> Loss {
+        let clock: &Clock = &self.definitions.clock;
+        let regions = path.map(|path| self.profile.call_paths.regions(path)).unwrap_or_default();
+        let rank_time = |process: Process, ticks| RankTime {
+            rank: process.rank.map(|rank| rank.0),
+            time_ns: clock.ns_from_ticks(ticks),
+        };
+        Loss {
+            kind,
+            source: regions.last().and_then(|&region| self.definitions.region(region).source()),
+            call_path: regions
+                .into_iter()
+                .map(|region| self.definitions.region(region).name.clone())
+                .collect(),
+            lost_ns: lost.ns(clock),
+            share_of_run: lost.ratio_to(self.span),
+            mean_ns: time.mean().ns(clock),
+            most: rank_time(time.max_process, time.max),
+            least: rank_time(time.min_process, time.min),
+        }
+    }
+}

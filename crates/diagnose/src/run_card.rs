@@ -1,0 +1,79 @@
+//! What ran: who recorded it, on how many ranks, for how long.
+
+use ouzel_analyses::communication::CommunicationOutput;
+use ouzel_analyses::inventory::InventoryOutput;
+use ouzel_engine::Report;
+use ouzel_model::{Definitions, LocationKind};
+use serde::Serialize;
+
+/// What ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunCard {
+    /// The format of the trace.
+    pub format: String,
+    /// Version of the format; empty if unknown.
+    pub format_version: String,
+    /// The tracer; empty if unknown.
+    pub creator: String,
+    /// The machine, as the tracer named it; empty if unknown.
+    pub machine: String,
+    /// Processes of the trace.
+    pub n_processes: u64,
+    /// Locations that are CPU threads.
+    pub n_threads: u64,
+    /// Locations that are streams of an accelerator.
+    pub n_accelerator_streams: u64,
+    /// Locations that only carry metrics.
+    pub n_metric_locations: u64,
+    /// Compute nodes; 0 if the trace does not tell.
+    pub n_nodes: u64,
+    /// Start of the run in nanoseconds since 1970-01-01 UTC, if recorded.
+    pub start_unix_ns: Option<u64>,
+    /// From the first event to the last over all locations that run code, inside the filter; in nanoseconds.
+    pub span_ns: u64,
+    /// Resolution of the clock.
+    pub ticks_per_second: u64,
+    /// Event records read.
+    pub n_events: u64,
+    /// Most calls open at once at any location.
+    pub max_depth: u64,
+    /// Point-to-point messages sent.
+    pub n_messages: u64,
+    /// Their bytes.
+    pub message_bytes: u64,
+    /// Collective operations, counted once at each member.
+    pub n_collectives: u64,
+}
+
+impl RunCard {
+    pub(crate) fn new(
+        definitions: &Definitions,
+        report: &Report,
+        inventory: &InventoryOutput,
+        communication: &CommunicationOutput,
+    ) -> Self {
+        let n_of = |kind| definitions.locations.iter().filter(|l| l.kind == kind).count() as u64;
+        let span = report.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
+        let messages = communication.total_messages();
+        let provenance = &definitions.provenance;
+        RunCard {
+            format: provenance.format.clone(),
+            format_version: provenance.format_version.clone(),
+            creator: provenance.creator.clone(),
+            machine: provenance.machine.clone(),
+            n_processes: definitions.processes().len() as u64,
+            n_threads: n_of(LocationKind::CpuThread) + n_of(LocationKind::Unknown),
+            n_accelerator_streams: n_of(LocationKind::AcceleratorStream),
+            n_metric_locations: n_of(LocationKind::Metric),
+            n_nodes: definitions.system_tree.compute_nodes().len() as u64,
+            start_unix_ns: definitions.clock.realtime_ns,
+            span_ns: definitions.clock.ns_from_ticks(span),
+            ticks_per_second: definitions.clock.ticks_per_second,
+            n_events: report.coverage.events_read,
+            max_depth: inventory.max_depth(),
+            n_messages: messages.sends,
+            message_bytes: messages.bytes_sent,
+            n_collectives: communication.total_collectives().operations,
+        }
+    }
+}
