@@ -7,6 +7,8 @@
 
 mod language;
 mod random;
+#[cfg(test)]
+mod tests;
 
 pub use random::{Faults, RandomTrace};
 
