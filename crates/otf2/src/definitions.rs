@@ -209,6 +209,12 @@ impl Definitions {
         missing
     }
 
+    /// Whether a location has no definition in the file but files of its own.
+    pub fn is_made_up(&self, location: u64) -> bool {
+        let n_read = self.len();
+        self.entries(RefKind::Location, location).first().is_some_and(|entry| entry.at >= n_read)
+    }
+
     fn body(&self, place: Place) -> &[u8] {
         &self.bytes[place.start..place.end]
     }

@@ -149,6 +149,8 @@ fn without_definitions_locations_are_known_from_their_files() {
     let ids: Vec<u64> = definitions.locations().map(|location| location.id).collect();
     assert_eq!(ids, archive.locations_on_disk());
     assert_eq!(definitions.location(5).unwrap().location_type, LocationType::Unknown);
+    assert!(definitions.is_made_up(5) && !definitions.is_made_up(99));
+    assert_eq!(archive.compare_event_counts(&definitions), [], "nothing was claimed");
     copy.remove("traces.otf2");
     assert_eq!(n_events(&Archive::open(&copy.0).unwrap()), n_events(&archive));
 }
@@ -186,6 +188,7 @@ fn a_location_without_its_files_leaves_the_others_alone() {
     assert!(local.mapping.is_identity() && local.clock.is_identity() && notices.is_empty());
     let (definitions, _) = archive.read_global_definitions();
     let notices = archive.compare_event_counts(&definitions);
+    assert!(!definitions.is_made_up(3));
     let [notice] = &notices[..] else { panic!("one file is missing: {notices:?}") };
     assert!(matches!(notice.kind, NoticeKind::NoEventFile { location: 3, .. }), "{notice}");
 }

@@ -22,8 +22,8 @@ use crate::error::{ReadError, ReadErrorKind};
 use crate::local_definitions::LocalDefinitions;
 use crate::notice::{Notice, NoticeKind};
 use crate::read::{Chunk, EventReader, EventSource, RecordReader, list_chunks};
+use crate::records::MarkerRecord;
 use crate::records::definition::Location;
-use crate::records::{MarkerRecord, RefKind};
 
 /// An OTF2 archive that is open for reading.
 ///
@@ -255,8 +255,7 @@ impl Archive {
             match self.event_chunks(id) {
                 Ok((chunks, _)) => {
                     let found = chunks.iter().fold(0_u64, |sum, chunk| sum.saturating_add(chunk.n_events()));
-                    let defined = definitions.all(RefKind::Location, id).count() > 0;
-                    if defined && found != claimed {
+                    if found != claimed && !definitions.is_made_up(id) {
                         let kind = NoticeKind::EventCount { location: id, claimed, found };
                         notices.push(Notice::new(&name, 0, kind));
                     }
