@@ -33,10 +33,7 @@ pub fn lines(session: &Session<'_>, args: &ProfileArgs, table: &Table, span_ns: 
         let n_hidden = units::counted((n_rows - n_shown) as u64, "more row", "more rows");
         lines.push(style.paint(
             Paint::Dim,
-            &format!(
-                "… {n_hidden} with {} exclusive ({share}): --top 0 shows all",
-                units::time(hidden_ns)
-            ),
+            &format!("… {n_hidden} with {} exclusive ({share}): --top 0 shows all", units::time(hidden_ns)),
         ));
     }
     let span = span_ns.map(|ns| format!(" · run of {}", units::time(ns))).unwrap_or_default();

@@ -1,0 +1,116 @@
+//! What is in a trace, for people.
+
+use super::data::Data;
+use crate::notices;
+use crate::session::Session;
+use crate::terminal::style::{Paint, Style, clean};
+use crate::terminal::units::{count, counted, time};
+use ouzel::model::Notice;
+
+/// The page.
+pub fn lines(session: &Session<'_>, data: &Data, notices: &[Notice]) -> Vec<String> {
+    let style = session.style();
+    let heading = |text: &str| style.paint(Paint::Heading, text);
+    let mut lines = vec![title(session, data, style)];
+    lines.extend(facts(data).into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| {
+        format!("  {}{}", style.paint(Paint::Dim, &format!("{name:<12}")), clean(&text))
+    }));
+    lines.extend([String::new(), heading("what can be analysed")]);
+    lines.extend(data.abilities.iter().map(|ability| {
+        let (mark, paint) = if ability.available { ("yes", Paint::Good) } else { ("no ", Paint::Dim) };
+        format!(
+            "  {}  {:<32}{}",
+            style.paint(paint, mark),
+            ability.what,
+            style.paint(Paint::Dim, &ability.reason)
+        )
+    }));
+    if !data.metrics.is_empty() {
+        lines.extend([String::new(), heading("metrics")]);
+        lines.extend(data.metrics.iter().map(|metric| {
+            clean(&format!("  {}  [{}]  {}  {}", metric.name, metric.unit, metric.mode, metric.description))
+                .trim_end()
+                .to_owned()
+        }));
+    }
+    lines.extend([String::new(), heading("what was lost, repaired or is doubtful")]);
+    if notices.is_empty() {
+        lines.push("  nothing".to_owned());
+    }
+    lines.extend(notices.iter().map(|notice| format!("  {}", notices::line(notice, style))));
+    lines
+}
+
+fn title(session: &Session<'_>, data: &Data, style: Style) -> String {
+    let path = style.paint(Paint::Name, &clean(&session.trace.path().display().to_string()));
+    let version =
+        if data.format_version.is_empty() { String::new() } else { format!(" {}", data.format_version) };
+    let creator =
+        if data.creator.is_empty() { String::new() } else { format!(" by {}", clean(&data.creator)) };
+    format!("{path} · {}{version}{creator}", data.format)
+}
+
+fn facts(data: &Data) -> Vec<(&'static str, String)> {
+    let list = |parts: &[(u64, &str, &str)]| {
+        let parts = parts.iter().filter(|(n, ..)| 0 < *n).map(|&(n, one, many)| counted(n, one, many));
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    let machine = if data.machine.is_empty() { String::new() } else { format!(" of {}", data.machine) };
+    let nodes = list(&[(data.n_nodes, "node", "nodes")]);
+    let kinds: Vec<String> =
+        data.events.iter().map(|(kind, n)| format!("{} {kind}", count(n.as_u64().unwrap_or(0)))).collect();
+    vec![
+        (
+            "ran as",
+            list(&[
+                (data.n_processes, "process", "processes"),
+                (data.n_threads, "thread", "threads"),
+                (data.n_accelerator_streams, "accelerator stream", "accelerator streams"),
+            ]),
+        ),
+        ("on", if nodes.is_empty() { data.machine.clone() } else { nodes + &machine }),
+        ("metrics from", list(&[(data.n_metric_locations, "metric source", "metric sources")])),
+        ("span", span(data)),
+        ("clock", clock(data)),
+        ("events", count(data.n_events)),
+        ("", kinds.join(", ")),
+        ("call depth", format!("up to {}", count(data.max_call_depth))),
+        (
+            "defines",
+            list(&[
+                (data.n_locations, "location", "locations"),
+                (data.n_regions, "region", "regions"),
+                (data.n_communicators, "communicator", "communicators"),
+                (data.metrics.len() as u64, "metric", "metrics"),
+            ]),
+        ),
+        ("topology", data.topologies.iter().map(topology).collect::<Vec<_>>().join("; ")),
+    ]
+}
+
+fn span(data: &Data) -> String {
+    match (data.span_ns, data.start_ns, data.end_ns) {
+        (Some(span), Some(start), Some(end)) => {
+            format!("{} (from {} to {} after the trace start)", time(span), time(start), time(end))
+        }
+        _ => "no event".to_owned(),
+    }
+}
+
+fn clock(data: &Data) -> String {
+    let correction = match data.clock_correction {
+        "applied" => "the trace's clock offsets are applied",
+        "none" => "no clock offsets: times of different ranks are compared as recorded",
+        _ => "one process, no correction needed",
+    };
+    format!("{} ticks per second; {correction}", count(data.ticks_per_second))
+}
+
+fn topology(topology: &super::data::TopologyEntry) -> String {
+    let axes: Vec<String> = topology
+        .dimensions
+        .iter()
+        .map(|axis| format!("{}{}", axis.size, if axis.periodic { " (periodic)" } else { "" }))
+        .collect();
+    format!("{} {}", topology.name, axes.join(" × ")).trim_start().to_owned()
+}

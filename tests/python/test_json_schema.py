@@ -1,0 +1,84 @@
+"""The JSON of every command holds to its schema in `docs/schema/`."""
+
+import json
+
+import pytest
+from conftest import ROOT, anchor_parameters
+
+jsonschema = pytest.importorskip("jsonschema", reason="the Python package jsonschema is not installed")
+
+SCHEMAS = sorted((ROOT / "docs" / "schema").glob("*.json"))
+
+CALLS = {
+    "info": [[], ["--ranks", "0"], ["--time", "..1ms"]],
+    "profile": [
+        [],
+        ["--call-paths"],
+        ["--per", "rank"],
+        ["--per", "location", "--call-paths"],
+        ["--region", "MPI_*", "--time", "1ms..", "--ranks", "0-2"],
+        ["--sort", "name"],
+    ],
+}
+
+
+def schema(command):
+    return json.loads((ROOT / "docs" / "schema" / f"{command}.json").read_text())
+
+
+def checked(command, text):
+    answer = json.loads(text)
+    jsonschema.Draft202012Validator(schema(command)).validate(answer)
+    return answer
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
+def test_schema_is_one(path):
+    jsonschema.Draft202012Validator.check_schema(json.loads(path.read_text()))
+
+
+@pytest.mark.parametrize("anchor", anchor_parameters())
+@pytest.mark.parametrize("command", CALLS)
+def test_answers_hold_to_their_schema(ouzel, anchor, command):
+    for options in CALLS[command]:
+        answer = checked(command, ouzel(command, anchor, "--format", "json", *options))
+        assert answer["input"]["path"] == str(anchor)
+
+
+@pytest.mark.parametrize("anchor", anchor_parameters())
+def test_convert_says_what_it_wrote(ouzel, anchor, tmp_path):
+    for target in ("csv", "parquet"):
+        out = tmp_path / target
+        answer = checked("convert", ouzel("convert", anchor, out, "--to", target, "--format", "json"))
+        assert {file["path"] for file in answer["data"]["files"]} == {str(path) for path in out.iterdir()}
+        assert all(file["size_bytes"] == (out / file["path"]).stat().st_size for file in answer["data"]["files"])
+
+
+def test_an_answer_with_another_key_is_refused(ouzel):
+    answer = json.loads(ouzel("info", ROOT / "testdata" / "pmpi-jacobi", "--format", "json"))
+    answer["data"]["surprise"] = 1
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(schema("info")).validate(answer)
+
+
+@pytest.mark.parametrize("anchor", anchor_parameters())
+def test_parquet_and_csv_hold_the_same_events(ouzel, anchor, tmp_path):
+    pytest.importorskip("pyarrow", reason="the Python package pyarrow is not installed")
+    import csv
+
+    import pyarrow.parquet as parquet
+
+    ouzel("convert", anchor, tmp_path / "events.csv", "--to", "csv")
+    ouzel("convert", anchor, tmp_path / "events.parquet", "--to", "parquet")
+    columns = parquet.read_table(tmp_path / "events.parquet").to_pydict()
+    with open(tmp_path / "events.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(columns) == list(rows[0])
+    for name, values in columns.items():
+        found = [row[name] for row in rows]
+        if name == "metric_value":
+            assert [float(text) if text else None for text in found] == values
+        else:
+            assert found == ["" if value is None else str(value) for value in values], name
+    metadata = parquet.read_metadata(tmp_path / "events.parquet").metadata
+    assert metadata[b"ouzel.column.time_ns.unit"] == b"ns"
