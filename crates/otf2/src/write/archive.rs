@@ -4,15 +4,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::anchor::{self, Counts};
 use super::chunk_file::ChunkFile;
 use super::error::{WriteError, WriteErrorKind};
 use super::events::EventWriter;
 use super::ledger::{EventSummary, Ledger, Pages};
 use super::local_definitions::LocalDefinitionWriter;
 use super::options::WriteOptions;
+use crate::anchor::{ANCHOR_FORMAT, Anchor};
 use crate::records::definition::ClockProperties;
 use crate::records::{Definition, Text, definition};
+use crate::wire::EncodeError;
+
+/// Form of the files besides the anchor.
+const TRACE_FORMAT: u8 = 2;
+/// Version of the reference library that wrote files like these: major, minor, bugfix.
+const LIBRARY_VERSION: [u8; 3] = [3, 0, 2];
 
 /// Writes an archive; see the [module](super) for an example.
 #[derive(Debug)]
@@ -37,19 +43,23 @@ impl ArchiveWriter {
     /// Begins the archive `dir/name.otf2`; directories are made as needed.
     ///
     /// # Errors
-    /// [`WriteErrorKind::Exists`] if there is one of this name, [`WriteErrorKind::BadName`],
-    /// [`WriteErrorKind::ChunkBytes`], [`WriteErrorKind::Io`].
+    /// [`WriteErrorKind::Exists`] if there is one of this name, or a part of one, [`WriteErrorKind::BadName`],
+    /// [`WriteErrorKind::ChunkBytes`], [`WriteErrorKind::Encode`] for a text with a zero byte,
+    /// [`WriteErrorKind::Io`].
     pub fn create(dir: impl AsRef<Path>, name: &str, options: WriteOptions) -> Result<Self, WriteError> {
         let dir = dir.as_ref();
         let path: Arc<Path> = dir.join(format!("{name}.otf2")).into();
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
             return Err(WriteError::new(&path, WriteErrorKind::BadName { name: name.to_owned() }));
         }
-        if path.exists() {
+        let locations_dir = dir.join(name);
+        // Left-over files of locations would become part of the new archive.
+        let has_files = std::fs::read_dir(&locations_dir).is_ok_and(|mut files| files.next().is_some());
+        if path.exists() || has_files {
             return Err(WriteError::new(&path, WriteErrorKind::Exists));
         }
-        let locations_dir = dir.join(name);
         std::fs::create_dir_all(&locations_dir).map_err(|error| WriteError::new(&path, error))?;
+        check_texts(&options).map_err(|error| WriteError::new(&path, error))?;
         // Refuses a bad size of event chunks now and not with the first location.
         ChunkFile::new(Arc::clone(&path), options.event_chunk_bytes, options.endian)?;
         let definitions_path = dir.join(format!("{name}.def")).into();
@@ -156,17 +166,30 @@ impl ArchiveWriter {
     /// # Errors
     /// [`WriteErrorKind::Unfinished`], [`WriteErrorKind::UndefinedLocation`],
     /// [`WriteErrorKind::EventCount`], [`WriteErrorKind::NoClock`], [`WriteErrorKind::OutsideClock`]
-    /// if definitions and events contradict each other; [`WriteErrorKind::Encode`] for texts of the
-    /// options that cannot be written; [`WriteErrorKind::Io`]. Without an anchor, readers do not
-    /// take the files for an archive.
+    /// if definitions and events contradict each other; [`WriteErrorKind::Io`]. Without an anchor,
+    /// readers do not take the files for an archive.
     pub fn finish(mut self) -> Result<(), WriteError> {
         self.write_missing_files()?;
         self.check(&self.ledger.pages()).map_err(|kind| WriteError::new(&self.path, kind))?;
         self.definitions.finish()?;
-        let counts = Counts { n_locations: self.locations.len() as u64, n_definitions: self.n_definitions };
-        let anchor =
-            anchor::encode(&self.options, counts).map_err(|error| WriteError::new(&self.path, error))?;
-        std::fs::write(&self.path, anchor.bytes()).map_err(|error| WriteError::new(&self.path, error))
+        let anchor = Anchor {
+            endian: self.options.endian,
+            anchor_format: ANCHOR_FORMAT,
+            trace_format: TRACE_FORMAT,
+            library_version: LIBRARY_VERSION,
+            event_chunk_bytes: self.options.event_chunk_bytes,
+            definition_chunk_bytes: self.options.definition_chunk_bytes,
+            n_locations: self.locations.len() as u64,
+            n_global_definitions: self.n_definitions,
+            machine_name: self.options.machine,
+            creator: self.options.creator,
+            description: self.options.description,
+            properties: self.options.properties,
+            trace_id: self.options.trace_id,
+            n_snapshots: 0,
+            n_thumbnails: 0,
+        };
+        std::fs::write(&self.path, anchor.encode()).map_err(|error| WriteError::new(&self.path, error))
     }
 
     fn write_missing_files(&self) -> Result<(), WriteError> {
@@ -210,6 +233,16 @@ impl ArchiveWriter {
             Some(&location) => Err(WriteErrorKind::UndefinedLocation { location }),
             None => Ok(()),
         }
+    }
+}
+
+/// Texts of the anchor end at their first zero byte, so they must have none.
+fn check_texts(options: &WriteOptions) -> Result<(), EncodeError> {
+    let properties = options.properties.iter().flat_map(|(name, value)| [name, value]);
+    let texts = [&options.machine, &options.creator, &options.description];
+    match texts.into_iter().chain(properties).find_map(|text| text.find('\0')) {
+        Some(at) => Err(EncodeError::ZeroInText { at }),
+        None => Ok(()),
     }
 }
 

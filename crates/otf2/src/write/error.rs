@@ -43,8 +43,8 @@ pub enum WriteErrorKind {
     /// A record holds something that the format cannot say.
     #[error("{0}")]
     Encode(#[from] EncodeError),
-    /// There is an archive of this name already.
-    #[error("an archive of this name is there already")]
+    /// There is an archive of this name already, or some of its files.
+    #[error("files of an archive of this name are there already")]
     Exists,
     /// The name of an archive cannot be used as a file name, or is empty.
     #[error("an archive cannot have the name {name:?}")]

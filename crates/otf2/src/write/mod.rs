@@ -70,7 +70,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod anchor;
 mod archive;
 mod chunk_file;
 mod error;

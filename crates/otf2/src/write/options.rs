@@ -9,9 +9,9 @@ pub struct WriteOptions {
     pub endian: Endian,
     /// Bytes of a chunk of events.
     ///
-    /// The reference library writes chunks of 256 KiB to 16 MiB and reads others, too.
+    /// The reference library reads and writes chunks of 256 KiB to 16 MiB, and no others.
     pub event_chunk_bytes: u64,
-    /// Bytes of a chunk of definitions.
+    /// Bytes of a chunk of definitions, in the same limits.
     pub definition_chunk_bytes: u64,
     /// The machine that the trace was recorded on.
     pub machine: String,
