@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use ouzel_otf2::wire::Endian;
-use ouzel_testkit::synth::{self, Counters, Skew, SynthOptions};
+use ouzel_testkit::synth::{self, Counters, Endian, Skew, SynthOptions};
 
 use crate::stopwatch::Stopwatch;
 

@@ -34,7 +34,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use ouzel_otf2::wire::Endian;
+pub use ouzel_otf2::wire::Endian;
 use ouzel_otf2::write::{ArchiveWriter, WriteError, WriteOptions};
 
 pub use facts::{CollectiveFacts, CounterFacts, Facts, Losses, MessageFacts, RankFacts, RegionFacts};
