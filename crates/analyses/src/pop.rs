@@ -239,6 +239,18 @@ mod tests {
     }
 
     #[test]
+    fn corrupt_times_do_not_overflow() {
+        let trace = ToyTrace::new(
+            "
+            0: enter main @0, leave @18446744073709551615
+            1: enter main @0, leave @18446744073709551615",
+        );
+        let threads = pop_of(&trace, &Filter::default()).unwrap().threads;
+        assert_eq!(threads.useful_sum, 2 * u128::from(u64::MAX));
+        assert_eq!(threads.parallel.to_bits(), 1.0_f64.to_bits());
+    }
+
+    #[test]
     fn reasons_are_given_where_there_is_no_answer() {
         let none = ToyTrace::new("0.gpu0: enter kernel @0, leave @5");
         assert_eq!(pop_of(&none, &Filter::default()), Err(PopUnavailable::NoCpuThread));

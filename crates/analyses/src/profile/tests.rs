@@ -127,6 +127,19 @@ fn tables_speak_nanoseconds_and_names() {
 }
 
 #[test]
+fn corrupt_times_stop_at_the_greatest_number() {
+    let text = "
+        0: enter a @0, leave @18446744073709551615
+        1: enter a @0, leave @18446744073709551615";
+    let greatest = u64::MAX.to_string();
+    let expected = format!("a 2 {greatest} {greatest} {greatest} {greatest}");
+    check(text, By::Region, Per::Total, &[&expected]);
+    let trace = ToyTrace::new(text).with_ticks_per_second(3);
+    let table = run(&trace, Profile).table(trace.definitions(), By::Region, Per::Total);
+    assert_eq!(table.column("exclusive_ns").unwrap().data, ColumnData::U64(vec![u64::MAX]));
+}
+
+#[test]
 fn laws_hold() {
     laws::check(
         || Profile,
