@@ -5,6 +5,7 @@
 //! `stopwatch.rs` (the only look at the clock).
 
 mod bench;
+mod dev_loop;
 mod runner;
 mod setup;
 mod stopwatch;
@@ -23,6 +24,7 @@ usage: cargo xtask <chore>
   tidy             dependency edges, links, file sizes, words that do not belong here
   bench [--quick]  build the peers and print one table of speeds and ratios
   synth ...        write a synthetic archive and the truth about it; --help lists the options
+  loop             how long it takes from an edit in an analysis to its tests
   help             this text
 ";
 
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         "test" => test::run(rest),
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
+        "loop" => dev_loop::run(rest),
         "synth" => synth::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
