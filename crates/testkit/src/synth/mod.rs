@@ -148,3 +148,6 @@ pub fn write_archive(dir: &Path, options: &SynthOptions) -> Result<Facts, SynthE
     serde_json::to_writer_pretty(file, &facts).map_err(io::Error::from)?;
     Ok(facts)
 }
+
+#[cfg(test)]
+mod tests;
