@@ -105,6 +105,7 @@ impl Analysis for Communication {
     fn merge(&self, into: &mut CommunicationPartial, mut from: CommunicationPartial) {
         into.locations.append(&mut from.locations);
         into.unresolved_peers += from.unresolved_peers;
+        into.null_peers += from.null_peers;
         for (channel, difference) in from.channels {
             into.add_to_channel(channel, difference);
         }
@@ -126,11 +127,11 @@ impl Analysis for Communication {
         partial: CommunicationPartial,
         cx: &FinishCx<'_>,
     ) -> Result<CommunicationOutput, AnalysisError> {
-        let CommunicationPartial { locations, channels, unresolved_peers } = partial;
+        let CommunicationPartial { locations, channels, unresolved_peers, null_peers } = partial;
         let unmatched = unmatched(channels, cx.definitions);
         let excess = |sign: i64| unmatched.iter().map(|c| (sign * c.sends_less_receives).max(0) as u64).sum();
         let (unmatched_sends, unmatched_receives) = (excess(1), excess(-1));
-        self.report(cx, unmatched_sends, unmatched_receives, unresolved_peers);
+        self.report(cx, [unmatched_sends, unmatched_receives], unresolved_peers, null_peers);
         let locations = locations
             .into_iter()
             .map(|(location, LocationTotals { messages, collectives })| LocationCommunication {
@@ -146,12 +147,13 @@ impl Analysis for Communication {
             unmatched_sends,
             unmatched_receives,
             unresolved_peers,
+            null_peers,
         })
     }
 }
 
 impl Communication {
-    fn report(&self, cx: &FinishCx<'_>, sends: u64, receives: u64, unresolved: u64) {
+    fn report(&self, cx: &FinishCx<'_>, [sends, receives]: [u64; 2], unresolved: u64, null: u64) {
         let (level, hint) = match self.extent {
             Extent::WholeTrace => (Level::Medium, ""),
             Extent::Selection => (Level::Low, "; its other side may lie outside of what was selected"),
@@ -164,6 +166,11 @@ impl Communication {
         push(sends, level, &format!("a message was sent and never received{hint}"));
         push(receives, level, &format!("a message was received and never sent{hint}"));
         push(unresolved, Level::Medium, "the other side of a message is no rank of its communicator");
+        push(
+            null,
+            Level::Low,
+            "a message to or from nobody (MPI_PROC_NULL) is recorded; it has no other side",
+        );
     }
 }
 
@@ -207,6 +214,9 @@ enum Direction {
     Receive,
 }
 
+/// Peers from here on are negative ranks, written without their sign: `MPI_PROC_NULL` in every MPI library.
+const LEAST_NULL_PEER: u32 = 1 << 31;
+
 /// Books the messages with each peer on their channels.
 fn settle(
     into: &mut CommunicationPartial,
@@ -218,6 +228,10 @@ fn settle(
     let mut peers: Vec<(RawPeer, i64)> = peers.into_iter().collect();
     peers.sort_unstable();
     for ((comm, peer, tag), n) in peers {
+        if LEAST_NULL_PEER <= peer.0 {
+            into.null_peers += n.unsigned_abs();
+            continue;
+        }
         let ranks = me.and_then(|me| Some((me, peer_rank(definitions, comm, me, peer)?)));
         match (ranks, direction) {
             (Some((me, peer)), Direction::Send) => {

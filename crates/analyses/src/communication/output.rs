@@ -21,6 +21,8 @@ pub struct CommunicationOutput {
     pub unmatched_receives: u64,
     /// Number of message ends whose other side is no rank of the communicator; they are not matched.
     pub unresolved_peers: u64,
+    /// Number of message ends whose other side is nobody (`MPI_PROC_NULL`): recorded by some tracers, never sent.
+    pub null_peers: u64,
 }
 
 /// Messages and collectives of one location.

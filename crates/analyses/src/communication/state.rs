@@ -123,6 +123,8 @@ pub struct CommunicationPartial {
     pub(super) channels: BTreeMap<Channel, i64>,
     /// Messages whose other side is no rank of the communicator.
     pub(super) unresolved_peers: u64,
+    /// Messages to or from nobody.
+    pub(super) null_peers: u64,
 }
 
 impl CommunicationPartial {

@@ -85,6 +85,14 @@ fn a_peer_that_is_no_member_is_counted_and_not_matched() {
     assert!(output.rows(trace.definitions(), By::Region, Per::Total).is_empty());
 }
 
+#[test]
+fn a_message_to_nobody_lacks_nothing() {
+    let trace = ToyTrace::new("0: send>4294967294 bytes 8 @1, recv<4294967295 @2, other @3");
+    let (output, report) = run_report(&trace, &Filter::default(), Communication::default());
+    assert_eq!((output.unmatched_sends, output.unresolved_peers, output.null_peers), (0, 0, 2));
+    assert_eq!(report.notices.iter().map(|n| (n.level, n.count)).collect::<Vec<_>>(), [(Level::Low, 2)]);
+}
+
 fn communicator(members: &[u32], remote: Option<&[u32]>) -> Communicator {
     let ranks = |ranks: &[u32]| ranks.iter().copied().map(WorldRank).collect();
     Communicator {
