@@ -42,6 +42,27 @@ def generated(tmp_path_factory, program):
     return folder / "traces.otf2"
 
 
+SYNTHETIC = {
+    "plain": [],
+    "counters": ["--metrics"],
+    "big-endian": ["--big-endian"],
+    "several-chunks": ["--chunk", "262144", "--ranks", "2"],
+    "odd-clock": ["--resolution", "2400000001", "--skew", "constant"],
+}
+
+
+@pytest.fixture(scope="session", params=SYNTHETIC)
+def synthetic(request, tmp_path_factory):
+    """The anchor of an archive that our own writer wrote."""
+    folder = tmp_path_factory.mktemp("synthetic") / request.param
+    xtask = [os.environ["XTASK"]] if "XTASK" in os.environ else ["cargo", "run", "--quiet", "--package", "xtask", "--"]
+    events = "60K" if request.param == "several-chunks" else "20K"
+    options = SYNTHETIC[request.param]
+    subprocess.run([*xtask, "synth", "--events", events, "--out", str(folder), *options], cwd=ROOT, check=True,
+                   stdout=subprocess.DEVNULL, timeout=300)
+    return folder / "traces.otf2"
+
+
 @pytest.fixture(scope="session")
 def every_event(tmp_path_factory):
     return generated(tmp_path_factory, "write_every_event")

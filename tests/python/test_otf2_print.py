@@ -7,6 +7,7 @@ that `ouzel print` has to print is in README.md of this folder.
 
 import json
 import math
+import subprocess
 from collections import Counter, defaultdict
 
 import otf2_print
@@ -93,6 +94,18 @@ def test_every_event(every_event, ouzel):
 @needs_otf2_print
 def test_crooked_nesting(crooked_nesting, ouzel):
     assert compare(crooked_nesting, ouzel) > 300
+
+
+@needs_otf2_print
+def test_our_own_archive(synthetic, ouzel):
+    assert compare(synthetic, ouzel) >= 20_000
+
+
+@needs_otf2_print
+def test_the_reference_accepts_our_own_archive(synthetic):
+    """Not one warning: -Werror makes each an error, and what is printed to stderr would be one."""
+    ended = subprocess.run(["otf2-print", "-Werror", "-A", str(synthetic)], capture_output=True, timeout=120)
+    assert (ended.returncode, ended.stderr) == (0, b"")
 
 
 @needs_otf2_print

@@ -101,6 +101,12 @@ def test_calls_that_do_not_nest(crooked_nesting, ouzel):
         compare(expected, ours(ouzel, crooked_nesting, *options), key_of, ticks_per_second)
 
 
+def test_our_own_archive(synthetic, ouzel):
+    rows, names, ranks, ticks_per_second = reference(synthetic)
+    expected = merged(rows, lambda location, region, _: (ranks[location], names[region]))
+    compare(expected, ours(ouzel, synthetic, "--per", "rank"), lambda row: (row["rank"], row["region"]), ticks_per_second)
+
+
 def test_rows_are_sorted_by_exclusive_time(ouzel):
     rows = ours(ouzel, ROOT / "testdata/pmpi-jacobi/traces.otf2")
     exclusive = [row["exclusive_ns"] for row in rows]

@@ -171,6 +171,7 @@ fn python_tests(context: &Context) -> Result<Outcome> {
     let mut pytest = bounded(600, python);
     pytest
         .args(["-m", "pytest", "--quiet", "-rs", "tests/python"])
+        .env("XTASK", std::env::current_exe()?)
         .env("OUZEL", workspace::target(&context.root)?.join("release/ouzel"))
         .current_dir(&context.root);
     Ok(judge(run_command(&mut pytest)?))
