@@ -63,8 +63,22 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     if is_closed_pipe(error) {
         return ExitCode::SUCCESS;
     }
-    complain(&format!("error: {error:#}"));
+    complain(&format!("error: {}", told_once(error)));
     ExitCode::FAILURE
+}
+
+/// The error and its causes, without those that the text before holds already.
+fn told_once(error: &anyhow::Error) -> String {
+    let mut told = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if told.is_empty() {
+            told = cause;
+        } else if !told.contains(&cause) {
+            told = format!("{told}: {cause}");
+        }
+    }
+    // One line, whatever the names in it hold.
+    told.replace(char::is_control, "\u{fffd}")
 }
 
 /// Whether the reader of our output went away, as `| head` does.

@@ -29,7 +29,13 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If it cannot be opened.
     pub fn open(common: &'a Common) -> anyhow::Result<Self> {
-        Ok(Session { common, trace: ouzel::open(&common.path)? })
+        let path = &common.path;
+        let trace = ouzel::open(path).map_err(|error| match path.symlink_metadata() {
+            Ok(_) => anyhow::Error::new(error),
+            // A stem need not exist, so this is asked last.
+            Err(_) => anyhow::anyhow!("no trace at {path:?}: there is no such file or directory"),
+        })?;
+        Ok(Session { common, trace })
     }
 
     /// What is known once of the trace.

@@ -84,6 +84,7 @@ Columns:
   exclusive   inclusive time less the time in regions called from there
   share       exclusive time as a part of the exclusive time of all rows
   min, max    time from enter to leave of the shortest and the longest visit
+  PAPI_…      exclusive value of a counter asked for by --metric
 Times are summed over all locations unless --per says otherwise. With --region the time in all
 other regions is gathered in [filtered], so that totals stay what they were.")]
     Profile {

@@ -13,7 +13,7 @@ pub fn lines(session: &Session<'_>, data: &Data, notices: &[Notice]) -> Vec<Stri
     let heading = |text: &str| style.paint(Paint::Heading, text);
     let mut lines = vec![title(session, data, style)];
     lines.extend(facts(data).into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| {
-        format!("  {}{}", style.paint(Paint::Dim, &format!("{name:<12}")), clean(&text))
+        format!("  {}{}", style.paint(Paint::Dim, &format!("{name:<14}")), clean(&text))
     }));
     lines.extend([String::new(), heading("what can be analysed")]);
     lines.extend(data.abilities.iter().map(|ability| {

@@ -1,11 +1,13 @@
 //! `ouzel profile`: time in each region or call path.
 
+mod metrics;
 mod page;
 
 use crate::args::{Common, OutputFormat, Per, ProfileArgs, SortBy};
 use crate::exit::Outcome;
 use crate::rows;
 use crate::session::{Session, outcome, taken};
+use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::profile::Profile;
 use ouzel::analyses::{By, Per as PerWhat};
 use ouzel::engine::AnalysisSet;
@@ -41,30 +43,36 @@ struct ColumnEntry<'a> {
 /// If the trace cannot be opened or the answer not be written.
 pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
     let session = Session::open(common)?;
+    let definitions = session.definitions();
+    let chosen = metrics::chosen(definitions, &args.metric)?;
     let mut set = AnalysisSet::default();
     let profile = set.add(Profile);
+    let counters = (!chosen.is_empty()).then(|| set.add(MetricProfile));
     let mut report = session.run(&set)?;
-    let output = taken(report.outputs.take(&profile), "profile")?;
+    let profile = taken(report.outputs.take(&profile), "profile")?;
     let (by, by_text) = if args.call_paths { (By::CallPath, "call_path") } else { (By::Region, "region") };
     let (per, per_text) = match args.per {
         None => (PerWhat::Total, "total"),
         Some(Per::Rank) => (PerWhat::Rank, "rank"),
         Some(Per::Location) => (PerWhat::Location, "location"),
     };
-    let definitions = session.definitions();
-    let table = sorted(output.table(definitions, by, per), args.sort);
+    let mut table = profile.table(definitions, by, per);
+    if let Some(key) = counters {
+        let counters = taken(report.outputs.take(&key), "counters")?;
+        table = metrics::with_columns(table, &profile, &counters, &chosen, (definitions, by, per));
+    }
+    let table = sorted(table, args.sort);
+    let span = report.run_range.map(|range| range.end.since(range.start));
+    let span_ns = span.map(|ticks| definitions.clock.ns_from_ticks(ticks));
     match common.format {
         OutputFormat::Table => {
-            let span =
-                report.run_range.map(|range| definitions.clock.ns_from_ticks(range.end.since(range.start)));
-            session.write_page(&page::lines(&session, args, &table, span))?;
+            session.write_page(&page::lines(&session, args, &chosen, &table, span_ns))?;
         }
         OutputFormat::Json => {
-            let span = report.run_range.map(|range| range.end.since(range.start));
             let data = Data {
                 by: by_text,
                 per: per_text,
-                span_ns: span.map(|ticks| definitions.clock.ns_from_ticks(ticks)),
+                span_ns,
                 columns: table.columns.iter().map(entry).collect(),
                 rows: Rows(&table),
             };

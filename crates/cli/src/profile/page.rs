@@ -6,14 +6,20 @@ use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn, Importance};
 use crate::terminal::style::Paint;
 use crate::terminal::units;
-use ouzel::model::Table;
+use ouzel::model::{MetricId, Table};
 
 /// Rows shown unless the user says how many.
 const DEFAULT_TOP: usize = 30;
 const BAR_WIDTH: usize = 10;
 
 /// The page.
-pub fn lines(session: &Session<'_>, args: &ProfileArgs, table: &Table, span_ns: Option<u64>) -> Vec<String> {
+pub fn lines(
+    session: &Session<'_>,
+    args: &ProfileArgs,
+    counters: &[MetricId],
+    table: &Table,
+    span_ns: Option<u64>,
+) -> Vec<String> {
     let style = session.style();
     let n_rows = table.n_rows();
     let n_shown = match args.top.unwrap_or(DEFAULT_TOP) {
@@ -22,7 +28,13 @@ pub fn lines(session: &Session<'_>, args: &ProfileArgs, table: &Table, span_ns: 
     };
     let shown = rows::picked(table, &(0..n_shown).collect::<Vec<_>>());
     let total_ns: u64 = rows::integers(table, "exclusive_ns").iter().sum();
-    let mut lines = grid(args, &shown, table, total_ns).lines(session.common.width, style);
+    let mut grid = grid(args, &shown, table, total_ns);
+    for &id in counters {
+        let definitions = session.definitions();
+        let name = super::metrics::exclusive_name(definitions, id);
+        grid = grid.with_some(GridColumn::of(&shown, &name, &definitions.metrics[id.index()].name));
+    }
+    let mut lines = grid.lines(session.common.width, style);
     if n_rows == 0 {
         lines.push("no region was entered in what was selected".to_owned());
         return lines;
@@ -68,7 +80,7 @@ fn grid(args: &ProfileArgs, shown: &Table, whole: &Table, total_ns: u64) -> Grid
         .with(GridColumn::numbers("share", exclusive.iter().map(share)))
         .with(GridColumn::text("", bars).painted(Paint::Bar).importance(Importance::Optional(2)))
         .with_some(GridColumn::of(shown, "inclusive_ns", "inclusive"))
-        .with_some(GridColumn::of(shown, "visits", "visits"))
+        .with_some(optional("visits", "visits", 1))
         .with_some(optional("min_ns", "min", 4))
         .with_some(optional("max_ns", "max", 3))
         .with_some(optional("paradigm", "paradigm", 5))

@@ -1,0 +1,48 @@
+//! Help, version and misuse.
+
+use crate::run::ran;
+
+#[test]
+fn every_command_teaches_with_examples() {
+    for command in ["report", "info", "print", "profile", "convert"] {
+        let help = ran(&[command, "--help"]);
+        assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{command}");
+        assert!(help.out.contains(&format!("  ouzel {command} ")), "{command}: no example in\n{}", help.out);
+        let all = ran(&["--help"]);
+        assert!(all.out.contains(&format!("  {command} ")), "{command} is not listed in\n{}", all.out);
+    }
+}
+
+#[test]
+fn help_lines_fit_a_page() {
+    for command in ["report", "info", "print", "profile", "convert"] {
+        let help = ran(&[command, "--help"]).out;
+        let longest = help.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
+        assert!(longest.chars().count() <= 110, "{command}: {longest}");
+    }
+}
+
+#[test]
+fn misuse_ends_with_64() {
+    for words in [
+        &["profile"][..],
+        &["nothing"],
+        &[],
+        &["profile", "t", "--ranks", "5-2"],
+        &["profile", "t", "--time", "now"],
+        &["profile", "t", "--jobs", "0"],
+        &["profile", "t", "--format", "parquet"],
+        &["report", "t", "--format", "csv"],
+        &["convert", "t", "out"],
+    ] {
+        let ran = ran(words);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(64), ""), "{words:?}");
+        assert!(ran.err.contains("--help"), "{words:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn the_version_is_told() {
+    let ran = ran(&["--version"]);
+    assert_eq!((ran.code, ran.out), (Some(0), format!("ouzel {}\n", env!("CARGO_PKG_VERSION"))));
+}

@@ -1,0 +1,87 @@
+//! Runs the binary on the archives of `testdata/`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A finished run.
+pub struct Ran {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+pub fn testdata(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
+}
+
+/// The binary, in an environment that says nothing.
+pub fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouzel"));
+    command.env_remove("COLUMNS").env_remove("NO_COLOR").env_remove("SLURM_CPUS_PER_TASK");
+    command
+}
+
+pub fn ran(words: &[&str]) -> Ran {
+    finished(command().args(words).output().expect("the binary is there"))
+}
+
+/// Runs `words` with the path of an archive behind the first.
+pub fn ran_on(archive: &Path, words: &[&str]) -> Ran {
+    let (first, rest) = words.split_first().expect("a command");
+    finished(command().arg(first).arg(archive).args(rest).output().expect("the binary is there"))
+}
+
+fn finished(output: Output) -> Ran {
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).expect("output is UTF-8"),
+        err: String::from_utf8(output.stderr).expect("messages are UTF-8"),
+    }
+}
+
+pub fn json(archive: &Path, words: &[&str]) -> serde_json::Value {
+    let mut words = words.to_vec();
+    words.extend(["--format", "json"]);
+    let ran = ran_on(archive, &words);
+    assert!(matches!(ran.code, Some(0 | 2)), "{words:?}: {}", ran.err);
+    assert_eq!(ran.err, "", "{words:?}: in JSON notices are in the envelope");
+    serde_json::from_str(&ran.out).expect("the answer is JSON")
+}
+
+/// A folder of one test, gone when the test ends.
+pub struct Scratch(pub PathBuf);
+
+impl Scratch {
+    pub fn new(test: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("the folder of temporary files can be written");
+        Scratch(path)
+    }
+
+    /// A copy of an archive.
+    pub fn copied(&self, name: &str) -> PathBuf {
+        let to = self.0.join(name);
+        copy(&testdata(name), &to);
+        to
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A leftover is no reason to fail.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("can be made");
+    for entry in std::fs::read_dir(from).expect("can be listed") {
+        let entry = entry.expect("can be listed");
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy(&from, &to);
+        } else {
+            std::fs::copy(&from, &to).expect("can be copied");
+        }
+    }
+}
