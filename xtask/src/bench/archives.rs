@@ -1,4 +1,5 @@
-//! The archives that are measured: written once by `cargo xtask synth`, kept in the cache.
+//! The archives that are measured: written by `cargo xtask synth`, kept in the cache
+//! until this program, and so perhaps the generator, is built anew.
 
 use crate::runner::run;
 use crate::workspace;
@@ -7,15 +8,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The anchor of the synthetic archive with so many events (`75k`, `10M`), written if it is not there.
+/// The anchor of the synthetic archive with so many events (`75K`, `10M`), written if it is not there.
 pub fn anchor(root: &Path, events: &str) -> Result<PathBuf> {
     let folder = workspace::cache(root).join("bench").join(format!("synth-{events}"));
-    if let Some(found) = find_anchor(&folder) {
+    let itself = std::env::current_exe().context("cannot find this program")?;
+    if let Some(found) = find_anchor(&folder)
+        && fs::metadata(&itself)?.modified()? < fs::metadata(&found)?.modified()?
+    {
         return Ok(found);
     }
     println!("writing an archive of {events} events");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).context("cannot remove the archive of an older build")?;
+    }
     fs::create_dir_all(&folder).context("cannot write into the cache folder")?;
-    let itself = std::env::current_exe().context("cannot find this program")?;
     let mut synth = Command::new(itself);
     synth.args(["synth", "--events", events, "--out"]).arg(&folder).current_dir(root);
     if !run(&mut synth)?.status.success() {
