@@ -398,6 +398,10 @@ fn write_everything(scratch: &Scratch, endian: Endian) -> u64 {
             let last = Enter { region: 1 };
             events.write_with(10 + round, &AttributeList::new(&attributes), last).unwrap();
         }
+        // More than 254 bytes need the long form of a length.
+        let program_arguments = [1; 300];
+        let begin = ProgramBegin { program_name: 0, program_arguments: List::new(&program_arguments) };
+        events.write(1000, begin).unwrap();
         n_events = events.finish().unwrap().n_events;
     }
     archive.define(CLOCK).unwrap();
@@ -408,6 +412,8 @@ fn write_everything(scratch: &Scratch, endian: Endian) -> u64 {
     archive.finish().unwrap();
     assert_eq!(scratch.read().event_chunks(0).unwrap().0.len(), 2);
     assert!(fs::metadata(scratch.0.join("traces.def")).unwrap().len() > bytes);
+    let last = events_in_words(&scratch.read(), 0).pop().unwrap();
+    assert_eq!(last.matches("1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ").count(), 29, "{last}");
     2 * n_events
 }
 
@@ -429,6 +435,7 @@ fn the_reference_tool_has_nothing_to_say() {
         assert_eq!(errors, "");
         assert_eq!(events.iter().filter(|line| is_record(line)).count() as u64, n_events);
         assert_eq!(events.iter().filter(|line| line.contains("ADDITIONAL ATTRIBUTES")).count(), 1000);
+        assert!(events.last().unwrap().contains("300 Arguments"), "{:?}", events.last());
         let Some((errors, definitions)) = reference_reads(&anchor, &["-G"]) else { return };
         assert_eq!(errors, "");
         // One clock, two of each other kind, and the texts.
