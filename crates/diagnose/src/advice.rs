@@ -4,6 +4,7 @@
 
 use crate::{EfficiencyCard, Loss, LossKind, RunCard, TrustCard};
 use ouzel_analyses::profile::ProfileOutput;
+use ouzel_analyses::semantics::{Class, Family};
 use ouzel_model::NoticeCode;
 use serde::Serialize;
 
@@ -29,7 +30,7 @@ pub(crate) fn advise(
     trust: &TrustCard,
     efficiency: Option<&EfficiencyCard>,
     losses: &[Loss],
-    profile: &ProfileOutput,
+    (profile, classes): (&ProfileOutput, &[Class]),
 ) -> Vec<Advice> {
     let mut advice = Vec::new();
     let largest = |kinds: &[LossKind]| {
@@ -43,6 +44,7 @@ pub(crate) fn advise(
         by_loss.reverse();
     }
     advice.extend(by_loss.into_iter().flatten());
+    advice.extend(largest(&[LossKind::WaitForDevice]).map(wait_for_device));
     if let Some(loss) = largest(&[LossKind::StartAndEnd]) {
         let text = format!(
             "{} of the run is starting and ending MPI. It weighs less in a longer run; to judge the rest alone, \
@@ -52,11 +54,12 @@ pub(crate) fn advise(
         advice.push(Advice { text, command: words(&["report", "--time", "START..END"]) });
     }
     advice.extend(small_messages(run));
-    if records_communication_only(profile, losses) {
+    if records_communication_only(profile, classes) {
         advice.push(Advice {
-            text: "The trace records little but MPI calls, so uneven work cannot be told to a function. Record user \
+            text:
+                "The trace records MPI calls alone, so uneven work cannot be told to a function. Record user \
                    functions, too (Score-P: compiler instrumentation or sampling)."
-                .to_owned(),
+                    .to_owned(),
             command: Vec::new(),
         });
     }
@@ -104,6 +107,18 @@ fn wait(loss: &Loss) -> Advice {
     Advice { text, command: words(&["profile", "--call-paths", "--per", "rank", "--region", region]) }
 }
 
+fn wait_for_device(loss: &Loss) -> Advice {
+    let region = loss.call_path.last().map_or("", |region| region);
+    Advice {
+        text: format!(
+            "The host waits in {region} for the accelerator {} of the run. Which kernels run meanwhile, and could the \
+             host work at the same time?",
+            percent(loss.share_of_run)
+        ),
+        command: words(&["profile", "--per", "location"]),
+    }
+}
+
 fn small_messages(run: &RunCard) -> Option<Advice> {
     let mean = run.message_bytes.checked_div(run.n_messages)?;
     let per_second = run.n_messages as f64 / (run.span_ns as f64 * 1e-9) / run.n_processes.max(1) as f64;
@@ -117,15 +132,11 @@ fn small_messages(run: &RunCard) -> Option<Advice> {
     })
 }
 
-/// Whether nearly all computing time lies outside of recorded regions.
-fn records_communication_only(profile: &ProfileOutput, losses: &[Loss]) -> bool {
-    let outside: u128 = profile.locations.iter().map(|l| u128::from(l.outside.0)).sum();
-    let span =
-        |l: &ouzel_analyses::profile::LocationProfile| l.span.map_or(0, |(start, end)| end.since(start).0);
-    let total: u128 = profile.locations.iter().map(|l| u128::from(span(l))).sum();
-    let has_user_code = losses.iter().any(|l| l.kind == LossKind::UnevenWork && !l.call_path.is_empty());
-    // Half of the time: below, the recorded part is worth explaining by itself.
-    !has_user_code && total < outside * 2
+/// Whether the trace has MPI calls and next to nothing of the program's own code.
+fn records_communication_only(profile: &ProfileOutput, classes: &[Class]) -> bool {
+    let family = |path| profile.call_paths.region(path).map(|region| classes[region.index()].family);
+    let families: Vec<Family> = profile.call_paths.paths().filter_map(family).collect();
+    families.contains(&Family::Mpi) && !families.contains(&Family::User)
 }
 
 fn nothing(efficiency: Option<&EfficiencyCard>) -> Advice {

@@ -23,7 +23,7 @@ use ouzel_analyses::pop::{Efficiency, PopOutput, pop};
 use ouzel_analyses::profile::Profile;
 use ouzel_analyses::semantics::Semantics;
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, Report};
-use ouzel_model::{Definitions, Filter};
+use ouzel_model::{Definitions, Filter, Table};
 use serde::Serialize;
 
 /// The one page about a run, as data.
@@ -72,6 +72,13 @@ impl EfficiencyCard {
     }
 }
 
+impl RunReport {
+    /// The losses as a table.
+    pub fn losses_table(&self) -> Table {
+        losses::table(&self.losses)
+    }
+}
+
 /// The analyses that a report is made from.
 #[derive(Debug)]
 pub struct ReportAnalyses {
@@ -104,7 +111,7 @@ impl ReportAnalyses {
         let pop = pop(&profile, definitions, &classes);
         let losses = losses::losses(&profile, definitions, &classes);
         let efficiency = pop.as_ref().ok().map(EfficiencyCard::of);
-        let next = advice::advise(&run, &trust, efficiency.as_ref(), &losses, &profile);
+        let next = advice::advise(&run, &trust, efficiency.as_ref(), &losses, (&profile, &classes));
         let efficiency_missing = pop.err().map(|reason| reason.to_string());
         Ok(RunReport { run, trust, efficiency, efficiency_missing, losses, next })
     }

@@ -11,7 +11,7 @@ use ouzel_analyses::mpi_time::mpi_time;
 use ouzel_analyses::profile::ProfileOutput;
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_analyses::{By, MeanTicks, Process, Spread};
-use ouzel_model::{CallPathId, Clock, Definitions, LocationKind, Ticks, WorldRank};
+use ouzel_model::{CallPathId, Clock, ColumnData, Definitions, LocationKind, Table, Ticks, Unit, WorldRank};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -63,14 +63,64 @@ pub enum LossKind {
     StartAndEnd,
     /// Other MPI calls: `mean` of inclusive time.
     OtherMpi,
+    /// Waiting for an accelerator: `mean` of exclusive time.
+    WaitForDevice,
+    /// Waiting outside of MPI for other threads or processes: `mean` of exclusive time.
+    WaitForThreads,
+}
+
+impl LossKind {
+    /// The kind in snake case, as tables and JSON show it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LossKind::UnevenWork => "uneven_work",
+            LossKind::WaitForOne => "wait_for_one",
+            LossKind::WaitForAll => "wait_for_all",
+            LossKind::StartAndEnd => "start_and_end",
+            LossKind::OtherMpi => "other_mpi",
+            LossKind::WaitForDevice => "wait_for_device",
+            LossKind::WaitForThreads => "wait_for_threads",
+        }
+    }
+}
+
+/// The losses as a table.
+pub(crate) fn table(losses: &[Loss]) -> Table {
+    let of = |number: fn(&Loss) -> u64| ColumnData::U64(losses.iter().map(number).collect());
+    let rank = |of: fn(&Loss) -> RankTime| {
+        ColumnData::OptionU64(losses.iter().map(|loss| of(loss).rank.map(u64::from)).collect())
+    };
+    let kinds = losses.iter().map(|loss| Arc::from(loss.kind.as_str())).collect();
+    let paths = losses.iter().map(|loss| loss.call_path.clone()).collect();
+    let shares = losses.iter().map(|loss| loss.share_of_run).collect();
+    Table::new("losses")
+        .with("kind", Unit::None, "Kind of loss", ColumnData::Text(kinds))
+        .with(
+            "call_path",
+            Unit::None,
+            "Regions from the outermost to the one that loses time",
+            ColumnData::TextList(paths),
+        )
+        .with("lost_ns", Unit::Nanoseconds, "Time lost, by the formula of its kind", of(|loss| loss.lost_ns))
+        .with("share_of_run", Unit::Ratio, "lost / run time", ColumnData::F64(shares))
+        .with("mean_ns", Unit::Nanoseconds, "Mean time over all processes", of(|loss| loss.mean_ns))
+        .with("max_ns", Unit::Nanoseconds, "Time of the process with the most", of(|loss| loss.most.time_ns))
+        .with("max_rank", Unit::None, "World rank of that process", rank(|loss| loss.most))
+        .with(
+            "min_ns",
+            Unit::Nanoseconds,
+            "Time of the process with the least",
+            of(|loss| loss.least.time_ns),
+        )
+        .with("min_rank", Unit::None, "World rank of that process", rank(|loss| loss.least))
 }
 
 /// Where time is lost, most first.
 pub(crate) fn losses(profile: &ProfileOutput, definitions: &Definitions, classes: &[Class]) -> Vec<Loss> {
     let span = profile.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
     let context = Context { profile, definitions, span };
-    let mut losses = context.uneven_work(classes);
-    losses.extend(context.outside());
+    let mut losses = context.outside_of_mpi(classes);
+    losses.extend(context.unrecorded());
     losses.extend(context.waiting(classes));
     losses.retain(|loss| SHARE_MIN <= loss.share_of_run);
     losses.sort_by(|a, b| (b.lost_ns, a.kind, &a.call_path).cmp(&(a.lost_ns, b.kind, &b.call_path)));
@@ -84,13 +134,18 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn uneven_work(&self, classes: &[Class]) -> Vec<Loss> {
+    /// Uneven work, and waiting for others than MPI.
+    fn outside_of_mpi(&self, classes: &[Class]) -> Vec<Loss> {
         let table = imbalance(self.profile, self.definitions, classes, By::CallPath);
         let below_mpi = self.below_mpi(classes);
         let rows = table.rows.iter().filter_map(|row| {
-            let path = row.key.call_path?;
-            let works = row.class.category == Category::Computation && !below_mpi[path.index()];
-            works.then(|| self.loss(LossKind::UnevenWork, Some(path), row.lost, &row.exclusive))
+            let path = row.key.call_path.filter(|path| !below_mpi[path.index()])?;
+            let (kind, lost) = match (row.class.category, row.class.family) {
+                (Category::Computation, _) => (LossKind::UnevenWork, row.lost),
+                (_, Family::CudaHip) => (LossKind::WaitForDevice, row.exclusive.mean()),
+                _ => (LossKind::WaitForThreads, row.exclusive.mean()),
+            };
+            Some(self.loss(kind, Some(path), lost, &row.exclusive))
         });
         rows.collect()
     }
@@ -130,7 +185,7 @@ impl Context<'_> {
     }
 
     /// Uneven work in code outside of every recorded region, of each process' first thread.
-    fn outside(&self) -> Option<Loss> {
+    fn unrecorded(&self) -> Option<Loss> {
         let mut first: BTreeMap<(WorldRank, ouzel_model::LocationGroupId), Ticks> = BTreeMap::new();
         for location in &self.profile.locations {
             let defined = self.definitions.location(location.location);

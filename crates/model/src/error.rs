@@ -18,7 +18,11 @@ pub struct ReadError {
 
 impl std::fmt::Display for ReadError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}+{:#x} (record {}): {}", self.file, self.offset, self.record, self.reason)
+        let ReadError { file, offset, record, reason } = self;
+        match (offset, record) {
+            (0, 0) => write!(f, "{file}: {reason}"),
+            _ => write!(f, "{file}+{offset:#x} (record {record}): {reason}"),
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! What can be survived is no error but a [`Notice`](crate::Notice).
 
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use thiserror::Error;
 
@@ -11,7 +11,6 @@ use crate::wire::Fault;
 
 /// Reading a file ended early; everything before `offset` is good.
 #[derive(Debug, Error)]
-#[error("{file}+{offset:#x} (record {record}): {kind}")]
 pub struct ReadError {
     /// The file, as it was opened.
     pub file: Arc<str>,
@@ -22,6 +21,16 @@ pub struct ReadError {
     /// The broken rule.
     #[source]
     pub kind: ReadErrorKind,
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ReadError { file, offset, record, kind } = self;
+        match (offset, record) {
+            (0, 0) => write!(f, "{file}: {kind}"),
+            _ => write!(f, "{file}+{offset:#x} (record {record}): {kind}"),
+        }
+    }
 }
 
 impl ReadError {

@@ -152,12 +152,11 @@ impl Page {
             let n = units::counted((losses.len() - MAX_LOSSES) as u64, "smaller one", "smaller ones");
             self.text(2, &format!("… and {n}: --format json has all."), Paint::Dim);
         }
-        let text = format!(
-            "Percent are of the run ({}). Uneven work makes others wait: the two are two sides of one loss, do not \
-             add them.",
-            units::time(run.span_ns)
-        );
-        self.text(2, &text, Paint::Dim);
+        let both = losses.iter().any(|loss| loss.kind == LossKind::UnevenWork)
+            && losses.iter().any(|loss| loss.kind != LossKind::UnevenWork);
+        let sides = " Uneven work makes others wait: the two are two sides of one loss, do not add them.";
+        let text = format!("Percent are of the run ({}).", units::time(run.span_ns));
+        self.text(2, &(text + if both { sides } else { "" }), Paint::Dim);
     }
 
     fn next(&mut self, advice: &[Advice], path: &str) {
@@ -204,6 +203,8 @@ fn title(kind: LossKind) -> &'static str {
         LossKind::WaitForAll => "waiting for all ranks",
         LossKind::StartAndEnd => "starting and ending MPI",
         LossKind::OtherMpi => "other time in MPI",
+        LossKind::WaitForDevice => "waiting for the accelerator",
+        LossKind::WaitForThreads => "waiting for other threads",
     }
 }
 
@@ -215,17 +216,18 @@ fn explanation(loss: &Loss) -> String {
     let mut text = match loss.kind {
         LossKind::UnevenWork => format!(
             "{} works {max} here, the average {mean}, {} {min}. Spread evenly, the run gains {} at most.",
-            who(most.rank),
+            capitalised(&who(most.rank)),
             who(least.rank),
             units::time(loss.lost_ns)
         ),
         LossKind::WaitForAll => format!(
             "The average rank spends {mean} here. {} waits least ({min}): it comes last, the others wait for it; {} \
              waits most ({max}).",
-            who(least.rank),
+            capitalised(&who(least.rank)),
             who(most.rank)
         ),
-        LossKind::WaitForOne | LossKind::StartAndEnd | LossKind::OtherMpi => format!(
+        _ if most.rank == least.rank => format!("It takes {mean} here."),
+        _ => format!(
             "The average rank spends {mean} here, {} most ({max}), {} least ({min}).",
             who(most.rank),
             who(least.rank)
@@ -235,6 +237,11 @@ fn explanation(loss: &Loss) -> String {
         let _ = write!(text, " {source}");
     }
     text
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// The call path in at most `room` characters: the innermost regions say most.

@@ -40,6 +40,7 @@ pub(super) struct LocationReader<'a> {
     n_back: u64,
     n_before_start: u64,
     not_represented: BTreeMap<&'static str, u64>,
+    begun: bool,
     /// Whether the end of the file was reached.
     ended: bool,
 }
@@ -61,6 +62,7 @@ impl<'a> LocationReader<'a> {
             n_back: 0,
             n_before_start: 0,
             not_represented: BTreeMap::new(),
+            begun: false,
             ended: false,
         }
     }
@@ -85,7 +87,10 @@ impl ChunkReader for LocationReader<'_> {
             refs: &mut self.refs,
             not_represented: &mut self.not_represented,
         };
-        let n = self.events.read(CHUNK_EVENTS, &mut columns).map_err(|error| read_error(&error))?;
+        // The first record alone: its time begins the location, whether or not it has a row.
+        let max_events = if self.begun { CHUNK_EVENTS } else { 1 };
+        self.begun = true;
+        let n = self.events.read(max_events, &mut columns).map_err(|error| read_error(&error))?;
         self.finish_times(buffer);
         buffer.n_records = n as u64;
         if 0 < n {
