@@ -26,48 +26,42 @@ pub(super) struct GlobalRefs {
     pub strings: FxHashMap<u32, Arc<str>>,
 }
 
-/// Local references below this are looked up in a table, others by two hash maps. Tracers count regions from zero;
-/// the bound only keeps a corrupt reference from taking memory.
-const TABLE_LEN_MAX: usize = 1 << 16;
+/// Slots of the cache of regions: more than the regions that are active in most programs; 32 KiB, of which only the
+/// slots in use take room in the processor's cache.
+const CACHE_SLOTS: usize = 4096;
 
 /// The references of one location.
 #[derive(Debug)]
 pub(super) struct LocationRefs<'a> {
     global: &'a GlobalRefs,
     mapping: MappingTables,
-    /// Id of each small local region reference; the unknown region where there is none.
-    regions: Vec<RegionId>,
+    /// Region references met lately with their ids, each in the slot of its low digits. Local references may be
+    /// dense or sparse.
+    cache: Box<[(u32, RegionId); CACHE_SLOTS]>,
     /// References without a definition: kind and global reference.
     undefined: BTreeMap<(RefKind, u32), u64>,
 }
 
 impl<'a> LocationRefs<'a> {
     pub fn new(global: &'a GlobalRefs, mapping: MappingTables) -> Self {
-        let n_known = global.regions.len().min(TABLE_LEN_MAX);
-        let regions = (0..n_known as u32)
-            .map(|local| {
-                let id = global.regions.get(&mapping.map_u32(RefKind::Region, local)).copied();
-                id.unwrap_or(global.unknown_region)
-            })
-            .collect();
-        LocationRefs { global, mapping, regions, undefined: BTreeMap::new() }
+        let cache = Box::new([(u32::MAX, global.unknown_region); CACHE_SLOTS]);
+        LocationRefs { global, mapping, cache, undefined: BTreeMap::new() }
     }
 
     #[inline]
     pub fn region(&mut self, local: u32) -> RegionId {
-        match self.regions.get(local as usize) {
-            Some(&id) if id != self.global.unknown_region => id,
-            _ => self.region_slow(local),
-        }
+        let (cached, id) = self.cache[local as usize % CACHE_SLOTS];
+        if cached == local && local != u32::MAX { id } else { self.region_slow(local) }
     }
 
     #[inline(never)]
     fn region_slow(&mut self, local: u32) -> RegionId {
         let global = self.mapping.map_u32(RefKind::Region, local);
-        match self.global.regions.get(&global) {
-            Some(&id) => id,
-            None => self.undefined(RefKind::Region, global, self.global.unknown_region),
-        }
+        let Some(&id) = self.global.regions.get(&global) else {
+            return self.undefined(RefKind::Region, global, self.global.unknown_region);
+        };
+        self.cache[local as usize % CACHE_SLOTS] = (local, id);
+        id
     }
 
     pub fn comm(&mut self, local: u32) -> CommId {
