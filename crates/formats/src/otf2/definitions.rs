@@ -22,6 +22,9 @@ use std::sync::Arc;
 
 const UNDEFINED: u32 = u32::MAX;
 
+/// Name of the last communicator, which stands for every reference that no definition explains.
+pub(super) const UNKNOWN_COMM: &str = "<unknown communicator>";
+
 /// The model's definitions, and what the references of event files stand for.
 #[derive(Debug)]
 pub(super) struct Resolved {
@@ -262,7 +265,7 @@ impl Resolver<'_> {
             definitions.communicators.push(communicator);
         }
         definitions.communicators.push(Communicator {
-            name: Arc::from("<unknown communicator>"),
+            name: Arc::from(UNKNOWN_COMM),
             members: Vec::new(),
             remote_members: None,
             member_locations: Vec::new(),

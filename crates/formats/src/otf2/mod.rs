@@ -7,6 +7,7 @@
 mod collect;
 mod columns;
 mod definitions;
+pub mod model_archive;
 mod notices;
 mod reader;
 mod refs;
