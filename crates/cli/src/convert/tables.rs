@@ -26,12 +26,12 @@ struct Data {
     files: Vec<Written>,
 }
 
-/// One file that was written.
+/// One file that was written, or one archive.
 #[derive(Debug, Serialize)]
-struct Written {
-    path: String,
-    n_rows: u64,
-    size_bytes: u64,
+pub(super) struct Written {
+    pub path: String,
+    pub n_rows: u64,
+    pub size_bytes: u64,
 }
 
 /// Writes.
@@ -64,7 +64,8 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
     answer(&session, coverage, &notices.to_vec(), files)
 }
 
-fn answer(
+/// Says what was written.
+pub(super) fn answer(
     session: &Session<'_>,
     coverage: ouzel::engine::Coverage,
     notices: &[Notice],
