@@ -252,7 +252,9 @@ mod tests {
         let good = sample(Endian::Little).encode();
         for n in 0..good.len() - 3 {
             let error = Anchor::parse(&good[..n], "a.otf2").expect_err("the anchor is cut");
-            assert!(error.to_string().starts_with("a.otf2+0x"), "{error}");
+            // What lacks the first bytes is no anchor as a whole; in others a place is wrong.
+            let place = if n < 7 { "a.otf2: " } else { "a.otf2+0x" };
+            assert!(error.to_string().starts_with(place), "{error}");
         }
     }
 }

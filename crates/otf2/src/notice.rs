@@ -49,6 +49,11 @@ pub enum NoticeKind {
     },
     /// There is no global definition file; locations are known from file names alone.
     NoGlobalDefinitions,
+    /// A location has no file of local definitions, and others have.
+    NoLocalDefinitions {
+        /// The location.
+        location: u64,
+    },
     /// The file could be read up to here only.
     Damaged {
         /// What is wrong there.
@@ -159,6 +164,10 @@ impl fmt::Display for NoticeKind {
             K::NoGlobalDefinitions => {
                 f.write_str("no global definitions: names, regions and the clock are unknown")
             }
+            K::NoLocalDefinitions { location } => write!(
+                f,
+                "no local definitions of location {location}: its ids and times are taken as recorded"
+            ),
             K::Damaged { error, n_kept } => write!(f, "{error}; the {n_kept} records before are kept"),
             K::Duplicates { kind, n, n_different, first } => write!(
                 f,

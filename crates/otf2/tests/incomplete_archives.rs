@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ouzel_otf2::read::EventSink;
 use ouzel_otf2::records::Event;
 use ouzel_otf2::records::enums::LocationType;
-use ouzel_otf2::{Archive, NoticeKind, ReadErrorKind};
+use ouzel_otf2::{Archive, LocalDefinitions, NoticeKind, ReadErrorKind};
 
 /// A copy of a small archive in a directory of its own, removed at the end.
 struct Copy(PathBuf);
@@ -185,10 +185,23 @@ fn a_location_without_its_files_leaves_the_others_alone() {
     let archive = Archive::open(&copy.0).unwrap();
     assert!(matches!(archive.events(3).unwrap_err().kind, ReadErrorKind::NoSuchFile { location: 3 }));
     let (local, notices) = archive.read_local_definitions(4);
-    assert!(local.mapping.is_identity() && local.clock.is_identity() && notices.is_empty());
+    assert!(local.mapping.is_identity() && local.clock.is_identity());
+    let [notice] = &notices[..] else { panic!("others have such a file: {notices:?}") };
+    assert!(matches!(notice.kind, NoticeKind::NoLocalDefinitions { location: 4 }), "{notice}");
+    assert!(notice.file.ends_with("4.def"), "{notice}");
     let (definitions, _) = archive.read_global_definitions();
     let notices = archive.compare_event_counts(&definitions);
     assert!(!definitions.is_made_up(3));
     let [notice] = &notices[..] else { panic!("one file is missing: {notices:?}") };
     assert!(matches!(notice.kind, NoticeKind::NoEventFile { location: 3, .. }), "{notice}");
+}
+
+#[test]
+fn an_archive_without_local_definitions_is_whole() {
+    let copy = Copy::new("no-local");
+    for location in 0..8 {
+        copy.remove(&format!("traces/{location}.def"));
+    }
+    let archive = Archive::open(&copy.0).unwrap();
+    assert_eq!(archive.read_local_definitions(4), (LocalDefinitions::default(), vec![]));
 }

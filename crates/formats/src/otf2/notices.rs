@@ -11,7 +11,9 @@ pub(super) fn of_archive(notice: &ouzel_otf2::Notice) -> Notice {
     use NoticeKind as K;
     let (level, code) = match &notice.kind {
         K::AnchorRebuilt { .. } => (Level::High, NoticeCode::MissingAnchor),
-        K::NoGlobalDefinitions => (Level::High, NoticeCode::MissingDefinitions),
+        K::NoGlobalDefinitions | K::NoLocalDefinitions { .. } => {
+            (Level::High, NoticeCode::MissingDefinitions)
+        }
         K::Damaged { .. } => (Level::High, NoticeCode::DamagedDefinitions),
         K::Duplicates { n_different: 0, .. } => (Level::Low, NoticeCode::DuplicateDefinition),
         K::Duplicates { .. } => (Level::Medium, NoticeCode::DuplicateDefinition),

@@ -47,6 +47,8 @@ pub struct Archive {
     anchor_is_rebuilt: bool,
     /// Sorted.
     locations: Vec<u64>,
+    /// Whether any location has a file of local definitions.
+    has_local_definitions: bool,
     notices: Vec<Notice>,
 }
 
@@ -83,11 +85,12 @@ impl Archive {
                 (rebuild_anchor(&files), true)
             }
         };
-        let mut locations = files.locations("evt");
-        locations.extend(files.locations("def"));
+        let mut locations = files.locations("def");
+        let has_local_definitions = !locations.is_empty();
+        locations.extend(files.locations("evt"));
         locations.sort_unstable();
         locations.dedup();
-        Ok(Archive { files, anchor, anchor_is_rebuilt, locations, notices })
+        Ok(Archive { files, anchor, anchor_is_rebuilt, locations, has_local_definitions, notices })
     }
 
     /// What the anchor says, or would say.
@@ -162,11 +165,17 @@ impl Archive {
     }
 
     /// Reads the local definitions of a location; none at all if it has no such file.
+    ///
+    /// Archives may do without these files, but where some locations have one, its lack is a notice.
     pub fn read_local_definitions(&self, location: u64) -> (LocalDefinitions, Vec<Notice>) {
         match self.local_definition_bytes(location) {
             Ok((name, bytes)) => LocalDefinitions::parse(&bytes, &name, self.anchor.definition_chunk_size()),
-            Err(ReadError { kind: ReadErrorKind::Io(io), .. }) if io.kind() == io::ErrorKind::NotFound => {
-                (LocalDefinitions::default(), Vec::new())
+            Err(ReadError { kind: ReadErrorKind::Io(io), file, .. })
+                if io.kind() == io::ErrorKind::NotFound =>
+            {
+                let missing = NoticeKind::NoLocalDefinitions { location };
+                let missing = self.has_local_definitions.then(|| Notice::new(&file, 0, missing));
+                (LocalDefinitions::default(), missing.into_iter().collect())
             }
             Err(error) => (LocalDefinitions::default(), vec![Notice::damaged(&error, 0)]),
         }

@@ -243,7 +243,7 @@ impl<R: ByteSource> EventReader<R> {
         }
         let offset = self.window.offset() + group.id_at as u64;
         self.finish_group(&group);
-        let number = self.first_event + self.counts.events - 1;
+        let number = self.number(self.counts.events - 1);
         // The group's bytes are still in the window, right before its start.
         let bytes = self.window.behind(group.body.end);
         let (attributes, event, _) =
@@ -284,8 +284,13 @@ impl<R: ByteSource> EventReader<R> {
     #[cold]
     fn error(&mut self, stop: Stop) -> ReadError {
         self.state = State::Ended;
-        let record = self.first_event + self.counts.events;
+        let record = self.number(self.counts.events);
         ReadError { file: self.file.clone(), offset: stop.offset, record, kind: stop.kind }
+    }
+
+    /// Number in the file of the event behind `n_before` others; the first number is the claim of a header.
+    fn number(&self, n_before: u64) -> u64 {
+        self.first_event.saturating_add(n_before)
     }
 
     /// Finds the next event and holds all of it, with what comes before it, in the window.
