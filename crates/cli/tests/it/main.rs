@@ -1,6 +1,8 @@
 //! The binary from outside: answers, exit codes, pipes, damage.
 
 mod answers;
+mod archives;
 mod ends;
 mod help;
+mod model_archive;
 mod run;

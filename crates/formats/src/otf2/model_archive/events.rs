@@ -90,7 +90,7 @@ pub(super) fn write(
                 events.writer.write(time, Leave { region })?;
             }
             EventKind::Metric => {
-                to.write_metrics(events, at, time, taken(&mut rest.metrics, row, |m| m.row))?
+                to.write_metrics(events, at, time, taken(&mut rest.metrics, row, |m| m.row))?;
             }
             _ => to.write_other(events, time, row, kind, &mut rest)?,
         }

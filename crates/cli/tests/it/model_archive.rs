@@ -1,0 +1,292 @@
+//! Models made up in memory, written as archives and read back: every table and every row.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
+
+use crate::run::Scratch;
+use ouzel::formats::otf2::Otf2Source;
+use ouzel::formats::otf2::model_archive::{Clocks, Finished, ModelArchive};
+use ouzel::model::{
+    CartDimension, CartTopology, ChunkBuffer, Clock, Collective, CollectiveOp, CollectiveRoot, CommId,
+    CommRank, Communicator, Definitions, EventKind, Filter, LocationId, LocationKind, MetricId, MetricMode,
+    MetricValueType, Needs, ParameterId, ParameterValue, RegionId, Request, RequestEvent, Ticks, TraceSource,
+    WorldRank,
+};
+use ouzel_testkit::{Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Writes all of a nested trace.
+fn write(trace: &ToyTrace, dir: &Path, clocks: Clocks) -> Finished {
+    let definitions = trace.definitions();
+    let mut archive = ModelArchive::create(dir, "traces", definitions).unwrap();
+    let plan = trace.plan(Needs::ALL_EVENTS, &Filter::default());
+    let mut buffer = ChunkBuffer::default();
+    for location in definitions.location_ids() {
+        let mut events = archive.begin(location).unwrap();
+        let mut reader = trace.open(location, &plan).unwrap();
+        loop {
+            buffer.clear();
+            let more = reader.read(&mut buffer).unwrap();
+            archive.write(&mut events, &buffer.view()).unwrap();
+            if !more {
+                break;
+            }
+        }
+        archive.end(events).unwrap();
+    }
+    archive.finish(clocks).unwrap()
+}
+
+/// Every row of a location in words; chunk borders and rows without a place in OTF2 do not show.
+fn rows(source: &dyn TraceSource, location: LocationId) -> Vec<String> {
+    let plan = source.plan(Needs::ALL_EVENTS, &Filter::default());
+    let mut reader = source.open(location, &plan).unwrap();
+    let mut buffer = ChunkBuffer::default();
+    let mut all = Vec::new();
+    loop {
+        buffer.clear();
+        let more = reader.read(&mut buffer).unwrap();
+        for row in 0..buffer.len() {
+            all.extend(row_in_words(&buffer, row));
+        }
+        if !more {
+            return all;
+        }
+    }
+}
+
+fn row_in_words(buffer: &ChunkBuffer, row: usize) -> Option<String> {
+    let here = |of: u32| of as usize == row;
+    let payload = match buffer.kind[row] {
+        EventKind::Other => return None,
+        EventKind::Enter | EventKind::Leave => format!("{:?}", buffer.region[row]),
+        EventKind::MessageSend | EventKind::MessageRecv => {
+            let ends = buffer.sends.iter().chain(&buffer.recvs).filter(|end| here(end.row));
+            let words =
+                ends.map(|m| format!("{:?} {:?} {} {} {:?}", m.comm, m.peer, m.tag, m.bytes, m.request));
+            words.collect()
+        }
+        EventKind::Request => {
+            let steps = buffer.requests.iter().filter(|step| here(step.row));
+            steps.map(|step| format!("{} {:?}", step.request, step.event)).collect()
+        }
+        EventKind::CollectiveEnd => {
+            let ends = buffer.collectives.iter().filter(|end| here(end.row));
+            ends.map(|end| format!("{:?}", Collective { row: 0, ..*end })).collect()
+        }
+        EventKind::Metric => {
+            let values = buffer.metrics.iter().filter(|value| here(value.row));
+            values.map(|value| format!("{:?}={:#x} ", value.metric, value.bits)).collect()
+        }
+        EventKind::Parameter => {
+            let parameters = buffer.parameters.iter().filter(|parameter| here(parameter.row));
+            parameters.map(|p| format!("{:?}={:?}", p.parameter, p.value)).collect()
+        }
+        EventKind::CollectiveBegin | EventKind::BufferFlush | EventKind::MeasurementOnOff => String::new(),
+    };
+    Some(format!("{} {:?} {payload}", buffer.time[row].0, buffer.kind[row]))
+}
+
+/// What an archive does not keep is made equal: who wrote it, what is declared, the reader's own placeholder.
+fn comparable(definitions: &Definitions, is_read_back: bool) -> Definitions {
+    let mut definitions = definitions.clone();
+    definitions.provenance = ouzel::model::Provenance::default();
+    definitions.clock.declared_length = None;
+    for location in &mut definitions.locations {
+        location.declared_events = None;
+    }
+    if is_read_back {
+        let placeholder = definitions.communicators.pop().unwrap();
+        assert_eq!(&*placeholder.name, "<unknown communicator>");
+    }
+    definitions
+}
+
+fn assert_comes_back(trace: &ToyTrace, name: &str) {
+    let scratch = Scratch::new(name);
+    let dir = scratch.0.join("one");
+    let finished = write(trace, &dir, Clocks::Synchronised);
+    let back = Otf2Source::open(&dir).unwrap();
+    assert_eq!(back.notices(), [], "{name}");
+    assert_eq!(comparable(back.definitions(), true), comparable(trace.definitions(), false), "{name}");
+    let mut n_events = 0;
+    for location in trace.definitions().location_ids() {
+        let expected = rows(trace, location);
+        assert_eq!(rows(&back, location), expected, "{name} {location:?}");
+        let declared = back.definitions().location(location).declared_events;
+        assert_eq!(declared, Some(expected.len() as u64), "{name} {location:?}");
+        n_events += expected.len() as u64;
+    }
+    assert_eq!(finished.n_events, n_events);
+}
+
+#[test]
+fn random_traces_come_back() {
+    for seed in 0..40 {
+        let recipe =
+            RandomTrace { seed, n_locations: 1 + seed as u32 % 7, n_events: 300, faults: Faults::None };
+        assert_comes_back(
+            &recipe.build().with_chunk_events(1 + seed as usize * 3),
+            &format!("random-{seed}"),
+        );
+    }
+}
+
+fn communicator(name: &str, ranks: &[u32]) -> Communicator {
+    Communicator {
+        name: Arc::from(name),
+        members: ranks.iter().copied().map(WorldRank).collect(),
+        remote_members: None,
+        member_locations: Vec::new(),
+        parent: None,
+    }
+}
+
+/// A trace with every kind of definition, and values at the limits of their types.
+fn rich_trace() -> ToyTrace {
+    let mut trace = ToyTrace::empty();
+    let main = trace.region("main");
+    let (send, kernel) = (trace.region("MPI_Isend"), trace.region("cudaKernel"));
+    let metrics = ["a", "b", "c"].map(|name| trace.metric(name));
+    let parameters = ["text", "signed"].map(|name| trace.parameter(name));
+    for rank in 0..4 {
+        let events = if rank == 1 { rich_events(main, send, metrics, parameters) } else { Vec::new() };
+        trace.add_location(WorldRank(rank), "Master thread", LocationKind::CpuThread, events);
+    }
+    let kernels = vec![
+        ToyEvent { time: Ticks(7), what: ToyPayload::Enter(kernel) },
+        ToyEvent { time: Ticks(9), what: ToyPayload::Leave(kernel) },
+    ];
+    let stream = trace.add_location(WorldRank(2), "Stream 0", LocationKind::AcceleratorStream, kernels);
+    let definitions = trace.definitions_mut();
+    definitions.clock = Clock {
+        ticks_per_second: 3_699_958_577,
+        offset_ticks: 1 << 50,
+        realtime_ns: Some(1_750_000_000_000_000_000),
+        declared_length: None,
+    };
+    let [_, b, c] = &mut definitions.metrics[..] else { panic!("there are three") };
+    (b.value_type, b.mode, b.unit) = (MetricValueType::F64, MetricMode::Absolute, Arc::from("10^-6 s"));
+    (c.value_type, c.mode, c.unit) = (MetricValueType::I64, MetricMode::Relative, Arc::from("2^10 bytes"));
+    definitions.regions[main.index()].canonical_name = Some(Arc::from("_Zmain"));
+    definitions.regions[main.index()].file = Some(Arc::from("größe.c"));
+    definitions.regions[main.index()].line = Some(3);
+    definitions.regions[main.index()].end_line = Some(u32::MAX - 1);
+    definitions.communicators.extend([
+        communicator("MPI_COMM_SELF", &[]),
+        Communicator { parent: Some(CommId(0)), ..communicator("odd", &[3, 1]) },
+        Communicator {
+            remote_members: Some(vec![WorldRank(0), WorldRank(2)]),
+            parent: Some(CommId(0)),
+            ..communicator("between", &[3, 1])
+        },
+        Communicator { member_locations: vec![LocationId(3), LocationId(1)], ..communicator("threads", &[]) },
+        Communicator { member_locations: vec![LocationId(1)], ..communicator("team", &[]) },
+        Communicator { member_locations: vec![stream], ..communicator("streams", &[]) },
+    ]);
+    definitions.topologies.push(CartTopology {
+        name: Arc::from("grid"),
+        comm: Some(CommId(2)),
+        dimensions: vec![
+            CartDimension { name: Arc::from("x"), size: 2, periodic: true },
+            CartDimension { name: Arc::from("y"), size: 1, periodic: false },
+        ],
+        coordinates: vec![(CommRank(0), vec![0, 0]), (CommRank(1), vec![1, 0])],
+    });
+    trace
+}
+
+fn rich_events(
+    main: RegionId,
+    send: RegionId,
+    metrics: [MetricId; 3],
+    parameters: [ParameterId; 2],
+) -> Vec<ToyEvent> {
+    let request = |request, event| ToyPayload::Request(Request { row: 0, request, event });
+    let end = |op, comm, root, request| {
+        let comm = CommId(comm);
+        ToyPayload::CollectiveEnd(Collective {
+            row: 0,
+            op,
+            comm,
+            root,
+            bytes_sent: 1,
+            bytes_received: u64::MAX,
+            request,
+        })
+    };
+    let [a, b, c] = metrics;
+    let what = [
+        ToyPayload::Metric(vec![(a, u64::MAX), (b, (-0.5_f64).to_bits()), (c, (-3_i64).cast_unsigned())]),
+        ToyPayload::Enter(main),
+        ToyPayload::Metric(vec![(c, 5)]),
+        ToyPayload::Metric(vec![(c, 6), (a, 0)]),
+        ToyPayload::Parameter(parameters[0], ParameterValue::Text(Arc::from("fünf"))),
+        ToyPayload::Parameter(parameters[0], ParameterValue::Text(Arc::from(""))),
+        ToyPayload::Parameter(parameters[1], ParameterValue::I64(i64::MIN)),
+        ToyPayload::Parameter(parameters[1], ParameterValue::I64(-1)),
+        ToyPayload::Enter(send),
+        request(0, RequestEvent::RecvPosted),
+        request(u64::MAX, RequestEvent::Tested),
+        request(1, RequestEvent::Cancelled),
+        request(2, RequestEvent::CollectivePosted),
+        request(3, RequestEvent::SendComplete),
+        ToyPayload::Leave(send),
+        ToyPayload::CollectiveBegin,
+        end(CollectiveOp::Barrier, 2, CollectiveRoot::None, None),
+        end(CollectiveOp::Bcast, 3, CollectiveRoot::This, Some(2)),
+        end(CollectiveOp::Gatherv, 3, CollectiveRoot::ThisGroup, None),
+        end(CollectiveOp::DestroyHandleAndDeallocate, 0, CollectiveRoot::Rank(CommRank(3)), None),
+        ToyPayload::BufferFlush,
+        ToyPayload::MeasurementOnOff,
+        ToyPayload::Leave(main),
+    ];
+    what.into_iter().zip(0..).map(|(what, time)| ToyEvent { time: Ticks(time / 2), what }).collect()
+}
+
+#[test]
+fn every_kind_of_definition_and_event_comes_back() {
+    assert_comes_back(&rich_trace(), "rich");
+}
+
+#[test]
+fn what_cannot_be_said_is_counted() {
+    let mut trace = ToyTrace::empty();
+    let other = ToyEvent { time: Ticks(1), what: ToyPayload::Other };
+    let flush = ToyEvent { time: Ticks(2), what: ToyPayload::BufferFlush };
+    trace.add_location(WorldRank(0), "0", LocationKind::CpuThread, vec![other.clone(), other, flush]);
+    let scratch = Scratch::new("unsaid");
+    let finished = write(&trace, &scratch.0.join("one"), Clocks::Synchronised);
+    assert_eq!(finished.n_events, 1);
+    let told: Vec<_> =
+        finished.notices.iter().map(|n| (n.count, n.message.split(' ').next().unwrap())).collect();
+    assert_eq!(told, [(2, "events"), (1, "buffer")]);
+}
+
+#[test]
+fn the_archive_tells_whether_clocks_were_synchronised() {
+    let trace = RandomTrace { seed: 5, n_locations: 4, n_events: 50, faults: Faults::None }.build();
+    for (clocks, expected) in [(Clocks::Synchronised, 0), (Clocks::Unsynchronised, 1)] {
+        let scratch = Scratch::new(&format!("clocks-{expected}"));
+        write(&trace, &scratch.0.join("one"), clocks);
+        let back = Otf2Source::open(&scratch.0.join("one")).unwrap();
+        let plan = back.plan(Needs::ALL_EVENTS, &Filter::default());
+        let mut reader = back.open(LocationId(0), &plan).unwrap();
+        while reader.read(&mut ChunkBuffer::default()).unwrap() {}
+        let told = reader.notices();
+        let n = told.iter().filter(|n| n.code == ouzel::model::NoticeCode::ClocksUnsynchronised).count();
+        assert_eq!(n, expected, "{clocks:?}: {told:?}");
+    }
+}
+
+#[test]
+fn a_declared_length_is_kept_and_never_too_short() {
+    // The last event is at tick 11.
+    for (declared, expected) in [(None, 11), (Some(4), 11), (Some(1000), 1000)] {
+        let mut trace = rich_trace();
+        trace.definitions_mut().clock.declared_length = declared.map(Ticks);
+        let scratch = Scratch::new(&format!("length-{expected}-{}", declared.is_some()));
+        write(&trace, &scratch.0.join("one"), Clocks::Synchronised);
+        let back = Otf2Source::open(&scratch.0.join("one")).unwrap();
+        assert_eq!(back.definitions().clock.declared_length, Some(Ticks(expected)), "{declared:?}");
+    }
+}
