@@ -108,7 +108,10 @@ The table of events has one row for each event, ordered by location, then by tim
   collective, root, request                     of collective and non-blocking operations
   metric, metric_value, metric_value_exact      one row for each value; exact where it is a whole number
   parameter, parameter_value                    of calls
-Columns that do not apply are empty.")]
+Columns that do not apply are empty.
+
+An OTF2 archive holds what was selected, with corrected times and repaired calls, and gives the same answers.
+OUT is a directory that gets traces.otf2, or the anchor if it ends in .otf2. What is kept: docs/convert.md")]
     Convert {
         #[command(flatten)]
         common: LowCommon,
@@ -240,7 +243,7 @@ pub enum SortBy {
 
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// Where to write: a file for --to csv or parquet if it ends so, else a directory
+    /// Where to write: a file if it ends in the format's name, else a directory
     #[arg(value_name = "OUT")]
     pub out: PathBuf,
 
