@@ -10,6 +10,7 @@ jsonschema = pytest.importorskip("jsonschema", reason="the Python package jsonsc
 SCHEMAS = sorted((ROOT / "docs" / "schema").glob("*.json"))
 
 CALLS = {
+    "report": [[], ["--ranks", "0-1"], ["--time", "1ms..2ms"], ["--region", "MPI_*"]],
     "info": [[], ["--ranks", "0"], ["--time", "..1ms"]],
     "profile": [
         [],

@@ -19,7 +19,7 @@ const CACHE_SLOTS: usize = 4096;
 pub struct CallPathTree {
     nodes: Vec<Node>,
     children: FxHashMap<Node, CallPathId>,
-    cache: Vec<(Node, CallPathId)>,
+    cache: Box<[(Node, CallPathId); CACHE_SLOTS]>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ impl Default for CallPathTree {
         CallPathTree {
             nodes: vec![root],
             children: FxHashMap::default(),
-            cache: vec![(root, CallPathTree::ROOT); CACHE_SLOTS],
+            cache: Box::new([(root, CallPathTree::ROOT); CACHE_SLOTS]),
         }
     }
 }
