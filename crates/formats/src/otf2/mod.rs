@@ -9,6 +9,7 @@ mod columns;
 mod definitions;
 pub mod model_archive;
 mod notices;
+pub mod print;
 mod reader;
 mod refs;
 

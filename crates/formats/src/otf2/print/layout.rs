@@ -1,0 +1,166 @@
+//! One record as one line: what both layouts share.
+//!
+//! A line has a head (where and when), the record's name and its fields in the order of
+//! the file. [`text`](super::text) and [`json`](super::json) say how each is written.
+
+use super::names::Names;
+use super::{json, text};
+use ouzel_otf2::records::{FieldValue, RefKind};
+use ouzel_otf2::wire::UNDEFINED_U64;
+
+/// How lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// Columns for people, with names in quotes and ids in angle brackets.
+    #[default]
+    Text,
+    /// One JSON object on each line.
+    JsonLines,
+}
+
+/// Writes what cannot fail: to memory.
+macro_rules! put {
+    ($line:expr, $($format:tt)*) => {{
+        use std::fmt::Write;
+        write!($line, $($format)*).expect("memory takes every character")
+    }};
+}
+pub(super) use put;
+
+/// What a record is one of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    Definitions,
+    LocalDefinitions,
+    Markers,
+    Events,
+}
+
+/// Where and when a record is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    pub section: Section,
+    /// The record's name in the format's tables; `None` if this version does not know it.
+    pub name: Option<&'static str>,
+    /// The id in the file.
+    pub id: u8,
+    pub location: Option<u64>,
+    pub time: Option<Time>,
+    pub place: Option<Place>,
+}
+
+/// When an event happened.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Time {
+    pub ticks: u64,
+    /// Since the trace start, in nanoseconds; `None` if the clock is not the trace's.
+    pub ns: Option<u64>,
+}
+
+/// Where a record is in its file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// Of the id byte.
+    pub offset: u64,
+    /// In the file, from 1.
+    pub number: u64,
+}
+
+/// Columns that are as wide as their widest value.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Widths {
+    pub location: usize,
+    pub ticks: usize,
+}
+
+/// A line in the making.
+pub(super) struct Line<'l, 'd> {
+    pub out: &'l mut String,
+    pub names: &'l mut Names<'d>,
+    layout: Layout,
+    n_fields: usize,
+    /// The metric class or instance that the record named, for the values behind.
+    pub metric: u64,
+}
+
+impl<'l, 'd> Line<'l, 'd> {
+    pub fn begin(
+        out: &'l mut String,
+        names: &'l mut Names<'d>,
+        layout: Layout,
+        head: &Head,
+        widths: Widths,
+    ) -> Self {
+        match layout {
+            Layout::Text => text::put_head(out, head, widths),
+            Layout::JsonLines => json::put_head(out, head),
+        }
+        Line { out, names, layout, n_fields: 0, metric: UNDEFINED_U64 }
+    }
+
+    pub fn field(&mut self, name: &str, value: FieldValue<'_>) {
+        if let FieldValue::Ref(RefKind::Metric, id) = value {
+            self.metric = id;
+        }
+        let is_first = self.n_fields == 0;
+        self.n_fields += 1;
+        match self.layout {
+            Layout::Text => {
+                self.out.push_str(if is_first { "  " } else { ", " });
+                text::put_field(self, name, value);
+            }
+            Layout::JsonLines => {
+                put!(self.out, ",\"{name}\":");
+                json::put_value(self, value);
+            }
+        }
+    }
+
+    /// The fields of a record of an unknown kind.
+    pub fn unknown(&mut self, id: u8, body: &[u8]) {
+        if self.layout == Layout::JsonLines {
+            self.field("id", FieldValue::Unsigned(u64::from(id)));
+        }
+        self.field("body_bytes", FieldValue::Unsigned(body.len() as u64));
+    }
+
+    pub fn end(self) {
+        if self.layout == Layout::JsonLines {
+            self.out.push('}');
+        } else {
+            self.out.truncate(self.out.trim_end_matches(' ').len());
+        }
+        self.out.push('\n');
+    }
+}
+
+/// Whether a reference refers to nothing.
+pub(super) fn is_undefined(kind: RefKind, id: u64) -> bool {
+    // References to I/O paradigms have one byte only.
+    id == UNDEFINED_U64 || (kind == RefKind::IoParadigm && id == 0xff)
+}
+
+/// The text in quotes, with quotes, backslashes and control characters escaped as in JSON.
+pub(super) fn put_quoted(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            control if control.is_control() => put!(out, "\\u{:04x}", u32::from(control)),
+            plain => out.push(plain),
+        }
+    }
+    out.push('"');
+}
+
+/// A float with as many digits as it takes to read the same one back; JSON knows no others than finite ones.
+pub(super) fn put_float(out: &mut String, layout: Layout, value: f64) {
+    if value.is_finite() || layout == Layout::Text {
+        put!(out, "{value:?}");
+    } else {
+        out.push_str("null");
+    }
+}
