@@ -59,11 +59,24 @@ found and said.")]
         #[command(flatten)]
         args: InfoArgs,
     },
-    /// Every record as text
+    /// Every record of the files, as text or JSON lines
     #[command(after_help = "\
 Examples:
   ouzel print scorep-run/ | head -50
-  ouzel print scorep-run/ --ranks 3 --time 1s..1.1s")]
+  ouzel print scorep-run/ --ranks 3 --time 1s..1.1s
+  ouzel print scorep-run/ --region 'MPI_*' --merged     what the ranks did in MPI, in order of time
+  ouzel print scorep-run/ --definitions --local         regions, communicators; id mapping, clock offsets
+  ouzel print scorep-run/ --raw --offsets               what the files hold, and where
+  ouzel print scorep-run/ --format json | jq -c 'select(.record == \"MpiSend\")'
+
+Events are printed unless other records are asked for. Each line has the location, the time in ticks
+of the trace's clock, the seconds since the trace start, the record and its fields. \"main\" <3> is
+a reference to definition 3 of that name, ranks are those in the communicator.
+Locations follow each other, or come in order of time with --merged.
+With --region the enters and leaves of such regions are printed, and what is recorded right in them.
+--ranks, --location, --time and --region select events; definitions are printed whole.
+With --format json each line is one object, and no envelope is around them; see docs/print.md.
+Of a damaged file the records before the damage are printed; what was lost is told on standard error.")]
     Print {
         #[command(flatten)]
         common: LowCommon,
@@ -193,9 +206,41 @@ pub struct InfoArgs {}
 
 #[derive(Debug, Args)]
 pub struct PrintArgs {
-    /// Show the file offset of each record
+    /// Show for each record its file offset and its number in the file
     #[arg(long)]
     pub offsets: bool,
+
+    /// Show times and ids of events as the file has them, before clock correction and id mapping
+    #[arg(long)]
+    pub raw: bool,
+
+    /// Merge the locations by time; equal times by location
+    #[arg(long)]
+    pub merged: bool,
+
+    /// Print the events; the default if no other records are asked for
+    #[arg(long, help_heading = "Records")]
+    pub events: bool,
+
+    /// Print the global definitions
+    #[arg(long, help_heading = "Records")]
+    pub definitions: bool,
+
+    /// Print the local definitions: id mapping and clock offsets of each location
+    #[arg(long, help_heading = "Records")]
+    pub local: bool,
+
+    /// Print the markers
+    #[arg(long, help_heading = "Records")]
+    pub markers: bool,
+
+    /// Print all of these
+    #[arg(long, help_heading = "Records")]
+    pub all: bool,
+
+    /// Only this location, by its id in the trace (may be repeated)
+    #[arg(long, value_name = "ID", help_heading = "Selection")]
+    pub location: Vec<u64>,
 }
 
 #[derive(Debug, Args)]

@@ -100,6 +100,9 @@ fn check(low: &LowCommon, command: &Command) -> Result<(), &'static str> {
     let tables = matches!(format, OutputFormat::Csv | OutputFormat::Parquet);
     match command {
         Command::Report(_) if tables => Err("report is a page: use --format table or json"),
+        Command::Print(_) if tables => {
+            Err("print writes lines: use --format table or json; ouzel convert writes tables of events")
+        }
         Command::Convert(_) if tables || low.output.is_some() => {
             Err("convert writes to OUT in the format of --to; --output and such a --format do not apply")
         }
@@ -185,6 +188,7 @@ mod tests {
         for (line, needle) in [
             ("ouzel profile t --format parquet", "add --output"),
             ("ouzel report t --format csv", "report is a page"),
+            ("ouzel print t --format csv", "print writes lines"),
             ("ouzel convert t out --to csv --format csv", "do not apply"),
             ("ouzel profile t --jobs 0", "--jobs"),
             ("ouzel profile t --time 3..2", "ends before"),

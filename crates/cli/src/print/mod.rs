@@ -1,12 +1,58 @@
-//! `ouzel print`: every record as text.
+//! `ouzel print`: every record as a line.
+//!
+//! Lines are made where the format is known; here they only find their way out. They are
+//! no answer in the envelope of other commands, so that notices always go to standard error.
 
-use crate::args::{Common, PrintArgs};
+use crate::args::{Common, OutputFormat, PrintArgs};
 use crate::exit::Outcome;
+use crate::output::Output;
+use crate::session::outcome;
+use crate::terminal::style::Style;
+use anyhow::Context;
+use ouzel::formats::otf2::print::{Layout, PrintOptions, Printer};
+use std::io::Write;
 
 /// Answers.
 ///
 /// # Errors
 /// If the trace cannot be opened or the answer not be written.
-pub fn run(_common: &Common, args: &PrintArgs) -> anyhow::Result<Outcome> {
-    anyhow::bail!("print (offsets: {}) is not part of this build", args.offsets)
+pub fn run(common: &Common, args: &PrintArgs) -> anyhow::Result<Outcome> {
+    let path = &common.path;
+    let printer =
+        Printer::open(path, options(common, args)).or_else(|error| match path.symlink_metadata() {
+            Ok(_) => Err(anyhow::Error::new(error)),
+            // A stem need not exist, so this is asked last.
+            Err(_) => Err(anyhow::anyhow!("no trace at {path:?}: there is no such file or directory")),
+        })?;
+    let mut out = Output::open(common.output.as_deref())?;
+    let notices = printer.print(&mut out).context("cannot write")?;
+    out.close()?;
+    if !common.quiet {
+        let style = Style::new(common.notice_colour);
+        for line in crate::notices::short(&notices, path, style) {
+            // The records are printed; that standard error is closed does not change it.
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
+    }
+    Ok(outcome(&notices))
+}
+
+fn options(common: &Common, args: &PrintArgs) -> PrintOptions {
+    let PrintArgs { events, definitions, local, markers, all, .. } = *args;
+    let nothing_named = !(events || definitions || local || markers);
+    PrintOptions {
+        layout: match common.format {
+            OutputFormat::Json => Layout::JsonLines,
+            OutputFormat::Table | OutputFormat::Csv | OutputFormat::Parquet => Layout::Text,
+        },
+        definitions: definitions || all,
+        local_definitions: local || all,
+        markers: markers || all,
+        events: events || all || nothing_named,
+        filter: common.filter.clone(),
+        locations: args.location.clone(),
+        merged: args.merged,
+        raw: args.raw,
+        offsets: args.offsets,
+    }
 }

@@ -5,4 +5,5 @@ mod archives;
 mod ends;
 mod help;
 mod model_archive;
+mod print;
 mod run;
