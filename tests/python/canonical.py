@@ -29,6 +29,7 @@ FIELDS = {
     "requested_threads": "number_of_requested_threads",
     "tag": "msg_tag",
     "task": "task_id",
+    "time_ticks": "time",
     "window": "win",
 }
 # Labels that stand for different fields in different records: by the beginning of the record's name.
@@ -57,7 +58,7 @@ FLAGS = {
     "sync_level": ["PROCESS", "MEMORY"],
 }
 # What ouzel says beside a record and otf2-print does not.
-OURS_ONLY = {"offset"}
+OURS_ONLY = {"file_offset", "number", "time_ns"}
 
 
 def canonical(record):
@@ -94,6 +95,7 @@ def from_json(value):
         if "id" in value:
             return Reference(value["id"], value.get("name"))
         if "type" in value and "value" in value:
-            return from_json(value.get("attribute")), value["type"], from_json(value["value"])
+            of = value.get("attribute", value.get("member"))
+            return from_json(of), value["type"], from_json(value["value"])
         return {key: from_json(content) for key, content in value.items()}
     return value
