@@ -4,7 +4,7 @@ use crate::analysis::{LocationCx, LocationEnd, LocationSummary};
 use crate::erased::{AnalysisSet, Erased};
 use crate::nesting::{Nesting, Repairs, Selection};
 use crate::partial::Partial;
-use crate::pass::Progress;
+use crate::progress::Progress;
 use ouzel_model::{
     ChunkBuffer, Filter, Level, LocationId, Notice, NoticeCode, ReadError, ReadPlan, Ticks, TimeRange,
     TraceSource,

@@ -18,9 +18,11 @@ mod fold;
 mod nesting;
 mod partial;
 mod pass;
+mod progress;
 
 pub use analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationEnd, LocationSummary};
 pub use erased::{AnalysisSet, Key, Outputs};
 pub use fold::Folder;
 pub use partial::{Partial, PartialError};
-pub use pass::{Coverage, Pass, PassError, Progress, Report};
+pub use pass::{Coverage, Pass, PassError, Report};
+pub use progress::Progress;

@@ -8,11 +8,12 @@ use crate::analysis::{LocationEnd, LocationSummary, run_range};
 use crate::erased::{AnalysisSet, Outputs};
 use crate::fold::Folder;
 use crate::partial::{Partial, PartialError};
+use crate::progress::Progress;
 use ouzel_model::{Filter, LocationId, Notice, Notices, TimeRange, TraceSource};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One sweep over a trace.
 #[derive(Debug, Clone, Copy)]
@@ -23,34 +24,6 @@ pub struct Pass<'a> {
     pub jobs: NonZeroUsize,
     /// Where to tell how far it is.
     pub progress: Option<&'a Progress>,
-}
-
-/// How far a pass is. Shared with whoever draws the bar.
-#[derive(Debug, Default)]
-pub struct Progress {
-    bytes: AtomicU64,
-    cancelled: AtomicBool,
-}
-
-impl Progress {
-    pub(crate) fn add(&self, bytes: u64) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    /// Bytes of event files done.
-    pub fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    /// Asks the pass to stop soon.
-    pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it was asked to stop.
-    pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
-    }
 }
 
 /// What a pass gives besides the outputs.

@@ -1,0 +1,31 @@
+//! How far a pass is, told by its workers and read by whoever draws a bar.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// How far a pass is. Shared with whoever draws the bar.
+#[derive(Debug, Default)]
+pub struct Progress {
+    bytes: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Progress {
+    pub(crate) fn add(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes of event files done.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Asks the pass to stop soon.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was asked to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
