@@ -45,11 +45,14 @@ fn answers(path: &Path, filter: Filter) -> BTreeMap<&'static str, String> {
         (definitions.location(location.location).native_id, location.max_depth, counts)
     });
     let (by, per) = (By::CallPath, Per::Location);
+    let peers = (communication.unresolved_peers, communication.null_peers);
+    let unmatched = (communication.unmatched_sends, communication.unmatched_receives);
     BTreeMap::from([
         ("profile", format!("{:?}", profile.table(definitions, by, per))),
         ("messages", format!("{:?}", communication.table(definitions, by, per))),
         ("collectives", format!("{:?}", communication.collectives_table(definitions, by, per))),
         ("totals", format!("{:?} {:?}", communication.total_messages(), communication.total_collectives())),
+        ("peers", format!("{peers:?} {unmatched:?}")),
         ("metrics", format!("{:?}", metrics.table(definitions, by, per))),
         ("summaries", format!("{:?}", metrics.summary_table(definitions))),
         ("inventory", format!("{:?}", counts.collect::<Vec<_>>())),

@@ -136,7 +136,7 @@ fn communicator(name: &str, ranks: &[u32]) -> Communicator {
         name: Arc::from(name),
         members: ranks.iter().copied().map(WorldRank).collect(),
         remote_members: None,
-        member_locations: Vec::new(),
+        member_locations: [].into(),
         parent: None,
     }
 }
@@ -175,13 +175,16 @@ fn rich_trace() -> ToyTrace {
         communicator("MPI_COMM_SELF", &[]),
         Communicator { parent: Some(CommId(0)), ..communicator("odd", &[3, 1]) },
         Communicator {
-            remote_members: Some(vec![WorldRank(0), WorldRank(2)]),
+            remote_members: Some([WorldRank(0), WorldRank(2)].into()),
             parent: Some(CommId(0)),
             ..communicator("between", &[3, 1])
         },
-        Communicator { member_locations: vec![LocationId(3), LocationId(1)], ..communicator("threads", &[]) },
-        Communicator { member_locations: vec![LocationId(1)], ..communicator("team", &[]) },
-        Communicator { member_locations: vec![stream], ..communicator("streams", &[]) },
+        Communicator {
+            member_locations: [LocationId(3), LocationId(1)].into(),
+            ..communicator("threads", &[])
+        },
+        Communicator { member_locations: [LocationId(1)].into(), ..communicator("team", &[]) },
+        Communicator { member_locations: [stream].into(), ..communicator("streams", &[]) },
     ]);
     definitions.topologies.push(CartTopology {
         name: Arc::from("grid"),
@@ -288,5 +291,58 @@ fn a_declared_length_is_kept_and_never_too_short() {
         write(&trace, &scratch.0.join("one"), Clocks::Synchronised);
         let back = Otf2Source::open(&scratch.0.join("one")).unwrap();
         assert_eq!(back.definitions().clock.declared_length, Some(Ticks(expected)), "{declared:?}");
+    }
+}
+
+#[test]
+fn locations_of_equal_ids_get_their_own_files() {
+    let mut trace = RandomTrace { seed: 3, n_locations: 4, n_events: 40, faults: Faults::None }.build();
+    for location in &mut trace.definitions_mut().locations {
+        location.native_id = 7;
+    }
+    let scratch = Scratch::new("equal-ids");
+    write(&trace, &scratch.0.join("one"), Clocks::Synchronised);
+    let back = Otf2Source::open(&scratch.0.join("one")).unwrap();
+    let ids: Vec<u64> = back.definitions().locations.iter().map(|location| location.native_id).collect();
+    assert_eq!(ids, [0, 1, 2, 3]);
+    for location in trace.definitions().location_ids() {
+        assert_eq!(rows(&back, location), rows(&trace, location));
+    }
+}
+
+#[test]
+fn metric_classes_tell_when_they_were_read() {
+    let mut trace = ToyTrace::empty();
+    let main = trace.region("main");
+    let [a, b, c] = ["a", "b", "c"].map(|name| trace.metric(name));
+    let event = |time, what| ToyEvent { time: Ticks(time), what };
+    let read = |metrics: &[MetricId]| ToyPayload::Metric(metrics.iter().map(|&metric| (metric, 1)).collect());
+    let events = vec![
+        event(1, read(&[a, b])),
+        event(1, read(&[a])),
+        event(1, ToyPayload::Enter(main)),
+        event(2, read(&[b])),
+        event(3, read(&[a])),
+        event(3, ToyPayload::Leave(main)),
+        event(3, read(&[c])),
+    ];
+    trace.add_location(WorldRank(0), "0", LocationKind::CpuThread, events);
+    trace.add_location(WorldRank(0), "metrics", LocationKind::Metric, vec![event(3, read(&[b, c]))]);
+    let scratch = Scratch::new("classes");
+    write(&trace, &scratch.0.join("one"), Clocks::Synchronised);
+    let back = Otf2Source::open(&scratch.0.join("one")).unwrap();
+    let (records, _) = back.archive().read_global_definitions();
+    let classes = records.records().map(|record| format!("{record:?}"));
+    let classes: Vec<String> = classes.filter(|words| words.starts_with("MetricClass")).collect();
+    let expected = [
+        "[0, 1], metric_occurrence: SynchronousStrict",
+        "[0], metric_occurrence: SynchronousStrict",
+        "[1], metric_occurrence: Synchronous,",
+        "[2], metric_occurrence: Synchronous,",
+        "[1, 2], metric_occurrence: Asynchronous",
+    ];
+    assert_eq!(classes.len(), expected.len(), "{classes:#?}");
+    for (class, expected) in classes.iter().zip(expected) {
+        assert!(class.contains(expected), "{class} is not {expected}");
     }
 }
