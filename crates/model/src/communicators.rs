@@ -11,11 +11,12 @@ pub struct Communicator {
     pub name: Arc<str>,
     /// World rank of each member, in the order of their rank in this communicator.
     /// Empty for a communicator whose only member is the caller (`MPI_COMM_SELF`).
-    pub members: Vec<WorldRank>,
+    /// Shared by communicators of one group.
+    pub members: Arc<[WorldRank]>,
     /// World ranks of the other side of an inter-communicator; peers are looked up there.
-    pub remote_members: Option<Vec<WorldRank>>,
+    pub remote_members: Option<Arc<[WorldRank]>>,
     /// Location of each member where the members are not processes but threads or streams.
-    pub member_locations: Vec<LocationId>,
+    pub member_locations: Arc<[LocationId]>,
     /// The communicator it was made from.
     pub parent: Option<CommId>,
 }

@@ -87,9 +87,9 @@ impl ToyTrace {
         };
         definitions.communicators.push(Communicator {
             name: Arc::from("MPI_COMM_WORLD"),
-            members: Vec::new(),
+            members: Arc::default(),
             remote_members: None,
-            member_locations: Vec::new(),
+            member_locations: Arc::default(),
             parent: None,
         });
         ToyTrace {
@@ -240,7 +240,7 @@ impl ToyTrace {
             rank: Some(rank),
         });
         let group = LocationGroupId::from_index(groups.len() - 1);
-        self.definitions.communicators[0].members = self.definitions.ranks();
+        self.definitions.communicators[0].members = self.definitions.ranks().into();
         group
     }
 }

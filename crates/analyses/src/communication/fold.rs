@@ -273,7 +273,7 @@ fn unmatched(channels: BTreeMap<Channel, i64>, definitions: &Definitions) -> Vec
 
 /// The groups of a communicator, whichever of them calls itself the local one.
 fn groups(comm: &Communicator) -> (&[WorldRank], &[WorldRank]) {
-    let local = comm.members.as_slice();
+    let local = &*comm.members;
     let remote = comm.remote_members.as_deref().unwrap_or_default();
     (local.min(remote), local.max(remote))
 }

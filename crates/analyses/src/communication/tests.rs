@@ -99,7 +99,7 @@ fn communicator(members: &[u32], remote: Option<&[u32]>) -> Communicator {
         name: Arc::from(""),
         members: ranks(members),
         remote_members: remote.map(ranks),
-        member_locations: Vec::new(),
+        member_locations: Arc::default(),
         parent: None,
     }
 }

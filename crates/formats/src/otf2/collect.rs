@@ -6,7 +6,7 @@
 //! are wanted.
 
 use ouzel_otf2::records::{Definition, DefinitionKind, definition as def, enums::GroupType, enums::Paradigm};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Every definition that the model has a place for.
@@ -15,7 +15,7 @@ pub(super) struct Collected {
     pub strings: FxHashMap<u32, Arc<str>>,
     pub clock: Option<def::ClockProperties>,
     pub system_nodes: Vec<def::SystemTreeNode>,
-    pub shared_memory_nodes: Vec<u32>,
+    pub shared_memory_nodes: FxHashSet<u32>,
     pub location_groups: Vec<def::LocationGroup>,
     pub locations: Vec<def::Location>,
     pub regions: Vec<def::Region>,
@@ -82,7 +82,7 @@ impl Collected {
             }
             Definition::SystemTreeNodeDomain(d) => {
                 if d.system_tree_domain == ouzel_otf2::records::enums::SystemTreeDomain::SharedMemory {
-                    self.shared_memory_nodes.push(d.system_tree_node);
+                    self.shared_memory_nodes.insert(d.system_tree_node);
                 }
             }
             Definition::LocationGroup(d) => {
@@ -192,8 +192,9 @@ impl Collected {
     }
 
     /// The group of a reference that has one of these types, in the order of preference.
-    pub fn group(&self, id: u32, types: &[GroupType]) -> Option<&Group> {
+    /// Gives back its place in `groups`.
+    pub fn group(&self, id: u32, types: &[GroupType]) -> Option<usize> {
         let same_id = self.groups_by_id.get(&id)?;
-        types.iter().find_map(|&t| same_id.iter().map(|&at| &self.groups[at]).find(|g| g.group_type == t))
+        types.iter().find_map(|&t| same_id.iter().copied().find(|&at| self.groups[at].group_type == t))
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct Resolved {
 
 /// Resolves every reference.
 pub(super) fn resolve(collected: &Collected) -> Resolved {
-    let mut resolver = Resolver { collected, notices: Vec::new() };
+    let mut resolver = Resolver { collected, notices: Vec::new(), members: Members::default() };
     let clock = resolver.clock();
     let mut definitions = Definitions::empty(clock);
     let nodes = resolver.system_tree(&mut definitions);
@@ -73,6 +73,28 @@ fn index<R: std::hash::Hash + Eq, I>(
 struct Resolver<'c> {
     collected: &'c Collected,
     notices: Vec<Notice>,
+    members: Members,
+}
+
+/// Members of communicators by the place of their group, so that those of one group share them.
+///
+/// Without sharing, a file of many communicators and one large group would ask for memory by the square of its size.
+#[derive(Debug, Default)]
+struct Members {
+    all_ranks: Option<Arc<[WorldRank]>>,
+    ranks: FxHashMap<usize, Arc<[WorldRank]>>,
+    locations: FxHashMap<usize, Arc<[LocationId]>>,
+}
+
+impl Members {
+    fn all_ranks(&mut self, n: usize) -> Arc<[WorldRank]> {
+        self.all_ranks.get_or_insert_with(|| (0..n).map(WorldRank::from_index).collect()).clone()
+    }
+
+    fn ranks(&mut self, at: usize, group: &Group) -> Arc<[WorldRank]> {
+        let rank = |&member: &u64| WorldRank(u32::try_from(member).unwrap_or(u32::MAX));
+        self.ranks.entry(at).or_insert_with(|| group.members.iter().map(rank).collect()).clone()
+    }
 }
 
 impl Resolver<'_> {
@@ -187,13 +209,15 @@ impl Resolver<'_> {
         let world: Vec<Option<LocationId>> = match self.collected.groups.iter().find(of_mpi) {
             Some(group) => group.members.iter().map(|member| locations.get(member).copied()).collect(),
             None => {
-                let first_of = |group| {
-                    definitions.location_ids().find(|&l| {
-                        let location = definitions.location(l);
-                        location.group == group && location.kind != LocationKind::Metric
-                    })
-                };
-                definitions.processes().into_iter().map(first_of).collect()
+                let mut first_of = FxHashMap::default();
+                for id in definitions.location_ids() {
+                    let location = definitions.location(id);
+                    if location.kind != LocationKind::Metric {
+                        first_of.entry(location.group).or_insert(id);
+                    }
+                }
+                let processes = definitions.processes().into_iter();
+                processes.map(|group| first_of.get(&group).copied()).collect()
             }
         };
         for (rank, location) in world.iter().enumerate() {
@@ -266,9 +290,9 @@ impl Resolver<'_> {
         }
         definitions.communicators.push(Communicator {
             name: Arc::from(UNKNOWN_COMM),
-            members: Vec::new(),
+            members: Arc::default(),
             remote_members: None,
-            member_locations: Vec::new(),
+            member_locations: Arc::default(),
             parent: None,
         });
         ids
@@ -282,9 +306,9 @@ impl Resolver<'_> {
     ) -> Communicator {
         let mut communicator = Communicator {
             name: self.collected.text(comm.name),
-            members: Vec::new(),
+            members: Arc::default(),
             remote_members: None,
-            member_locations: Vec::new(),
+            member_locations: Arc::default(),
             parent: None,
         };
         let types = [
@@ -293,38 +317,47 @@ impl Resolver<'_> {
             GroupType::CommLocationGroups,
             GroupType::CommSelf,
         ];
-        let Some(group) = self.collected.group(comm.group, &types) else {
+        let Some(at) = self.collected.group(comm.group, &types) else {
             let message =
                 format!("communicator {} is made of group {}, which is not defined", comm.id, comm.group);
             self.say(Level::Medium, NoticeCode::UndefinedReference, message);
             return communicator;
         };
-        let rank = |&member: &u64| WorldRank(u32::try_from(member).unwrap_or(u32::MAX));
+        let group = &self.collected.groups[at];
         match (group.group_type, group.paradigm) {
             (GroupType::CommSelf, _) => {}
             (GroupType::CommLocations, enums::Paradigm::Mpi) => {
-                communicator.members = (0..world.len()).map(WorldRank::from_index).collect();
+                communicator.members = self.members.all_ranks(world.len());
             }
             (GroupType::CommGroup, enums::Paradigm::Mpi | enums::Paradigm::Unknown) => {
-                communicator.members = group.members.iter().map(rank).collect();
+                communicator.members = self.members.ranks(at, group);
             }
-            _ => communicator.member_locations = self.member_locations(group, locations),
+            _ => communicator.member_locations = self.member_locations(at, group, locations),
         }
         let remote = comm.remote_group.and_then(|id| self.collected.group(id, &types));
-        communicator.remote_members = remote.map(|group| group.members.iter().map(rank).collect());
+        communicator.remote_members = remote.map(|at| self.members.ranks(at, &self.collected.groups[at]));
         communicator
     }
 
     /// Locations of the members of a group of a paradigm other than MPI: indices into the paradigm's group of all
     /// its locations.
-    fn member_locations(&self, group: &Group, locations: &FxHashMap<u64, LocationId>) -> Vec<LocationId> {
+    fn member_locations(
+        &mut self,
+        at: usize,
+        group: &Group,
+        locations: &FxHashMap<u64, LocationId>,
+    ) -> Arc<[LocationId]> {
+        if let Some(members) = self.members.locations.get(&at) {
+            return members.clone();
+        }
         let all = |g: &&Group| g.group_type == GroupType::CommLocations && g.paradigm == group.paradigm;
         let all = self.collected.groups.iter().find(all).map(|g| g.members.as_slice()).unwrap_or_default();
         let native = |&member: &u64| match group.group_type {
             GroupType::CommGroup => all.get(usize::try_from(member).ok()?).copied(),
             _ => Some(member),
         };
-        group.members.iter().filter_map(native).filter_map(|id| locations.get(&id).copied()).collect()
+        let members = group.members.iter().filter_map(native).filter_map(|id| locations.get(&id).copied());
+        self.members.locations.entry(at).or_insert(members.collect()).clone()
     }
 
     fn metrics(&mut self, definitions: &mut Definitions) -> FxHashMap<u32, Arc<[MetricId]>> {

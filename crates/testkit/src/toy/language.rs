@@ -71,7 +71,7 @@ impl ToyTrace {
             name: Arc::from(name.trim()),
             members,
             remote_members: None,
-            member_locations: Vec::new(),
+            member_locations: Arc::default(),
             parent: Some(CommId(0)),
         });
         Ok(())

@@ -26,7 +26,7 @@ fn text_becomes_definitions_and_events() {
     let (cpu, gpu, metric) = (LocationKind::CpuThread, LocationKind::AcceleratorStream, LocationKind::Metric);
     assert_eq!(kinds, [(cpu, Some(0)), (cpu, Some(0)), (gpu, Some(0)), (metric, Some(0)), (cpu, Some(1))]);
     assert_eq!(definitions.processes().len(), 2);
-    assert_eq!(definitions.communicators[0].members, [WorldRank(0), WorldRank(1)]);
+    assert_eq!(*definitions.communicators[0].members, [WorldRank(0), WorldRank(1)]);
     let names: Vec<&str> = definitions.regions[..definitions.n_regions()].iter().map(|r| &*r.name).collect();
     assert_eq!(names, ["main", "MPI_Send", "kernel"]);
     assert_eq!(definitions.region(RegionId(1)).paradigm, Paradigm::Mpi);

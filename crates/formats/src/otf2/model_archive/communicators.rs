@@ -111,7 +111,7 @@ impl Groups {
         let mut all: BTreeMap<u8, (Paradigm, Vec<u64>)> = BTreeMap::new();
         for comm in comms.iter().map(|&id| definitions.communicator(id)) {
             let paradigm = paradigm_of_members(definitions, comm);
-            for &member in &comm.member_locations {
+            for &member in comm.member_locations.iter() {
                 let (_, members) = all.entry(paradigm.code()).or_insert((paradigm, Vec::new()));
                 let places = self.places.entry(paradigm.code()).or_default();
                 places.entry(member).or_insert_with(|| {
