@@ -85,8 +85,9 @@ fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all.into_iter().map(|(path, bytes)| (inside(path), bytes)).collect()
 }
 
+/// The reference tool prints all of an archive and has nothing to say against it.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn assert_reference_reads(anchor: &Path) {
+pub fn assert_reference_reads(anchor: &Path) {
     let mut command = Command::new("otf2-print");
     match command.args(["--show-all", "--warnings-as-errors"]).arg(anchor).stdout(Stdio::null()).output() {
         Err(_) => eprintln!("SKIPPED: otf2-print is not installed (Debian package otf2-tools)"),

@@ -1,6 +1,7 @@
 //! Models made up in memory, written as archives and read back: every table and every row.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
+use crate::archives::assert_reference_reads;
 use crate::run::Scratch;
 use ouzel::formats::otf2::Otf2Source;
 use ouzel::formats::otf2::model_archive::{Clocks, Finished, ModelArchive};
@@ -117,6 +118,7 @@ fn assert_comes_back(trace: &ToyTrace, name: &str) {
         n_events += expected.len() as u64;
     }
     assert_eq!(finished.n_events, n_events);
+    assert_reference_reads(&dir.join("traces.otf2"));
 }
 
 #[test]
