@@ -19,10 +19,10 @@ use std::io::Write;
 pub fn run(common: &Common, args: &PrintArgs) -> anyhow::Result<Outcome> {
     let path = &common.path;
     let printer =
-        Printer::open(path, options(common, args)).or_else(|error| match path.symlink_metadata() {
-            Ok(_) => Err(anyhow::Error::new(error)),
+        Printer::open(path, options(common, args)).map_err(|error| match path.symlink_metadata() {
+            Ok(_) => anyhow::Error::new(error),
             // A stem need not exist, so this is asked last.
-            Err(_) => Err(anyhow::anyhow!("no trace at {path:?}: there is no such file or directory")),
+            Err(_) => anyhow::anyhow!("no trace at {path:?}: there is no such file or directory"),
         })?;
     let mut out = Output::open(common.output.as_deref())?;
     let notices = printer.print(&mut out).context("cannot write")?;

@@ -10,7 +10,7 @@ use std::process::Stdio;
 fn lines(words: &[&str]) -> Vec<Value> {
     let ran = ran_on(&testdata("pmpi-masterio"), words);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
-    ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    ran.out.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
 }
 
 #[test]
