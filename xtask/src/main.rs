@@ -6,6 +6,7 @@
 
 mod bench;
 mod dev_loop;
+mod fuzz;
 mod runner;
 mod setup;
 mod stopwatch;
@@ -24,6 +25,7 @@ usage: cargo xtask <chore>
   tidy             dependency edges, links, file sizes, words that do not belong here
   bench [--quick]  build the peers and print one table of speeds and ratios
   synth ...        write a synthetic archive and the truth about it; --help lists the options
+  fuzz ...         run the fuzz targets for a bounded time; --help lists the options
   loop             how long it takes from an edit in an analysis to its tests
   help             this text
 ";
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         "test" => test::run(rest),
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
+        "fuzz" => fuzz::run(rest),
         "loop" => dev_loop::run(rest),
         "synth" => synth::run(rest),
         "help" | "--help" | "-h" => {

@@ -6,7 +6,7 @@
 use crate::runner::{Ran, answers, bounded, run as run_command};
 use crate::setup::{self, Tools};
 use crate::stopwatch::Stopwatch;
-use crate::{tidy, workspace};
+use crate::{fuzz, tidy, workspace};
 use anyhow::{Context as _, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,6 +34,7 @@ const STEPS: &[Step] = &[
     ("tidy", tidy_up),
     ("lints", lints),
     ("tests", tests),
+    ("fuzzing", fuzzing),
     ("doctests", doctests),
     ("documentation", documentation),
     ("release build", release_build),
@@ -145,6 +146,14 @@ fn tests(context: &Context) -> Result<Outcome> {
         false => &["test", "--workspace", "--all-targets", "--no-fail-fast", "--quiet"],
     };
     Ok(judge(run_command(&mut cargo(context, arguments))?))
+}
+
+/// Each target for a few seconds, from the seeds: enough to see that it builds and still holds.
+fn fuzzing(context: &Context) -> Result<Outcome> {
+    Ok(match fuzz::lacks(&context.root) {
+        Some(why) => Outcome::Skipped(why),
+        None => Outcome::Passed(fuzz::fuzz(&context.root, 4, &[])?),
+    })
 }
 
 fn doctests(context: &Context) -> Result<Outcome> {

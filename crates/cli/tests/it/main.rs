@@ -2,6 +2,7 @@
 
 mod answers;
 mod archives;
+mod damage;
 mod ends;
 mod help;
 mod model_archive;

@@ -1,0 +1,181 @@
+//! Writes the seeds of the fuzz targets into `corpus/`: small files of our own making.
+//!
+//! They are cut from the archives of `testdata/`, and made with the writer: one record of each
+//! kind in both byte orders, files of several chunks, and the shapes that were wrong once.
+
+use ouzel_fuzz::archive::pack;
+use ouzel_otf2::Anchor;
+use ouzel_otf2::records::marker::thumbnail::ThumbnailRecord;
+use ouzel_otf2::records::{Definition, Event, LocalDefinition, MarkerRecord, SnapshotRecord, special};
+use ouzel_otf2::wire::{Cursor, EncodeError, Endian, Fault, RecordBuffer};
+use std::fs;
+use std::io::Result;
+use std::path::{Path, PathBuf};
+
+/// Fields of any record: each number is one byte and small, and every count is one.
+const PLAIN: &[u8] = &[1; 96];
+/// Fields with values that differ, wide ones too.
+const WIDE: [u8; 96] = {
+    let pattern = [1, 1, 1, 2, 4, 7, 7, 7, 7, 1, 3, 0, 0xff, 2, 9, 9];
+    let mut bytes = [0; 96];
+    let mut at = 0;
+    while at < bytes.len() {
+        bytes[at] = pattern[at % pattern.len()];
+        at += 1;
+    }
+    bytes
+};
+
+fn main() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let corpus = Corpus { root: root.join("corpus") };
+    match fs::remove_dir_all(&corpus.root) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    for (order, endian) in [("little", Endian::Little), ("big", Endian::Big)] {
+        made(&corpus, order, endian)?;
+    }
+    for (target, table) in [("event", 0), ("definition", 1), ("local", 2), ("marker", 3), ("snapshot", 4)] {
+        for id in [10, 12, 14, 18, 20, 23, 26, 31, 41] {
+            let record = [&[table, id], PLAIN].concat();
+            corpus.add("record_round_trip", &format!("{target}-{id}"), &record)?;
+        }
+    }
+    cut_from(&corpus, &root.join("../testdata/pmpi-masterio/traces"), "pmpi")?;
+    cut_from(&corpus, &root.join("../testdata/eztrace-pingpong/eztrace_log"), "eztrace")
+}
+
+struct Corpus {
+    root: PathBuf,
+}
+
+impl Corpus {
+    fn add(&self, target: &str, name: &str, bytes: &[u8]) -> Result<()> {
+        let dir = self.root.join(target);
+        fs::create_dir_all(&dir)?;
+        fs::write(dir.join(name), bytes)
+    }
+
+    /// For the targets that take the chunk size, in units of 64 bytes, before the file.
+    fn add_file(&self, targets: &[&str], name: &str, chunk_units: u8, file: &[u8]) -> Result<()> {
+        let bytes = [&[chunk_units], file].concat();
+        targets.iter().try_for_each(|target| self.add(target, name, &bytes))
+    }
+}
+
+const EVENT_TARGETS: [&str; 4] = ["events_push", "events_pull", "chunks", "archive_round_trip"];
+
+/// Files with one record of each kind.
+fn made(corpus: &Corpus, order: &str, endian: Endian) -> Result<()> {
+    let anchor = Anchor {
+        endian,
+        anchor_format: 3,
+        trace_format: 2,
+        library_version: [3, 0, 2],
+        event_chunk_bytes: 256,
+        definition_chunk_bytes: 1024,
+        n_locations: 2,
+        n_global_definitions: 3,
+        machine_name: "machine".to_owned(),
+        creator: "seeds".to_owned(),
+        description: String::new(),
+        properties: vec![("OTF2::MPI_COMMUNICATION_COMPLETE".to_owned(), "true".to_owned())],
+        trace_id: 7,
+        n_snapshots: 0,
+        n_thumbnails: 0,
+    };
+    corpus.add("anchor", order, &anchor.encode())?;
+    let definitions = file(&[all(endian, Definition::decode, |r, b| r.encode(b))], endian, None);
+    corpus.add_file(&["global_definitions"], order, 0, &definitions)?;
+    let local = file(&[all(endian, LocalDefinition::decode, |r, b| r.encode(b))], endian, None);
+    corpus.add_file(&["local_definitions"], order, 0, &local)?;
+    let markers = file(&[all(endian, MarkerRecord::decode, |r, b| r.encode(b))], endian, None);
+    corpus.add_file(&["markers"], order, 0, &markers)?;
+    let snapshots = file(&[all(endian, SnapshotRecord::decode, |r, b| r.encode(b))], endian, None);
+    corpus.add_file(&["snapshots"], order, 0, &snapshots)?;
+    let thumbnails = file(&[all(endian, ThumbnailRecord::decode, |r, b| r.encode(b))], endian, None);
+    corpus.add_file(&["thumbnails"], order, 0, &thumbnails)?;
+
+    let records = all(endian, Event::decode, |r, b| r.encode(b));
+    let timed = |ticks: u64, records: &[Vec<u8>]| {
+        let mut buffer = RecordBuffer::new(endian);
+        ouzel_otf2::records::encode_timestamp(ticks, &mut buffer);
+        buffer.put_bytes(&records.concat());
+        // One attribute before the last event: a number of eight bits.
+        vec![buffer.bytes().to_vec(), vec![special::ATTRIBUTE_LIST, 6, 1, 1, 1, 7, 1, 9], vec![12, 1, 3]]
+    };
+    let whole = file(&[timed(100, &records)], endian, None);
+    corpus.add_file(&EVENT_TARGETS, order, 0, &whole)?;
+    let (first, second) = records.split_at(records.len() / 2);
+    let chunks = file(&[timed(100, first), timed(200, second)], endian, Some(1024));
+    corpus.add_file(&EVENT_TARGETS, &format!("{order}-chunks"), 16, &chunks)?;
+    let anchor = Anchor { event_chunk_bytes: 1024, definition_chunk_bytes: 4096, ..anchor };
+    let packed = pack(&[(0, &anchor.encode()), (1, &definitions), (2, &chunks), (3, &local), (6, &markers)]);
+    corpus.add("archive", &format!("{order}-made"), &packed)?;
+    corpus.add(
+        "archive",
+        &format!("{order}-no-anchor"),
+        &pack(&[(1, &definitions), (2, &whole), (4, &whole)]),
+    )
+}
+
+/// One record of each id, with plain and with wide fields; each as its bytes.
+fn all<'a, T>(
+    endian: Endian,
+    decode: impl Fn(u8, &mut Cursor<'a>) -> std::result::Result<Option<T>, Fault>,
+    encode: impl Fn(&T, &mut RecordBuffer) -> std::result::Result<(), EncodeError>,
+) -> Vec<Vec<u8>> {
+    static WIDE_FIELDS: [u8; 96] = WIDE;
+    let mut records = Vec::new();
+    for id in 5..=u8::MAX {
+        for fields in [PLAIN, &WIDE_FIELDS] {
+            let mut buffer = RecordBuffer::new(endian);
+            let decoded = decode(id, &mut Cursor::new(fields, endian));
+            // Some fields do not fit some pattern: a text needs a zero.
+            if let Ok(Some(record)) = decoded
+                && encode(&record, &mut buffer).is_ok()
+            {
+                records.push(buffer.bytes().to_vec());
+            }
+        }
+    }
+    records
+}
+
+/// A file of these chunks.
+fn file(chunks: &[Vec<Vec<u8>>], endian: Endian, chunk_bytes: Option<usize>) -> Vec<u8> {
+    let mut file = RecordBuffer::new(endian);
+    let mut first = 1;
+    for (i, records) in chunks.iter().enumerate() {
+        let last = first + records.len() as u64 - 1;
+        file.put_u8(special::CHUNK_HEADER);
+        file.put_u8(endian.to_byte());
+        file.put_u64_full(first);
+        file.put_u64_full(last);
+        records.iter().for_each(|record| file.put_bytes(record));
+        if i + 1 < chunks.len() {
+            let end = (i + 1) * chunk_bytes.expect("several chunks have a size");
+            assert!(file.len() <= end, "the records fit into their chunk");
+            file.put_bytes(&vec![special::END_OF_CHUNK; end - file.len()]);
+        }
+        first = last + 1;
+    }
+    file.put_bytes(&[special::END_OF_FILE, special::END_OF_BUFFER]);
+    file.bytes().to_vec()
+}
+
+/// The first bytes of the files of a real archive of ours.
+fn cut_from(corpus: &Corpus, stem: &Path, name: &str) -> Result<()> {
+    let read = |path: PathBuf| -> Result<Vec<u8>> { Ok(fs::read(path)?.into_iter().take(1800).collect()) };
+    let anchor = read(stem.with_extension("otf2"))?;
+    let definitions = read(stem.with_extension("def"))?;
+    let events = read(stem.join("0.evt"))?;
+    let local = read(stem.join("0.def"))?;
+    corpus.add("anchor", name, &anchor)?;
+    corpus.add_file(&["global_definitions"], name, 0, &definitions)?;
+    corpus.add_file(&["local_definitions"], name, 0, &local)?;
+    corpus.add_file(&EVENT_TARGETS, name, 0, &events)?;
+    let cut = &events[..events.len().min(600)];
+    corpus.add("archive", name, &pack(&[(0, &anchor), (1, &definitions), (2, cut), (3, &local)]))
+}
