@@ -6,7 +6,7 @@ use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn, Importance};
 use crate::terminal::style::Paint;
 use crate::terminal::units;
-use ouzel::model::{MetricId, Table};
+use ouzel::model::{ColumnData, MetricId, Table};
 
 /// Rows shown unless the user says how many.
 const DEFAULT_TOP: usize = 30;
@@ -26,6 +26,8 @@ pub fn lines(
         0 => n_rows,
         top => top.min(n_rows),
     };
+    // What a region filter hides was not asked for: its rows stand last, and all totals hold it.
+    let table = &rows::picked(table, &selected_first(table));
     let shown = rows::picked(table, &(0..n_shown).collect::<Vec<_>>());
     let total_ns: u64 = rows::integers(table, "exclusive_ns").iter().sum();
     let mut grid = grid(args, &shown, table, total_ns);
@@ -57,6 +59,16 @@ pub fn lines(
         &format!("{n_rows} · {} in regions, summed over locations{span}", units::time(total_ns)),
     ));
     lines
+}
+
+/// The rows with those of the region `[filtered]` behind the others.
+fn selected_first(table: &Table) -> Vec<usize> {
+    let Some(ColumnData::Text(regions)) = table.column("region").map(|column| &column.data) else {
+        return (0..table.n_rows()).collect();
+    };
+    let (hidden, selected): (Vec<usize>, Vec<usize>) =
+        (0..table.n_rows()).partition(|&row| &*regions[row] == "[filtered]");
+    [selected, hidden].concat()
 }
 
 fn grid(args: &ProfileArgs, shown: &Table, whole: &Table, total_ns: u64) -> Grid {
