@@ -42,7 +42,10 @@ pub struct Trace {
 
 impl std::fmt::Debug for Trace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Trace").field("path", &self.path).field("format", &self.format).finish_non_exhaustive()
+        f.debug_struct("Trace")
+            .field("path", &self.path)
+            .field("format", &self.format)
+            .finish_non_exhaustive()
     }
 }
 

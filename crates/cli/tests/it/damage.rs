@@ -19,8 +19,8 @@ fn check(test: &str, lost: &str, damage: impl Fn(&Path)) {
 }
 
 fn cut_in_half(path: &Path) {
-    let bytes = fs::read(path).unwrap();
-    fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+    let bytes = fs::read(path).expect("a copy of an archive is readable");
+    fs::write(path, &bytes[..bytes.len() / 2]).expect("a copy of an archive is writable");
 }
 
 #[test]
@@ -74,12 +74,12 @@ fn a_file_that_may_not_be_read_is_named() {
     let scratch = Scratch::new("forbidden");
     let forbidden = scratch.0.join("forbidden");
     fs::write(&forbidden, "").unwrap();
-    fs::set_permissions(&forbidden, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&forbidden, fs::Permissions::from_mode(0o0)).unwrap();
     if fs::File::open(&forbidden).is_ok() {
         eprintln!("skipped: this user may read every file");
         return;
     }
     check("no-permission", "traces/2.evt", |path| {
-        fs::set_permissions(path, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o0)).unwrap();
     });
 }
