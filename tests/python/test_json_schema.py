@@ -19,6 +19,7 @@ CALLS = {
         ["--per", "location", "--call-paths"],
         ["--region", "MPI_*", "--time", "1ms..", "--ranks", "0-2"],
         ["--sort", "name"],
+        ["--messages", "--per", "rank"],
     ],
 }
 

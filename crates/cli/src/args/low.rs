@@ -90,6 +90,7 @@ Examples:
   ouzel profile scorep-run/ --call-paths --top 50
   ouzel profile scorep-run/ --per rank --region 'MPI_*' --format csv -o mpi.csv
   ouzel profile scorep-run/ --metric 'PAPI_*'
+  ouzel profile scorep-run/ --messages --per rank --region 'MPI_*'
 
 Columns:
   visits      how often the region was entered
@@ -97,6 +98,7 @@ Columns:
   exclusive   inclusive time less the time in regions called from there
   share       exclusive time as a part of the exclusive time of all rows
   min, max    time from enter to leave of the shortest and the longest visit
+  sends, bytes_sent, receives, bytes_received, collectives, collective_bytes_…   with --messages
   PAPI_…      exclusive value of a counter asked for by --metric
 Times are summed over all locations unless --per says otherwise. With --region the time in all
 other regions is gathered in [filtered], so that totals stay what they were.")]
@@ -253,6 +255,9 @@ pub struct ProfileArgs {
     #[arg(long)]
     pub call_paths: bool,
 
+    /// Add what was sent and received in messages and collective operations
+    #[arg(long)]
+    pub messages: bool,
     /// Add the values of metrics with such a name, e.g. 'PAPI_*' (may be repeated)
     #[arg(long, value_name = "PATTERN")]
     pub metric: Vec<String>,

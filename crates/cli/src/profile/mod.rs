@@ -1,5 +1,6 @@
 //! `ouzel profile`: time in each region or call path.
 
+mod messages;
 mod metrics;
 mod page;
 
@@ -7,6 +8,7 @@ use crate::args::{Common, OutputFormat, Per, ProfileArgs, SortBy};
 use crate::exit::Outcome;
 use crate::rows;
 use crate::session::{Session, outcome, taken};
+use ouzel::analyses::communication::Communication;
 use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::profile::Profile;
 use ouzel::analyses::{By, Per as PerWhat};
@@ -48,6 +50,7 @@ pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
     let mut set = AnalysisSet::default();
     let profile = set.add(Profile);
     let counters = (!chosen.is_empty()).then(|| set.add(MetricProfile));
+    let communication = args.messages.then(|| set.add(Communication::for_filter(&common.filter)));
     let mut report = session.run(&set)?;
     let profile = taken(report.outputs.take(&profile), "profile")?;
     let (by, by_text) = if args.call_paths { (By::CallPath, "call_path") } else { (By::Region, "region") };
@@ -60,6 +63,10 @@ pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
     if let Some(key) = counters {
         let counters = taken(report.outputs.take(&key), "counters")?;
         table = metrics::with_columns(table, &profile, &counters, &chosen, (definitions, by, per));
+    }
+    if let Some(key) = communication {
+        let communication = taken(report.outputs.take(&key), "messages")?;
+        table = messages::with_columns(table, &profile, &communication, (definitions, by, per));
     }
     let table = sorted(table, args.sort);
     let span = report.run_range.map(|range| range.end.since(range.start));

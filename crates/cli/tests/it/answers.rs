@@ -132,3 +132,57 @@ fn convert_writes_every_event_once() {
     };
     assert_eq!(sum(9, "message_send"), sum(10, "message_recv"), "what is sent is received");
 }
+
+#[test]
+fn messages_stand_in_the_rows_of_the_calls_that_made_them() {
+    let answer = json(&testdata("pmpi-jacobi"), &["profile", "--messages"]);
+    let of = |region: &str, keys: [&str; 3]| -> Vec<u64> {
+        let row = rows(&answer).iter().find(|row| row["region"] == region).unwrap();
+        keys.iter().map(|&key| row[key].as_u64().unwrap()).collect()
+    };
+    assert_eq!(of("MPI_Isend", ["sends", "bytes_sent", "receives"]), [360, 432_000, 0]);
+    assert_eq!(of("MPI_Recv", ["receives", "bytes_received", "sends"]), [360, 432_000, 0]);
+    assert_eq!(of("MPI_Allreduce", ["collectives", "collective_bytes_sent", "sends"])[0], 540);
+    let sum = |key: &str| -> u64 { rows(&answer).iter().map(|row| row[key].as_u64().unwrap()).sum() };
+    assert_eq!((sum("sends"), sum("bytes_sent")), (sum("receives"), sum("bytes_received")));
+    assert_eq!(sum("collectives"), 549);
+}
+
+#[test]
+fn the_report_says_who_writes_alone_and_who_waits() {
+    let answer = json(&testdata("pmpi-masterio"), &["report"]);
+    let losses = answer["data"]["losses"].as_array().unwrap();
+    let lost: Vec<u64> = losses.iter().map(|loss| loss["lost_ns"].as_u64().unwrap()).collect();
+    assert!(lost.is_sorted_by(|a, b| a >= b), "most first: {lost:?}");
+    let loss = |kind: &str, region: &str| {
+        let of = |loss: &&serde_json::Value| {
+            loss["kind"] == kind
+                && loss["call_path"].as_array().and_then(|path| path.last()).is_some_and(|r| r == region)
+        };
+        losses.iter().find(of).unwrap_or_else(|| panic!("{kind} in {region}: {losses:?}")).clone()
+    };
+    let writing = loss("uneven_work", "write_chunk");
+    assert_eq!((&writing["most"]["rank"], &writing["least"]["time_ns"]), (&0.into(), &0.into()));
+    let (max, mean) = (writing["most"]["time_ns"].as_u64().unwrap(), writing["mean_ns"].as_u64().unwrap());
+    assert!(writing["lost_ns"].as_u64().unwrap().abs_diff(max - mean) <= 1, "max - mean: {writing}");
+    assert_eq!(loss("wait_for_all", "MPI_Barrier")["least"]["rank"], 0, "the writer comes last");
+    let ratio = |key: &str| answer["data"]["efficiency"][key].as_f64().unwrap();
+    assert!((ratio("parallel") - ratio("load_balance") * ratio("communication")).abs() < 1e-12);
+    assert_eq!(answer["data"]["trust"], serde_json::json!({"lost": [], "doubtful": [], "remarks": []}));
+}
+
+#[test]
+fn the_report_is_one_page_in_any_width() {
+    let page = ran_on(&testdata("pmpi-masterio"), &["report"]);
+    assert_eq!(page.code, Some(0));
+    let cards: Vec<&str> = page.out.lines().filter(|line| line.starts_with(char::is_uppercase)).collect();
+    expect![[r#"
+        OTF2 by mintrace 1 · 8 ranks on 1 node · 4.189 s · 542 events
+        How far to trust it
+        How well the time was used
+        Where time is lost
+        What to look at next"#]]
+    .assert_eq(&cards.join("\n"));
+    assert!(page.out.contains("ouzel profile"), "names the next command: {}", page.out);
+    assert!(page.out.lines().count() < 60 && page.out.lines().all(|line| line.chars().count() <= 120));
+}

@@ -49,6 +49,7 @@ impl Otf2Source {
         definitions.provenance = provenance(&archive);
         let mut all: Vec<Notice> = archive.notices().iter().chain(&found).map(notices::of_archive).collect();
         all.extend(notices);
+        all.extend(notices::set_aside(&archive));
         let n_processes = definitions.processes().len();
         Ok(Otf2Source { archive, definitions, refs, notices: all, n_processes })
     }

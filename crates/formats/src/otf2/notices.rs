@@ -36,6 +36,32 @@ pub(super) fn of_archive(notice: &ouzel_otf2::Notice) -> Notice {
     Notice::new(level, code, notice.kind.to_string()).in_file(notice.file.clone()).at(notice.offset)
 }
 
+/// What the archive holds that the event model has no place for: counted, not read.
+pub(super) fn set_aside(archive: &ouzel_otf2::Archive) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let mut say = |count: u64, what: &str| {
+        if 0 < count {
+            let message = format!("{what} are counted and not analysed");
+            notices.push(Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(count));
+        }
+    };
+    say(u64::from(archive.anchor().n_snapshots), "snapshots of the state between events");
+    say(u64::from(archive.anchor().n_thumbnails), "thumbnails");
+    match archive.markers(&mut |_| {}) {
+        Ok(n) => say(n, "records of markers"),
+        Err(error) => notices.push(
+            Notice::new(
+                Level::Medium,
+                NoticeCode::DamagedDefinitions,
+                format!("markers end early: {}", error.kind),
+            )
+            .in_file(error.file)
+            .at(error.offset),
+        ),
+    }
+    notices
+}
+
 /// What the event reader of a location counted.
 pub(super) fn of_events(counts: &EventCounts, file: &Arc<str>, location: LocationId) -> Vec<Notice> {
     let mut notices = Vec::new();
