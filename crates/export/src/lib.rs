@@ -1,6 +1,6 @@
 //! Result tables as JSON, CSV and Parquet, and the envelope around every JSON answer.
 //!
-//! One [`Table`](ouzel_model::Table) is one result or one batch of a stream:
+//! One [`Table`] is one result or one batch of a stream:
 //! [`CsvWriter`] and [`ParquetWriter`] take any number of batches with the same
 //! columns, so that millions of rows never stand in memory together.
 //!
