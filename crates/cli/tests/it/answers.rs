@@ -155,7 +155,7 @@ fn the_report_says_who_writes_alone_and_who_waits() {
     let lost: Vec<u64> = losses.iter().map(|loss| loss["lost_ns"].as_u64().unwrap()).collect();
     assert!(lost.is_sorted_by(|a, b| a >= b), "most first: {lost:?}");
     let loss = |kind: &str, region: &str| {
-        let of = |loss: &&serde_json::Value| {
+        let of = |loss: &&Value| {
             loss["kind"] == kind
                 && loss["call_path"].as_array().and_then(|path| path.last()).is_some_and(|r| r == region)
         };

@@ -4,6 +4,7 @@ mod answers;
 mod archives;
 mod damage;
 mod ends;
+mod facts;
 mod help;
 mod model_archive;
 mod print;
