@@ -77,6 +77,8 @@ pub(super) fn of_events(counts: &EventCounts, file: &Arc<str>, location: Locatio
     }
     let message = "event records carry fields this version does not know; those were skipped".to_owned();
     say(counts.longer_records, Level::Low, NoticeCode::UnknownRecords, message);
+    let message = "attribute lists of events are counted; what they carry is not analysed".to_owned();
+    say(counts.attribute_lists, Level::Low, NoticeCode::NotRepresented, message);
     let message = "chunks hold another number of events than their headers say".to_owned();
     say(counts.chunks_miscounted, Level::Medium, NoticeCode::WrongEventCount, message);
     notices
@@ -89,4 +91,26 @@ pub(super) fn not_represented(records: &BTreeMap<&'static str, u64>) -> Vec<Noti
         Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n)
     };
     records.iter().map(notice).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_reader_counts_is_said_once_with_its_number() {
+        let mut counts = EventCounts { attribute_lists: 3, longer_records: 2, ..EventCounts::default() };
+        counts.unknown.insert(200, 7);
+        let notices = of_events(&counts, &Arc::from("0.evt"), LocationId(0));
+        let said: Vec<(NoticeCode, u64)> = notices.iter().map(|notice| (notice.code, notice.count)).collect();
+        assert_eq!(
+            said,
+            [
+                (NoticeCode::UnknownRecords, 7),
+                (NoticeCode::UnknownRecords, 2),
+                (NoticeCode::NotRepresented, 3)
+            ]
+        );
+        assert!(of_events(&EventCounts::default(), &Arc::from("0.evt"), LocationId(0)).is_empty());
+    }
 }
