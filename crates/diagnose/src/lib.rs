@@ -59,6 +59,9 @@ pub struct EfficiencyCard {
     pub communication: f64,
 }
 
+const LOST_DEFINITIONS: &str =
+    "definitions are lost, so it is not known which regions compute and which wait";
+
 impl EfficiencyCard {
     fn of(pop: &PopOutput) -> Self {
         let Efficiency { n, parallel, load_balance, communication, .. } = pop.threads;
@@ -110,9 +113,13 @@ impl ReportAnalyses {
         let trust = TrustCard::new(&report.notices, definitions);
         let pop = pop(&profile, definitions, &classes);
         let losses = losses::losses(&profile, definitions, &classes);
-        let efficiency = pop.as_ref().ok().map(EfficiencyCard::of);
+        let (efficiency, efficiency_missing) = match pop {
+            // Without names nobody knows what is MPI, and everything would look like work.
+            _ if trust.lost_definitions() => (None, Some(LOST_DEFINITIONS.to_owned())),
+            Ok(pop) => (Some(EfficiencyCard::of(&pop)), None),
+            Err(reason) => (None, Some(reason.to_string())),
+        };
         let next = advice::advise(&run, &trust, efficiency.as_ref(), &losses, (&profile, &classes));
-        let efficiency_missing = pop.err().map(|reason| reason.to_string());
         Ok(RunReport { run, trust, efficiency, efficiency_missing, losses, next })
     }
 }

@@ -52,6 +52,12 @@ impl TrustCard {
         card
     }
 
+    /// Whether definitions are missing, so that names and meanings of regions may be, too.
+    pub fn lost_definitions(&self) -> bool {
+        let codes = [NoticeCode::MissingDefinitions, NoticeCode::DamagedDefinitions];
+        self.lost.iter().any(|concern| codes.contains(&concern.code))
+    }
+
     /// Whether nothing was lost and nothing is doubtful.
     pub fn is_clean(&self) -> bool {
         self.lost.is_empty() && self.doubtful.is_empty()
@@ -101,5 +107,8 @@ mod tests {
         let [concern] = &card.remarks[..] else { panic!("{card:?}") };
         assert_eq!((concern.count, concern.n_locations, concern.example.as_str()), (6, 2, "rank 0: open"));
         assert!(concern.is_one_of_many && card.doubtful.is_empty());
+        assert!(!card.lost_definitions());
+        let missing = Notice::new(Level::High, NoticeCode::MissingDefinitions, "no clock");
+        assert!(TrustCard::new(&[missing], &definitions).lost_definitions());
     }
 }

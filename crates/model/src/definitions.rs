@@ -33,9 +33,9 @@ pub struct Definitions {
     pub parameters: Vec<Arc<str>>,
     /// Cartesian topologies.
     pub topologies: Vec<CartTopology>,
-    /// The region that stands for every id that no definition explains. The last but one of `regions`.
+    /// The region that stands for every id that no definition explains.
     pub unknown_region: RegionId,
-    /// The region `[filtered]` that stands for everything a region filter hides. The last of `regions`.
+    /// The region `[filtered]` that stands for everything a region filter hides.
     pub filtered_region: RegionId,
 }
 
@@ -110,7 +110,7 @@ impl Definitions {
         self.regions = regions;
     }
 
-    /// Number of regions the trace defines: the table without the two placeholders at its end.
+    /// Number of regions the trace defines: the table up to the placeholders, which stand at its end.
     pub fn n_regions(&self) -> usize {
         self.unknown_region.index()
     }

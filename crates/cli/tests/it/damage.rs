@@ -1,6 +1,6 @@
 //! Archives with lost files, from outside: an answer all the same, code 2, and the file by name.
 
-use crate::run::{Scratch, ran_on};
+use crate::run::{Scratch, json, ran_on};
 use std::fs;
 use std::path::Path;
 
@@ -82,4 +82,24 @@ fn a_file_that_may_not_be_read_is_named() {
     check("no-permission", "traces/2.evt", |path| {
         fs::set_permissions(path, fs::Permissions::from_mode(0o0)).unwrap();
     });
+}
+
+#[test]
+fn without_definitions_regions_stay_apart_and_nothing_is_said_of_efficiency() {
+    let scratch = Scratch::new("lost-definitions");
+    let archive = scratch.copied("pmpi-masterio");
+    let regions = |archive: &Path| -> Vec<u64> {
+        let rows = json(archive, &["profile"])["data"]["rows"].take();
+        let mut visits: Vec<u64> =
+            rows.as_array().expect("rows").iter().filter_map(|row| row["visits"].as_u64()).collect();
+        visits.sort_unstable();
+        visits
+    };
+    let whole = regions(&archive);
+    fs::remove_file(archive.join("traces.def")).expect("a copy of an archive is writable");
+    assert_eq!(regions(&archive), whole, "as many visits of as many regions as with their names");
+    let report = json(&archive, &["report"]);
+    assert!(report["data"]["efficiency"].is_null(), "{report}");
+    let why = report["data"]["efficiency_missing"].as_str().expect("a reason");
+    assert!(why.contains("definitions are lost"), "{why}");
 }

@@ -12,6 +12,8 @@ use std::sync::Arc;
 /// Every definition that the model has a place for.
 #[derive(Debug, Default)]
 pub(super) struct Collected {
+    /// Whether definitions are known to be lost, so that references without one are no fault of the tracer.
+    pub is_incomplete: bool,
     pub strings: FxHashMap<u32, Arc<str>>,
     pub clock: Option<def::ClockProperties>,
     pub system_nodes: Vec<def::SystemTreeNode>,

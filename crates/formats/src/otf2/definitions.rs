@@ -178,7 +178,7 @@ impl Resolver<'_> {
         let ids = index(self.collected.locations.iter().map(|l| l.id), LocationId::from_index);
         for location in &self.collected.locations {
             let group = groups.get(&location.location_group).copied();
-            if group.is_none() {
+            if group.is_none() && !self.collected.is_incomplete {
                 let message = format!(
                     "location {} belongs to location group {}, which is not defined",
                     location.id, location.location_group
@@ -191,8 +191,11 @@ impl Resolver<'_> {
                 LocationType::Metric => LocationKind::Metric,
                 _ => LocationKind::Unknown,
             };
-            let name = self.collected.text(location.name);
-            let declared = Some(location.number_of_events).filter(|&n| n != u64::MAX);
+            let name = self.collected.some_text(location.name);
+            let name = name.unwrap_or_else(|| Arc::from(format!("location {}", location.id)));
+            // A location that was made up from its file declares nothing.
+            let made_up = self.collected.is_incomplete && location.number_of_events == 0;
+            let declared = Some(location.number_of_events).filter(|&n| n != u64::MAX && !made_up);
             push_location(definitions, location.id, name, kind, group, declared);
         }
         ids
@@ -256,6 +259,9 @@ impl Resolver<'_> {
             ids.insert(d.id, id);
         }
         definitions.set_regions(regions);
+        if self.collected.is_incomplete {
+            add_unknown_regions(definitions, &mut ids);
+        }
         let contexts = self.collected.calling_contexts.iter();
         let contexts = contexts.filter_map(|c| Some((c.id, *ids.get(&c.region)?))).collect();
         (ids, contexts)
@@ -440,6 +446,22 @@ impl Resolver<'_> {
                 coordinates,
             });
         }
+    }
+}
+
+/// References that get a region of their own where definitions are lost. Tracers count regions from zero; a reference
+/// beyond shares the one unknown region with all others.
+const UNKNOWN_REGIONS: u32 = 4096;
+
+/// Gives each reference whose definition is lost a region named after it, so that different functions stay apart.
+fn add_unknown_regions(definitions: &mut Definitions, ids: &mut FxHashMap<u32, RegionId>) {
+    let unknown = definitions.region(definitions.unknown_region).clone();
+    for reference in 0..UNKNOWN_REGIONS {
+        ids.entry(reference).or_insert_with(|| {
+            let name = Arc::from(format!("<unknown region {reference}>"));
+            definitions.regions.push(Region { name, paradigm: Paradigm::Unknown, ..unknown.clone() });
+            RegionId::from_index(definitions.regions.len() - 1)
+        });
     }
 }
 

@@ -42,6 +42,7 @@ impl Otf2Source {
         let archive = Archive::open(path)?;
         let (records, found) = archive.read_global_definitions();
         let mut collected = collect::Collected::default();
+        collected.is_incomplete = found.iter().any(notices::loses_definitions);
         for definition in records.records() {
             collected.take(&definition);
         }

@@ -33,7 +33,18 @@ pub(super) fn of_archive(notice: &ouzel_otf2::Notice) -> Notice {
         }
         _ => (Level::Medium, NoticeCode::DamagedDefinitions),
     };
-    Notice::new(level, code, notice.kind.to_string()).in_file(notice.file.clone()).at(notice.offset)
+    let said = Notice::new(level, code, notice.kind.to_string()).in_file(notice.file.clone());
+    // A file that is not there has no places.
+    let is_missing = match &notice.kind {
+        K::AnchorRebuilt { error } => error.is_empty(),
+        kind => matches!(kind, K::NoGlobalDefinitions | K::NoEventFile { .. }),
+    };
+    if is_missing { said } else { said.at(notice.offset) }
+}
+
+/// Whether the notice says that global definitions are missing.
+pub(super) fn loses_definitions(notice: &ouzel_otf2::Notice) -> bool {
+    matches!(notice.kind, NoticeKind::NoGlobalDefinitions | NoticeKind::Damaged { .. })
 }
 
 /// What the archive holds that the event model has no place for: counted, not read.
