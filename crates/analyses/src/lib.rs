@@ -14,6 +14,7 @@ pub mod imbalance;
 pub mod inventory;
 pub mod metric_profile;
 pub mod mpi_time;
+pub mod peers;
 pub mod pop;
 pub mod profile;
 pub mod semantics;

@@ -1,0 +1,100 @@
+//! Which locations are compared with each other.
+//!
+//! Threads that do the same kind of work are peers: the first CPU thread of each process,
+//! all further CPU threads, the accelerator streams. A helper thread that waits all day
+//! says nothing about the balance of the main threads, and a stream nothing about either.
+//! Law: a location is in one peer group at most, and members are in order of (rank, id).
+//! Not here: what is compared.
+
+use ouzel_model::{Definitions, Filter, LocationGroupId, LocationId, LocationKind};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// What the members of a peer group have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PeerKind {
+    /// The first CPU thread of each process.
+    MainThread,
+    /// Every other CPU thread.
+    HelperThread,
+    /// Streams of accelerators.
+    AcceleratorStream,
+}
+
+/// Locations that are compared with each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerGroup {
+    /// What they are.
+    pub kind: PeerKind,
+    /// The members by (rank, id); never empty.
+    pub members: Vec<LocationId>,
+}
+
+/// The peer groups of a selection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerGroups {
+    groups: Vec<PeerGroup>,
+    /// For each location of the trace, its group and its index there.
+    place: Vec<Option<(u8, u32)>>,
+}
+
+impl PeerGroups {
+    /// The peer groups among the locations that `filter` selects.
+    pub fn new(definitions: &Definitions, filter: &Filter) -> Self {
+        let mut selected = filter.locations(definitions);
+        selected.sort_unstable_by_key(|&id| (definitions.location(id).rank, id));
+        let mut seen: BTreeSet<LocationGroupId> = BTreeSet::new();
+        let mut by_kind = [
+            (PeerKind::MainThread, Vec::new()),
+            (PeerKind::HelperThread, Vec::new()),
+            (PeerKind::AcceleratorStream, Vec::new()),
+        ];
+        for id in selected {
+            let location = definitions.location(id);
+            let slot = match location.kind {
+                LocationKind::Metric => continue,
+                LocationKind::AcceleratorStream => 2,
+                LocationKind::CpuThread | LocationKind::Unknown => usize::from(!seen.insert(location.group)),
+            };
+            by_kind[slot].1.push(id);
+        }
+        let mut place = vec![None; definitions.locations.len()];
+        let mut groups = Vec::new();
+        for (kind, members) in by_kind.into_iter().filter(|(_, members)| !members.is_empty()) {
+            for (i, member) in members.iter().enumerate() {
+                place[member.index()] = Some((groups.len() as u8, i as u32));
+            }
+            groups.push(PeerGroup { kind, members });
+        }
+        PeerGroups { groups, place }
+    }
+
+    /// The groups: main threads, helper threads, streams; those without a member are left out.
+    pub fn groups(&self) -> &[PeerGroup] {
+        &self.groups
+    }
+
+    /// The group of a location, and its index among the members; `None` if it runs no code or is not selected.
+    pub fn place(&self, location: LocationId) -> Option<(usize, usize)> {
+        let (group, member) = (*self.place.get(location.index())?)?;
+        Some((usize::from(group), member as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouzel_model::TraceSource;
+    use ouzel_testkit::ToyTrace;
+
+    #[test]
+    fn every_process_of_a_plain_mpi_run_is_a_main_thread() {
+        let toy = ToyTrace::new("0: enter a @1, leave @2\n1: enter a @1, leave @2");
+        let peers = PeerGroups::new(toy.definitions(), &Filter::default());
+        assert_eq!(peers.groups().len(), 1);
+        assert_eq!(peers.groups()[0].kind, PeerKind::MainThread);
+        assert_eq!(peers.place(LocationId(1)), Some((0, 1)));
+        assert_eq!(peers.place(LocationId(9)), None);
+    }
+}
