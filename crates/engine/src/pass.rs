@@ -91,16 +91,17 @@ impl AnalysisSet {
     }
 
     fn fold_all(&self, source: &dyn TraceSource, pass: Pass<'_>) -> Result<Partial, PassError> {
-        let mut todo = pass.filter.locations(source.definitions());
-        todo.sort_by_cached_key(|&l| (std::cmp::Reverse(source.location_bytes(l)), l));
+        let locations = pass.filter.locations(source.definitions());
+        let n_workers = pass.jobs.get().min(locations.len()).max(1);
+        let todo = runs(locations, |location| source.location_bytes(location), n_workers);
         let next = AtomicUsize::new(0);
+        let is_cancelled = || pass.progress.is_some_and(Progress::is_cancelled);
         let work = || {
             let mut folder = Folder::new(source, self, pass.filter);
-            while let Some(&location) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if pass.progress.is_some_and(Progress::is_cancelled) {
-                    break;
+            while let Some(run) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
+                for &location in run.iter().take_while(|_| !is_cancelled()) {
+                    folder.fold(location, pass.progress);
                 }
-                folder.fold(location, pass.progress);
             }
             folder.into_partial()
         };
@@ -112,7 +113,6 @@ impl AnalysisSet {
             }
             partial
         };
-        let n_workers = pass.jobs.get().min(todo.len()).max(1);
         let partials: Vec<_> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..n_workers).map(|_| scope.spawn(work)).collect();
             let own = work();
@@ -126,6 +126,41 @@ impl AnalysisSet {
         }
         Ok(total)
     }
+}
+
+/// Cuts the locations into runs, each for one worker at a time, in the order in which they are handed out.
+///
+/// Neighbours are folded together, so that an analysis that reduces neighbours (clusters of ranks) can do so in the
+/// worker. A location that holds much of the work goes alone, and first; runs get shorter towards the end, so that
+/// no worker waits long for the last one.
+fn runs(
+    mut locations: Vec<LocationId>,
+    bytes_of: impl Fn(LocationId) -> u64,
+    n_workers: usize,
+) -> Vec<Vec<LocationId>> {
+    locations.sort_unstable();
+    // One for each location: even an empty one is some work.
+    let cost_of = |location: LocationId| bytes_of(location).saturating_add(1);
+    let total: u64 = locations.iter().map(|&location| cost_of(location)).fold(0, u64::saturating_add);
+    let share = 4 * n_workers as u64;
+    let (mut large, small): (Vec<_>, Vec<_>) =
+        locations.into_iter().partition(|&location| total / share < cost_of(location));
+    large.sort_by_key(|&location| (std::cmp::Reverse(cost_of(location)), location));
+    let mut runs: Vec<Vec<LocationId>> = large.into_iter().map(|location| vec![location]).collect();
+    let mut remaining: u64 = small.iter().map(|&location| cost_of(location)).sum();
+    let mut run = Vec::new();
+    let mut cost = 0;
+    for location in small {
+        run.push(location);
+        cost += cost_of(location);
+        if remaining / share <= cost {
+            remaining -= cost;
+            cost = 0;
+            runs.push(std::mem::take(&mut run));
+        }
+    }
+    runs.extend((!run.is_empty()).then_some(run));
+    runs
 }
 
 /// Runs code of analyses; a panic is their fault and becomes an error.
@@ -149,5 +184,43 @@ fn coverage(n_locations: usize, locations: &BTreeMap<LocationId, LocationSummary
         locations_complete: locations.len() as u64 - damaged,
         locations_damaged: damaged,
         events_read: locations.values().map(|l| l.n_events).sum(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(bytes: &[u64], n_workers: usize) -> Vec<Vec<usize>> {
+        let locations = (0..bytes.len()).map(LocationId::from_index).collect();
+        let runs = runs(locations, |location| bytes[location.index()], n_workers);
+        runs.into_iter().map(|run| run.into_iter().map(LocationId::index).collect()).collect()
+    }
+
+    #[test]
+    fn runs_are_of_neighbours_and_get_shorter() {
+        let runs = cut(&[10; 100], 2);
+        assert!(runs.iter().flatten().copied().eq(0..100), "in order, each once");
+        assert!(runs.len() < 50, "{runs:?}");
+        assert!(runs.windows(2).all(|w| w[1].len() <= w[0].len()), "{runs:?}");
+        assert_eq!(runs.last().map(Vec::len), Some(1));
+    }
+
+    #[test]
+    fn much_work_goes_alone_and_first() {
+        let mut bytes = [10; 100];
+        bytes[70] = 10_000;
+        bytes[99] = 20_000;
+        let runs = cut(&bytes, 2);
+        assert_eq!(runs[..2], [vec![99], vec![70]]);
+        let mut all: Vec<usize> = runs.into_iter().flatten().collect();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..100));
+    }
+
+    #[test]
+    fn nothing_is_nothing() {
+        assert!(cut(&[], 4).is_empty());
+        assert_eq!(cut(&[0, 0], 1).concat(), [0, 1]);
     }
 }
