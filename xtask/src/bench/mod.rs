@@ -93,6 +93,12 @@ impl Bench {
         Contender::whole_process(&self.ours.ouzel, arguments)
     }
 
+    fn report(&self, anchor: &Path, jobs: &'static str) -> Contender {
+        let arguments =
+            ["report".into(), anchor.into(), "--jobs".into(), jobs.into(), "--format".into(), "json".into()];
+        Contender::whole_process(&self.ours.ouzel, arguments)
+    }
+
     /// Decoding and profile, beside the C library and the Python loop.
     fn speed(&self) -> Result<Vec<Row>> {
         let anchor = self.archive(self.extent.events)?;
@@ -101,6 +107,7 @@ impl Bench {
             Contender::whole_process(&self.ours.count, [anchor.clone()]),
             self.profile(&anchor, "1"),
             self.profile(&anchor, "2"),
+            self.report(&anchor, "1"),
         ];
         let c_programs = [self.peers.c_published.as_ref(), self.peers.c_debian.as_ref()];
         contenders
@@ -109,7 +116,7 @@ impl Bench {
         let runs = alternate(&contenders, self.extent.rounds)?;
         let mut medians = runs.iter().map(|seconds| median(seconds));
         let mut next = || medians.next().context("as many medians as contenders");
-        let (count, jobs_1, jobs_2) = (next()?, next()?, next()?);
+        let (count, jobs_1, jobs_2, report) = (next()?, next()?, next()?, next()?);
         let published = self.peers.c_published.is_some().then(&mut next).transpose()?;
         let debian = self.peers.c_debian.is_some().then(next).transpose()?;
 
@@ -134,6 +141,11 @@ impl Bench {
             "--jobs 1",
             jobs_1 / jobs_2,
             Target::AtLeast(1.8),
+        ));
+        rows.push(row("ouzel report --jobs 1", report).beside(
+            "profile's time",
+            report / jobs_1,
+            Target::AtMost(3.0),
         ));
         rows.extend(self.beside_python(n_events as f64 / jobs_1)?);
         Ok(rows)

@@ -4,6 +4,7 @@
 #[derive(Debug, Clone, Copy)]
 pub enum Target {
     AtLeast(f64),
+    AtMost(f64),
     Below(f64),
 }
 
@@ -11,6 +12,7 @@ impl Target {
     fn is_met_by(self, value: f64) -> bool {
         match self {
             Self::AtLeast(bound) => bound <= value,
+            Self::AtMost(bound) => value <= bound,
             Self::Below(bound) => value < bound,
         }
     }
@@ -51,7 +53,7 @@ impl Row {
         row
     }
 
-    /// How many times as fast as another.
+    /// A ratio to another: how many times as fast, or as long, as the row says.
     #[must_use]
     pub fn beside(mut self, other: &str, ratio: f64, target: Target) -> Self {
         other.clone_into(&mut self.cells[4]);
@@ -68,6 +70,7 @@ impl Row {
         let met = if target.is_met_by(value) { "met" } else { "NOT MET" };
         self.cells[6] = match target {
             Target::AtLeast(bound) => format!("at least {}: {met}", show(bound)),
+            Target::AtMost(bound) => format!("at most {}: {met}", show(bound)),
             Target::Below(bound) => format!("below {}: {met}", show(bound)),
         };
     }
