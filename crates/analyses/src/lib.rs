@@ -19,6 +19,7 @@ pub mod pop;
 pub mod profile;
 pub mod semantics;
 mod spread;
+pub mod timeline;
 mod view;
 
 pub use spread::{MeanTicks, Process, Spread};

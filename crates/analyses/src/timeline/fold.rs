@@ -1,0 +1,142 @@
+//! The fold: a binary search for the next instant, and nothing for the events before it.
+
+use super::output::{TimelineOutput, resolve};
+use super::state::{Local, OpenRow, Spacing, State, TimelinePartial, outside};
+use crate::peers::PeerGroups;
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_model::{
+    Definitions, EventChunk, EventKind, Filter, Level, LocationId, Needs, Notice, NoticeCode, Remap,
+};
+
+/// Most rows. A screen has about a thousand rows of pixels, and 1024 rows of `2 * W` instants take 50 MB at most.
+const MAX_ROWS: usize = 1024;
+
+/// What each location does at regular instants.
+#[derive(Debug, Clone, Default)]
+pub struct Timeline {
+    /// For each location whether it has a row; `None`: all that run code.
+    chosen: Option<Vec<bool>>,
+    /// Of how many peers one has a row, where it is not all.
+    one_of: u64,
+}
+
+impl Timeline {
+    /// Rows for the locations that `filter` selects and that run code: all of them up to 1,024, else every n-th of
+    /// each peer group, in the order of the group. Those left out are counted in the output and noticed.
+    pub fn new(definitions: &Definitions, filter: &Filter) -> Self {
+        Self::with_most_rows(definitions, filter, MAX_ROWS)
+    }
+
+    pub(super) fn with_most_rows(definitions: &Definitions, filter: &Filter, most: usize) -> Self {
+        let peers = PeerGroups::new(definitions, filter);
+        let sizes = || peers.groups().iter().map(|group| group.members.len());
+        // Every group has a row at least, so the last group may need a coarser choice than the mean.
+        let mut one_of = sizes().sum::<usize>().div_ceil(most.max(1)).max(1);
+        while sizes().len() < most && most < sizes().map(|size| size.div_ceil(one_of)).sum() {
+            one_of += 1;
+        }
+        let mut chosen = vec![false; definitions.locations.len()];
+        for member in peers.groups().iter().flat_map(|group| group.members.iter().step_by(one_of)) {
+            chosen[member.index()] = true;
+        }
+        Timeline { chosen: Some(chosen), one_of: one_of as u64 }
+    }
+
+    fn has_row(&self, cx: &LocationCx<'_>) -> bool {
+        match &self.chosen {
+            Some(chosen) => chosen.get(cx.location.index()).copied().unwrap_or(false),
+            None => cx.definitions.location(cx.location).kind.runs_code(),
+        }
+    }
+}
+
+impl Analysis for Timeline {
+    type Local = Local;
+    type Partial = TimelinePartial;
+    type Output = TimelineOutput;
+    const NAME: &'static str = "timeline";
+    const PARTIAL_VERSION: u32 = 1;
+
+    fn needs(&self) -> Needs {
+        Needs::CALL_PATHS
+    }
+
+    fn empty(&self) -> TimelinePartial {
+        TimelinePartial::default()
+    }
+
+    fn begin(&self, cx: &LocationCx<'_>) -> Local {
+        Local { has_row: self.has_row(cx), open: None }
+    }
+
+    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+        if local.has_row {
+            add_chunk(&mut local.open, chunk);
+        }
+    }
+
+    fn end(&self, local: Local, cx: &LocationCx<'_>, summary: &LocationSummary, into: &mut TimelinePartial) {
+        if let Some((start, end)) = summary.span.filter(|(start, end)| local.has_row && start < end) {
+            let (row, spacing) = match local.open {
+                Some(row) => row.finish(start, end),
+                None => outside(start, end, Spacing::of_range(start, end)),
+            };
+            into.add(TimelinePartial::of(cx.location, row, spacing, (start, end)));
+        }
+    }
+
+    fn remap(&self, partial: &mut TimelinePartial, remap: &Remap) {
+        partial.remap(remap);
+    }
+
+    fn merge(&self, into: &mut TimelinePartial, from: TimelinePartial) {
+        into.add(from);
+    }
+
+    fn finish(&self, partial: TimelinePartial, cx: &FinishCx<'_>) -> Result<TimelineOutput, AnalysisError> {
+        let runs_code = |id: &&LocationId| cx.definitions.location(**id).kind.runs_code();
+        let n_left_out = match &self.chosen {
+            Some(chosen) => cx.locations.keys().filter(runs_code).filter(|id| !chosen[id.index()]).count(),
+            None => 0,
+        };
+        if 0 < n_left_out {
+            let message = format!(
+                "timelines show one of {} locations; every number in the report is from all of them",
+                self.one_of
+            );
+            cx.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
+        }
+        Ok(resolve(partial, cx, n_left_out as u64))
+    }
+}
+
+/// Takes the state at each instant that the chunk passes, and the state after it. Only enters and leaves count, as
+/// whether there is a row for another event depends on what others need.
+#[inline(never)]
+fn add_chunk(open: &mut Option<OpenRow>, chunk: &EventChunk<'_>) {
+    let EventChunk { time, kind, call_path, .. } = *chunk;
+    let mut from = 0;
+    let open = match open {
+        Some(open) => open,
+        None => {
+            let Some(row) = kind.iter().position(|&kind| kind == EventKind::Enter) else { return };
+            from = row + 1;
+            open.insert(OpenRow::new(time[row], call_path[row]))
+        }
+    };
+    loop {
+        let next = open.next();
+        let row = from + time[from..].partition_point(|&at| at <= next);
+        let mut before = (from..row).rev();
+        open.state = before
+            .find_map(|row| match kind[row] {
+                EventKind::Enter => Some(State::In(call_path[row])),
+                EventKind::Leave => Some(State::CallerOf(call_path[row])),
+                _ => None,
+            })
+            .unwrap_or(open.state);
+        let Some(&at) = time.get(row) else { return };
+        open.advance(at);
+        from = row;
+    }
+}
