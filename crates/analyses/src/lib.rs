@@ -12,6 +12,7 @@ pub mod communication;
 mod golden;
 pub mod imbalance;
 pub mod inventory;
+pub mod late_messages;
 pub mod metric_profile;
 pub mod mpi_time;
 pub mod peers;

@@ -215,7 +215,7 @@ enum Direction {
 }
 
 /// Peers from here on are negative ranks, written without their sign: `MPI_PROC_NULL` in every MPI library.
-const LEAST_NULL_PEER: u32 = 1 << 31;
+pub(crate) const LEAST_NULL_PEER: u32 = 1 << 31;
 
 /// Books the messages with each peer on their channels.
 fn settle(
@@ -246,7 +246,12 @@ fn settle(
 }
 
 /// World rank of the peer that `me` names `peer`. In an inter-communicator each group names the other.
-fn peer_rank(definitions: &Definitions, comm: CommId, me: WorldRank, peer: CommRank) -> Option<WorldRank> {
+pub(crate) fn peer_rank(
+    definitions: &Definitions,
+    comm: CommId,
+    me: WorldRank,
+    peer: CommRank,
+) -> Option<WorldRank> {
     let comm = definitions.communicators.get(comm.index())?;
     match &comm.remote_members {
         None if comm.members.is_empty() => (peer == CommRank(0)).then_some(me),
@@ -272,7 +277,7 @@ fn unmatched(channels: BTreeMap<Channel, i64>, definitions: &Definitions) -> Vec
 }
 
 /// The groups of a communicator, whichever of them calls itself the local one.
-fn groups(comm: &Communicator) -> (&[WorldRank], &[WorldRank]) {
+pub(crate) fn groups(comm: &Communicator) -> (&[WorldRank], &[WorldRank]) {
     let local = &*comm.members;
     let remote = comm.remote_members.as_deref().unwrap_or_default();
     (local.min(remote), local.max(remote))

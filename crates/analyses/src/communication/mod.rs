@@ -12,6 +12,7 @@ mod state;
 mod tests;
 
 pub use fold::{Communication, Extent};
+pub(crate) use fold::{LEAST_NULL_PEER, groups, peer_rank};
 pub use output::{
     CollectiveRow, CommunicationOutput, CommunicationRow, LocationCommunication, UnmatchedChannel,
 };

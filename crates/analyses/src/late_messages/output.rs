@@ -1,0 +1,173 @@
+//! Waits, added up by call path and by pair of ranks.
+
+use super::pairing::Pairing;
+use super::waits::{LateKind, Wait};
+use ouzel_model::{CallPathId, CallPathTree, Ticks, TimeRange, WorldRank};
+use std::collections::BTreeMap;
+
+/// Pairs of ranks that a row names: those that wait most.
+const MAX_PAIRS: usize = 16;
+
+/// Who waited for whose message.
+#[derive(Debug, Clone)]
+pub struct LateMessagesOutput {
+    /// The call paths that the rows speak of.
+    pub call_paths: CallPathTree,
+    /// Most waiting first.
+    pub rows: Vec<LateRow>,
+    /// Messages with both ends.
+    pub n_messages: u64,
+    /// Sends that have no receive.
+    pub unmatched_sends: u64,
+    /// Receives that have no send.
+    pub unmatched_receives: u64,
+    /// Ends whose other side is no rank of the communicator.
+    pub unresolved_peers: u64,
+    /// Ends whose other side is nobody.
+    pub null_peers: u64,
+    /// Receives that were posted and never completed.
+    pub uncompleted_receives: u64,
+    /// Messages whose receive completed before the send was posted: clocks are wrong.
+    pub received_before_sent: u64,
+}
+
+/// Waiting in one call path for another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LateRow {
+    /// Who was late.
+    pub kind: LateKind,
+    /// The call that waits.
+    pub waiting: CallPathId,
+    /// The call on the other side that came late.
+    pub culprit: CallPathId,
+    /// Number of visits that waited.
+    pub n_waits: u64,
+    /// Bytes of the messages waited for.
+    pub bytes: u64,
+    /// Time waited, over all ranks.
+    pub wait: Ticks,
+    /// Part of it during which the other side waited for a message itself: the cause is further away.
+    pub indirect: Ticks,
+    /// From the start of the first wait to the end of the last.
+    pub range: TimeRange,
+    /// By the rank that waits, ascending.
+    pub by_waiting: Vec<RankWait>,
+    /// By the rank that is late, ascending.
+    pub by_culprit: Vec<RankWait>,
+    /// The pairs of ranks that wait most, most first.
+    pub pairs: Vec<PairWait>,
+}
+
+/// Waiting of one rank, or for one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RankWait {
+    /// The rank.
+    pub rank: WorldRank,
+    /// Number of visits.
+    pub n_waits: u64,
+    /// Time waited.
+    pub wait: Ticks,
+}
+
+/// Waiting of one rank for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PairWait {
+    /// Who waits.
+    pub waiting: WorldRank,
+    /// For whom.
+    pub culprit: WorldRank,
+    /// Number of visits.
+    pub n_waits: u64,
+    /// Time waited.
+    pub wait: Ticks,
+}
+
+type Sums<K> = BTreeMap<K, (u64, Ticks)>;
+
+#[derive(Default)]
+struct Row {
+    bytes: u64,
+    indirect: Ticks,
+    range: Option<TimeRange>,
+    pairs: Sums<(WorldRank, WorldRank)>,
+}
+
+/// The output, without what only the partial knows.
+pub(super) fn output(pairing: &Pairing, waits: &[Wait], call_paths: CallPathTree) -> LateMessagesOutput {
+    let mut rows: BTreeMap<(LateKind, CallPathId, CallPathId), Row> = BTreeMap::new();
+    for wait in waits {
+        rows.entry((wait.kind, wait.waiting_path, wait.culprit_path)).or_default().add(wait);
+    }
+    let mut rows: Vec<LateRow> = rows.into_iter().filter_map(|(key, row)| row.finish(key)).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.wait));
+    let before =
+        |pair: &&super::pairing::Pair| pair.receive.completed.is_some_and(|c| c.leave < pair.send.posted);
+    LateMessagesOutput {
+        call_paths,
+        rows,
+        n_messages: pairing.pairs.len() as u64,
+        unmatched_sends: pairing.unmatched_sends,
+        unmatched_receives: pairing.unmatched_receives,
+        unresolved_peers: 0,
+        null_peers: 0,
+        uncompleted_receives: 0,
+        received_before_sent: pairing.pairs.iter().filter(before).count() as u64,
+    }
+}
+
+impl Row {
+    fn add(&mut self, wait: &Wait) {
+        self.bytes = self.bytes.saturating_add(wait.bytes);
+        self.indirect += wait.indirect;
+        let range = self.range.get_or_insert(TimeRange { start: wait.start, end: wait.end });
+        range.start = range.start.min(wait.start);
+        range.end = range.end.max(wait.end);
+        add(&mut self.pairs, (wait.waiting, wait.culprit), (1, wait.ticks()));
+    }
+
+    fn finish(self, (kind, waiting, culprit): (LateKind, CallPathId, CallPathId)) -> Option<LateRow> {
+        let (mut by_waiting, mut by_culprit) = (Sums::new(), Sums::new());
+        for (&(waiting, culprit), &sum) in &self.pairs {
+            add(&mut by_waiting, waiting, sum);
+            add(&mut by_culprit, culprit, sum);
+        }
+        let mut pairs: Vec<PairWait> = self
+            .pairs
+            .into_iter()
+            .map(|((waiting, culprit), (n_waits, wait))| PairWait { waiting, culprit, n_waits, wait })
+            .collect();
+        let wait = pairs.iter().map(|pair| pair.wait).sum();
+        let n_waits = pairs.iter().map(|pair| pair.n_waits).sum();
+        pairs.sort_by_key(|pair| std::cmp::Reverse(pair.wait));
+        pairs.truncate(MAX_PAIRS);
+        let ranks = |sums: Sums<WorldRank>| -> Vec<RankWait> {
+            sums.into_iter().map(|(rank, (n_waits, wait))| RankWait { rank, n_waits, wait }).collect()
+        };
+        Some(LateRow {
+            kind,
+            waiting,
+            culprit,
+            n_waits,
+            bytes: self.bytes,
+            wait,
+            indirect: self.indirect,
+            range: self.range?,
+            by_waiting: ranks(by_waiting),
+            by_culprit: ranks(by_culprit),
+            pairs,
+        })
+    }
+}
+
+fn add<K: Ord>(sums: &mut Sums<K>, key: K, (n, wait): (u64, Ticks)) {
+    let sum = sums.entry(key).or_default();
+    sum.0 += n;
+    sum.1 += wait;
+}
+
+impl LateMessagesOutput {
+    /// Time waited for late senders, or late receivers, over all ranks.
+    pub fn wait(&self, kind: LateKind) -> Ticks {
+        self.rows.iter().filter(|row| row.kind == kind).map(|row| row.wait).sum()
+    }
+}

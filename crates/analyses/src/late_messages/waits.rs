@@ -1,0 +1,161 @@
+//! How long a call waited for the other side of a message.
+//!
+//! | kind | who waits, and how long |
+//! |---|---|
+//! | late sender | the call in which the receive completes: `min(send posted, leave) − enter` |
+//! | late receiver | the call in which the send completes, if it is left after the receive was posted: `receive posted − enter` |
+//!
+//! *Posted* is when the call was entered that posted the operation. Only calls that wait or
+//! synchronise by their class can wait. Per visit of a call the longest wait counts. A visit that
+//! waits for a late sender waits for no late receiver: sends may complete at once, and then nobody
+//! waits for them. After the wait states of Scalasca (F. Wolf and B. Mohr, 2003).
+
+use super::pairing::Pair;
+use super::state::{Call, End};
+use crate::semantics::{Category, Class};
+use ouzel_model::{CallPathId, CallPathTree, LocationId, Ticks, WorldRank};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Who was late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LateKind {
+    /// The receiver waits: the message is sent late.
+    LateSender,
+    /// The sender waits: the message is received late.
+    LateReceiver,
+}
+
+/// One visit of a call that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wait {
+    pub kind: LateKind,
+    pub waiting: WorldRank,
+    pub culprit: WorldRank,
+    pub waiting_location: LocationId,
+    pub culprit_location: LocationId,
+    pub waiting_path: CallPathId,
+    pub culprit_path: CallPathId,
+    pub start: Ticks,
+    pub end: Ticks,
+    /// Part of the wait during which the culprit waited for a message, too.
+    pub indirect: Ticks,
+    pub bytes: u64,
+}
+
+impl Wait {
+    pub fn ticks(&self) -> Ticks {
+        self.end.since(self.start)
+    }
+}
+
+/// The waits, by location and time.
+pub(super) fn waits(pairs: &[Pair], paths: &CallPathTree, classes: &[Class]) -> Vec<Wait> {
+    let waits_here = |call: &Call| {
+        let class = paths.region(call.path).map(|region| classes[region.index()]);
+        class.is_some_and(|class| class.category != Category::Computation)
+    };
+    let mut waits: Vec<Wait> = pairs
+        .iter()
+        .flat_map(|pair| [late_sender(pair, waits_here), late_receiver(pair, waits_here)])
+        .flatten()
+        .collect();
+    // Of each visit the first stays: late senders before late receivers, the longest first.
+    waits.sort_unstable_by_key(|w| {
+        let visit = (w.waiting_location, w.start, w.waiting_path);
+        (visit, w.kind, std::cmp::Reverse(w.end), w.culprit_location, w.culprit_path, w.bytes)
+    });
+    waits.dedup_by_key(|w| (w.waiting_location, w.start, w.waiting_path));
+    mark_indirect(&mut waits);
+    waits
+}
+
+fn late_sender(pair: &Pair, waits_here: impl Fn(&Call) -> bool) -> Option<Wait> {
+    let call = pair.receive.completed.filter(waits_here)?;
+    let end = pair.send.posted.min(call.leave);
+    let by = (LateKind::LateSender, pair.to, pair.from);
+    wait(by, &pair.receive, &pair.send, &call, end)
+}
+
+fn late_receiver(pair: &Pair, waits_here: impl Fn(&Call) -> bool) -> Option<Wait> {
+    let call = pair.send.completed.filter(waits_here)?;
+    let end = pair.receive.posted;
+    let by = (LateKind::LateReceiver, pair.from, pair.to);
+    if end < call.leave { wait(by, &pair.send, &pair.receive, &call, end) } else { None }
+}
+
+fn wait(
+    (kind, waiting, culprit): (LateKind, WorldRank, WorldRank),
+    mine: &End,
+    theirs: &End,
+    call: &Call,
+    end: Ticks,
+) -> Option<Wait> {
+    (call.enter < end).then_some(Wait {
+        kind,
+        waiting,
+        culprit,
+        waiting_location: mine.location,
+        culprit_location: theirs.location,
+        waiting_path: call.path,
+        culprit_path: theirs.path,
+        start: call.enter,
+        end,
+        indirect: Ticks(0),
+        bytes: mine.bytes,
+    })
+}
+
+/// Tells for each wait how much of it the culprit spent waiting itself.
+fn mark_indirect(waits: &mut [Wait]) {
+    let mut of: BTreeMap<LocationId, Covered> = BTreeMap::new();
+    for wait in &*waits {
+        of.entry(wait.waiting_location).or_default().add(wait.start, wait.end);
+    }
+    for wait in waits {
+        let Some(covered) = of.get(&wait.culprit_location) else { continue };
+        wait.indirect = covered.before(wait.end).since(covered.before(wait.start));
+    }
+}
+
+/// A union of ranges of time that come in the order of their starts.
+#[derive(Debug, Default)]
+struct Covered {
+    /// Start, end, and the time covered before the start.
+    ranges: Vec<(Ticks, Ticks, Ticks)>,
+}
+
+impl Covered {
+    fn add(&mut self, start: Ticks, end: Ticks) {
+        match self.ranges.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            last => {
+                let before = last.map_or(Ticks(0), |last| last.2 + last.1.since(last.0));
+                self.ranges.push((start, end, before));
+            }
+        }
+    }
+
+    /// The time covered before `at`.
+    fn before(&self, at: Ticks) -> Ticks {
+        let n = self.ranges.partition_point(|range| range.0 < at);
+        let last = n.checked_sub(1).map(|i| self.ranges[i]);
+        last.map_or(Ticks(0), |(start, end, before)| before + end.min(at).since(start))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn covered_time_counts_overlaps_once() {
+        let mut covered = Covered::default();
+        for (start, end) in [(10, 20), (15, 18), (18, 30), (50, 60)] {
+            covered.add(Ticks(start), Ticks(end));
+        }
+        let before = |at| covered.before(Ticks(at)).0;
+        assert_eq!([0, 10, 12, 30, 40, 55, 99].map(before), [0, 0, 2, 20, 20, 25, 30]);
+    }
+}
