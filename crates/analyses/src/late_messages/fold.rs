@@ -4,7 +4,7 @@ use super::output::{LateMessagesOutput, output};
 use super::pairing::pairing;
 use super::state::{Call, End, Ends, Frame, LateMessagesPartial, Local, OpenEnd, Posted};
 use super::waits::waits;
-use crate::communication::{Channel, Extent, LEAST_NULL_PEER, peer_rank};
+use crate::communication::{Channel, Communication, Extent, LEAST_NULL_PEER, peer_rank};
 use crate::semantics::Semantics;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{
@@ -14,17 +14,18 @@ use ouzel_model::{
 use std::collections::BTreeMap;
 
 /// Waiting for messages, and who was late.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct LateMessages {
     /// How much of the trace is looked at.
     pub extent: Extent,
+    /// Which calls wait.
+    pub semantics: Semantics,
 }
 
 impl LateMessages {
     /// The analysis for a pass with `filter`.
-    pub fn for_filter(filter: &Filter) -> Self {
-        let cut = filter.ranks.is_some() || filter.time_ns.is_some();
-        LateMessages { extent: if cut { Extent::Selection } else { Extent::WholeTrace } }
+    pub fn for_filter(filter: &Filter, semantics: Semantics) -> Self {
+        LateMessages { extent: Communication::for_filter(filter).extent, semantics }
     }
 }
 
@@ -126,7 +127,7 @@ impl Analysis for LateMessages {
     ) -> Result<LateMessagesOutput, AnalysisError> {
         let LateMessagesPartial { channels, unresolved_peers, null_peers, uncompleted_receives } = partial;
         let pairing = pairing(channels, cx.definitions);
-        let classes = Semantics::default().classes(cx.definitions);
+        let classes = self.semantics.classes(cx.definitions);
         let waits = waits(&pairing.pairs, cx.call_paths, &classes);
         let output = LateMessagesOutput {
             unresolved_peers,
