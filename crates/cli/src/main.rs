@@ -21,6 +21,7 @@ mod profile;
 mod progress;
 mod report;
 mod rows;
+mod rules;
 mod session;
 mod terminal;
 

@@ -21,7 +21,7 @@ use ouzel_analyses::communication::Communication;
 use ouzel_analyses::inventory::Inventory;
 use ouzel_analyses::pop::{Efficiency, PopOutput, pop};
 use ouzel_analyses::profile::Profile;
-use ouzel_analyses::semantics::Semantics;
+use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, Report};
 use ouzel_model::{Definitions, Filter, Table};
 use serde::Serialize;
@@ -85,15 +85,22 @@ impl RunReport {
 /// The analyses that a report is made from.
 #[derive(Debug)]
 pub struct ReportAnalyses {
+    classes: Vec<Class>,
     profile: Key<Profile>,
     inventory: Key<Inventory>,
     communication: Key<Communication>,
 }
 
 impl ReportAnalyses {
-    /// Adds them to the set of a pass.
-    pub fn add_to(set: &mut AnalysisSet, filter: &Filter) -> Self {
+    /// Adds them to the set of a pass over what `filter` selects; `semantics` says what regions mean.
+    pub fn add_to(
+        set: &mut AnalysisSet,
+        definitions: &Definitions,
+        filter: &Filter,
+        semantics: &Semantics,
+    ) -> Self {
         ReportAnalyses {
+            classes: semantics.classes(definitions),
             profile: set.add(Profile),
             inventory: set.add(Inventory),
             communication: set.add(Communication::for_filter(filter)),
@@ -108,7 +115,7 @@ impl ReportAnalyses {
         let profile = report.outputs.take(&self.profile)?;
         let inventory = report.outputs.take(&self.inventory)?;
         let communication = report.outputs.take(&self.communication)?;
-        let classes = Semantics::default().classes(definitions);
+        let classes = self.classes;
         let run = RunCard::new(definitions, report, &inventory, &communication);
         let trust = TrustCard::new(&report.notices, definitions);
         let pop = pop(&profile, definitions, &classes);

@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ouzel::model::RankSet;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -33,6 +33,7 @@ pub enum LowCommand {
 Examples:
   ouzel report scorep-run/
   ouzel report scorep-run/ --time 10s..20s     only this part of the run
+  ouzel report scorep-run/ --rules rules.toml  with your own words on which regions wait
   ouzel report scorep-run/ --format json
 
 The page says what ran, what was lost or is doubtful in the trace, how efficient the run is,
@@ -200,8 +201,26 @@ pub enum ColorWhen {
     Never,
 }
 
+/// The user's own rules about what regions mean.
 #[derive(Debug, Args)]
-pub struct ReportArgs {}
+pub struct RuleArgs {
+    /// Read rules from this TOML file: which regions compute, wait or synchronise; see docs/rules.md
+    #[arg(long = "rules", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+impl RuleArgs {
+    /// The file with the rules.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    #[command(flatten)]
+    pub rules: RuleArgs,
+}
 
 #[derive(Debug, Args)]
 pub struct InfoArgs {}

@@ -4,6 +4,7 @@ mod page;
 
 use crate::args::{Common, OutputFormat, ReportArgs};
 use crate::exit::Outcome;
+use crate::rules;
 use crate::session::{Session, outcome, taken};
 use ouzel::diagnose::ReportAnalyses;
 use ouzel::engine::AnalysisSet;
@@ -12,10 +13,11 @@ use ouzel::engine::AnalysisSet;
 ///
 /// # Errors
 /// If the trace cannot be opened or the answer not be written.
-pub fn run(common: &Common, _args: &ReportArgs) -> anyhow::Result<Outcome> {
+pub fn run(common: &Common, args: &ReportArgs) -> anyhow::Result<Outcome> {
+    let semantics = rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;
     let mut set = AnalysisSet::default();
-    let analyses = ReportAnalyses::add_to(&mut set, &common.filter);
+    let analyses = ReportAnalyses::add_to(&mut set, session.definitions(), &common.filter, &semantics);
     let mut pass = session.run(&set)?;
     let report = taken(analyses.finish(&mut pass, session.definitions()), "report")?;
     match common.format {

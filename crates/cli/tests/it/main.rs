@@ -8,4 +8,5 @@ mod facts;
 mod help;
 mod model_archive;
 mod print;
+mod rules;
 mod run;

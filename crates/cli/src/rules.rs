@@ -1,0 +1,105 @@
+//! The user's own rules about what regions mean, from a file.
+//!
+//! ```toml
+//! # First match wins, before everything that is built in.
+//! [[rule]]
+//! region = "my_mpi_wait.*"        # a regular expression for the whole name
+//! category = "wait"               # computation, wait or synchronization
+//! family = "MPI"                  # optional: MPI, OpenMP, SHMEM, NCCL/RCCL, CUDA/HIP, pthread, POSIX I/O, user
+//! ```
+//!
+//! Law: a file that is not understood is an error, never a rule less.
+
+use anyhow::{Context, bail};
+use ouzel::analyses::semantics::{Category, Class, Family, Rule, Semantics};
+use serde::Deserialize;
+use std::path::Path;
+
+/// Longest file that is read: rules are written by hand.
+const MAX_BYTES: u64 = 1 << 20;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleFile {
+    rule: Vec<RuleEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleEntry {
+    region: String,
+    category: Category,
+    #[serde(default = "user")]
+    family: Family,
+}
+
+fn user() -> Family {
+    Family::User
+}
+
+/// The built-in rules behind those of the file, if there is one.
+///
+/// # Errors
+/// If the file cannot be read, is no such TOML, or holds what is no regular expression.
+pub fn semantics(file: Option<&Path>) -> anyhow::Result<Semantics> {
+    let Some(file) = file else { return Ok(Semantics::default()) };
+    let in_file = || format!("cannot read rules from {}", file.display());
+    let n_bytes = std::fs::metadata(file).with_context(in_file)?.len();
+    if MAX_BYTES < n_bytes {
+        bail!("{}: {n_bytes} bytes, and more than {MAX_BYTES} are not read", in_file());
+    }
+    let text = std::fs::read_to_string(file).with_context(in_file)?;
+    from_text(&text).with_context(in_file)
+}
+
+fn from_text(text: &str) -> anyhow::Result<Semantics> {
+    let RuleFile { rule } = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
+    let rules: Vec<Rule> = rule
+        .into_iter()
+        .map(|RuleEntry { region, category, family }| Rule {
+            pattern: region,
+            class: Class { category, family },
+        })
+        .collect();
+    Ok(Semantics::with_user_rules(&rules)?)
+}
+
+/// What is wrong and where, without the drawing of several lines that the parser makes.
+fn in_one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
+    let n_line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+    let place = n_line.map(|n| format!("line {n}: ")).unwrap_or_default();
+    anyhow::anyhow!("{place}{}", error.message().replace('\n', ", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn category(text: &str, region: &str) -> Category {
+        from_text(text).expect("rules").class_of_name(region).category
+    }
+
+    #[test]
+    fn the_first_rule_of_the_file_wins_over_the_built_in_ones() {
+        let text = "[[rule]]\nregion = 'MPI_Send'\ncategory = 'computation'\nfamily = 'MPI'\n\
+                    [[rule]]\nregion = 'MPI_.*'\ncategory = 'synchronization'";
+        assert_eq!(category(text, "MPI_Send"), Category::Computation);
+        assert_eq!(category(text, "MPI_Recv"), Category::Synchronization);
+        assert_eq!(category(text, "solve"), Category::Computation);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_said() {
+        let error = |text: &str| format!("{:#}", from_text(text).expect_err("no rules"));
+        assert!(error("[[rule]]\nregion = '('\ncategory = 'wait'").contains("not a regular expression"));
+        assert!(error("[[rule]]\nregion = 'a'\ncategory = 'waiting'").contains("line 3: unknown variant"));
+        assert!(error("[[rule]]\nname = 'a'\ncategory = 'wait'").contains("unknown field"));
+        assert!(error("rule = 3").contains("invalid type"));
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = semantics(Some(Path::new("no-such-rules.toml"))).expect_err("no file");
+        assert!(format!("{error:#}").contains("no-such-rules.toml"));
+    }
+}
