@@ -8,6 +8,7 @@
 #![deny(missing_docs)]
 
 pub mod communication;
+pub mod context_tree;
 #[cfg(test)]
 mod golden;
 pub mod imbalance;
@@ -16,6 +17,7 @@ pub mod late_messages;
 pub mod metric_profile;
 pub mod mpi_time;
 pub mod peers;
+pub mod phases;
 pub mod pop;
 pub mod profile;
 pub mod semantics;

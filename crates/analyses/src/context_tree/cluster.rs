@@ -1,0 +1,151 @@
+//! Clusters of instances that are alike: iterations of a loop, locations of a run.
+//!
+//! Instances are halved until at most K are left; two sets of clusters unite by merging the
+//! closest pair again and again, as long as it is close or there are more than K.
+//! Law: the result depends on the instances and their order alone; it has between 1 and K
+//! clusters (none of nothing), sorted by their smallest member; every instance is in one.
+//!
+//! Source: ICS'18 paper, Algorithm 3. Added to the printed form: it stops at one cluster; the
+//! whole is merged once even if there are at most K instances; equal ratios are settled by
+//! the smallest members.
+
+use super::diff::ratio;
+use super::merge::Merger;
+use super::node::Node;
+use serde::{Deserialize, Serialize};
+
+/// When instances are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ClusterRule {
+    /// Two clusters that differ by less than this fraction are one. 0.02 in the paper.
+    pub ratio_min: f64,
+    /// The closest pair is one cluster if it differs by less than this fraction of the difference of the
+    /// farthest pair. 0.25 in the paper.
+    pub ratio_relative: f64,
+}
+
+impl Default for ClusterRule {
+    fn default() -> Self {
+        ClusterRule { ratio_min: 0.02, ratio_relative: 0.25 }
+    }
+}
+
+impl ClusterRule {
+    /// The most clusters of `n` instances: `max(2, ceil(log2 n))`. The paper says O(log n);
+    /// one cluster for two instances would unite the most unlike.
+    pub fn k(&self, n: usize) -> usize {
+        let log2 = usize::BITS - n.saturating_sub(1).leading_zeros();
+        (log2 as usize).max(2)
+    }
+}
+
+/// A tree that stands for several instances.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Weighted {
+    /// Their average.
+    pub tree: Node,
+    /// How many.
+    pub n: f64,
+    /// Duration of the average: `tree.duration()`, kept because it is asked for again and again.
+    duration: f64,
+}
+
+impl Weighted {
+    /// `n` instances with this average.
+    pub fn new(tree: Node, n: f64) -> Self {
+        let duration = tree.duration();
+        Weighted { tree, n, duration }
+    }
+}
+
+/// Merges clusters until they are at most `k` and unlike. Gives the indices of what was merged, ascending, with
+/// the average; sorted by the smallest index.
+pub fn merge_cluster_set(
+    clusters: Vec<Weighted>,
+    k: usize,
+    merger: &Merger<'_>,
+) -> Vec<(Vec<usize>, Weighted)> {
+    let mut clusters: Vec<(Vec<usize>, Weighted)> =
+        clusters.into_iter().enumerate().map(|(i, cluster)| (vec![i], cluster)).collect();
+    let ratio_of =
+        |a: &Weighted, b: &Weighted| ratio(merger.differ.diff(&a.tree, &b.tree), a.duration + b.duration);
+    // Row i holds the ratios of cluster i with those before it.
+    let mut ratios: Vec<Vec<f64>> = (0..clusters.len())
+        .map(|i| (0..i).map(|j| ratio_of(&clusters[j].1, &clusters[i].1)).collect())
+        .collect();
+    while 1 < clusters.len() {
+        let (mut min, mut max, mut closest) = (f64::INFINITY, 0.0_f64, (0, 1));
+        for (j, row) in ratios.iter().enumerate() {
+            for (i, &ratio) in row.iter().enumerate() {
+                max = max.max(ratio);
+                if ratio < min || (ratio <= min && (i, j) < closest) {
+                    (min, closest) = (ratio, (i, j));
+                }
+            }
+        }
+        let rule = &merger.rule;
+        let is_close = min < rule.ratio_min || min / max < rule.ratio_relative;
+        if !is_close && clusters.len() <= k {
+            break;
+        }
+        let (i, j) = closest;
+        let (members, absorbed) = clusters.remove(j);
+        ratios.remove(j);
+        for row in &mut ratios[j..] {
+            row.remove(j);
+        }
+        let (into, kept) = &mut clusters[i];
+        into.extend(members);
+        into.sort_unstable();
+        merger.merge(&mut kept.tree, kept.n, absorbed.tree, absorbed.n);
+        kept.n += absorbed.n;
+        kept.duration = kept.tree.duration();
+        for other in 0..clusters.len() {
+            let (low, high) = (i.min(other), i.max(other));
+            if low != high {
+                ratios[high][low] = ratio_of(&clusters[low].1, &clusters[high].1);
+            }
+        }
+    }
+    clusters
+}
+
+/// Clusters of `instances`, each with the indices of its members, ascending; sorted by the smallest member.
+pub fn cluster(instances: Vec<Node>, merger: &Merger<'_>) -> Vec<(Vec<usize>, Weighted)> {
+    let k = merger.rule.k(instances.len());
+    let singletons: Vec<_> =
+        instances.into_iter().enumerate().map(|(i, tree)| (vec![i], Weighted::new(tree, 1.0))).collect();
+    let halved = halve(singletons, k, merger);
+    unite(halved, Vec::new(), k, merger)
+}
+
+fn halve(mut set: Vec<(Vec<usize>, Weighted)>, k: usize, merger: &Merger<'_>) -> Vec<(Vec<usize>, Weighted)> {
+    if set.len() <= k {
+        return set;
+    }
+    // Instances are numbered from the start of the whole, so the middle is that of absolute indices.
+    let (first, end) = (set[0].0[0], set[0].0[0] + set.len());
+    let second = set.split_off(middle(first, end) - first);
+    unite(halve(set, k, merger), halve(second, k, merger), k, merger)
+}
+
+/// Where instances from `start` to `end` are halved: at `(start + end) / 2`.
+pub fn middle(start: usize, end: usize) -> usize {
+    (start + end) / 2
+}
+
+/// One set of clusters of two; members of `a` come before those of `b`.
+pub fn unite(
+    a: Vec<(Vec<usize>, Weighted)>,
+    b: Vec<(Vec<usize>, Weighted)>,
+    k: usize,
+    merger: &Merger<'_>,
+) -> Vec<(Vec<usize>, Weighted)> {
+    let (members, clusters): (Vec<_>, Vec<_>) = a.into_iter().chain(b).unzip();
+    let with_members = |(merged, cluster): (Vec<usize>, Weighted)| {
+        let mut of_cluster: Vec<usize> = merged.iter().flat_map(|&i| members[i].iter().copied()).collect();
+        of_cluster.sort_unstable();
+        (of_cluster, cluster)
+    };
+    merge_cluster_set(clusters, k, merger).into_iter().map(with_members).collect()
+}

@@ -1,0 +1,27 @@
+//! Temporal context trees: what a location did, in order, and which locations and iterations are alike.
+//!
+//! ```text
+//! events ──► tree per location ──► clusters of locations, each with an averaged tree
+//!              loops: clusters of iterations
+//! ```
+//!
+//! Trees are compared by the time that must be added or removed to make them equal, and
+//! clustered from the inside out: inner loops, outer loops, locations.
+//! Law: results depend on the events alone, not on threads or order of folding.
+//! Not here: what differences cost (`loss_tree`) and why they are there.
+
+pub mod align;
+pub mod cluster;
+pub mod diff;
+pub mod merge;
+pub mod node;
+pub mod run_length;
+#[cfg(test)]
+mod tests;
+
+pub use align::{LookAhead, Order};
+pub use cluster::{ClusterRule, Weighted, cluster};
+pub use diff::{Differ, Dummies};
+pub use merge::{Merger, Over};
+pub use node::{Body, IterationCluster, LoopBody, LoopSource, Node, StaticId, Stats};
+pub use run_length::{Run, Runs};
