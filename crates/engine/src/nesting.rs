@@ -373,5 +373,6 @@ impl Input {
         buffer.collectives.retain_mut(|x| renumber(&mut x.row));
         buffer.metrics.retain_mut(|x| renumber(&mut x.row));
         buffer.parameters.retain_mut(|x| renumber(&mut x.row));
+        buffer.samples.retain_mut(|x| renumber(&mut x.row));
     }
 }

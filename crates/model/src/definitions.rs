@@ -4,8 +4,9 @@
 //! points into its table: adapters resolve what a file leaves dangling.
 
 use crate::{
-    CartTopology, Clock, CommId, Communicator, Location, LocationGroup, LocationGroupId, LocationGroupKind,
-    LocationId, LocationKind, Metric, Paradigm, Region, RegionId, RegionRole, SystemTree, WorldRank,
+    CartTopology, Clock, CommId, Communicator, InterruptGenerator, Location, LocationGroup, LocationGroupId,
+    LocationGroupKind, LocationId, LocationKind, Metric, Paradigm, Region, RegionId, RegionRole,
+    SampledContexts, SystemTree, WorldRank,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -31,6 +32,10 @@ pub struct Definitions {
     pub metrics: Vec<Metric>,
     /// Names of call parameters.
     pub parameters: Vec<Arc<str>>,
+    /// Call paths that samples name.
+    pub sampled_contexts: SampledContexts,
+    /// What interrupts the program to take samples.
+    pub interrupt_generators: Vec<InterruptGenerator>,
     /// Cartesian topologies.
     pub topologies: Vec<CartTopology>,
     /// The region that stands for every id that no definition explains.
@@ -82,6 +87,8 @@ impl Definitions {
             communicators: Vec::new(),
             metrics: Vec::new(),
             parameters: Vec::new(),
+            sampled_contexts: SampledContexts::default(),
+            interrupt_generators: Vec::new(),
             topologies: Vec::new(),
             unknown_region: RegionId(0),
             filtered_region: RegionId(0),

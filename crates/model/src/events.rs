@@ -8,7 +8,7 @@
 //! Law: times do not decrease. In an [`EventChunk`] enters and leaves are properly
 //! nested over the whole location; a [`ChunkBuffer`] fresh from a reader need not be.
 
-use crate::{CallPathId, CommId, CommRank, MetricId, ParameterId, RegionId, Ticks};
+use crate::{CallPathId, CommId, CommRank, MetricId, ParameterId, RegionId, Sample, Ticks};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -39,6 +39,8 @@ pub enum EventKind {
     Metric,
     /// A parameter of the current call; see [`EventChunk::parameters`].
     Parameter,
+    /// The call path was sampled; see [`EventChunk::samples`].
+    Sample,
     /// The tracer wrote its buffer to disk: time that belongs to the measurement.
     BufferFlush,
     /// Recording was switched on or off.
@@ -233,6 +235,8 @@ pub struct EventChunk<'a> {
     pub metrics: &'a [MetricValue],
     /// Payload of [`EventKind::Parameter`].
     pub parameters: &'a [Parameter],
+    /// Payload of [`EventKind::Sample`].
+    pub samples: &'a [Sample],
 }
 
 /// The buffer a reader fills again and again, so that the loop allocates nothing.
@@ -250,6 +254,7 @@ pub struct ChunkBuffer {
     pub collectives: Vec<Collective>,
     pub metrics: Vec<MetricValue>,
     pub parameters: Vec<Parameter>,
+    pub samples: Vec<Sample>,
     /// Event records this chunk stands for, including those without a row because nobody needs them.
     pub n_records: u64,
     /// Time of the first and the last of those records.
@@ -270,6 +275,7 @@ impl ChunkBuffer {
         self.collectives.clear();
         self.metrics.clear();
         self.parameters.clear();
+        self.samples.clear();
         self.n_records = 0;
         self.span = None;
     }
@@ -308,6 +314,7 @@ impl ChunkBuffer {
             collectives: &self.collectives,
             metrics: &self.metrics,
             parameters: &self.parameters,
+            samples: &self.samples,
         }
     }
 }

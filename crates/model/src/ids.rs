@@ -39,6 +39,10 @@ ids! {
     RegionId;
     /// A node of the call-path tree of one pass.
     CallPathId;
+    /// A call path that samples name.
+    ContextId;
+    /// What interrupts a program to take samples.
+    InterruptGeneratorId;
     /// A communicator.
     CommId;
     /// A metric: one column of values with a unit.

@@ -24,6 +24,7 @@ mod metrics;
 mod needs;
 mod notice;
 mod regions;
+mod samples;
 mod source;
 mod system_tree;
 mod table;
@@ -40,14 +41,18 @@ pub use events::{
 };
 pub use filter::{Filter, RankSet};
 pub use ids::{
-    CallPathId, CommId, CommRank, LocationGroupId, LocationId, MetricId, ParameterId, RegionId, SystemNodeId,
-    WorldRank,
+    CallPathId, CommId, CommRank, ContextId, InterruptGeneratorId, LocationGroupId, LocationId, MetricId,
+    ParameterId, RegionId, SystemNodeId, WorldRank,
 };
 pub use locations::{Location, LocationGroup, LocationGroupKind, LocationKind};
 pub use metrics::{Metric, MetricMode, MetricValueType};
 pub use needs::Needs;
 pub use notice::{Level, Notice, NoticeCode, Notices};
 pub use regions::{Paradigm, Region, RegionRole};
+pub use samples::{
+    InterruptCounts, InterruptGenerator, Lca, MAX_SAMPLED_DEPTH, Sample, SampledContext, SampledContexts,
+    SampledFrame,
+};
 pub use source::{ChunkReader, Pushdown, ReadPlan, TraceSource};
 pub use system_tree::{SystemNode, SystemTree};
 pub use table::{Column, ColumnData, Table, Unit};

@@ -25,8 +25,10 @@ impl Needs {
     pub const CALL_PATHS: Needs = Needs(32);
     /// The list of visits that end in the chunk.
     pub const VISITS: Needs = Needs(64);
+    /// Samples of the call path.
+    pub const SAMPLES: Needs = Needs(128);
     /// Every event of the model.
-    pub const ALL_EVENTS: Needs = Needs(1 | 2 | 4 | 8 | 16);
+    pub const ALL_EVENTS: Needs = Needs(1 | 2 | 4 | 8 | 16 | 128);
 
     /// Both.
     #[must_use]

@@ -13,11 +13,11 @@ mod tests;
 pub use random::{Faults, RandomTrace};
 
 use ouzel_model::{
-    ChunkBuffer, ChunkReader, Clock, Collective, Communicator, Definitions, EventKind, Filter, Location,
-    LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind, MessageEnd, Metric,
-    MetricId, MetricMode, MetricValue, MetricValueType, Needs, Notice, Paradigm, Parameter, ParameterId,
-    ParameterValue, Pushdown, ReadError, ReadPlan, Region, RegionId, RegionRole, Request, SystemNode,
-    SystemNodeId, SystemTree, Ticks, TraceSource, WorldRank,
+    ChunkBuffer, ChunkReader, Clock, Collective, Communicator, ContextId, Definitions, EventKind, Filter,
+    Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind, MessageEnd,
+    Metric, MetricId, MetricMode, MetricValue, MetricValueType, Needs, Notice, Paradigm, Parameter,
+    ParameterId, ParameterValue, Pushdown, ReadError, ReadPlan, Region, RegionId, RegionRole, Request,
+    Sample, SystemNode, SystemNodeId, SystemTree, Ticks, TraceSource, WorldRank,
 };
 use std::sync::Arc;
 
@@ -46,6 +46,7 @@ pub enum ToyPayload {
     CollectiveEnd(Collective),
     Metric(Vec<(MetricId, u64)>),
     Parameter(ParameterId, ParameterValue),
+    Sample(Sample),
     BufferFlush,
     MeasurementOnOff,
     Other,
@@ -188,6 +189,19 @@ impl ToyTrace {
             parameters.push(Arc::from(name));
             parameters.len() - 1
         }))
+    }
+
+    /// The sampled path of `frames`, outermost first: regions with the line at which each is; defined if need be.
+    /// None of no frame.
+    pub fn sampled_context(&mut self, frames: &[(RegionId, Option<u32>)]) -> Option<ContextId> {
+        let mut at = None;
+        for &(region, line) in frames {
+            let contexts = &mut self.definitions.sampled_contexts;
+            let found = contexts.iter().position(|c| c.parent == at && c.region == region && c.line == line);
+            let found = found.map(ContextId::from_index);
+            at = Some(found.unwrap_or_else(|| contexts.push(at, region, None, line)));
+        }
+        at
     }
 
     /// Adds a location of `rank`: its process or accelerator context is made if need be.
@@ -372,6 +386,7 @@ fn push_event(buffer: &mut ChunkBuffer, needs: Needs, event: &ToyEvent) {
         ToyPayload::Parameter(parameter, value) => {
             buffer.parameters.push(Parameter { row, parameter: *parameter, value: value.clone() });
         }
+        ToyPayload::Sample(sample) => buffer.samples.push(Sample { row, ..*sample }),
         _ => {}
     }
 }
@@ -387,6 +402,7 @@ fn kind_and_need(what: &ToyPayload) -> (EventKind, Needs) {
         ToyPayload::CollectiveEnd(_) => (EventKind::CollectiveEnd, Needs::COLLECTIVES),
         ToyPayload::Metric(_) => (EventKind::Metric, Needs::METRICS),
         ToyPayload::Parameter(..) => (EventKind::Parameter, Needs::PARAMETERS),
+        ToyPayload::Sample(_) => (EventKind::Sample, Needs::SAMPLES),
         ToyPayload::BufferFlush => (EventKind::BufferFlush, Needs::OTHERS),
         ToyPayload::MeasurementOnOff => (EventKind::MeasurementOnOff, Needs::OTHERS),
         ToyPayload::Other => (EventKind::Other, Needs::OTHERS),

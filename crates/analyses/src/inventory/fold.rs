@@ -16,7 +16,7 @@ impl Analysis for Inventory {
     type Partial = InventoryPartial;
     type Output = InventoryOutput;
     const NAME: &'static str = "inventory";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
 
     fn needs(&self) -> Needs {
         Needs::ALL_EVENTS

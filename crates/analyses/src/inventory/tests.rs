@@ -4,14 +4,14 @@ use ouzel_testkit::{ToyTrace, laws, run, run_report};
 
 const MIXED: &str = "
     0: enter a @0, enter b @1, send>1 @2, leave @3, enter b @4, enter c @5, leave @6, leave @7, leave @8, flush @9, onoff @10, onoff @11
-    1: enter a @0, recv<0 @2, collective-begin @3, collective barrier @4, metric m=1 n=2 @5, param p=1 @6, other @7";
+    1: enter a @0, recv<0 @2, collective-begin @3, collective barrier @4, metric m=1 n=2 @5, param p=1 @6, sample a/b @6, other @7";
 
 #[test]
 fn events_are_counted_by_kind() {
     let trace = ToyTrace::new(MIXED).with_chunk_events(2);
     let (output, report) = run_report(&trace, &Filter::default(), Inventory);
     let counts: Vec<u64> = EVENT_KINDS.iter().map(|&kind| output.n_events(kind)).collect();
-    assert_eq!(counts, [5, 5, 1, 1, 0, 1, 1, 1, 1, 1, 2, 1]);
+    assert_eq!(counts, [5, 5, 1, 1, 0, 1, 1, 1, 1, 1, 1, 2, 1]);
     assert_eq!((output.locations[0].max_depth, output.locations[1].max_depth, output.max_depth()), (3, 1, 3));
     let seen: Vec<_> = report.notices.iter().map(|n| (n.level, n.code, n.count, n.location)).collect();
     assert_eq!(
@@ -28,10 +28,10 @@ fn events_are_counted_by_kind() {
 fn the_table_has_what_occurs() {
     let trace = ToyTrace::new(MIXED);
     let table = run(&trace, Inventory).table(trace.definitions());
-    assert_eq!(table.n_rows(), 13);
+    assert_eq!(table.n_rows(), 14);
     assert_eq!(
         table.column("events").unwrap().data,
-        ColumnData::U64(vec![4, 4, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1])
+        ColumnData::U64(vec![4, 4, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1])
     );
 }
 

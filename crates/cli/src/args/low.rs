@@ -124,6 +124,7 @@ The table of events has one row for each event, ordered by location, then by tim
   collective, root, request                     of collective and non-blocking operations
   metric, metric_value, metric_value_exact      one row for each value; exact where it is a whole number
   parameter, parameter_value                    of calls
+  sampled_path, frames_kept, frames_kept_at_most  of samples of the call path
 Columns that do not apply are empty.
 
 An OTF2 archive holds what was selected, with corrected times and repaired calls, and gives the same answers.

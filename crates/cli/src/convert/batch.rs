@@ -25,6 +25,9 @@ pub struct EventRow {
     pub metric_value_exact: Option<u64>,
     pub parameter: Option<Arc<str>>,
     pub parameter_value: Option<Arc<str>>,
+    pub sampled_path: Option<Arc<str>>,
+    pub frames_kept: Option<u64>,
+    pub frames_kept_at_most: Option<u64>,
 }
 
 /// Columns with the type of their values, the unit and the explanation; makes the batch, its growth and its table.
@@ -77,6 +80,11 @@ batch! {
     metric_value_exact: Option<u64> as OptionU64, Unit::None, "The same, if it is a whole number of zero or more";
     parameter: Option<Arc<str>> as OptionText, Unit::None, "Name of a parameter of the current call";
     parameter_value: Option<Arc<str>> as OptionText, Unit::None, "Its value";
+    sampled_path: Option<Arc<str>> as OptionText, Unit::None,
+        "Call path that a sample found, outermost region first, each with the line at which it is";
+    frames_kept: Option<u64> as OptionU64, Unit::Count,
+        "Outermost regions of the path that stayed open since the sample before; missing where unknown";
+    frames_kept_at_most: Option<u64> as OptionU64, Unit::Count, "Most that can have stayed, where only that is known";
 }
 
 impl Batch {

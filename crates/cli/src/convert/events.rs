@@ -8,9 +8,9 @@ use super::batch::{Batch, EventRow};
 use ouzel::analyses::inventory::kind_name;
 use ouzel::engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel::model::{
-    Collective, CollectiveRoot, CommId, CommRank, Definitions, EventChunk, EventKind, MessageEnd,
-    MetricValue, MetricValueType, Needs, Parameter, ParameterValue, Region, RegionId, Remap, Request,
-    RequestEvent, WorldRank,
+    Collective, CollectiveRoot, CommId, CommRank, ContextId, Definitions, EventChunk, EventKind, Lca,
+    MessageEnd, MetricValue, MetricValueType, Needs, Parameter, ParameterValue, Region, RegionId, Remap,
+    Request, RequestEvent, Sample, WorldRank,
 };
 use ouzel_export::{ExportError, TableWriter};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -184,8 +184,39 @@ impl Names {
                     batch.push(self.parameter(event.clone(), value));
                 }
             }
+            EventKind::Sample => {
+                let sample = popped(&mut rest.samples, row, |s| s.row);
+                batch.push(sample.map_or(event.clone(), |s| self.sample(event, s)));
+            }
             _ => batch.push(event),
         }
+    }
+
+    fn sample(&self, event: EventRow, sample: &Sample) -> EventRow {
+        let (kept, at_most) = match sample.lca {
+            Lca::Exact(kept) => (Some(kept), None),
+            Lca::AtMost(kept) => (None, Some(kept)),
+            Lca::Unknown => (None, None),
+        };
+        EventRow {
+            sampled_path: Some(self.sampled_path(sample.context)),
+            frames_kept: kept.map(u64::from),
+            frames_kept_at_most: at_most.map(u64::from),
+            ..event
+        }
+    }
+
+    /// `main:12/solve:40`.
+    fn sampled_path(&self, id: ContextId) -> Arc<str> {
+        let mut frames = Vec::new();
+        let mut at = Some(id);
+        while let Some(context) = at.map(|id| self.definitions.sampled_contexts.get(id)) {
+            let name = &self.region(context.region).name;
+            frames.push(context.line.map_or(name.to_string(), |line| format!("{name}:{line}")));
+            at = context.parent;
+        }
+        frames.reverse();
+        Arc::from(frames.join("/"))
     }
 
     fn region(&self, id: RegionId) -> &Region {

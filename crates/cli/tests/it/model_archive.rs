@@ -82,6 +82,10 @@ fn row_in_words(buffer: &ChunkBuffer, row: usize) -> Option<String> {
             let parameters = buffer.parameters.iter().filter(|parameter| here(parameter.row));
             parameters.map(|p| format!("{:?}={:?}", p.parameter, p.value)).collect()
         }
+        EventKind::Sample => {
+            let samples = buffer.samples.iter().filter(|sample| here(sample.row));
+            samples.map(|s| format!("{:?} {:?} {:?}", s.context, s.lca, s.generator)).collect()
+        }
         EventKind::CollectiveBegin | EventKind::BufferFlush | EventKind::MeasurementOnOff => String::new(),
     };
     Some(format!("{} {:?} {payload}", buffer.time[row].0, buffer.kind[row]))

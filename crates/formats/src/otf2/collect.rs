@@ -28,6 +28,8 @@ pub(super) struct Collected {
     pub metric_instances: Vec<def::MetricInstance>,
     pub parameters: Vec<def::Parameter>,
     pub calling_contexts: Vec<def::CallingContext>,
+    pub source_code_locations: Vec<def::SourceCodeLocation>,
+    pub interrupt_generators: Vec<def::InterruptGenerator>,
     pub cart_dimensions: Vec<def::CartDimension>,
     pub cart_topologies: Vec<CartTopology>,
     pub cart_coordinates: Vec<CartCoordinate>,
@@ -101,6 +103,12 @@ impl Collected {
             Definition::Parameter(d) => self.keep(|c| &mut c.parameters, DefinitionKind::Parameter, d.id, *d),
             Definition::CallingContext(d) => {
                 self.keep(|c| &mut c.calling_contexts, DefinitionKind::CallingContext, d.id, *d);
+            }
+            Definition::SourceCodeLocation(d) => {
+                self.keep(|c| &mut c.source_code_locations, DefinitionKind::SourceCodeLocation, d.id, *d);
+            }
+            Definition::InterruptGenerator(d) => {
+                self.keep(|c| &mut c.interrupt_generators, DefinitionKind::InterruptGenerator, d.id, *d);
             }
             Definition::CartDimension(d) => {
                 self.keep(|c| &mut c.cart_dimensions, DefinitionKind::CartDimension, d.id, *d);

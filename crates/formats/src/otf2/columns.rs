@@ -5,11 +5,13 @@
 //! Law: one row per event that somebody needs; ids are dense and global.
 
 use super::refs::LocationRefs;
+use super::stack_changes::StackChanges;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, CommRank, EventKind, MessageEnd,
-    MetricValue, Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent, Ticks,
+    MetricValue, Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent, Sample, Ticks,
 };
 use ouzel_otf2::read::{EventKinds, EventSink};
+use ouzel_otf2::records::event::CallingContextSample;
 use ouzel_otf2::records::{Event, EventKind as Kind};
 use std::collections::BTreeMap;
 
@@ -31,6 +33,7 @@ pub(super) fn unwanted(needs: Needs) -> EventKinds {
             | Kind::MpiCollectiveEnd
             | Kind::NonBlockingCollectiveRequest
             | Kind::NonBlockingCollectiveComplete => needs.contains(Needs::COLLECTIVES),
+            Kind::CallingContextSample => needs.contains(Needs::SAMPLES),
             Kind::Metric => needs.contains(Needs::METRICS),
             Kind::ParameterString | Kind::ParameterInt | Kind::ParameterUnsignedInt => {
                 needs.contains(Needs::PARAMETERS)
@@ -100,6 +103,7 @@ pub(super) struct Columns<'a, 'r> {
     pub buffer: &'a mut ChunkBuffer,
     pub rows: &'a mut Rows,
     pub refs: &'a mut LocationRefs<'r>,
+    pub stack_changes: &'a mut StackChanges,
     /// Records that have a row but whose payload the model leaves out, by name.
     pub not_represented: &'a mut BTreeMap<&'static str, u64>,
 }
@@ -145,6 +149,32 @@ impl Columns<'_, '_> {
             Some(parameter) => self.buffer.parameters.push(Parameter { row, parameter, value }),
             None => *self.not_represented.entry("parameter without a definition").or_default() += 1,
         }
+    }
+
+    fn context_enter(&mut self, time: u64, context: u32, unwind_distance: u32) {
+        let context = self.refs.calling_context(context);
+        self.stack_changes.enter(context.map(|context| context.depth), unwind_distance);
+        let region = context.map_or(self.refs.unknown_region(), |context| context.region);
+        self.row(time, EventKind::Enter, region);
+    }
+
+    fn context_leave(&mut self, time: u64, context: u32) {
+        let context = self.refs.calling_context(context);
+        self.stack_changes.leave(context.map(|context| context.depth));
+        let region = context.map_or(self.refs.unknown_region(), |context| context.region);
+        self.row(time, EventKind::Leave, region);
+    }
+
+    fn sample(&mut self, time: u64, sample: &CallingContextSample) {
+        let Some(context) = self.refs.calling_context(sample.calling_context) else {
+            self.plain_row(time, EventKind::Other);
+            *self.not_represented.entry("sample without a calling context").or_default() += 1;
+            return;
+        };
+        let lca = self.stack_changes.sample(context.depth, sample.unwind_distance);
+        let generator = self.refs.interrupt_generator(sample.interrupt_generator);
+        let row = self.plain_row(time, EventKind::Sample);
+        self.buffer.samples.push(Sample { row, context: context.context, lca, generator });
     }
 
     fn metric(&mut self, time: u64, metric: u32, values: impl Iterator<Item = u64>) {
@@ -226,14 +256,9 @@ impl EventSink for Columns<'_, '_> {
             }
             Event::ParameterInt(p) => self.parameter(time, p.parameter, ParameterValue::I64(p.value)),
             Event::ParameterUnsignedInt(p) => self.parameter(time, p.parameter, ParameterValue::U64(p.value)),
-            Event::CallingContextEnter(c) => {
-                let region = self.refs.calling_context(c.calling_context);
-                self.row(time, EventKind::Enter, region);
-            }
-            Event::CallingContextLeave(c) => {
-                let region = self.refs.calling_context(c.calling_context);
-                self.row(time, EventKind::Leave, region);
-            }
+            Event::CallingContextEnter(c) => self.context_enter(time, c.calling_context, c.unwind_distance),
+            Event::CallingContextLeave(c) => self.context_leave(time, c.calling_context),
+            Event::CallingContextSample(c) => self.sample(time, &c),
             Event::BufferFlush(_) => {
                 self.plain_row(time, EventKind::BufferFlush);
             }

@@ -6,6 +6,7 @@
 //! their meaning here: the clock, and which process is which world rank.
 
 use super::collect::{Collected, Comm, Group};
+use super::contexts;
 use super::refs::GlobalRefs;
 use ouzel_model::{
     CartDimension, CartTopology, Clock, CommId, CommRank, Communicator, Definitions, Level, Location,
@@ -42,7 +43,12 @@ pub(super) fn resolve(collected: &Collected) -> Resolved {
     let groups = resolver.location_groups(&mut definitions, &nodes);
     let locations = resolver.locations(&mut definitions, &groups);
     let ranks = resolver.ranks(&mut definitions, &locations);
-    let (regions, calling_contexts) = resolver.regions(&mut definitions);
+    let regions = resolver.regions(&mut definitions);
+    let (contexts, calling_contexts) =
+        contexts::contexts(collected, &regions, definitions.unknown_region, &mut resolver.notices);
+    definitions.sampled_contexts = contexts;
+    let (generators, interrupt_generators) = contexts::generators(collected);
+    definitions.interrupt_generators = generators;
     let comms = resolver.communicators(&mut definitions, &locations, &ranks);
     let unknown_comm = CommId::from_index(definitions.communicators.len() - 1);
     let metrics = resolver.metrics(&mut definitions);
@@ -57,6 +63,7 @@ pub(super) fn resolve(collected: &Collected) -> Resolved {
         metrics,
         parameters,
         calling_contexts,
+        interrupt_generators,
         strings: collected.strings.clone(),
     };
     Resolved { definitions, refs, notices: resolver.notices }
@@ -243,10 +250,7 @@ impl Resolver<'_> {
         world
     }
 
-    fn regions(
-        &mut self,
-        definitions: &mut Definitions,
-    ) -> (FxHashMap<u32, RegionId>, FxHashMap<u32, RegionId>) {
+    fn regions(&mut self, definitions: &mut Definitions) -> FxHashMap<u32, RegionId> {
         let mut unique: FxHashMap<Region, RegionId> = FxHashMap::default();
         let mut regions: Vec<Region> = Vec::new();
         let mut ids = FxHashMap::default();
@@ -262,9 +266,7 @@ impl Resolver<'_> {
         if self.collected.is_incomplete {
             add_unknown_regions(definitions, &mut ids);
         }
-        let contexts = self.collected.calling_contexts.iter();
-        let contexts = contexts.filter_map(|c| Some((c.id, *ids.get(&c.region)?))).collect();
-        (ids, contexts)
+        ids
     }
 
     fn region(&self, d: &def::Region) -> Region {

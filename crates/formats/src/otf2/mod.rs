@@ -6,12 +6,14 @@
 
 mod collect;
 mod columns;
+mod contexts;
 mod definitions;
 pub mod model_archive;
 mod notices;
 pub mod print;
 mod reader;
 mod refs;
+mod stack_changes;
 
 use ouzel_model::{
     ChunkReader, Definitions, Filter, LocationId, Needs, Notice, Provenance, Pushdown, ReadError, ReadPlan,

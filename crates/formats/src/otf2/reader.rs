@@ -6,6 +6,7 @@
 
 use super::columns::{Columns, Rows, append_times, unwanted};
 use super::refs::{GlobalRefs, LocationRefs};
+use super::stack_changes::StackChanges;
 use super::{notices, read_error};
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, Level, LocationId, Notice, NoticeCode, ReadError, ReadPlan, Ticks,
@@ -36,6 +37,7 @@ pub(super) struct LocationReader<'a> {
     opened: Opened,
     refs: LocationRefs<'a>,
     rows: Box<Rows>,
+    stack_changes: StackChanges,
     last: u64,
     n_back: u64,
     n_before_start: u64,
@@ -58,6 +60,7 @@ impl<'a> LocationReader<'a> {
             refs: LocationRefs::new(refs, std::mem::take(&mut opened.local.mapping)),
             opened,
             rows: Rows::new(),
+            stack_changes: StackChanges::default(),
             last: 0,
             n_back: 0,
             n_before_start: 0,
@@ -85,6 +88,7 @@ impl ChunkReader for LocationReader<'_> {
             buffer,
             rows: &mut self.rows,
             refs: &mut self.refs,
+            stack_changes: &mut self.stack_changes,
             not_represented: &mut self.not_represented,
         };
         // The first record alone: its time begins the location, whether or not it has a row.

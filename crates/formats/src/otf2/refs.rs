@@ -4,7 +4,8 @@
 //! tables of the location) → id. Law: a reference without a definition gets the
 //! placeholder of its table and is counted, never dropped.
 
-use ouzel_model::{CommId, MetricId, ParameterId, RegionId};
+use super::contexts::ContextRef;
+use ouzel_model::{CommId, InterruptGeneratorId, MetricId, ParameterId, RegionId};
 use ouzel_otf2::MappingTables;
 use ouzel_otf2::records::RefKind;
 use rustc_hash::FxHashMap;
@@ -21,8 +22,8 @@ pub(super) struct GlobalRefs {
     /// Members of each metric class or instance.
     pub metrics: FxHashMap<u32, Arc<[MetricId]>>,
     pub parameters: FxHashMap<u32, ParameterId>,
-    /// Region of each calling context.
-    pub calling_contexts: FxHashMap<u32, RegionId>,
+    pub calling_contexts: FxHashMap<u32, ContextRef>,
+    pub interrupt_generators: FxHashMap<u32, InterruptGeneratorId>,
     pub strings: FxHashMap<u32, Arc<str>>,
 }
 
@@ -72,12 +73,28 @@ impl<'a> LocationRefs<'a> {
         }
     }
 
-    pub fn calling_context(&mut self, local: u32) -> RegionId {
+    pub fn calling_context(&mut self, local: u32) -> Option<ContextRef> {
         let global = self.mapping.map_u32(RefKind::CallingContext, local);
-        match self.global.calling_contexts.get(&global) {
-            Some(&id) => id,
-            None => self.undefined(RefKind::CallingContext, global, self.global.unknown_region),
+        let context = self.global.calling_contexts.get(&global).copied();
+        if context.is_none() {
+            self.undefined(RefKind::CallingContext, global, ());
         }
+        context
+    }
+
+    /// The region that stands for every id that no definition explains.
+    pub fn unknown_region(&self) -> RegionId {
+        self.global.unknown_region
+    }
+
+    /// What took a sample, if the file says so.
+    pub fn interrupt_generator(&mut self, local: u32) -> Option<InterruptGeneratorId> {
+        let global = self.mapping.map_u32(RefKind::InterruptGenerator, local);
+        let generator = self.global.interrupt_generators.get(&global).copied();
+        if generator.is_none() && global != u32::MAX {
+            self.undefined(RefKind::InterruptGenerator, global, ());
+        }
+        generator
     }
 
     pub fn parameter(&mut self, local: u32) -> Option<ParameterId> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub(super) struct Probe;
 
 /// Rows, visits and payloads of each kind as text, each in order.
-type Seen = [String; 8];
+type Seen = [String; 9];
 
 impl Analysis for Probe {
     type Local = Seen;
@@ -27,7 +27,7 @@ impl Analysis for Probe {
         Seen::default()
     }
     fn fold(&self, seen: &mut Seen, chunk: &EventChunk<'_>) {
-        let [rows, visits, sends, recvs, requests, collectives, metrics, parameters] = seen;
+        let [rows, visits, sends, recvs, requests, collectives, metrics, parameters, samples] = seen;
         assert_eq!(chunk.call_path.len(), chunk.time.len(), "call paths are filled");
         let at = |row: u32| chunk.time[row as usize];
         for (time, kind) in chunk.time.iter().zip(chunk.kind) {
@@ -43,6 +43,7 @@ impl Analysis for Probe {
         chunk.requests.iter().for_each(|x| add(requests, x.row, x.request));
         chunk.collectives.iter().for_each(|x| add(collectives, x.row, x.bytes_sent));
         chunk.metrics.iter().for_each(|x| add(metrics, x.row, x.bits));
+        chunk.samples.iter().for_each(|x| add(samples, x.row, u64::from(x.context.0)));
         chunk.parameters.iter().for_each(|x| add(parameters, x.row, u64::from(x.parameter.0)));
     }
     fn end(&self, local: Seen, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut Self::Partial) {

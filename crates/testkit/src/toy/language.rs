@@ -6,6 +6,7 @@
 //! 0.1: enter work @5, metric PAPI_TOT_CYC=100 @6, leave @9
 //! 0.gpu0: enter kernel @7, leave @8
 //! 0.metrics: metric power=17 @3
+//! 2: sample main/solve@12 @10, sample main/solve@12/kernel@40 lca 2 @20
 //! 1: enter main @0, recv<0 tag 7 bytes 64 @30, collective allreduce comm row bytes 8/8 @35, leave @40
 //! ```
 //!
@@ -14,8 +15,8 @@
 
 use super::{ToyEvent, ToyPayload, ToyTrace};
 use ouzel_model::{
-    Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, Communicator, LocationKind, MessageEnd,
-    ParameterValue, RegionId, Request, RequestEvent, Ticks, WorldRank,
+    Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, Communicator, Lca, LocationKind, MessageEnd,
+    ParameterValue, RegionId, Request, RequestEvent, Sample, Ticks, WorldRank,
 };
 use std::sync::Arc;
 
@@ -27,6 +28,8 @@ impl ToyTrace {
     /// - `send>PEER` or `recv<PEER`, then `tag N`, `bytes N`, `comm NAME`, `request N` as wanted
     /// - `request N send-complete|recv-posted|tested|cancelled|collective-posted`
     /// - `collective-begin`, `collective OP`, then `bytes SENT/RECEIVED`, `root RANK`, `comm NAME`, `request N`
+    /// - `sample NAME/NAME@LINE/…`, outermost frame first, each but it with the line of its call if known, then
+    ///   `lca N` if so many frames stayed since the sample before or `lca <=N` if at most so many did
     /// - `metric NAME=VALUE …`, `param NAME=VALUE`, `flush`, `onoff`, `other`
     ///
     /// A line `comm NAME = RANK RANK …` defines a communicator; `MPI_COMM_WORLD` is there from the start.
@@ -99,6 +102,7 @@ impl ToyTrace {
                 let value = number.unwrap_or_else(|_| ParameterValue::Text(Arc::from(value)));
                 ToyPayload::Parameter(self.parameter(name), value)
             }
+            "sample" => self.sample(rest)?,
             "flush" => ToyPayload::BufferFlush,
             "onoff" => ToyPayload::MeasurementOnOff,
             "other" => ToyPayload::Other,
@@ -160,6 +164,27 @@ impl ToyTrace {
             bytes_received: options.bytes.1,
             request: options.request,
         }))
+    }
+
+    fn sample(&mut self, rest: &str) -> Result<ToyPayload, String> {
+        let (path, lca) = rest.split_once(" lca ").unwrap_or((rest, ""));
+        let mut frames: Vec<(RegionId, Option<u32>)> = Vec::new();
+        for frame in path.split('/') {
+            let (name, line) =
+                frame.trim().split_once('@').map_or((frame.trim(), None), |(n, l)| (n, Some(l)));
+            // The line of a call is where its caller is.
+            if let (Some((_, at)), Some(line)) = (frames.last_mut(), line) {
+                *at = Some(number(line)?);
+            }
+            frames.push((self.region(name), None));
+        }
+        let lca = match (lca.trim(), lca.trim().strip_prefix("<=")) {
+            ("", _) => Lca::Unknown,
+            (_, Some(at_most)) => Lca::AtMost(number(at_most)?),
+            (exact, None) => Lca::Exact(number(exact)?),
+        };
+        let context = self.sampled_context(&frames).ok_or("no path")?;
+        Ok(ToyPayload::Sample(Sample { row: 0, context, lca, generator: None }))
     }
 
     fn metrics(&mut self, rest: &str) -> Result<ToyPayload, String> {

@@ -6,8 +6,8 @@
 use super::{ToyEvent, ToyPayload, ToyTrace};
 use crate::rng::Rng;
 use ouzel_model::{
-    Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, LocationKind, MessageEnd, MetricId,
-    ParameterId, ParameterValue, RegionId, Request, RequestEvent, Ticks, WorldRank,
+    Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, ContextId, Lca, LocationKind, MessageEnd,
+    MetricId, ParameterId, ParameterValue, RegionId, Request, RequestEvent, Sample, Ticks, WorldRank,
 };
 
 /// Names of the regions of a random trace.
@@ -46,6 +46,7 @@ impl RandomTrace {
         trace.metric("PAPI_TOT_CYC");
         trace.metric("PAPI_TOT_INS");
         trace.parameter("size");
+        let contexts = sampled_contexts(&mut trace);
         let (mut rank, mut thread) = (0, 0);
         for location in 0..self.n_locations {
             let mut rng = Rng::new(self.seed ^ (u64::from(location) << 32));
@@ -63,7 +64,7 @@ impl RandomTrace {
             }
             thread = if is_thread { thread + 1 } else { 0 };
             let of = if is_thread { rank - 1 } else { rank };
-            let events = self.events(&mut rng, is_thread);
+            let events = with_samples(self.events(&mut rng, is_thread), &contexts, &mut rng);
             trace.add_location(WorldRank(of), &format!("{of}.{thread}"), LocationKind::CpuThread, events);
             rank = of + 1;
         }
@@ -109,6 +110,41 @@ impl RandomTrace {
         }
         events
     }
+}
+
+/// Call paths that samples of random traces name, with their depths.
+fn sampled_contexts(trace: &mut ToyTrace) -> Vec<(ContextId, u32)> {
+    let [main, solve, step] = [0, 1, 2].map(RegionId);
+    let paths: [&[_]; 4] = [
+        &[(main, Some(4))],
+        &[(main, Some(4)), (solve, None)],
+        &[(main, Some(4)), (solve, Some(9)), (step, Some(20))],
+        &[(main, Some(5)), (step, Some(21))],
+    ];
+    let context = |path: &[_]| (trace.sampled_context(path).expect("a path has frames"), path.len() as u32);
+    paths.map(context).to_vec()
+}
+
+/// The same events with samples among them, one for seven events or so.
+fn with_samples(events: Vec<ToyEvent>, contexts: &[(ContextId, u32)], rng: &mut Rng) -> Vec<ToyEvent> {
+    let mut all = Vec::with_capacity(events.len() + events.len() / 6);
+    let mut is_first = true;
+    for event in events {
+        let time = event.time;
+        all.push(event);
+        if rng.below(7) == 0 {
+            let (context, depth) = contexts[rng.below(contexts.len() as u64) as usize];
+            let lca = match rng.below(u64::from(depth) + 1) as u32 {
+                0 => Lca::Unknown,
+                _ if is_first => Lca::Unknown,
+                kept => Lca::Exact(kept),
+            };
+            is_first = false;
+            let sample = Sample { row: 0, context, lca, generator: None };
+            all.push(ToyEvent { time, what: ToyPayload::Sample(sample) });
+        }
+    }
+    all
 }
 
 /// A random location so far.

@@ -3,22 +3,26 @@
 use super::events::type_of;
 use super::{ModelArchive, WriteError, communicators, without_zero};
 use ouzel_model::{
-    CartTopology, Definitions, LocationGroup, LocationGroupKind, LocationKind, Metric, MetricMode, Paradigm,
-    Region, RegionId, SystemNode,
+    CartTopology, Definitions, InterruptCounts, LocationGroup, LocationGroupKind, LocationKind, Metric,
+    MetricMode, Paradigm, Region, RegionId, SystemNode,
 };
 use ouzel_otf2::records::List;
 use ouzel_otf2::records::definition as def;
 use ouzel_otf2::records::enums::{
-    self, Base, CartPeriodicity, LocationGroupType, LocationType, MetricType, ParadigmClass, ParameterType,
-    RecorderKind, RegionRole, SystemTreeDomain,
+    self, Base, CartPeriodicity, InterruptGeneratorMode, LocationGroupType, LocationType, MetricType,
+    ParadigmClass, ParameterType, RecorderKind, RegionRole, SystemTreeDomain,
 };
 use ouzel_otf2::wire::{UNDEFINED_U32, UNDEFINED_U64};
 use ouzel_otf2::write::ArchiveWriter;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Writes every definition; the events have been written.
 pub(super) fn write(to: &mut ModelArchive) -> Result<(), WriteError> {
     to.write_clock()?;
+    for context in to.definitions.sampled_contexts.iter() {
+        to.regions.used(context.region.0);
+    }
     to.write_paradigms()?;
     for (id, node) in (0..).zip(&to.definitions.system_tree.nodes) {
         write_system_node(&mut to.archive, id, node)?;
@@ -30,6 +34,7 @@ pub(super) fn write(to: &mut ModelArchive) -> Result<(), WriteError> {
     for (id, region) in (0..).zip(to.regions.ids()) {
         write_region(&mut to.archive, id, to.definitions.region(RegionId(region)))?;
     }
+    to.write_samples()?;
     communicators::write(to)?;
     to.write_metrics_and_parameters()?;
     write_topologies(&mut to.archive, &to.definitions)
@@ -85,6 +90,45 @@ impl ModelArchive {
                 },
                 number_of_events: summary.n_events,
                 location_group: location.group.0,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Contexts and interrupt generators keep their ids; source lines are numbered as they come.
+    fn write_samples(&mut self) -> Result<(), WriteError> {
+        let definitions = Arc::clone(&self.definitions);
+        let mut places: BTreeMap<(Option<&str>, Option<u32>), u32> = BTreeMap::new();
+        for (id, context) in (0..).zip(definitions.sampled_contexts.iter()) {
+            let place = (context.file.as_deref(), context.line);
+            let next = places.len() as u32;
+            let source_code_location = match places.get(&place) {
+                _ if place == (None, None) => UNDEFINED_U32,
+                Some(&id) => id,
+                None => {
+                    let file = text(&mut self.archive, place.0.unwrap_or_default())?;
+                    let line_number = place.1.unwrap_or(0);
+                    self.archive.define(def::SourceCodeLocation { id: next, file, line_number })?;
+                    places.insert(place, next);
+                    next
+                }
+            };
+            let region = self.regions.used(context.region.0);
+            let parent = context.parent.map_or(UNDEFINED_U32, |parent| parent.0);
+            self.archive.define(def::CallingContext { id, region, source_code_location, parent })?;
+        }
+        for (id, generator) in (0..).zip(&definitions.interrupt_generators) {
+            let name = text(&mut self.archive, &generator.name)?;
+            self.archive.define(def::InterruptGenerator {
+                id,
+                name,
+                interrupt_generator_mode: match generator.counts {
+                    InterruptCounts::Time => InterruptGeneratorMode::Time,
+                    InterruptCounts::Occurrences => InterruptGeneratorMode::Count,
+                },
+                base: if generator.base == 2 { Base::Binary } else { Base::Decimal },
+                exponent: generator.exponent,
+                period: generator.period,
             })?;
         }
         Ok(())

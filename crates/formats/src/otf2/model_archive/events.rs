@@ -1,19 +1,21 @@
 //! Rows of the event model as event records.
 
+use super::super::stack_changes::unwind_distance;
 use super::classes::Classes;
 use super::{ModelArchive, WriteError, without_zero};
 use ouzel_model::{
-    Collective, CollectiveRoot, EventChunk, EventKind, LocationId, LocationKind, MessageEnd, MetricId,
-    MetricValueType, Parameter, ParameterValue, Request, RequestEvent, Ticks,
+    Collective, CollectiveRoot, EventChunk, EventKind, Lca, LocationId, LocationKind, MessageEnd, MetricId,
+    MetricValueType, Parameter, ParameterValue, Request, RequestEvent, Sample, Ticks,
 };
 use ouzel_otf2::records::enums::{CollectiveOp, MeasurementMode, ParameterType, Type};
 use ouzel_otf2::records::event::{
-    BufferFlush, Enter, Leave, MeasurementOnOff, Metric, MpiCollectiveBegin, MpiCollectiveEnd, MpiIrecv,
-    MpiIrecvRequest, MpiIsend, MpiIsendComplete, MpiRecv, MpiRequestCancelled, MpiRequestTest, MpiSend,
-    NonBlockingCollectiveComplete, NonBlockingCollectiveRequest, ParameterInt, ParameterString,
-    ParameterUnsignedInt,
+    BufferFlush, CallingContextSample, Enter, Leave, MeasurementOnOff, Metric, MpiCollectiveBegin,
+    MpiCollectiveEnd, MpiIrecv, MpiIrecvRequest, MpiIsend, MpiIsendComplete, MpiRecv, MpiRequestCancelled,
+    MpiRequestTest, MpiSend, NonBlockingCollectiveComplete, NonBlockingCollectiveRequest, ParameterInt,
+    ParameterString, ParameterUnsignedInt,
 };
 use ouzel_otf2::records::{Event, List, MetricValue};
+use ouzel_otf2::wire::UNDEFINED_U32;
 use ouzel_otf2::write::EventWriter;
 
 /// Values that one metric record can hold.
@@ -41,6 +43,7 @@ pub(super) struct Unsaid {
     pub empty: u64,
     pub flushes: u64,
     pub switches: u64,
+    pub bounds: u64,
 }
 
 impl LocationEvents {
@@ -130,6 +133,9 @@ impl ModelArchive {
             EventKind::Parameter => {
                 return self.write_parameters(events, time, taken(&mut rest.parameters, row, |p| p.row));
             }
+            EventKind::Sample => {
+                taken(&mut rest.samples, row, |s| s.row).first().map(|found| self.sample(found))
+            }
             EventKind::BufferFlush => {
                 self.unsaid.flushes += 1;
                 Some(BufferFlush { stop_time: time }.into())
@@ -149,6 +155,17 @@ impl ModelArchive {
                 Ok(())
             }
         }
+    }
+
+    fn sample(&mut self, found: &Sample) -> Event<'static> {
+        self.unsaid.bounds += u64::from(matches!(found.lca, Lca::AtMost(_) | Lca::Exact(0)));
+        let depth = self.definitions.sampled_contexts.get(found.context).depth;
+        CallingContextSample {
+            calling_context: found.context.0,
+            unwind_distance: unwind_distance(depth, found.lca),
+            interrupt_generator: found.generator.map_or(UNDEFINED_U32, |generator| generator.0),
+        }
+        .into()
     }
 
     fn send(&mut self, end: &MessageEnd) -> Event<'static> {

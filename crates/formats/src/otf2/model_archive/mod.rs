@@ -180,6 +180,10 @@ impl Unsaid {
                 self.switches,
                 "recording is written as switched off and on by turns: the event model does not tell one from the other",
             ),
+            (
+                self.bounds,
+                "of samples by which no frame, or at most some frames, stayed since the one before, that is left out: the format has no word for it that all tracers mean",
+            ),
         ];
         let notice = |(n, message): (u64, &str)| {
             (0 < n).then(|| Notice::new(Level::Medium, NoticeCode::NotRepresented, message).times(n))

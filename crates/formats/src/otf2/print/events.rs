@@ -187,8 +187,8 @@ impl Calls {
         };
         let of_context = |id: u32| {
             let id = local.mapping.map_u32(RefKind::CallingContext, id);
-            let region = refs.calling_contexts.get(&id);
-            region.is_some_and(|region| kept.get(region.0 as usize).copied().unwrap_or(false))
+            let context = refs.calling_contexts.get(&id);
+            context.is_some_and(|context| kept.get(context.region.index()).copied().unwrap_or(false))
         };
         match record.event {
             Some(Event::Enter(enter)) => self.enter(of_region(enter.region)),
