@@ -14,6 +14,7 @@ mod synth;
 mod test;
 mod tidy;
 mod workspace;
+mod zoo;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,7 @@ usage: cargo xtask <chore>
   bench [--quick]  build the peers and print one table of speeds and ratios
   synth ...        write a synthetic archive and the truth about it; --help lists the options
   fuzz ...         run the fuzz targets for a bounded time; --help lists the options
+  zoo ...          run the MPI programs with planted faults and record them; --help lists the options
   loop             how long it takes from an edit in an analysis to its tests
   help             this text
 ";
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::run(rest),
         "loop" => dev_loop::run(rest),
         "synth" => synth::run(rest),
+        "zoo" => zoo::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

@@ -61,7 +61,7 @@ void zoo_pop(uint64_t time_ns);
 void zoo_close_all(uint64_t time_ns);
 
 /* Gathers the events of all ranks and writes them on rank 0. */
-void zoo_write(const char *folder, uint64_t start_ns, uint64_t end_ns);
+void zoo_write(const char *folder, uint64_t from_ns, uint64_t to_ns);
 
 /* What is left of the program's name for its notes. */
 extern int zoo_rank, zoo_n_ranks;

@@ -26,6 +26,7 @@ struct head {
 };
 
 static OTF2_GlobalDefWriter *definitions;
+static uint64_t start_ns, end_ns;
 static uint32_t n_strings;
 static struct region known[N_REGIONS_MAX];
 static uint32_t n_known;
@@ -119,7 +120,10 @@ static void write_location(OTF2_Archive *archive, uint64_t location, const struc
     OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, location);
     for (uint64_t i = 0; i < n_events; i++) write_event(writer, &events[i], region_ids);
     CHECK(OTF2_Archive_CloseEvtWriter(archive, writer));
+    /* The clocks of all ranks are one clock, which is what two offsets of zero say. */
     OTF2_DefWriter *local = OTF2_Archive_GetDefWriter(archive, location);
+    CHECK(OTF2_DefWriter_WriteClockOffset(local, start_ns, 0, 0.0));
+    CHECK(OTF2_DefWriter_WriteClockOffset(local, end_ns, 0, 0.0));
     CHECK(OTF2_Archive_CloseDefWriter(archive, local));
 }
 
@@ -171,7 +175,7 @@ static void receive(int rank, struct head *head, struct region *regions, struct 
               MPI_STATUS_IGNORE);
 }
 
-static void write_archive(const char *folder, uint64_t start_ns, uint64_t end_ns) {
+static void write_archive(const char *folder) {
     OTF2_Archive *archive = OTF2_Archive_Open(folder, "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_MIN,
                                               OTF2_CHUNK_SIZE_MIN, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     if (archive == NULL) fail("OTF2_Archive_Open");
@@ -202,7 +206,8 @@ static void write_archive(const char *folder, uint64_t start_ns, uint64_t end_ns
     CHECK(OTF2_Archive_Close(archive));
 }
 
-void zoo_write(const char *folder, uint64_t start_ns, uint64_t end_ns) {
+void zoo_write(const char *folder, uint64_t from_ns, uint64_t to_ns) {
+    start_ns = from_ns, end_ns = to_ns;
     struct head head = {.n_regions = zoo_n_regions};
     uint64_t n_events = 0;
     for (uint64_t i = 0; i < N_THREADS_MAX; i++) {
@@ -222,7 +227,7 @@ void zoo_write(const char *folder, uint64_t start_ns, uint64_t end_ns) {
     PMPI_Isend(zoo_regions, (int)(head.n_regions * sizeof *zoo_regions), MPI_BYTE, 0, TAG_REGIONS, MPI_COMM_WORLD,
                &requests[1]);
     PMPI_Isend(all, (int)(n_events * sizeof *all), MPI_BYTE, 0, TAG_EVENTS, MPI_COMM_WORLD, &requests[2]);
-    if (zoo_rank == 0) write_archive(folder, start_ns, end_ns);
+    if (zoo_rank == 0) write_archive(folder);
     PMPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
     free(all);
 }

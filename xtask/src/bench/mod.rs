@@ -6,7 +6,7 @@
 //! measured is a loud line, not a guess. Nothing here is a test.
 
 mod archives;
-mod machine;
+pub mod machine;
 mod measure;
 mod peers;
 mod table;
