@@ -20,6 +20,6 @@ mod tests;
 mod waits;
 
 pub use fold::LateMessages;
-pub use output::{LateMessagesOutput, LateRow, PairWait, RankWait};
+pub use output::{LateMessagesOutput, LateRow, PairWait, RankWait, SendRow};
 pub use state::{LateMessagesPartial, Local};
 pub use waits::LateKind;

@@ -3,7 +3,7 @@
 use super::pairing::Pairing;
 use super::waits::{LateKind, Wait};
 use ouzel_model::{CallPathId, CallPathTree, Ticks, TimeRange, WorldRank};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Pairs of ranks that a row names: those that wait most.
 const MAX_PAIRS: usize = 16;
@@ -15,6 +15,8 @@ pub struct LateMessagesOutput {
     pub call_paths: CallPathTree,
     /// Most waiting first.
     pub rows: Vec<LateRow>,
+    /// Messages by the call path that sent them, ascending.
+    pub sends: Vec<SendRow>,
     /// Messages with both ends.
     pub n_messages: u64,
     /// Sends that have no receive.
@@ -29,6 +31,19 @@ pub struct LateMessagesOutput {
     pub uncompleted_receives: u64,
     /// Messages whose receive completed before the send was posted: clocks are wrong.
     pub received_before_sent: u64,
+}
+
+/// Messages of one call path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SendRow {
+    /// The call that posted them.
+    pub call_path: CallPathId,
+    /// Number of messages.
+    pub n_messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Pairs of sender and receiver.
+    pub n_pairs: u64,
 }
 
 /// Waiting in one call path for another one.
@@ -105,6 +120,7 @@ pub(super) fn output(pairing: &Pairing, waits: &[Wait], call_paths: CallPathTree
     LateMessagesOutput {
         call_paths,
         rows,
+        sends: sends(pairing),
         n_messages: pairing.pairs.len() as u64,
         unmatched_sends: pairing.unmatched_sends,
         unmatched_receives: pairing.unmatched_receives,
@@ -113,6 +129,25 @@ pub(super) fn output(pairing: &Pairing, waits: &[Wait], call_paths: CallPathTree
         uncompleted_receives: 0,
         received_before_sent: pairing.pairs.iter().filter(before).count() as u64,
     }
+}
+
+fn sends(pairing: &Pairing) -> Vec<SendRow> {
+    let mut sends: BTreeMap<CallPathId, (u64, u64, BTreeSet<(WorldRank, WorldRank)>)> = BTreeMap::new();
+    for pair in &pairing.pairs {
+        let (n, bytes, pairs) = sends.entry(pair.send.path).or_default();
+        *n += 1;
+        *bytes = bytes.saturating_add(pair.send.bytes);
+        pairs.insert((pair.from, pair.to));
+    }
+    sends
+        .into_iter()
+        .map(|(call_path, (n_messages, bytes, pairs))| SendRow {
+            call_path,
+            n_messages,
+            bytes,
+            n_pairs: pairs.len() as u64,
+        })
+        .collect()
 }
 
 impl Row {
@@ -166,6 +201,22 @@ fn add<K: Ord>(sums: &mut Sums<K>, key: K, (n, wait): (u64, Ticks)) {
 }
 
 impl LateMessagesOutput {
+    /// The same with the call paths numbered as in `tree`, which gains those that it lacks.
+    #[must_use]
+    pub fn numbered_like(mut self, tree: &mut CallPathTree) -> Self {
+        let remap = tree.absorb(&self.call_paths);
+        for row in &mut self.rows {
+            row.waiting = remap.path(row.waiting);
+            row.culprit = remap.path(row.culprit);
+        }
+        for row in &mut self.sends {
+            row.call_path = remap.path(row.call_path);
+        }
+        self.sends.sort_unstable_by_key(|row| row.call_path);
+        self.call_paths = tree.clone();
+        self
+    }
+
     /// Time waited for late senders, or late receivers, over all ranks.
     pub fn wait(&self, kind: LateKind) -> Ticks {
         self.rows.iter().filter(|row| row.kind == kind).map(|row| row.wait).sum()

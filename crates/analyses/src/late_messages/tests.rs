@@ -155,11 +155,31 @@ fn ends_of_a_communicator_that_is_defined_twice_are_paired() {
 }
 
 #[test]
+fn messages_are_counted_where_they_are_sent() {
+    let trace = ToyTrace::new(
+        "0: enter MPI_Send @1, send>1 bytes 8 @2, leave @3, enter MPI_Send @4, send>1 bytes 4 @5, leave @6, enter MPI_Send @7, send>2 bytes 1 @8, leave @9
+         1: recv<0 @9, recv<0 @9
+         2: recv<0 @9",
+    );
+    let output = run(&trace, LateMessages::default());
+    let [row] = output.sends[..] else { panic!("{output:?}") };
+    assert_eq!((row.n_messages, row.bytes, row.n_pairs), (3, 13, 2));
+    // In a tree with another path in front, the numbers are others and the paths the same.
+    let mut tree = ouzel_model::CallPathTree::default();
+    tree.child(ouzel_model::CallPathTree::ROOT, ouzel_model::RegionId(77));
+    let names = |output: &LateMessagesOutput| output.call_paths.regions(output.sends[0].call_path);
+    let before = names(&output);
+    let output = output.numbered_like(&mut tree);
+    assert_eq!(names(&output), before);
+    assert_ne!(output.sends[0].call_path, row.call_path);
+}
+
+#[test]
 fn laws_hold() {
     laws::check(LateMessages::default, |output| {
         let paths: Vec<_> = output.call_paths.paths().map(|p| output.call_paths.regions(p)).collect();
-        let LateMessagesOutput { rows, n_messages, unmatched_sends, unmatched_receives, .. } = output;
+        let LateMessagesOutput { rows, sends, n_messages, unmatched_sends, unmatched_receives, .. } = output;
         let n = (output.unresolved_peers, output.uncompleted_receives, output.received_before_sent);
-        format!("{paths:?} {rows:?} {n_messages} {unmatched_sends} {unmatched_receives} {n:?}")
+        format!("{paths:?} {rows:?} {sends:?} {n_messages} {unmatched_sends} {unmatched_receives} {n:?}")
     });
 }
