@@ -12,6 +12,7 @@
 
 pub mod align;
 pub mod cluster;
+pub mod control_flow;
 pub mod diff;
 pub mod merge;
 pub mod node;
