@@ -1,0 +1,166 @@
+//! How long each iteration of a loop took, one line for each cluster of ranks.
+//!
+//! Lines differ in colour and in dashes, and each is labelled at its end. Long loops are drawn as the range from the
+//! shortest to the longest iteration in each column, so that no outlier is lost.
+
+use crate::axis::round_step;
+use crate::pictures::{IterationSeries, LoopPicture};
+use crate::units;
+use maud::{Markup, PreEscaped, html};
+use std::fmt::Write;
+
+/// Size of the drawing, and of the margins around the plot.
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 230.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 96.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 42.0;
+/// Columns of the plot; of more iterations each column shows the shortest and the longest.
+const MAX_POINTS: usize = 480;
+/// Loops that are drawn; the command has all.
+const MAX_LOOPS: usize = 4;
+/// Colours and dashes of the lines, in turn.
+const LINES: [(&str, &str); 6] = [
+    ("#c8452d", ""),
+    ("#2f74b8", "6 3"),
+    ("#3b8f57", "2 3"),
+    ("#8a55b0", "9 3 2 3"),
+    ("#a8761c", "4 4"),
+    ("#4d8f93", "1 4"),
+];
+
+/// The charts of the loops.
+pub fn charts(loops: &[LoopPicture]) -> Markup {
+    html! {
+        div.charts {
+            @for picture in loops.iter().take(MAX_LOOPS) { (chart(picture)) }
+        }
+        @if MAX_LOOPS < loops.len() {
+            p.soft.small { (loops.len() - MAX_LOOPS) " further loops: " code { "ouzel iterations" } " has all." }
+        }
+    }
+}
+
+fn chart(picture: &LoopPicture) -> Markup {
+    let name = picture.call_path.last().map_or("loop", String::as_str);
+    let n = picture.series.iter().map(|series| series.iterations.len()).max().unwrap_or(0);
+    let durations = || picture.series.iter().flat_map(|s| s.iterations.iter().map(|point| point.duration_ns));
+    let (Some(shortest), Some(longest)) = (durations().min(), durations().max()) else { return html! {} };
+    let label = format!(
+        "Durations of {} of {name}: from {} to {}.",
+        units::counted(n as u64, "iteration", "iterations"),
+        units::time(shortest),
+        units::time(longest)
+    );
+    html! {
+        figure.chart {
+            figcaption {
+                h3 { (name) ": " (units::counted(n as u64, "iteration", "iterations")) }
+                p { span.path { (picture.call_path.join(" › ")) } " · " (picture.source) }
+            }
+            svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(label) {
+                (PreEscaped(grid(n, longest)))
+                @for (i, series) in picture.series.iter().enumerate() { (line(i, series, n, longest)) }
+            }
+        }
+    }
+}
+
+fn x(iteration: f64, n: usize) -> f64 {
+    let last = (n.max(2) - 1) as f64;
+    LEFT + (WIDTH - LEFT - RIGHT) * iteration / last
+}
+
+fn y(duration_ns: u64, longest_ns: u64) -> f64 {
+    HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * duration_ns as f64 / longest_ns.max(1) as f64
+}
+
+/// Lines and labels behind the data; both axes with units.
+fn grid(n: usize, longest_ns: u64) -> String {
+    let mut svg = String::new();
+    let (left, right, bottom) = (LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM);
+    let step_ns = round_step(longest_ns.max(1), 5);
+    for i in 0..=longest_ns / step_ns {
+        let at = y(i * step_ns, longest_ns);
+        let _ = write!(
+            svg,
+            r#"<path d="M{left} {at:.1}H{right}" stroke="currentColor" stroke-opacity=".18"/><text x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#,
+            left - 6.0,
+            at + 4.0,
+            units::time(i * step_ns)
+        );
+    }
+    let step = round_step(n.max(2) as u64, 9);
+    for i in (0..n as u64).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
+        let at = x(i as f64, n);
+        let _ = write!(
+            svg,
+            r#"<path d="M{at:.1} {bottom}v4" stroke="currentColor" stroke-opacity=".6"/><text x="{at:.1}" y="{:.1}" text-anchor="middle">{i}</text>"#,
+            bottom + 16.0
+        );
+    }
+    let _ = write!(
+        svg,
+        r#"<text x="{:.1}" y="{:.1}" text-anchor="middle">iteration, counted from 0</text>"#,
+        f64::midpoint(left, right),
+        HEIGHT - 6.0
+    );
+    svg
+}
+
+fn line(i: usize, series: &IterationSeries, n: usize, longest_ns: u64) -> Markup {
+    let (colour, dashes) = LINES[i % LINES.len()];
+    let path = path(series, n, longest_ns);
+    let Some(last) = series.iterations.last() else { return html! {} };
+    let end = x((series.iterations.len() - 1) as f64, n) + 6.0;
+    let at = y(last.duration_ns, longest_ns).clamp(TOP + 6.0, HEIGHT - BOTTOM) + 4.0;
+    // Labels of lines that end at one height stand one above the other.
+    let at = (at - 13.0 * i as f64).max(TOP);
+    let size = series.n_locations as u64;
+    html! {
+        path d=(path) fill="none" stroke=(colour) stroke-width="1.6" stroke-dasharray=(dashes)
+            stroke-linejoin="round" stroke-linecap="round" {}
+        text.ink x=(format!("{end:.1}")) y=(format!("{at:.1}")) style={ "fill:" (colour) } {
+            "cluster " (series.cluster) ": " (units::counted(size, "rank", "ranks"))
+        }
+    }
+}
+
+/// A line through the iterations; of many, through the shortest and the longest of each column.
+fn path(series: &IterationSeries, n: usize, longest_ns: u64) -> String {
+    let points = &series.iterations;
+    let per_column = points.len().div_ceil(MAX_POINTS).max(1);
+    let mut path = String::new();
+    for (column, chunk) in points.chunks(per_column).enumerate() {
+        let first = column * per_column;
+        let durations = || chunk.iter().map(|point| point.duration_ns).enumerate();
+        let shortest = durations().min_by_key(|&(_, ns)| ns);
+        let longest = durations().max_by_key(|&(_, ns)| ns);
+        let mut ends: Vec<(usize, u64)> = shortest.into_iter().chain(longest).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        for (i, ns) in ends {
+            let letter = if path.is_empty() { 'M' } else { 'L' };
+            let _ = write!(path, "{letter}{:.1} {:.1}", x((first + i) as f64, n), y(ns, longest_ns));
+        }
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pictures::IterationPoint;
+
+    #[test]
+    fn no_outlier_is_lost_in_a_long_loop() {
+        let duration = |i: u64| if i == 5_003 { 900 } else { 100 + i % 2 };
+        let iterations =
+            (0..10_000).map(|i| IterationPoint { duration_ns: duration(i), cluster: 0 }).collect();
+        let series = IterationSeries { cluster: 0, n_locations: 1, iterations };
+        let path = path(&series, 10_000, 900);
+        assert!(path.contains(&format!("{:.1} {TOP:.1}", x(5003.0, 10_000))), "{path}");
+        assert!(path.len() < 20_000, "{} bytes", path.len());
+    }
+}

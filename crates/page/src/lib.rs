@@ -1,0 +1,90 @@
+//! A finished report as one self-contained HTML page with pictures.
+//!
+//! The page needs no network and no script: pictures are images inside of the file, and every number stands in a
+//! table or a sentence. A small script adds what is under the pointer. It reads well in light and dark, on
+//! paper and without colours. Law: text of the trace is text on the page, whatever characters it has;
+//! equal reports give equal pages, byte for byte. Not here: computing anything that the report does not say.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod axis;
+mod cluster_timeline;
+mod colour;
+mod figure;
+mod iterations;
+mod pictures;
+mod rank_timeline;
+mod ranks;
+mod raster;
+mod report_sections;
+#[cfg(test)]
+mod tests;
+pub mod units;
+
+pub use pictures::{Cluster, IterationPoint, IterationSeries, LoopPicture, Pictures};
+
+use axis::Axis;
+use figure::{Figure, PageData};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use ouzel::diagnose::RunReport;
+use ouzel::model::Ticks;
+use raster::PathIndex;
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page about a run: `report` in words and tables, `pictures` of the same pass; `path` is what the user calls
+/// the trace.
+pub fn html(report: &RunReport, pictures: &Pictures<'_>, path: &str) -> String {
+    let timeline = pictures.timeline;
+    let ns = |ticks| pictures.definitions.clock.ns_from_ticks(ticks);
+    let end =
+        Ticks(timeline.origin.0.saturating_add(timeline.spacing.0.saturating_mul(timeline.n_columns.into())));
+    let axis = Axis::new(ns(timeline.origin), ns(end));
+    let index = PathIndex::new(timeline);
+    let clusters = cluster_timeline::figure(pictures, &index, Vec::new(), axis);
+    let ranks = (0 < timeline.n_columns).then(|| rank_timeline::figure(pictures, &index));
+    let figures: Vec<&Figure> = clusters.iter().chain(&ranks).collect();
+    let data = PageData::new(pictures, &index, axis, figures.iter().map(|figure| &figure.data).collect());
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content={ "ouzel " (env!("CARGO_PKG_VERSION")) };
+                title { "Ouzel: " (path) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#main" { "To the report" }
+                header {
+                    p.soft.small { (path) }
+                    h1 { "Report" }
+                    p.facts.small { (report_sections::facts(&report.run)) }
+                }
+                main id="main" {
+                    (section("efficiencies", "How well the time was used", &report_sections::efficiencies(report)))
+                    @if !figures.is_empty() {
+                        h2 id="timelines" { "What happened when" }
+                        @for (i, figure) in figures.iter().enumerate() { (figure.markup(i, axis)) }
+                    }
+                    @if !pictures.loops.is_empty() {
+                        (section("iterations", "Iterations", &iterations::charts(&pictures.loops)))
+                    }
+                    (section("losses", "Where time is lost, by call path", &report_sections::losses(&report.losses)))
+                    (section("trust", "How far to trust it", &report_sections::trust(&report.trust)))
+                    (section("method", "How these numbers are made", &report_sections::method()))
+                }
+                footer { p { "Made by ouzel " (env!("CARGO_PKG_VERSION")) "." } }
+                script type="application/json" id="timeline-data" { (PreEscaped(data.json())) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn section(id: &str, title: &str, content: &Markup) -> Markup {
+    html! { section id=(id) { h2 { (title) } (content) } }
+}

@@ -1,0 +1,214 @@
+//! Sections of the page that are words and tables: efficiencies, losses, trust, how numbers are made.
+
+use crate::units;
+use maud::{Markup, html};
+use ouzel::diagnose::{Concern, EfficiencyCard, Loss, LossKind, RankTime, RunCard, RunReport, TrustCard};
+use std::sync::Arc;
+
+/// Losses that the table shows; JSON has all of them.
+const MAX_LOSSES: usize = 40;
+
+/// A share as a bar; the number stands beside it.
+pub fn meter(share: f64) -> Markup {
+    let percent = (share * 100.0).clamp(0.0, 100.0);
+    html! { span.meter aria-hidden="true" { i style=(format!("width:{percent:.1}%")) {} } }
+}
+
+/// Regions from the outermost to the innermost.
+pub fn call_path(path: &[Arc<str>]) -> Markup {
+    html! {
+        @if path.is_empty() { span.soft { "code outside of recorded regions" } }
+        @else { span.path { (path.join(" › ")) } }
+    }
+}
+
+/// What ran, in one line.
+pub fn facts(run: &RunCard) -> String {
+    let by = if run.creator.is_empty() { String::new() } else { format!(" by {}", run.creator) };
+    let mut parts = vec![format!("{}{by}", run.format)];
+    let on = match run.n_nodes {
+        0 => String::new(),
+        n => format!(" on {}", units::counted(n, "node", "nodes")),
+    };
+    parts.push(units::counted(run.n_processes, "rank", "ranks") + &on);
+    if run.n_processes < run.n_threads {
+        parts.push(units::counted(run.n_threads, "thread", "threads"));
+    }
+    if 0 < run.n_accelerator_streams {
+        parts.push(units::counted(run.n_accelerator_streams, "accelerator stream", "accelerator streams"));
+    }
+    parts.push(units::time(run.span_ns));
+    parts.push(units::counted(run.n_events, "event", "events"));
+    if 0 < run.n_messages {
+        let sent = units::counted(run.n_messages, "message", "messages");
+        parts.push(format!("{sent} ({})", units::bytes(run.message_bytes)));
+    }
+    if !run.machine.is_empty() {
+        parts.push(format!("machine {}", run.machine));
+    }
+    parts.join(" · ")
+}
+
+/// Efficiencies with their formulas.
+pub fn efficiencies(report: &RunReport) -> Markup {
+    let Some(card) = &report.efficiency else {
+        let reason = report.efficiency_missing.as_deref().unwrap_or("unknown");
+        return html! { p { span.doubt { "Cannot be told: " } (reason) "." } };
+    };
+    let EfficiencyCard { parallel, load_balance, communication, of_threads, .. } = *card;
+    let who = if of_threads { "thread" } else { "rank" };
+    let rows = [
+        ("Parallel efficiency", parallel, format!("of all {who}s’ time is computation")),
+        (
+            "= load balance",
+            load_balance,
+            format!("is what the average {who} computes of the time that the busiest computes"),
+        ),
+        ("× communication efficiency", communication, format!("of the run the busiest {who} computes")),
+    ];
+    html! {
+        table.efficiency {
+            thead hidden { tr { th { "efficiency" } th { "value" } th { "bar" } th { "meaning" } } }
+            tbody {
+                @for (name, ratio, meaning) in rows {
+                    tr {
+                        th scope="row" { (name) }
+                        td.r { b { (units::percent(Some(ratio))) } }
+                        td { (meter(ratio)) }
+                        td.soft { (meaning) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn kind(kind: LossKind) -> &'static str {
+    match kind {
+        LossKind::UnevenWork => "uneven work",
+        LossKind::WaitForOne => "waiting for another rank",
+        LossKind::WaitForAll => "waiting for all ranks",
+        LossKind::StartAndEnd => "starting and ending MPI",
+        LossKind::OtherMpi => "other time in MPI",
+        LossKind::WaitForDevice => "waiting for the accelerator",
+        LossKind::WaitForThreads => "waiting for other threads",
+    }
+}
+
+/// The losses by call path.
+pub fn losses(losses: &[Loss]) -> Markup {
+    let rank = |of: RankTime| of.rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
+    html! {
+        @if losses.is_empty() {
+            p { span.fine { "Nothing: " } "no call path loses more than 0.1 % of the run." }
+        } @else {
+            div.scroll {
+                table {
+                    caption {
+                        "Times are means over the ranks; a rank that never comes there counts as zero. Uneven work \
+                         of one rank is waiting of the others: the two do not add up."
+                    }
+                    thead {
+                        tr {
+                            th.r scope="col" { "lost" } th.r scope="col" { "of the run" } th scope="col" { "kind" }
+                            th scope="col" { "call path" } th.r scope="col" { "mean" }
+                            th.r scope="col" { "most" } th.r scope="col" { "rank" }
+                            th.r scope="col" { "least" } th.r scope="col" { "rank" }
+                        }
+                    }
+                    tbody {
+                        @for loss in losses.iter().take(MAX_LOSSES) {
+                            tr {
+                                td.r { b { (units::time(loss.lost_ns)) } }
+                                td.r { (units::percent(Some(loss.share_of_run))) }
+                                td { (kind(loss.kind)) }
+                                td {
+                                    (call_path(&loss.call_path))
+                                    @if let Some(source) = &loss.source { " " span.soft.small { (source) } }
+                                }
+                                td.r { (units::time(loss.mean_ns)) }
+                                td.r { (units::time(loss.most.time_ns)) } td.r { (rank(loss.most)) }
+                                td.r { (units::time(loss.least.time_ns)) } td.r { (rank(loss.least)) }
+                            }
+                        }
+                    }
+                }
+            }
+            @if MAX_LOSSES < losses.len() {
+                p.soft.small {
+                    (losses.len() - MAX_LOSSES) " smaller ones are left out: " code { "ouzel report --format json" }
+                    " has all."
+                }
+            }
+        }
+    }
+}
+
+/// How far the answer can be trusted.
+pub fn trust(card: &TrustCard) -> Markup {
+    let in_words = |concern: &Concern| {
+        let places = match concern.n_locations {
+            0 | 1 => String::new(),
+            n => format!(" at {}", units::counted(n, "location", "locations")),
+        };
+        match (concern.is_one_of_many, concern.count) {
+            (true, n) => format!("{} (one of {}{places})", concern.example, units::count(n)),
+            (false, 0 | 1) => concern.example.clone(),
+            (false, n) => format!("{} (×{})", concern.example, units::count(n)),
+        }
+    };
+    html! {
+        @if card.is_clean() {
+            p { span.fine { "Complete. " } "Nothing was lost, repaired or doubtful." }
+        }
+        ul.trust {
+            @for (concerns, word, class) in
+                [(&card.lost, "lost", "bad"), (&card.doubtful, "doubtful", "doubt"), (&card.remarks, "note", "soft")] {
+                @for concern in concerns {
+                    li { span class=(class) { (word) } span { (in_words(concern)) } }
+                }
+            }
+        }
+    }
+}
+
+/// How the numbers are made, in short.
+pub fn method() -> Markup {
+    let rows = [
+        ("run time T", "earliest first to latest last event over all ranks", "Time"),
+        ("parallel efficiency", "mean(u) / T, with the computing time u of each rank", "Efficiencies"),
+        ("load balance", "mean(u) / max(u)", "Efficiencies"),
+        ("communication efficiency", "max(u) / T", "Efficiencies"),
+        (
+            "imbalance of a call path",
+            "computation and waiting: max − mean of its time over the ranks; synchronisation: mean − min",
+            "Imbalance",
+        ),
+        ("waiting of a call path", "waiting: mean; synchronisation: min", "Imbalance"),
+        (
+            "time that can be won back",
+            "for each segment: imbalance at its closing synchronisation + waiting inside of it",
+            "Projected run time",
+        ),
+        ("projected run time", "T − time that can be won back", "Projected run time"),
+    ];
+    html! {
+        table {
+            caption {
+                "Every sum is an exact sum of clock ticks, divided once at the end. Details, sources and every \
+                 other number: docs/method.md, under the heading in the last column."
+            }
+            thead { tr { th scope="col" { "number" } th scope="col" { "formula" } th scope="col" { "see docs/method.md" } } }
+            tbody {
+                @for (name, formula, section) in rows {
+                    tr { th scope="row" { (name) } td { (formula) } td.soft { (section) } }
+                }
+            }
+        }
+        p.soft.small {
+            "Timelines show the innermost call at regular instants, as a picture of limited width must; all numbers \
+             are from every event. The terms are those of X. Wei and J. Mellor-Crummey, Automated analysis of time \
+             series data to understand parallel program behaviors (ICS 2018), and of the POP methodology."
+        }
+    }
+}
