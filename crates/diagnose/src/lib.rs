@@ -8,11 +8,13 @@
 #![deny(missing_docs)]
 
 mod advice;
+mod cluster_differences;
 mod losses;
 mod run_card;
 mod trust_card;
 
 pub use advice::Advice;
+pub use cluster_differences::{PathDifference, cluster_differences};
 pub use losses::{Loss, LossKind, RankTime};
 pub use run_card::RunCard;
 pub use trust_card::{Concern, TrustCard};
