@@ -90,6 +90,10 @@ notice_codes! {
     UnmatchedMessages "unmatched-messages",
     /// A message arrived before it was sent: clocks are wrong.
     MessageOrder "message-order",
+    /// Locations that should synchronise together do so differently; only what they have in common was aligned.
+    UnalignedSynchronisations "unaligned-synchronisations",
+    /// There are too many phases to keep apart; some were put together.
+    CoarsePhases "coarse-phases",
     /// A filter selects nothing.
     EmptySelection "empty-selection",
     /// The trace lacks what an analysis needs.

@@ -1,0 +1,178 @@
+//! Which calls synchronise all peers, decided once per region and communicator.
+//!
+//! A call is an anchor if its region synchronises, its family can reach every member of the peer
+//! group, and no record says that only some of them took part. Law: the decision depends on the
+//! definitions and on the record inside the call, never on what other locations do.
+//! Not here: whether the peers really come to the same anchors (see [`state`](super::state)).
+
+use crate::peers::{PeerGroup, PeerKind};
+use crate::semantics::{Category, Class, Family};
+use ouzel_model::{CommId, Communicator, Definitions, LocationId, Region, RegionId, WorldRank};
+
+/// What is done with calls of a region; bits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Flags(u8);
+
+impl Flags {
+    /// What is called inside is not looked at: its time counts as the call's own.
+    pub const LEAF: Flags = Flags(1);
+    /// It synchronises.
+    pub const SYNC: Flags = Flags(2);
+    /// It synchronises all members unless its record says otherwise.
+    pub const ANCHOR: Flags = Flags(4);
+    /// It synchronises all members only if its record says so.
+    pub const ANCHOR_IF_RECORDED: Flags = Flags(8);
+    /// The record inside this call says that all members took part.
+    pub const RECORDED_ALL: Flags = Flags(16);
+    /// The record inside this call says that some members did not take part.
+    pub const RECORDED_SUBSET: Flags = Flags(32);
+
+    pub const fn union(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+
+    #[inline]
+    pub const fn has(self, other: Flags) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether a call with these flags synchronised all members.
+    #[inline]
+    pub fn is_anchor(self) -> bool {
+        let expected =
+            self.has(Flags::ANCHOR) || (self.has(Flags::ANCHOR_IF_RECORDED) && self.has(Flags::RECORDED_ALL));
+        expected && !self.has(Flags::RECORDED_SUBSET)
+    }
+
+    /// Whether a call with these flags synchronised some members only.
+    #[inline]
+    pub fn is_subset(self) -> bool {
+        self.has(Flags::SYNC) && self.has(Flags::RECORDED_SUBSET)
+    }
+}
+
+/// The decisions for one peer group.
+#[derive(Debug, Clone)]
+pub(super) struct AnchorRules {
+    /// By region.
+    flags: Vec<Flags>,
+    /// By communicator: whether every member of the peer group belongs to it.
+    reaches_all: Vec<bool>,
+}
+
+impl AnchorRules {
+    /// The rules for `group`; `classes` has the class of every region.
+    pub fn new(definitions: &Definitions, group: &PeerGroup, classes: &[Class]) -> Self {
+        let mut ranks: Vec<Option<WorldRank>> =
+            group.members.iter().map(|&member| definitions.location(member).rank).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        let reaches_all = |comm: &Communicator| reaches_all(comm, &group.members, &ranks);
+        let reaches_all: Vec<bool> = definitions.communicators.iter().map(reaches_all).collect();
+        let comms = definitions.communicators.iter().zip(&reaches_all);
+        let some_reach_fewer = comms.clone().any(|(comm, &all)| !all && !comm.members.is_empty());
+        let flag = |(region, class): (&Region, &Class)| flags(region, *class, group, some_reach_fewer);
+        AnchorRules { flags: definitions.regions.iter().zip(classes).map(flag).collect(), reaches_all }
+    }
+
+    /// What is done with calls of `region`; nothing special of a region that is not defined.
+    #[inline]
+    pub fn flags(&self, region: RegionId) -> Flags {
+        self.flags.get(region.index()).copied().unwrap_or_default()
+    }
+
+    /// What the record of a collective over `comm` says.
+    pub fn recorded(&self, comm: CommId) -> Flags {
+        match self.reaches_all.get(comm.index()) {
+            Some(true) => Flags::RECORDED_ALL,
+            Some(false) => Flags::RECORDED_SUBSET,
+            None => Flags::default(),
+        }
+    }
+}
+
+/// Whether every peer belongs to `comm`. A communicator without members is that of the caller alone.
+fn reaches_all(comm: &Communicator, peers: &[LocationId], ranks: &[Option<WorldRank>]) -> bool {
+    if !comm.member_locations.is_empty() {
+        return contains_all(&comm.member_locations, peers);
+    }
+    let mut members: Vec<Option<WorldRank>> = comm.members.iter().copied().map(Some).collect();
+    members.extend(comm.remote_members.iter().flat_map(|remote| remote.iter().copied().map(Some)));
+    if members.is_empty() { ranks.len() == 1 } else { contains_all(&members, ranks) }
+}
+
+fn contains_all<T: Ord + Copy>(set: &[T], wanted: &[T]) -> bool {
+    let mut set = set.to_vec();
+    set.sort_unstable();
+    wanted.iter().all(|item| set.binary_search(item).is_ok())
+}
+
+fn flags(region: &Region, class: Class, group: &PeerGroup, some_reach_fewer: bool) -> Flags {
+    // Tasks run inside of OpenMP barriers: what is called there is work of its own.
+    let leaf = match (class.category, class.family) {
+        (Category::Computation, _) | (_, Family::OpenMp) => Flags::default(),
+        (Category::Wait | Category::Synchronization, _) => Flags::LEAF,
+    };
+    if class.category != Category::Synchronization {
+        return leaf;
+    }
+    let flags = leaf.union(Flags::SYNC);
+    if !reaches_the_group(class.family, group) || is_non_blocking(&region.name) {
+        return flags;
+    }
+    // With communicators around that leave peers out, a call that makes another object may be over any of them.
+    let by_record_only = some_reach_fewer && class.family == Family::Mpi && is_over_an_object(&region.name);
+    flags.union(if by_record_only { Flags::ANCHOR_IF_RECORDED } else { Flags::ANCHOR })
+}
+
+/// Whether a synchronisation of `family` can be one of all members of `group`. Threads synchronise within their
+/// process; messages and device collectives reach all processes.
+fn reaches_the_group(family: Family, group: &PeerGroup) -> bool {
+    match (group.kind, family) {
+        (PeerKind::MainThread, Family::OpenMp | Family::Pthread) => group.members.len() == 1,
+        (PeerKind::MainThread, _) => true,
+        (PeerKind::HelperThread, family) => matches!(family, Family::OpenMp | Family::Pthread | Family::User),
+        (PeerKind::AcceleratorStream, family) => matches!(family, Family::Nccl | Family::User),
+    }
+}
+
+/// The name of an MPI function behind `MPI_`, in lower case; `None` for anything else.
+fn mpi_function(name: &str) -> Option<String> {
+    let name = name.to_ascii_lowercase();
+    let name = name.strip_prefix('p').unwrap_or(&name);
+    name.strip_prefix("mpi_").map(str::to_owned)
+}
+
+/// Whether the call only posts a collective: it returns at once, and all wait elsewhere.
+fn is_non_blocking(name: &str) -> bool {
+    mpi_function(name).is_some_and(|name| {
+        name.starts_with('i') && !name.starts_with("init") && !name.starts_with("intercomm")
+            || name.starts_with("file_i")
+    })
+}
+
+/// Whether the call is over an object whose communicator its name does not tell: a file, a window, a topology.
+fn is_over_an_object(name: &str) -> bool {
+    const OBJECTS: [&str; 7] = ["comm_", "win_", "file_", "cart_", "graph_", "dist_graph_", "intercomm_"];
+    mpi_function(name).is_some_and(|name| OBJECTS.iter().any(|object| name.starts_with(object)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_calls_that_only_post_and_calls_over_objects() {
+        assert!(
+            ["MPI_Ibarrier", "mpi_iallreduce_", "PMPI_Ialltoall", "MPI_File_iread_all"].map(is_non_blocking)
+                == [true; 4]
+        );
+        assert!(
+            ["MPI_Init", "MPI_Init_thread", "MPI_Intercomm_merge", "MPI_Barrier", "idle"]
+                .map(is_non_blocking)
+                == [false; 5]
+        );
+        assert!(["MPI_Comm_dup", "mpi_win_fence_", "MPI_File_open"].map(is_over_an_object) == [true; 3]);
+        assert!(["MPI_Barrier", "MPI_Finalize", "file_open"].map(is_over_an_object) == [false; 3]);
+    }
+}

@@ -1,0 +1,81 @@
+//! The analysis: its configuration and how its parts are called.
+
+use super::anchors::AnchorRules;
+use super::local::Local;
+use super::output::PhasesOutput;
+use super::state::PhasesPartial;
+use crate::peers::PeerGroups;
+use crate::semantics::Semantics;
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_model::{Definitions, EventChunk, Filter, Needs, Remap};
+
+pub(super) const NEEDS: Needs = Needs::COLLECTIVES.union(Needs::CALL_PATHS);
+
+/// Times by call path between one synchronisation of all peers and the next.
+#[derive(Debug, Clone)]
+pub struct Phases {
+    pub(super) peers: PeerGroups,
+    /// By peer group.
+    rules: Vec<AnchorRules>,
+}
+
+impl Phases {
+    /// The analysis for a pass with `filter`, by the built-in rules of what regions mean.
+    pub fn new(definitions: &Definitions, filter: &Filter) -> Self {
+        Phases::with_semantics(definitions, filter, &Semantics::default())
+    }
+
+    /// The analysis for a pass with `filter`, by the rules of `semantics`.
+    pub fn with_semantics(definitions: &Definitions, filter: &Filter, semantics: &Semantics) -> Self {
+        let peers = PeerGroups::new(definitions, filter);
+        let classes = semantics.classes(definitions);
+        let rules =
+            peers.groups().iter().map(|group| AnchorRules::new(definitions, group, &classes)).collect();
+        Phases { peers, rules }
+    }
+}
+
+impl Analysis for Phases {
+    type Local = Local;
+    type Partial = PhasesPartial;
+    type Output = PhasesOutput;
+    const NAME: &'static str = "phases";
+    const PARTIAL_VERSION: u32 = 1;
+
+    fn needs(&self) -> Needs {
+        NEEDS
+    }
+
+    fn empty(&self) -> PhasesPartial {
+        PhasesPartial::default()
+    }
+
+    fn begin(&self, cx: &LocationCx<'_>) -> Local {
+        Local::new(self.peers.place(cx.location).map(|(group, _)| group as u8))
+    }
+
+    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+        if let Some(group) = local.group {
+            local.walk(&self.rules[usize::from(group)], chunk);
+        }
+    }
+
+    fn end(&self, local: Local, cx: &LocationCx<'_>, summary: &LocationSummary, into: &mut PhasesPartial) {
+        let (Some(group), Some(span)) = (local.group, summary.span) else { return };
+        if let Some((log_phases, aligned)) = local.finish(cx.location, span) {
+            into.add((group, log_phases), aligned);
+        }
+    }
+
+    fn remap(&self, partial: &mut PhasesPartial, remap: &Remap) {
+        partial.remap(remap);
+    }
+
+    fn merge(&self, into: &mut PhasesPartial, from: PhasesPartial) {
+        into.merge(from);
+    }
+
+    fn finish(&self, partial: PhasesPartial, cx: &FinishCx<'_>) -> Result<PhasesOutput, AnalysisError> {
+        Ok(PhasesOutput::new(partial, &self.peers, cx))
+    }
+}

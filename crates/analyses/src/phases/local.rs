@@ -1,0 +1,340 @@
+//! While one location is folded: its open calls, and the times of the entry that is under way.
+//!
+//! ```text
+//! rows ──walk──► times by call path ──end of an anchor──► cells of the entry
+//! ```
+//!
+//! Law: when an entry ends, a call that is open gives it the time since it was entered or since the
+//! entry began, and goes on as if entered now; so inclusive times of a call path add up over entries.
+
+use super::anchors::{AnchorRules, Flags};
+use super::state::{
+    Aligned, CellState, EntryState, Key, MAX_ENTRIES, SequenceHash, Spread, border_at_most, is_border,
+};
+use ouzel_model::{CallPathId, CallPathTree, EventChunk, EventKind, LocationId, RegionId, Ticks};
+
+/// An open call.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    call_path: CallPathId,
+    region: RegionId,
+    flags: Flags,
+    /// When it was entered, or when the entry began.
+    since: Ticks,
+    /// When it was entered.
+    enter: Ticks,
+    /// Time in callees that have ended, since `since`.
+    in_callees: Ticks,
+}
+
+/// Times of one call path in the entry that is under way.
+#[derive(Debug, Clone, Copy, Default)]
+struct Times {
+    is_touched: bool,
+    n_visits: u64,
+    inclusive: u64,
+    exclusive: u64,
+}
+
+/// Times of one call path in one entry.
+#[derive(Debug, Clone, Copy)]
+struct LocalCell {
+    key: Key,
+    n_visits: u64,
+    inclusive: Ticks,
+    exclusive: Ticks,
+}
+
+/// An entry that is over.
+#[derive(Debug, Clone, Copy)]
+struct LocalEntry {
+    anchor: (RegionId, CallPathId),
+    hash: SequenceHash,
+    enter: Ticks,
+    end: Ticks,
+}
+
+/// One location while it is folded.
+#[derive(Debug)]
+pub struct Local {
+    /// Peer group; `None` if the location has no peers.
+    pub(super) group: Option<u8>,
+    frames: Vec<Frame>,
+    /// Calls open inside of a call whose callees are not looked at, itself included.
+    n_inside_leaf: u32,
+    /// By twice the call path, plus one if the call left peers out.
+    times: Vec<Times>,
+    touched: Vec<u32>,
+    /// When the first call was entered.
+    first: Option<Ticks>,
+    entry: Under,
+    /// s: entries are 2^s phases long.
+    log_phases: u8,
+    n_anchors: u64,
+    entries: Vec<LocalEntry>,
+    cells: Vec<LocalCell>,
+}
+
+/// The entry that is under way.
+#[derive(Debug, Clone, Copy)]
+struct Under {
+    hash: SequenceHash,
+    start: Ticks,
+    /// Time in outermost calls that have ended, since `start`.
+    in_calls: Ticks,
+}
+
+impl Local {
+    pub(super) fn new(group: Option<u8>) -> Self {
+        Local {
+            group,
+            frames: Vec::new(),
+            n_inside_leaf: 0,
+            times: Vec::new(),
+            touched: Vec::new(),
+            first: None,
+            entry: Under { hash: SequenceHash::EMPTY, start: Ticks(0), in_calls: Ticks(0) },
+            log_phases: 0,
+            n_anchors: 0,
+            entries: Vec::new(),
+            cells: Vec::new(),
+        }
+    }
+
+    /// Adds a chunk.
+    pub(super) fn walk(&mut self, rules: &AnchorRules, chunk: &EventChunk<'_>) {
+        let mut collectives = chunk.collectives.iter();
+        let rows = chunk.time.iter().zip(chunk.kind).zip(chunk.region).zip(chunk.call_path);
+        for (((&at, &kind), &region), &call_path) in rows {
+            match kind {
+                EventKind::Enter => self.enter(rules, at, region, call_path),
+                EventKind::Leave => self.leave(at),
+                EventKind::CollectiveEnd => {
+                    let Some(collective) = collectives.next() else { continue };
+                    let Some(frame) = self.frames.last_mut() else { continue };
+                    if frame.flags.has(Flags::SYNC) && collective.request.is_none() {
+                        frame.flags = frame.flags.union(rules.recorded(collective.comm));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[inline]
+    fn enter(&mut self, rules: &AnchorRules, at: Ticks, region: RegionId, call_path: CallPathId) {
+        if 0 < self.n_inside_leaf {
+            self.n_inside_leaf += 1;
+            return;
+        }
+        if self.first.is_none() {
+            self.first = Some(at);
+            self.entry.start = at;
+        }
+        let flags = rules.flags(region);
+        self.n_inside_leaf = u32::from(flags.has(Flags::LEAF));
+        self.frames.push(Frame { call_path, region, flags, since: at, enter: at, in_callees: Ticks(0) });
+    }
+
+    #[inline]
+    fn leave(&mut self, at: Ticks) {
+        if 1 < self.n_inside_leaf {
+            self.n_inside_leaf -= 1;
+            return;
+        }
+        self.n_inside_leaf = 0;
+        let Some(frame) = self.frames.pop() else { return };
+        let inclusive = at.since(frame.since);
+        self.add(&frame, inclusive).n_visits += 1;
+        match self.frames.last_mut() {
+            Some(caller) => caller.in_callees += inclusive,
+            None => self.entry.in_calls += inclusive,
+        }
+        if frame.flags.is_anchor() {
+            self.end_phase(&frame, at);
+        }
+    }
+
+    /// Adds time of a call to that of its call path.
+    #[inline]
+    fn add(&mut self, frame: &Frame, inclusive: Ticks) -> &mut Times {
+        let slot = frame.call_path.index() * 2 + usize::from(frame.flags.is_subset());
+        if self.times.len() <= slot {
+            self.times.resize((slot + 1).next_power_of_two(), Times::default());
+        }
+        let times = &mut self.times[slot];
+        if !times.is_touched {
+            times.is_touched = true;
+            self.touched.push(slot as u32);
+        }
+        times.inclusive += inclusive.0;
+        times.exclusive += inclusive.since(frame.in_callees).0;
+        times
+    }
+
+    #[inline(never)]
+    fn end_phase(&mut self, anchor: &Frame, at: Ticks) {
+        self.entry.hash.push(anchor.region);
+        self.n_anchors += 1;
+        let phases = 1_u64 << self.log_phases;
+        if self.n_anchors % phases != 0 {
+            return;
+        }
+        self.end_entry(at);
+        self.entries.push(LocalEntry {
+            anchor: (anchor.region, anchor.call_path),
+            hash: std::mem::replace(&mut self.entry.hash, SequenceHash::EMPTY),
+            enter: anchor.enter,
+            end: at,
+        });
+        if MAX_ENTRIES <= self.entries.len() as u64 {
+            self.coarsen();
+        }
+    }
+
+    /// Moves the times of the entry that is under way into cells.
+    fn end_entry(&mut self, at: Ticks) {
+        let mut inside = Ticks(0);
+        for depth in (0..self.frames.len()).rev() {
+            let frame = &mut self.frames[depth];
+            frame.in_callees += inside;
+            inside = at.since(frame.since);
+            let frame = *frame;
+            self.add(&frame, inside);
+            self.frames[depth].since = at;
+            self.frames[depth].in_callees = Ticks(0);
+        }
+        let entry = self.entries.len() as u32;
+        let whole = at.since(self.entry.start);
+        let outside = whole.since(self.entry.in_calls).since(inside);
+        self.cells.push(LocalCell {
+            key: (entry, CallPathTree::ROOT, false),
+            n_visits: 0,
+            inclusive: whole,
+            exclusive: outside,
+        });
+        self.touched.sort_unstable();
+        for slot in self.touched.drain(..) {
+            let times = std::mem::take(&mut self.times[slot as usize]);
+            self.cells.push(LocalCell {
+                key: (entry, CallPathId(slot / 2), slot % 2 == 1),
+                n_visits: times.n_visits,
+                inclusive: Ticks(times.inclusive),
+                exclusive: Ticks(times.exclusive),
+            });
+        }
+        self.entry.start = at;
+        self.entry.in_calls = Ticks(0);
+    }
+
+    /// Makes entries twice as long.
+    #[cold]
+    fn coarsen(&mut self) {
+        self.log_phases += 1;
+        let join = |pair: &[LocalEntry]| LocalEntry { hash: pair[0].hash.join(pair[1].hash), ..pair[1] };
+        self.entries = self.entries.chunks_exact(2).map(join).collect();
+        self.cells.iter_mut().for_each(|cell| cell.key.0 /= 2);
+        // Stable: both halves are in order, and it joins them in linear time.
+        self.cells.sort_by_key(|cell| cell.key);
+        self.cells.dedup_by(|cell, before| {
+            let same = cell.key == before.key;
+            if same {
+                before.n_visits += cell.n_visits;
+                before.inclusive += cell.inclusive;
+                before.exclusive += cell.exclusive;
+            }
+            same
+        });
+    }
+
+    /// The location as a group of one, and s; `None` if it has no calls. `span` is that of all its events.
+    pub(super) fn finish(mut self, location: LocationId, span: (Ticks, Ticks)) -> Option<(u8, Aligned)> {
+        let first = self.first?;
+        self.end_entry(span.1);
+        let lead = first.since(span.0);
+        if let Some(root) = self.cells.first_mut().filter(|root| root.key.1 == CallPathTree::ROOT) {
+            root.inclusive += lead;
+            root.exclusive += lead;
+        }
+        let mut start = span.0;
+        let mut entries: Vec<EntryState> = Vec::with_capacity(self.entries.len() + 1);
+        for entry in &self.entries {
+            let (region, call_path) = entry.anchor;
+            entries.push(EntryState {
+                anchor: Some((region, call_path, location)),
+                hash: entry.hash,
+                start,
+                end: entry.end,
+                last_enter: entry.enter,
+                first_leave: entry.end,
+            });
+            start = entry.end;
+        }
+        entries.push(EntryState {
+            anchor: None,
+            hash: self.entry.hash,
+            start,
+            end: span.1,
+            last_enter: Ticks(0),
+            first_leave: Ticks(u64::MAX),
+        });
+        let count = (self.n_anchors, location);
+        let tails = tails(&self.cells, entries.len() - 1, self.times.len(), location);
+        let cells = self.cells.iter().map(|cell| state_of(cell, location)).collect();
+        let aligned = Aligned {
+            locations: vec![location],
+            span,
+            n_anchors: (count, count),
+            is_complete: true,
+            entries,
+            cells,
+            tails,
+        };
+        Some((self.log_phases, aligned))
+    }
+}
+
+fn state_of(cell: &LocalCell, location: LocationId) -> CellState {
+    CellState {
+        key: cell.key,
+        n_visits: cell.n_visits,
+        inclusive: Spread::one(cell.inclusive, location),
+        exclusive: Spread::one(cell.exclusive, location),
+    }
+}
+
+/// At each border up to entry `n_common`, the times from there to the end. `n_slots` bounds the call paths.
+fn tails(cells: &[LocalCell], n_common: usize, n_slots: usize, location: LocationId) -> Vec<CellState> {
+    let slot_of = |key: Key| key.1.index() * 2 + usize::from(key.2);
+    let mut sums: Vec<Option<LocalCell>> = vec![None; n_slots.max(1)];
+    let mut tails = Vec::new();
+    let mut rest = cells;
+    let mut border = border_at_most(n_common as u64);
+    loop {
+        while let Some((cell, before)) = rest.split_last().filter(|(cell, _)| border <= u64::from(cell.key.0))
+        {
+            let sum = sums[slot_of(cell.key)].get_or_insert(LocalCell {
+                n_visits: 0,
+                inclusive: Ticks(0),
+                exclusive: Ticks(0),
+                ..*cell
+            });
+            sum.n_visits += cell.n_visits;
+            sum.inclusive += cell.inclusive;
+            sum.exclusive += cell.exclusive;
+            rest = before;
+        }
+        let at_border = sums.iter().rev().flatten().map(|sum| {
+            let key = (border as u32, sum.key.1, sum.key.2);
+            state_of(&LocalCell { key, ..*sum }, location)
+        });
+        tails.extend(at_border);
+        if border == 0 {
+            break;
+        }
+        border = border_at_most(border - 1);
+    }
+    debug_assert!(tails.iter().all(|tail| is_border(u64::from(tail.key.0))));
+    tails.reverse();
+    tails
+}

@@ -1,0 +1,31 @@
+//! Where the time goes between one synchronisation of all peers and the next.
+//!
+//! ```text
+//! peers     rank 0  ── compute ──┤Barrier├── compute ──┤Allreduce├── compute ──
+//!           rank 1  ─ compute ─┤ Barrier ├─── compute ───┤Allred.├── compute ──
+//! phases            │───────── 0 ────────│────────── 1 ──────────│──── 2 ──────
+//! ```
+//!
+//! Calls that synchronise all peers (*anchors*) are made by all of them in the same order, so the n-th
+//! anchor of each location is the same synchronisation. Anchors cut each location into phases: phase k
+//! runs from the end of anchor k−1 to the end of anchor k; the last runs to the end. For each phase and
+//! call path there is the sum and the extremes of the inclusive and of the exclusive time over the peers:
+//! all that losses are made of, exact and in one pass.
+//!
+//! Laws: inclusive times of a path add up over phases to its time in the run; each phase holds exactly
+//! the time between its anchors at each location. If peers differ in their anchors, only what they have
+//! in common is used, and the result says so. Not here: what is lost (see [`loss_tree`](crate::loss_tree)).
+
+mod anchors;
+mod fold;
+mod local;
+mod output;
+mod state;
+pub mod structure;
+#[cfg(test)]
+mod tests;
+
+pub use fold::Phases;
+pub use local::Local;
+pub use output::{Alignment, Anchor, Cell, Misalignment, Phase, PhaseGroup, PhasesOutput, Stat};
+pub use state::{Aligned, CellState, EntryState, PhasesPartial, SequenceHash, Spread};

@@ -1,0 +1,261 @@
+//! The typed result.
+
+use super::state::{Aligned, CellState, PhasesPartial, Spread};
+use crate::peers::{PeerGroups, PeerKind};
+use ouzel_engine::FinishCx;
+use ouzel_model::{
+    CallPathId, CallPathTree, Level, LocationId, Notice, NoticeCode, RegionId, Ticks, TimeRange,
+};
+use std::collections::BTreeMap;
+
+/// Phases of every peer group.
+#[derive(Debug, Clone)]
+pub struct PhasesOutput {
+    /// Main threads, helper threads, streams; those without calls are left out.
+    pub groups: Vec<PhaseGroup>,
+    /// The call paths that the cells speak of.
+    pub call_paths: CallPathTree,
+}
+
+/// Phases of one peer group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PhaseGroup {
+    /// What its members are.
+    pub kind: PeerKind,
+    /// The members that have calls, by (rank, id).
+    pub locations: Vec<LocationId>,
+    /// From the first event of a member to the last.
+    pub run_range: TimeRange,
+    /// In order of time. The last ends with the run, not in an anchor.
+    pub phases: Vec<Phase>,
+    /// Phases that each entry of `phases` stands for: 1, or 2^s where there were too many to keep apart.
+    pub phases_per_entry: u64,
+    /// How far the members did the same.
+    pub alignment: Alignment,
+    /// By (phase, call path, subset).
+    pub cells: Vec<Cell>,
+    /// The same over the whole run, by (call path, subset); `phase` is 0.
+    pub totals: Vec<Cell>,
+}
+
+/// How far the members of a group went through the same synchronisations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alignment {
+    /// From beginning to end.
+    Complete,
+    /// Over the first `n_anchors`; everything behind them is one phase, the last.
+    UpTo {
+        /// Number of common synchronisations that were used.
+        n_anchors: u64,
+        /// Why not further.
+        reason: Misalignment,
+    },
+}
+
+/// Why members cannot be aligned further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Misalignment {
+    /// They have different synchronisations.
+    DifferentCalls,
+    /// They have different numbers of synchronisations.
+    DifferentCounts {
+        /// Least number, and a member that has it.
+        fewest: (u64, LocationId),
+        /// Greatest number, and a member that has it.
+        most: (u64, LocationId),
+    },
+}
+
+/// From the end of one synchronisation of all members to the end of the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phase {
+    /// The synchronisation that ends it, and belongs to it; `None` of the last phase.
+    pub anchor: Option<Anchor>,
+    /// When the first member began it.
+    pub start: Ticks,
+    /// When the last member ended it.
+    pub end: Ticks,
+    /// When the last member entered the anchor; `end` of the last phase.
+    pub last_enter: Ticks,
+}
+
+/// A synchronisation of all members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Anchor {
+    /// The region that was called.
+    pub region: RegionId,
+    /// Its call path at the member with the smallest id.
+    pub call_path: CallPathId,
+}
+
+/// Times of one call path in one phase, over all members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// Index into [`PhaseGroup::phases`].
+    pub phase: u32,
+    /// The call path; the root is the time of the phase itself, its exclusive time that outside of all regions.
+    pub call_path: CallPathId,
+    /// Whether these are collectives that left some members out: they count as waiting.
+    pub subset: bool,
+    /// Visits that ended in the phase, of all members.
+    pub n_visits: u64,
+    /// Time from enter to leave within the phase.
+    pub inclusive: Stat,
+    /// The same less the time in callees. Calls inside of calls that wait or synchronise are not looked at.
+    pub exclusive: Stat,
+}
+
+/// Ticks over all members; a member that has not been there counts as zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// Members that have been there.
+    pub n_seen: u32,
+    /// Ticks of all members.
+    pub sum: Ticks,
+    /// Ticks of the member with most.
+    pub max: Ticks,
+    /// That member, the smallest id among equals of those that have been there.
+    pub max_at: LocationId,
+    /// Ticks of the member with least.
+    pub min: Ticks,
+    /// That member, the smallest id among equals. If some have not been there, `min` is zero and this is the one
+    /// with least among those that have.
+    pub min_at: LocationId,
+}
+
+impl Stat {
+    fn new(spread: &Spread, n_locations: usize) -> Self {
+        let Spread { n_seen, sum, max, min } = *spread;
+        let all_seen = n_seen as usize == n_locations;
+        Stat {
+            n_seen,
+            sum,
+            max: max.0,
+            max_at: max.1,
+            min: if all_seen { min.0 } else { Ticks(0) },
+            min_at: min.1,
+        }
+    }
+}
+
+impl PhasesOutput {
+    pub(super) fn new(partial: PhasesPartial, peers: &PeerGroups, cx: &FinishCx<'_>) -> Self {
+        let mut by_group: BTreeMap<u8, Vec<(u8, Aligned)>> = BTreeMap::new();
+        for ((group, log_phases), aligned) in partial.groups {
+            by_group.entry(group).or_default().push((log_phases, aligned));
+        }
+        let groups = by_group.into_iter().map(|(group, parts)| {
+            let kind = peers.groups()[usize::from(group)].kind;
+            let group = PhaseGroup::new(kind, parts, cx);
+            group.report(cx);
+            group
+        });
+        PhasesOutput { groups: groups.collect(), call_paths: cx.call_paths.clone() }
+    }
+}
+
+impl PhaseGroup {
+    /// `parts` are by length of entries, ascending, and not empty.
+    fn new(kind: PeerKind, parts: Vec<(u8, Aligned)>, cx: &FinishCx<'_>) -> Self {
+        let log_phases = parts.iter().map(|(log_phases, _)| *log_phases).max().unwrap_or_default();
+        let same_length = parts.into_iter().map(|(own, mut aligned)| {
+            (own..log_phases).for_each(|_| aligned = aligned.coarsened());
+            aligned
+        });
+        let aligned = same_length.reduce(|mut a, b| {
+            a.merge(b);
+            a
+        });
+        let Aligned { mut locations, span, n_anchors, is_complete, entries, cells, tails } =
+            aligned.expect("a group has at least one location");
+        locations.sort_by_key(|&id| (cx.definitions.location(id).rank, id));
+        let n_common = (entries.len() - 1) as u64;
+        let phases = entries.iter().map(|entry| Phase {
+            anchor: entry.anchor.map(|(region, call_path, _)| Anchor { region, call_path }),
+            start: entry.start,
+            end: entry.end,
+            last_enter: if entry.anchor.is_some() { entry.last_enter } else { entry.end },
+        });
+        let alignment = if is_complete {
+            Alignment::Complete
+        } else {
+            let (fewest, most) = n_anchors;
+            let reason = if n_common << log_phases <= fewest.0 && fewest.0 == most.0 {
+                Misalignment::DifferentCalls
+            } else {
+                Misalignment::DifferentCounts { fewest, most }
+            };
+            Alignment::UpTo { n_anchors: n_common << log_phases, reason }
+        };
+        let cell = |state: &CellState| Cell {
+            phase: state.key.0,
+            call_path: state.key.1,
+            subset: state.key.2,
+            n_visits: state.n_visits,
+            inclusive: Stat::new(&state.inclusive, locations.len()),
+            exclusive: Stat::new(&state.exclusive, locations.len()),
+        };
+        PhaseGroup {
+            kind,
+            run_range: TimeRange { start: span.0, end: span.1 },
+            phases: phases.collect(),
+            phases_per_entry: 1 << log_phases,
+            alignment,
+            cells: cells.iter().map(cell).collect(),
+            totals: tails.iter().take_while(|tail| tail.key.0 == 0).map(cell).collect(),
+            locations,
+        }
+    }
+
+    /// From first to last event.
+    pub fn run_time(&self) -> Ticks {
+        self.run_range.end.since(self.run_range.start)
+    }
+
+    /// The cells of a phase.
+    pub fn cells_of(&self, phase: u32) -> &[Cell] {
+        let start = self.cells.partition_point(|cell| cell.phase < phase);
+        let end = self.cells.partition_point(|cell| cell.phase <= phase);
+        &self.cells[start..end]
+    }
+
+    fn report(&self, cx: &FinishCx<'_>) {
+        let members = self.kind.members_as_str();
+        if let Alignment::UpTo { n_anchors, reason } = self.alignment {
+            let level = if self.kind == PeerKind::MainThread { Level::Medium } else { Level::Low };
+            let name = |location: LocationId| &cx.definitions.location(location).name;
+            let why = match reason {
+                Misalignment::DifferentCalls => "behind them they do different things".to_owned(),
+                Misalignment::DifferentCounts { fewest, most } => format!(
+                    "{:?} synchronises {} times and {:?} {} times",
+                    name(fewest.1),
+                    fewest.0,
+                    name(most.1),
+                    most.0
+                ),
+            };
+            let message = format!(
+                "the {members} have {n_anchors} synchronisations in common ({why}); what follows is one phase"
+            );
+            cx.notices.push(Notice::new(level, NoticeCode::UnalignedSynchronisations, message));
+        }
+        if 1 < self.phases_per_entry {
+            let message = format!(
+                "the {members} synchronise very often; {} phases each were put together",
+                self.phases_per_entry
+            );
+            cx.notices.push(Notice::new(Level::Low, NoticeCode::CoarsePhases, message));
+        }
+    }
+}
+
+impl PeerKind {
+    /// The members in words.
+    pub fn members_as_str(self) -> &'static str {
+        match self {
+            PeerKind::MainThread => "main threads",
+            PeerKind::HelperThread => "helper threads",
+            PeerKind::AcceleratorStream => "accelerator streams",
+        }
+    }
+}

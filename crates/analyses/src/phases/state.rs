@@ -1,0 +1,347 @@
+//! What is remembered of one location, and of all locations of a peer group folded so far.
+//!
+//! ```text
+//! location: cells by (entry, call path) ──summarised──► Aligned ◄──merge──► Aligned of others
+//! ```
+//!
+//! An *entry* is a phase, or 2^s phases once there are more than [`MAX_ENTRIES`]; s depends on the
+//! location's number of phases alone, and locations of different s are kept apart. An [`Aligned`] holds
+//! the entries that all its locations have in common, and one tail for the rest.
+//!
+//! Law: merging is associative and commutative, also when it cuts. A maximum over locations of what lies
+//! behind a cut cannot be had from the maxima of the entries there, so the totals from an entry to the end
+//! are kept besides, at the [borders](is_border) where a cut may be: every entry up to 16, then 8 in
+//! each doubling. A cut goes to the last border within the common entries.
+
+use ouzel_model::{CallPathId, LocationId, RegionId, Remap, Ticks};
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// Most entries kept of a group. With 10 call paths in each, cells take about 65 MB; chosen by the author.
+pub(super) const MAX_ENTRIES: u64 = 1 << 16;
+
+/// Whether a cut may be made before entry `entry`.
+pub(super) fn is_border(entry: u64) -> bool {
+    border_at_most(entry) == entry
+}
+
+/// The last border that is not behind `entry`.
+pub(super) fn border_at_most(entry: u64) -> u64 {
+    let Some(octave) = entry.checked_ilog2() else { return 0 };
+    let step = octave.saturating_sub(3);
+    entry >> step << step
+}
+
+/// Time of one call path in some entry, over locations: sum and extremes of those that have been there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Locations that have been there.
+    pub n_seen: u32,
+    /// Ticks of all of them. Stops at the greatest number.
+    pub sum: Ticks,
+    /// Ticks of the one with most, and the smallest id among equals.
+    pub max: (Ticks, LocationId),
+    /// Ticks of the one with least, and the smallest id among equals.
+    pub min: (Ticks, LocationId),
+}
+
+impl Spread {
+    /// That of one location.
+    pub(super) fn one(ticks: Ticks, location: LocationId) -> Self {
+        Spread { n_seen: 1, sum: ticks, max: (ticks, location), min: (ticks, location) }
+    }
+
+    /// Adds other locations.
+    #[inline]
+    fn merge(&mut self, other: &Spread) {
+        self.n_seen += other.n_seen;
+        self.sum = Ticks(self.sum.0.saturating_add(other.sum.0));
+        if self.max.0 < other.max.0 || (self.max.0 == other.max.0 && other.max.1 < self.max.1) {
+            self.max = other.max;
+        }
+        self.min = self.min.min(other.min);
+    }
+
+    /// Adds what the same locations spent elsewhere. The sum is exact; the extremes are bounds, as a location
+    /// need not be the extreme one in both places.
+    pub(super) fn add_bound(&mut self, other: &Spread) {
+        self.n_seen = self.n_seen.max(other.n_seen);
+        self.sum = Ticks(self.sum.0.saturating_add(other.sum.0));
+        let at = if self.max.0 < other.max.0 { other.max.1 } else { self.max.1 };
+        self.max = (Ticks(self.max.0.0.saturating_add(other.max.0.0)), at);
+        self.min = (Ticks(self.min.0.0.saturating_add(other.min.0.0)), self.min.1);
+    }
+}
+
+/// Which cell: entry, call path, whether calls were collectives that left peers out.
+pub(super) type Key = (u32, CallPathId, bool);
+
+/// Times of one call path in one entry, over locations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellState {
+    pub(super) key: Key,
+    pub(super) n_visits: u64,
+    pub(super) inclusive: Spread,
+    pub(super) exclusive: Spread,
+}
+
+impl CellState {
+    fn merge(&mut self, other: &CellState) {
+        self.n_visits += other.n_visits;
+        self.inclusive.merge(&other.inclusive);
+        self.exclusive.merge(&other.exclusive);
+    }
+
+    /// See [`Spread::add_bound`].
+    fn add_bound(&mut self, other: &CellState) {
+        self.n_visits += other.n_visits;
+        self.inclusive.add_bound(&other.inclusive);
+        self.exclusive.add_bound(&other.exclusive);
+    }
+}
+
+/// One entry, over locations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryState {
+    /// The anchor that ends it: region, call path, and the location that the call path is from.
+    pub(super) anchor: Option<(RegionId, CallPathId, LocationId)>,
+    /// Stands for the regions of its anchors, in order.
+    pub(super) hash: SequenceHash,
+    /// When the first location came in.
+    pub(super) start: Ticks,
+    /// When the last location went out.
+    pub(super) end: Ticks,
+    /// When the last location entered the anchor.
+    pub(super) last_enter: Ticks,
+    /// When the first location left the anchor.
+    pub(super) first_leave: Ticks,
+}
+
+impl EntryState {
+    fn merge(&mut self, other: &EntryState) {
+        self.anchor = match (self.anchor, other.anchor) {
+            (Some(a), Some(b)) => Some(if a.2 <= b.2 { a } else { b }),
+            _ => None,
+        };
+        self.start = self.start.min(other.start);
+        self.end = self.end.max(other.end);
+        self.last_enter = self.last_enter.max(other.last_enter);
+        self.first_leave = self.first_leave.min(other.first_leave);
+    }
+
+    /// This entry and the next as one.
+    fn join(&self, next: &EntryState) -> EntryState {
+        EntryState { start: self.start, hash: self.hash.join(next.hash), ..*next }
+    }
+}
+
+/// A number for a sequence of regions; sequences that follow each other have that of the whole.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SequenceHash {
+    value: u64,
+    /// The base to the length of the sequence.
+    power: u64,
+}
+
+/// The prime 2^61 − 1 and a base without meaning.
+const PRIME: u64 = (1 << 61) - 1;
+const BASE: u64 = 0x0E4A_7C15_9E37_79B9;
+
+fn times(a: u64, b: u64) -> u64 {
+    (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64
+}
+
+impl SequenceHash {
+    /// Of no region.
+    pub(super) const EMPTY: SequenceHash = SequenceHash { value: 0, power: 1 };
+
+    pub(super) fn push(&mut self, region: RegionId) {
+        *self = self.join(SequenceHash { value: u64::from(region.0) + 1, power: BASE });
+    }
+
+    pub(super) fn join(self, next: SequenceHash) -> SequenceHash {
+        SequenceHash {
+            value: (times(self.value, next.power) + next.value) % PRIME,
+            power: times(self.power, next.power),
+        }
+    }
+}
+
+/// A number of anchors and a location that has it, the smallest id among equals.
+pub(super) type Count = (u64, LocationId);
+
+/// Locations of one peer group whose entries have the same length, and the entries they have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Aligned {
+    /// The locations, ascending.
+    pub(super) locations: Vec<LocationId>,
+    /// First and last event of them all.
+    pub(super) span: (Ticks, Ticks),
+    /// Anchors of the location that has fewest, and of the one that has most.
+    pub(super) n_anchors: (Count, Count),
+    /// Whether all locations have had the same anchors to the end.
+    pub(super) is_complete: bool,
+    /// The common entries, and behind them one for the rest.
+    pub(super) entries: Vec<EntryState>,
+    /// By key.
+    pub(super) cells: Vec<CellState>,
+    /// At each border up to the last entry, all from there to the end; the key's entry is the border.
+    pub(super) tails: Vec<CellState>,
+}
+
+impl Aligned {
+    /// Number of entries that end in an anchor.
+    pub(super) fn n_common(&self) -> usize {
+        self.entries.len() - 1
+    }
+
+    /// Adds locations.
+    pub(super) fn merge(&mut self, mut other: Aligned) {
+        let common = self.entries.iter().zip(&other.entries);
+        let n_equal =
+            common.take_while(|(a, b)| a.hash == b.hash && a.anchor.is_some() == b.anchor.is_some());
+        let n_equal = n_equal.count();
+        let both_complete = self.is_complete && other.is_complete;
+        if !(both_complete && n_equal == self.entries.len() && n_equal == other.entries.len()) {
+            let n_equal = n_equal.min(self.n_common()).min(other.n_common()) as u64;
+            let border = border_at_most(n_equal) as usize;
+            self.cut(border);
+            other.cut(border);
+        }
+        self.locations.append(&mut other.locations);
+        self.locations.sort_unstable();
+        self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
+        self.n_anchors.0 = self.n_anchors.0.min(other.n_anchors.0);
+        self.n_anchors.1 = most(self.n_anchors.1, other.n_anchors.1);
+        self.entries.iter_mut().zip(&other.entries).for_each(|(a, b)| a.merge(b));
+        merge_cells(&mut self.cells, other.cells);
+        merge_cells(&mut self.tails, other.tails);
+    }
+
+    /// Keeps the entries before the border `border`; the rest becomes the tail.
+    pub(super) fn cut(&mut self, border: usize) {
+        if !self.is_complete && self.n_common() <= border {
+            return;
+        }
+        let is_kept = |cell: &CellState| (cell.key.0 as usize) < border;
+        self.cells.truncate(self.cells.partition_point(is_kept));
+        self.tails.truncate(self.tails.partition_point(|tail| tail.key.0 as usize <= border));
+        let at = self.tails.partition_point(is_kept);
+        self.cells.extend_from_slice(&self.tails[at..]);
+        let start = self.entries[border].start;
+        self.entries.truncate(border);
+        self.entries.push(EntryState {
+            anchor: None,
+            hash: SequenceHash::EMPTY,
+            start,
+            end: self.span.1,
+            last_enter: Ticks(0),
+            first_leave: Ticks(u64::MAX),
+        });
+        self.is_complete = false;
+    }
+
+    /// The same with entries of twice the length. Sums are exact, extremes over locations bounds.
+    pub(super) fn coarsened(&self) -> Aligned {
+        let n_common = self.n_common();
+        let mut entries: Vec<EntryState> =
+            self.entries[..n_common / 2 * 2].chunks_exact(2).map(|pair| pair[0].join(&pair[1])).collect();
+        let last = &self.entries[n_common];
+        entries.push(if n_common % 2 == 0 { *last } else { self.entries[n_common - 1].join(last) });
+        let mut cells: Vec<CellState> = Vec::with_capacity(self.cells.len());
+        for cell in &self.cells {
+            cells.push(CellState { key: (cell.key.0 / 2, cell.key.1, cell.key.2), ..*cell });
+        }
+        cells.sort_by_key(|cell| cell.key);
+        cells.dedup_by(|cell, before| {
+            let same = cell.key == before.key;
+            if same {
+                before.add_bound(cell);
+            }
+            same
+        });
+        let is_kept = |tail: &&CellState| tail.key.0 % 2 == 0 && is_border(u64::from(tail.key.0 / 2));
+        let halve = |tail: &CellState| CellState { key: (tail.key.0 / 2, tail.key.1, tail.key.2), ..*tail };
+        let tails = self.tails.iter().filter(is_kept).map(halve).collect();
+        Aligned { entries, cells, tails, locations: self.locations.clone(), ..*self }
+    }
+
+    /// Renumbers call paths.
+    fn remap(&mut self, remap: &Remap) {
+        for (_, call_path, _) in self.entries.iter_mut().filter_map(|entry| entry.anchor.as_mut()) {
+            *call_path = remap.path(*call_path);
+        }
+        for cells in [&mut self.cells, &mut self.tails] {
+            cells.iter_mut().for_each(|cell| cell.key.1 = remap.path(cell.key.1));
+            cells.sort_unstable_by_key(|cell| cell.key);
+        }
+    }
+}
+
+/// The greater count; of equals the one of the smaller id.
+fn most(a: Count, b: Count) -> Count {
+    if a.0 < b.0 || (a.0 == b.0 && b.1 < a.1) { b } else { a }
+}
+
+/// Adds the cells of `from`; both are in order of their keys.
+fn merge_cells(into: &mut Vec<CellState>, from: Vec<CellState>) {
+    // Locations that do the same have the same cells: nothing moves then.
+    let mut at = 0;
+    let mut missing: Vec<CellState> = Vec::new();
+    for cell in from {
+        while into.get(at).is_some_and(|own| own.key < cell.key) {
+            at += 1;
+        }
+        match into.get_mut(at) {
+            Some(own) if own.key == cell.key => own.merge(&cell),
+            _ => missing.push(cell),
+        }
+    }
+    if missing.is_empty() {
+        return;
+    }
+    let own = std::mem::take(into);
+    into.reserve_exact(own.len() + missing.len());
+    let (mut own, mut missing) = (own.into_iter().peekable(), missing.into_iter().peekable());
+    loop {
+        let next = match (own.peek(), missing.peek()) {
+            (Some(a), Some(b)) if b.key.cmp(&a.key) == Ordering::Less => missing.next(),
+            (Some(_), _) => own.next(),
+            (None, _) => missing.next(),
+        };
+        let Some(cell) = next else { return };
+        into.push(cell);
+    }
+}
+
+/// Peer group and s: entries are 2^s phases long.
+pub(super) type GroupKey = (u8, u8);
+
+/// The locations folded so far, by peer group and length of entries.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhasesPartial {
+    pub(super) groups: BTreeMap<GroupKey, Aligned>,
+}
+
+impl PhasesPartial {
+    /// Adds other locations.
+    pub(super) fn merge(&mut self, from: PhasesPartial) {
+        from.groups.into_iter().for_each(|(key, aligned)| self.add(key, aligned));
+    }
+
+    /// Renumbers call paths.
+    pub(super) fn remap(&mut self, remap: &Remap) {
+        self.groups.values_mut().for_each(|aligned| aligned.remap(remap));
+    }
+
+    /// Adds locations.
+    pub(super) fn add(&mut self, key: GroupKey, aligned: Aligned) {
+        match self.groups.entry(key) {
+            std::collections::btree_map::Entry::Occupied(mut known) => known.get_mut().merge(aligned),
+            std::collections::btree_map::Entry::Vacant(free) => {
+                free.insert(aligned);
+            }
+        }
+    }
+}
