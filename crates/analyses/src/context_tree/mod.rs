@@ -17,6 +17,7 @@ pub mod diff;
 pub mod merge;
 pub mod node;
 pub mod run_length;
+pub mod sample_tree;
 #[cfg(test)]
 mod tests;
 
@@ -26,3 +27,4 @@ pub use diff::{Differ, Dummies};
 pub use merge::{Merger, Over};
 pub use node::{Body, IterationCluster, LoopBody, LoopSource, Node, StaticId, Stats};
 pub use run_length::{Run, Runs};
+pub use sample_tree::LcaQuality;
