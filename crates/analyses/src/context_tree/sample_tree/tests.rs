@@ -6,7 +6,7 @@ use crate::context_tree::control_flow::{Acceptance, ControlFlow, ControlFlows, U
 use crate::context_tree::merge::Over;
 use crate::context_tree::node::Body;
 use crate::golden::shared_json;
-use ouzel_model::RegionId;
+use ouzel_model::{Lca, RegionId};
 use ouzel_testkit::Rng;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
