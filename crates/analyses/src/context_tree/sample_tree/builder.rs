@@ -9,6 +9,8 @@ use ouzel_model::{Lca, Ticks};
 
 /// Nodes of the largest tree of one location; beyond, the shortest calls are folded. Some 40 MB.
 const MAX_NODES: usize = 1 << 18;
+/// Frames of a path that are kept, so that walking a tree cannot exhaust the stack of a thread.
+const MAX_DEPTH: usize = 192;
 
 /// Builds the tree of one location, sample by sample.
 #[derive(Debug)]
@@ -22,6 +24,7 @@ pub struct SampleTreeBuilder {
     intervals: Intervals,
     quality: LcaQuality,
     n_inconsistent: u64,
+    n_too_deep: u64,
     n_nodes: usize,
     max_nodes: usize,
     folded_below: Ticks,
@@ -37,6 +40,7 @@ impl Default for SampleTreeBuilder {
             intervals: Intervals::default(),
             quality: LcaQuality::Exact,
             n_inconsistent: 0,
+            n_too_deep: 0,
             n_nodes: 0,
             max_nodes: MAX_NODES,
             folded_below: Ticks(0),
@@ -50,8 +54,11 @@ impl SampleTreeBuilder {
         SampleTreeBuilder { max_nodes, ..SampleTreeBuilder::default() }
     }
 
-    /// Adds a sample that is not earlier than those before: its path, outermost frame first.
+    /// Adds a sample that is not earlier than those before: its path, outermost frame first. Frames beyond the
+    /// 192nd count for that one.
     pub fn push(&mut self, time: Ticks, path: &[StaticId], lca: Lca) {
+        self.n_too_deep += u64::from(MAX_DEPTH < path.len());
+        let path = &path[..path.len().min(MAX_DEPTH)];
         if self.n_samples == 0 {
             self.begin(StaticId::Root, time);
         } else {
@@ -85,8 +92,8 @@ impl SampleTreeBuilder {
         root.end = Ticks(self.last.0.saturating_add(period.0));
         root.last = self.last;
         root.n_samples = self.n_samples;
-        let SampleTreeBuilder { quality, n_inconsistent, folded_below, .. } = self;
-        Some(SampledTree { root, period, quality, n_inconsistent, folded_below })
+        let SampleTreeBuilder { quality, n_inconsistent, n_too_deep, folded_below, .. } = self;
+        Some(SampledTree { root, period, quality, n_inconsistent, n_too_deep, folded_below })
     }
 
     /// The frames of `path` that are instances of the sample before: the effective least common ancestor.
@@ -98,7 +105,8 @@ impl SampleTreeBuilder {
             Lca::AtMost(kept) => (LcaQuality::UpperBound, kept as usize),
             Lca::Unknown => (LcaQuality::Inferred, common),
         };
-        self.n_inconsistent += u64::from(quality == LcaQuality::Exact && common < bound);
+        let is_cut = path.len() == MAX_DEPTH;
+        self.n_inconsistent += u64::from(quality == LcaQuality::Exact && common < bound && !is_cut);
         let mut kept = bound.min(common);
         while kept < common && is_loop(path[kept]) {
             kept += 1;

@@ -23,6 +23,8 @@ mod builder;
 mod interval;
 mod iterations;
 #[cfg(test)]
+mod serialised_output;
+#[cfg(test)]
 mod tests;
 
 pub use builder::SampleTreeBuilder;
@@ -122,6 +124,8 @@ pub struct SampledTree {
     pub quality: LcaQuality,
     /// Records that say more frames stayed than the two paths have in common.
     pub n_inconsistent: u64,
+    /// Samples with more frames than are kept.
+    pub n_too_deep: u64,
     /// Calls shorter than this were folded because the tree was too large; 0 if none.
     pub folded_below: Ticks,
 }

@@ -260,7 +260,8 @@ fn recursion_and_deep_stacks_are_paths_like_others() {
         (40, deep, Lca::Exact(7)),
     ];
     let tree = built(&samples);
-    assert_eq!(tree.root.n_nodes(), 1 + 7 + 2 * (1024 - 7));
+    assert_eq!(tree.root.n_nodes(), 1 + 7 + 2 * (192 - 7));
+    assert_eq!((tree.n_too_deep, tree.n_inconsistent), (2, 0));
     assert_eq!(tree.root.end, Ticks(50), "the median of 10 and 20 is the lower");
     let node = tree.root.into_node(&Merger::exact(&LookAhead, Over::Iterations));
     assert!((node.duration() - 40.0).abs() < 1e-9);
