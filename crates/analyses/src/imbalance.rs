@@ -53,16 +53,37 @@ pub struct Loss {
 
 impl Loss {
     fn of(category: Category, spread: &Spread) -> Self {
-        let n_processes = spread.n_processes;
+        Loss::of_extremes(category, spread.n_processes, spread.sum, spread.max, spread.min)
+    }
+
+    /// From the sum and the extremes over `n_processes`, of which there is at least one; see [`loss`].
+    pub(crate) fn of_extremes(
+        category: Category,
+        n_processes: u64,
+        sum: u128,
+        max: Ticks,
+        min: Ticks,
+    ) -> Self {
+        let times = |ticks: Ticks| u128::from(ticks.0) * u128::from(n_processes);
+        let (imbalance, wait) = match category {
+            Category::Computation => (times(max).saturating_sub(sum), 0),
+            Category::Wait => (times(max).saturating_sub(sum), sum),
+            Category::Synchronization => (sum.saturating_sub(times(min)), times(min)),
+        };
+        let mean = |sum| MeanTicks { sum, n_processes };
+        Loss { imbalance: mean(imbalance), wait: mean(wait) }
+    }
+
+    /// Nothing lost by `n_processes`.
+    pub fn none(n_processes: u64) -> Self {
         let none = MeanTicks { sum: 0, n_processes };
-        match category {
-            Category::Computation => Loss { imbalance: spread.max_less_mean(), wait: none },
-            Category::Wait => Loss { imbalance: spread.max_less_mean(), wait: spread.mean() },
-            Category::Synchronization => {
-                let sum = u128::from(spread.min.0) * u128::from(n_processes);
-                Loss { imbalance: spread.mean_less_min(), wait: MeanTicks { sum, n_processes } }
-            }
-        }
+        Loss { imbalance: none, wait: none }
+    }
+
+    /// Adds a loss of the same processes at another time.
+    pub fn add(&mut self, other: &Loss) {
+        self.imbalance.sum = self.imbalance.sum.saturating_add(other.imbalance.sum);
+        self.wait.sum = self.wait.sum.saturating_add(other.wait.sum);
     }
 }
 

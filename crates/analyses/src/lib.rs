@@ -14,6 +14,7 @@ mod golden;
 pub mod imbalance;
 pub mod inventory;
 pub mod late_messages;
+pub mod loss_tree;
 pub mod metric_profile;
 pub mod mpi_time;
 pub mod peers;

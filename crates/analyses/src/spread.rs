@@ -77,12 +77,6 @@ impl Spread {
         MeanTicks { sum: max.saturating_sub(self.sum), n_processes: self.n_processes }
     }
 
-    /// `mean − min`.
-    pub fn mean_less_min(&self) -> MeanTicks {
-        let min = u128::from(self.min.0) * u128::from(self.n_processes);
-        MeanTicks { sum: self.sum.saturating_sub(min), n_processes: self.n_processes }
-    }
-
     /// `max / mean`; 1 if the mean is zero: nothing is spread evenly.
     pub fn imbalance(&self) -> f64 {
         ratio(u128::from(self.max.0) * u128::from(self.n_processes), self.sum).unwrap_or(1.0)

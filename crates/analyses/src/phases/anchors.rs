@@ -5,6 +5,7 @@
 //! definitions and on the record inside the call, never on what other locations do.
 //! Not here: whether the peers really come to the same anchors (see [`state`](super::state)).
 
+use super::output::AnchorRole;
 use crate::peers::{PeerGroup, PeerKind};
 use crate::semantics::{Category, Class, Family};
 use ouzel_model::{CommId, Communicator, Definitions, LocationId, Region, RegionId, WorldRank};
@@ -26,6 +27,9 @@ impl Flags {
     pub const RECORDED_ALL: Flags = Flags(16);
     /// The record inside this call says that some members did not take part.
     pub const RECORDED_SUBSET: Flags = Flags(32);
+
+    /// It waits or synchronises: its own time is not busy time.
+    pub const WAITS: Flags = Flags(64);
 
     pub const fn union(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
@@ -113,6 +117,7 @@ fn flags(region: &Region, class: Class, group: &PeerGroup, some_reach_fewer: boo
         (Category::Computation, _) | (_, Family::OpenMp) => Flags::default(),
         (Category::Wait | Category::Synchronization, _) => Flags::LEAF,
     };
+    let leaf = if class.category == Category::Computation { leaf } else { leaf.union(Flags::WAITS) };
     if class.category != Category::Synchronization {
         return leaf;
     }
@@ -155,6 +160,18 @@ fn is_non_blocking(name: &str) -> bool {
 fn is_over_an_object(name: &str) -> bool {
     const OBJECTS: [&str; 7] = ["comm_", "win_", "file_", "cart_", "graph_", "dist_graph_", "intercomm_"];
     mpi_function(name).is_some_and(|name| OBJECTS.iter().any(|object| name.starts_with(object)))
+}
+
+/// What a synchronisation by this name is in the life of the program.
+pub(super) fn role_of(name: &str) -> AnchorRole {
+    let name = name.to_ascii_lowercase();
+    let name = name.strip_prefix('p').unwrap_or(&name);
+    let function = name.strip_prefix("mpi_").or_else(|| name.strip_prefix("shmem_")).unwrap_or_default();
+    match function.trim_end_matches('_') {
+        "init" | "init_thread" => AnchorRole::Start,
+        "finalize" => AnchorRole::End,
+        _ => AnchorRole::Inner,
+    }
 }
 
 #[cfg(test)]

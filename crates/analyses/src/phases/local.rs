@@ -50,6 +50,7 @@ struct LocalCell {
 struct LocalEntry {
     anchor: (RegionId, CallPathId),
     hash: SequenceHash,
+    in_anchors: Ticks,
     enter: Ticks,
     end: Ticks,
 }
@@ -82,6 +83,10 @@ struct Under {
     start: Ticks,
     /// Time in outermost calls that have ended, since `start`.
     in_calls: Ticks,
+    /// Time in anchors that have ended, since `start`.
+    in_anchors: Ticks,
+    /// Time of calls that wait or synchronise, without their callees, since `start`.
+    waiting: Ticks,
 }
 
 impl Local {
@@ -93,7 +98,13 @@ impl Local {
             times: Vec::new(),
             touched: Vec::new(),
             first: None,
-            entry: Under { hash: SequenceHash::EMPTY, start: Ticks(0), in_calls: Ticks(0) },
+            entry: Under {
+                hash: SequenceHash::EMPTY,
+                start: Ticks(0),
+                in_calls: Ticks(0),
+                in_anchors: Ticks(0),
+                waiting: Ticks(0),
+            },
             log_phases: 0,
             n_anchors: 0,
             entries: Vec::new(),
@@ -167,14 +178,19 @@ impl Local {
             times.is_touched = true;
             self.touched.push(slot as u32);
         }
+        let exclusive = inclusive.since(frame.in_callees);
         times.inclusive += inclusive.0;
-        times.exclusive += inclusive.since(frame.in_callees).0;
+        times.exclusive += exclusive.0;
+        if frame.flags.has(Flags::WAITS) {
+            self.entry.waiting += exclusive;
+        }
         times
     }
 
     #[inline(never)]
     fn end_phase(&mut self, anchor: &Frame, at: Ticks) {
         self.entry.hash.push(anchor.region);
+        self.entry.in_anchors += at.since(anchor.enter);
         self.n_anchors += 1;
         let phases = 1_u64 << self.log_phases;
         if self.n_anchors % phases != 0 {
@@ -184,6 +200,7 @@ impl Local {
         self.entries.push(LocalEntry {
             anchor: (anchor.region, anchor.call_path),
             hash: std::mem::replace(&mut self.entry.hash, SequenceHash::EMPTY),
+            in_anchors: std::mem::take(&mut self.entry.in_anchors),
             enter: anchor.enter,
             end: at,
         });
@@ -213,6 +230,13 @@ impl Local {
             inclusive: whole,
             exclusive: outside,
         });
+        let busy = whole.since(self.entry.waiting);
+        self.cells.push(LocalCell {
+            key: (entry, CallPathTree::ROOT, true),
+            n_visits: 0,
+            inclusive: busy,
+            exclusive: busy,
+        });
         self.touched.sort_unstable();
         for slot in self.touched.drain(..) {
             let times = std::mem::take(&mut self.times[slot as usize]);
@@ -225,13 +249,18 @@ impl Local {
         }
         self.entry.start = at;
         self.entry.in_calls = Ticks(0);
+        self.entry.waiting = Ticks(0);
     }
 
     /// Makes entries twice as long.
     #[cold]
     fn coarsen(&mut self) {
         self.log_phases += 1;
-        let join = |pair: &[LocalEntry]| LocalEntry { hash: pair[0].hash.join(pair[1].hash), ..pair[1] };
+        let join = |pair: &[LocalEntry]| LocalEntry {
+            hash: pair[0].hash.join(pair[1].hash),
+            in_anchors: pair[0].in_anchors + pair[1].in_anchors,
+            ..pair[1]
+        };
         self.entries = self.entries.chunks_exact(2).map(join).collect();
         self.cells.iter_mut().for_each(|cell| cell.key.0 /= 2);
         // Stable: both halves are in order, and it joins them in linear time.
@@ -252,7 +281,7 @@ impl Local {
         let first = self.first?;
         self.end_entry(span.1);
         let lead = first.since(span.0);
-        if let Some(root) = self.cells.first_mut().filter(|root| root.key.1 == CallPathTree::ROOT) {
+        for root in self.cells.iter_mut().take_while(|root| root.key.1 == CallPathTree::ROOT) {
             root.inclusive += lead;
             root.exclusive += lead;
         }
@@ -263,20 +292,20 @@ impl Local {
             entries.push(EntryState {
                 anchor: Some((region, call_path, location)),
                 hash: entry.hash,
+                in_anchors: Some(Spread::one(entry.in_anchors, location)),
                 start,
                 end: entry.end,
                 last_enter: entry.enter,
-                first_leave: entry.end,
             });
             start = entry.end;
         }
         entries.push(EntryState {
             anchor: None,
             hash: self.entry.hash,
+            in_anchors: None,
             start,
             end: span.1,
             last_enter: Ticks(0),
-            first_leave: Ticks(u64::MAX),
         });
         let count = (self.n_anchors, location);
         let tails = tails(&self.cells, entries.len() - 1, self.times.len(), location);
@@ -306,7 +335,7 @@ fn state_of(cell: &LocalCell, location: LocationId) -> CellState {
 /// At each border up to entry `n_common`, the times from there to the end. `n_slots` bounds the call paths.
 fn tails(cells: &[LocalCell], n_common: usize, n_slots: usize, location: LocationId) -> Vec<CellState> {
     let slot_of = |key: Key| key.1.index() * 2 + usize::from(key.2);
-    let mut sums: Vec<Option<LocalCell>> = vec![None; n_slots.max(1)];
+    let mut sums: Vec<Option<LocalCell>> = vec![None; n_slots.max(2)];
     let mut tails = Vec::new();
     let mut rest = cells;
     let mut border = border_at_most(n_common as u64);

@@ -27,5 +27,5 @@ mod tests;
 
 pub use fold::Phases;
 pub use local::Local;
-pub use output::{Alignment, Anchor, Cell, Misalignment, Phase, PhaseGroup, PhasesOutput, Stat};
+pub use output::{Alignment, Anchor, AnchorRole, Cell, Misalignment, Phase, PhaseGroup, PhasesOutput, Stat};
 pub use state::{Aligned, CellState, EntryState, PhasesPartial, SequenceHash, Spread};

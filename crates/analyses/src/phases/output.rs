@@ -1,5 +1,6 @@
 //! The typed result.
 
+use super::anchors::role_of;
 use super::state::{Aligned, CellState, PhasesPartial, Spread};
 use crate::peers::{PeerGroups, PeerKind};
 use ouzel_engine::FinishCx;
@@ -77,6 +78,10 @@ pub struct Phase {
     pub end: Ticks,
     /// When the last member entered the anchor; `end` of the last phase.
     pub last_enter: Ticks,
+    /// Time in the anchor, from whatever call path it is called; of all anchors if the entry stands for several phases.
+    pub in_anchor: Option<Stat>,
+    /// Busy time: that of the phase less the own time of calls that wait or synchronise.
+    pub busy: Stat,
 }
 
 /// A synchronisation of all members.
@@ -86,6 +91,19 @@ pub struct Anchor {
     pub region: RegionId,
     /// Its call path at the member with the smallest id.
     pub call_path: CallPathId,
+    /// Whether the program begins or ends here.
+    pub role: AnchorRole,
+}
+
+/// What a synchronisation of all members is in the life of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AnchorRole {
+    /// It starts the parallel program, such as `MPI_Init`.
+    Start,
+    /// One on the way.
+    Inner,
+    /// It ends the parallel program, such as `MPI_Finalize`.
+    End,
 }
 
 /// Times of one call path in one phase, over all members.
@@ -170,8 +188,18 @@ impl PhaseGroup {
             aligned.expect("a group has at least one location");
         locations.sort_by_key(|&id| (cx.definitions.location(id).rank, id));
         let n_common = (entries.len() - 1) as u64;
-        let phases = entries.iter().map(|entry| Phase {
-            anchor: entry.anchor.map(|(region, call_path, _)| Anchor { region, call_path }),
+        let n_locations = locations.len();
+        // Busy time travels as a second cell of the root.
+        let is_busy = |cell: &&CellState| cell.key.1 == CallPathTree::ROOT && cell.key.2;
+        let busy = cells.iter().filter(is_busy).map(|cell| Stat::new(&cell.inclusive, n_locations));
+        let phases = entries.iter().zip(busy).map(|(entry, busy)| Phase {
+            busy,
+            anchor: entry.anchor.map(|(region, call_path, _)| Anchor {
+                region,
+                call_path,
+                role: role_of(&cx.definitions.region(region).name),
+            }),
+            in_anchor: entry.in_anchors.map(|spread| Stat::new(&spread, locations.len())),
             start: entry.start,
             end: entry.end,
             last_enter: if entry.anchor.is_some() { entry.last_enter } else { entry.end },
@@ -201,8 +229,13 @@ impl PhaseGroup {
             phases: phases.collect(),
             phases_per_entry: 1 << log_phases,
             alignment,
-            cells: cells.iter().map(cell).collect(),
-            totals: tails.iter().take_while(|tail| tail.key.0 == 0).map(cell).collect(),
+            cells: cells.iter().filter(|cell| !is_busy(cell)).map(cell).collect(),
+            totals: tails
+                .iter()
+                .take_while(|tail| tail.key.0 == 0)
+                .filter(|cell| !is_busy(cell))
+                .map(cell)
+                .collect(),
             locations,
         }
     }

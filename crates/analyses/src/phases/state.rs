@@ -108,14 +108,14 @@ pub struct EntryState {
     pub(super) anchor: Option<(RegionId, CallPathId, LocationId)>,
     /// Stands for the regions of its anchors, in order.
     pub(super) hash: SequenceHash,
+    /// Time in its anchors; `None` of the last entry.
+    pub(super) in_anchors: Option<Spread>,
     /// When the first location came in.
     pub(super) start: Ticks,
     /// When the last location went out.
     pub(super) end: Ticks,
     /// When the last location entered the anchor.
     pub(super) last_enter: Ticks,
-    /// When the first location left the anchor.
-    pub(super) first_leave: Ticks,
 }
 
 impl EntryState {
@@ -124,15 +124,25 @@ impl EntryState {
             (Some(a), Some(b)) => Some(if a.2 <= b.2 { a } else { b }),
             _ => None,
         };
+        self.in_anchors = match (self.in_anchors, &other.in_anchors) {
+            (Some(mut own), Some(theirs)) => {
+                own.merge(theirs);
+                Some(own)
+            }
+            _ => None,
+        };
         self.start = self.start.min(other.start);
         self.end = self.end.max(other.end);
         self.last_enter = self.last_enter.max(other.last_enter);
-        self.first_leave = self.first_leave.min(other.first_leave);
     }
 
     /// This entry and the next as one.
     fn join(&self, next: &EntryState) -> EntryState {
-        EntryState { start: self.start, hash: self.hash.join(next.hash), ..*next }
+        let mut in_anchors = next.in_anchors;
+        if let (Some(sum), Some(own)) = (&mut in_anchors, &self.in_anchors) {
+            sum.add_bound(own);
+        }
+        EntryState { start: self.start, hash: self.hash.join(next.hash), in_anchors, ..*next }
     }
 }
 
@@ -234,10 +244,10 @@ impl Aligned {
         self.entries.push(EntryState {
             anchor: None,
             hash: SequenceHash::EMPTY,
+            in_anchors: None,
             start,
             end: self.span.1,
             last_enter: Ticks(0),
-            first_leave: Ticks(u64::MAX),
         });
         self.is_complete = false;
     }
