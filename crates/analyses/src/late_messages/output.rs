@@ -131,23 +131,28 @@ pub(super) fn output(pairing: &Pairing, waits: &[Wait], call_paths: CallPathTree
     }
 }
 
+#[derive(Default)]
+struct Sends {
+    n_messages: u64,
+    bytes: u64,
+    pairs: BTreeSet<(WorldRank, WorldRank)>,
+}
+
 fn sends(pairing: &Pairing) -> Vec<SendRow> {
-    let mut sends: BTreeMap<CallPathId, (u64, u64, BTreeSet<(WorldRank, WorldRank)>)> = BTreeMap::new();
+    let mut sends: BTreeMap<CallPathId, Sends> = BTreeMap::new();
     for pair in &pairing.pairs {
-        let (n, bytes, pairs) = sends.entry(pair.send.path).or_default();
-        *n += 1;
-        *bytes = bytes.saturating_add(pair.send.bytes);
-        pairs.insert((pair.from, pair.to));
+        let of_path = sends.entry(pair.send.path).or_default();
+        of_path.n_messages += 1;
+        of_path.bytes = of_path.bytes.saturating_add(pair.send.bytes);
+        of_path.pairs.insert((pair.from, pair.to));
     }
-    sends
-        .into_iter()
-        .map(|(call_path, (n_messages, bytes, pairs))| SendRow {
-            call_path,
-            n_messages,
-            bytes,
-            n_pairs: pairs.len() as u64,
-        })
-        .collect()
+    let row = |(call_path, Sends { n_messages, bytes, pairs })| SendRow {
+        call_path,
+        n_messages,
+        bytes,
+        n_pairs: pairs.len() as u64,
+    };
+    sends.into_iter().map(row).collect()
 }
 
 impl Row {
