@@ -9,6 +9,7 @@
 
 mod advice;
 mod cluster_differences;
+pub mod findings;
 mod losses;
 mod run_card;
 mod trust_card;
@@ -19,13 +20,16 @@ pub use losses::{Loss, LossKind, RankTime};
 pub use run_card::RunCard;
 pub use trust_card::{Concern, TrustCard};
 
-use ouzel_analyses::communication::Communication;
+use findings::{Finding, Sources};
+use ouzel_analyses::communication::{Communication, CommunicationOutput};
 use ouzel_analyses::inventory::Inventory;
+use ouzel_analyses::late_messages::LateMessagesOutput;
+use ouzel_analyses::phases::{Phases, PhasesOutput};
 use ouzel_analyses::pop::{Efficiency, PopOutput, pop};
-use ouzel_analyses::profile::Profile;
+use ouzel_analyses::profile::{Profile, ProfileOutput};
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, Report};
-use ouzel_model::{Definitions, Filter, Table};
+use ouzel_model::{Definitions, Filter, Notice, NoticeCode, Table};
 use serde::Serialize;
 
 /// The one page about a run, as data.
@@ -39,6 +43,8 @@ pub struct RunReport {
     pub efficiency: Option<EfficiencyCard>,
     /// Why there are no efficiencies.
     pub efficiency_missing: Option<String>,
+    /// What costs the run time and why, most gain first. Gains do not overlap.
+    pub findings: Vec<Finding>,
     /// Where time is lost, most first. Uneven work and waiting are two sides of one loss: they do not add up.
     pub losses: Vec<Loss>,
     /// What to look at next.
@@ -85,12 +91,18 @@ impl RunReport {
 }
 
 /// The analyses that a report is made from.
+///
+/// ```text
+/// add_to a set ─► first pass ─► gather ─► Material ─┬─ wants_messages? ─► second pass of LateMessages ─► add_messages
+///                                                   └─► report
+/// ```
 #[derive(Debug)]
 pub struct ReportAnalyses {
     classes: Vec<Class>,
     profile: Key<Profile>,
     inventory: Key<Inventory>,
     communication: Key<Communication>,
+    phases: Key<Phases>,
 }
 
 impl ReportAnalyses {
@@ -106,29 +118,101 @@ impl ReportAnalyses {
             profile: set.add(Profile),
             inventory: set.add(Inventory),
             communication: set.add(Communication::for_filter(filter)),
+            phases: set.add(Phases::with_semantics(definitions, filter, semantics)),
         }
     }
 
-    /// The report of the pass.
+    /// What the pass gave.
+    ///
+    /// # Errors
+    /// If one of the analyses could not answer.
+    pub fn gather(self, report: &mut Report, definitions: &Definitions) -> Result<Material, AnalysisError> {
+        let profile = report.outputs.take(&self.profile)?;
+        let inventory = report.outputs.take(&self.inventory)?;
+        let communication = report.outputs.take(&self.communication)?;
+        let phases = report.outputs.take(&self.phases)?;
+        let run = RunCard::new(definitions, report, &inventory, &communication);
+        let notices = report.notices.clone();
+        Ok(Material { classes: self.classes, run, notices, profile, communication, phases, late: None })
+    }
+
+    /// The report of the pass, without a second one for late messages.
     ///
     /// # Errors
     /// If one of the analyses could not answer.
     pub fn finish(self, report: &mut Report, definitions: &Definitions) -> Result<RunReport, AnalysisError> {
-        let profile = report.outputs.take(&self.profile)?;
-        let inventory = report.outputs.take(&self.inventory)?;
-        let communication = report.outputs.take(&self.communication)?;
-        let classes = self.classes;
-        let run = RunCard::new(definitions, report, &inventory, &communication);
-        let trust = TrustCard::new(&report.notices, definitions);
-        let pop = pop(&profile, definitions, &classes);
-        let losses = losses::losses(&profile, definitions, &classes);
+        Ok(self.gather(report, definitions)?.report(definitions))
+    }
+}
+
+/// What a report is made from: the outputs of the first pass, and of the second if there was one.
+#[derive(Debug)]
+pub struct Material {
+    classes: Vec<Class>,
+    run: RunCard,
+    notices: Vec<Notice>,
+    profile: ProfileOutput,
+    communication: CommunicationOutput,
+    phases: PhasesOutput,
+    late: Option<LateMessagesOutput>,
+}
+
+impl Material {
+    /// Whether so much time passes in messages that a second pass with [`LateMessages`](ouzel_analyses::late_messages::LateMessages) is worth its time: more than
+    /// 1 % of the run.
+    pub fn wants_messages(&self, definitions: &Definitions) -> bool {
+        self.late.is_none() && findings::wants_messages(&self.profile, definitions, &self.classes)
+    }
+
+    /// Adds what a second pass with the same filter says of messages, and which of its notices are new.
+    pub fn add_messages(&mut self, late: LateMessagesOutput, notices: &[Notice]) {
+        // The first pass has said what was read, and which messages lack a side.
+        let is_new = |notice: &&Notice| notice.code == NoticeCode::MessageOrder;
+        self.notices.extend(notices.iter().filter(is_new).cloned());
+        self.late = Some(late.numbered_like(&mut self.profile.call_paths));
+    }
+
+    /// Every notice of the passes.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// Times by call path and synchronisation.
+    pub fn phases(&self) -> &PhasesOutput {
+        &self.phases
+    }
+
+    /// Times by call path and location.
+    pub fn profile(&self) -> &ProfileOutput {
+        &self.profile
+    }
+
+    /// The report.
+    pub fn report(&self, definitions: &Definitions) -> RunReport {
+        let Material { classes, run, notices, profile, communication, phases, late } = self;
+        let trust = TrustCard::new(notices, definitions);
+        let pop = pop(profile, definitions, classes);
+        let losses = losses::losses(profile, definitions, classes);
+        let lost_definitions = trust.lost_definitions();
         let (efficiency, efficiency_missing) = match pop {
             // Without names nobody knows what is MPI, and everything would look like work.
-            _ if trust.lost_definitions() => (None, Some(LOST_DEFINITIONS.to_owned())),
+            _ if lost_definitions => (None, Some(LOST_DEFINITIONS.to_owned())),
             Ok(pop) => (Some(EfficiencyCard::of(&pop)), None),
             Err(reason) => (None, Some(reason.to_string())),
         };
-        let next = advice::advise(&run, &trust, efficiency.as_ref(), &losses, (&profile, &classes));
-        Ok(RunReport { run, trust, efficiency, efficiency_missing, losses, next })
+        let has = |code| notices.iter().any(|notice| notice.code == code);
+        let sources = Sources {
+            definitions,
+            classes,
+            profile,
+            communication,
+            phases,
+            late: late.as_ref(),
+            clocks_are_right: !has(NoticeCode::ClocksUnsynchronised) && !has(NoticeCode::MessageOrder),
+            nothing_lost: trust.lost.is_empty(),
+        };
+        let findings = if lost_definitions { Vec::new() } else { findings::findings(&sources) };
+        let next = advice::advise(run, &trust, efficiency.as_ref(), &losses, (profile, classes));
+        RunReport { run: run.clone(), trust, efficiency, efficiency_missing, findings, losses, next }
     }
 }

@@ -1,0 +1,175 @@
+//! Findings about calls that cost time although nobody is late: collectives, locks, threads, accelerators.
+//!
+//! | finding | gain |
+//! |---|---|
+//! | cost of a collective operation | synchronising: `Σ over phases of min S`, what even the last rank to come spends there; others: their part of the waiting |
+//! | threads wait for locks | its part of the waiting |
+//! | threads wait for each other, waiting for the accelerator | its part of the waiting |
+//!
+//! Starting and ending MPI is no finding.
+
+use super::context::{Context, Times};
+use super::draft::{Draft, compare_ranks};
+use super::finding::{Confidence, Evidence, FindingKind, Quantity};
+use super::stages::{PhaseTimes, Stage};
+use super::waiting::{Theme, Waiting};
+use super::words::plural;
+use super::work::{iterations, range_of};
+use ouzel_model::CallPathId;
+use std::collections::BTreeMap;
+
+/// Payload per rank below which two collectives cost nearly as much as one.
+const SMALL_BYTES: u64 = 1024;
+
+/// Synchronisations that take long even for the last to come.
+pub(super) fn synchronisations(cx: &Context<'_>) -> Vec<Draft> {
+    let mut by_path: BTreeMap<CallPathId, Vec<&Stage>> = BTreeMap::new();
+    for stage in cx.stages.iter().filter(|stage| !cx.starts_mpi(stage) && !cx.ends_mpi(stage)) {
+        if let Some(anchor) = stage.anchor {
+            by_path.entry(anchor.call_path).or_default().push(stage);
+        }
+    }
+    by_path.into_iter().map(|(path, stages)| synchronisation(cx, path, &stages)).collect()
+}
+
+fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Draft {
+    let gain: u64 = stages.iter().map(|stage| stage.cost_of_sync().min(stage.waiting())).sum();
+    let n: u64 = stages.iter().map(|stage| stage.phases.len() as u64).sum();
+    let (operations, bytes) = payload(cx, path);
+    let mean_bytes = bytes.checked_div(operations).unwrap_or_default();
+    let place = cx.place(path);
+    let main = stages.iter().max_by_key(|stage| stage.cost_of_sync());
+    let cost = |phase: &PhaseTimes| u128::from(phase.sync.map_or(0, |sync| sync.min.0));
+    let (confidence, reason) = cx.confidence_of_phases();
+    Draft {
+        kind: FindingKind::CollectiveCost,
+        title: format!("Cost of {place}"),
+        sentence: format!(
+            "{place} is called {n} time{} and takes {} each, even for the rank that comes last. Without, the run would \
+             gain {} ({}).",
+            plural(n),
+            cx.time(gain / n.max(1)),
+            cx.time(gain),
+            cx.percent(gain)
+        ),
+        path,
+        ranks: cx.ranks(cx.group.locations.iter().copied()),
+        iterations: main.and_then(|stage| iterations(stage, cost)),
+        range: range_of(stages),
+        gain,
+        assumption: "the calls can be left out, put together, or hidden behind work".to_owned(),
+        confidence: (
+            confidence.min(Confidence::Likely),
+            format!("{reason}; how many of the calls are needed is not known"),
+        ),
+        evidence: vec![Evidence::new(
+            "nobody is waited for in this time: the rank that spends least has come last",
+            "Σ over phases of the time of the rank that spends least in the call",
+            vec![
+                Quantity::ns("sum", cx.ns(gain)),
+                Quantity::count("calls", n),
+                Quantity::ns("each", cx.ns(gain / n.max(1))),
+                Quantity::of("bytes per rank and call", mean_bytes as f64, "bytes"),
+            ],
+        )],
+        advice: if mean_bytes < SMALL_BYTES {
+            format!(
+                "So few bytes cost the same as many: call {place} less often, put several into one, or start it \
+                 (non-blocking) and go on."
+            )
+        } else {
+            format!(
+                "See whether all ranks need all of the data of {place}, and whether it can be started earlier."
+            )
+        },
+        command: compare_ranks(cx, path),
+    }
+}
+
+/// Operations in a call path, of all ranks, and their bytes, sent or received, whichever are more.
+fn payload(cx: &Context<'_>, path: CallPathId) -> (u64, u64) {
+    let rows = cx.communication.locations.iter().flat_map(|location| &location.collectives);
+    rows.filter(|row| row.call_path == path).fold((0, 0), |(n, bytes), row| {
+        let more = row.totals.bytes_sent.max(row.totals.bytes_received);
+        (n + row.totals.operations, bytes.saturating_add(more))
+    })
+}
+
+/// What a theme other than messages is.
+pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
+    let (kind, title, reason, advice) = match waiting.theme {
+        Theme::Messages => return None,
+        Theme::Collectives => (
+            FindingKind::CollectiveCost,
+            "Time of",
+            "whether the others or the transfer are waited for is not told apart",
+            "See which rank comes last to the call, the root above all, and whether all ranks are needed in it.",
+        ),
+        Theme::Locks => (
+            FindingKind::LockContention,
+            "Threads wait for locks in",
+            "that all waiting for the lock can be avoided is assumed",
+            "Hold the lock for less, or use several: a copy for each thread that is added up later, one lock for each \
+             part of the data, or atomic operations.",
+        ),
+        Theme::Threads => (
+            FindingKind::WaitingForThreads,
+            "Threads wait for each other in",
+            "what the other threads do meanwhile is not told here",
+            "Compare the threads of a process: is the work of the loop divided evenly (schedule), and is there enough \
+             for all of them?",
+        ),
+        Theme::Device => (
+            FindingKind::WaitingForDevice,
+            "Waiting for the accelerator in",
+            "how much of the host's work could be done meanwhile is not known",
+            "Work on the host meanwhile, or keep several streams busy; see which kernels run in this time.",
+        ),
+        Theme::Other => (
+            FindingKind::WaitingElsewhere,
+            "Waiting in",
+            "what is waited for is not recorded",
+            "See what these calls wait for.",
+        ),
+    };
+    let path = waiting.main_path();
+    let stages: Vec<&Stage> = waiting.stages.iter().map(|&(stage, _)| stage).collect();
+    let (confidence, phases) = cx.confidence_of_phases();
+    let at_most = if kind == FindingKind::LockContention { Confidence::Likely } else { Confidence::Possible };
+    let place = cx.place(path);
+    let visits = cx.visits(path);
+    let total: u64 = cx.by_peer(path, Times::Inclusive).iter().map(|&(_, ticks)| ticks).sum();
+    let values = waiting.paths.iter().take(4);
+    Some(Draft {
+        kind,
+        title: format!("{title} {place}"),
+        sentence: format!(
+            "Even the busiest rank spends {} of these phases in {place} and the like. Without, the run would gain {} \
+             ({}).",
+            cx.time(waiting.ticks),
+            cx.time(waiting.ticks),
+            cx.percent(waiting.ticks)
+        ),
+        path,
+        ranks: cx.ranks(cx.group.locations.iter().copied()),
+        iterations: stages.first().and_then(|stage| iterations(stage, |phase| u128::from(phase.waiting()))),
+        range: range_of(&stages),
+        gain: waiting.ticks,
+        assumption: "nobody waits there".to_owned(),
+        confidence: (confidence.min(at_most), format!("{phases}; {reason}")),
+        evidence: vec![Evidence::new(
+            format!("{visits} call{} of {} on average", plural(visits), cx.time(total / visits.max(1))),
+            "gain = Σ over phases of (length − max busy), less the cost of the synchronisation, in the proportion of \
+             the mean times of the calls that wait",
+            std::iter::once(Quantity::ns("waiting", cx.ns(waiting.ticks)))
+                .chain(
+                    values.map(|&(path, ticks)| {
+                        Quantity::ns(&format!("mean in {}", cx.place(path)), cx.ns(ticks))
+                    }),
+                )
+                .collect(),
+        )],
+        advice: advice.to_owned(),
+        command: compare_ranks(cx, path),
+    })
+}

@@ -1,0 +1,232 @@
+//! What every rule looks at.
+
+use super::finding::Confidence;
+use super::ranks::Ranks;
+use super::stages::{Stage, category};
+use super::words;
+use ouzel_analyses::communication::CommunicationOutput;
+use ouzel_analyses::late_messages::LateMessagesOutput;
+use ouzel_analyses::peers::PeerKind;
+use ouzel_analyses::phases::{Alignment, AnchorRole, PhaseGroup};
+use ouzel_analyses::profile::{LocationProfile, ProfileOutput};
+use ouzel_analyses::semantics::{Category, Class, Family};
+use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks, TimeRange};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Losses below this share of the run are no findings: no fix pays for them.
+pub(super) const SIGNIFICANT: f64 = 0.01;
+
+/// The outputs of the analyses, and what is asked of them again and again.
+pub(super) struct Context<'a> {
+    pub definitions: &'a Definitions,
+    pub classes: &'a [Class],
+    pub profile: &'a ProfileOutput,
+    pub communication: &'a CommunicationOutput,
+    /// Call paths are those of the profile.
+    pub late: Option<&'a LateMessagesOutput>,
+    pub group: &'a PhaseGroup,
+    pub stages: Vec<Stage>,
+    pub clocks_are_right: bool,
+    pub nothing_lost: bool,
+}
+
+impl<'a> Context<'a> {
+    pub fn paths(&self) -> &'a CallPathTree {
+        &self.profile.call_paths
+    }
+
+    pub fn n_peers(&self) -> u64 {
+        self.group.locations.len() as u64
+    }
+
+    /// The run time, in ticks; never zero.
+    pub fn run(&self) -> u64 {
+        self.group.run_time().0.max(1)
+    }
+
+    pub fn ns(&self, ticks: u64) -> u64 {
+        self.definitions.clock.ns_from_ticks(Ticks(ticks))
+    }
+
+    pub fn range_ns(&self, range: TimeRange) -> (u64, u64) {
+        (self.ns(range.start.0), self.ns(range.end.0))
+    }
+
+    /// `ticks / run time`.
+    #[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
+    pub fn share(&self, ticks: u64) -> f64 {
+        ticks as f64 / self.run() as f64
+    }
+
+    pub fn is_significant(&self, ticks: u64) -> bool {
+        SIGNIFICANT <= self.share(ticks)
+    }
+
+    pub fn percent(&self, ticks: u64) -> String {
+        words::percent(self.share(ticks))
+    }
+
+    pub fn time(&self, ticks: u64) -> String {
+        words::time(self.ns(ticks))
+    }
+
+    pub fn names(&self, path: CallPathId) -> Vec<Arc<str>> {
+        let regions = self.paths().regions(path);
+        regions.into_iter().map(|region| self.definitions.region(region).name.clone()).collect()
+    }
+
+    /// Name of the last region of a path, for sentences.
+    pub fn name(&self, path: CallPathId) -> String {
+        match self.paths().region(path) {
+            Some(region) => self.definitions.region(region).name.to_string(),
+            None => "code outside of recorded regions".to_owned(),
+        }
+    }
+
+    /// The name with that of its caller where the last region is a call of a library, which says little alone.
+    pub fn place(&self, path: CallPathId) -> String {
+        let caller = self.paths().parent(path);
+        let is_library = self.class(path).is_some_and(|class| class.family != Family::User);
+        match self.paths().region(caller) {
+            Some(_) if is_library => format!("{} in {}", self.name(path), self.name(caller)),
+            _ => self.name(path),
+        }
+    }
+
+    pub fn source(&self, path: CallPathId) -> Option<String> {
+        self.paths().region(path).and_then(|region| self.definitions.region(region).source())
+    }
+
+    pub fn class(&self, path: CallPathId) -> Option<Class> {
+        self.paths().region(path).map(|region: RegionId| self.classes[region.index()])
+    }
+
+    pub fn category(&self, path: CallPathId, subset: bool) -> Category {
+        category(path, subset, self.paths(), self.classes)
+    }
+
+    /// Whether a path or one of its callers waits or synchronises.
+    pub fn is_inside_waiting(&self, path: CallPathId) -> bool {
+        let mut at = path;
+        while at != CallPathTree::ROOT {
+            if self.category(at, false) != Category::Computation {
+                return true;
+            }
+            at = self.paths().parent(at);
+        }
+        false
+    }
+
+    /// Whether a stage is the start of the parallel program.
+    pub fn starts_mpi(&self, stage: &Stage) -> bool {
+        stage.anchor.is_some_and(|anchor| anchor.role == AnchorRole::Start)
+    }
+
+    /// Whether a stage is the end of the parallel program.
+    pub fn ends_mpi(&self, stage: &Stage) -> bool {
+        stage.anchor.is_some_and(|anchor| anchor.role == AnchorRole::End)
+    }
+
+    /// Name of a region in lower case, as MPI spells it.
+    pub fn mpi_name(&self, region: RegionId) -> String {
+        let name = self.definitions.region(region).name.to_ascii_lowercase();
+        let name = name.trim_end_matches('_');
+        if name.starts_with("pmpi_") { name[1..].to_owned() } else { name.to_owned() }
+    }
+
+    pub fn rank(&self, location: LocationId) -> Option<u32> {
+        self.definitions.location(location).rank.map(|rank| rank.0)
+    }
+
+    pub fn ranks(&self, locations: impl IntoIterator<Item = LocationId>) -> Ranks {
+        Ranks::new(locations.into_iter().filter_map(|location| self.rank(location)))
+    }
+
+    pub fn in_words(&self, ranks: &Ranks) -> String {
+        let words = ranks.in_words(self.n_peers() as usize);
+        match self.group.kind {
+            PeerKind::MainThread => words,
+            kind => format!("{}s of {words}", words::peer(kind)),
+        }
+    }
+
+    /// Time of each peer in a path over the whole run, in the order of the group.
+    pub fn by_peer(&self, path: CallPathId, times: Times) -> Vec<(LocationId, u64)> {
+        let of = |location: &LocationId| {
+            let ticks = self.profile_of(*location).map_or(0, |profile| match times {
+                Times::Exclusive if path == CallPathTree::ROOT => profile.outside.0,
+                Times::Inclusive if path == CallPathTree::ROOT => {
+                    profile.span.map_or(0, |(start, end)| end.since(start).0)
+                }
+                _ => {
+                    profile.rows.binary_search_by_key(&path, |row| row.call_path).map_or(0, |i| match times {
+                        Times::Exclusive => profile.rows[i].times.exclusive.0,
+                        Times::Inclusive => profile.rows[i].times.inclusive.0,
+                    })
+                }
+            });
+            (*location, ticks)
+        };
+        self.group.locations.iter().map(of).collect()
+    }
+
+    /// Visits of a path, of all peers.
+    pub fn visits(&self, path: CallPathId) -> u64 {
+        let of = |location: &LocationId| {
+            let profile = self.profile_of(*location)?;
+            let row = profile.rows.binary_search_by_key(&path, |row| row.call_path).ok()?;
+            Some(profile.rows[row].times.visits)
+        };
+        self.group.locations.iter().filter_map(of).sum()
+    }
+
+    fn profile_of(&self, location: LocationId) -> Option<&'a LocationProfile> {
+        let locations = &self.profile.locations;
+        locations.binary_search_by_key(&location, |p| p.location).ok().map(|i| &locations[i])
+    }
+
+    /// How sure numbers made from phases are, and why.
+    pub fn confidence_of_phases(&self) -> (Confidence, String) {
+        if !self.nothing_lost {
+            return (Confidence::Possible, "a part of the trace is missing".to_owned());
+        }
+        if let Alignment::UpTo { n_anchors, .. } = self.group.alignment {
+            let reason = format!(
+                "peers have {n_anchors} synchronisations in common, and everything behind them counts as one \
+                 phase"
+            );
+            return (Confidence::Possible, reason);
+        }
+        if 1 < self.group.phases_per_entry {
+            let reason = format!(
+                "phases are so many that {} each are looked at together: extremes over ranks are bounds",
+                self.group.phases_per_entry
+            );
+            return (Confidence::Likely, reason);
+        }
+        let n = self.group.phases.iter().filter(|phase| phase.anchor.is_some()).count() as u64;
+        let reason = format!(
+            "exact times between {n} synchronisation{} that all {}s went through together",
+            words::plural(n),
+            words::peer(self.group.kind)
+        );
+        (Confidence::Sure, reason)
+    }
+}
+
+/// Which time of a call path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Times {
+    /// With callees.
+    Inclusive,
+    /// Without callees.
+    Exclusive,
+}
+
+/// Sums by call path, greatest first, then by path.
+pub(super) fn greatest_first<V: Copy + Ord>(sums: &BTreeMap<CallPathId, V>) -> Vec<(CallPathId, V)> {
+    let mut all: Vec<(CallPathId, V)> = sums.iter().map(|(&path, &value)| (path, value)).collect();
+    all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    all
+}

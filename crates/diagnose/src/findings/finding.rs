@@ -1,0 +1,208 @@
+//! What a finding is: a loss with its cause, its evidence and what the run would gain.
+//!
+//! Law: a finding has evidence, its gain follows from the numbers of its evidence by the
+//! formulas that stand there, and its confidence says what it rests on.
+//! Gains of different findings are parts of the run that do not overlap, unless the sentence says so.
+
+use super::ranks::Ranks;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// One thing that costs the run time, or the statement that nothing does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// What pattern it is.
+    pub kind: FindingKind,
+    /// In a few words, with the place.
+    pub title: String,
+    /// In one or two sentences: who does what to whom, and what it costs.
+    pub sentence: String,
+    /// Regions from the outermost to the one to look at; empty for code outside of recorded regions.
+    pub call_path: Vec<Arc<str>>,
+    /// `file:line` of the last region, if recorded.
+    pub source: Option<String>,
+    /// The ranks to look at: those that cause the loss.
+    pub ranks: Ranks,
+    /// The iterations concerned, where the part of the run repeats.
+    pub iterations: Option<Iterations>,
+    /// Start and end of the part of the run it is about, in nanoseconds since the trace start.
+    pub time_range_ns: (u64, u64),
+    /// What the run would gain, in nanoseconds, under the assumption.
+    pub gain_ns: u64,
+    /// `gain_ns / run time`.
+    pub gain_fraction: f64,
+    /// Under which assumption.
+    pub assumption: String,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// Why only or even so sure.
+    pub confidence_reason: String,
+    /// What it follows from.
+    pub evidence: Vec<Evidence>,
+    /// What to do.
+    pub advice: String,
+    /// Arguments of the `ouzel` command that shows more, without the trace; empty if there is none.
+    pub command: Vec<String>,
+}
+
+/// Iterations of a part of the run that repeats.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Iterations {
+    /// Number of all of them.
+    pub n_all: u64,
+    /// Those concerned: inclusive ranges, counted from 0.
+    pub ranges: Vec<(u64, u64)>,
+}
+
+/// How sure a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// It may be: a part of the evidence is missing.
+    Possible,
+    /// The evidence is whole, but rests on an assumption that the trace does not settle.
+    Likely,
+    /// The numbers say so and nothing is known that speaks against them.
+    Sure,
+}
+
+impl Confidence {
+    /// The word in lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Confidence::Possible => "possible",
+            Confidence::Likely => "likely",
+            Confidence::Sure => "sure",
+        }
+    }
+}
+
+/// One observation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evidence {
+    /// In words.
+    pub text: String,
+    /// How the numbers were made; empty if they were counted.
+    pub formula: String,
+    /// The numbers.
+    pub values: Vec<Quantity>,
+}
+
+/// A number with its unit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Quantity {
+    /// What it is.
+    pub name: String,
+    /// How much.
+    pub value: f64,
+    /// `ns`, `bytes`, `count`, `ratio`, `rank`, `ns/iteration`.
+    pub unit: &'static str,
+}
+
+impl Evidence {
+    pub(super) fn new(text: impl Into<String>, formula: &str, values: Vec<Quantity>) -> Self {
+        Evidence { text: text.into(), formula: formula.to_owned(), values }
+    }
+}
+
+impl Quantity {
+    #[expect(clippy::cast_precision_loss, reason = "shown, not computed with")]
+    pub(super) fn ns(name: &str, ns: u64) -> Self {
+        Quantity { name: name.to_owned(), value: ns as f64, unit: "ns" }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "shown, not computed with")]
+    pub(super) fn count(name: &str, n: u64) -> Self {
+        Quantity { name: name.to_owned(), value: n as f64, unit: "count" }
+    }
+
+    pub(super) fn of(name: &str, value: f64, unit: &'static str) -> Self {
+        Quantity { name: name.to_owned(), value, unit }
+    }
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $variant:ident $text:literal $title:literal,)*) => {
+        /// Patterns of inefficiency.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum FindingKind { $($(#[$doc])* $variant,)* }
+
+        impl FindingKind {
+            /// Every kind.
+            pub const ALL: &[FindingKind] = &[$(Self::$variant,)*];
+            /// The kind in snake case, as tables and JSON show it.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+            /// The kind in plain words.
+            pub fn in_words(self) -> &'static str {
+                match self { $(Self::$variant => $title,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Some ranks work longer than the others, who wait for them.
+    LoadImbalance "load_imbalance" "load imbalance",
+    /// Load imbalance that grows from iteration to iteration.
+    GrowingImbalance "growing_imbalance" "growing load imbalance",
+    /// A few ranks take longer, by a similar factor, in whatever they compute.
+    SlowRank "slow_rank" "slow rank",
+    /// All ranks of a compute node take longer in whatever they compute.
+    SlowNode "slow_node" "slow compute node",
+    /// One rank works at a time, the others wait.
+    Serialisation "serialisation" "serialised work",
+    /// One rank reads or writes for all, the others wait.
+    IoByOneRank "io_by_one_rank" "input and output by one rank",
+    /// Receivers wait since messages are sent late.
+    LateSender "late_sender" "late senders",
+    /// Senders wait since messages are received late.
+    LateReceiver "late_receiver" "late receivers",
+    /// A synchronisation makes ranks wait for differences that would even out without it.
+    ExcessSynchronisation "excess_synchronisation" "more synchronisation than needed",
+    /// A collective operation takes long although nobody is late.
+    CollectiveCost "collective_cost" "cost of a collective operation",
+    /// Many messages of few bytes.
+    SmallMessages "small_messages" "many small messages",
+    /// Time of messages themselves.
+    CommunicationCost "communication_cost" "cost of communication",
+    /// Some ranks communicate longer than the others, who wait for them.
+    CommunicationImbalance "communication_imbalance" "imbalance of communication",
+    /// Threads wait for each other's locks.
+    LockContention "lock_contention" "threads wait for locks",
+    /// Threads of a process wait for each other.
+    WaitingForThreads "waiting_for_threads" "threads wait for each other",
+    /// The host waits for an accelerator.
+    WaitingForDevice "waiting_for_device" "waiting for the accelerator",
+    /// Waiting for something that is not recorded.
+    WaitingElsewhere "waiting_elsewhere" "waiting for something else",
+    /// Imbalance in one place makes up for imbalance in another.
+    BalancedElsewhere "balanced_elsewhere" "imbalance that evens out",
+    /// Single iterations take much longer than the others.
+    IterationOutlier "iteration_outlier" "slow iterations",
+    /// Iterations take longer and longer.
+    GrowthOverIterations "growth_over_iterations" "iterations grow longer",
+    /// No loss worth a finding.
+    NothingSignificant "nothing_significant" "nothing significant",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_written_as_serialised() {
+        for kind in FindingKind::ALL {
+            let text = serde_json::to_string(kind).unwrap();
+            assert_eq!(text, format!("{:?}", kind.as_str()));
+        }
+    }
+
+    #[test]
+    fn confidence_grows() {
+        assert!(Confidence::Possible < Confidence::Likely && Confidence::Likely < Confidence::Sure);
+        assert_eq!(serde_json::to_string(&Confidence::Sure).unwrap(), "\"sure\"");
+    }
+}

@@ -1,0 +1,450 @@
+//! Findings about waiting in messages.
+//!
+//! | finding | what tells it | gain |
+//! |---|---|---|
+//! | serialised work | all ranks take their turn in one path: its time on all ranks but one fits the waiting | waiting |
+//! | late senders, late receivers | at least half of the time in these calls passes before the other side is there | waiting |
+//! | imbalance of communication | ranks arrive apart at the next synchronisation although they computed alike | `Σ (spread of arrival − imbalance)` |
+//! | many small messages | messages are short, and several go to the same partner each time | waiting × (1 − 1 / messages per partner and time) |
+//! | cost of communication | none of these | waiting |
+//!
+//! `waiting` is the part of `Σ (length − max busy)` that these calls have, see [`waiting`](super::waiting).
+
+use super::context::{Context, Times};
+use super::draft::{Draft, compare_ranks};
+use super::finding::{Confidence, Evidence, FindingKind, Quantity};
+use super::ranks::Ranks;
+use super::stages::Stage;
+use super::waiting::Waiting;
+use super::words::{capitalised, percent, plural};
+use super::work::{above_mean, iterations, range_of};
+use ouzel_analyses::late_messages::{LateKind, LateMessagesOutput, LateRow};
+use ouzel_analyses::semantics::Category;
+use ouzel_model::{CallPathId, LocationId};
+use std::collections::BTreeMap;
+
+/// Share of the time in calls that passes before the other side is there, for it to be its fault.
+const LATE: f64 = 0.5;
+/// Mean length of a message below which its cost does not depend on its length: that of a page, below the limit
+/// up to which MPI libraries send at once (4 to 64 KiB).
+const SMALL_BYTES: u64 = 4096;
+/// Messages to the same partner each time from which on they are many.
+const MANY: f64 = 2.0;
+/// How well turns must fit the waiting.
+const FIT: f64 = 0.2;
+
+/// The findings.
+pub(super) fn messages(cx: &Context<'_>, waiting: &Waiting<'_>) -> Vec<Draft> {
+    let stages: Vec<&Stage> = waiting.stages.iter().map(|&(stage, _)| stage).collect();
+    if let Some(turns) = turns(cx, waiting, &stages) {
+        return vec![turns];
+    }
+    if let Some(late) = cx.late.and_then(|late| late_messages(cx, late, waiting, &stages)) {
+        return vec![late];
+    }
+    let mut drafts = Vec::new();
+    let uneven = uneven_communication(cx, waiting, &stages);
+    let mut rest = waiting.ticks;
+    if let Some(uneven) = uneven.filter(|uneven| waiting.ticks < 2 * uneven.gain) {
+        rest = rest.saturating_sub(uneven.gain);
+        drafts.push(uneven);
+    }
+    drafts.push(cost(cx, waiting, &stages, rest));
+    drafts
+}
+
+fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], gain: u64) -> Draft {
+    let path = waiting.main_path();
+    let values = waiting.paths.iter().take(4);
+    Draft {
+        kind: FindingKind::CommunicationCost,
+        title: String::new(),
+        sentence: String::new(),
+        path,
+        ranks: cx.ranks(cx.group.locations.iter().copied()),
+        iterations: stages.first().and_then(|stage| iterations(stage, |phase| u128::from(phase.waiting()))),
+        range: range_of(stages),
+        gain,
+        assumption: String::new(),
+        confidence: cx.confidence_of_phases(),
+        evidence: vec![Evidence::new(
+            format!("even the busiest rank does not compute for {} of these phases", cx.time(waiting.ticks)),
+            "Σ over phases of (length − max busy), less the cost of the synchronisation, in the proportion of the \
+             mean times of the calls that wait",
+            std::iter::once(Quantity::ns("waiting", cx.ns(waiting.ticks)))
+                .chain(
+                    values.map(|&(path, ticks)| {
+                        Quantity::ns(&format!("mean in {}", cx.place(path)), cx.ns(ticks))
+                    }),
+                )
+                .collect(),
+        )],
+        advice: String::new(),
+        command: compare_ranks(cx, path),
+    }
+}
+
+/// `likely` where phases would be sure: causes are inferred.
+fn at_most_likely(cx: &Context<'_>, reason: &str) -> (Confidence, String) {
+    let (confidence, phases) = cx.confidence_of_phases();
+    (confidence.min(Confidence::Likely), format!("{phases}; {reason}"))
+}
+
+/// One rank after the other does the same work, and the next waits for it.
+fn turns(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage]) -> Option<Draft> {
+    if cx.n_peers() < 4 {
+        return None;
+    }
+    let mut sums: BTreeMap<CallPathId, (u128, u128, u128)> = BTreeMap::new();
+    for stage in stages {
+        for (&(path, subset), times) in &stage.paths {
+            let computes = cx.category(path, subset) == Category::Computation;
+            if computes && 0 < times.exclusive_sum && !cx.is_inside_waiting(path) {
+                let sum = sums.entry(path).or_default();
+                sum.0 += times.exclusive_sum;
+                sum.1 += times.exclusive_max;
+                sum.2 += times.inclusive_sum;
+            }
+        }
+    }
+    let fits = |&(_, (sum, max, _)): &(&CallPathId, &(u128, u128, u128))| {
+        let turns = sum.saturating_sub(*max);
+        let limit = (f64::from(u32::from(true)) * FIT * 1000.0) as u128;
+        turns.abs_diff(u128::from(waiting.ticks)) * 1000 <= u128::from(waiting.ticks) * limit
+    };
+    let (&path, &(sum, max, _)) = sums.iter().filter(fits).min_by_key(|(path, (sum, max, _))| {
+        (sum.saturating_sub(*max).abs_diff(u128::from(waiting.ticks)), **path)
+    })?;
+    // Each rank must have its turn, and others must wait for those who wait themselves.
+    let by_peer = cx.by_peer(path, Times::Exclusive);
+    let n_take_part = by_peer.iter().filter(|&&(_, ticks)| 0 < ticks).count();
+    let chained = cx.late.map_or(0.0, |late| share_of_indirect(late, waiting));
+    if n_take_part < 4 || chained < 0.25 {
+        return None;
+    }
+    let name = cx.name(path);
+    let ranks = cx.ranks(by_peer.iter().filter(|&&(_, ticks)| 0 < ticks).map(|&(location, _)| location));
+    let mut draft = base(cx, waiting, stages, waiting.ticks);
+    draft.evidence.push(Evidence::new(
+        format!("the ranks are in {name} one after the other: their times there add up to the waiting"),
+        "Σ over ranks of the time in it, less that of the rank with most",
+        vec![
+            Quantity::ns("sum of turns", cx.ns(u64::try_from(sum.saturating_sub(max)).unwrap_or(u64::MAX))),
+            Quantity::of("share of waiting for ranks that wait", chained, "ratio"),
+        ],
+    ));
+    Some(Draft {
+        kind: FindingKind::Serialisation,
+        title: format!("{name} is serialised: the ranks work in turn"),
+        sentence: format!(
+            "One rank at a time works in {name}, and hands on to the next by a message; the others wait. If all \
+             worked at once, the run would gain {} ({}).",
+            cx.time(waiting.ticks),
+            cx.percent(waiting.ticks)
+        ),
+        path,
+        ranks,
+        assumption: "all ranks can do their part at the same time".to_owned(),
+        confidence: at_most_likely(
+            cx,
+            "that the turns depend on each other follows from the chain of messages",
+        ),
+        advice: format!(
+            "See what {name} needs from the rank before: often it is an order that nobody needs, or a file that all \
+             could write at once."
+        ),
+        command: compare_ranks(cx, path),
+        ..draft
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
+fn share_of_indirect(late: &LateMessagesOutput, waiting: &Waiting<'_>) -> f64 {
+    let rows = rows_of(late, waiting);
+    let all: u64 = rows.iter().map(|row| row.wait.0).sum();
+    let indirect: u64 = rows.iter().map(|row| row.indirect.0).sum();
+    if all == 0 { 0.0 } else { indirect as f64 / all as f64 }
+}
+
+fn rows_of<'l>(late: &'l LateMessagesOutput, waiting: &Waiting<'_>) -> Vec<&'l LateRow> {
+    late.rows.iter().filter(|row| waiting.paths.iter().any(|&(path, _)| path == row.waiting)).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
+fn late_messages(
+    cx: &Context<'_>,
+    late: &LateMessagesOutput,
+    waiting: &Waiting<'_>,
+    stages: &[&Stage],
+) -> Option<Draft> {
+    let rows = rows_of(late, waiting);
+    let waited: u64 = rows.iter().map(|row| row.wait.0).sum();
+    let in_calls: u64 = waiting
+        .paths
+        .iter()
+        .flat_map(|&(path, _)| cx.by_peer(path, Times::Inclusive))
+        .map(|(_, ticks)| ticks)
+        .sum();
+    let share = waited as f64 / in_calls.max(1) as f64;
+    if share < LATE {
+        return None;
+    }
+    let of = |kind| -> u64 { rows.iter().filter(|row| row.kind == kind).map(|row| row.wait.0).sum() };
+    let late_kind = if of(LateKind::LateReceiver) <= of(LateKind::LateSender) {
+        LateKind::LateSender
+    } else {
+        LateKind::LateReceiver
+    };
+    let rows: Vec<&LateRow> = rows.into_iter().filter(|row| row.kind == late_kind).collect();
+    let main = *rows.first()?;
+    let mut culprits: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut waiters: BTreeMap<u32, u64> = BTreeMap::new();
+    for row in &rows {
+        row.by_culprit.iter().for_each(|by| *culprits.entry(by.rank.0).or_default() += by.wait.0);
+        row.by_waiting.iter().for_each(|by| *waiters.entry(by.rank.0).or_default() += by.wait.0);
+    }
+    let (culprits, waiters) = (mattering(&culprits), mattering(&waiters));
+    let n = cx.n_peers() as usize;
+    let (who, whom) = (culprits.in_words(n), waiters.in_words(n));
+    let (waits, comes) = (cx.place(main.waiting), cx.place(main.culprit));
+    let indirect: u64 = rows.iter().map(|row| row.indirect.0).sum();
+    let n_waits: u64 = rows.iter().map(|row| row.n_waits).sum();
+    let mut draft = base(cx, waiting, stages, waiting.ticks);
+    draft.evidence.push(Evidence::new(
+        format!(
+            "{} of the time in these calls passes before {comes} is entered on the other side",
+            percent(share)
+        ),
+        match late_kind {
+            LateKind::LateSender => {
+                "Σ over receives of min(send posted, receive left) − receive or wait entered"
+            }
+            LateKind::LateReceiver => "Σ over sends that block of receive posted − send or wait entered",
+        },
+        vec![
+            Quantity::ns("waited, all ranks", cx.ns(waited)),
+            Quantity::count("waits", n_waits),
+            Quantity::ns("for ranks that waited themselves", cx.ns(indirect)),
+        ],
+    ));
+    draft.evidence.push(pairs_evidence(cx, main));
+    let (kind, title, verb, order) = match late_kind {
+        LateKind::LateSender => (FindingKind::LateSender, "Late senders", "receive", "send"),
+        LateKind::LateReceiver => (FindingKind::LateReceiver, "Late receivers", "send", "receive"),
+    };
+    let chain = if waited < 2 * indirect {
+        " Most of it is handed on: the ranks waited for wait themselves, so look for the first in the chain."
+    } else {
+        ""
+    };
+    Some(Draft {
+        kind,
+        title: format!("{title} in {comes}: {who}"),
+        sentence: format!(
+            "{} wait{} in {waits} since {who} {order}{} late in {comes}. In time, the run would gain {} ({}).{chain}",
+            capitalised(&whom),
+            if waiters.list.len() == 1 { "s" } else { "" },
+            if culprits.list.len() == 1 { "s" } else { "" },
+            cx.time(waiting.ticks),
+            cx.percent(waiting.ticks)
+        ),
+        path: main.culprit,
+        ranks: culprits,
+        assumption: "the other side is there when it is needed, and all work stays as it is".to_owned(),
+        confidence: late_confidence(cx),
+        advice: format!(
+            "Let {who} {order} earlier: before the work that the message does not need, with a non-blocking call; or \
+             let {whom} {verb} later and work meanwhile."
+        ),
+        command: compare_ranks(cx, main.waiting),
+        ..draft
+    })
+}
+
+/// Ranks with at least a quarter of what the greatest has.
+fn mattering(by_rank: &BTreeMap<u32, u64>) -> Ranks {
+    let most = by_rank.values().copied().max().unwrap_or_default();
+    Ranks::new(by_rank.iter().filter(|(_, wait)| most <= 4 * **wait).map(|(&rank, _)| rank))
+}
+
+fn pairs_evidence(cx: &Context<'_>, row: &LateRow) -> Evidence {
+    let values = row.pairs.iter().take(6).map(|pair| {
+        Quantity::ns(&format!("rank {} for rank {}", pair.waiting, pair.culprit), cx.ns(pair.wait.0))
+    });
+    Evidence::new("who waits for whom longest", "sum of the waits of the pair", values.collect())
+}
+
+fn late_confidence(cx: &Context<'_>) -> (Confidence, String) {
+    let (confidence, reason) = cx.confidence_of_phases();
+    if cx.clocks_are_right {
+        return (confidence, format!("{reason}; sends and receives were paired"));
+    }
+    let reason =
+        format!("{reason}; clocks of different ranks are not synchronised, so who came late is doubtful");
+    (Confidence::Possible, reason)
+}
+
+/// Ranks that compute alike and communicate unlike.
+fn uneven_communication(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage]) -> Option<Draft> {
+    let spread = |stage: &&Stage| -> u64 {
+        let phases = stage.phases.iter();
+        stage.mean(phases.map(|p| p.spread_of_arrival().saturating_sub(p.imbalance())).sum())
+    };
+    let gain = stages.iter().map(spread).sum::<u64>().min(waiting.ticks);
+    // The call whose time is spread worst, phase by phase.
+    let mut spreads: BTreeMap<CallPathId, u64> = BTreeMap::new();
+    for stage in stages {
+        for &(path, _) in &waiting.paths {
+            if let Some(times) = stage.paths.get(&(path, false)) {
+                *spreads.entry(path).or_default() += stage.mean(times.inclusive_imbalance(stage.n_peers()));
+            }
+        }
+    }
+    let (path, _) = *super::context::greatest_first(&spreads).first()?;
+    let by_peer = cx.by_peer(path, Times::Inclusive);
+    let ranks = cx.ranks(above_mean(&by_peer));
+    let who = cx.in_words(&ranks);
+    let place = cx.place(path);
+    let mut draft = base(cx, waiting, stages, gain);
+    draft.evidence.push(messages_by_rank(cx, path, &by_peer));
+    Some(Draft {
+        kind: FindingKind::CommunicationImbalance,
+        title: format!("Imbalance of communication in {place}: {who}"),
+        sentence: format!(
+            "All ranks compute alike, but {who} spend{} longer in {place}, and the others wait at the next \
+             synchronisation. With messages spread evenly, the run would gain {} ({}).",
+            if ranks.list.len() == 1 { "s" } else { "" },
+            cx.time(gain),
+            cx.percent(gain)
+        ),
+        path,
+        ranks,
+        assumption: "the same time in messages in total, spread evenly over the ranks in each phase"
+            .to_owned(),
+        confidence: at_most_likely(cx, "that messages can be spread is assumed"),
+        advice: format!(
+            "See why {who} send{} or receive{} more: a hub that all talk to can be shared out, or be replaced by a \
+             collective operation or a tree.",
+            if draft.ranks.list.len() == 1 { "s" } else { "" },
+            if draft.ranks.list.len() == 1 { "s" } else { "" },
+        ),
+        command: compare_ranks(cx, path),
+        ..draft
+    })
+}
+
+/// Messages of the rank with most time in a call, against the mean.
+#[expect(clippy::cast_precision_loss, reason = "shown, not computed with")]
+fn messages_by_rank(cx: &Context<'_>, path: CallPathId, by_peer: &[(LocationId, u64)]) -> Evidence {
+    let n = by_peer.len().max(1) as f64;
+    let count = |location: LocationId| -> u64 {
+        let at = cx.communication.locations.iter().find(|l| l.location == location);
+        let rows = at.into_iter().flat_map(|l| &l.messages).filter(|row| row.call_path == path);
+        rows.map(|row| row.totals.sends + row.totals.receives).sum()
+    };
+    let most = by_peer.iter().rev().max_by_key(|&&(_, ticks)| ticks);
+    let all: u64 = by_peer.iter().map(|&(location, _)| count(location)).sum();
+    let time: u64 = by_peer.iter().map(|&(_, ticks)| ticks).sum();
+    let (location, ticks) = most.copied().unwrap_or((LocationId(0), 0));
+    Evidence::new(
+        format!("time and messages of the ranks in {}, over the run", cx.place(path)),
+        "sums over visits",
+        vec![
+            Quantity::ns("time of the rank with most", cx.ns(ticks)),
+            Quantity::ns("mean time", cx.ns(time / by_peer.len().max(1) as u64)),
+            Quantity::count("messages of that rank", count(location)),
+            Quantity::of("mean messages", all as f64 / n, "count"),
+        ],
+    )
+}
+
+/// Messages that take time although nobody is late.
+#[expect(clippy::cast_precision_loss, reason = "ratios of counts")]
+fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -> Draft {
+    let (mut n_messages, mut bytes) = (0_u64, 0_u64);
+    let (mut sender, mut most) = (None, 0);
+    let is_here = |path: CallPathId| stages.iter().any(|stage| stage.paths.contains_key(&(path, false)));
+    for row in cx.late.map(|late| late.sends.as_slice()).unwrap_or_default() {
+        if is_here(row.call_path) {
+            n_messages += row.n_messages;
+            bytes = bytes.saturating_add(row.bytes);
+            if most < row.n_messages {
+                (sender, most) = (Some(*row), row.n_messages);
+            }
+        }
+    }
+    let draft = base(cx, waiting, stages, rest);
+    let mean_bytes = bytes.checked_div(n_messages).unwrap_or_default();
+    // How often messages go out to the same partner each time that the caller is called.
+    let per_time = sender.map_or(0.0, |row| {
+        let calls = cx.visits(cx.paths().parent(row.call_path)).max(1) as f64;
+        let partners = row.n_pairs.max(1) as f64 / cx.n_peers() as f64;
+        row.n_messages as f64 / calls / partners.max(1.0)
+    });
+    if MANY <= per_time && mean_bytes < SMALL_BYTES {
+        return small(cx, draft, sender.map(|row| row.call_path), [n_messages, mean_bytes], per_time);
+    }
+    let place = cx.place(waiting.main_path());
+    let (confidence, reason) = cx.confidence_of_phases();
+    let reason = match cx.late {
+        Some(_) => format!("{reason}; how much of it is the network's and cannot be saved is not known"),
+        None => format!("{reason}; messages were not paired, so waiting and transfer are not told apart"),
+    };
+    Draft {
+        kind: FindingKind::CommunicationCost,
+        title: format!("Time of messages in {place}"),
+        sentence: format!(
+            "Messages in {place} take time on all ranks, most of it with the other side already there. Hidden \
+             behind work, the run would gain {} at most ({}).",
+            cx.time(rest),
+            cx.percent(rest)
+        ),
+        assumption: "all transfers are hidden behind computation".to_owned(),
+        confidence: (confidence.min(Confidence::Possible), reason),
+        advice: "Start sends and receives early (non-blocking) and work meanwhile; see whether all that is sent is \
+                 needed."
+            .to_owned(),
+        ..draft
+    }
+}
+
+fn small(
+    cx: &Context<'_>,
+    mut draft: Draft,
+    sender: Option<CallPathId>,
+    [n_messages, mean_bytes]: [u64; 2],
+    per_time: f64,
+) -> Draft {
+    let path = sender.unwrap_or(draft.path);
+    let place = cx.place(path);
+    #[expect(clippy::cast_precision_loss, reason = "the last step of the formula")]
+    let gain = (draft.gain as f64 * (1.0 - 1.0 / per_time)) as u64;
+    draft.evidence.push(Evidence::new(
+        format!("{n_messages} message{} of {mean_bytes} bytes on average", plural(n_messages)),
+        "messages of the call / visits of its caller / partners of a rank",
+        vec![
+            Quantity::count("messages", n_messages),
+            Quantity::of("mean size", mean_bytes as f64, "bytes"),
+            Quantity::of("messages to the same partner each time", per_time, "count"),
+        ],
+    ));
+    Draft {
+        kind: FindingKind::SmallMessages,
+        title: format!("Many small messages in {place}"),
+        sentence: format!(
+            "{n_messages} messages of {mean_bytes} bytes on average are sent in {place}, about {per_time:.0} to the \
+             same partner each time. Put together into one, the run would gain {} ({}).",
+            cx.time(gain),
+            cx.percent(gain)
+        ),
+        path,
+        gain,
+        assumption: "time is per message, and one message to each partner would do each time".to_owned(),
+        confidence: at_most_likely(cx, "that messages can be put together is assumed"),
+        advice: "Collect what goes to the same rank and send it at once (a buffer, a derived datatype, or a \
+                 neighbourhood collective)."
+            .to_owned(),
+        command: compare_ranks(cx, path),
+        ..draft
+    }
+}

@@ -1,0 +1,151 @@
+//! Findings: what costs the run time, why, what it follows from, and what could be won.
+//!
+//! ```text
+//! phases ──► stages ──┬─ imbalance = Σ (max busy − mean busy) ──► one finding for each call path
+//!                     ├─ cost of the synchronisation = Σ min S ──► one for each collective
+//!                     ├─ rest of the waiting ──► by what is waited for: messages, locks, …
+//!                     └─ busy time over the iterations ──► slow iterations, growth
+//! ```
+//!
+//! Law: each nanosecond of `length − mean busy` of a phase is told to one finding, so gains do not count
+//! anything twice; the other side of a loss (uneven work makes others wait) is evidence, not a finding.
+//! Losses below 1 % of the run are no findings; if there is no other, that is the finding.
+//! Most gain first. Not here: how phases are made (see `ouzel_analyses::phases`).
+
+mod calls;
+mod context;
+mod draft;
+mod finding;
+mod imbalance;
+mod messages;
+mod ranks;
+mod repetition;
+mod series;
+mod slow;
+mod stages;
+#[cfg(test)]
+mod tests;
+mod waiting;
+mod words;
+mod work;
+
+pub use finding::{Confidence, Evidence, Finding, FindingKind, Iterations, Quantity};
+pub use ranks::Ranks;
+
+use context::{Context, SIGNIFICANT};
+use draft::Draft;
+use ouzel_analyses::communication::CommunicationOutput;
+use ouzel_analyses::late_messages::LateMessagesOutput;
+use ouzel_analyses::peers::PeerKind;
+use ouzel_analyses::phases::PhasesOutput;
+use ouzel_analyses::profile::ProfileOutput;
+use ouzel_analyses::semantics::{Category, Class, Family};
+use ouzel_model::{CallPathTree, Definitions};
+use waiting::Theme;
+
+/// What findings are made from. Call paths are numbered alike in all of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    pub definitions: &'a Definitions,
+    /// By region.
+    pub classes: &'a [Class],
+    pub profile: &'a ProfileOutput,
+    pub communication: &'a CommunicationOutput,
+    pub phases: &'a PhasesOutput,
+    /// Who waited for whose message, if messages were paired.
+    pub late: Option<&'a LateMessagesOutput>,
+    /// Whether times of different ranks can be compared.
+    pub clocks_are_right: bool,
+    /// Whether the trace is whole.
+    pub nothing_lost: bool,
+}
+
+/// The findings, most gain first; at least one, unless there is nothing to look at.
+pub(crate) fn findings(sources: &Sources<'_>) -> Vec<Finding> {
+    let groups = &sources.phases.groups;
+    let main = groups.iter().find(|group| group.kind == PeerKind::MainThread).or(groups.first());
+    let Some(group) = main.filter(|group| group.run_time().0 != 0) else { return Vec::new() };
+    let Sources { definitions, classes, profile, communication, late, .. } = *sources;
+    let cx = Context {
+        definitions,
+        classes,
+        profile,
+        communication,
+        late,
+        group,
+        stages: stages::stages(group),
+        clocks_are_right: sources.clocks_are_right,
+        nothing_lost: sources.nothing_lost,
+    };
+    let mut drafts = imbalance::imbalances(&cx);
+    drafts.extend(calls::synchronisations(&cx));
+    for waiting in waiting::waiting(&cx) {
+        match waiting.theme {
+            Theme::Messages => drafts.extend(messages::messages(&cx, &waiting)),
+            _ => drafts.extend(calls::theme(&cx, &waiting)),
+        }
+    }
+    drafts.extend(repetition::repetitions(&cx));
+    drafts.sort_by(|a, b| (b.gain, a.kind, a.path, &a.title).cmp(&(a.gain, b.kind, b.path, &b.title)));
+    let n_significant = drafts.iter().filter(|draft| cx.is_significant(draft.gain)).count();
+    if n_significant == 0 {
+        return vec![nothing(&cx, drafts.first()).finish(&cx)];
+    }
+    drafts.truncate(n_significant);
+    drafts.into_iter().map(|draft| draft.finish(&cx)).collect()
+}
+
+/// Whether so much time passes in point-to-point calls that it matters who was late: more than 1 % of the run, on the
+/// mean of all processes.
+pub(crate) fn wants_messages(profile: &ProfileOutput, definitions: &Definitions, classes: &[Class]) -> bool {
+    let times = ouzel_analyses::mpi_time::mpi_time(profile, definitions, classes);
+    let run = profile.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
+    let sum: u128 =
+        times.rows.iter().filter(|row| row.category == Category::Wait).map(|row| row.time.sum).sum();
+    let limit = u128::from(run.0) * u128::from(times.n_processes.max(1));
+    let is_mpi = classes.iter().any(|class| class.family == Family::Mpi);
+    is_mpi && limit < sum.saturating_mul((1.0 / SIGNIFICANT) as u128)
+}
+
+/// The finding that there is none.
+fn nothing(cx: &Context<'_>, largest: Option<&Draft>) -> Draft {
+    let limit = words::percent(SIGNIFICANT);
+    let busy: u64 = cx.stages.iter().map(stages::Stage::busy).sum();
+    let mut evidence = vec![Evidence::new(
+        format!(
+            "on the mean, {}s neither wait nor synchronise {} of the run",
+            words::peer(cx.group.kind),
+            cx.percent(busy)
+        ),
+        "Σ over phases of mean busy / run time",
+        vec![Quantity::ns("mean busy", cx.ns(busy)), Quantity::ns("run time", cx.ns(cx.run()))],
+    )];
+    evidence.extend(largest.map(|largest| {
+        Evidence::new(
+            format!("the largest loss found is: {}", largest.title),
+            "gain of that loss",
+            vec![
+                Quantity::ns("gain", cx.ns(largest.gain)),
+                Quantity::of("share of the run", cx.share(largest.gain), "ratio"),
+            ],
+        )
+    }));
+    Draft {
+        kind: FindingKind::NothingSignificant,
+        title: "Nothing significant".to_owned(),
+        sentence: format!(
+            "No single cause of imbalance or waiting costs more than {limit} of the run. To be faster, the \
+             computation itself must be."
+        ),
+        path: CallPathTree::ROOT,
+        ranks: Ranks::default(),
+        iterations: None,
+        range: cx.group.run_range,
+        gain: 0,
+        assumption: String::new(),
+        confidence: cx.confidence_of_phases(),
+        evidence,
+        advice: "See which functions take most of the time.".to_owned(),
+        command: vec!["profile".to_owned()],
+    }
+}

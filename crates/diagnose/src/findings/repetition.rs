@@ -1,0 +1,187 @@
+//! Findings about iterations: single ones that take long, and all taking longer and longer.
+//!
+//! Both look at the mean busy time of the phases of a stage, so they overlap neither with
+//! imbalance nor with waiting.
+//!
+//! | finding | what tells it | gain |
+//! |---|---|---|
+//! | slow iterations | more than `median + 5 · MAD` and 1 % of the run above the median, at most a tenth of all, not at even distances | `Σ (busy − median)` |
+//! | iterations grow longer | Kendall's τ at least 0.6, and more growth than three times the noise | `Σ (busy − first)`, with the line of Theil and Sen |
+
+use super::context::{Context, SIGNIFICANT};
+use super::draft::{Draft, compare_ranks};
+use super::finding::{Confidence, Evidence, FindingKind, Iterations, Quantity};
+use super::ranks::ranges_of;
+use super::series::{median, median_absolute_deviation, outliers, trend};
+use super::stages::Stage;
+use super::words::plural;
+use ouzel_analyses::semantics::Category;
+use ouzel_model::{CallPathId, CallPathTree, TimeRange};
+use std::collections::BTreeMap;
+
+/// Iterations that it takes to say what is usual.
+const LEAST_ITERATIONS: usize = 8;
+
+/// The findings.
+pub(super) fn repetitions(cx: &Context<'_>) -> Vec<Draft> {
+    let repeat = |stage: &&Stage| LEAST_ITERATIONS <= stage.phases.len();
+    cx.stages.iter().filter(repeat).flat_map(|stage| slow(cx, stage).or_else(|| growing(cx, stage))).collect()
+}
+
+/// Mean busy time of each phase, in ticks.
+#[expect(clippy::cast_precision_loss, reason = "times are compared with each other")]
+fn busy(stage: &Stage) -> Vec<f64> {
+    stage.phases.iter().map(|phase| phase.busy.sum.0 as f64 / stage.n_peers() as f64).collect()
+}
+
+fn computes(cx: &Context<'_>, path: CallPathId) -> bool {
+    cx.category(path, false) == Category::Computation && !cx.is_inside_waiting(path)
+}
+
+/// The path that computes most in a stage.
+fn main_path(cx: &Context<'_>, stage: &Stage) -> CallPathId {
+    let own = stage.paths.iter().filter(|((path, _), _)| computes(cx, *path));
+    let most = own.max_by_key(|((path, _), times)| (times.exclusive_sum, std::cmp::Reverse(*path)));
+    most.map_or(CallPathTree::ROOT, |(&(path, _), _)| path)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a limit for floats")]
+fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
+    let busy = busy(stage);
+    let slow = outliers(&busy, 5.0, SIGNIFICANT * cx.run() as f64);
+    if slow.is_empty() || busy.len() < 10 * slow.len() || are_periodic(&slow, busy.len()) {
+        return None;
+    }
+    let usual = median(&busy);
+    let gain = ticks(slow.iter().map(|&i| busy[i] - usual).sum());
+    let worst = slow.iter().copied().max_by(|&a, &b| busy[a].total_cmp(&busy[b]))?;
+    let range = TimeRange {
+        start: stage.phases[slow[0]].range.start,
+        end: stage.phases[slow[slow.len() - 1]].range.end,
+    };
+    let path = main_path(cx, stage);
+    let n = slow.len() as u64;
+    let (confidence, reason) = cx.confidence_of_phases();
+    Some(Draft {
+        kind: FindingKind::IterationOutlier,
+        title: format!("{n} slow iteration{} of {}", plural(n), busy.len()),
+        sentence: format!(
+            "Iteration{} {} take{} much longer than usual on all ranks: {} of work instead of {} in the worst. If they \
+             were like the others, the run would gain {} ({}).",
+            plural(n),
+            shown(&slow),
+            if n == 1 { "s" } else { "" },
+            cx.time(ticks(busy[worst])),
+            cx.time(ticks(usual)),
+            cx.time(gain),
+            cx.percent(gain)
+        ),
+        path,
+        ranks: cx.ranks(cx.group.locations.iter().copied()),
+        iterations: Some(Iterations {
+            n_all: busy.len() as u64,
+            ranges: ranges_of(slow.iter().map(|&i| i as u64)),
+        }),
+        range,
+        gain,
+        assumption: "these iterations take as long as the median one".to_owned(),
+        confidence: (confidence.min(Confidence::Likely), format!("{reason}; they may have more to do")),
+        evidence: vec![Evidence::new(
+            "mean busy time of the ranks, iteration by iteration",
+            "slow: above median + 5 · median absolute deviation, and above median + 1 % of the run",
+            vec![
+                Quantity::ns("median", cx.ns(ticks(usual))),
+                Quantity::ns("median absolute deviation", cx.ns(ticks(median_absolute_deviation(&busy)))),
+                Quantity::ns("longest", cx.ns(ticks(busy[worst]))),
+                Quantity::count("longest iteration", worst as u64),
+            ],
+        )],
+        advice: "See what is different in these iterations: output, memory that is allocated or moved, a change of the \
+                 mesh, or something else on the machine at that time."
+            .to_owned(),
+        command: vec![
+            "profile".to_owned(),
+            "--call-paths".to_owned(),
+            "--time".to_owned(),
+            format!("{}ns..{}ns", cx.ns(range.start.0), cx.ns(range.end.0)),
+        ],
+    })
+}
+
+/// Whether indices lie, or may lie, at even distances from the first iteration to the last: regular work, no exception.
+fn are_periodic(indices: &[usize], n_all: usize) -> bool {
+    let steps: Vec<usize> = indices.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let (Some(&step), Some(&last)) = (steps.first(), indices.last()) else { return false };
+    steps.iter().all(|other| *other == step) && indices[0] <= step && n_all - last <= step
+}
+
+fn shown(indices: &[usize]) -> String {
+    let first: Vec<String> = indices.iter().take(8).map(ToString::to_string).collect();
+    first.join(", ") + if 8 < indices.len() { ", …" } else { "" }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a run, not negative")]
+fn ticks(value: f64) -> u64 {
+    value.max(0.0).round() as u64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times are compared with each other")]
+fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
+    let busy = busy(stage);
+    let line = trend(&busy)?;
+    if line.tau < 0.6 || line.last - line.first <= 3.0 * line.noise || line.first <= 0.0 {
+        return None;
+    }
+    let n = busy.len() as u64;
+    let gain = ticks((line.last - line.first) / 2.0 * n as f64);
+    let path = growing_path(cx, stage);
+    let (confidence, reason) = cx.confidence_of_phases();
+    let tick_ns = 1e9 / cx.definitions.clock.ticks_per_second as f64;
+    Some(Draft {
+        kind: FindingKind::GrowthOverIterations,
+        title: format!("Iterations grow longer in {}", cx.name(path)),
+        sentence: format!(
+            "The work of an iteration grows from {} to {} over {n} iterations, on the mean of all ranks. If all were \
+             like the first, the run would gain {} ({}), a longer one more.",
+            cx.time(ticks(line.first)),
+            cx.time(ticks(line.last)),
+            cx.time(gain),
+            cx.percent(gain)
+        ),
+        path,
+        ranks: cx.ranks(cx.group.locations.iter().copied()),
+        iterations: Some(Iterations { n_all: n, ranges: vec![(0, n - 1)] }),
+        range: stage.range(),
+        gain,
+        assumption: "all iterations take as long as the first".to_owned(),
+        confidence: (confidence.min(Confidence::Likely), format!("{reason}; there may be more to do each time")),
+        evidence: vec![Evidence::new(
+            "mean busy time of the ranks, iteration by iteration",
+            "the line of Theil and Sen; gain = (last − first) / 2 · iterations",
+            vec![
+                Quantity::ns("first", cx.ns(ticks(line.first))),
+                Quantity::ns("last", cx.ns(ticks(line.last))),
+                Quantity::of("slope", line.slope * tick_ns, "ns/iteration"),
+                Quantity::of("Kendall's tau", line.tau, "ratio"),
+            ],
+        )],
+        advice: "Look for what piles up: lists that are searched and never emptied, memory that gets scattered, more \
+                 particles or cells, files that grow."
+            .to_owned(),
+        command: compare_ranks(cx, path),
+    })
+}
+
+/// The path whose exclusive time grows most from the first half of the iterations to the second.
+fn growing_path(cx: &Context<'_>, stage: &Stage) -> CallPathId {
+    let mut growth: BTreeMap<CallPathId, i128> = BTreeMap::new();
+    let n = stage.phases.len();
+    for (i, phase) in stage.phases.iter().enumerate() {
+        // The middle one of an odd number is in neither half.
+        let sign = i128::from(n <= 2 * i) - i128::from(2 * i + 1 < n);
+        for cell in cx.group.cells_of(phase.index).iter().filter(|cell| computes(cx, cell.call_path)) {
+            *growth.entry(cell.call_path).or_default() += sign * i128::from(cell.exclusive.sum.0);
+        }
+    }
+    super::context::greatest_first(&growth).first().map_or(CallPathTree::ROOT, |&(path, _)| path)
+}

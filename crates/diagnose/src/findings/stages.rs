@@ -1,0 +1,198 @@
+//! Stages: the phases at the same place in the nest of loops that the run is.
+//!
+//! ```text
+//! phases   │Init│ A │Allreduce│ B │Barrier│ A │Allreduce│ B │Barrier│ … │ C │Finalize
+//! loops     Init  n × { A Allreduce, B Barrier }  Finalize
+//! stages    Init;  A Allreduce;  B Barrier;  C Finalize
+//! ```
+//!
+//! The phases of a stage are its iterations. With `n` peers and, of each phase, its length, the
+//! time `busy` that a peer neither waits nor synchronises, and the time `S` in the synchronisation:
+//!
+//! | loss | formula, summed over phases | what wins it back |
+//! |---|---|---|
+//! | idle | `length − mean busy` | perfect balance and no waiting |
+//! | imbalance | `max busy − mean busy` | spreading the work, order unchanged |
+//! | waiting | `length − max busy` | messages in time, cheaper calls, no locks; work unchanged |
+//! | cost of the synchronisation | `min S`, a part of waiting | a cheaper call, or none |
+//!
+//! Law: `idle = imbalance + waiting`, phase by phase, and the lengths of all phases add up to the run.
+//! So a gain is never promised twice. Not here: causes.
+
+use ouzel_analyses::phases::structure::Structure;
+use ouzel_analyses::phases::{Anchor, Cell, PhaseGroup, Stat};
+use ouzel_analyses::semantics::{Category, Class};
+use ouzel_model::{CallPathId, CallPathTree, LocationId, Ticks, TimeRange};
+use std::collections::BTreeMap;
+
+/// Phases at the same place in the nest of loops: all end in the same synchronisation.
+#[derive(Debug, Clone)]
+pub(super) struct Stage {
+    /// What ends it; `None` of the last phase.
+    pub anchor: Option<Anchor>,
+    /// In order of time.
+    pub phases: Vec<PhaseTimes>,
+    /// By call path and whether peers were left out.
+    pub paths: BTreeMap<(CallPathId, bool), PathTimes>,
+}
+
+/// One phase: one iteration of a stage.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PhaseTimes {
+    /// Index into [`PhaseGroup::phases`].
+    pub index: u32,
+    pub range: TimeRange,
+    /// Time that peers neither wait nor synchronise.
+    pub busy: Stat,
+    /// Time in the synchronisation that ends it.
+    pub sync: Option<Stat>,
+    pub n_peers: u64,
+}
+
+/// One call path over the phases of a stage.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PathTimes {
+    pub n_visits: u64,
+    /// Ticks of all peers and phases.
+    pub inclusive_sum: u128,
+    pub exclusive_sum: u128,
+    /// Of each phase the peer with most, summed over phases.
+    pub inclusive_max: u128,
+    pub exclusive_max: u128,
+    /// Of each phase the peer with least, summed over phases.
+    pub inclusive_min: u128,
+    /// Who had most exclusive time, weighted by `max − mean`, times the number of peers.
+    pub most_at: BTreeMap<LocationId, u128>,
+}
+
+impl PhaseTimes {
+    pub fn length(&self) -> u64 {
+        self.range.end.since(self.range.start).0
+    }
+
+    /// `max busy − mean busy`, times the number of peers.
+    pub fn imbalance(&self) -> u128 {
+        (u128::from(self.busy.max.0) * u128::from(self.n_peers)).saturating_sub(u128::from(self.busy.sum.0))
+    }
+
+    /// `length − max busy`.
+    pub fn waiting(&self) -> u64 {
+        self.length().saturating_sub(self.busy.max.0)
+    }
+
+    /// `mean S − min S`, times the number of peers: how far the peers arrive apart.
+    pub fn spread_of_arrival(&self) -> u128 {
+        let spread = |sync: Stat| {
+            u128::from(sync.sum.0).saturating_sub(u128::from(sync.min.0) * u128::from(self.n_peers))
+        };
+        self.sync.map(spread).unwrap_or_default()
+    }
+}
+
+impl PathTimes {
+    /// `max − mean` of exclusive time, times the number of peers.
+    pub fn exclusive_imbalance(&self, n_peers: u64) -> u128 {
+        (self.exclusive_max * u128::from(n_peers)).saturating_sub(self.exclusive_sum)
+    }
+
+    /// `max − mean` of inclusive time, times the number of peers.
+    pub fn inclusive_imbalance(&self, n_peers: u64) -> u128 {
+        (self.inclusive_max * u128::from(n_peers)).saturating_sub(self.inclusive_sum)
+    }
+
+    fn add(&mut self, cell: &Cell, n_peers: u64) {
+        self.n_visits += cell.n_visits;
+        self.inclusive_sum += u128::from(cell.inclusive.sum.0);
+        self.exclusive_sum += u128::from(cell.exclusive.sum.0);
+        self.inclusive_max += u128::from(cell.inclusive.max.0);
+        self.exclusive_max += u128::from(cell.exclusive.max.0);
+        self.inclusive_min += u128::from(cell.inclusive.min.0);
+        let above = u128::from(cell.exclusive.max.0) * u128::from(n_peers);
+        *self.most_at.entry(cell.exclusive.max_at).or_default() +=
+            above.saturating_sub(u128::from(cell.exclusive.sum.0));
+    }
+}
+
+impl Stage {
+    pub fn n_peers(&self) -> u64 {
+        self.phases.first().map_or(1, |phase| phase.n_peers)
+    }
+
+    /// Ticks of the run that the stage takes.
+    pub fn length(&self) -> u64 {
+        self.phases.iter().map(PhaseTimes::length).sum()
+    }
+
+    /// See [`PhaseTimes::imbalance`]; in ticks.
+    pub fn imbalance(&self) -> u64 {
+        self.mean(self.phases.iter().map(PhaseTimes::imbalance).sum())
+    }
+
+    /// See [`PhaseTimes::waiting`].
+    pub fn waiting(&self) -> u64 {
+        self.phases.iter().map(PhaseTimes::waiting).sum()
+    }
+
+    /// `Σ min S`.
+    pub fn cost_of_sync(&self) -> u64 {
+        self.phases.iter().filter_map(|phase| phase.sync).map(|sync| sync.min.0).sum()
+    }
+
+    /// Mean busy time, in ticks.
+    pub fn busy(&self) -> u64 {
+        self.mean(self.phases.iter().map(|phase| u128::from(phase.busy.sum.0)).sum())
+    }
+
+    /// A sum over peers as a mean, rounded half up.
+    pub fn mean(&self, sum: u128) -> u64 {
+        let n = u128::from(self.n_peers());
+        u64::try_from((sum + n / 2) / n).unwrap_or(u64::MAX)
+    }
+
+    pub fn range(&self) -> TimeRange {
+        let start = self.phases.first().map(|phase| phase.range.start).unwrap_or_default();
+        TimeRange { start, end: self.phases.last().map(|phase| phase.range.end).unwrap_or_default() }
+    }
+}
+
+/// The stages of a group, in order of their first phase.
+pub(super) fn stages(group: &PhaseGroup) -> Vec<Stage> {
+    let n_peers = group.locations.len() as u64;
+    // A phase begins when the last peer is out of the one before, so that lengths add up.
+    let mut starts = Vec::with_capacity(group.phases.len());
+    let mut start = group.run_range.start;
+    for phase in &group.phases {
+        starts.push(start);
+        start = start.max(phase.end);
+    }
+    let of_slot = |phases: &[u32]| {
+        let anchor = phases.first().and_then(|&i| group.phases[i as usize].anchor);
+        let mut stage = Stage { anchor, phases: Vec::with_capacity(phases.len()), paths: BTreeMap::new() };
+        for &index in phases {
+            stage.phases.push(times(group, index, starts[index as usize]));
+            for cell in group.cells_of(index) {
+                stage.paths.entry((cell.call_path, cell.subset)).or_default().add(cell, n_peers);
+            }
+        }
+        stage.paths.retain(|_, times| 0 < times.inclusive_sum || 0 < times.n_visits);
+        stage
+    };
+    Structure::new(group).slots.iter().map(|slot| of_slot(&slot.phases)).collect()
+}
+
+fn times(group: &PhaseGroup, index: u32, start: Ticks) -> PhaseTimes {
+    let phase = &group.phases[index as usize];
+    let range = TimeRange { start, end: phase.end.max(start) };
+    let n_peers = group.locations.len() as u64;
+    PhaseTimes { index, range, busy: phase.busy, sync: phase.in_anchor, n_peers }
+}
+
+/// What time in a call path of a stage is, as far as losses go.
+pub(super) fn category(path: CallPathId, subset: bool, paths: &CallPathTree, classes: &[Class]) -> Category {
+    let class = paths.region(path).map_or(Category::Computation, |region| classes[region.index()].category);
+    match class {
+        // A collective that leaves peers out is waiting for some, not for all.
+        Category::Synchronization if subset => Category::Wait,
+        class => class,
+    }
+}

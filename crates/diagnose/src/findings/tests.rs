@@ -1,0 +1,346 @@
+//! Small programs are simulated, with a fault and without; the first finding must be the fault.
+
+mod program;
+
+use super::*;
+use crate::{ReportAnalyses, RunReport};
+use ouzel_analyses::late_messages::LateMessages;
+use ouzel_analyses::semantics::Semantics;
+use ouzel_engine::{AnalysisSet, Pass};
+use ouzel_model::{Filter, SystemNode, SystemNodeId, TraceSource};
+use ouzel_testkit::ToyTrace;
+use program::{Action, Program};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+fn report(trace: &ToyTrace) -> RunReport {
+    let filter = Filter::default();
+    let pass = Pass { filter: &filter, jobs: NonZeroUsize::MIN, progress: None };
+    let mut set = AnalysisSet::default();
+    let analyses = ReportAnalyses::add_to(&mut set, trace.definitions(), &filter, &Semantics::default());
+    let mut first = set.run(trace, pass).expect("the first pass succeeds");
+    let mut material = analyses.gather(&mut first, trace.definitions()).expect("analyses answer");
+    if material.wants_messages(trace.definitions()) {
+        let mut set = AnalysisSet::default();
+        let key = set.add(LateMessages::for_filter(&filter, Semantics::default()));
+        let mut second = set.run(trace, pass).expect("the second pass succeeds");
+        let late = second.outputs.take(&key).expect("messages are paired");
+        material.add_messages(late, &second.notices);
+    }
+    material.report(trace.definitions())
+}
+
+/// Kind, last region of the call path, ranks and gain in percent of the first finding.
+fn first(trace: &ToyTrace) -> (FindingKind, String, String, f64) {
+    let report = report(trace);
+    let finding = report.findings.first().expect("there is a finding");
+    assert!(!finding.evidence.is_empty() && !finding.sentence.is_empty(), "{finding:?}");
+    let region = finding.call_path.last().map(ToString::to_string).unwrap_or_default();
+    (finding.kind, region, finding.ranks.ranges.clone(), (finding.gain_fraction * 1000.0).round() / 10.0)
+}
+
+/// The first finding, and that its gain is what the run without the fault is shorter by, within a part of the run.
+fn check(faulty: &Program, fixed: &Program, kind: FindingKind, region: &str, ranks: &str, tolerance: f64) {
+    let found = report(&faulty.trace());
+    let (before, after) = (found.run.span_ns as f64, report(&fixed.trace()).run.span_ns as f64);
+    let all: Vec<_> = found.findings.iter().map(|f| (f.kind, f.gain_fraction, &f.title)).collect();
+    let finding = found.findings.first().expect("there is a finding");
+    assert_eq!(finding.kind, kind, "{all:?}");
+    assert_eq!(finding.call_path.last().map(|name| &**name), Some(region), "{finding:?}");
+    assert_eq!(finding.ranks.ranges, ranks, "{finding:?}");
+    let measured = (before - after) / before;
+    assert!((finding.gain_fraction - measured).abs() <= tolerance, "{measured} measured: {all:?}");
+    let total: f64 = found.findings.iter().map(|f| f.gain_fraction).sum();
+    assert!(total <= 1.0, "gains do not overlap: {all:?}");
+}
+
+fn quiet(program: &Program) {
+    let (kind, ..) = first(&program.trace());
+    assert_eq!(kind, FindingKind::NothingSignificant);
+}
+
+fn work(region: &'static str, ticks: u64) -> Action {
+    Action::Work(region, ticks)
+}
+
+const SYNC: Action = Action::Sync("MPI_Allreduce", 1);
+
+/// 8 ranks, 20 iterations that end in a synchronisation.
+fn iterated(body: impl Fn(usize, u64) -> Vec<Action>) -> Program {
+    Program::new(8, |rank| {
+        (0..20)
+            .flat_map(|i| {
+                let mut actions = body(rank, i);
+                actions.push(SYNC);
+                actions
+            })
+            .collect()
+    })
+}
+
+#[test]
+fn even_work_is_nothing_significant() {
+    let even = iterated(|_, _| vec![work("solve", 1000), work("move", 500)]);
+    quiet(&even);
+    let report = report(&even.trace());
+    let [only] = &report.findings[..] else { panic!("{:?}", report.findings) };
+    assert_eq!((only.gain_ns, only.confidence), (0, Confidence::Sure));
+    assert!(only.evidence.len() == 2, "the largest candidate is told: {only:?}");
+}
+
+#[test]
+fn uneven_work_is_load_imbalance() {
+    let faulty =
+        iterated(|rank, _| vec![work("move", 300), work("solve", if rank < 2 { 1600 } else { 800 })]);
+    let fixed = iterated(|_, _| vec![work("move", 300), work("solve", 1000)]);
+    check(&faulty, &fixed, FindingKind::LoadImbalance, "solve", "0-1", 0.001);
+}
+
+#[test]
+fn imbalance_of_several_callees_is_told_to_the_caller() {
+    let faulty = iterated(|rank, _| {
+        let ticks = if rank == 4 { 900 } else { 500 };
+        vec![Action::Enter("physics"), work("a", ticks), work("b", ticks), Action::Leave, work("solve", 1000)]
+    });
+    let (kind, region, ranks, _) = first(&faulty.trace());
+    assert_eq!((kind, &*region, &*ranks), (FindingKind::LoadImbalance, "physics", "4"));
+}
+
+#[test]
+fn imbalance_that_rises_is_growing() {
+    let extra = |i: u64| if i < 8 { 0 } else { 100 * (i - 7) };
+    let faulty = iterated(|rank, i| {
+        vec![work("move", if rank == 3 { 1000 + 7 * extra(i) } else { 1000 - extra(i) / 2 })]
+    });
+    let (kind, region, ranks, _) = first(&faulty.trace());
+    assert_eq!((kind, &*region, &*ranks), (FindingKind::GrowingImbalance, "move", "3"));
+    let iterations = report(&faulty.trace()).findings[0].iterations.clone().expect("the loop is seen");
+    assert_eq!(iterations.n_all, 20);
+    assert!((8..=10).contains(&iterations.ranges[0].0), "{iterations:?}");
+}
+
+fn slow(is_slow: impl Fn(usize) -> bool) -> Program {
+    iterated(move |rank, i| {
+        let factor = if is_slow(rank) { 15 } else { 10 };
+        vec![work("advect", (20 + i % 2) * factor), work("solve", 50 * factor), work("update", 30 * factor)]
+    })
+}
+
+#[test]
+fn a_rank_that_is_slow_in_everything_is_a_slow_rank() {
+    check(&slow(|rank| rank == 5), &slow(|_| false), FindingKind::SlowRank, "main", "5", 0.01);
+}
+
+#[test]
+fn all_ranks_of_a_node_are_a_slow_node() {
+    let with_nodes = |program: &Program| {
+        let mut trace = program.trace();
+        let definitions = trace.definitions_mut();
+        let node = |name: &str| SystemNode {
+            name: Arc::from(name),
+            class: Arc::from("node"),
+            parent: None,
+            shared_memory: true,
+        };
+        definitions.system_tree.nodes = vec![node("n0"), node("n1"), node("n2"), node("n3")];
+        for (i, group) in definitions.location_groups.iter_mut().enumerate() {
+            group.system_node = Some(SystemNodeId::from_index(i / 2));
+        }
+        trace
+    };
+    let trace = with_nodes(&slow(|rank| rank / 2 == 1));
+    let (kind, _, ranks, _) = first(&trace);
+    assert_eq!((kind, &*ranks), (FindingKind::SlowNode, "2-3"));
+    assert!(report(&trace).findings[0].title.contains("n1"));
+    // One slow rank of each of two nodes is no node.
+    let trace = with_nodes(&slow(|rank| rank == 2 || rank == 4));
+    assert_eq!(first(&trace).0, FindingKind::SlowRank);
+}
+
+#[test]
+fn work_of_one_rank_alone_is_serialised() {
+    let faulty = |name: &'static str| {
+        iterated(move |rank, _| {
+            let own = if rank == 0 { work(name, 800) } else { work("prepare", 1) };
+            vec![work("solve", 1000), SYNC, own]
+        })
+    };
+    let fixed = iterated(|_, _| vec![work("solve", 1000), SYNC, work("write_chunk", 100)]);
+    check(&faulty("write_chunk"), &fixed, FindingKind::Serialisation, "write_chunk", "0", 0.01);
+    check(&faulty("fwrite"), &fixed, FindingKind::IoByOneRank, "fwrite", "0", 0.01);
+}
+
+#[test]
+fn work_in_turn_is_serialised() {
+    let faulty = iterated(|rank, _| {
+        let mut actions = vec![work("solve", 500)];
+        if 0 < rank {
+            actions.push(Action::Recv(rank - 1));
+        }
+        actions.push(work("append", 200));
+        if rank < 7 {
+            actions.push(Action::Send(rank + 1, 8, 1));
+        }
+        actions
+    });
+    let fixed = iterated(|_, _| vec![work("solve", 500), work("append", 200)]);
+    check(&faulty, &fixed, FindingKind::Serialisation, "append", "0-7", 0.02);
+}
+
+/// Even ranks send to odd ones, before or after their work.
+fn exchange(late: bool) -> Program {
+    iterated(move |rank, _| match (rank % 2, late) {
+        (0, true) => vec![work("interior", 900), Action::Send(rank + 1, 64, 2), work("edge", 300)],
+        (0, false) => vec![work("edge", 300), Action::Send(rank + 1, 64, 2), work("interior", 900)],
+        _ => vec![work("edge", 300), Action::Recv(rank - 1), work("interior", 900)],
+    })
+}
+
+#[test]
+fn messages_sent_late_are_late_senders() {
+    check(&exchange(true), &exchange(false), FindingKind::LateSender, "MPI_Send", "0,2,4,6", 0.01);
+    quiet(&exchange(false));
+}
+
+#[test]
+fn messages_received_late_are_late_receivers() {
+    let program = |late: bool| {
+        iterated(move |rank, _| match (rank % 2, late) {
+            (0, true) => vec![work("interior", 900), Action::Recv(rank + 1), work("edge", 300)],
+            (0, false) => vec![work("edge", 300), Action::Recv(rank + 1), work("interior", 900)],
+            _ => vec![work("edge", 300), Action::Ssend(rank - 1, 64), work("interior", 900)],
+        })
+    };
+    check(&program(true), &program(false), FindingKind::LateReceiver, "MPI_Recv", "0,2,4,6", 0.01);
+}
+
+#[test]
+fn waiting_for_an_uneven_neighbour_is_imbalance_and_not_lateness() {
+    // Rank 3 computes longer, its neighbour waits for its message: the cause is the work.
+    let faulty = iterated(|rank, _| {
+        let mut actions = vec![work("solve", if rank == 3 { 1500 } else { 1000 })];
+        match rank {
+            3 => actions.push(Action::Send(4, 8, 1)),
+            4 => actions.push(Action::Recv(3)),
+            _ => {}
+        }
+        actions
+    });
+    let report = report(&faulty.trace());
+    let kinds: Vec<_> = report.findings.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [FindingKind::LoadImbalance]);
+}
+
+#[test]
+fn differences_that_even_out_are_excess_synchronisation() {
+    // In each iteration another rank takes long; over 8 iterations all are equal.
+    let body = |rank: usize, i: u64| work("sweep", if i as usize % 8 == rank { 1700 } else { 900 });
+    let program = |sync: bool| {
+        Program::new(8, move |rank| {
+            (0..24)
+                .flat_map(|i| {
+                    let mut actions = vec![body(rank, i)];
+                    if sync || i == 23 {
+                        actions.push(Action::Sync("MPI_Barrier", 1));
+                    }
+                    actions
+                })
+                .collect()
+        })
+    };
+    let kind = FindingKind::ExcessSynchronisation;
+    check(&program(true), &program(false), kind, "MPI_Barrier", "0-7", 0.01);
+}
+
+#[test]
+fn a_dear_collective_is_its_cost() {
+    let program = |often: bool| {
+        Program::new(8, move |_| {
+            (0..40)
+                .flat_map(|i| match often || i % 8 == 7 {
+                    true => vec![work("sweep", 400), Action::Sync("MPI_Allreduce", 200)],
+                    false => vec![work("sweep", 400)],
+                })
+                .collect()
+        })
+    };
+    check(&program(true), &program(false), FindingKind::CollectiveCost, "MPI_Allreduce", "0-7", 0.05);
+}
+
+#[test]
+fn many_short_messages_to_one_partner_are_small_messages() {
+    let program = |n: usize| {
+        iterated(move |rank, _| {
+            let mut actions = vec![work("solve", 1000), Action::Enter("exchange")];
+            actions.extend((0..n).map(|_| Action::Send((rank + 1) % 8, 64, 40)));
+            actions.extend((0..n).map(|_| Action::Recv((rank + 7) % 8)));
+            actions.push(Action::Leave);
+            actions
+        })
+    };
+    check(&program(20), &program(1), FindingKind::SmallMessages, "MPI_Send", "0-7", 0.03);
+    let (kind, ..) = first(&program(1).trace());
+    assert_ne!(kind, FindingKind::SmallMessages);
+}
+
+#[test]
+fn one_rank_that_sends_for_all_is_communication_imbalance() {
+    let program = |uneven: bool| {
+        iterated(move |rank, _| {
+            let mut actions = vec![work("solve", 1000)];
+            let n = match (uneven, rank) {
+                (true, 2) => 8,
+                (true, _) => 0,
+                (false, _) => 1,
+            };
+            actions.extend((0..n).map(|i| Action::Send(if uneven { i } else { rank }, 64, 100)));
+            actions
+        })
+    };
+    check(&program(true), &program(false), FindingKind::CommunicationImbalance, "MPI_Send", "2", 0.01);
+}
+
+#[test]
+fn threads_that_wait_for_locks_are_lock_contention() {
+    let trace = ToyTrace::new(
+        "0: enter main @0, enter deposit @10, enter omp_set_lock @10, leave @60, enter add @60, leave @80, leave @80, enter MPI_Allreduce @80, leave @81, leave @81
+         0.1: enter deposit @10, enter omp_set_lock @10, leave @11, enter add @11, leave @59, leave @59
+         1: enter main @0, enter deposit @10, enter omp_set_lock @10, leave @60, enter add @60, leave @80, leave @80, enter MPI_Allreduce @80, leave @81, leave @81",
+    );
+    let (kind, region, ..) = first(&trace);
+    assert_eq!((kind, &*region), (FindingKind::LockContention, "omp_set_lock"));
+}
+
+#[test]
+fn iterations_that_stick_out_are_outliers() {
+    let outliers = iterated(|_, i| vec![work("solve", if i == 7 { 6000 } else { 1000 + i % 3 })]);
+    let found = report(&outliers.trace()).findings.remove(0);
+    assert_eq!(found.kind, FindingKind::IterationOutlier);
+    assert_eq!(found.iterations.expect("they are named").ranges, [(7, 7)]);
+    // At even distances it is a part of the program.
+    let regular = iterated(|_, i| vec![work("solve", if i % 8 == 7 { 6000 } else { 1000 + i % 3 })]);
+    assert!(report(&regular.trace()).findings.iter().all(|f| f.kind != FindingKind::IterationOutlier));
+}
+
+#[test]
+fn iterations_that_take_longer_and_longer_grow() {
+    let growing = iterated(|_, i| vec![work("solve", 500), work("search", 100 + 60 * i)]);
+    let (kind, region, _, gain) = first(&growing.trace());
+    assert_eq!((kind, &*region), (FindingKind::GrowthOverIterations, "search"));
+    // Σ 60 i over 20 iterations.
+    let whole = (20 * 600 + 60 * 190 + 20) as f64;
+    assert!((gain - 100.0 * 60.0 * 190.0 / whole).abs() < 0.5, "{gain}");
+}
+
+#[test]
+fn findings_are_json_as_documented() {
+    let faulty = iterated(|rank, _| vec![work("solve", if rank < 2 { 1600 } else { 800 })]);
+    let report = report(&faulty.trace());
+    let json = serde_json::to_value(&report.findings[0]).unwrap();
+    assert_eq!(json["kind"], "load_imbalance");
+    assert_eq!(json["confidence"], "sure");
+    assert_eq!(json["ranks"]["list"], serde_json::json!([0, 1]));
+    assert_eq!(json["call_path"], serde_json::json!(["main", "solve"]));
+    assert_eq!(json["time_range_ns"].as_array().map(Vec::len), Some(2));
+    assert!(json["evidence"][0]["values"][0]["unit"] == "ns" && json["advice"].is_string());
+}

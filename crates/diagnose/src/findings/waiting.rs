@@ -1,0 +1,137 @@
+//! Where the waiting of a stage is spent: the busiest rank's, too, so no balancing wins it back.
+//!
+//! The waiting of a stage is `Σ (length − max busy)`, see [`stages`](super::stages). First the cost of
+//! the synchronisation itself, `Σ min S`, is taken off. The rest is divided among the calls that wait,
+//! in the proportion of their mean times, and told to a theme: messages, collectives with a root or over
+//! some ranks, locks, threads, the accelerator. What theme the reader sees is what the call path waits for.
+//! Not here: why (see [`messages`](super::messages), [`calls`](super::calls)).
+
+use super::context::Context;
+use super::stages::Stage;
+use ouzel_analyses::semantics::{Category, Family};
+use ouzel_model::{CallPathId, CallPathTree};
+use std::collections::BTreeMap;
+
+/// What calls wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Theme {
+    /// Point-to-point messages.
+    Messages,
+    /// Collectives with a root, and those that leave ranks out.
+    Collectives,
+    /// Locks, and what threads that wait for locks wait for in turn.
+    Locks,
+    /// Other threads of the process.
+    Threads,
+    /// An accelerator.
+    Device,
+    /// Something else.
+    Other,
+}
+
+/// Waiting of one theme.
+#[derive(Debug)]
+pub(super) struct Waiting<'c> {
+    pub theme: Theme,
+    /// The stages, greatest waiting of the theme first, with their part in ticks.
+    pub stages: Vec<(&'c Stage, u64)>,
+    /// What could be won, in ticks: the sum of the parts.
+    pub ticks: u64,
+    /// Calls that wait, most time first, with their mean time over ranks in ticks.
+    pub paths: Vec<(CallPathId, u64)>,
+}
+
+/// Threads of a process wait in barriers for those that wait for a lock, if so much of the time is for locks.
+const LOCKS_MATTER: (u64, u64) = (1, 5);
+
+/// The waiting of all stages but the start of MPI. Stages whose waiting is most of all in the same call path
+/// belong together.
+pub(super) fn waiting<'c>(cx: &'c Context<'_>) -> Vec<Waiting<'c>> {
+    let mut all: BTreeMap<(Theme, CallPathId), Waiting<'c>> = BTreeMap::new();
+    for stage in cx.stages.iter().filter(|stage| !cx.starts_mpi(stage)) {
+        let rest = stage.waiting().saturating_sub(stage.cost_of_sync());
+        let themes = themes(cx, stage);
+        let whole: u64 = themes.values().flat_map(BTreeMap::values).sum();
+        for (theme, paths) in themes {
+            let own: u64 = paths.values().sum();
+            let part = u128::from(rest) * u128::from(own) / u128::from(whole.max(1));
+            let part = u64::try_from(part).unwrap_or(u64::MAX);
+            let by_time = super::context::greatest_first(&paths);
+            let Some(&(first, _)) = by_time.first().filter(|_| 0 < part) else { continue };
+            let waiting = all.entry((theme, first)).or_insert(Waiting {
+                theme,
+                stages: Vec::new(),
+                ticks: 0,
+                paths: Vec::new(),
+            });
+            waiting.ticks += part;
+            waiting.stages.push((stage, part));
+            waiting.paths.extend(by_time);
+        }
+    }
+    let mut all: Vec<Waiting<'c>> = all.into_values().collect();
+    for waiting in &mut all {
+        waiting.stages.sort_by_key(|&(_, part)| std::cmp::Reverse(part));
+        let mut sums: BTreeMap<CallPathId, u64> = BTreeMap::new();
+        waiting.paths.iter().for_each(|&(path, ticks)| *sums.entry(path).or_default() += ticks);
+        waiting.paths = super::context::greatest_first(&sums);
+    }
+    all
+}
+
+/// Mean time of the outermost calls that wait, by theme and path.
+fn themes(cx: &Context<'_>, stage: &Stage) -> BTreeMap<Theme, BTreeMap<CallPathId, u64>> {
+    let anchor = stage.anchor.map(|anchor| anchor.call_path);
+    let mut themes: BTreeMap<Theme, BTreeMap<CallPathId, u64>> = BTreeMap::new();
+    for (&(path, subset), times) in &stage.paths {
+        let waits = cx.category(path, subset) != Category::Computation;
+        let is_anchor = !subset && Some(path) == anchor;
+        if !waits || is_anchor || cx.is_inside_waiting(cx.paths().parent(path)) {
+            continue;
+        }
+        let mean = stage.mean(times.exclusive_sum);
+        *themes.entry(theme(cx, path, subset)).or_default().entry(path).or_default() += mean;
+    }
+    let total = |themes: &BTreeMap<Theme, BTreeMap<CallPathId, u64>>, theme| -> u64 {
+        themes.get(&theme).map_or(0, |paths| paths.values().sum())
+    };
+    let (locks, threads) = (total(&themes, Theme::Locks), total(&themes, Theme::Threads));
+    if (locks + threads) * LOCKS_MATTER.0 < locks * LOCKS_MATTER.1 {
+        // They wait for the one that got the lock last.
+        if let (Some(threads), Some(locks)) = (themes.remove(&Theme::Threads), themes.get_mut(&Theme::Locks))
+        {
+            let first = super::context::greatest_first(locks).first().map(|&(path, _)| path);
+            let waited: u64 = threads.values().sum();
+            first.into_iter().for_each(|path| *locks.entry(path).or_default() += waited);
+        }
+    }
+    themes
+}
+
+fn theme(cx: &Context<'_>, path: CallPathId, subset: bool) -> Theme {
+    let Some(class) = cx.class(path) else { return Theme::Other };
+    let name = cx.paths().region(path).map(|region| cx.mpi_name(region)).unwrap_or_default();
+    match class.family {
+        Family::Mpi | Family::Shmem | Family::Nccl => {
+            let rooted = ["bcast", "reduce", "gather", "gatherv", "scatter", "scatterv", "scan", "exscan"];
+            let operation = name.trim_start_matches("mpi_").trim_start_matches('i');
+            let is_collective =
+                subset || class.category == Category::Synchronization || rooted.contains(&operation);
+            if is_collective { Theme::Collectives } else { Theme::Messages }
+        }
+        Family::OpenMp | Family::Pthread => match class.category {
+            Category::Synchronization => Theme::Threads,
+            _ if name.contains("join") || name.contains("sleep") => Theme::Threads,
+            _ => Theme::Locks,
+        },
+        Family::CudaHip => Theme::Device,
+        Family::PosixIo | Family::User => Theme::Other,
+    }
+}
+
+impl Waiting<'_> {
+    /// The call that waits most.
+    pub fn main_path(&self) -> CallPathId {
+        self.paths.first().map_or(CallPathTree::ROOT, |&(path, _)| path)
+    }
+}
