@@ -12,12 +12,14 @@ mod cluster_differences;
 pub mod findings;
 mod losses;
 mod run_card;
+mod segments_card;
 mod trust_card;
 
 pub use advice::Advice;
 pub use cluster_differences::{PathDifference, cluster_differences};
 pub use losses::{Loss, LossKind, RankTime};
 pub use run_card::RunCard;
+pub use segments_card::{SegmentCard, SegmentPath};
 pub use trust_card::{Concern, TrustCard};
 
 use findings::{Finding, Sources};
@@ -30,6 +32,7 @@ use ouzel_analyses::profile::{Profile, ProfileOutput};
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, Report};
 use ouzel_model::{Definitions, Filter, Notice, NoticeCode, Table};
+use segments_card::SegmentsCard;
 use serde::Serialize;
 
 /// The one page about a run, as data.
@@ -45,6 +48,10 @@ pub struct RunReport {
     pub efficiency_missing: Option<String>,
     /// What costs the run time and why, most gain first. Gains do not overlap.
     pub findings: Vec<Finding>,
+    /// Where losses arise between synchronisations, in order of time.
+    pub segments: Vec<SegmentCard>,
+    /// The run time without what is lost in `segments`.
+    pub projected_run_time_ns: u64,
     /// Where time is lost, most first. Uneven work and waiting are two sides of one loss: they do not add up.
     pub losses: Vec<Loss>,
     /// What to look at next.
@@ -182,6 +189,11 @@ impl Material {
         &self.phases
     }
 
+    /// What each region means.
+    pub fn classes(&self) -> &[Class] {
+        &self.classes
+    }
+
     /// Times by call path and location.
     pub fn profile(&self) -> &ProfileOutput {
         &self.profile
@@ -212,7 +224,22 @@ impl Material {
             nothing_lost: trust.lost.is_empty(),
         };
         let findings = if lost_definitions { Vec::new() } else { findings::findings(&sources) };
+        let SegmentsCard { segments, projected_run_time_ns } = if lost_definitions {
+            SegmentsCard { segments: Vec::new(), projected_run_time_ns: run.span_ns }
+        } else {
+            SegmentsCard::new(phases, definitions, classes)
+        };
         let next = advice::advise(run, &trust, efficiency.as_ref(), &losses, (profile, classes));
-        RunReport { run: run.clone(), trust, efficiency, efficiency_missing, findings, losses, next }
+        RunReport {
+            run: run.clone(),
+            trust,
+            efficiency,
+            efficiency_missing,
+            findings,
+            segments,
+            projected_run_time_ns,
+            losses,
+            next,
+        }
     }
 }

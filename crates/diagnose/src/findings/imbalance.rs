@@ -292,10 +292,9 @@ fn grows(cx: &Context<'_>, stage: &Stage) -> Option<Growth> {
     if !is_steady && set_in.is_none() {
         return None;
     }
-    let limit = line.last / 10.0;
-    let first = match set_in {
-        Some(_) | None => series.iter().rposition(|&value| value < limit).map_or(0, |i| i + 1),
-    };
+    // A twentieth of where it gets to is more than the noise of a balanced iteration.
+    let limit = line.last / 20.0;
+    let first = series.iter().rposition(|&value| value < limit).map_or(0, |i| i + 1);
     Some(Growth {
         slope_ns: line.slope,
         first: first.min(series.len() - 1) as u64,
