@@ -220,7 +220,7 @@ impl Context<'_> {
             }
             let LossNode { category, loss, .. } = tree.nodes[i];
             let facts = &tree.facts[i];
-            let (Some(max_at), Some(min_at)) = (facts.max_at(), facts.min_at()) else { continue };
+            let (Some(max_at), Some(min_at)) = (facts.max_at, facts.min_at) else { continue };
             sum.add(&loss);
             paths.push(PathLoss {
                 call_path,

@@ -6,7 +6,8 @@ use crate::imbalance::Loss;
 use crate::phases::{Cell, PhaseGroup, Stat};
 use crate::semantics::{Category, Class};
 use ouzel_model::{CallPathId, CallPathTree, LocationId, Ticks};
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a node of a slot stands for: call path, collectives that left peers out, time outside of callees. In
 /// pre-order, as call paths of a result are numbered so.
@@ -18,25 +19,28 @@ pub(super) struct PathFacts {
     /// Cells that it was made from.
     pub n_cells: u64,
     pub n_visits: u64,
-    /// For each member that had most in some phase, the loss of those phases; likewise for least.
-    most: BTreeMap<LocationId, u128>,
-    least: BTreeMap<LocationId, u128>,
-}
-
-impl PathFacts {
     /// The member that had most when most was lost; the smallest id among equals.
-    pub fn max_at(&self) -> Option<LocationId> {
-        heaviest(&self.most)
-    }
-
+    pub max_at: Option<LocationId>,
     /// The member that had least when most was lost; the smallest id among equals.
-    pub fn min_at(&self) -> Option<LocationId> {
-        heaviest(&self.least)
-    }
+    pub min_at: Option<LocationId>,
 }
 
-fn heaviest(weights: &BTreeMap<LocationId, u128>) -> Option<LocationId> {
-    weights.iter().max_by_key(|&(&location, &weight)| (weight, std::cmp::Reverse(location))).map(|(&l, _)| l)
+/// For each node and member, what was lost when the member was the extreme one.
+type Weights = FxHashMap<(usize, LocationId), u128>;
+
+/// The heaviest member of each node; the smallest id among equals.
+fn heaviest(weights: Weights, mut put: impl FnMut(usize, LocationId)) {
+    let mut weights: Vec<((usize, LocationId), u128)> = weights.into_iter().collect();
+    weights.sort_unstable_by_key(|&((node, at), weight)| (node, weight, std::cmp::Reverse(at)));
+    weights.into_iter().for_each(|((node, at), _)| put(node, at));
+}
+
+/// A node before its place in the tree is known.
+struct Sum {
+    key: PathKey,
+    category: Category,
+    loss: Loss,
+    facts: PathFacts,
 }
 
 /// The losses of the phases of one slot.
@@ -82,7 +86,9 @@ impl SlotTree {
         self_time: SelfTime,
     ) -> Self {
         let n_locations = group.locations.len() as u64;
-        let mut sums: BTreeMap<PathKey, (Category, Loss, PathFacts)> = BTreeMap::new();
+        let mut index: FxHashMap<PathKey, usize> = FxHashMap::default();
+        let mut sums: Vec<Sum> = Vec::new();
+        let (mut most, mut least) = (Weights::default(), Weights::default());
         for cell in phases.iter().flat_map(|&phase| group.cells_of(phase)) {
             let category = category(call_paths, classes, cell.call_path, cell.subset);
             for is_self in [false, true] {
@@ -91,30 +97,35 @@ impl SlotTree {
                 }
                 let stat = stat_of(cell, category, is_self);
                 let loss = loss_of(category, stat, n_locations);
-                let none = || (category, Loss::none(n_locations), PathFacts::default());
-                let (_, sum, facts) = sums.entry((cell.call_path, cell.subset, is_self)).or_insert_with(none);
-                sum.add(&loss);
-                facts.n_cells += 1;
-                facts.n_visits += cell.n_visits;
+                let key = (cell.call_path, cell.subset, is_self);
+                let i = *index.entry(key).or_insert(sums.len());
+                if i == sums.len() {
+                    let facts = PathFacts::default();
+                    sums.push(Sum { key, category, loss: Loss::none(n_locations), facts });
+                }
+                sums[i].loss.add(&loss);
+                sums[i].facts.n_cells += 1;
+                sums[i].facts.n_visits += cell.n_visits;
                 let weight = loss.imbalance.sum + loss.wait.sum;
-                *facts.most.entry(stat.max_at).or_default() += weight;
-                *facts.least.entry(stat.min_at).or_default() += weight;
+                *most.entry((i, stat.max_at)).or_default() += weight;
+                *least.entry((i, stat.min_at)).or_default() += weight;
             }
         }
+        // The last one put is the heaviest.
+        heaviest(most, |i, at| sums[i].facts.max_at = Some(at));
+        heaviest(least, |i, at| sums[i].facts.min_at = Some(at));
+        sums.sort_unstable_by_key(|sum| sum.key);
         SlotTree::link(sums, call_paths)
     }
 
     /// Finds parents. The time of a path outside of callees is a node only if it has callees here, and that of the
     /// root always.
-    fn link(sums: BTreeMap<PathKey, (Category, Loss, PathFacts)>, call_paths: &CallPathTree) -> Self {
-        let has_callees: std::collections::BTreeSet<CallPathId> = sums
-            .keys()
-            .filter(|(call_path, ..)| *call_path != CallPathTree::ROOT)
-            .map(|(call_path, ..)| call_paths.parent(*call_path))
-            .collect();
+    fn link(sums: Vec<Sum>, call_paths: &CallPathTree) -> Self {
+        let paths = sums.iter().map(|sum| sum.key.0).filter(|&call_path| call_path != CallPathTree::ROOT);
+        let has_callees: BTreeSet<CallPathId> = paths.map(|call_path| call_paths.parent(call_path)).collect();
         let mut tree = SlotTree { keys: Vec::new(), nodes: Vec::new(), facts: Vec::new() };
         let mut index: BTreeMap<PathKey, usize> = BTreeMap::new();
-        for (key, (category, loss, facts)) in sums {
+        for Sum { key, category, loss, facts } in sums {
             let (call_path, subset, is_self) = key;
             if is_self && call_path != CallPathTree::ROOT && !has_callees.contains(&call_path) {
                 continue;
@@ -139,7 +150,7 @@ impl SlotTree {
         tree
     }
 
-    /// The phases' own length at all members together, and their number.
+    /// The length of the phases, at all members together.
     pub fn length(group: &PhaseGroup, phases: &[u32]) -> u128 {
         let roots = phases.iter().filter_map(|&phase| group.cells_of(phase).first());
         let roots = roots.filter(|cell| cell.call_path == CallPathTree::ROOT);

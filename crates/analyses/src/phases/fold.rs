@@ -7,7 +7,7 @@ use super::state::PhasesPartial;
 use crate::peers::PeerGroups;
 use crate::semantics::Semantics;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{Definitions, EventChunk, Filter, Needs, Remap};
+use ouzel_model::{Definitions, EventChunk, Filter, Needs, Remap, Ticks};
 
 pub(super) const NEEDS: Needs = Needs::COLLECTIVES.union(Needs::CALL_PATHS);
 
@@ -17,6 +17,8 @@ pub struct Phases {
     pub(super) peers: PeerGroups,
     /// By peer group.
     rules: Vec<AnchorRules>,
+    /// When the time range begins, if there is one.
+    range_start: Option<Ticks>,
 }
 
 impl Phases {
@@ -31,7 +33,8 @@ impl Phases {
         let classes = semantics.classes(definitions);
         let rules =
             peers.groups().iter().map(|group| AnchorRules::new(definitions, group, &classes)).collect();
-        Phases { peers, rules }
+        let range_start = filter.time_ns.map(|(start, _)| definitions.clock.ticks_from_ns(start));
+        Phases { peers, rules, range_start }
     }
 }
 
@@ -61,9 +64,9 @@ impl Analysis for Phases {
     }
 
     fn end(&self, local: Local, cx: &LocationCx<'_>, summary: &LocationSummary, into: &mut PhasesPartial) {
-        let (Some(group), Some(span)) = (local.group, summary.span) else { return };
-        if let Some((log_phases, aligned)) = local.finish(cx.location, span) {
-            into.add((group, log_phases), aligned);
+        let Some(span) = summary.span else { return };
+        for (key, aligned) in local.finish(cx.location, span, self.range_start) {
+            into.add(key, aligned);
         }
     }
 

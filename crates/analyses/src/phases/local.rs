@@ -9,7 +9,8 @@
 
 use super::anchors::{AnchorRules, Flags};
 use super::state::{
-    Aligned, CellState, EntryState, Key, MAX_ENTRIES, SequenceHash, Spread, border_at_most, is_border,
+    Aligned, CellState, EntryState, FirstAnchor, GroupKey, Key, MAX_ENTRIES, SequenceHash, Spread,
+    border_at_most, is_border,
 };
 use ouzel_model::{CallPathId, CallPathTree, EventChunk, EventKind, LocationId, RegionId, Ticks};
 
@@ -193,7 +194,7 @@ impl Local {
         self.entry.in_anchors += at.since(anchor.enter);
         self.n_anchors += 1;
         let phases = 1_u64 << self.log_phases;
-        if self.n_anchors % phases != 0 {
+        if !self.n_anchors.is_multiple_of(phases) {
             return;
         }
         self.end_entry(at);
@@ -263,7 +264,11 @@ impl Local {
         };
         self.entries = self.entries.chunks_exact(2).map(join).collect();
         self.cells.iter_mut().for_each(|cell| cell.key.0 /= 2);
-        // Stable: both halves are in order, and it joins them in linear time.
+        self.join_equal_cells();
+    }
+
+    /// Adds up the cells of one key. Stable: the cells are in two orders or more, which are joined in linear time.
+    fn join_equal_cells(&mut self) {
         self.cells.sort_by_key(|cell| cell.key);
         self.cells.dedup_by(|cell, before| {
             let same = cell.key == before.key;
@@ -276,15 +281,43 @@ impl Local {
         });
     }
 
-    /// The location as a group of one, and s; `None` if it has no calls. `span` is that of all its events.
-    pub(super) fn finish(mut self, location: LocationId, span: (Ticks, Ticks)) -> Option<(u8, Aligned)> {
-        let first = self.first?;
+    /// The location as a group of one in each way that it may count, empty if it has no calls. `span` is that of all
+    /// its events; `range_start` when the time range begins, if there is one.
+    pub(super) fn finish(
+        mut self,
+        location: LocationId,
+        span: (Ticks, Ticks),
+        range_start: Option<Ticks>,
+    ) -> Vec<(GroupKey, Aligned)> {
+        let (Some(group), Some(first)) = (self.group, self.first) else { return Vec::new() };
         self.end_entry(span.1);
         let lead = first.since(span.0);
         for root in self.cells.iter_mut().take_while(|root| root.key.1 == CallPathTree::ROOT) {
             root.inclusive += lead;
             root.exclusive += lead;
         }
+        let is_open = range_start.is_some() && self.entries.first().map(|entry| entry.enter) == range_start;
+        if !is_open {
+            return vec![((group, self.log_phases, FirstAnchor::Inside), self.aligned(location, span))];
+        }
+        let counted = ((group, self.log_phases, FirstAnchor::OpenCounted), self.aligned(location, span));
+        self.leave_out_first_anchor();
+        vec![counted, ((group, self.log_phases, FirstAnchor::OpenLeftOut), self.aligned(location, span))]
+    }
+
+    /// Joins the first entry and the second. Entries of several phases stay: they begin too early by one anchor.
+    fn leave_out_first_anchor(&mut self) {
+        if 0 < self.log_phases {
+            return;
+        }
+        self.entries.remove(0);
+        self.n_anchors -= 1;
+        self.cells.iter_mut().for_each(|cell| cell.key.0 = cell.key.0.saturating_sub(1));
+        self.join_equal_cells();
+    }
+
+    /// The location as a group of one.
+    fn aligned(&self, location: LocationId, span: (Ticks, Ticks)) -> Aligned {
         let mut start = span.0;
         let mut entries: Vec<EntryState> = Vec::with_capacity(self.entries.len() + 1);
         for entry in &self.entries {
@@ -310,7 +343,7 @@ impl Local {
         let count = (self.n_anchors, location);
         let tails = tails(&self.cells, entries.len() - 1, self.times.len(), location);
         let cells = self.cells.iter().map(|cell| state_of(cell, location)).collect();
-        let aligned = Aligned {
+        Aligned {
             locations: vec![location],
             span,
             n_anchors: (count, count),
@@ -318,8 +351,7 @@ impl Local {
             entries,
             cells,
             tails,
-        };
-        Some((self.log_phases, aligned))
+        }
     }
 }
 

@@ -28,4 +28,4 @@ mod tests;
 pub use fold::Phases;
 pub use local::Local;
 pub use output::{Alignment, Anchor, AnchorRole, Cell, Misalignment, Phase, PhaseGroup, PhasesOutput, Stat};
-pub use state::{Aligned, CellState, EntryState, PhasesPartial, SequenceHash, Spread};
+pub use state::{Aligned, CellState, EntryState, FirstAnchor, PhasesPartial, SequenceHash, Spread};

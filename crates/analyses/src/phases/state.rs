@@ -258,7 +258,7 @@ impl Aligned {
         let mut entries: Vec<EntryState> =
             self.entries[..n_common / 2 * 2].chunks_exact(2).map(|pair| pair[0].join(&pair[1])).collect();
         let last = &self.entries[n_common];
-        entries.push(if n_common % 2 == 0 { *last } else { self.entries[n_common - 1].join(last) });
+        entries.push(if n_common.is_multiple_of(2) { *last } else { self.entries[n_common - 1].join(last) });
         let mut cells: Vec<CellState> = Vec::with_capacity(self.cells.len());
         for cell in &self.cells {
             cells.push(CellState { key: (cell.key.0 / 2, cell.key.1, cell.key.2), ..*cell });
@@ -271,7 +271,8 @@ impl Aligned {
             }
             same
         });
-        let is_kept = |tail: &&CellState| tail.key.0 % 2 == 0 && is_border(u64::from(tail.key.0 / 2));
+        let is_kept =
+            |tail: &&CellState| tail.key.0.is_multiple_of(2) && is_border(u64::from(tail.key.0 / 2));
         let halve = |tail: &CellState| CellState { key: (tail.key.0 / 2, tail.key.1, tail.key.2), ..*tail };
         let tails = self.tails.iter().filter(is_kept).map(halve).collect();
         Aligned { entries, cells, tails, locations: self.locations.clone(), ..*self }
@@ -325,10 +326,25 @@ fn merge_cells(into: &mut Vec<CellState>, from: Vec<CellState>) {
     }
 }
 
-/// Peer group and s: entries are 2^s phases long.
-pub(super) type GroupKey = (u8, u8);
+/// What the start of a time range has to do with the first anchor of a location.
+///
+/// A call that is open when the range starts looks as if it were entered then. If it is an anchor, some peers may have
+/// left it before; for them the next one is the first. Nobody knows before all have been seen: such locations are
+/// kept both ways, and one is chosen in the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum FirstAnchor {
+    /// Entered within the range.
+    Inside,
+    /// Open at the start, and counted.
+    OpenCounted,
+    /// Open at the start, and not counted.
+    OpenLeftOut,
+}
 
-/// The locations folded so far, by peer group and length of entries.
+/// Peer group, s (entries are 2^s phases long), and the first anchor.
+pub(super) type GroupKey = (u8, u8, FirstAnchor);
+
+/// The locations folded so far, by peer group, length of entries and first anchor.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhasesPartial {
     pub(super) groups: BTreeMap<GroupKey, Aligned>,
