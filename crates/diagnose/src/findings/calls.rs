@@ -45,9 +45,12 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
         kind: FindingKind::CollectiveCost,
         title: format!("Cost of {place}"),
         sentence: format!(
-            "{place} is called {n} time{} and takes {} each, even for the rank that comes last. Without, the run would \
-             gain {} ({}).",
-            plural(n),
+            "{place} {} {}, even for the rank that comes last. Without, the run would gain {} ({}).",
+            if n == 1 {
+                "is called once and takes".to_owned()
+            } else {
+                format!("is called {n} times and takes on average")
+            },
             cx.time(gain / n.max(1)),
             cx.time(gain),
             cx.percent(gain)
@@ -57,6 +60,7 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
         iterations: main.and_then(|stage| iterations(stage, cost)),
         range: range_of(stages),
         gain,
+        loss: gain,
         assumption: "the calls can be left out, put together, or hidden behind work".to_owned(),
         confidence: (
             confidence.min(Confidence::Likely),
@@ -72,7 +76,9 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
                 Quantity::of("bytes per rank and call", mean_bytes as f64, "bytes"),
             ],
         )],
-        advice: if mean_bytes < SMALL_BYTES {
+        advice: if n == 1 {
+            "It happens once, so it weighs less in a longer run; see whether it is needed.".to_owned()
+        } else if mean_bytes < SMALL_BYTES {
             format!(
                 "So few bytes cost the same as many: call {place} less often, put several into one, or start it \
                  (non-blocking) and go on."
@@ -132,6 +138,13 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
             "See what these calls wait for.",
         ),
     };
+    let avoidable = matches!(waiting.theme, Theme::Locks | Theme::Threads);
+    let (gain, if_not, assumption) = if avoidable {
+        (waiting.ticks, "Without", "nobody waits there")
+    } else {
+        let gain = waiting.hidden(waiting.ticks);
+        (gain, "Hidden behind the work there is", "it is hidden behind computation, as far as there is any")
+    };
     let path = waiting.main_path();
     let stages: Vec<&Stage> = waiting.stages.iter().map(|&(stage, _)| stage).collect();
     let (confidence, phases) = cx.confidence_of_phases();
@@ -144,18 +157,20 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         kind,
         title: format!("{title} {place}"),
         sentence: format!(
-            "Even the busiest rank spends {} of these phases in {place} and the like. Without, the run would gain {} \
-             ({}).",
+            "{} {} of these phases ({}) in {place} and the like. {if_not}, the run would gain {} ({}).",
+            if cx.n_peers() == 1 { "The process spends" } else { "Even the busiest rank spends" },
             cx.time(waiting.ticks),
-            cx.time(waiting.ticks),
-            cx.percent(waiting.ticks)
+            cx.percent(waiting.ticks),
+            cx.time(gain),
+            cx.percent(gain)
         ),
         path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
         iterations: stages.first().and_then(|stage| iterations(stage, |phase| u128::from(phase.waiting()))),
         range: range_of(&stages),
-        gain: waiting.ticks,
-        assumption: "nobody waits there".to_owned(),
+        gain,
+        loss: waiting.ticks,
+        assumption: assumption.to_owned(),
         confidence: (confidence.min(at_most), format!("{phases}; {reason}")),
         evidence: vec![Evidence::new(
             format!("{visits} call{} of {} on average", plural(visits), cx.time(total / visits.max(1))),

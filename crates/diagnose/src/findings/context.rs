@@ -206,6 +206,12 @@ impl<'a> Context<'a> {
             return (Confidence::Likely, reason);
         }
         let n = self.group.phases.iter().filter(|phase| phase.anchor.is_some()).count() as u64;
+        if n == 0 {
+            return (
+                Confidence::Sure,
+                "exact times over the whole run, which no synchronisation divides".to_owned(),
+            );
+        }
         let reason = format!(
             "exact times between {n} synchronisation{} that all {}s went through together",
             words::plural(n),

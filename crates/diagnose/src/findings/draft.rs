@@ -17,6 +17,8 @@ pub(super) struct Draft {
     pub range: TimeRange,
     /// In ticks.
     pub gain: u64,
+    /// What is lost, in ticks: more than the gain if not all of it can be won back. Decides whether it matters.
+    pub loss: u64,
     pub assumption: String,
     pub confidence: (Confidence, String),
     pub evidence: Vec<Evidence>,

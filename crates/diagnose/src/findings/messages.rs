@@ -65,6 +65,7 @@ fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], gain: u64) -
         iterations: stages.first().and_then(|stage| iterations(stage, |phase| u128::from(phase.waiting()))),
         range: range_of(stages),
         gain,
+        loss: gain,
         assumption: String::new(),
         confidence: cx.confidence_of_phases(),
         evidence: vec![Evidence::new(
@@ -385,6 +386,7 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
         return small(cx, draft, sender.map(|row| row.call_path), [n_messages, mean_bytes], per_time);
     }
     let place = cx.place(waiting.main_path());
+    let gain = waiting.hidden(rest);
     let (confidence, reason) = cx.confidence_of_phases();
     let reason = match cx.late {
         Some(_) => format!("{reason}; how much of it is the network's and cannot be saved is not known"),
@@ -394,12 +396,16 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
         kind: FindingKind::CommunicationCost,
         title: format!("Time of messages in {place}"),
         sentence: format!(
-            "Messages in {place} take time on all ranks, most of it with the other side already there. Hidden \
-             behind work, the run would gain {} at most ({}).",
+            "Messages in {place} take {} ({}) even of the busiest rank's time, {}. Hidden behind the work there is, the \
+             run would gain {} at most ({}).",
             cx.time(rest),
-            cx.percent(rest)
+            cx.percent(rest),
+            if cx.late.is_some() { "most of it with the other side already there" } else { "waiting or transfer" },
+            cx.time(gain),
+            cx.percent(gain)
         ),
-        assumption: "all transfers are hidden behind computation".to_owned(),
+        gain,
+        assumption: "transfers are hidden behind computation, as far as there is any".to_owned(),
         confidence: (confidence.min(Confidence::Possible), reason),
         advice: "Start sends and receives early (non-blocking) and work meanwhile; see whether all that is sent is \
                  needed."
@@ -439,6 +445,7 @@ fn small(
         ),
         path,
         gain,
+        loss: gain,
         assumption: "time is per message, and one message to each partner would do each time".to_owned(),
         confidence: at_most_likely(cx, "that messages can be put together is assumed"),
         advice: "Collect what goes to the same rank and send it at once (a buffer, a derived datatype, or a \

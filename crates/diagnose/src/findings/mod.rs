@@ -87,11 +87,10 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Vec<Finding> {
     }
     drafts.extend(repetition::repetitions(&cx));
     drafts.sort_by(|a, b| (b.gain, a.kind, a.path, &a.title).cmp(&(a.gain, b.kind, b.path, &b.title)));
-    let n_significant = drafts.iter().filter(|draft| cx.is_significant(draft.gain)).count();
-    if n_significant == 0 {
+    if !drafts.iter().any(|draft| cx.is_significant(draft.loss)) {
         return vec![nothing(&cx, drafts.first()).finish(&cx)];
     }
-    drafts.truncate(n_significant);
+    drafts.retain(|draft| cx.is_significant(draft.loss));
     drafts.into_iter().map(|draft| draft.finish(&cx)).collect()
 }
 
@@ -142,6 +141,7 @@ fn nothing(cx: &Context<'_>, largest: Option<&Draft>) -> Draft {
         iterations: None,
         range: cx.group.run_range,
         gain: 0,
+        loss: 0,
         assumption: String::new(),
         confidence: cx.confidence_of_phases(),
         evidence,

@@ -84,6 +84,7 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         }),
         range,
         gain,
+        loss: gain,
         assumption: "these iterations take as long as the median one".to_owned(),
         confidence: (confidence.min(Confidence::Likely), format!("{reason}; they may have more to do")),
         evidence: vec![Evidence::new(
@@ -153,6 +154,7 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         iterations: Some(Iterations { n_all: n, ranges: vec![(0, n - 1)] }),
         range: stage.range(),
         gain,
+        loss: gain,
         assumption: "all iterations take as long as the first".to_owned(),
         confidence: (confidence.min(Confidence::Likely), format!("{reason}; there may be more to do each time")),
         evidence: vec![Evidence::new(

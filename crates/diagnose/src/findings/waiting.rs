@@ -134,4 +134,11 @@ impl Waiting<'_> {
     pub fn main_path(&self) -> CallPathId {
         self.paths.first().map_or(CallPathTree::ROOT, |&(path, _)| path)
     }
+
+    /// Of `ticks` of the waiting what could be hidden behind work: in no stage more than the busiest rank works.
+    pub fn hidden(&self, ticks: u64) -> u64 {
+        let hidden =
+            |&(stage, part): &(&Stage, u64)| part.min(stage.phases.iter().map(|p| p.busy.max.0).sum());
+        ticks.min(self.stages.iter().map(hidden).sum())
+    }
 }
