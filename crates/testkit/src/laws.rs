@@ -11,7 +11,7 @@ mod tests;
 use crate::rng::Rng;
 use crate::toy::{Faults, RandomTrace, ToyTrace};
 use ouzel_engine::{Analysis, AnalysisSet, Folder, Key, Partial, Pass};
-use ouzel_model::{Filter, LocationId, Notices, TraceSource};
+use ouzel_model::{Definitions, Filter, LocationId, Notices, TraceSource};
 use probe::Probe;
 use std::num::NonZeroUsize;
 
@@ -58,9 +58,29 @@ pub fn check<A: Analysis>(make: impl Fn() -> A, describe: impl Fn(&A::Output) ->
     }
 }
 
+/// [`check`] for an analysis that is made for a trace and a selection.
+///
+/// # Panics
+/// If a law is broken; the message names the law and the case.
+pub fn check_made_for<A: Analysis>(
+    make: impl Fn(&Definitions, &Filter) -> A,
+    describe: impl Fn(&A::Output) -> String,
+) {
+    if let Some(Violation { law, detail }) = violation_made_for(make, describe) {
+        panic!("{} breaks law {law:?}: {detail}", A::NAME);
+    }
+}
+
 /// The first broken law, if any; see [`check`].
 pub fn violation<A: Analysis>(
     make: impl Fn() -> A,
+    describe: impl Fn(&A::Output) -> String,
+) -> Option<Violation> {
+    violation_made_for(|_, _| make(), describe)
+}
+
+fn violation_made_for<A: Analysis>(
+    make: impl Fn(&Definitions, &Filter) -> A,
     describe: impl Fn(&A::Output) -> String,
 ) -> Option<Violation> {
     (0..N_TRACES).find_map(|seed| {
@@ -107,7 +127,7 @@ struct Case<'a, M, D> {
 impl<A, M, D> Case<'_, M, D>
 where
     A: Analysis,
-    M: Fn() -> A,
+    M: Fn(&Definitions, &Filter) -> A,
     D: Fn(&A::Output) -> String,
 {
     fn check(&self) -> Result<(), Violation> {
@@ -132,7 +152,7 @@ where
 
     fn alone(&self) -> (AnalysisSet, Key<A>) {
         let mut set = AnalysisSet::default();
-        let key = set.add((self.make)());
+        let key = set.add((self.make)(self.trace.definitions(), self.filter));
         (set, key)
     }
 
@@ -255,7 +275,7 @@ where
     fn check_company(&self, locations: &[LocationId], expected: &Expected) -> Result<(), Violation> {
         let mut set = AnalysisSet::default();
         let before = set.add(Probe);
-        let key = set.add((self.make)());
+        let key = set.add((self.make)(self.trace.definitions(), self.filter));
         set.add(Probe);
         let text = self.finish(&set, &key, self.trace, self.fold(&set, self.trace, locations));
         expected.text_is(Law::Company, "between two analyses that need everything", &text)?;
