@@ -58,56 +58,103 @@ impl Weighted {
     }
 }
 
+/// What Algorithm 3 needs to know of clusters.
+pub trait Clustering {
+    /// A cluster.
+    type Cluster;
+    /// When two are alike.
+    fn rule(&self) -> ClusterRule;
+    /// How much two differ, in relation to their durations.
+    fn ratio(&mut self, a: &mut Self::Cluster, b: &mut Self::Cluster) -> f64;
+    /// Makes `a` the cluster of the members of both.
+    fn unite(&mut self, a: &mut Self::Cluster, b: Self::Cluster);
+}
+
 /// Merges clusters until they are at most `k` and unlike. Gives the indices of what was merged, ascending, with
-/// the average; sorted by the smallest index.
+/// the cluster; sorted by the smallest index.
+pub fn merge_clusters<C: Clustering>(
+    clusters: Vec<C::Cluster>,
+    k: usize,
+    clustering: &mut C,
+) -> Vec<(Vec<usize>, C::Cluster)> {
+    let rule = clustering.rule();
+    let mut members: Vec<Vec<usize>> = (0..clusters.len()).map(|i| vec![i]).collect();
+    let mut clusters = clusters;
+    // Row j holds the ratios of cluster j with those before it.
+    let mut ratios: Vec<Vec<f64>> = Vec::with_capacity(clusters.len());
+    for j in 0..clusters.len() {
+        ratios.push((0..j).map(|i| ratio_of(clustering, &mut clusters, i, j)).collect());
+    }
+    while 1 < clusters.len() {
+        let (min, max, (i, j)) = extremes(&ratios);
+        let is_close = min < rule.ratio_min || min / max < rule.ratio_relative;
+        if !is_close && clusters.len() <= k {
+            break;
+        }
+        ratios.remove(j);
+        for row in &mut ratios[j..] {
+            row.remove(j);
+        }
+        let absorbed = members.remove(j);
+        members[i].extend(absorbed);
+        members[i].sort_unstable();
+        let absorbed = clusters.remove(j);
+        clustering.unite(&mut clusters[i], absorbed);
+        for other in (0..clusters.len()).filter(|&other| other != i) {
+            let (low, high) = (i.min(other), i.max(other));
+            ratios[high][low] = ratio_of(clustering, &mut clusters, low, high);
+        }
+    }
+    members.into_iter().zip(clusters).collect()
+}
+
+fn ratio_of<C: Clustering>(clustering: &mut C, clusters: &mut [C::Cluster], low: usize, high: usize) -> f64 {
+    let (before, from_high) = clusters.split_at_mut(high);
+    clustering.ratio(&mut before[low], &mut from_high[0])
+}
+
+/// The least ratio, the greatest, and the first pair that has the least.
+pub(super) fn extremes(ratios: &[Vec<f64>]) -> (f64, f64, (usize, usize)) {
+    let (mut min, mut max, mut closest) = (f64::INFINITY, 0.0_f64, (0, 1));
+    for (j, row) in ratios.iter().enumerate() {
+        for (i, &ratio) in row.iter().enumerate() {
+            max = max.max(ratio);
+            if ratio < min || (ratio <= min && (i, j) < closest) {
+                (min, closest) = (ratio, (i, j));
+            }
+        }
+    }
+    (min, max, closest)
+}
+
+/// Algorithm 3 over trees.
+struct Trees<'m, 'a>(&'m Merger<'a>);
+
+impl Clustering for Trees<'_, '_> {
+    type Cluster = Weighted;
+
+    fn rule(&self) -> ClusterRule {
+        self.0.rule
+    }
+
+    fn ratio(&mut self, a: &mut Weighted, b: &mut Weighted) -> f64 {
+        ratio(self.0.differ.diff(&a.tree, &b.tree), a.duration + b.duration)
+    }
+
+    fn unite(&mut self, a: &mut Weighted, b: Weighted) {
+        self.0.merge(&mut a.tree, a.n, b.tree, b.n);
+        a.n += b.n;
+        a.duration = a.tree.duration();
+    }
+}
+
+/// [`merge_clusters`] over trees.
 pub fn merge_cluster_set(
     clusters: Vec<Weighted>,
     k: usize,
     merger: &Merger<'_>,
 ) -> Vec<(Vec<usize>, Weighted)> {
-    let mut clusters: Vec<(Vec<usize>, Weighted)> =
-        clusters.into_iter().enumerate().map(|(i, cluster)| (vec![i], cluster)).collect();
-    let ratio_of =
-        |a: &Weighted, b: &Weighted| ratio(merger.differ.diff(&a.tree, &b.tree), a.duration + b.duration);
-    // Row i holds the ratios of cluster i with those before it.
-    let mut ratios: Vec<Vec<f64>> = (0..clusters.len())
-        .map(|i| (0..i).map(|j| ratio_of(&clusters[j].1, &clusters[i].1)).collect())
-        .collect();
-    while 1 < clusters.len() {
-        let (mut min, mut max, mut closest) = (f64::INFINITY, 0.0_f64, (0, 1));
-        for (j, row) in ratios.iter().enumerate() {
-            for (i, &ratio) in row.iter().enumerate() {
-                max = max.max(ratio);
-                if ratio < min || (ratio <= min && (i, j) < closest) {
-                    (min, closest) = (ratio, (i, j));
-                }
-            }
-        }
-        let rule = &merger.rule;
-        let is_close = min < rule.ratio_min || min / max < rule.ratio_relative;
-        if !is_close && clusters.len() <= k {
-            break;
-        }
-        let (i, j) = closest;
-        let (members, absorbed) = clusters.remove(j);
-        ratios.remove(j);
-        for row in &mut ratios[j..] {
-            row.remove(j);
-        }
-        let (into, kept) = &mut clusters[i];
-        into.extend(members);
-        into.sort_unstable();
-        merger.merge(&mut kept.tree, kept.n, absorbed.tree, absorbed.n);
-        kept.n += absorbed.n;
-        kept.duration = kept.tree.duration();
-        for other in 0..clusters.len() {
-            let (low, high) = (i.min(other), i.max(other));
-            if low != high {
-                ratios[high][low] = ratio_of(&clusters[low].1, &clusters[high].1);
-            }
-        }
-    }
-    clusters
+    merge_clusters(clusters, k, &mut Trees(merger))
 }
 
 /// Clusters of `instances`, each with the indices of its members, ascending; sorted by the smallest member.

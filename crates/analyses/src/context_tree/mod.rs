@@ -11,20 +11,33 @@
 //! Not here: what differences cost (`loss_tree`) and why they are there.
 
 pub mod align;
+mod analysis;
+pub mod assemble;
+pub mod builder;
 pub mod cluster;
 pub mod control_flow;
 pub mod diff;
+mod flat_profile;
+mod fold_short;
+pub mod iterations;
 pub mod merge;
 pub mod node;
+pub mod output;
+pub mod partial;
+pub mod recognise;
+pub mod rows;
 pub mod run_length;
 pub mod sample_tree;
+pub mod strip;
 #[cfg(test)]
 mod tests;
 
 pub use align::{LookAhead, Order};
+pub use analysis::{ContextTrees, ContextTreesPartial, Local};
 pub use cluster::{ClusterRule, Weighted, cluster};
 pub use diff::{Differ, Dummies};
 pub use merge::{Merger, Over};
 pub use node::{Body, IterationCluster, LoopBody, LoopSource, Node, StaticId, Stats};
+pub use output::{ContextTreesOutput, IterationRow, LocationCluster, LoopInstance, LoopSummary, TreeGroup};
 pub use run_length::{Run, Runs};
 pub use sample_tree::LcaQuality;

@@ -2,6 +2,7 @@
 
 mod golden;
 mod laws;
+mod streaming;
 
 use super::*;
 use ouzel_model::RegionId;

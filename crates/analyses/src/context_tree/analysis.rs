@@ -1,0 +1,124 @@
+//! The fold: enters and leaves into trees, trees into clusters.
+
+use super::assemble::Assembler;
+use super::builder::Builder;
+use super::merge::{Merger, Over};
+use super::output::{ContextTreesOutput, TreeGroup};
+use super::partial::{Alike, Halving};
+use super::{LookAhead, Order};
+use crate::peers::PeerGroups;
+use crate::semantics::{Category, Semantics};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_model::{Definitions, EventChunk, EventKind, Filter, Needs, Remap};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Trees of locations, clustered.
+#[derive(Debug, Clone)]
+pub struct ContextTrees {
+    peers: PeerGroups,
+    assembler: Arc<Assembler>,
+}
+
+/// A location while it is folded: its group, its index there, and its tree; `None` if it has no peers.
+pub type Local = Option<(usize, u32, Box<Builder>)>;
+
+/// The clusters of each peer group.
+///
+/// Averages are floats. They are taken along a fixed tree over the locations, so that they do not depend on the
+/// order of folding.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContextTreesPartial {
+    groups: Vec<Halving>,
+}
+
+static LOOK_AHEAD: LookAhead = LookAhead;
+
+impl ContextTrees {
+    /// For a pass over what `filter` selects, with the built-in meaning of regions.
+    pub fn new(definitions: &Definitions, filter: &Filter) -> Self {
+        Self::with_semantics(definitions, filter, &Semantics::default())
+    }
+
+    /// The same with the user's own meaning of regions: synchronising ones separate iterations.
+    pub fn with_semantics(definitions: &Definitions, filter: &Filter, semantics: &Semantics) -> Self {
+        let is_anchor = |region| semantics.class(region).category == Category::Synchronization;
+        let anchors = definitions.regions.iter().map(is_anchor).collect();
+        ContextTrees {
+            peers: PeerGroups::new(definitions, filter),
+            assembler: Arc::new(Assembler::new(definitions, anchors)),
+        }
+    }
+
+    fn merger() -> Merger<'static> {
+        let order: &dyn Order = &LOOK_AHEAD;
+        Merger::exact(order, Over::Locations)
+    }
+
+    fn n_members(&self, group: usize) -> u32 {
+        self.peers.groups().get(group).map_or(0, |group| group.members.len() as u32)
+    }
+}
+
+impl Analysis for ContextTrees {
+    type Local = Local;
+    type Partial = ContextTreesPartial;
+    type Output = ContextTreesOutput;
+    const NAME: &'static str = "context_trees";
+    const PARTIAL_VERSION: u32 = 1;
+
+    fn needs(&self) -> Needs {
+        Needs::NOTHING
+    }
+
+    fn empty(&self) -> ContextTreesPartial {
+        ContextTreesPartial { groups: vec![Halving::default(); self.peers.groups().len()] }
+    }
+
+    fn begin(&self, cx: &LocationCx<'_>) -> Local {
+        let (group, member) = self.peers.place(cx.location)?;
+        Some((group, member as u32, Box::new(Builder::new(self.assembler.clone()))))
+    }
+
+    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+        let Some((_, _, builder)) = local else { return };
+        for ((&time, &kind), &region) in chunk.time.iter().zip(chunk.kind).zip(chunk.region) {
+            match kind {
+                EventKind::Enter => builder.enter(region, time.0),
+                EventKind::Leave => builder.leave(time.0),
+                _ => {}
+            }
+        }
+    }
+
+    fn end(&self, local: Local, _: &LocationCx<'_>, _: &LocationSummary, into: &mut ContextTreesPartial) {
+        let Some((group, member, builder)) = local else { return };
+        let (tree, loops) = builder.finish();
+        let one = Alike::one(member, tree, loops);
+        if let Some(halving) = into.groups.get_mut(group) {
+            halving.add(one, self.n_members(group), &Self::merger());
+        }
+    }
+
+    fn remap(&self, _: &mut ContextTreesPartial, _: &Remap) {
+        // Trees are of regions, not of call paths.
+    }
+
+    fn merge(&self, into: &mut ContextTreesPartial, from: ContextTreesPartial) {
+        for (i, (halving, other)) in into.groups.iter_mut().zip(from.groups).enumerate() {
+            halving.merge(other, self.n_members(i), &Self::merger());
+        }
+    }
+
+    fn finish(
+        &self,
+        partial: ContextTreesPartial,
+        _: &FinishCx<'_>,
+    ) -> Result<ContextTreesOutput, AnalysisError> {
+        let groups = self.peers.groups().iter().zip(partial.groups).map(|(group, halving)| {
+            let clusters = halving.finish(group.members.len() as u32, &Self::merger());
+            TreeGroup::new(group, clusters)
+        });
+        Ok(ContextTreesOutput { groups: groups.filter(|group| !group.locations.is_empty()).collect() })
+    }
+}
