@@ -7,22 +7,32 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod breakdown;
+pub mod comm_matrix;
+pub mod comm_over_time;
 pub mod communication;
 pub mod context_tree;
+pub mod flat_profile;
 #[cfg(test)]
 mod golden;
+pub mod idle;
 pub mod imbalance;
 pub mod inventory;
 pub mod late_messages;
 pub mod loss_tree;
+pub mod message_histogram;
 pub mod metric_profile;
 pub mod mpi_time;
 pub mod peers;
 pub mod phases;
 pub mod pop;
 pub mod profile;
+#[cfg(test)]
+mod reference;
 pub mod semantics;
 mod spread;
+pub mod time_grid;
+pub mod time_profile;
 pub mod timeline;
 mod view;
 

@@ -162,6 +162,14 @@ impl<'a> Processes<'a> {
         self.locations.iter().filter_map(first).collect()
     }
 
+    /// Each location with the index of its process.
+    pub fn members(&self) -> impl Iterator<Item = (usize, &'a LocationProfile)> + use<'a, '_> {
+        let of_process = |(process, locations): (usize, &'_ Vec<&'a LocationProfile>)| {
+            locations.iter().map(|&location| (process, location)).collect::<Vec<_>>()
+        };
+        self.locations.iter().enumerate().flat_map(of_process)
+    }
+
     /// Spreads what `value` gives for each row, summed within each process. Sorted by nothing: the caller sorts.
     pub fn spread_unsorted<K: Copy + Eq + Hash>(
         &self,
@@ -183,9 +191,10 @@ impl<'a> Processes<'a> {
 }
 
 /// What makes two locations belong to one process: the rank, else the group.
-type Owner = (Option<WorldRank>, Option<LocationGroupId>);
+pub(crate) type Owner = (Option<WorldRank>, Option<LocationGroupId>);
 
-fn owner(definitions: &Definitions, location: LocationId) -> Owner {
+/// The process that a location belongs to.
+pub(crate) fn owner(definitions: &Definitions, location: LocationId) -> Owner {
     let location = definitions.location(location);
     if let Some(rank) = location.rank {
         return (Some(rank), None);

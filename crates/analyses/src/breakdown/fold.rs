@@ -1,0 +1,215 @@
+//! The fold: a look-up for each call, an interval for each change of activity.
+
+use super::activity::{Activity, HostCode, Place, activities};
+use super::output::{BreakdownOutput, ProcessBreakdown};
+use super::state::{Activities, BreakdownPartial, Local, ProcessPartial};
+use crate::semantics::Class;
+use crate::spread::{Owner, owner};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_model::{
+    Definitions, EventChunk, EventKind, Filter, Level, LocationKind, Needs, Notice, NoticeCode, Remap,
+    RequestEvent, Ticks,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whether non-blocking operations communicate between their calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Requests {
+    /// From the post to the completion.
+    #[default]
+    Included,
+    /// Only time inside calls counts.
+    LeftOut,
+}
+
+/// Computation, communication and their overlap in each process.
+#[derive(Debug, Clone)]
+pub struct Breakdown {
+    requests: Requests,
+    /// The activity of every region on a host, on a host with streams, on a stream.
+    by_place: [Vec<Activity>; 3],
+    /// Number of selected locations of each process that run code.
+    n_locations: BTreeMap<Owner, u32>,
+    with_streams: BTreeSet<Owner>,
+}
+
+impl Breakdown {
+    /// The analysis for a pass with `filter`. `classes` has the class of every region, see
+    /// [`Semantics::classes`](crate::semantics::Semantics::classes).
+    pub fn new(
+        definitions: &Definitions,
+        filter: &Filter,
+        classes: &[Class],
+        host_code: HostCode,
+        requests: Requests,
+    ) -> Self {
+        let mut n_locations: BTreeMap<Owner, u32> = BTreeMap::new();
+        let mut with_streams = BTreeSet::new();
+        let selected = filter.locations(definitions).into_iter();
+        for location in selected.filter(|&id| definitions.location(id).kind.runs_code()) {
+            let process = owner(definitions, location);
+            *n_locations.entry(process).or_default() += 1;
+            if definitions.location(location).kind == LocationKind::AcceleratorStream {
+                with_streams.insert(process);
+            }
+        }
+        let by_place = [Place::Host, Place::HostWithStreams, Place::Stream]
+            .map(|place| activities(definitions, classes, place, host_code));
+        Breakdown { requests, by_place, n_locations, with_streams }
+    }
+
+    fn n_locations(&self, process: Owner) -> u32 {
+        self.n_locations.get(&process).copied().unwrap_or(0)
+    }
+}
+
+impl Analysis for Breakdown {
+    type Local = Local;
+    type Partial = BreakdownPartial;
+    type Output = BreakdownOutput;
+    const NAME: &'static str = "breakdown";
+    const PARTIAL_VERSION: u32 = 1;
+
+    fn needs(&self) -> Needs {
+        match self.requests {
+            Requests::Included => Needs::MESSAGES | Needs::COLLECTIVES,
+            Requests::LeftOut => Needs::NOTHING,
+        }
+    }
+
+    fn empty(&self) -> BreakdownPartial {
+        BreakdownPartial::default()
+    }
+
+    fn begin(&self, cx: &LocationCx<'_>) -> Local {
+        let process = owner(cx.definitions, cx.location);
+        let place = match cx.definitions.location(cx.location).kind {
+            LocationKind::AcceleratorStream => Place::Stream,
+            _ if self.with_streams.contains(&process) => Place::HostWithStreams,
+            _ => Place::Host,
+        };
+        Local::new(place, self.n_locations(process) == 1)
+    }
+
+    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+        add_calls(local, chunk, &self.by_place[local.place as usize]);
+        if self.requests == Requests::Included {
+            add_requests(local, chunk);
+        }
+        local.forget();
+    }
+
+    fn end(
+        &self,
+        mut local: Local,
+        cx: &LocationCx<'_>,
+        summary: &LocationSummary,
+        into: &mut BreakdownPartial,
+    ) {
+        if !cx.definitions.location(cx.location).kind.runs_code() {
+            return;
+        }
+        let at = local.since;
+        local.change(Activity::Other, at);
+        into.n_lost += local.n_lost + local.open.len() as u64;
+        let Local { calls, requests, forgotten, .. } = local;
+        let mut process =
+            ProcessPartial { n_folded: 1, span: summary.span, activities: calls, times: forgotten };
+        process.activities.unite(Activities { communication: requests, ..Activities::default() });
+        self.add(into, owner(cx.definitions, cx.location), process);
+    }
+
+    fn remap(&self, _: &mut BreakdownPartial, _: &Remap) {}
+
+    fn merge(&self, into: &mut BreakdownPartial, from: BreakdownPartial) {
+        into.n_lost += from.n_lost;
+        for (process, partial) in from.processes {
+            self.add(into, process, partial);
+        }
+    }
+
+    fn finish(&self, partial: BreakdownPartial, cx: &FinishCx<'_>) -> Result<BreakdownOutput, AnalysisError> {
+        if 0 < partial.n_lost {
+            let message = "a non-blocking operation has no post or no completion at its location; its life time does \
+                           not count as communication";
+            cx.notices
+                .push(Notice::new(Level::Low, NoticeCode::UnmatchedMessages, message).times(partial.n_lost));
+        }
+        let rows = partial.processes.into_iter().filter_map(|((rank, group), mut process)| {
+            process.settle();
+            let (start, end) = process.span?;
+            Some(ProcessBreakdown { rank, group, span: end.since(start), times: process.times })
+        });
+        let mut rows: Vec<ProcessBreakdown> = rows.collect();
+        rows.sort_unstable_by_key(|row| (row.rank.is_none(), row.rank, row.group));
+        Ok(BreakdownOutput { rows, n_lost: partial.n_lost })
+    }
+}
+
+impl Breakdown {
+    fn add(&self, into: &mut BreakdownPartial, process: Owner, partial: ProcessPartial) {
+        into.processes.entry(process).or_default().add(partial, self.n_locations(process));
+    }
+}
+
+/// Follows the activity of the innermost call: the hot loop.
+#[inline(never)]
+fn add_calls(local: &mut Local, chunk: &EventChunk<'_>, activities: &[Activity]) {
+    let rows = chunk.time.iter().zip(chunk.kind).zip(chunk.region);
+    for ((&at, &kind), &region) in rows {
+        let to = match kind {
+            EventKind::Enter => {
+                let of_region = activities.get(region.index()).copied().unwrap_or(Activity::Unclassified);
+                let inside = local.stack.last() == Some(&Activity::Communication);
+                let to = if inside { Activity::Communication } else { of_region };
+                local.stack.push(to);
+                to
+            }
+            EventKind::Leave => {
+                local.stack.pop();
+                local.stack.last().copied().unwrap_or(Activity::Other)
+            }
+            _ => continue,
+        };
+        if to != local.current {
+            local.change(to, at);
+        }
+    }
+}
+
+/// A step in the life of a non-blocking operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Post,
+    Complete,
+}
+
+/// Follows non-blocking operations. Their steps stand in four tables; they are few and looked at by row.
+#[inline(never)]
+fn add_requests(local: &mut Local, chunk: &EventChunk<'_>) {
+    let sends = chunk.sends.iter().filter_map(|end| Some((end.row, end.request?, Step::Post)));
+    let receives = chunk.recvs.iter().filter_map(|end| Some((end.row, end.request?, Step::Complete)));
+    let collectives =
+        chunk.collectives.iter().filter_map(|end| Some((end.row, end.request?, Step::Complete)));
+    let requests = chunk.requests.iter().filter_map(|request| {
+        let step = match request.event {
+            RequestEvent::RecvPosted | RequestEvent::CollectivePosted => Step::Post,
+            RequestEvent::SendComplete | RequestEvent::Cancelled => Step::Complete,
+            RequestEvent::Tested => return None,
+        };
+        Some((request.row, request.request, step))
+    });
+    let mut steps: Vec<(u32, u64, Step)> = sends.chain(receives).chain(collectives).chain(requests).collect();
+    steps.sort_by_key(|&(row, _, _)| row);
+    for (row, request, step) in steps {
+        let at: Ticks = chunk.time[row as usize];
+        match step {
+            // An id that is posted again before it was completed: the first has no completion.
+            Step::Post => local.n_lost += u64::from(local.open.insert(request, at).is_some()),
+            Step::Complete => match local.open.remove(&request) {
+                Some(posted) => local.requests.push(posted.0, at.0),
+                None => local.n_lost += 1,
+            },
+        }
+    }
+}

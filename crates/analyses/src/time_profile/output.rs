@@ -1,0 +1,149 @@
+//! The time profile, and its views as tables.
+
+use crate::spread::ratio;
+use crate::time_grid::TimeGrid;
+use crate::view::{By, Per, RowKey, View};
+use ouzel_model::{
+    CallPathId, CallPathTree, ColumnData, Definitions, LocationId, Table, Ticks, TimeRange, Unit,
+};
+use rustc_hash::FxHashMap;
+
+/// Exclusive time of every call path in every bin, over all locations.
+#[derive(Debug, Clone)]
+pub struct TimeProfileOutput {
+    /// The call paths that the rows speak of.
+    pub call_paths: CallPathTree,
+    /// The bins.
+    pub grid: TimeGrid,
+    /// From the first event to the last over all locations that run code; see [`TimeGrid::is_exact_for`].
+    pub run_range: Option<TimeRange>,
+    /// Number of locations that run code and have an event: threads and streams.
+    pub n_locations: u64,
+    /// Ticks of each bin in which locations were in no recorded region:
+    /// `width · n_locations − Σ exclusive`. A location that has not begun yet or has ended is idle.
+    pub idle: Vec<Ticks>,
+    /// By call path, ascending; those without time in the bins have no row.
+    pub rows: Vec<TimeProfileRow>,
+}
+
+/// Exclusive time of one call path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimeProfileRow {
+    /// The call path.
+    pub call_path: CallPathId,
+    /// Ticks in each bin.
+    pub exclusive: Vec<Ticks>,
+}
+
+/// Exclusive time of one region or call path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BinnedRow {
+    /// What the row is about.
+    pub key: RowKey,
+    /// Ticks in each bin.
+    pub exclusive: Vec<Ticks>,
+    /// Ticks in all bins.
+    pub total: Ticks,
+}
+
+/// How time in a bin is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// In nanoseconds.
+    #[default]
+    Time,
+    /// As a part of what the bin has: its width times the number of locations.
+    Normalised,
+}
+
+impl TimeProfileOutput {
+    /// The time profile by region or by call path: most time first, then by name.
+    pub fn functions(&self, definitions: &Definitions, by: By) -> Vec<BinnedRow> {
+        self.functions_of(&View::new(definitions, &self.call_paths, by, Per::Total))
+    }
+
+    fn functions_of(&self, view: &View<'_>) -> Vec<BinnedRow> {
+        let mut sums: FxHashMap<RowKey, Vec<Ticks>> = FxHashMap::default();
+        for row in &self.rows {
+            // In totals a row's key does not depend on the location.
+            let Some(key) = view.key(LocationId(0), row.call_path) else { continue };
+            let sum = sums.entry(key).or_insert_with(|| vec![Ticks(0); row.exclusive.len()]);
+            for (sum, ticks) in sum.iter_mut().zip(&row.exclusive) {
+                sum.0 = sum.0.saturating_add(ticks.0);
+            }
+        }
+        let row = |(key, exclusive): (RowKey, Vec<Ticks>)| {
+            let total = Ticks(exclusive.iter().fold(0, |sum: u64, ticks| sum.saturating_add(ticks.0)));
+            BinnedRow { key, exclusive, total }
+        };
+        let mut rows: Vec<BinnedRow> = sums.into_iter().map(row).filter(|row| 0 < row.total.0).collect();
+        rows.sort_unstable_by(|a, b| {
+            let by_time = b.total.cmp(&a.total);
+            by_time.then_with(|| view.tie_break(&a.key).cmp(&view.tie_break(&b.key)))
+        });
+        rows
+    }
+
+    /// What a bin has: its width times the number of locations.
+    pub fn available(&self, bin: usize) -> u128 {
+        let width = self.grid.edge(bin + 1).since(self.grid.edge(bin));
+        u128::from(width.0) * u128::from(self.n_locations)
+    }
+
+    /// `ticks` of a bin as a part of what it has; zero if it has nothing.
+    pub fn normalised(&self, bin: usize, ticks: Ticks) -> f64 {
+        ratio(u128::from(ticks.0), self.available(bin)).unwrap_or(0.0)
+    }
+
+    /// One row for each bin and region (or call path), region by region, bins without time included.
+    pub fn table(&self, definitions: &Definitions, by: By, scale: Scale) -> Table {
+        let view = View::new(definitions, &self.call_paths, by, Per::Total);
+        let rows = self.functions_of(&view);
+        let cells =
+            || rows.iter().flat_map(|row| row.exclusive.iter().enumerate().map(move |cell| (row, cell)));
+        let keys: Vec<RowKey> = cells().map(|(row, _)| row.key).collect();
+        let bins: Vec<usize> = cells().map(|(_, (bin, _))| bin).collect();
+        let mut table = self.grid.bin_columns("time profile", definitions, &bins);
+        table.columns.extend(view.name_columns("", &keys).columns);
+        let values = cells().map(|(_, (bin, &ticks))| (bin, ticks));
+        self.with_time(table, definitions, scale, "exclusive", &values.collect::<Vec<_>>())
+    }
+
+    /// One row for each bin: the time of all regions together and the idle time.
+    pub fn bins_table(&self, definitions: &Definitions, scale: Scale) -> Table {
+        let bins: Vec<usize> = (0..self.grid.n_bins()).collect();
+        let busy = bins.iter().map(|&bin| {
+            let busy = self.available(bin).saturating_sub(u128::from(self.idle[bin].0));
+            (bin, Ticks(u64::try_from(busy).unwrap_or(u64::MAX)))
+        });
+        let table = self.grid.bin_columns("time bins", definitions, &bins);
+        let table = self.with_time(table, definitions, scale, "busy", &busy.collect::<Vec<_>>());
+        let idle: Vec<(usize, Ticks)> = self.idle.iter().copied().enumerate().collect();
+        self.with_time(table, definitions, scale, "idle", &idle)
+    }
+
+    fn with_time(
+        &self,
+        table: Table,
+        definitions: &Definitions,
+        scale: Scale,
+        name: &str,
+        values: &[(usize, Ticks)],
+    ) -> Table {
+        let doc = match name {
+            "exclusive" => "Time in the bin from enter to leave less the time in callees, over all locations",
+            "busy" => "Time in the bin in any region, over all locations",
+            _ => "Width of the bin · number of locations − time in any region",
+        };
+        match scale {
+            Scale::Time => {
+                let ns = values.iter().map(|&(_, ticks)| definitions.clock.ns_from_ticks(ticks)).collect();
+                table.with(format!("{name}_ns"), Unit::Nanoseconds, doc, ColumnData::U64(ns))
+            }
+            Scale::Normalised => {
+                let parts = values.iter().map(|&(bin, ticks)| self.normalised(bin, ticks)).collect();
+                table.with(format!("{name}_ratio"), Unit::Ratio, doc, ColumnData::F64(parts))
+            }
+        }
+    }
+}
