@@ -1,29 +1,32 @@
 //! Writes the page of a trace: `cargo run -p ouzel-page --example page -- TRACE OUT.html`.
 #![expect(clippy::unwrap_used, reason = "an example")]
 
+use ouzel::analyses::context_tree::ContextTrees;
+use ouzel::analyses::loss_tree::{Thresholds, segments};
 use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::timeline::Timeline;
 use ouzel::diagnose::ReportAnalyses;
 use ouzel::engine::AnalysisSet;
+use ouzel_page::Pictures;
 
 fn main() {
     let [trace, out] = std::env::args().skip(1).collect::<Vec<_>>().try_into().expect("TRACE OUT.html");
     let opened = ouzel::open(trace.as_ref()).unwrap();
-    let options = ouzel::Options::default();
-    let semantics = Semantics::default();
+    let definitions = opened.definitions();
+    let (options, semantics) = (ouzel::Options::default(), Semantics::default());
     let mut set = AnalysisSet::default();
-    let analyses = ReportAnalyses::add_to(&mut set, opened.definitions(), &options.filter, &semantics);
-    let timeline = set.add(Timeline::new(opened.definitions(), &options.filter));
+    let analyses = ReportAnalyses::add_to(&mut set, definitions, &options.filter, &semantics);
+    let timeline = set.add(Timeline::new(definitions, &options.filter));
+    let trees = set.add(ContextTrees::new(definitions, &options.filter));
     let mut passed = opened.run(&set, &options).unwrap();
-    let timeline = passed.outputs.take(&timeline).unwrap();
-    let report = analyses.finish(&mut passed, opened.definitions()).unwrap();
-    let pictures = ouzel_page::Pictures {
-        definitions: opened.definitions(),
-        classes: &semantics.classes(opened.definitions()),
-        timeline: &timeline,
-        clusters: Vec::new(),
-        significant: Vec::new(),
-        loops: Vec::new(),
-    };
-    std::fs::write(out, ouzel_page::html(&report, &pictures, &trace)).unwrap();
+    let (timeline, trees) = (passed.outputs.take(&timeline).unwrap(), passed.outputs.take(&trees).unwrap());
+    let material = analyses.gather(&mut passed, definitions).unwrap();
+    let classes = semantics.classes(definitions);
+    let mut pictures = Pictures::new(definitions, &classes, &timeline).with_clusters(&trees);
+    let phases = material.phases();
+    if let Some(group) = phases.groups.first() {
+        let segments = segments(group, &phases.call_paths, &classes, &Thresholds::default());
+        pictures = pictures.with_segments(&segments, group, &phases.call_paths, &|row| format!("row {row}"));
+    }
+    std::fs::write(out, ouzel_page::html(&material.report(definitions), &pictures, &trace)).unwrap();
 }

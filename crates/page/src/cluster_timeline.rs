@@ -7,16 +7,16 @@
 
 use crate::axis::Axis;
 use crate::colour::{self, Colour};
-use crate::figure::{Figure, FigureData, Mark, RowData, SegmentMark, swatch};
+use crate::figure::{Figure, FigureData, Mark, RowData, swatch};
 use crate::pictures::Cluster;
 use crate::raster::{PathIndex, Raster};
-use crate::{Pictures, ranks, units};
+use crate::{Pictures, ranks, segments, units};
 use maud::{Markup, html};
 use ouzel::analyses::peers::PeerKind;
 use ouzel::analyses::semantics::Category;
 use ouzel::analyses::timeline::TimelineRow;
 use ouzel::model::CallPathId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Pixels of the band of one rank; others are `log2(size + 1)` times as high.
 const UNIT_PX: f64 = 26.0;
@@ -37,12 +37,7 @@ struct Shown {
 }
 
 /// The timeline of clusters; `None` without clusters.
-pub fn figure(
-    pictures: &Pictures<'_>,
-    index: &PathIndex,
-    segments: Vec<SegmentMark>,
-    axis: Axis,
-) -> Option<Figure> {
+pub fn figure(pictures: &Pictures<'_>, index: &PathIndex, axis: Axis) -> Option<Figure> {
     let bands: Vec<(&Cluster, &TimelineRow)> =
         pictures.clusters.iter().filter_map(|cluster| Some((cluster, row_of(pictures, cluster)?))).collect();
     if bands.is_empty() {
@@ -67,22 +62,24 @@ pub fn figure(
         let label = format!("cluster {}, {}", cluster.id, pictures.label(row.location));
         data.rows.push(RowData { label, end: raster.height() });
     }
-    let grey = |path: CallPathId| shown_at[path.index()].map_or(Colour::INSIGNIFICANT, |i| shown[i].colour);
+    let beside = beside(pictures, &bands);
+    let grey = |path: CallPathId| match beside[path.index()] {
+        Some(category) => colour::of_category_alone(category),
+        None => Colour::INSIGNIFICANT,
+    };
+    let of_path = |path: CallPathId| shown_at[path.index()].map_or_else(|| grey(path), |i| shown[i].colour);
     Some(Figure {
         id: "cluster-timeline",
-        title: "Ranks that behave alike",
-        caption: caption(&segments, &shown),
+        title: "Clusters of ranks over time",
+        caption: caption(pictures, &shown),
         alt: alt(pictures, &bands, &shown),
         raster,
-        palette: index.palette(grey),
+        palette: index.palette(of_path),
         height_px,
         labels,
         marks,
-        segments: segments
-            .into_iter()
-            .filter(|s| axis.percent(s.start_ns) < axis.percent(s.end_ns))
-            .collect(),
-        legend: legend(pictures, &shown),
+        below: segments::lanes(&pictures.segments, axis),
+        legend: legend(pictures, &shown, &beside),
         data,
     })
 }
@@ -121,6 +118,22 @@ fn shown_at(pictures: &Pictures<'_>, shown: &[Shown]) -> Vec<Option<usize>> {
     at
 }
 
+/// The category of call paths that only helper threads and streams are in: losses are looked for in the main threads, so
+/// nothing there is significant, but it is seen whether they work or wait.
+fn beside(pictures: &Pictures<'_>, bands: &[(&Cluster, &TimelineRow)]) -> Vec<Option<Category>> {
+    let mut category = vec![None; pictures.timeline.call_paths.len()];
+    let of_kind = |is_main: bool| {
+        let bands =
+            bands.iter().filter(move |(cluster, _)| (cluster.kind == PeerKind::MainThread) == is_main);
+        bands.flat_map(|(_, row)| &row.runs).filter_map(|run| run.call_path)
+    };
+    for path in of_kind(false) {
+        category[path.index()] = pictures.class(path).map(|class| class.category);
+    }
+    of_kind(true).for_each(|path| category[path.index()] = None);
+    category
+}
+
 fn notes(index: &PathIndex, shown: &[Shown], shown_at: &[Option<usize>]) -> BTreeMap<u8, String> {
     let note = |path: CallPathId| match shown_at[path.index()] {
         Some(i) => format!("Shown as {}, {}", shown[i].number, shown[i].category.as_str()),
@@ -153,6 +166,31 @@ pub fn size(pictures: &Pictures<'_>, cluster: &Cluster) -> String {
         (PeerKind::MainThread, _) => units::counted(n, "rank", "ranks"),
         (PeerKind::HelperThread, _) => units::counted(n, "helper thread", "helper threads"),
         (PeerKind::AcceleratorStream, _) => units::counted(n, "stream", "streams"),
+    }
+}
+
+/// The clusters with all their members.
+pub fn table(pictures: &Pictures<'_>) -> Markup {
+    html! {
+        table {
+            caption { "Ranks are in one cluster if they do the same at the same time, but for small differences." }
+            thead {
+                tr {
+                    th.fit scope="col" { "cluster" } th scope="col" { "size" } th scope="col" { "ranks" }
+                    th scope="col" { "stands for them" }
+                }
+            }
+            tbody {
+                @for cluster in &pictures.clusters {
+                    tr {
+                        th.fit scope="row" { (cluster.id) }
+                        td.fit { (size(pictures, cluster)) }
+                        td { (ranks::text(&ranks_of(pictures, cluster), 240)) }
+                        td.fit { (pictures.label(cluster.representative)) }
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -202,7 +240,7 @@ fn marks_of(
     stretches.iter().map(mark).collect()
 }
 
-fn caption(segments: &[SegmentMark], shown: &[Shown]) -> Markup {
+fn caption(pictures: &Pictures<'_>, shown: &[Shown]) -> Markup {
     html! {
         "Each band is one cluster and shows the rank that stands for it; its height is log₂(size + 1). "
         @if shown.is_empty() {
@@ -210,7 +248,7 @@ fn caption(segments: &[SegmentMark], shown: &[Shown]) -> Markup {
         } @else {
             "Numbers and colours are the significant call paths of the legend; what does not matter is grey. "
         }
-        @if !segments.is_empty() { "The numbers below the picture are the segments of the table." }
+        @if !pictures.segments.is_empty() { "The numbered bars below the picture are the segments of the table below." }
     }
 }
 
@@ -227,13 +265,20 @@ fn alt(pictures: &Pictures<'_>, bands: &[(&Cluster, &TimelineRow)], shown: &[Sho
     )
 }
 
-fn legend(pictures: &Pictures<'_>, shown: &[Shown]) -> Markup {
+fn legend(pictures: &Pictures<'_>, shown: &[Shown], beside: &[Option<Category>]) -> Markup {
+    let categories: BTreeSet<Category> = beside.iter().flatten().copied().collect();
     html! {
         ul.legend.long {
             @for shown in shown {
                 li {
                     (swatch(shown.colour, &shown.number.to_string()))
                     span { span.path { (pictures.names(shown.path).join(" › ")) } " " span.soft { (shown.category.as_str()) } }
+                }
+            }
+            @for category in categories {
+                li {
+                    (swatch(colour::of_category_alone(category), ""))
+                    span { "helper threads and streams: " (category.as_str()) }
                 }
             }
             li { (swatch(Colour::INSIGNIFICANT, "")) span { "every other call path" } }

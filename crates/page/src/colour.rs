@@ -114,6 +114,16 @@ pub fn of_category(category: Category, n: usize) -> Colour {
     Colour::oklch(lightness, chroma, hue)
 }
 
+/// The pale colour of a category, where call paths are not told apart.
+pub fn of_category_alone(category: Category) -> Colour {
+    let rgb = match category {
+        Category::Computation => Colour::oklch(0.80, 0.10, 80.0).rgb,
+        Category::Wait => Colour::oklch(0.62, 0.13, 160.0).rgb,
+        Category::Synchronization => Colour::oklch(0.50, 0.14, 305.0).rgb,
+    };
+    Colour { rgb, alpha: 150 }
+}
+
 /// FNV-1a, then mixed: the same on every machine and in every version.
 fn hash(text: &str) -> u64 {
     let fnv = text

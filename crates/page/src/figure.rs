@@ -24,7 +24,7 @@ pub struct Figure {
     /// Numbers in the picture.
     pub marks: Vec<Mark>,
     /// Between picture and axis.
-    pub segments: Vec<SegmentMark>,
+    pub below: Markup,
     pub legend: Markup,
     /// For the script.
     pub data: FigureData,
@@ -37,15 +37,6 @@ pub struct Mark {
     pub y_percent: f64,
     pub text: String,
     pub on: Colour,
-}
-
-/// A numbered range of time.
-#[derive(Debug, Clone)]
-pub struct SegmentMark {
-    pub number: usize,
-    pub start_ns: u64,
-    pub end_ns: u64,
-    pub title: String,
 }
 
 /// What the script needs to tell what is under the pointer.
@@ -88,7 +79,7 @@ impl Figure {
                             }
                         }
                     }
-                    @if !self.segments.is_empty() { (segments(&self.segments, axis)) }
+                    (self.below)
                     (time_axis(axis))
                 }
                 output.readout id=(readout) aria-live="polite" {
@@ -110,20 +101,6 @@ pub fn shade(colour: Colour) -> &'static str {
 pub fn swatch(colour: Colour, text: &str) -> Markup {
     html! {
         span class={ "swatch " (shade(colour)) } style={ "background:" (colour.css()) } aria-hidden="true" { (text) }
-    }
-}
-
-fn segments(segments: &[SegmentMark], axis: Axis) -> Markup {
-    html! {
-        div.below.segments role="list" aria-label="segments" {
-            @for segment in segments {
-                @let left = axis.percent(segment.start_ns);
-                @let width = axis.percent(segment.end_ns) - left;
-                span role="listitem" title=(segment.title) style=(format!("left:{left:.2}%;width:{width:.2}%")) {
-                    b { (segment.number) }
-                }
-            }
-        }
     }
 }
 

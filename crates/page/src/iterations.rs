@@ -13,11 +13,13 @@ use std::fmt::Write;
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 230.0;
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 96.0;
+const RIGHT: f64 = 140.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 42.0;
 /// Columns of the plot; of more iterations each column shows the shortest and the longest.
 const MAX_POINTS: usize = 480;
+/// Most steps of the axis of durations.
+const STEPS: u64 = 5;
 /// Loops that are drawn; the command has all.
 const MAX_LOOPS: usize = 4;
 /// Colours and dashes of the lines, in turn.
@@ -44,9 +46,12 @@ pub fn charts(loops: &[LoopPicture]) -> Markup {
 
 fn chart(picture: &LoopPicture) -> Markup {
     let name = picture.call_path.last().map_or("loop", String::as_str);
-    let n = picture.series.iter().map(|series| series.iterations.len()).max().unwrap_or(0);
+    let last = picture.series.iter().filter_map(|series| series.iterations.last());
+    let n = last.map(|point| point.index + 1).max().unwrap_or(0) as usize;
     let durations = || picture.series.iter().flat_map(|s| s.iterations.iter().map(|point| point.duration_ns));
     let (Some(shortest), Some(longest)) = (durations().min(), durations().max()) else { return html! {} };
+    // The axis ends in a labelled line above the longest.
+    let top = longest.next_multiple_of(round_step(longest.max(1), STEPS)).max(1);
     let label = format!(
         "Durations of {} of {name}: from {} to {}.",
         units::counted(n as u64, "iteration", "iterations"),
@@ -60,8 +65,11 @@ fn chart(picture: &LoopPicture) -> Markup {
                 p { span.path { (picture.call_path.join(" › ")) } " · " (picture.source) }
             }
             svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(label) {
-                (PreEscaped(grid(n, longest)))
-                @for (i, series) in picture.series.iter().enumerate() { (line(i, series, n, longest)) }
+                (PreEscaped(grid(n, top)))
+                @for (i, series) in picture.series.iter().enumerate() {
+                    (line(i, series, n, top))
+                }
+                (labels(&picture.series, n, top))
             }
         }
     }
@@ -72,17 +80,17 @@ fn x(iteration: f64, n: usize) -> f64 {
     LEFT + (WIDTH - LEFT - RIGHT) * iteration / last
 }
 
-fn y(duration_ns: u64, longest_ns: u64) -> f64 {
-    HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * duration_ns as f64 / longest_ns.max(1) as f64
+fn y(duration_ns: u64, top_ns: u64) -> f64 {
+    HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * duration_ns as f64 / top_ns.max(1) as f64
 }
 
 /// Lines and labels behind the data; both axes with units.
-fn grid(n: usize, longest_ns: u64) -> String {
+fn grid(n: usize, top_ns: u64) -> String {
     let mut svg = String::new();
     let (left, right, bottom) = (LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM);
-    let step_ns = round_step(longest_ns.max(1), 5);
-    for i in 0..=longest_ns / step_ns {
-        let at = y(i * step_ns, longest_ns);
+    let step_ns = round_step(top_ns.max(1), STEPS + 1);
+    for i in 0..=top_ns / step_ns {
+        let at = y(i * step_ns, top_ns);
         let _ = write!(
             svg,
             r#"<path d="M{left} {at:.1}H{right}" stroke="currentColor" stroke-opacity=".18"/><text x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#,
@@ -109,40 +117,59 @@ fn grid(n: usize, longest_ns: u64) -> String {
     svg
 }
 
-fn line(i: usize, series: &IterationSeries, n: usize, longest_ns: u64) -> Markup {
+fn line(i: usize, series: &IterationSeries, n: usize, top_ns: u64) -> Markup {
     let (colour, dashes) = LINES[i % LINES.len()];
-    let path = path(series, n, longest_ns);
-    let Some(last) = series.iterations.last() else { return html! {} };
-    let end = x((series.iterations.len() - 1) as f64, n) + 6.0;
-    let at = y(last.duration_ns, longest_ns).clamp(TOP + 6.0, HEIGHT - BOTTOM) + 4.0;
-    // Labels of lines that end at one height stand one above the other.
-    let at = (at - 13.0 * i as f64).max(TOP);
-    let size = series.n_locations as u64;
     html! {
-        path d=(path) fill="none" stroke=(colour) stroke-width="1.6" stroke-dasharray=(dashes)
+        path d=(path(series, n, top_ns)) fill="none" stroke=(colour) stroke-width="1.6" stroke-dasharray=(dashes)
             stroke-linejoin="round" stroke-linecap="round" {}
-        text.ink x=(format!("{end:.1}")) y=(format!("{at:.1}")) style={ "fill:" (colour) } {
-            "cluster " (series.cluster) ": " (units::counted(size, "rank", "ranks"))
+    }
+}
+
+/// A label at the end of each line; where lines end at one height, labels stand one above the other.
+fn labels(series: &[IterationSeries], n: usize, top_ns: u64) -> Markup {
+    /// Height of a line of text.
+    const LINE: f64 = 14.0;
+    let mut ends: Vec<(usize, f64, f64)> = series
+        .iter()
+        .enumerate()
+        .filter_map(|(i, series)| {
+            let last = series.iterations.last()?;
+            Some((i, x(last.index as f64, n) + 6.0, y(last.duration_ns, top_ns) + 4.0))
+        })
+        .collect();
+    // From the lowest up, each at least a line above the one before.
+    ends.sort_by(|a, b| b.2.total_cmp(&a.2).then(b.0.cmp(&a.0)));
+    let mut below = f64::INFINITY;
+    for (_, _, y) in &mut ends {
+        *y = y.min(below - LINE);
+        below = *y;
+    }
+    // Not above the picture, however many.
+    let down = (TOP - below).max(0.0);
+    html! {
+        @for (i, x, y) in ends.into_iter().map(|(i, x, y)| (i, x, y + down)) {
+            text.ink x=(format!("{x:.1}")) y=(format!("{y:.1}")) style={ "fill:" (LINES[i % LINES.len()].0) } {
+                "cluster " (series[i].cluster) ": " (series[i].size)
+            }
         }
     }
 }
 
 /// A line through the iterations; of many, through the shortest and the longest of each column.
-fn path(series: &IterationSeries, n: usize, longest_ns: u64) -> String {
+fn path(series: &IterationSeries, n: usize, top_ns: u64) -> String {
     let points = &series.iterations;
     let per_column = points.len().div_ceil(MAX_POINTS).max(1);
     let mut path = String::new();
-    for (column, chunk) in points.chunks(per_column).enumerate() {
-        let first = column * per_column;
-        let durations = || chunk.iter().map(|point| point.duration_ns).enumerate();
-        let shortest = durations().min_by_key(|&(_, ns)| ns);
-        let longest = durations().max_by_key(|&(_, ns)| ns);
-        let mut ends: Vec<(usize, u64)> = shortest.into_iter().chain(longest).collect();
+    for chunk in points.chunks(per_column) {
+        let shortest = chunk.iter().min_by_key(|point| point.duration_ns);
+        let longest = chunk.iter().max_by_key(|point| point.duration_ns);
+        let mut ends: Vec<(u64, u64)> =
+            shortest.into_iter().chain(longest).map(|point| (point.index, point.duration_ns)).collect();
         ends.sort_unstable();
         ends.dedup();
-        for (i, ns) in ends {
+        for (index, ns) in ends {
             let letter = if path.is_empty() { 'M' } else { 'L' };
-            let _ = write!(path, "{letter}{:.1} {:.1}", x((first + i) as f64, n), y(ns, longest_ns));
+            let _ = write!(path, "{letter}{:.1} {:.1}", x(index as f64, n), y(ns, top_ns));
         }
     }
     path
@@ -157,8 +184,8 @@ mod tests {
     fn no_outlier_is_lost_in_a_long_loop() {
         let duration = |i: u64| if i == 5_003 { 900 } else { 100 + i % 2 };
         let iterations =
-            (0..10_000).map(|i| IterationPoint { duration_ns: duration(i), cluster: 0 }).collect();
-        let series = IterationSeries { cluster: 0, n_locations: 1, iterations };
+            (0..10_000).map(|i| IterationPoint { index: i, duration_ns: duration(i), cluster: 0 }).collect();
+        let series = IterationSeries { cluster: 0, size: "rank 0".to_owned(), iterations };
         let path = path(&series, 10_000, 900);
         assert!(path.contains(&format!("{:.1} {TOP:.1}", x(5003.0, 10_000))), "{path}");
         assert!(path.len() < 20_000, "{} bytes", path.len());

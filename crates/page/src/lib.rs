@@ -11,17 +11,22 @@ mod axis;
 mod cluster_timeline;
 mod colour;
 mod figure;
+mod findings;
+mod gather;
 mod iterations;
 mod pictures;
 mod rank_timeline;
 mod ranks;
 mod raster;
 mod report_sections;
+mod segments;
 #[cfg(test)]
 mod tests;
 pub mod units;
 
-pub use pictures::{Cluster, IterationPoint, IterationSeries, LoopPicture, Pictures};
+pub use pictures::{
+    Cluster, IterationPoint, IterationSeries, LoopPicture, Pictures, SegmentPath, SegmentPicture,
+};
 
 use axis::Axis;
 use figure::{Figure, PageData};
@@ -37,12 +42,13 @@ const SCRIPT: &str = include_str!("page.js");
 /// the trace.
 pub fn html(report: &RunReport, pictures: &Pictures<'_>, path: &str) -> String {
     let timeline = pictures.timeline;
+    let run_ns = report.run.span_ns;
     let ns = |ticks| pictures.definitions.clock.ns_from_ticks(ticks);
     let end =
         Ticks(timeline.origin.0.saturating_add(timeline.spacing.0.saturating_mul(timeline.n_columns.into())));
     let axis = Axis::new(ns(timeline.origin), ns(end));
     let index = PathIndex::new(timeline);
-    let clusters = cluster_timeline::figure(pictures, &index, Vec::new(), axis);
+    let clusters = cluster_timeline::figure(pictures, &index, axis);
     let ranks = (0 < timeline.n_columns).then(|| rank_timeline::figure(pictures, &index));
     let figures: Vec<&Figure> = clusters.iter().chain(&ranks).collect();
     let data = PageData::new(pictures, &index, axis, figures.iter().map(|figure| &figure.data).collect());
@@ -59,18 +65,25 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, path: &str) -> String {
             body {
                 a.skip href="#main" { "To the report" }
                 header {
-                    p.soft.small { (path) }
-                    h1 { "Report" }
+                    p.soft.small { span.path { (path) } }
+                    (findings::headline(&report.findings, run_ns))
                     p.facts.small { (report_sections::facts(&report.run)) }
                 }
                 main id="main" {
+                    (section("findings", "What costs time", &findings::list(&report.findings, path)))
                     (section("efficiencies", "How well the time was used", &report_sections::efficiencies(report)))
                     @if !figures.is_empty() {
                         h2 id="timelines" { "What happened when" }
                         @for (i, figure) in figures.iter().enumerate() { (figure.markup(i, axis)) }
                     }
+                    @if !pictures.clusters.is_empty() {
+                        (section("clusters", "Ranks that behave alike", &cluster_timeline::table(pictures)))
+                    }
                     @if !pictures.loops.is_empty() {
                         (section("iterations", "Iterations", &iterations::charts(&pictures.loops)))
+                    }
+                    @if !pictures.segments.is_empty() {
+                        (section("segments", "Where time is lost, by segment", &segments::table(&pictures.segments, run_ns)))
                     }
                     (section("losses", "Where time is lost, by call path", &report_sections::losses(&report.losses)))
                     (section("trust", "How far to trust it", &report_sections::trust(&report.trust)))

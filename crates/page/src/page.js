@@ -30,7 +30,7 @@
 
   const time = (ns, digits) => (ns / data.unit_ns).toFixed(digits) + " " + data.unit;
   const duration = (ns) => {
-    for (const [unit, name] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
+    for (const [unit, name] of [[1e9, "s"], [1e6, "ms"], [1e3, "us"]]) {
       if (ns >= unit) return (ns / unit).toPrecision(4) + " " + name;
     }
     return ns.toFixed(0) + " ns";

@@ -1,7 +1,7 @@
 //! What the pictures of the page are drawn from: results of the same pass as the report.
 
 use ouzel::analyses::peers::PeerKind;
-use ouzel::analyses::semantics::Class;
+use ouzel::analyses::semantics::{Category, Class};
 use ouzel::analyses::timeline::TimelineOutput;
 use ouzel::model::{CallPathId, Definitions, LocationId, LocationKind};
 
@@ -18,8 +18,46 @@ pub struct Pictures<'a> {
     pub clusters: Vec<Cluster>,
     /// Call paths that the cluster-ordered timeline shows; their callees look like them, all others are grey.
     pub significant: Vec<CallPathId>,
+    /// Parts of the run that end in a synchronisation, in order of time; those that lose nothing are left out.
+    pub segments: Vec<SegmentPicture>,
     /// Loops with the durations of their iterations, most time first.
     pub loops: Vec<LoopPicture>,
+}
+
+/// A part of the run that ends in a synchronisation.
+#[derive(Debug, Clone)]
+pub struct SegmentPicture {
+    /// Its number, as in the report.
+    pub id: usize,
+    /// Start, in nanoseconds since the trace start.
+    pub start_ns: u64,
+    /// End, in nanoseconds since the trace start.
+    pub end_ns: u64,
+    /// The parts of it in order of time, start and end: several if it comes again in each iteration of a loop.
+    pub parts_ns: Vec<(u64, u64)>,
+    /// Imbalance of the closing synchronisation.
+    pub imbalance_at_end_ns: u64,
+    /// Imbalance, summed over the significant call paths.
+    pub sum_imbalance_ns: u64,
+    /// Waiting, summed over the significant call paths.
+    pub sum_wait_ns: u64,
+    /// What the three numbers mean, in words.
+    pub meaning: String,
+    /// Significant call paths, most lost first.
+    pub paths: Vec<SegmentPath>,
+}
+
+/// A significant call path of a segment.
+#[derive(Debug, Clone)]
+pub struct SegmentPath {
+    /// Names from the outermost region to the innermost.
+    pub call_path: Vec<String>,
+    /// What its time is spent on.
+    pub category: Category,
+    /// Its imbalance.
+    pub imbalance_ns: u64,
+    /// Its waiting.
+    pub wait_ns: u64,
 }
 
 /// Locations that behave alike.
@@ -51,8 +89,8 @@ pub struct LoopPicture {
 pub struct IterationSeries {
     /// Number of the cluster of locations.
     pub cluster: u32,
-    /// How many locations it stands for.
-    pub n_locations: usize,
+    /// What it stands for: `rank 0`, `15 ranks`.
+    pub size: String,
     /// Duration and cluster of each iteration, in order.
     pub iterations: Vec<IterationPoint>,
 }
@@ -60,7 +98,9 @@ pub struct IterationSeries {
 /// One iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IterationPoint {
-    /// How long it took.
+    /// Its number, from 0.
+    pub index: u64,
+    /// How long it took; of several neighbours, on average.
     pub duration_ns: u64,
     /// The cluster of iterations that it belongs to.
     pub cluster: u32,

@@ -50,7 +50,7 @@ pub fn figure(pictures: &Pictures<'_>, index: &PathIndex) -> Figure {
         height_px,
         labels: labels(&data.rows, height_px),
         marks: Vec::new(),
-        segments: Vec::new(),
+        below: html! {},
         legend: legend(pictures),
         data,
     }

@@ -67,7 +67,7 @@ pub fn efficiencies(report: &RunReport) -> Markup {
         ("× communication efficiency", communication, format!("of the run the busiest {who} computes")),
     ];
     html! {
-        table.efficiency {
+        div.scroll { table.efficiency {
             thead hidden { tr { th { "efficiency" } th { "value" } th { "bar" } th { "meaning" } } }
             tbody {
                 @for (name, ratio, meaning) in rows {
@@ -79,7 +79,7 @@ pub fn efficiencies(report: &RunReport) -> Markup {
                     }
                 }
             }
-        }
+        } }
     }
 }
 
@@ -180,17 +180,30 @@ pub fn method() -> Markup {
         ("load balance", "mean(u) / max(u)", "Efficiencies"),
         ("communication efficiency", "max(u) / T", "Efficiencies"),
         (
-            "imbalance of a call path",
-            "computation and waiting: max − mean of its time over the ranks; synchronisation: mean − min",
-            "Imbalance",
+            "can be won back",
+            "sum of the gains of the findings; no second is promised twice: gains are parts of length − mean(busy)",
+            "Findings",
         ),
-        ("waiting of a call path", "waiting: mean; synchronisation: min", "Imbalance"),
         (
-            "time that can be won back",
-            "for each segment: imbalance at its closing synchronisation + waiting inside of it",
-            "Projected run time",
+            "imbalance of a call path",
+            "work and waiting: max − mean of its time over the ranks; synchronisation: mean − min",
+            "Imbalance and waiting of a segment",
         ),
-        ("projected run time", "T − time that can be won back", "Projected run time"),
+        (
+            "waiting of a call path",
+            "waiting: mean of its time over the ranks; synchronisation: min",
+            "Imbalance and waiting of a segment",
+        ),
+        (
+            "significant call path",
+            "loses more than 0.1 % of T, and more than 70 % of what it and its callees lose",
+            "Imbalance and waiting of a segment",
+        ),
+        (
+            "cluster",
+            "ranks whose call trees over time differ by little; the first member is drawn",
+            "Temporal context trees, clusters and iterations",
+        ),
     ];
     html! {
         table {

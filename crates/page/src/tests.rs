@@ -1,50 +1,64 @@
 use crate::colour::Colour;
 use crate::raster::{NOTHING, OUTSIDE, PathIndex, Raster};
-use crate::{Cluster, Pictures};
-use ouzel::analyses::peers::PeerKind;
-use ouzel::analyses::semantics::Semantics;
-use ouzel::analyses::timeline::{Timeline, TimelineOutput};
+use crate::{IterationPoint, IterationSeries, LoopPicture, Pictures};
+use ouzel::analyses::context_tree::{ContextTrees, ContextTreesOutput};
+use ouzel::analyses::loss_tree::{Thresholds, segments};
+use ouzel::analyses::phases::PhasesOutput;
+use ouzel::analyses::semantics::{Class, Semantics};
+use ouzel::analyses::timeline::{Run, Timeline, TimelineOutput};
 use ouzel::diagnose::{ReportAnalyses, RunReport};
 use ouzel::engine::{AnalysisSet, Pass};
-use ouzel::model::{CallPathId, Filter, LocationId, TraceSource};
+use ouzel::model::{CallPathId, CallPathTree, Filter, LocationId, RegionId, TraceSource};
 use ouzel_testkit::ToyTrace;
 use scraper::{Html, Selector};
+use std::fmt::Write;
 use std::num::NonZeroUsize;
 
 /// Two ranks, one of which computes longer, and names that would break a page that trusts them.
 const HOSTILE: &str = "
-    0: enter <script>alert(1)</script> @0, enter MPI_Barrier @900, leave @1000, enter \"&amp;' @1000, leave @1500, leave @2000
-    1: enter <script>alert(1)</script> @0, enter MPI_Barrier @200, leave @1000, enter </script><img src=x> @1000, leave @1900, leave @2000";
+    0: enter <script>alert(1)</script> @0, enter \"&amp;' @10, leave @900, enter MPI_Barrier @900, leave @1000, enter \"&amp;' @1000, leave @1500, leave @2000
+    1: enter <script>alert(1)</script> @0, enter \"&amp;' @10, leave @200, enter MPI_Barrier @200, leave @1000, enter </script><img src=x> @1000, leave @1900, leave @2000";
 
-fn results(trace: &ToyTrace) -> (RunReport, TimelineOutput) {
-    let filter = Filter::default();
-    let mut set = AnalysisSet::default();
-    let semantics = Semantics::default();
-    let analyses = ReportAnalyses::add_to(&mut set, trace.definitions(), &filter, &semantics);
-    let timeline = set.add(Timeline::default());
-    let pass = Pass { filter: &filter, jobs: NonZeroUsize::MIN, progress: None };
-    let mut passed = set.run(trace, pass).unwrap();
-    let timeline = passed.outputs.take(&timeline).unwrap();
-    (analyses.finish(&mut passed, trace.definitions()).unwrap(), timeline)
+/// Everything that a page is made from.
+struct Results {
+    report: RunReport,
+    timeline: TimelineOutput,
+    trees: ContextTreesOutput,
+    phases: PhasesOutput,
+    classes: Vec<Class>,
 }
 
-fn page(trace: &ToyTrace, significant: &[u32]) -> String {
-    let (report, timeline) = results(trace);
-    let cluster = |id: u32| Cluster {
-        id,
-        kind: PeerKind::MainThread,
-        members: vec![LocationId(id)],
-        representative: LocationId(id),
-    };
-    let pictures = Pictures {
-        definitions: trace.definitions(),
-        classes: &Semantics::default().classes(trace.definitions()),
-        timeline: &timeline,
-        clusters: vec![cluster(0), cluster(1)],
-        significant: significant.iter().copied().map(CallPathId).collect(),
-        loops: Vec::new(),
-    };
-    crate::html(&report, &pictures, "a <b> trace.otf2")
+fn results(trace: &ToyTrace) -> Results {
+    let definitions = trace.definitions();
+    let (filter, semantics) = (Filter::default(), Semantics::default());
+    let mut set = AnalysisSet::default();
+    let analyses = ReportAnalyses::add_to(&mut set, definitions, &filter, &semantics);
+    let timeline = set.add(Timeline::new(definitions, &filter));
+    let trees = set.add(ContextTrees::new(definitions, &filter));
+    let pass = Pass { filter: &filter, jobs: NonZeroUsize::MIN, progress: None };
+    let mut passed = set.run(trace, pass).unwrap();
+    let (timeline, trees) = (passed.outputs.take(&timeline).unwrap(), passed.outputs.take(&trees).unwrap());
+    let material = analyses.gather(&mut passed, definitions).unwrap();
+    let (report, phases) = (material.report(definitions), material.phases().clone());
+    Results { report, timeline, trees, phases, classes: semantics.classes(definitions) }
+}
+
+impl Results {
+    fn pictures<'a>(&'a self, trace: &'a ToyTrace) -> Pictures<'a> {
+        let Results { timeline, trees, phases, classes, .. } = self;
+        let pictures = Pictures::new(trace.definitions(), classes, timeline).with_clusters(trees);
+        let Some(group) = phases.groups.first() else { return pictures };
+        let segments = segments(group, &phases.call_paths, classes, &Thresholds::default());
+        pictures.with_segments(&segments, group, &phases.call_paths, &|row| format!("row <{row}>"))
+    }
+
+    fn page(&self, trace: &ToyTrace) -> String {
+        crate::html(&self.report, &self.pictures(trace), "a <b> trace.otf2")
+    }
+}
+
+fn page(trace: &ToyTrace) -> String {
+    results(trace).page(trace)
 }
 
 fn select<'p>(page: &'p Html, selector: &str) -> Vec<scraper::ElementRef<'p>> {
@@ -53,12 +67,12 @@ fn select<'p>(page: &'p Html, selector: &str) -> Vec<scraper::ElementRef<'p>> {
 
 #[test]
 fn the_page_is_valid_and_names_are_text_whatever_they_are() {
-    let text = page(&ToyTrace::new(HOSTILE), &[2]);
+    let text = page(&ToyTrace::new(HOSTILE));
     let page = Html::parse_document(&text);
     assert_eq!(page.errors, Vec::<String>::new());
     assert_eq!(select(&page, "script").len(), 2, "the data and the script, nothing from the trace");
     assert!(select(&page, "img").iter().all(|img| img.attr("src").unwrap().starts_with("data:image/png")));
-    let legend: String = select(&page, ".legend")[1].text().collect();
+    let legend: String = select(&page, "#rank-timeline .legend")[0].text().collect();
     for name in ["<script>alert(1)</script>", "\"&amp;'", "</script><img src=x>"] {
         assert!(legend.contains(name), "{legend}");
     }
@@ -69,7 +83,7 @@ fn the_page_is_valid_and_names_are_text_whatever_they_are() {
 
 #[test]
 fn the_page_needs_nothing_from_outside() {
-    let text = page(&ToyTrace::new(HOSTILE), &[]);
+    let text = page(&ToyTrace::new(HOSTILE));
     let page = Html::parse_document(&text);
     for element in select(&page, "[src], [href], [xlink\\:href], [srcset], [action]") {
         for name in ["src", "href", "xlink:href", "srcset", "action"] {
@@ -87,7 +101,7 @@ fn the_page_needs_nothing_from_outside() {
 
 #[test]
 fn the_page_can_be_read_without_seeing_it() {
-    let text = page(&ToyTrace::new(HOSTILE), &[2]);
+    let text = page(&ToyTrace::new(HOSTILE));
     let page = Html::parse_document(&text);
     let level = |heading: &scraper::ElementRef<'_>| heading.value().name()[1..].parse::<u32>().unwrap();
     let levels: Vec<u32> = select(&page, "h1, h2, h3").iter().map(level).collect();
@@ -116,12 +130,12 @@ fn the_page_can_be_read_without_seeing_it() {
 #[test]
 fn equal_reports_give_equal_pages() {
     let trace = ToyTrace::new(HOSTILE);
-    assert_eq!(page(&trace, &[2]), page(&trace, &[2]));
+    assert_eq!(page(&trace), page(&trace));
 }
 
 #[test]
 fn a_trace_without_events_has_a_page_without_pictures() {
-    let text = page(&ToyTrace::new("0: other @0\n1: other @0"), &[]);
+    let text = page(&ToyTrace::new("0: other @0\n1: other @0"));
     let page = Html::parse_document(&text);
     assert_eq!(page.errors, Vec::<String>::new());
     assert_eq!(select(&page, "img").len(), 0);
@@ -131,7 +145,7 @@ fn a_trace_without_events_has_a_page_without_pictures() {
 #[test]
 fn images_hold_the_indices_of_call_paths() {
     let trace = ToyTrace::new("0: enter a @0, enter b @2, leave @6, leave @8\n1: enter a @4, leave @6");
-    let (_, timeline) = results(&trace);
+    let timeline = results(&trace).timeline;
     let index = PathIndex::new(&timeline);
     assert_eq!(index.paths.len(), 2, "a and a/b, each of them for some instants");
     let mut raster = Raster::new(timeline.n_columns);
@@ -155,4 +169,109 @@ fn decode(url: &str) -> Vec<u8> {
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     reader.next_frame(&mut pixels).unwrap();
     pixels
+}
+
+fn text_of(page: &Html, selector: &str) -> String {
+    select(page, selector).iter().flat_map(scraper::ElementRef::text).collect()
+}
+
+#[test]
+fn every_finding_and_every_segment_is_there() {
+    let trace = ToyTrace::new(HOSTILE);
+    let results = results(&trace);
+    let page = Html::parse_document(&results.page(&trace));
+    assert!(!results.report.findings.is_empty());
+    let shown = text_of(&page, "#findings");
+    for finding in &results.report.findings {
+        for text in [&finding.title, &finding.sentence, &finding.advice] {
+            assert!(shown.contains(&**text), "{text}");
+        }
+        for evidence in &finding.evidence {
+            assert!(shown.contains(&*evidence.text), "{}", evidence.text);
+        }
+    }
+    assert!(text_of(&page, "h1").contains("can be won back"));
+    let pictures = results.pictures(&trace);
+    assert!(!pictures.segments.is_empty() && !pictures.significant.is_empty());
+    for segment in &pictures.segments {
+        let shown = text_of(&page, &format!("#segment-{}", segment.id));
+        assert!(shown.contains("row <") && shown.contains(segment.paths[0].category.as_str()), "{shown}");
+        assert_eq!(
+            select(&page, &format!("a[href='#segment-{}']", segment.id)).len(),
+            1,
+            "below the picture"
+        );
+    }
+    assert_eq!(select(&page, "#clusters tbody tr").len(), pictures.clusters.len());
+    assert_eq!(select(&page, "#cluster-timeline .labels > span").len(), pictures.clusters.len());
+}
+
+#[test]
+fn a_run_that_loses_nothing_says_so() {
+    let work = "enter main @0, enter work @0, leave @1000, enter MPI_Barrier @1000, leave @1001, leave @2000";
+    let trace = ToyTrace::new(&format!("0: {work}\n1: {work}"));
+    let page = Html::parse_document(&page(&trace));
+    assert!(text_of(&page, "h1").starts_with("Nothing significant"), "{}", text_of(&page, "h1"));
+    assert_eq!(select(&page, "#findings .gain b").len(), 0);
+}
+
+#[test]
+fn iterations_are_drawn_with_their_units() {
+    let trace = ToyTrace::new(HOSTILE);
+    let results = results(&trace);
+    let mut pictures = results.pictures(&trace);
+    let series = |cluster: u32, n: u64| IterationSeries {
+        cluster,
+        size: "3 ranks".to_owned(),
+        iterations: (0..n)
+            .map(|index| IterationPoint { index, duration_ns: 1_000_000 + index * 1000, cluster: 0 })
+            .collect(),
+    };
+    pictures.loops = vec![LoopPicture {
+        call_path: vec!["main".to_owned(), "<loop>".to_owned()],
+        source: "marked in the trace".to_owned(),
+        series: vec![series(0, 10), series(1, 9), series(2, 10)],
+    }];
+    let page = Html::parse_document(&crate::html(&results.report, &pictures, "t"));
+    assert_eq!(page.errors, Vec::<String>::new());
+    assert_eq!(select(&page, "#iterations svg > path[fill=none]").len(), 3);
+    let text = text_of(&page, "#iterations");
+    assert!(
+        text.contains("main › <loop>") && text.contains("10 iterations") && text.contains(" ms"),
+        "{text}"
+    );
+    let mut heights: Vec<f64> = select(&page, "#iterations text.ink")
+        .iter()
+        .map(|label| label.attr("y").unwrap().parse().unwrap())
+        .collect();
+    heights.sort_by(f64::total_cmp);
+    assert!(heights.windows(2).all(|pair| 13.0 < pair[1] - pair[0]), "labels do not touch: {heights:?}");
+}
+
+#[test]
+fn a_page_of_512_ranks_stays_small_whatever_they_do() {
+    let mut lines = String::new();
+    for rank in 0..512 {
+        let _ = writeln!(lines, "{rank}: enter main @0, leave @2000");
+    }
+    let trace = ToyTrace::new(&lines);
+    let mut results = results(&trace);
+    // The worst that can be: another call path at each instant, in no order.
+    let mut tree = CallPathTree::default();
+    let mut at = CallPathTree::ROOT;
+    for i in 0..300 {
+        at = tree.child(if i % 8 == 0 { CallPathTree::ROOT } else { at }, RegionId(i % 3));
+    }
+    let mut state = 1_u64;
+    let mut noise = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        CallPathId((state >> 33) as u32 % tree.len() as u32)
+    };
+    for row in &mut results.timeline.rows {
+        row.runs = (0..2000).map(|_| Run { n_columns: 1, call_path: Some(noise()) }).collect();
+    }
+    results.timeline.call_paths = tree;
+    let text = results.page(&trace);
+    assert!(text.len() < 3_000_000, "{} bytes", text.len());
+    assert_eq!(results.timeline.row(LocationId(511)).map(|row| row.runs.len()), Some(2000));
 }

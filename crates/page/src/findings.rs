@@ -1,0 +1,188 @@
+//! The headline and the findings: what costs time, where, why, and what is usually done.
+
+use crate::report_sections::{call_path, meter};
+use crate::{ranks, units};
+use maud::{Markup, html};
+use ouzel::diagnose::findings::{Confidence, Evidence, Finding, FindingKind, Iterations, Quantity};
+use std::fmt::Write;
+
+/// Characters of a list of ranks or iterations.
+const ROOM: usize = 60;
+
+/// One sentence: how much of the run can be won back. The gains of findings are parts of the run that do not overlap.
+pub fn headline(findings: &[Finding], run_ns: u64) -> Markup {
+    let gain_ns = findings.iter().map(|finding| finding.gain_ns).sum::<u64>().min(run_ns);
+    let share = (run_ns != 0).then(|| gain_ns as f64 / run_ns as f64);
+    html! {
+        @if gain_ns == 0 {
+            h1 { "Nothing significant is lost in " (units::time(run_ns)) }
+        } @else {
+            h1 { (units::time(gain_ns)) " of " (units::time(run_ns)) " can be won back (" (units::percent(share)) ")" }
+        }
+    }
+}
+
+/// The findings, largest gain first; `path` is what the user calls the trace.
+pub fn list(findings: &[Finding], path: &str) -> Markup {
+    html! {
+        ol.findings {
+            @for (i, finding) in findings.iter().enumerate() {
+                @let is_loss = finding.kind != FindingKind::NothingSignificant;
+                li.finding id=(format!("finding-{}", i + 1)) {
+                    div.n { @if is_loss { (i + 1) } }
+                    div {
+                        h3 { (finding.title) }
+                        @if is_loss { (place(finding)) }
+                        p { (finding.sentence) }
+                        @if !finding.evidence.is_empty() { (evidence(finding)) }
+                        p { (finding.advice) }
+                        @if !finding.command.is_empty() {
+                            div.small { code.command { (command_line(path, &finding.command)) } }
+                        }
+                    }
+                    div.gain {
+                        @if is_loss {
+                            b { "−" (units::time(finding.gain_ns)) }
+                            span.soft { (units::percent(Some(finding.gain_fraction))) " of the run" }
+                            (meter(finding.gain_fraction))
+                        }
+                        span class={ "tag " (class(finding.confidence)) } title=(finding.confidence_reason) {
+                            (finding.confidence.as_str())
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn class(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Sure => "high",
+        Confidence::Likely => "medium",
+        Confidence::Possible => "low",
+    }
+}
+
+fn place(finding: &Finding) -> Markup {
+    let (start, end) = finding.time_range_ns;
+    let mut facts = Vec::new();
+    if !finding.ranks.is_empty() {
+        let word = if finding.ranks.list.len() == 1 { "rank" } else { "ranks" };
+        facts.push(format!("{word} {}", ranks::text(&finding.ranks.list, ROOM)));
+    }
+    facts.extend(finding.iterations.as_ref().map(iterations));
+    facts.push(format!("{} … {}", units::time(start), units::time(end)));
+    html! {
+        p.small {
+            (call_path(&finding.call_path))
+            @if let Some(source) = &finding.source { " " span.soft { (source) } }
+            br;
+            span.soft { (facts.join(" · ")) }
+        }
+    }
+}
+
+/// `all 100 iterations`, `iterations 8, 16, 23 of 24`.
+fn iterations(iterations: &Iterations) -> String {
+    const MAX_RANGES: usize = 6;
+    let Iterations { n_all, ranges } = iterations;
+    let n: u64 = ranges.iter().map(|(first, last)| last - first + 1).sum();
+    if n == *n_all {
+        return format!("all {}", units::counted(n, "iteration", "iterations"));
+    }
+    let range = |&(first, last): &(u64, u64)| {
+        if first == last { first.to_string() } else { format!("{first}–{last}") }
+    };
+    let shown: Vec<String> = ranges.iter().take(MAX_RANGES).map(range).collect();
+    let more = if MAX_RANGES < ranges.len() { ", …" } else { "" };
+    let word = if n == 1 { "iteration" } else { "iterations" };
+    format!("{word} {}{more} of {}", shown.join(", "), units::count(*n_all))
+}
+
+fn evidence(finding: &Finding) -> Markup {
+    html! {
+        details {
+            summary { "Evidence, and why it is " (finding.confidence.as_str()) }
+            ul {
+                @for Evidence { text, formula, values } in &finding.evidence {
+                    li {
+                        (text)
+                        @if !formula.is_empty() { br; code.soft { (formula) } }
+                        @if !values.is_empty() {
+                            dl.evidence {
+                                @for value in values { dt { (value.name) } dd { (quantity(value)) } }
+                            }
+                        }
+                    }
+                }
+            }
+            p.small {
+                b { (finding.confidence.as_str()) ": " } (finding.confidence_reason)
+                @if !finding.assumption.is_empty() { br; b { "assumed: " } (finding.assumption) }
+            }
+        }
+    }
+}
+
+/// A number as people write it.
+fn quantity(Quantity { value, unit, .. }: &Quantity) -> String {
+    let whole = || value.round().max(0.0) as u64;
+    match *unit {
+        "ns" => units::time(whole()),
+        "bytes" => units::bytes(whole()),
+        "count" => units::count(whole()),
+        "rank" => format!("rank {}", whole()),
+        "ratio" => units::percent(Some(*value)),
+        "ns/iteration" if 0.0 <= *value => format!("{} per iteration", units::time(whole())),
+        unit => format!("{} {unit}", units::number(Some(*value))),
+    }
+}
+
+/// `ouzel`, the command's name, the trace, its further arguments, as a shell takes them.
+pub fn command_line(path: &str, words: &[String]) -> String {
+    let Some((name, arguments)) = words.split_first() else { return String::new() };
+    let mut line = format!("ouzel {name} {}", shell_word(path));
+    for argument in arguments {
+        let _ = write!(line, " {}", shell_word(argument));
+    }
+    line
+}
+
+/// `word` as a shell takes it for one word.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_can_be_pasted() {
+        let words = ["profile", "--region", "int main(int)"].map(str::to_owned);
+        assert_eq!(command_line("a b", &words), "ouzel profile 'a b' --region 'int main(int)'");
+        assert_eq!(command_line("a", &[]), "");
+    }
+
+    #[test]
+    fn iterations_are_written_short() {
+        let of = |n_all, ranges: &[(u64, u64)]| iterations(&Iterations { n_all, ranges: ranges.to_vec() });
+        assert_eq!(of(24, &[(8, 8), (16, 16), (22, 23)]), "iterations 8, 16, 22–23 of 24");
+        assert_eq!(of(100, &[(0, 99)]), "all 100 iterations");
+        assert_eq!(of(10, &[(9, 9)]), "iteration 9 of 10");
+    }
+
+    #[test]
+    fn quantities_have_their_units() {
+        let of = |value, unit| quantity(&Quantity { name: String::new(), value, unit });
+        let seen =
+            [of(1.5e9, "ns"), of(0.25, "ratio"), of(2e6, "count"), of(3.0, "rank"), of(1e3, "ns/iteration")];
+        assert_eq!(seen, ["1.500 s", "25.0 %", "2,000,000", "rank 3", "1.000 us per iteration"]);
+    }
+}

@@ -1,0 +1,143 @@
+//! The segments: parts of the run that end in a synchronisation, with what is lost in each and where.
+
+use crate::axis::Axis;
+use crate::pictures::{SegmentPath, SegmentPicture};
+use crate::units;
+use maud::{Markup, html};
+use std::cmp::Reverse;
+use std::fmt::Write;
+
+/// Call paths that are listed for a segment, most lost first; JSON has all of them.
+const MAX_PATHS: usize = 8;
+
+/// Rows of segments below the timeline. Segments of one loop come in turns, so each has a row of its own.
+const MAX_LANES: usize = 6;
+/// Steps of the drawing from its left to its right side; what is nearer than one step is drawn as one.
+const STEPS: f64 = 4000.0;
+
+/// The segments below the timeline, each in the first row that is free; those that find none are left to the table.
+pub fn lanes(segments: &[SegmentPicture], axis: Axis) -> Markup {
+    let mut lanes: Vec<(u64, Vec<&SegmentPicture>)> = Vec::new();
+    for segment in segments.iter().filter(|s| axis.percent(s.start_ns) < axis.percent(s.end_ns)) {
+        match lanes.iter().position(|(end_ns, _)| *end_ns <= segment.start_ns) {
+            Some(free) => {
+                lanes[free].0 = segment.end_ns;
+                lanes[free].1.push(segment);
+            }
+            None if lanes.len() < MAX_LANES => lanes.push((segment.end_ns, vec![segment])),
+            None => {}
+        }
+    }
+    html! {
+        @for (_, lane) in &lanes {
+            div.below.lane {
+                svg viewBox=(format!("0 0 {STEPS} 10")) preserveAspectRatio="none" aria-hidden="true" {
+                    @for segment in lane {
+                        path d=(blocks(segment, axis)) { title { "segment " (segment.id) ": " (segment.meaning) } }
+                    }
+                }
+                @for segment in lane {
+                    @let several = 1 < segment.parts_ns.len();
+                    @let (start, end) = widest(segment);
+                    @let middle = f64::midpoint(axis.percent(start), axis.percent(end));
+                    @let left = if several { axis.percent(segment.start_ns) } else { middle };
+                    a.beside[several] href=(format!("#segment-{}", segment.id)) style=(format!("left:{left:.2}%"))
+                        title=(format!("segment {}: {}", segment.id, segment.meaning)) { (segment.id) }
+                }
+            }
+        }
+    }
+}
+
+fn widest(segment: &SegmentPicture) -> (u64, u64) {
+    let whole = (segment.start_ns, segment.end_ns);
+    segment
+        .parts_ns
+        .iter()
+        .copied()
+        .max_by_key(|&(start, end)| (end.saturating_sub(start), Reverse(start)))
+        .unwrap_or(whole)
+}
+
+/// A block for each part.
+fn blocks(segment: &SegmentPicture, axis: Axis) -> String {
+    let step = |ns| (axis.percent(ns) / 100.0 * STEPS) as u32;
+    let mut blocks: Vec<(u32, u32)> = Vec::new();
+    for &(start, end) in &segment.parts_ns {
+        let (start, end) = (step(start), step(end).max(step(start) + 1));
+        match blocks.last_mut() {
+            Some((_, last)) if start <= *last => *last = end.max(*last),
+            _ => blocks.push((start, end)),
+        }
+    }
+    let mut path = String::new();
+    for (start, end) in blocks {
+        let _ = write!(path, "M{start} 0h{}v10H{start}z", end - start);
+    }
+    path
+}
+
+/// The segments as a table, each with its call paths.
+pub fn table(segments: &[SegmentPicture], run_ns: u64) -> Markup {
+    let share = |ns: u64| units::percent((run_ns != 0).then(|| ns as f64 / run_ns as f64));
+    html! {
+        div.scroll {
+            table.segments-table {
+                caption {
+                    "Imbalance at the end is what the run would gain if the work before the closing synchronisation \
+                     were spread evenly. Sums are over the call paths below; imbalance there and waiting elsewhere \
+                     are two sides of one loss, so a sum may be more than the run."
+                }
+                thead {
+                    tr {
+                        th.r scope="col" { "segment" } th scope="col" { "call path" } th scope="col" { "time is" }
+                        th.r scope="col" { "imbalance" } th.r scope="col" { "waiting" }
+                        th.r scope="col" { "imbalance at the end" }
+                    }
+                }
+                @for segment in segments {
+                    tbody id=(format!("segment-{}", segment.id)) {
+                        tr.head {
+                            th.r scope="rowgroup" { (segment.id) }
+                            td colspan="2" {
+                                b { (units::time(segment.start_ns)) " … " (units::time(segment.end_ns)) }
+                                " " span.soft { (segment.meaning) }
+                            }
+                            td.r { (both(segment.sum_imbalance_ns, &share)) }
+                            td.r { (both(segment.sum_wait_ns, &share)) }
+                            td.r { (both(segment.imbalance_at_end_ns, &share)) }
+                        }
+                        @for path in segment.paths.iter().take(MAX_PATHS) { (row(path)) }
+                        @if MAX_PATHS < segment.paths.len() {
+                            tr {
+                                td {}
+                                td.soft colspan="5" { "and " (segment.paths.len() - MAX_PATHS) " more: " code { "ouzel segments" } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn row(path: &SegmentPath) -> Markup {
+    html! {
+        tr {
+            td {}
+            td.path { (path.call_path.join(" › ")) }
+            td { (path.category.as_str()) }
+            td.r { (or_dash(path.imbalance_ns)) }
+            td.r { (or_dash(path.wait_ns)) }
+            td {}
+        }
+    }
+}
+
+fn or_dash(ns: u64) -> String {
+    if ns == 0 { "–".to_owned() } else { units::time(ns) }
+}
+
+fn both(ns: u64, share: &impl Fn(u64) -> String) -> Markup {
+    html! { b { (or_dash(ns)) } @if 0 < ns { " " span.soft { (share(ns)) } } }
+}
