@@ -94,6 +94,8 @@ notice_codes! {
     UnalignedSynchronisations "unaligned-synchronisations",
     /// There are too many phases to keep apart; some were put together.
     CoarsePhases "coarse-phases",
+    /// Samples do not tell instances of calls apart, or too many to keep.
+    UncertainInstances "uncertain-instances",
     /// A filter selects nothing.
     EmptySelection "empty-selection",
     /// The trace lacks what an analysis needs.

@@ -1,10 +1,11 @@
-//! The fold: enters and leaves into trees, trees into clusters.
+//! The fold: enters and leaves, or samples where there are none, into trees; trees into clusters.
 
 use super::assemble::Assembler;
 use super::builder::Builder;
 use super::merge::{Merger, Over};
 use super::output::{ContextTreesOutput, TreeGroup};
 use super::partial::{Alike, Halving};
+use super::sample_tree::{LocationSamples, SampleDoubts, SampledPaths};
 use super::{LookAhead, Order};
 use crate::peers::PeerGroups;
 use crate::semantics::{Category, Semantics};
@@ -18,10 +19,21 @@ use std::sync::Arc;
 pub struct ContextTrees {
     peers: PeerGroups,
     assembler: Arc<Assembler>,
+    paths: Arc<SampledPaths>,
 }
 
 /// A location while it is folded: its group, its index there, and its tree; `None` if it has no peers.
-pub type Local = Option<(usize, u32, Box<Builder>)>;
+pub type Local = Option<Box<Member>>;
+
+/// A location of a peer group.
+#[derive(Debug)]
+pub struct Member {
+    group: usize,
+    member: u32,
+    builder: Builder,
+    /// Until the first enter: where there are exact events, samples say no more.
+    samples: Option<LocationSamples>,
+}
 
 /// The clusters of each peer group.
 ///
@@ -30,6 +42,7 @@ pub type Local = Option<(usize, u32, Box<Builder>)>;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContextTreesPartial {
     groups: Vec<Halving>,
+    doubts: SampleDoubts,
 }
 
 static LOOK_AHEAD: LookAhead = LookAhead;
@@ -47,6 +60,7 @@ impl ContextTrees {
         ContextTrees {
             peers: PeerGroups::new(definitions, filter),
             assembler: Arc::new(Assembler::new(definitions, anchors)),
+            paths: Arc::new(SampledPaths::new(definitions)),
         }
     }
 
@@ -65,23 +79,33 @@ impl Analysis for ContextTrees {
     type Partial = ContextTreesPartial;
     type Output = ContextTreesOutput;
     const NAME: &'static str = "context_trees";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
 
     fn needs(&self) -> Needs {
-        Needs::NOTHING
+        if self.paths.is_empty() { Needs::NOTHING } else { Needs::SAMPLES }
     }
 
     fn empty(&self) -> ContextTreesPartial {
-        ContextTreesPartial { groups: vec![Halving::default(); self.peers.groups().len()] }
+        let groups = vec![Halving::default(); self.peers.groups().len()];
+        ContextTreesPartial { groups, doubts: SampleDoubts::default() }
     }
 
     fn begin(&self, cx: &LocationCx<'_>) -> Local {
         let (group, member) = self.peers.place(cx.location)?;
-        Some((group, member as u32, Box::new(Builder::new(self.assembler.clone()))))
+        let builder = Builder::new(self.assembler.clone());
+        let samples = (!self.paths.is_empty()).then(|| LocationSamples::new(self.paths.clone()));
+        Some(Box::new(Member { group, member: member as u32, builder, samples }))
     }
 
     fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
-        let Some((_, _, builder)) = local else { return };
+        let Some(local) = local else { return };
+        if local.samples.is_some() && chunk.kind.contains(&EventKind::Enter) {
+            local.samples = None;
+        }
+        if let Some(samples) = &mut local.samples {
+            samples.fold(chunk);
+        }
+        let builder = &mut local.builder;
         for ((&time, &kind), &region) in chunk.time.iter().zip(chunk.kind).zip(chunk.region) {
             match kind {
                 EventKind::Enter => builder.enter(region, time.0),
@@ -92,9 +116,18 @@ impl Analysis for ContextTrees {
     }
 
     fn end(&self, local: Local, _: &LocationCx<'_>, _: &LocationSummary, into: &mut ContextTreesPartial) {
-        let Some((group, member, builder)) = local else { return };
-        let (tree, loops) = builder.finish();
-        let one = Alike::one(member, tree, loops);
+        let Some(local) = local else { return };
+        let Member { group, member, builder, samples } = *local;
+        let one = match samples.and_then(LocationSamples::finish) {
+            Some(samples) => {
+                into.doubts.add(samples.doubts);
+                Alike::sampled(member, samples)
+            }
+            None => {
+                let (tree, loops) = builder.finish();
+                Alike::one(member, tree, loops)
+            }
+        };
         if let Some(halving) = into.groups.get_mut(group) {
             halving.add(one, self.n_members(group), &Self::merger());
         }
@@ -105,6 +138,7 @@ impl Analysis for ContextTrees {
     }
 
     fn merge(&self, into: &mut ContextTreesPartial, from: ContextTreesPartial) {
+        into.doubts.add(from.doubts);
         for (i, (halving, other)) in into.groups.iter_mut().zip(from.groups).enumerate() {
             halving.merge(other, self.n_members(i), &Self::merger());
         }
@@ -113,8 +147,9 @@ impl Analysis for ContextTrees {
     fn finish(
         &self,
         partial: ContextTreesPartial,
-        _: &FinishCx<'_>,
+        cx: &FinishCx<'_>,
     ) -> Result<ContextTreesOutput, AnalysisError> {
+        partial.doubts.tell(cx.notices);
         let groups = self.peers.groups().iter().zip(partial.groups).map(|(group, halving)| {
             let clusters = halving.finish(group.members.len() as u32, &Self::merger());
             TreeGroup::new(group, clusters)

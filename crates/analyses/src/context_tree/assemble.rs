@@ -40,6 +40,8 @@ pub struct LoopRecord {
     pub source: LoopSource,
     /// Number of clusters of its iterations.
     pub n_clusters: u32,
+    /// Accepted iterations.
+    pub accepted: u64,
     /// Rejected iterations.
     pub rejected: u64,
     /// Its iterations.
@@ -263,8 +265,14 @@ impl<'a> Assembly<'a> {
         }
         rows.start = start;
         rows.set_clusters(&body.map);
-        let record =
-            LoopRecord { path: vec![id], source, n_clusters: body.clusters.len() as u32, rejected: 0, rows };
+        let record = LoopRecord {
+            path: vec![id],
+            source,
+            n_clusters: body.clusters.len() as u32,
+            accepted: rows.n,
+            rejected: 0,
+            rows,
+        };
         (Node::of_loop(id, body), Some(record))
     }
 
@@ -407,6 +415,7 @@ impl Child {
             path: vec![node.id],
             source: body.source,
             n_clusters: body.clusters.len() as u32,
+            accepted: rows.n - body.rejected.min(rows.n),
             rejected: body.rejected,
             rows: *rows,
         });

@@ -1,7 +1,7 @@
 //! Temporal context trees: what a location did, in order, and which locations and iterations are alike.
 //!
 //! ```text
-//! events ──► tree per location ──► clusters of locations, each with an averaged tree
+//! events, or samples ──► tree per location ──► clusters of locations, each with an averaged tree
 //!              loops: clusters of iterations
 //! ```
 //!

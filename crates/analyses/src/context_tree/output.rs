@@ -25,7 +25,7 @@ pub struct TreeGroup {
     pub clusters: Vec<LocationCluster>,
     /// The loops, by the start of their first iteration; those inside of other loops behind.
     pub loops: Vec<LoopSummary>,
-    /// Whether instances of calls are known for sure: they are from enters and leaves.
+    /// Whether instances of calls are known for sure, as from enters and leaves, or what samples say of them, at worst.
     pub lca: LcaQuality,
 }
 
@@ -100,8 +100,9 @@ impl TreeGroup {
             alike.iter().flat_map(|cluster| cluster.members.iter().copied()).collect();
         members.sort_unstable();
         let mut loops = Loops::default();
+        let lca = alike.iter().map(|cluster| cluster.quality).max().unwrap_or_default();
         let mut clusters = Vec::new();
-        for (id, Alike { members, average, loops: records }) in alike.into_iter().enumerate() {
+        for (id, Alike { members, average, loops: records, .. }) in alike.into_iter().enumerate() {
             let members: Vec<LocationId> = members.iter().map(location).collect();
             let representative = members[0];
             let mut seen: BTreeMap<Vec<StaticId>, u32> = BTreeMap::new();
@@ -125,7 +126,7 @@ impl TreeGroup {
                 let summary = loops.get(record.path, *nth, record.source);
                 *nth += 1;
                 summary.is_nested = false;
-                summary.accepted = summary.accepted.max(rows.n - record.rejected.min(rows.n));
+                summary.accepted = summary.accepted.max(record.accepted);
                 summary.rejected = summary.rejected.max(record.rejected);
                 summary.n_clusters = summary.n_clusters.max(record.n_clusters);
                 summary.instances.push(instance);
@@ -140,7 +141,7 @@ impl TreeGroup {
             locations: members.iter().map(location).collect(),
             clusters,
             loops: loops.into_summaries(),
-            lca: LcaQuality::Exact,
+            lca,
         }
     }
 }

@@ -9,8 +9,10 @@
 
 use super::assemble::LoopRecord;
 use super::cluster::{Weighted, merge_cluster_set, middle};
+use super::diff::Differ;
 use super::merge::Merger;
 use super::node::Node;
+use super::sample_tree::{LcaQuality, SampledLocation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,12 +25,23 @@ pub struct Alike {
     pub average: Weighted,
     /// The loops of the first member.
     pub loops: Vec<LoopRecord>,
+    /// The longest of the members' median intervals between samples, in ticks; 0 if all have exact events.
+    pub period: u64,
+    /// What is known about instances, at worst.
+    pub quality: LcaQuality,
 }
 
 impl Alike {
-    /// One location.
+    /// One location with exact events.
     pub fn one(member: u32, tree: Node, loops: Vec<LoopRecord>) -> Self {
-        Alike { members: vec![member], average: Weighted::new(tree, 1.0), loops }
+        let average = Weighted::new(tree, 1.0);
+        Alike { members: vec![member], average, loops, period: 0, quality: LcaQuality::Exact }
+    }
+
+    /// One location with samples alone.
+    pub fn sampled(member: u32, samples: SampledLocation) -> Self {
+        let SampledLocation { tree, loops, period, quality, .. } = samples;
+        Alike { period: period.0, quality, ..Alike::one(member, tree, loops) }
     }
 }
 
@@ -111,23 +124,38 @@ fn above(range: (u32, u32), n: u32, k: usize) -> Option<Above> {
     found
 }
 
+/// A cluster without its average.
+struct Rest {
+    members: Vec<u32>,
+    loops: Vec<LoopRecord>,
+    period: u64,
+    quality: LcaQuality,
+}
+
 /// Algorithm 3's merge; the clusters are in order of their first members.
 fn unite(clusters: Vec<Alike>, k: usize, merger: &Merger<'_>) -> Vec<Alike> {
-    let mut rest: Vec<Option<(Vec<u32>, Vec<LoopRecord>)>> = Vec::with_capacity(clusters.len());
+    // Samples leave twice their interval in doubt. The longest of all is taken, so that the order does not matter.
+    let period = clusters.iter().map(|cluster| cluster.period).max().unwrap_or(0);
+    let sampled = Differ::sampled(merger.differ.order, period as f64);
+    let merger = &Merger { differ: Differ { tolerance: sampled.tolerance, ..merger.differ }, ..*merger };
+    let mut rest: Vec<Option<Rest>> = Vec::with_capacity(clusters.len());
     let mut averages = Vec::with_capacity(clusters.len());
-    for Alike { members, average, loops } in clusters {
-        rest.push(Some((members, loops)));
+    for Alike { members, average, loops, period, quality } in clusters {
+        rest.push(Some(Rest { members, loops, period, quality }));
         averages.push(average);
     }
     let mut take = |i: usize| rest[i].take().expect("a cluster is merged once");
     let united = merge_cluster_set(averages, k, merger).into_iter().map(|(indices, average)| {
         // The first member of the first cluster is the first of all.
-        let (mut members, loops) = take(indices[0]);
+        let Rest { mut members, loops, mut period, mut quality } = take(indices[0]);
         for &i in &indices[1..] {
-            members.extend(take(i).0);
+            let other = take(i);
+            members.extend(other.members);
+            period = period.max(other.period);
+            quality = quality.max(other.quality);
         }
         members.sort_unstable();
-        Alike { members, average, loops }
+        Alike { members, average, loops, period, quality }
     });
     united.collect()
 }

@@ -2,6 +2,7 @@
 
 mod golden;
 mod laws;
+mod sampled;
 mod streaming;
 
 use super::*;

@@ -22,6 +22,7 @@
 mod builder;
 mod interval;
 mod iterations;
+mod location;
 #[cfg(test)]
 mod serialised_output;
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod tests;
 
 pub use builder::SampleTreeBuilder;
 pub use iterations::{LoopReport, identify, learn_flows};
+pub use location::{LocationSamples, SampleDoubts, SampledLocation, SampledPaths};
 
 use super::cluster::cluster;
 use super::merge::Merger;
