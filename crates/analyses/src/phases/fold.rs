@@ -65,8 +65,8 @@ impl Analysis for Phases {
 
     fn end(&self, local: Local, cx: &LocationCx<'_>, summary: &LocationSummary, into: &mut PhasesPartial) {
         let Some(span) = summary.span else { return };
-        for (key, aligned) in local.finish(cx.location, span, self.range_start) {
-            into.add(key, aligned);
+        for (key, one) in local.finish(cx.location, span, self.range_start) {
+            into.add_one(key, one);
         }
     }
 

@@ -9,7 +9,7 @@
 
 use super::anchors::{AnchorRules, Flags};
 use super::state::{
-    Aligned, CellState, EntryState, FirstAnchor, GroupKey, Key, MAX_ENTRIES, SequenceHash, Spread,
+    Aligned, EntryState, FirstAnchor, GroupKey, Key, MAX_ENTRIES, One, OneCell, SequenceHash, Spread,
     border_at_most, is_border,
 };
 use ouzel_model::{CallPathId, CallPathTree, EventChunk, EventKind, LocationId, RegionId, Ticks};
@@ -35,15 +35,6 @@ struct Times {
     n_visits: u64,
     inclusive: u64,
     exclusive: u64,
-}
-
-/// Times of one call path in one entry.
-#[derive(Debug, Clone, Copy)]
-struct LocalCell {
-    key: Key,
-    n_visits: u64,
-    inclusive: Ticks,
-    exclusive: Ticks,
 }
 
 /// An entry that is over.
@@ -74,7 +65,7 @@ pub struct Local {
     log_phases: u8,
     n_anchors: u64,
     entries: Vec<LocalEntry>,
-    cells: Vec<LocalCell>,
+    cells: Vec<OneCell>,
 }
 
 /// The entry that is under way.
@@ -225,14 +216,14 @@ impl Local {
         let entry = self.entries.len() as u32;
         let whole = at.since(self.entry.start);
         let outside = whole.since(self.entry.in_calls).since(inside);
-        self.cells.push(LocalCell {
+        self.cells.push(OneCell {
             key: (entry, CallPathTree::ROOT, false),
             n_visits: 0,
             inclusive: whole,
             exclusive: outside,
         });
         let busy = whole.since(self.entry.waiting);
-        self.cells.push(LocalCell {
+        self.cells.push(OneCell {
             key: (entry, CallPathTree::ROOT, true),
             n_visits: 0,
             inclusive: busy,
@@ -241,7 +232,7 @@ impl Local {
         self.touched.sort_unstable();
         for slot in self.touched.drain(..) {
             let times = std::mem::take(&mut self.times[slot as usize]);
-            self.cells.push(LocalCell {
+            self.cells.push(OneCell {
                 key: (entry, CallPathId(slot / 2), slot % 2 == 1),
                 n_visits: times.n_visits,
                 inclusive: Ticks(times.inclusive),
@@ -288,7 +279,7 @@ impl Local {
         location: LocationId,
         span: (Ticks, Ticks),
         range_start: Option<Ticks>,
-    ) -> Vec<(GroupKey, Aligned)> {
+    ) -> Vec<(GroupKey, One)> {
         let (Some(group), Some(first)) = (self.group, self.first) else { return Vec::new() };
         self.end_entry(span.1);
         let lead = first.since(span.0);
@@ -298,11 +289,18 @@ impl Local {
         }
         let is_open = range_start.is_some() && self.entries.first().map(|entry| entry.enter) == range_start;
         if !is_open {
-            return vec![((group, self.log_phases, FirstAnchor::Inside), self.aligned(location, span))];
+            return vec![((group, self.log_phases, FirstAnchor::Inside), self.into_one(location, span))];
         }
-        let counted = ((group, self.log_phases, FirstAnchor::OpenCounted), self.aligned(location, span));
-        self.leave_out_first_anchor();
-        vec![counted, ((group, self.log_phases, FirstAnchor::OpenLeftOut), self.aligned(location, span))]
+        let mut without =
+            Local { cells: self.cells.clone(), entries: self.entries.clone(), ..Local::new(self.group) };
+        without.log_phases = self.log_phases;
+        without.n_anchors = self.n_anchors;
+        without.entry.hash = self.entry.hash;
+        without.times.resize(self.times.len(), Times::default());
+        without.leave_out_first_anchor();
+        let counted = (group, self.log_phases, FirstAnchor::OpenCounted);
+        let left_out = (group, self.log_phases, FirstAnchor::OpenLeftOut);
+        vec![(counted, self.into_one(location, span)), (left_out, without.into_one(location, span))]
     }
 
     /// Joins the first entry and the second. Entries of several phases stay: they begin too early by one anchor.
@@ -317,7 +315,7 @@ impl Local {
     }
 
     /// The location as a group of one.
-    fn aligned(&self, location: LocationId, span: (Ticks, Ticks)) -> Aligned {
+    fn into_one(self, location: LocationId, span: (Ticks, Ticks)) -> One {
         let mut start = span.0;
         let mut entries: Vec<EntryState> = Vec::with_capacity(self.entries.len() + 1);
         for entry in &self.entries {
@@ -341,40 +339,31 @@ impl Local {
             last_enter: Ticks(0),
         });
         let count = (self.n_anchors, location);
-        let tails = tails(&self.cells, entries.len() - 1, self.times.len(), location);
-        let cells = self.cells.iter().map(|cell| state_of(cell, location)).collect();
-        Aligned {
+        let tails = tails(&self.cells, entries.len() - 1, self.times.len());
+        let entries = Aligned {
             locations: vec![location],
             span,
             n_anchors: (count, count),
             is_complete: true,
             entries,
-            cells,
-            tails,
-        }
-    }
-}
-
-fn state_of(cell: &LocalCell, location: LocationId) -> CellState {
-    CellState {
-        key: cell.key,
-        n_visits: cell.n_visits,
-        inclusive: Spread::one(cell.inclusive, location),
-        exclusive: Spread::one(cell.exclusive, location),
+            cells: Vec::new(),
+            tails: Vec::new(),
+        };
+        One { location, entries, cells: self.cells, tails }
     }
 }
 
 /// At each border up to entry `n_common`, the times from there to the end. `n_slots` bounds the call paths.
-fn tails(cells: &[LocalCell], n_common: usize, n_slots: usize, location: LocationId) -> Vec<CellState> {
+fn tails(cells: &[OneCell], n_common: usize, n_slots: usize) -> Vec<OneCell> {
     let slot_of = |key: Key| key.1.index() * 2 + usize::from(key.2);
-    let mut sums: Vec<Option<LocalCell>> = vec![None; n_slots.max(2)];
+    let mut sums: Vec<Option<OneCell>> = vec![None; n_slots.max(2)];
     let mut tails = Vec::new();
     let mut rest = cells;
     let mut border = border_at_most(n_common as u64);
     loop {
         while let Some((cell, before)) = rest.split_last().filter(|(cell, _)| border <= u64::from(cell.key.0))
         {
-            let sum = sums[slot_of(cell.key)].get_or_insert(LocalCell {
+            let sum = sums[slot_of(cell.key)].get_or_insert(OneCell {
                 n_visits: 0,
                 inclusive: Ticks(0),
                 exclusive: Ticks(0),
@@ -387,7 +376,7 @@ fn tails(cells: &[LocalCell], n_common: usize, n_slots: usize, location: Locatio
         }
         let at_border = sums.iter().rev().flatten().map(|sum| {
             let key = (border as u32, sum.key.1, sum.key.2);
-            state_of(&LocalCell { key, ..*sum }, location)
+            OneCell { key, ..*sum }
         });
         tails.extend(at_border);
         if border == 0 {

@@ -52,6 +52,19 @@ impl Spread {
         Spread { n_seen: 1, sum: ticks, max: (ticks, location), min: (ticks, location) }
     }
 
+    /// Adds a location.
+    #[inline]
+    fn add(&mut self, ticks: Ticks, location: LocationId) {
+        self.n_seen += 1;
+        self.sum = Ticks(self.sum.0.saturating_add(ticks.0));
+        if self.max.0 < ticks || (self.max.0 == ticks && location < self.max.1) {
+            self.max = (ticks, location);
+        }
+        if ticks < self.min.0 || (ticks == self.min.0 && location < self.min.1) {
+            self.min = (ticks, location);
+        }
+    }
+
     /// Adds other locations.
     #[inline]
     fn merge(&mut self, other: &Spread) {
@@ -87,17 +100,63 @@ pub struct CellState {
 }
 
 impl CellState {
-    fn merge(&mut self, other: &CellState) {
-        self.n_visits += other.n_visits;
-        self.inclusive.merge(&other.inclusive);
-        self.exclusive.merge(&other.exclusive);
-    }
-
     /// See [`Spread::add_bound`].
     fn add_bound(&mut self, other: &CellState) {
         self.n_visits += other.n_visits;
         self.inclusive.add_bound(&other.inclusive);
         self.exclusive.add_bound(&other.exclusive);
+    }
+}
+
+/// Times of one call path in one entry, at one location.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OneCell {
+    pub key: Key,
+    pub n_visits: u64,
+    pub inclusive: Ticks,
+    pub exclusive: Ticks,
+}
+
+/// What can be added to the cell of its key.
+trait Addend {
+    fn key(&self) -> Key;
+    fn state(&self) -> CellState;
+    fn add_to(&self, cell: &mut CellState);
+}
+
+impl Addend for CellState {
+    fn key(&self) -> Key {
+        self.key
+    }
+    fn state(&self) -> CellState {
+        *self
+    }
+    fn add_to(&self, cell: &mut CellState) {
+        cell.n_visits += self.n_visits;
+        cell.inclusive.merge(&self.inclusive);
+        cell.exclusive.merge(&self.exclusive);
+    }
+}
+
+impl Addend for (&OneCell, LocationId) {
+    fn key(&self) -> Key {
+        self.0.key
+    }
+    fn state(&self) -> CellState {
+        let (cell, location) = *self;
+        CellState {
+            key: cell.key,
+            n_visits: cell.n_visits,
+            inclusive: Spread::one(cell.inclusive, location),
+            exclusive: Spread::one(cell.exclusive, location),
+        }
+    }
+    #[inline]
+    fn add_to(&self, cell: &mut CellState) {
+        let (one, location) = *self;
+        cell.n_visits += one.n_visits;
+        cell.inclusive.add(one.inclusive, location);
+        cell.exclusive.add(one.exclusive, location);
     }
 }
 
@@ -206,27 +265,54 @@ impl Aligned {
         self.entries.len() - 1
     }
 
-    /// Adds locations.
-    pub(super) fn merge(&mut self, mut other: Aligned) {
+    /// The border behind which this and `other` differ; `None` if nowhere.
+    fn differs_behind(&self, other: &Aligned) -> Option<usize> {
         let common = self.entries.iter().zip(&other.entries);
         let n_equal =
             common.take_while(|(a, b)| a.hash == b.hash && a.anchor.is_some() == b.anchor.is_some());
         let n_equal = n_equal.count();
         let both_complete = self.is_complete && other.is_complete;
-        if !(both_complete && n_equal == self.entries.len() && n_equal == other.entries.len()) {
-            let n_equal = n_equal.min(self.n_common()).min(other.n_common()) as u64;
-            let border = border_at_most(n_equal) as usize;
+        if both_complete && n_equal == self.entries.len() && n_equal == other.entries.len() {
+            return None;
+        }
+        let n_equal = n_equal.min(self.n_common()).min(other.n_common());
+        Some(border_at_most(n_equal as u64) as usize)
+    }
+
+    /// Adds locations.
+    pub(super) fn merge(&mut self, mut other: Aligned) {
+        if let Some(border) = self.differs_behind(&other) {
             self.cut(border);
             other.cut(border);
         }
+        let (cells, tails) = (std::mem::take(&mut other.cells), std::mem::take(&mut other.tails));
+        self.merge_entries(other);
+        merge_cells(&mut self.cells, cells.into_iter());
+        merge_cells(&mut self.tails, tails.into_iter());
+    }
+
+    /// Adds a location; its cells are not copied if it does what the others do.
+    fn merge_one(&mut self, one: One) {
+        if self.differs_behind(&one.entries).is_some() {
+            return self.merge(one.into_aligned());
+        }
+        let One { location, entries, cells, tails } = one;
+        self.merge_entries(entries);
+        merge_cells(&mut self.cells, cells.iter().map(|cell| (cell, location)));
+        merge_cells(&mut self.tails, tails.iter().map(|cell| (cell, location)));
+    }
+
+    /// Adds all but the cells of locations whose entries are the same.
+    fn merge_entries(&mut self, mut other: Aligned) {
+        let is_sorted = self.locations.last() < other.locations.first();
         self.locations.append(&mut other.locations);
-        self.locations.sort_unstable();
+        if !is_sorted {
+            self.locations.sort_unstable();
+        }
         self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
         self.n_anchors.0 = self.n_anchors.0.min(other.n_anchors.0);
         self.n_anchors.1 = most(self.n_anchors.1, other.n_anchors.1);
         self.entries.iter_mut().zip(&other.entries).for_each(|(a, b)| a.merge(b));
-        merge_cells(&mut self.cells, other.cells);
-        merge_cells(&mut self.tails, other.tails);
     }
 
     /// Keeps the entries before the border `border`; the rest becomes the tail.
@@ -296,17 +382,18 @@ fn most(a: Count, b: Count) -> Count {
 }
 
 /// Adds the cells of `from`; both are in order of their keys.
-fn merge_cells(into: &mut Vec<CellState>, from: Vec<CellState>) {
+fn merge_cells(into: &mut Vec<CellState>, from: impl Iterator<Item = impl Addend>) {
     // Locations that do the same have the same cells: nothing moves then.
     let mut at = 0;
     let mut missing: Vec<CellState> = Vec::new();
     for cell in from {
-        while into.get(at).is_some_and(|own| own.key < cell.key) {
+        let key = cell.key();
+        while into.get(at).is_some_and(|own| own.key < key) {
             at += 1;
         }
         match into.get_mut(at) {
-            Some(own) if own.key == cell.key => own.merge(&cell),
-            _ => missing.push(cell),
+            Some(own) if own.key == key => cell.add_to(own),
+            _ => missing.push(cell.state()),
         }
     }
     if missing.is_empty() {
@@ -323,6 +410,25 @@ fn merge_cells(into: &mut Vec<CellState>, from: Vec<CellState>) {
         };
         let Some(cell) = next else { return };
         into.push(cell);
+    }
+}
+
+/// One location, its cells not yet spread over locations.
+#[derive(Debug)]
+pub(super) struct One {
+    pub location: LocationId,
+    /// All but the cells.
+    pub entries: Aligned,
+    /// See [`Aligned::cells`].
+    pub cells: Vec<OneCell>,
+    /// See [`Aligned::tails`].
+    pub tails: Vec<OneCell>,
+}
+
+impl One {
+    fn into_aligned(self) -> Aligned {
+        let states = |cells: &[OneCell]| cells.iter().map(|cell| (cell, self.location).state()).collect();
+        Aligned { cells: states(&self.cells), tails: states(&self.tails), ..self.entries }
     }
 }
 
@@ -361,8 +467,16 @@ impl PhasesPartial {
         self.groups.values_mut().for_each(|aligned| aligned.remap(remap));
     }
 
+    /// Adds a location.
+    pub(super) fn add_one(&mut self, key: GroupKey, one: One) {
+        match self.groups.get_mut(&key) {
+            Some(known) => known.merge_one(one),
+            None => _ = self.groups.insert(key, one.into_aligned()),
+        }
+    }
+
     /// Adds locations.
-    pub(super) fn add(&mut self, key: GroupKey, aligned: Aligned) {
+    fn add(&mut self, key: GroupKey, aligned: Aligned) {
         match self.groups.entry(key) {
             std::collections::btree_map::Entry::Occupied(mut known) => known.get_mut().merge(aligned),
             std::collections::btree_map::Entry::Vacant(free) => {

@@ -180,6 +180,9 @@ fn similar_ranks(rng: &mut Rng) -> String {
     text
 }
 
+/// Phase and call path.
+type Place = (u32, Vec<RegionId>);
+
 /// Folds each location alone and merges in some order and grouping.
 fn merged(trace: &ToyTrace, rng: &mut Rng) -> (Vec<u8>, PhasesOutput) {
     let mut set = AnalysisSet::default();
@@ -216,12 +219,12 @@ fn any_order_of_merging_gives_the_same_and_what_is_cut_is_exact() {
         let last = group.phases.len() as u32 - 1;
         n_cut += u32::from(group.alignment != Alignment::Complete);
         // Each cell again, from each location alone.
-        let mut expected: BTreeMap<(u32, Vec<RegionId>), Vec<(u64, u64)>> = BTreeMap::new();
+        let mut expected: BTreeMap<Place, Vec<(u64, u64)>> = BTreeMap::new();
         for location in trace.definitions().location_ids() {
             let ranks = Some(RankSet::from_ranges(&[(location.0, location.0)]));
             let filter = Filter { ranks, ..Filter::default() };
             let (alone, _) = run_report(&trace, &filter, Phases::new(trace.definitions(), &filter));
-            let mut own: BTreeMap<(u32, Vec<RegionId>), (u64, u64)> = BTreeMap::new();
+            let mut own: BTreeMap<Place, (u64, u64)> = BTreeMap::new();
             for cell in &alone.groups[0].cells {
                 let path = alone.call_paths.regions(cell.call_path);
                 let sum = own.entry((cell.phase.min(last), path)).or_default();
