@@ -3,7 +3,7 @@
 //! | finding | what tells it | gain |
 //! |---|---|---|
 //! | slow rank, slow node | few ranks above the median in nearly all paths, by a similar factor | `imbalance · n / (n − slow)`: as if they ran like the others' mean |
-//! | serialised work, I/O by one rank | one rank has nearly all of the path's time | imbalance: everybody takes a part |
+//! | serialised work, I/O by one rank | one rank has nearly all of the path's time | imbalance, and waiting for its messages: everybody takes a part |
 //! | more synchronisation than needed | the imbalance of the totals is less than half of that of the phases | imbalance of the phases less that of the totals |
 //! | growing imbalance | the imbalance of phases rises over the iterations, or sets in | imbalance |
 //! | load imbalance | none of these | imbalance |
@@ -13,10 +13,12 @@
 use super::context::Context;
 use super::draft::{Draft, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Iterations, Quantity};
+use super::messages::hub;
 use super::ranks::Ranks;
 use super::series::{onset, trend};
 use super::slow::{Slow, slow};
 use super::stages::{PhaseTimes, Stage};
+use super::waiting::{Theme, Waiting};
 use super::words::{capitalised, percent, plural};
 use super::work::{Uneven, above_mean, imbalance_of, iterations, latest, range_of, uneven};
 use ouzel_analyses::semantics::{Category, Family};
@@ -31,8 +33,8 @@ const LEAST_ITERATIONS: usize = 6;
 /// Kendall's τ from which on an imbalance rises steadily.
 const STEADY: f64 = 0.6;
 
-/// The findings, in no order.
-pub(super) fn imbalances(cx: &Context<'_>) -> Vec<Draft> {
+/// The findings, in no order. Waiting for a rank that works alone is part of its finding, and is taken from `waiting`.
+pub(super) fn imbalances(cx: &Context<'_>, waiting: &mut [Waiting<'_>]) -> Vec<Draft> {
     if cx.n_peers() < 2 {
         return Vec::new();
     }
@@ -44,7 +46,7 @@ pub(super) fn imbalances(cx: &Context<'_>) -> Vec<Draft> {
         drafts.extend(slow_ranks(cx, &slow, &of_slow));
     }
     for group in groups {
-        drafts.extend(one_group(cx, &group));
+        drafts.extend(one_group(cx, &group, waiting));
     }
     drafts
 }
@@ -139,13 +141,13 @@ fn common_caller(cx: &Context<'_>, paths: impl Iterator<Item = CallPathId>) -> C
 }
 
 /// What the imbalance of a call path is.
-fn one_group(cx: &Context<'_>, group: &Uneven<'_>) -> Vec<Draft> {
+fn one_group(cx: &Context<'_>, group: &Uneven<'_>, waiting: &mut [Waiting<'_>]) -> Vec<Draft> {
     let by_peer = group.by_peer(cx);
     let ranks = cx.ranks(above_mean(&by_peer));
     if ALONE <= group.share_of_one(cx) && 3 <= cx.n_peers() {
-        return vec![one_works(cx, group, &by_peer)];
+        return vec![one_works(cx, group, &by_peer, waiting)];
     }
-    let in_total = imbalance_of(&by_peer).min(group.imbalance);
+    let in_total = imbalance_of(&group.busy_by_peer(cx)).min(group.imbalance);
     let moving = group.imbalance - in_total;
     let n_phases = group.main_stage().phases.len();
     let ends = group.main_stage().anchor.is_none() || cx.ends_mpi(group.main_stage());
@@ -359,20 +361,38 @@ fn is_io(cx: &Context<'_>, path: CallPathId) -> (bool, bool) {
     (by_record, hint(&name))
 }
 
-fn one_works(cx: &Context<'_>, group: &Uneven<'_>, by_peer: &[(LocationId, u64)]) -> Draft {
+fn one_works(
+    cx: &Context<'_>,
+    group: &Uneven<'_>,
+    by_peer: &[(LocationId, u64)],
+    waiting: &mut [Waiting<'_>],
+) -> Draft {
     let name = cx.name(group.path);
     let most = by_peer.iter().rev().max_by_key(|&&(_, ticks)| ticks).map(|&(location, _)| location);
     let ranks = cx.ranks(most);
     let who = cx.in_words(&ranks);
     let (is_io, looks_like_io) = is_io(cx, group.path);
     let kind = if is_io { FindingKind::IoByOneRank } else { FindingKind::Serialisation };
-    let base = load(cx, group, by_peer, ranks, group.imbalance);
+    let mut gain = group.imbalance;
+    let mut evidence = Vec::new();
+    // What the others wait to hand over to it, or to get from it, goes with its work.
+    for waiting in waiting.iter_mut().filter(|waiting| waiting.theme == Theme::Messages) {
+        let Some(hub) = hub(cx, waiting).filter(|hub| ranks.list == [hub.rank]) else { continue };
+        let ticks = waiting.take(&group.stages);
+        if 0 < ticks {
+            gain += ticks;
+            let mut through = hub.evidence(cx);
+            through.values.push(Quantity::ns("waiting besides the imbalance", cx.ns(ticks)));
+            evidence.push(through);
+        }
+    }
+    let base = load(cx, group, by_peer, ranks, gain);
     let share = Evidence::new(
         format!("{who} alone does nearly all of {name}"),
         "Σ over phases of the time of the rank with most / Σ of that of all ranks",
         vec![Quantity::of("share of one rank", group.share_of_one(cx), "ratio")],
     );
-    let mut evidence = vec![share];
+    evidence.insert(0, share);
     evidence.extend(base.evidence);
     let advice = if is_io || looks_like_io {
         format!(
@@ -391,8 +411,8 @@ fn one_works(cx: &Context<'_>, group: &Uneven<'_>, by_peer: &[(LocationId, u64)]
         sentence: format!(
             "{} works alone in {name} while the others wait. If all took part, the run would gain {} ({}).",
             capitalised(&who),
-            cx.time(group.imbalance),
-            cx.percent(group.imbalance)
+            cx.time(gain),
+            cx.percent(gain)
         ),
         assumption: "the work can be divided evenly among all ranks".to_owned(),
         evidence,

@@ -3,6 +3,7 @@
 //! | finding | what tells it | gain |
 //! |---|---|---|
 //! | serialised work | all ranks take their turn in one path: its time on all ranks but one fits the waiting | waiting |
+//! | serialised work | nearly all waiting for messages is for one rank, and by many: all messages go through it | waiting |
 //! | late senders, late receivers | at least half of the time in these calls passes before the other side is there | waiting |
 //! | imbalance of communication | ranks arrive apart at the next synchronisation although they computed alike | `Σ (spread of arrival − imbalance)` |
 //! | many small messages | messages are short, and several go to the same partner each time | waiting × (1 − 1 / messages per partner and time) |
@@ -38,6 +39,9 @@ pub(super) fn messages(cx: &Context<'_>, waiting: &Waiting<'_>) -> Vec<Draft> {
     let stages: Vec<&Stage> = waiting.stages.iter().map(|&(stage, _)| stage).collect();
     if let Some(turns) = turns(cx, waiting, &stages) {
         return vec![turns];
+    }
+    if let Some(hub) = hub(cx, waiting) {
+        return vec![through_one(cx, waiting, &stages, &hub)];
     }
     if let Some(late) = cx.late.and_then(|late| late_messages(cx, late, waiting, &stages)) {
         return vec![late];
@@ -159,6 +163,94 @@ fn turns(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage]) -> Option<D
     })
 }
 
+/// A rank that many others wait for.
+#[derive(Debug)]
+pub(super) struct Hub {
+    pub rank: u32,
+    /// Part of the waiting for messages that is for this rank.
+    pub share: f64,
+    pub n_waiting: usize,
+    /// Its call.
+    pub path: CallPathId,
+    /// The call of those who wait for it.
+    pub waiting: CallPathId,
+}
+
+/// Share of the waiting that must be for one rank.
+const HUB: f64 = 0.8;
+/// Ranks that must wait for it.
+const HUB_WAITING: usize = 3;
+
+/// The rank that nearly all messages of these calls are waited for.
+#[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
+pub(super) fn hub(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Hub> {
+    let late = cx.late?;
+    if share_late(cx, late, waiting) < LATE {
+        return None;
+    }
+    let rows = rows_of(late, waiting);
+    let mut for_rank: BTreeMap<u32, u64> = BTreeMap::new();
+    for by in rows.iter().flat_map(|row| &row.by_culprit) {
+        *for_rank.entry(by.rank.0).or_default() += by.wait.0;
+    }
+    let all: u64 = for_rank.values().sum();
+    let (&rank, &most) = for_rank.iter().max_by_key(|&(&rank, &wait)| (wait, std::cmp::Reverse(rank)))?;
+    let share = most as f64 / all.max(1) as f64;
+    let of_hub = |row: &&&LateRow| row.by_culprit.iter().any(|by| by.rank.0 == rank);
+    let main = rows.iter().find(of_hub)?;
+    let waiters =
+        rows.iter().flat_map(|row| &row.by_waiting).map(|by| by.rank.0).filter(|&waits| waits != rank);
+    let n_waiting = Ranks::new(waiters).list.len();
+    let is_hub = HUB <= share && HUB_WAITING <= n_waiting;
+    is_hub.then_some(Hub { rank, share, n_waiting, path: main.culprit, waiting: main.waiting })
+}
+
+/// All messages go through one rank, which does not compute meanwhile.
+fn through_one(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], hub: &Hub) -> Draft {
+    let (place, rank) = (cx.place(hub.path), hub.rank);
+    let mut draft = base(cx, waiting, stages, waiting.ticks);
+    draft.evidence.push(hub.evidence(cx));
+    Draft {
+        kind: FindingKind::Serialisation,
+        title: format!("All wait for rank {rank} in {place}"),
+        sentence: format!(
+            "{} ranks wait in {} until rank {rank} comes to them, one after the other, in {place}. If they did not \
+             all go through it, the run would gain {} ({}).",
+            hub.n_waiting,
+            cx.place(hub.waiting),
+            cx.time(waiting.ticks),
+            cx.percent(waiting.ticks)
+        ),
+        path: hub.path,
+        ranks: Ranks::new([rank]),
+        assumption: "what goes through this rank is spread, or needs no waiting".to_owned(),
+        confidence: at_most_likely(cx, "how much of it is transfer that remains is not known"),
+        advice: format!(
+            "Replace the messages through rank {rank} by a collective operation or a tree, by parallel output if they \
+             are for output, or let the others send without waiting (non-blocking) and go on."
+        ),
+        command: compare_ranks(cx, hub.path),
+        ..draft
+    }
+}
+
+impl Hub {
+    pub fn evidence(&self, cx: &Context<'_>) -> Evidence {
+        Evidence::new(
+            format!("{} ranks wait for messages of rank {}", self.n_waiting, self.rank),
+            "waiting for this rank / all waiting for messages in these calls",
+            vec![
+                Quantity::of(
+                    &format!("share for rank {} in {}", self.rank, cx.place(self.path)),
+                    self.share,
+                    "ratio",
+                ),
+                Quantity::count("ranks that wait", self.n_waiting as u64),
+            ],
+        )
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
 fn share_of_indirect(late: &LateMessagesOutput, waiting: &Waiting<'_>) -> f64 {
     let rows = rows_of(late, waiting);
@@ -171,7 +263,15 @@ fn rows_of<'l>(late: &'l LateMessagesOutput, waiting: &Waiting<'_>) -> Vec<&'l L
     late.rows.iter().filter(|row| waiting.paths.iter().any(|&(path, _)| path == row.waiting)).collect()
 }
 
+/// Part of the time in these calls that passes before the other side is there.
 #[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
+fn share_late(cx: &Context<'_>, late: &LateMessagesOutput, waiting: &Waiting<'_>) -> f64 {
+    let waited: u64 = rows_of(late, waiting).iter().map(|row| row.wait.0).sum();
+    let paths = waiting.paths.iter();
+    let in_calls = paths.flat_map(|&(path, _)| cx.by_peer(path, Times::Inclusive)).map(|(_, ticks)| ticks);
+    waited as f64 / in_calls.sum::<u64>().max(1) as f64
+}
+
 fn late_messages(
     cx: &Context<'_>,
     late: &LateMessagesOutput,
@@ -180,13 +280,7 @@ fn late_messages(
 ) -> Option<Draft> {
     let rows = rows_of(late, waiting);
     let waited: u64 = rows.iter().map(|row| row.wait.0).sum();
-    let in_calls: u64 = waiting
-        .paths
-        .iter()
-        .flat_map(|&(path, _)| cx.by_peer(path, Times::Inclusive))
-        .map(|(_, ticks)| ticks)
-        .sum();
-    let share = waited as f64 / in_calls.max(1) as f64;
+    let share = share_late(cx, late, waiting);
     if share < LATE {
         return None;
     }

@@ -77,12 +77,13 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Vec<Finding> {
         clocks_are_right: sources.clocks_are_right,
         nothing_lost: sources.nothing_lost,
     };
-    let mut drafts = imbalance::imbalances(&cx);
+    let mut waiting = waiting::waiting(&cx);
+    let mut drafts = imbalance::imbalances(&cx, &mut waiting);
     drafts.extend(calls::synchronisations(&cx));
-    for waiting in waiting::waiting(&cx) {
+    for waiting in waiting.iter().filter(|waiting| 0 < waiting.ticks) {
         match waiting.theme {
-            Theme::Messages => drafts.extend(messages::messages(&cx, &waiting)),
-            _ => drafts.extend(calls::theme(&cx, &waiting)),
+            Theme::Messages => drafts.extend(messages::messages(&cx, waiting)),
+            _ => drafts.extend(calls::theme(&cx, waiting)),
         }
     }
     drafts.extend(repetition::repetitions(&cx));

@@ -52,8 +52,8 @@ pub(super) fn slow(cx: &Context<'_>) -> Option<Slow> {
     }
     let locations: Vec<LocationId> = slow.iter().map(|&peer| cx.group.locations[peer]).collect();
     let node = node_of(cx, &locations);
-    // More than a quarter of all are no exception, unless they are a node.
-    let n_most = if node.is_some() { n / 2 } else { n / 4 };
+    // More than an eighth of all are no exception, unless they are a node.
+    let n_most = if node.is_some() { n / 2 } else { n / 8 };
     if slow.is_empty() || n_most.max(1) < slow.len() {
         return None;
     }

@@ -152,9 +152,9 @@ fn all_ranks_of_a_node_are_a_slow_node() {
     let (kind, _, ranks, _) = first(&trace);
     assert_eq!((kind, &*ranks), (FindingKind::SlowNode, "2-3"));
     assert!(report(&trace).findings[0].title.contains("n1"));
-    // One slow rank of each of two nodes is no node.
+    // One slow rank of each of two nodes is no node, and two of eight are no exception.
     let trace = with_nodes(&slow(|rank| rank == 2 || rank == 4));
-    assert_eq!(first(&trace).0, FindingKind::SlowRank);
+    assert_eq!(first(&trace).0, FindingKind::LoadImbalance);
 }
 
 #[test]
@@ -168,6 +168,34 @@ fn work_of_one_rank_alone_is_serialised() {
     let fixed = iterated(|_, _| vec![work("solve", 1000), SYNC, work("write_chunk", 100)]);
     check(&faulty("write_chunk"), &fixed, FindingKind::Serialisation, "write_chunk", "0", 0.01);
     check(&faulty("fwrite"), &fixed, FindingKind::IoByOneRank, "fwrite", "0", 0.01);
+}
+
+#[test]
+fn messages_to_a_rank_that_works_alone_are_part_of_its_finding() {
+    // Rank 0 takes the data of one after the other, which takes time, and writes them.
+    let faulty = iterated(|rank, _| {
+        let mut actions = vec![work("solve", 1000), SYNC];
+        match rank {
+            0 => (1..8).for_each(|from| actions.extend([Action::Recv(from), work("fwrite", 100)])),
+            _ => actions.push(Action::Ssend(0, 1 << 20, 50)),
+        }
+        actions
+    });
+    let fixed =
+        iterated(|rank, _| vec![work("solve", 1000), SYNC, work("fwrite", if rank == 0 { 87 } else { 88 })]);
+    check(&faulty, &fixed, FindingKind::IoByOneRank, "fwrite", "0", 0.05);
+    assert_eq!(report(&faulty.trace()).findings.len(), 1);
+    // Without the work, it is the messages that all go through one rank.
+    let only_messages = iterated(|rank, _| {
+        let mut actions = vec![work("solve", 1000), SYNC];
+        match rank {
+            0 => actions.extend((1..8).map(Action::Recv)),
+            _ => actions.push(Action::Ssend(0, 1 << 20, 150)),
+        }
+        actions
+    });
+    let (kind, region, ranks, _) = first(&only_messages.trace());
+    assert_eq!((kind, &*region, &*ranks), (FindingKind::Serialisation, "MPI_Recv", "0"));
 }
 
 #[test]
@@ -208,7 +236,7 @@ fn messages_received_late_are_late_receivers() {
         iterated(move |rank, _| match (rank % 2, late) {
             (0, true) => vec![work("interior", 900), Action::Recv(rank + 1), work("edge", 300)],
             (0, false) => vec![work("edge", 300), Action::Recv(rank + 1), work("interior", 900)],
-            _ => vec![work("edge", 300), Action::Ssend(rank - 1, 64), work("interior", 900)],
+            _ => vec![work("edge", 300), Action::Ssend(rank - 1, 64, 1), work("interior", 900)],
         })
     };
     check(&program(true), &program(false), FindingKind::LateReceiver, "MPI_Recv", "0,2,4,6", 0.01);

@@ -141,4 +141,13 @@ impl Waiting<'_> {
             |&(stage, part): &(&Stage, u64)| part.min(stage.phases.iter().map(|p| p.busy.max.0).sum());
         ticks.min(self.stages.iter().map(hidden).sum())
     }
+
+    /// Takes out the parts of some stages, and returns their sum.
+    pub fn take(&mut self, stages: &[&Stage]) -> u64 {
+        let is_one = |stage: &Stage| stages.iter().any(|other| std::ptr::eq(*other, stage));
+        let taken = self.stages.iter().filter(|(stage, _)| is_one(stage)).map(|&(_, part)| part).sum();
+        self.stages.retain(|(stage, _)| !is_one(stage));
+        self.ticks -= taken;
+        taken
+    }
 }

@@ -10,7 +10,7 @@ use super::ranks::ranges_of;
 use super::stages::{PhaseTimes, Stage};
 use ouzel_analyses::semantics::Category;
 use ouzel_model::{CallPathId, CallPathTree, LocationId, TimeRange};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A caller is named instead of its callee if its imbalance is greater by this factor.
 const CALLER_EXPLAINS_MORE: (u128, u128) = (11, 10);
@@ -101,6 +101,25 @@ impl Uneven<'_> {
     /// Time of each peer in the path, over the run.
     pub fn by_peer(&self, cx: &Context<'_>) -> Vec<(LocationId, u64)> {
         cx.by_peer(self.path, self.times(cx))
+    }
+
+    /// Time of each peer in all paths of the stages that compute, over the run.
+    pub fn busy_by_peer(&self, cx: &Context<'_>) -> Vec<(LocationId, u64)> {
+        let paths: BTreeSet<CallPathId> = self
+            .stages
+            .iter()
+            .flat_map(|stage| stage.paths.keys())
+            .filter(|(path, subset)| cx.category(*path, *subset) == Category::Computation)
+            .map(|&(path, _)| path)
+            .filter(|&path| !cx.is_inside_waiting(path))
+            .collect();
+        let mut sums: Vec<(LocationId, u64)> =
+            cx.group.locations.iter().map(|&location| (location, 0)).collect();
+        for path in paths {
+            let times = cx.by_peer(path, Times::Exclusive);
+            sums.iter_mut().zip(times).for_each(|(sum, (_, ticks))| sum.1 += ticks);
+        }
+        sums
     }
 
     /// Share of the path's time that the peer with most has, phase by phase.

@@ -18,8 +18,8 @@ pub enum Action {
     Work(&'static str, u64),
     /// A message: to whom, its bytes, and what the call takes.
     Send(usize, u64, u64),
-    /// A message that waits until it is received: to whom, and its bytes.
-    Ssend(usize, u64),
+    /// A message that waits until it is received: to whom, its bytes, and what the transfer takes.
+    Ssend(usize, u64, u64),
     /// The next message from a rank.
     Recv(usize),
     /// All come together: the call, and what it takes from when the last has come.
@@ -87,10 +87,10 @@ impl Program {
                 ranks[r].write("leave", 0);
                 sent.entry((r, to)).or_default().push((start, bytes));
             }
-            Action::Ssend(to, bytes) => {
+            Action::Ssend(to, bytes, cost) => {
                 let Some(entered) = ranks[to].entered_receive(&self.0[to], r) else { return false };
                 ranks[r].write("enter MPI_Ssend", 0);
-                let until = entered.max(start) + 1;
+                let until = entered.max(start) + cost;
                 ranks[r].write(&format!("send>{to} bytes {bytes}"), until - start);
                 ranks[r].write("leave", 0);
                 sent.entry((r, to)).or_default().push((until, bytes));
