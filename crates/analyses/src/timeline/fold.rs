@@ -18,6 +18,8 @@ pub struct Timeline {
     chosen: Option<Vec<bool>>,
     /// Of how many peers one has a row, where it is not all.
     one_of: u64,
+    /// The finest grid.
+    finest: Spacing,
 }
 
 impl Timeline {
@@ -39,7 +41,15 @@ impl Timeline {
         for member in peers.groups().iter().flat_map(|group| group.members.iter().step_by(one_of)) {
             chosen[member.index()] = true;
         }
-        Timeline { chosen: Some(chosen), one_of: one_of as u64 }
+        let declared = definitions.clock.declared_length.filter(|_| filter.time_ns.is_none());
+        let finest = declared.map_or(Spacing::default(), Spacing::before_run_of);
+        Timeline { chosen: Some(chosen), one_of: one_of as u64, finest }
+    }
+
+    /// Rows for all locations, on a grid not finer than `1 << log2` ticks.
+    #[cfg(test)]
+    pub(super) fn with_finest(log2: u32) -> Self {
+        Timeline { finest: Spacing { log2 }, ..Timeline::default() }
     }
 
     fn has_row(&self, cx: &LocationCx<'_>) -> bool {
@@ -71,7 +81,7 @@ impl Analysis for Timeline {
 
     fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
         if local.has_row {
-            add_chunk(&mut local.open, chunk);
+            add_chunk(&mut local.open, chunk, self.finest);
         }
     }
 
@@ -79,7 +89,7 @@ impl Analysis for Timeline {
         if let Some((start, end)) = summary.span.filter(|(start, end)| local.has_row && start < end) {
             let (row, spacing) = match local.open {
                 Some(row) => row.finish(start, end),
-                None => outside(start, end, Spacing::of_range(start, end)),
+                None => outside(start, end, self.finest.widened_to(start, end)),
             };
             into.add(TimelinePartial::of(cx.location, row, spacing, (start, end)));
         }
@@ -113,7 +123,7 @@ impl Analysis for Timeline {
 /// Takes the state at each instant that the chunk passes, and the state after it. Only enters and leaves count, as
 /// whether there is a row for another event depends on what others need.
 #[inline(never)]
-fn add_chunk(open: &mut Option<OpenRow>, chunk: &EventChunk<'_>) {
+fn add_chunk(open: &mut Option<OpenRow>, chunk: &EventChunk<'_>, finest: Spacing) {
     let EventChunk { time, kind, call_path, .. } = *chunk;
     let mut from = 0;
     let open = match open {
@@ -121,7 +131,7 @@ fn add_chunk(open: &mut Option<OpenRow>, chunk: &EventChunk<'_>) {
         None => {
             let Some(row) = kind.iter().position(|&kind| kind == EventKind::Enter) else { return };
             from = row + 1;
-            open.insert(OpenRow::new(time[row], call_path[row]))
+            open.insert(OpenRow::new(time[row], call_path[row], finest))
         }
     };
     loop {

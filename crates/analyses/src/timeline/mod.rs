@@ -1,6 +1,6 @@
 //! What each location does at regular instants: the data of timeline pictures.
 //!
-//! Instants are the multiples of a power of two of ticks since the trace start. The spacing starts at one tick and
+//! Instants are the multiples of a power of two of ticks since the trace start. The spacing starts fine and
 //! doubles when there are more than `2 * W` instants, so nobody needs to know the run time in advance, and
 //! every second instant of a fine grid is the coarse grid: rows of any two locations line up. Each row
 //! is run-length encoded. A picture with an instant at each pixel centre shows what [000] §5.1 shows.

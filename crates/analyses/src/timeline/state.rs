@@ -34,11 +34,17 @@ pub(super) struct Spacing {
 }
 
 impl Spacing {
-    /// The smallest that gives the half-open range at most `2 * W` instants.
-    pub fn of_range(start: Ticks, end: Ticks) -> Spacing {
-        let mut spacing = Spacing::default();
-        spacing.widen_to(start, end);
-        spacing
+    /// Where to begin for a run that is said to take `length`: 64 times finer than it then ends up, so that a length
+    /// that is somewhat too long does no harm. Each doubling that is left out saves a thousand steps for each location.
+    pub fn before_run_of(length: Ticks) -> Spacing {
+        Spacing::default().widened_to(Ticks(0), Ticks(length.0 / 64))
+    }
+
+    /// The smallest, not below this one, that gives the half-open range at most `2 * W` instants.
+    #[must_use]
+    pub fn widened_to(mut self, start: Ticks, end: Ticks) -> Spacing {
+        self.widen_to(start, end);
+        self
     }
 
     /// Doubles until the range has at most `2 * W` instants. Ends: from 53 on, no range of `u64` has more.
@@ -113,10 +119,10 @@ pub(super) struct OpenRow {
 }
 
 impl OpenRow {
-    /// The row of a location that first enters `path` at `start`.
-    pub fn new(start: Ticks, path: CallPathId) -> Self {
-        let row = Row { first: start.0, runs: Vec::new() };
-        OpenRow { start, state: State::In(path), spacing: Spacing::default(), next: start.0, row }
+    /// The row of a location that first enters `path` at `start`, on a grid not finer than `spacing`.
+    pub fn new(start: Ticks, path: CallPathId, spacing: Spacing) -> Self {
+        let first = spacing.first_from(start);
+        OpenRow { start, state: State::In(path), spacing, next: first, row: Row { first, runs: Vec::new() } }
     }
 
     /// The next instant. Nothing has to be looked at before an event is later than it.
@@ -172,14 +178,15 @@ impl TimelinePartial {
         TimelinePartial { spacing, range: Some(range), rows: BTreeMap::from([(location, row)]) }
     }
 
-    /// Adds the rows of other locations. The grid is the finest that gives all of them together `2 * W` instants,
-    /// whatever was merged first.
+    /// Adds the rows of other locations. The grid is the finest that all have begun with or coarser and that gives all of
+    /// them together at most `2 * W` instants, whatever was merged first.
     pub(super) fn add(&mut self, mut from: TimelinePartial) {
         let range = match (self.range, from.range) {
             (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
             (a, b) => a.or(b),
         };
-        let spacing = range.map_or(Spacing::default(), |(start, end)| Spacing::of_range(start, end));
+        let coarser = Spacing { log2: self.spacing.log2.max(from.spacing.log2) };
+        let spacing = range.map_or(coarser, |(start, end)| coarser.widened_to(start, end));
         for part in [&mut *self, &mut from] {
             for row in part.rows.values_mut() {
                 row.coarsen(part.spacing, spacing);

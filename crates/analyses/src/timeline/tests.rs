@@ -1,5 +1,5 @@
 use super::*;
-use ouzel_model::{CallPathTree, Filter, LocationId, NoticeCode, TraceSource};
+use ouzel_model::{CallPathTree, Filter, LocationId, NoticeCode, Ticks, TraceSource};
 use ouzel_testkit::{ToyTrace, laws, run, run_report};
 use std::fmt::Write;
 
@@ -116,10 +116,35 @@ fn a_time_range_cuts_the_rows() {
 }
 
 #[test]
+fn a_declared_length_changes_nothing_unless_it_is_far_too_long() {
+    let text = "0: enter a @0, enter b @90000, leave @150000, leave @200000\n1: enter a @100, leave @300";
+    let plain = run(&ToyTrace::new(text), Timeline::default());
+    assert_eq!((plain.spacing.0, plain.n_columns), (128, 1563));
+    for (declared, spacing) in [(200_000, 128), (10_000_000, 128), (20_000_000, 256), (100, 128)] {
+        let mut trace = ToyTrace::new(text);
+        trace.definitions_mut().clock.declared_length = Some(Ticks(declared));
+        let output = run(&trace, Timeline::new(trace.definitions(), &Filter::default()));
+        assert_eq!(output.spacing.0, spacing, "declared {declared}");
+        if spacing == plain.spacing.0 {
+            assert_eq!(output.rows, plain.rows);
+        }
+    }
+}
+
+#[test]
 fn laws_hold() {
-    laws::check(Timeline::default, |output| {
-        let TimelineOutput { call_paths, origin, spacing, n_columns, rows, n_left_out } = output;
-        let paths: Vec<_> = call_paths.paths().map(|p| call_paths.regions(p)).collect();
-        format!("{paths:?} {origin:?} {spacing:?} {n_columns} {rows:?} {n_left_out}")
-    });
+    for log2 in [0, 5] {
+        check_laws(log2);
+    }
+}
+
+fn check_laws(log2: u32) {
+    laws::check(
+        || Timeline::with_finest(log2),
+        |output| {
+            let TimelineOutput { call_paths, origin, spacing, n_columns, rows, n_left_out } = output;
+            let paths: Vec<_> = call_paths.paths().map(|p| call_paths.regions(p)).collect();
+            format!("{paths:?} {origin:?} {spacing:?} {n_columns} {rows:?} {n_left_out}")
+        },
+    );
 }
