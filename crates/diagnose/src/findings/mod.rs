@@ -25,6 +25,7 @@ mod slow;
 mod stages;
 #[cfg(test)]
 mod tests;
+mod tradeoff;
 mod waiting;
 mod words;
 mod work;
@@ -88,10 +89,13 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Vec<Finding> {
     }
     drafts.extend(repetition::repetitions(&cx));
     drafts.sort_by(|a, b| (b.gain, a.kind, a.path, &a.title).cmp(&(a.gain, b.kind, b.path, &b.title)));
-    if !drafts.iter().any(|draft| cx.is_significant(draft.loss)) {
-        return vec![nothing(&cx, drafts.first()).finish(&cx)];
-    }
+    let largest = drafts.first().map(|draft| (draft.title.clone(), draft.gain));
     drafts.retain(|draft| cx.is_significant(draft.loss));
+    if drafts.is_empty() {
+        drafts.push(nothing(&cx, largest));
+    }
+    // Remarks gain nothing, and stand behind what does.
+    drafts.extend(tradeoff::tradeoffs(&cx));
     drafts.into_iter().map(|draft| draft.finish(&cx)).collect()
 }
 
@@ -108,7 +112,7 @@ pub(crate) fn wants_messages(profile: &ProfileOutput, definitions: &Definitions,
 }
 
 /// The finding that there is none.
-fn nothing(cx: &Context<'_>, largest: Option<&Draft>) -> Draft {
+fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
     let limit = words::percent(SIGNIFICANT);
     let busy: u64 = cx.stages.iter().map(stages::Stage::busy).sum();
     let mut evidence = vec![Evidence::new(
@@ -120,13 +124,13 @@ fn nothing(cx: &Context<'_>, largest: Option<&Draft>) -> Draft {
         "Σ over phases of mean busy / run time",
         vec![Quantity::ns("mean busy", cx.ns(busy)), Quantity::ns("run time", cx.ns(cx.run()))],
     )];
-    evidence.extend(largest.map(|largest| {
+    evidence.extend(largest.map(|(title, gain)| {
         Evidence::new(
-            format!("the largest loss found is: {}", largest.title),
+            format!("the largest loss found is: {title}"),
             "gain of that loss",
             vec![
-                Quantity::ns("gain", cx.ns(largest.gain)),
-                Quantity::of("share of the run", cx.share(largest.gain), "ratio"),
+                Quantity::ns("gain", cx.ns(gain)),
+                Quantity::of("share of the run", cx.share(gain), "ratio"),
             ],
         )
     }));

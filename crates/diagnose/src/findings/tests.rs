@@ -361,6 +361,18 @@ fn iterations_that_take_longer_and_longer_grow() {
 }
 
 #[test]
+fn imbalance_that_evens_out_is_a_remark_without_gain() {
+    let program = iterated(|rank, _| {
+        let (a, b) = if rank < 4 { (1500, 500) } else { (500, 1500) };
+        vec![work("solve", a), work("move", b)]
+    });
+    let findings = report(&program.trace()).findings;
+    let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [FindingKind::NothingSignificant, FindingKind::BalancedElsewhere]);
+    assert_eq!(findings[1].gain_ns, 0);
+}
+
+#[test]
 fn findings_are_json_as_documented() {
     let faulty = iterated(|rank, _| vec![work("solve", if rank < 2 { 1600 } else { 800 })]);
     let report = report(&faulty.trace());

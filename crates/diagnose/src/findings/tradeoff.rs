@@ -1,0 +1,66 @@
+//! Imbalance in one call path that is made up for in another before anybody waits for it.
+//!
+//! A remark without gain: who looks at one of the paths alone would balance it, and lose the balance of
+//! both. Told of stages in which the imbalances of paths that compute add up to at least 5 % of the run and
+//! to five times the imbalance of the busy time.
+
+use super::context::{Context, greatest_first};
+use super::draft::{Draft, compare_ranks};
+use super::finding::{Evidence, FindingKind, Quantity};
+use super::ranks::Ranks;
+use super::stages::Stage;
+use ouzel_analyses::semantics::Category;
+use ouzel_model::CallPathId;
+use std::collections::BTreeMap;
+
+/// Part of the run that must even out to be told.
+const LEAST: f64 = 0.05;
+/// How much greater the imbalance of paths must be than that of the busy time.
+const FACTOR: u64 = 5;
+
+/// The remarks.
+pub(super) fn tradeoffs(cx: &Context<'_>) -> Vec<Draft> {
+    cx.stages.iter().filter(|stage| !cx.starts_mpi(stage)).filter_map(|stage| tradeoff(cx, stage)).collect()
+}
+
+fn tradeoff(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
+    let mut paths: BTreeMap<CallPathId, u64> = BTreeMap::new();
+    for (&(path, subset), times) in &stage.paths {
+        if cx.category(path, subset) == Category::Computation && !cx.is_inside_waiting(path) {
+            *paths.entry(path).or_default() += stage.mean(times.exclusive_imbalance(stage.n_peers()));
+        }
+    }
+    let (sum, together) = (paths.values().sum::<u64>(), stage.imbalance());
+    let evened = sum.saturating_sub(together);
+    if cx.share(evened) < LEAST || sum < together * FACTOR {
+        return None;
+    }
+    let worst = greatest_first(&paths);
+    let (&(first, _), &(second, _)) = (worst.first()?, worst.get(1)?);
+    let (a, b) = (cx.name(first), cx.name(second));
+    let values = worst.iter().take(4).map(|&(path, ticks)| Quantity::ns(&cx.name(path), cx.ns(ticks)));
+    Some(Draft {
+        kind: FindingKind::BalancedElsewhere,
+        title: format!("Imbalance in {a} and {b} evens out"),
+        sentence: format!(
+            "{a} and {b} are uneven, each by itself, but ranks that take long in one are quick in the other, and \
+             nobody waits for it: {} even out. Balancing one alone would cost time.",
+            cx.time(evened)
+        ),
+        path: first,
+        ranks: Ranks::default(),
+        iterations: None,
+        range: stage.range(),
+        gain: 0,
+        loss: evened,
+        assumption: String::new(),
+        confidence: cx.confidence_of_phases(),
+        evidence: vec![Evidence::new(
+            "imbalances of call paths against that of all of them together",
+            "Σ over phases of (max − mean) of exclusive time, and of busy time",
+            values.chain([Quantity::ns("together", cx.ns(together))]).collect(),
+        )],
+        advice: format!("Leave it as it is, unless {a} and {b} are moved apart by a synchronisation."),
+        command: compare_ranks(cx, first),
+    })
+}
