@@ -6,7 +6,7 @@
 use crate::runner::{Ran, answers, bounded, run as run_command};
 use crate::setup::{self, Tools};
 use crate::stopwatch::Stopwatch;
-use crate::{fuzz, tidy, workspace};
+use crate::{fuzz, tidy, workspace, zoo};
 use anyhow::{Context as _, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,7 @@ const STEPS: &[Step] = &[
     ("fuzzing", fuzzing),
     ("doctests", doctests),
     ("documentation", documentation),
+    ("validation table", validation_table),
     ("release build", release_build),
     ("python tests", python_tests),
     ("README commands", readme_commands),
@@ -132,6 +133,12 @@ fn tidy_up(context: &Context) -> Result<Outcome> {
         0 => Outcome::Passed(vec![]),
         n => Outcome::Failed(vec![format!("{n} flaws (see above)")]),
     })
+}
+
+/// Whether docs/validation.md shows what the program answers now.
+fn validation_table(context: &Context) -> Result<Outcome> {
+    zoo::check(&context.root)?;
+    Ok(Outcome::Passed(vec![]))
 }
 
 fn lints(context: &Context) -> Result<Outcome> {

@@ -98,6 +98,12 @@ fn parse(arguments: &[String]) -> Result<Task> {
     Ok(Task::Record { only, n_repetitions })
 }
 
+/// # Errors
+/// When `docs/validation.md` is not what `--table` would write.
+pub fn check(root: &Path) -> Result<()> {
+    table::check(root)
+}
+
 /// The programs, in the order of the table.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 mod answers;
 mod archives;
 mod damage;
+mod diagnosis;
 mod ends;
 mod facts;
 mod help;
@@ -10,3 +11,4 @@ mod model_archive;
 mod print;
 mod rules;
 mod run;
+mod zoo;
