@@ -30,16 +30,6 @@ pub fn list(findings: &[Finding], path: &str) -> Markup {
                 @let is_loss = finding.kind != FindingKind::NothingSignificant;
                 li.finding id=(format!("finding-{}", i + 1)) {
                     div.n { @if is_loss { (i + 1) } }
-                    div {
-                        h3 { (finding.title) }
-                        @if is_loss { (place(finding)) }
-                        p { (finding.sentence) }
-                        @if !finding.evidence.is_empty() { (evidence(finding)) }
-                        p { (finding.advice) }
-                        @if !finding.command.is_empty() {
-                            div.small { code.command { (command_line(path, &finding.command)) } }
-                        }
-                    }
                     div.gain {
                         @if is_loss {
                             b { "−" (units::time(finding.gain_ns)) }
@@ -48,6 +38,16 @@ pub fn list(findings: &[Finding], path: &str) -> Markup {
                         }
                         span class={ "tag " (class(finding.confidence)) } title=(finding.confidence_reason) {
                             (finding.confidence.as_str())
+                        }
+                    }
+                    div.what {
+                        h3 { (finding.title) }
+                        @if is_loss { (place(finding)) }
+                        p { (finding.sentence) }
+                        @if !finding.evidence.is_empty() { (evidence(finding)) }
+                        p { (finding.advice) }
+                        @if !finding.command.is_empty() {
+                            div.small { code.command { (command_line(path, &finding.command)) } }
                         }
                     }
                 }
