@@ -3,7 +3,6 @@
 mod answers;
 mod archives;
 mod damage;
-mod diagnosis;
 mod ends;
 mod facts;
 mod help;
