@@ -12,7 +12,7 @@ use super::merge::{Merger, Over};
 use super::node::{Body, LoopBody, LoopSource, Node, StaticId};
 use super::recognise::{Grown, Mark, Recogniser, Scope};
 use super::rows::Rows;
-use super::strip::{LEAVE, LOOPS, Strip, Taken, Token};
+use super::strip::{LEAVE, LOOPS, Strip, Taken};
 use super::{LookAhead, Order};
 use ouzel_model::{Definitions, RegionId, RegionRole};
 use serde::{Deserialize, Serialize};
@@ -68,11 +68,8 @@ impl Assembler {
         if is_marked(caller) || is_marked(key) { LoopSource::Marked } else { LoopSource::TandemRepeat }
     }
 
-    /// The tree of an iteration, or the average of `n` of the same tokens whose times add up to `sums`.
-    pub fn iteration(&self, tokens: &[Token], sums: &[f64], n: f64, aux: Vec<Node>) -> Node {
-        let times = sums.iter().map(|sum| sum / n).collect();
-        let aux = aux.into_iter().map(|node| Taken { node, rows: None }).collect();
-        let mut strip = Strip { tokens: tokens.to_vec(), times, aux };
+    /// The tree of an iteration, or of an average of iterations.
+    pub fn iteration(&self, mut strip: Strip) -> Node {
         if TREE_TOKENS < strip.tokens.len() {
             fold_short(&mut strip, TREE_TOKENS, |region| self.is_anchor(region));
         }

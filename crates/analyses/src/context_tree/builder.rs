@@ -11,10 +11,12 @@
 use super::LookAhead;
 use super::assemble::{Assembler, LoopRecord, loop_key};
 use super::fold_short::fold_short;
-use super::iterations::{Incoming, Iterations, Tools};
+use super::iterations::{Incoming, Iterations};
 use super::merge::{Merger, Over};
 use super::node::{Node, StaticId};
+use super::piece::{Columns, Inner, InnerLoop, Tools};
 use super::recognise::{Grown, Mark, Recogniser, Scope};
+use super::rows::Rows;
 use super::strip::{LEAVE, LOOPS, Strip, Taken, Token};
 use ouzel_model::RegionId;
 use rustc_hash::FxHashMap;
@@ -38,7 +40,8 @@ struct Open {
 /// What a token stands for.
 #[derive(Debug)]
 enum Aux {
-    Taken(Taken),
+    /// Complete; of a loop, its iterations.
+    Taken(Inner, Option<Box<Rows>>),
     /// A loop that may still grow: index into [`Builder::growing`].
     Growing(u32),
 }
@@ -271,7 +274,7 @@ impl Builder {
         let mut iterations = self.growing[slot as usize].take().expect("the loop is growing");
         let n_aux = (end.aux - first.aux) as usize;
         let mut aux = self.aux.splice(first.aux as usize..end.aux as usize, []).map(|aux| match aux {
-            Aux::Taken(taken) => taken.node,
+            Aux::Taken(inner, _) => inner,
             Aux::Growing(_) => unreachable!("loops inside were closed"),
         });
         let assembler = self.assembler.clone();
@@ -279,12 +282,12 @@ impl Builder {
         for (i, start) in starts.iter().enumerate() {
             let next = starts.get(i + 1).copied().unwrap_or(end);
             let range = start.at as usize..next.at as usize;
-            let aux: Vec<Node> = aux.by_ref().take((next.aux - start.aux) as usize).collect();
+            let aux: Vec<Inner> = aux.by_ref().take((next.aux - start.aux) as usize).collect();
             let times = &self.times[range.clone()];
-            let duration = times.iter().sum::<f64>() + aux.iter().map(Node::duration).sum::<f64>();
-            let ended = range.end.checked_sub(1).map_or(self.last, |last| self.at[last]);
-            let new = Incoming { tokens: &self.tokens[range], times, aux, duration, tree: None };
-            iterations.push(new, ended, tools);
+            let duration = times.iter().sum::<f64>() + aux.iter().map(Inner::duration).sum::<f64>();
+            let end = range.end.checked_sub(1).map_or(self.last, |last| self.at[last]);
+            let columns = Columns { tokens: &self.tokens[range], times };
+            iterations.push(Incoming { columns, aux, duration, end }, tools);
         }
         drop(aux);
         self.growing[slot as usize] = Some(iterations);
@@ -330,7 +333,8 @@ impl Builder {
         let source = self.assembler.loop_source(caller, key);
         let assembler = self.assembler.clone();
         let (body, rows) = iterations.close(source, tools(&assembler));
-        self.aux[aux] = Aux::Taken(Taken { node: Node::of_loop(id, body), rows: Some(Box::new(rows)) });
+        let inner = Inner::Loop(Box::new(InnerLoop { id, body }));
+        self.aux[aux] = Aux::Taken(inner, Some(Box::new(rows)));
     }
 
     /// Folds the shortest calls inside of the innermost open call.
@@ -342,12 +346,9 @@ impl Builder {
         call_mut.scope = self.recogniser.open();
         // Behind the token that enters it; the execution has none.
         let first = Mark { at: call.start.at + u32::from(call.key != LEAVE), aux: call.start.aux };
-        let aux = self.aux.drain(first.aux as usize..).filter_map(|aux| match aux {
-            Aux::Taken(taken) => Some(taken),
-            Aux::Growing(_) => None,
-        });
+        let aux = self.aux.split_off(first.aux as usize);
         let mut strip = Strip {
-            aux: aux.collect(),
+            aux: taken(aux, &self.assembler),
             tokens: self.tokens.split_off(first.at as usize),
             times: self.times.split_off(first.at as usize),
         };
@@ -357,7 +358,8 @@ impl Builder {
         self.at.extend(kept.into_iter().map(|old| at[old as usize]));
         self.tokens.append(&mut strip.tokens);
         self.times.append(&mut strip.times);
-        self.aux.extend(strip.aux.into_iter().map(Aux::Taken));
+        self.aux
+            .extend(strip.aux.into_iter().map(|Taken { node, rows }| Aux::Taken(Inner::Tree(node), rows)));
     }
 
     /// The tree, its loops, and when the location's first call began.
@@ -368,13 +370,19 @@ impl Builder {
         }
         let root = self.open[0].scope;
         self.settle(root);
-        let aux = self.aux.into_iter().filter_map(|aux| match aux {
-            Aux::Taken(taken) => Some(taken),
-            Aux::Growing(_) => None,
-        });
-        let strip = Strip { tokens: self.tokens, times: self.times, aux: aux.collect() };
+        let aux = taken(self.aux, &self.assembler);
+        let strip = Strip { tokens: self.tokens, times: self.times, aux };
         self.assembler.location(strip, self.at)
     }
+}
+
+/// The trees of complete loops and profiles.
+fn taken(aux: Vec<Aux>, assembler: &Assembler) -> Vec<Taken> {
+    let tree = |aux| match aux {
+        Aux::Taken(inner, rows) => Some(Taken { node: inner.to_node(tools(assembler)), rows }),
+        Aux::Growing(_) => None,
+    };
+    aux.into_iter().filter_map(tree).collect()
 }
 
 fn tools(assembler: &Assembler) -> Tools<'_> {

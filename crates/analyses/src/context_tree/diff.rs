@@ -134,18 +134,34 @@ impl<'a> Differ<'a> {
     }
 
     fn diff_loops(&self, a: &LoopBody, b: &LoopBody) -> f64 {
-        let mut sum = self.gap(a.gap, b.gap) + self.diff_profiles(&a.profiles, &b.profiles);
-        for group in groups(a, b) {
-            let each = match (group.left, group.right) {
-                (Some(l), Some(r)) => self.diff(&a.clusters[l].tree, &b.clusters[r].tree),
-                (Some(l), None) => self.diff_dummy(&a.clusters[l].tree),
-                (None, Some(r)) => self.diff_dummy(&b.clusters[r].tree),
-                (None, None) => 0.0,
-            };
-            sum += group.n as f64 * each;
-        }
-        sum
+        let outside = self.diff_outside(a, b);
+        outside + diff_iterations(a, b, |a, b| self.diff(a, b), |node| self.diff_dummy(node))
     }
+
+    /// The difference of two loops outside of their iterations.
+    pub(super) fn diff_outside<T>(&self, a: &LoopBody<T>, b: &LoopBody<T>) -> f64 {
+        self.gap(a.gap, b.gap) + self.diff_profiles(&a.profiles, &b.profiles)
+    }
+}
+
+/// The difference of two loops, iteration by iteration.
+pub(super) fn diff_iterations<T>(
+    a: &LoopBody<T>,
+    b: &LoopBody<T>,
+    diff: impl Fn(&T, &T) -> f64,
+    diff_dummy: impl Fn(&T) -> f64,
+) -> f64 {
+    let mut sum = 0.0;
+    for group in groups(a, b) {
+        let each = match (group.left, group.right) {
+            (Some(l), Some(r)) => diff(&a.clusters[l].tree, &b.clusters[r].tree),
+            (Some(l), None) => diff_dummy(&a.clusters[l].tree),
+            (None, Some(r)) => diff_dummy(&b.clusters[r].tree),
+            (None, None) => 0.0,
+        };
+        sum += group.n as f64 * each;
+    }
+    sum
 }
 
 /// `diff / both`; 0 if both take no time.
@@ -164,11 +180,9 @@ pub struct Group {
     pub n: u64,
 }
 
-/// Pairs the iterations of two loops by their index, and groups the pairs by their clusters; sorted by
-/// the smaller then the greater index in the groups' first appearance.
-///
-/// The order is that of the first pair of each group, so it does not depend on the side.
-pub fn groups(a: &LoopBody, b: &LoopBody) -> Vec<Group> {
+/// Pairs the iterations of two loops by their index, and groups the pairs by their clusters; in the order of the
+/// first pair of each group, which does not depend on the side.
+pub fn groups<T>(a: &LoopBody<T>, b: &LoopBody<T>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (left, right, n) in a.map.zip(&b.map) {
         let (left, right) = (left.map(|l| l as usize), right.map(|r| r as usize));

@@ -2,25 +2,24 @@
 //!
 //! A new iteration joins the cluster that it differs least from, if that is little; else it
 //! is a cluster of its own, and when there are too many, the closest two are united. At the
-//! end the rules of Algorithm 3 reduce them to K. Iterations of the same tokens are compared
-//! as columns of numbers ([`strip`](super::strip)), unlike ones as trees.
+//! end the rules of Algorithm 3 reduce them to K.
 //! Law: the result depends on the sequence of iterations alone, and sums of time are kept.
 //! Not here: finding the iterations ([`recognise`](super::recognise)).
 //!
 //! Deviation from Algorithm 3, which halves a sequence known as a whole: here it is not.
 
-use super::assemble::Assembler;
-use super::cluster::{ClusterRule, Clustering, extremes, merge_clusters};
+use super::cluster::{cluster, extremes};
 use super::diff::ratio;
-use super::merge::{Merger, Over};
-use super::node::{IterationCluster, LoopBody, LoopSource, Node, StaticId};
+use super::merge::{Averages, Merger, Over, Weights};
+use super::node::{Body, IterationCluster, LoopBody, LoopSource, Node, StaticId};
+use super::piece::{Columns, Inner, InnerLoop, Piece, Tools};
 use super::rows::Rows;
 use super::run_length::Runs;
-use super::strip::{Token, add, distance};
+use super::strip::Token;
 
-/// Clusters while the loop is open: not less than K of the longest loop, `log2` of [`ITERATIONS_MAX`], would be
-/// needed to lose nothing; 12 costs an eighth less time, and what is united then are the closest.
-const CLUSTERS_OPEN: usize = 12;
+/// Clusters above K while the loop is open, so that the first few unlike iterations are not united in haste. Each
+/// costs one comparison per iteration.
+const CLUSTERS_SPARE: usize = 3;
 /// Iterations of a loop that are told apart. A longer loop becomes a profile: the list of its clusters alone would
 /// outgrow its tree a hundred times.
 pub const ITERATIONS_MAX: u32 = 65_536;
@@ -50,48 +49,25 @@ pub struct Iterations {
 
 /// Iterations that are alike.
 #[derive(Debug)]
-pub struct Cluster {
+struct Cluster {
     label: u32,
     n: f64,
-    /// Mean, in ticks.
-    duration: f64,
-    /// The columns, if all its iterations have the same tokens.
-    flat: Option<Flat>,
-    /// The average as a tree; of a flat cluster kept only until it changes.
-    tree: Option<Node>,
+    average: Piece,
     /// Number of iterations when its ratios were computed.
     n_compared: f64,
 }
 
-#[derive(Debug)]
-struct Flat {
-    tokens: Vec<Token>,
-    sums: Vec<f64>,
-    aux: Vec<Node>,
-}
-
-/// One iteration, borrowed from what is being observed.
+/// The next iteration.
 #[derive(Debug)]
 pub struct Incoming<'a> {
-    /// Its tokens.
-    pub tokens: &'a [Token],
-    /// The time before each.
-    pub times: &'a [f64],
+    /// Its tokens and their times.
+    pub columns: Columns<'a>,
     /// Its loops and profiles.
-    pub aux: Vec<Node>,
+    pub aux: Vec<Inner>,
     /// From its start to its end, in ticks.
     pub duration: f64,
-    /// As a tree, once it was needed.
-    pub tree: Option<Node>,
-}
-
-/// What clusters are compared and averaged with.
-#[derive(Debug, Clone, Copy)]
-pub struct Tools<'a> {
-    /// Makes trees of strips.
-    pub assembler: &'a Assembler,
-    /// Compares and averages trees.
-    pub merger: Merger<'a>,
+    /// When it ended.
+    pub end: u64,
 }
 
 impl Iterations {
@@ -100,15 +76,15 @@ impl Iterations {
         Iterations { token, ..Iterations::default() }
     }
 
-    /// Adds the next iteration, which ended at `end`.
-    pub fn push(&mut self, mut new: Incoming<'_>, end: u64, tools: Tools<'_>) {
-        self.rows.push(end, new.duration as u64);
+    /// Adds the next iteration.
+    pub fn push(&mut self, new: Incoming<'_>, tools: Tools<'_>) {
+        self.rows.push(new.end, new.duration as u64);
         self.n += 1;
         let rule = tools.merger.rule;
+        let mut new = Candidate { new, piece: None };
         let (mut nearest, mut at) = (f64::INFINITY, 0);
-        let latest_first =
-            std::iter::once(self.latest).chain((0..self.clusters.len()).filter(|&i| i != self.latest));
-        for i in latest_first.take(self.clusters.len()) {
+        let others = (0..self.clusters.len()).filter(|&i| i != self.latest);
+        for i in std::iter::once(self.latest).chain(others).take(self.clusters.len()) {
             let ratio = self.clusters[i].ratio_with(&mut new, nearest, tools);
             if ratio < nearest {
                 (nearest, at) = (ratio, i);
@@ -118,7 +94,7 @@ impl Iterations {
             }
         }
         let is_close = nearest < rule.ratio_min || nearest / self.farthest < rule.ratio_relative;
-        let is_full = self.clusters.len() == CLUSTERS_OPEN;
+        let is_full = rule.k(self.n as usize) + CLUSTERS_SPARE <= self.clusters.len();
         if is_close || (is_full && nearest <= self.closest) {
             self.join(at, new, tools);
         } else {
@@ -136,23 +112,36 @@ impl Iterations {
         }
     }
 
-    fn join(&mut self, at: usize, new: Incoming<'_>, tools: Tools<'_>) {
+    fn join(&mut self, at: usize, new: Candidate<'_>, tools: Tools<'_>) {
         self.latest = at;
         let cluster = &mut self.clusters[at];
-        cluster.join(new, tools);
+        let Candidate { new, piece } = new;
+        match piece {
+            None if cluster.average.is_like(new.columns) => {
+                cluster.average.add_like(cluster.n, new.columns, &new.aux, new.duration, tools);
+            }
+            piece => {
+                let piece = piece.unwrap_or_else(|| Piece::new(new.columns, new.aux, new.duration, None));
+                tools.mean(&mut cluster.average, &piece, Weights { left: cluster.n, right: 1.0 });
+            }
+        }
+        cluster.n += 1.0;
         // The average of many moves little: its ratios are computed again when it has doubled.
         if 2.0 * cluster.n_compared <= cluster.n && 1 < self.clusters.len() {
             self.compare(at, tools);
         }
     }
 
-    fn found(&mut self, new: Incoming<'_>, tools: Tools<'_>) {
+    fn found(&mut self, new: Candidate<'_>, tools: Tools<'_>) {
         let label = self.labels.len() as u32;
         if label < ITERATIONS_MAX {
             self.labels.push(label);
         }
         let at = self.clusters.len();
-        self.clusters.push(Cluster::new(new, label));
+        let Candidate { new, piece } = new;
+        let like = self.clusters.get(self.latest).map(|cluster| &cluster.average);
+        let average = piece.unwrap_or_else(|| Piece::new(new.columns, new.aux, new.duration, like));
+        self.clusters.push(Cluster { label, n: 1.0, average, n_compared: 1.0 });
         self.ratios.push(vec![0.0; at]);
         self.latest = at;
         self.compare(at, tools);
@@ -168,7 +157,10 @@ impl Iterations {
         if let Some(label) = self.labels.get_mut(absorbed.label as usize) {
             *label = self.clusters[i].label;
         }
-        self.clusters[i].unite(absorbed, tools);
+        let cluster = &mut self.clusters[i];
+        tools.mean(&mut cluster.average, &absorbed.average, Weights { left: cluster.n, right: absorbed.n });
+        cluster.n += absorbed.n;
+        self.latest = i;
         self.compare(i, tools);
     }
 
@@ -176,8 +168,8 @@ impl Iterations {
     fn compare(&mut self, at: usize, tools: Tools<'_>) {
         for other in (0..self.clusters.len()).filter(|&other| other != at) {
             let (low, high) = (at.min(other), at.max(other));
-            let (before, from_high) = self.clusters.split_at_mut(high);
-            self.ratios[high][low] = before[low].ratio(&mut from_high[0], tools);
+            let ratio = tools.ratio(&self.clusters[low].average, &self.clusters[high].average);
+            self.ratios[high][low] = ratio;
         }
         self.clusters[at].n_compared = self.clusters[at].n;
         (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
@@ -185,158 +177,67 @@ impl Iterations {
 
     /// The loop with at most K clusters, and the rows of its iterations. More than [`ITERATIONS_MAX`] iterations are
     /// one profile.
-    pub fn close(mut self, source: LoopSource, tools: Tools<'_>) -> (LoopBody, Rows) {
-        let k = tools.merger.rule.k(self.n as usize);
-        let labels: Vec<u32> = self.clusters.iter().map(|cluster| cluster.label).collect();
-        let merged = merge_clusters(std::mem::take(&mut self.clusters), k, &mut Columns(tools));
-        let mut cluster_of_label = vec![0; self.labels.len()];
-        let mut clusters = Vec::new();
-        for (i, (members, mut cluster)) in merged.into_iter().enumerate() {
-            for member in members {
-                if let Some(cluster) = cluster_of_label.get_mut(labels[member] as usize) {
-                    *cluster = i as u32;
-                }
+    pub fn close(mut self, source: LoopSource, tools: Tools<'_>) -> (LoopBody<Piece>, Rows) {
+        let rule = tools.merger.rule;
+        let k = rule.k(self.n as usize);
+        while 1 < self.clusters.len() {
+            let is_close =
+                self.closest < rule.ratio_min || self.closest / self.farthest < rule.ratio_relative;
+            if !is_close && self.clusters.len() <= k {
+                break;
             }
-            clusters.push(IterationCluster { n: cluster.n as u64, tree: cluster.take_tree(tools) });
+            let (i, j) = self.closest_pair;
+            self.unite(i, j, tools);
         }
-        let root = |mut label: u32| {
-            while self.labels[label as usize] != label {
-                label = self.labels[label as usize];
+        let mut cluster_of_label = vec![0; self.labels.len()];
+        for (i, cluster) in self.clusters.iter().enumerate() {
+            if let Some(of_label) = cluster_of_label.get_mut(cluster.label as usize) {
+                *of_label = i as u32;
             }
-            label
-        };
-        let map = self.map.renamed(|label| cluster_of_label[root(label) as usize]);
+        }
+        // A label points to the one it was united with, which is always an earlier one.
+        for label in 0..self.labels.len() {
+            let root = self.labels[label] as usize;
+            if root < label {
+                cluster_of_label[label] = cluster_of_label[root];
+            }
+        }
+        let map = self.map.renamed(|label| cluster_of_label[label as usize]);
+        let clusters = self.clusters.into_iter();
+        let clusters =
+            clusters.map(|Cluster { n, average, .. }| IterationCluster { n: n as u64, tree: average });
+        let clusters = clusters.collect();
         let mut body = LoopBody { source, gap: 0.0, clusters, map, profiles: Vec::new(), rejected: 0 };
         if u64::from(ITERATIONS_MAX) < self.n {
-            body.reject_all();
+            body.reject_all(tools);
         }
         self.rows.set_clusters(&body.map);
         (body, self.rows)
     }
 }
 
-impl Cluster {
-    fn new(new: Incoming<'_>, label: u32) -> Self {
-        let Incoming { tokens, times, aux, duration, tree } = new;
-        let flat = Flat { tokens: tokens.to_vec(), sums: times.to_vec(), aux };
-        Cluster { label, n: 1.0, duration, flat: Some(flat), tree, n_compared: 1.0 }
-    }
+/// The next iteration, and its piece once it was needed.
+struct Candidate<'a> {
+    new: Incoming<'a>,
+    piece: Option<Piece>,
+}
 
+impl Cluster {
     /// The ratio of the difference, or something at least `limit` if it is.
-    fn ratio_with(&mut self, new: &mut Incoming<'_>, limit: f64, tools: Tools<'_>) -> f64 {
-        let both = self.duration + new.duration;
-        let least = ratio((self.duration - new.duration).abs(), both);
+    fn ratio_with(&self, candidate: &mut Candidate<'_>, limit: f64, tools: Tools<'_>) -> f64 {
+        let Candidate { new, piece } = candidate;
+        let both = self.average.duration + new.duration;
+        let least = ratio((self.average.duration - new.duration).abs(), both);
         if limit <= least {
             return least;
         }
-        if let Some(flat) = &self.flat
-            && flat.tokens == new.tokens
-        {
-            let mut diff = distance(&flat.sums, self.n, new.times, limit * both * self.n) / self.n;
-            if diff < limit * both {
-                diff +=
-                    flat.aux.iter().zip(&new.aux).map(|(a, b)| tools.merger.differ.diff(a, b)).sum::<f64>();
-            }
-            return ratio(diff, both);
+        if piece.is_none() && self.average.is_like(new.columns) {
+            return ratio(self.average.diff_like(new.columns, &new.aux, limit * both, tools), both);
         }
-        ratio(tools.merger.differ.diff(self.tree(tools), new.tree(tools)), both)
-    }
-
-    fn ratio(&mut self, other: &mut Cluster, tools: Tools<'_>) -> f64 {
-        let both = self.duration + other.duration;
-        if let (Some(a), Some(b)) = (&self.flat, &other.flat)
-            && a.tokens == b.tokens
-        {
-            let of_times: f64 =
-                a.sums.iter().zip(&b.sums).map(|(x, y)| (x / self.n - y / other.n).abs()).sum();
-            let of_aux: f64 = a.aux.iter().zip(&b.aux).map(|(a, b)| tools.merger.differ.diff(a, b)).sum();
-            return ratio(of_times + of_aux, both);
-        }
-        ratio(tools.merger.differ.diff(self.tree(tools), other.tree(tools)), both)
-    }
-
-    fn join(&mut self, mut new: Incoming<'_>, tools: Tools<'_>) {
-        match &mut self.flat {
-            Some(flat) if flat.tokens == new.tokens => {
-                add(&mut flat.sums, new.times);
-                for (mean, one) in flat.aux.iter_mut().zip(new.aux) {
-                    tools.merger.merge(mean, self.n, one, 1.0);
-                }
-                self.tree = None;
-            }
-            _ => {
-                let mut tree = self.take_tree(tools);
-                tools.merger.merge(&mut tree, self.n, new.take_tree(tools), 1.0);
-                self.tree = Some(tree);
-            }
-        }
-        self.duration = (self.duration * self.n + new.duration) / (self.n + 1.0);
-        self.n += 1.0;
-    }
-
-    fn unite(&mut self, mut other: Cluster, tools: Tools<'_>) {
-        match (&mut self.flat, &mut other.flat) {
-            (Some(a), Some(b)) if a.tokens == b.tokens => {
-                add(&mut a.sums, &b.sums);
-                for (mean, one) in a.aux.iter_mut().zip(b.aux.drain(..)) {
-                    tools.merger.merge(mean, self.n, one, other.n);
-                }
-                self.tree = None;
-            }
-            _ => {
-                let mut tree = self.take_tree(tools);
-                tools.merger.merge(&mut tree, self.n, other.take_tree(tools), other.n);
-                self.tree = Some(tree);
-            }
-        }
-        self.duration = (self.duration * self.n + other.duration * other.n) / (self.n + other.n);
-        self.n += other.n;
-    }
-
-    fn tree(&mut self, tools: Tools<'_>) -> &Node {
-        let Cluster { flat, tree, n, .. } = self;
-        tree.get_or_insert_with(|| {
-            let flat = flat.as_ref().expect("a cluster is flat or a tree");
-            tools.assembler.iteration(&flat.tokens, &flat.sums, *n, flat.aux.clone())
-        })
-    }
-
-    /// Takes the tree; the cluster is no longer flat.
-    fn take_tree(&mut self, tools: Tools<'_>) -> Node {
-        self.tree(tools);
-        self.flat = None;
-        self.tree.take().expect("it was made just now")
-    }
-}
-
-impl Incoming<'_> {
-    fn tree(&mut self, tools: Tools<'_>) -> &Node {
-        let Incoming { tokens, times, aux, tree, .. } = self;
-        tree.get_or_insert_with(|| tools.assembler.iteration(tokens, times, 1.0, aux.clone()))
-    }
-
-    fn take_tree(&mut self, tools: Tools<'_>) -> Node {
-        self.tree(tools);
-        self.tree.take().expect("it was made just now")
-    }
-}
-
-/// Algorithm 3 over clusters in columns.
-struct Columns<'a>(Tools<'a>);
-
-impl Clustering for Columns<'_> {
-    type Cluster = Cluster;
-
-    fn rule(&self) -> ClusterRule {
-        self.0.merger.rule
-    }
-
-    fn ratio(&mut self, a: &mut Cluster, b: &mut Cluster) -> f64 {
-        a.ratio(b, self.0)
-    }
-
-    fn unite(&mut self, a: &mut Cluster, b: Cluster) {
-        a.unite(b, self.0);
+        let piece = piece.get_or_insert_with(|| {
+            Piece::new(new.columns, std::mem::take(&mut new.aux), new.duration, Some(&self.average))
+        });
+        tools.ratio(&self.average, piece)
     }
 }
 
@@ -347,34 +248,27 @@ impl LoopBody {
         let n = iterations.len();
         let mut cluster_of = vec![0; n];
         let mut clusters = Vec::new();
-        for (i, (members, cluster)) in super::cluster::cluster(iterations, &merger).into_iter().enumerate() {
+        for (i, (members, average)) in cluster(iterations, &merger).into_iter().enumerate() {
             for &member in &members {
                 cluster_of[member] = i as u32;
             }
-            clusters.push(IterationCluster { n: members.len() as u64, tree: cluster.tree });
+            clusters.push(IterationCluster { n: members.len() as u64, tree: average.tree });
         }
         let map = Runs::from_values(cluster_of);
         LoopBody { source, gap: 0.0, clusters, map, profiles: Vec::new(), rejected: 0 }
     }
+}
 
+impl LoopBody<Piece> {
     /// Makes every iteration a rejected one: only sums of durations are left.
-    pub fn reject_all(&mut self) {
-        let clusters = std::mem::take(&mut self.clusters);
-        let n: u64 = clusters.iter().map(|cluster| cluster.n).sum();
-        self.map = Runs::default();
-        self.rejected += n;
-        let whole = LoopBody {
-            source: self.source,
-            gap: self.gap,
-            clusters,
-            map: Runs::default(),
-            profiles: std::mem::take(&mut self.profiles),
-            rejected: 0,
-        };
-        let profile = Node::of_loop(StaticId::Iteration, whole).into_profile();
-        if let super::node::Body::Profile { self_time, children, .. } = profile.body {
+    fn reject_all(&mut self, tools: Tools<'_>) {
+        let inner = InnerLoop { id: StaticId::Iteration, body: self.clone() };
+        if let Body::Profile { self_time, children, .. } = inner.to_node(tools).into_profile().body {
             self.gap = self_time;
             self.profiles = children;
         }
+        self.rejected += self.clusters.iter().map(|cluster| cluster.n).sum::<u64>();
+        self.clusters.clear();
+        self.map = Runs::default();
     }
 }

@@ -36,19 +36,19 @@ pub struct Merger<'a> {
 
 /// The weights of the two sides.
 #[derive(Debug, Clone, Copy)]
-struct Weights {
-    left: f64,
-    right: f64,
+pub(super) struct Weights {
+    pub left: f64,
+    pub right: f64,
 }
 
 impl Weights {
-    fn mean(self, left: f64, right: f64) -> f64 {
+    pub fn mean(self, left: f64, right: f64) -> f64 {
         let total = self.left + self.right;
         if total > 0.0 { (self.left * left + self.right * right) / total } else { 0.0 }
     }
 
     /// What the left part is worth in the mean.
-    fn left_part(self, left: f64) -> f64 {
+    pub fn left_part(self, left: f64) -> f64 {
         self.mean(left, 0.0)
     }
 
@@ -227,54 +227,106 @@ impl<'a> Merger<'a> {
         }
     }
 
-    /// Averages iteration by iteration, in groups, and clusters the groups again.
     fn merge_loops(&self, a: &mut LoopBody, mut b: LoopBody, w: Weights) {
+        self.merge_outside(a, &mut b, w);
+        merge_iterations(a, &b, w, self);
+    }
+
+    /// Averages what is outside of the iterations of two loops.
+    pub(super) fn merge_outside<T>(&self, a: &mut LoopBody<T>, b: &mut LoopBody<T>, w: Weights) {
         a.source = a.source.max(b.source);
         a.gap = w.mean(a.gap, b.gap);
         a.rejected = a.rejected.max(b.rejected);
         self.merge_profiles(&mut a.profiles, std::mem::take(&mut b.profiles), w);
-        let groups = groups(a, &b);
-        let merged = groups.iter().map(|group| {
-            let left = group.left.map(|i| a.clusters[i].tree.clone());
-            let right = group.right.map(|j| b.clusters[j].tree.clone());
-            let tree = match (left, right) {
-                (Some(mut left), Some(right)) => {
-                    self.merge_nodes(&mut left, right, w);
-                    left
-                }
-                (Some(mut left), None) => {
-                    self.merge_dummy(&mut left, w);
-                    left
-                }
-                (None, Some(mut right)) => {
-                    self.merge_dummy(&mut right, w.swapped());
-                    right
-                }
-                (None, None) => unreachable!("a group has iterations on one side at least"),
-            };
-            Weighted::new(tree, group.n as f64)
-        });
-        let merged: Vec<_> = merged.collect();
-        let n: u64 = groups.iter().map(|group| group.n).sum();
-        let merger = Merger { over: Over::Iterations, ..*self };
-        let clusters = merge_cluster_set(merged, self.rule.k(n as usize), &merger);
-        let mut cluster_of_group = vec![0; groups.len()];
-        for (i, (members, _)) in clusters.iter().enumerate() {
-            for &group in members {
-                cluster_of_group[group] = i as u32;
-            }
-        }
-        let mut map = Runs::default();
-        for (left, right, n) in a.map.zip(&b.map) {
-            let key = (left.map(|l| l as usize), right.map(|r| r as usize));
-            let at = groups.iter().position(|group| (group.left, group.right) == key);
-            map.push(cluster_of_group[at.expect("every pair is in a group")], n);
-        }
-        a.map = map;
-        let of_cluster = |(members, tree): (Vec<usize>, Weighted)| IterationCluster {
-            n: members.iter().map(|&group| groups[group].n).sum(),
-            tree: tree.tree,
-        };
-        a.clusters = clusters.into_iter().map(of_cluster).collect();
     }
+
+    /// Averages what is outside of the iterations of a loop and what a dummy has.
+    pub(super) fn dwindle_outside<T>(&self, a: &mut LoopBody<T>, w: Weights) {
+        a.gap = w.left_part(a.gap);
+        for profile in &mut a.profiles {
+            self.merge_dummy(profile, w);
+        }
+    }
+}
+
+/// How averages of iterations are averaged and clustered, whatever their form.
+pub(super) trait Averages {
+    /// The average of an iteration.
+    type Tree: Clone;
+    /// Makes `a` the mean of both.
+    fn mean(&self, a: &mut Self::Tree, b: &Self::Tree, w: Weights);
+    /// Makes `a`, the left side, the mean of itself and a dummy.
+    fn dwindle(&self, a: &mut Self::Tree, w: Weights);
+    /// Clusters of averages, each with the number of iterations it stands for, `n` in all.
+    fn clusters(&self, trees: Vec<(Self::Tree, f64)>, n: u64) -> Vec<(Vec<usize>, Self::Tree)>;
+}
+
+impl Averages for Merger<'_> {
+    type Tree = Node;
+
+    fn mean(&self, a: &mut Node, b: &Node, w: Weights) {
+        self.merge_nodes(a, b.clone(), w);
+    }
+
+    fn dwindle(&self, a: &mut Node, w: Weights) {
+        self.merge_dummy(a, w);
+    }
+
+    fn clusters(&self, trees: Vec<(Node, f64)>, n: u64) -> Vec<(Vec<usize>, Node)> {
+        let merger = Merger { over: Over::Iterations, ..*self };
+        let trees = trees.into_iter().map(|(tree, n)| Weighted::new(tree, n)).collect();
+        let clusters = merge_cluster_set(trees, self.rule.k(n as usize), &merger);
+        clusters.into_iter().map(|(members, cluster)| (members, cluster.tree)).collect()
+    }
+}
+
+/// Averages two loops iteration by iteration, in groups, and clusters the groups again.
+pub(super) fn merge_iterations<A: Averages>(
+    a: &mut LoopBody<A::Tree>,
+    b: &LoopBody<A::Tree>,
+    w: Weights,
+    averages: &A,
+) {
+    let groups = groups(a, b);
+    let n: u64 = groups.iter().map(|group| group.n).sum();
+    let merged = groups.iter().map(|group| {
+        let tree = match (group.left, group.right) {
+            (Some(i), Some(j)) => {
+                let mut tree = a.clusters[i].tree.clone();
+                averages.mean(&mut tree, &b.clusters[j].tree, w);
+                tree
+            }
+            (Some(i), None) => {
+                let mut tree = a.clusters[i].tree.clone();
+                averages.dwindle(&mut tree, w);
+                tree
+            }
+            (None, j) => {
+                let mut tree =
+                    b.clusters[j.expect("a group has iterations on one side at least")].tree.clone();
+                averages.dwindle(&mut tree, w.swapped());
+                tree
+            }
+        };
+        (tree, group.n as f64)
+    });
+    let clusters = averages.clusters(merged.collect(), n);
+    let mut cluster_of_group = vec![0; groups.len()];
+    for (i, (members, _)) in clusters.iter().enumerate() {
+        for &group in members {
+            cluster_of_group[group] = i as u32;
+        }
+    }
+    let mut map = Runs::default();
+    for (left, right, n) in a.map.zip(&b.map) {
+        let key = (left.map(|l| l as usize), right.map(|r| r as usize));
+        let at = groups.iter().position(|group| (group.left, group.right) == key);
+        map.push(cluster_of_group[at.expect("every pair is in a group")], n);
+    }
+    a.map = map;
+    let of_cluster = |(members, tree): (Vec<usize>, A::Tree)| IterationCluster {
+        n: members.iter().map(|&group| groups[group].n).sum(),
+        tree,
+    };
+    a.clusters = clusters.into_iter().map(of_cluster).collect();
 }

@@ -24,6 +24,7 @@ pub mod merge;
 pub mod node;
 pub mod output;
 pub mod partial;
+pub mod piece;
 pub mod recognise;
 pub mod rows;
 pub mod run_length;

@@ -172,15 +172,15 @@ pub enum Body {
     },
 }
 
-/// The iterations of a loop.
+/// The iterations of a loop; `T` is the form their averages have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LoopBody {
+pub struct LoopBody<T = Node> {
     /// How the loop became known.
     pub source: LoopSource,
     /// Time between, before and after the iterations that belongs to none of them.
     pub gap: f64,
     /// Iterations that are alike, by the first of them.
-    pub clusters: Vec<IterationCluster>,
+    pub clusters: Vec<IterationCluster<T>>,
     /// For each iteration the index of its cluster.
     pub map: Runs,
     /// What was rejected as iterations, by id.
@@ -191,11 +191,11 @@ pub struct LoopBody {
 
 /// Iterations that are alike.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct IterationCluster {
+pub struct IterationCluster<T = Node> {
     /// Number of iterations.
     pub n: u64,
     /// Their average.
-    pub tree: Node,
+    pub tree: T,
 }
 
 impl Node {
@@ -326,7 +326,7 @@ impl Body {
     }
 }
 
-impl LoopBody {
+impl<T> LoopBody<T> {
     /// Number of iterations.
     pub fn n_iterations(&self) -> u64 {
         self.map.len()

@@ -52,24 +52,24 @@ const LANES: usize = 4;
 /// Values between two looks at the limit.
 const BLOCK: usize = 64;
 
-/// `Σ |sums - n·times|`, or something above `limit` if it is above `limit`.
+/// `Σ |a - b|`, or something above `limit` if it is above `limit`.
 ///
 /// The lanes are added in one fixed order: the result does not depend on the machine.
 #[inline(never)]
-pub fn distance(sums: &[f64], n: f64, times: &[f64], limit: f64) -> f64 {
-    assert_eq!(sums.len(), times.len());
+pub fn distance(a: &[f64], b: &[f64], limit: f64) -> f64 {
+    assert_eq!(a.len(), b.len());
     let mut total = 0.0;
-    for (sums, times) in sums.chunks(BLOCK).zip(times.chunks(BLOCK)) {
+    for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
         let mut lanes = [0.0; LANES];
-        let (sums, sums_left) = sums.as_chunks::<LANES>();
-        let (times, times_left) = times.as_chunks::<LANES>();
-        for (sum, time) in sums.iter().zip(times) {
+        let (a, a_left) = a.as_chunks::<LANES>();
+        let (b, b_left) = b.as_chunks::<LANES>();
+        for (a, b) in a.iter().zip(b) {
             for lane in 0..LANES {
-                lanes[lane] += (sum[lane] - n * time[lane]).abs();
+                lanes[lane] += (a[lane] - b[lane]).abs();
             }
         }
-        for (sum, time) in sums_left.iter().zip(times_left) {
-            lanes[0] += (sum - n * time).abs();
+        for (a, b) in a_left.iter().zip(b_left) {
+            lanes[0] += (a - b).abs();
         }
         total += (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
         if limit < total {
@@ -79,12 +79,14 @@ pub fn distance(sums: &[f64], n: f64, times: &[f64], limit: f64) -> f64 {
     total
 }
 
-/// Adds `times` to `sums`.
+/// Makes `a` the mean of `n_a` times `a` and `n_b` times `b`.
 #[inline(never)]
-pub fn add(sums: &mut [f64], times: &[f64]) {
-    assert_eq!(sums.len(), times.len());
-    for (sum, time) in sums.iter_mut().zip(times) {
-        *sum += time;
+pub fn mean(a: &mut [f64], n_a: f64, b: &[f64], n_b: f64) {
+    assert_eq!(a.len(), b.len());
+    let share = n_b / (n_a + n_b);
+    for (a, b) in a.iter_mut().zip(b) {
+        // What is equal stays as it is.
+        *a += (b - *a) * share;
     }
 }
 
@@ -96,11 +98,11 @@ mod tests {
     fn the_distance_is_the_sum_of_differences() {
         let a: Vec<f64> = (0..150).map(|i| f64::from(i * 7 % 31)).collect();
         let b: Vec<f64> = (0..150).map(|i| f64::from(i * 5 % 29)).collect();
-        let expected: f64 = a.iter().zip(&b).map(|(a, b)| (a - 2.0 * b).abs()).sum();
-        assert!((distance(&a, 2.0, &b, f64::INFINITY) - expected).abs() < 1e-9);
-        assert!(10.0 < distance(&a, 2.0, &b, 10.0));
-        let mut sum = a.clone();
-        add(&mut sum, &b);
-        assert!((sum[149] - a[149] - b[149]).abs() < 1e-12);
+        let expected: f64 = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).sum();
+        assert!((distance(&a, &b, f64::INFINITY) - expected).abs() < 1e-9);
+        assert!(10.0 < distance(&a, &b, 10.0));
+        let mut average = a.clone();
+        mean(&mut average, 3.0, &b, 1.0);
+        assert!((average[149] - 0.75 * a[149] - 0.25 * b[149]).abs() < 1e-12);
     }
 }
