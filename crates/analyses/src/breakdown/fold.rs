@@ -155,26 +155,25 @@ impl Breakdown {
 /// Follows the activity of the innermost call: the hot loop.
 #[inline(never)]
 fn add_calls(local: &mut Local, chunk: &EventChunk<'_>, activities: &[Activity]) {
+    let mut current = local.current;
+    let mut top = local.top;
     let rows = chunk.time.iter().zip(chunk.kind).zip(chunk.region);
     for ((&at, &kind), &region) in rows {
-        let to = match kind {
+        match kind {
             EventKind::Enter => {
                 let of_region = activities.get(region.index()).copied().unwrap_or(Activity::Unclassified);
-                let inside = local.stack.last() == Some(&Activity::Communication);
-                let to = if inside { Activity::Communication } else { of_region };
-                local.stack.push(to);
-                to
+                local.stack.push(top);
+                top = if top == Activity::Communication { top } else { of_region };
             }
-            EventKind::Leave => {
-                local.stack.pop();
-                local.stack.last().copied().unwrap_or(Activity::Other)
-            }
+            EventKind::Leave => top = local.stack.pop().unwrap_or(Activity::Other),
             _ => continue,
-        };
-        if to != local.current {
-            local.change(to, at);
+        }
+        if top != current {
+            current = top;
+            local.change(top, at);
         }
     }
+    local.top = top;
 }
 
 /// A step in the life of a non-blocking operation.
@@ -184,7 +183,7 @@ enum Step {
     Complete,
 }
 
-/// Follows non-blocking operations. Their steps stand in four tables; they are few and looked at by row.
+/// Follows non-blocking operations. Their steps stand in four tables, which are walked together by row.
 #[inline(never)]
 fn add_requests(local: &mut Local, chunk: &EventChunk<'_>) {
     let sends = chunk.sends.iter().filter_map(|end| Some((end.row, end.request?, Step::Post)));
@@ -199,9 +198,7 @@ fn add_requests(local: &mut Local, chunk: &EventChunk<'_>) {
         };
         Some((request.row, request.request, step))
     });
-    let mut steps: Vec<(u32, u64, Step)> = sends.chain(receives).chain(collectives).chain(requests).collect();
-    steps.sort_by_key(|&(row, _, _)| row);
-    for (row, request, step) in steps {
+    for (row, request, step) in by_row(by_row(sends, receives), by_row(collectives, requests)) {
         let at: Ticks = chunk.time[row as usize];
         match step {
             // An id that is posted again before it was completed: the first has no completion.
@@ -212,4 +209,17 @@ fn add_requests(local: &mut Local, chunk: &EventChunk<'_>) {
             },
         }
     }
+}
+
+/// Two tables that are sorted by row as one.
+fn by_row(
+    a: impl Iterator<Item = (u32, u64, Step)>,
+    b: impl Iterator<Item = (u32, u64, Step)>,
+) -> impl Iterator<Item = (u32, u64, Step)> {
+    let (mut a, mut b) = (a.peekable(), b.peekable());
+    std::iter::from_fn(move || match (a.peek(), b.peek()) {
+        (Some(x), Some(y)) if y.0 < x.0 => b.next(),
+        (None, _) => b.next(),
+        (Some(_), _) => a.next(),
+    })
 }

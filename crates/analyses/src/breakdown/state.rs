@@ -101,7 +101,9 @@ pub struct Local {
     pub(super) place: Place,
     /// Whether it is the only location of its process: its past need not be kept.
     pub(super) is_alone: bool,
-    /// The activity of each open call.
+    /// The activity of the innermost open call.
+    pub(super) top: Activity,
+    /// Those of the calls around it, outside of all calls first.
     pub(super) stack: Vec<Activity>,
     pub(super) current: Activity,
     /// Since when `current` lasts.
@@ -123,6 +125,7 @@ impl Local {
         Local {
             place,
             is_alone,
+            top: Activity::Other,
             stack: Vec::new(),
             current: Activity::Other,
             since: Ticks(0),
