@@ -13,7 +13,7 @@
 use super::context::Context;
 use super::draft::{Draft, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Iterations, Quantity};
-use super::messages::hub;
+use super::hub::hub;
 use super::ranks::Ranks;
 use super::series::{onset, trend};
 use super::slow::{Slow, slow};

@@ -14,6 +14,7 @@
 use super::context::{Context, Times};
 use super::draft::{Draft, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity};
+use super::hub::{hub, through_one};
 use super::ranks::Ranks;
 use super::stages::Stage;
 use super::waiting::Waiting;
@@ -25,14 +26,14 @@ use ouzel_model::{CallPathId, LocationId};
 use std::collections::BTreeMap;
 
 /// Share of the time in calls that passes before the other side is there, for it to be its fault.
-const LATE: f64 = 0.5;
+pub(super) const LATE: f64 = 0.5;
 /// Mean length of a message below which its cost does not depend on its length: that of a page, below the limit
 /// up to which MPI libraries send at once (4 to 64 KiB).
 const SMALL_BYTES: u64 = 4096;
 /// Messages to the same partner each time from which on they are many.
 const MANY: f64 = 2.0;
 /// How well turns must fit the waiting.
-const FIT: f64 = 0.2;
+const FIT_PERCENT: u128 = 20;
 
 /// The findings.
 pub(super) fn messages(cx: &Context<'_>, waiting: &Waiting<'_>) -> Vec<Draft> {
@@ -57,7 +58,7 @@ pub(super) fn messages(cx: &Context<'_>, waiting: &Waiting<'_>) -> Vec<Draft> {
     drafts
 }
 
-fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], gain: u64) -> Draft {
+pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], gain: u64) -> Draft {
     let path = waiting.main_path();
     let values = waiting.paths.iter().take(4);
     Draft {
@@ -90,7 +91,7 @@ fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], gain: u64) -
 }
 
 /// `likely` where phases would be sure: causes are inferred.
-fn at_most_likely(cx: &Context<'_>, reason: &str) -> (Confidence, String) {
+pub(super) fn at_most_likely(cx: &Context<'_>, reason: &str) -> (Confidence, String) {
     let (confidence, phases) = cx.confidence_of_phases();
     (confidence.min(Confidence::Likely), format!("{phases}; {reason}"))
 }
@@ -114,8 +115,7 @@ fn turns(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage]) -> Option<D
     }
     let fits = |&(_, (sum, max, _)): &(&CallPathId, &(u128, u128, u128))| {
         let turns = sum.saturating_sub(*max);
-        let limit = (f64::from(u32::from(true)) * FIT * 1000.0) as u128;
-        turns.abs_diff(u128::from(waiting.ticks)) * 1000 <= u128::from(waiting.ticks) * limit
+        turns.abs_diff(u128::from(waiting.ticks)) * 100 <= u128::from(waiting.ticks) * FIT_PERCENT
     };
     let (&path, &(sum, max, _)) = sums.iter().filter(fits).min_by_key(|(path, (sum, max, _))| {
         (sum.saturating_sub(*max).abs_diff(u128::from(waiting.ticks)), **path)
@@ -163,94 +163,6 @@ fn turns(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage]) -> Option<D
     })
 }
 
-/// A rank that many others wait for.
-#[derive(Debug)]
-pub(super) struct Hub {
-    pub rank: u32,
-    /// Part of the waiting for messages that is for this rank.
-    pub share: f64,
-    pub n_waiting: usize,
-    /// Its call.
-    pub path: CallPathId,
-    /// The call of those who wait for it.
-    pub waiting: CallPathId,
-}
-
-/// Share of the waiting that must be for one rank.
-const HUB: f64 = 0.8;
-/// Ranks that must wait for it.
-const HUB_WAITING: usize = 3;
-
-/// The rank that nearly all messages of these calls are waited for.
-#[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
-pub(super) fn hub(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Hub> {
-    let late = cx.late?;
-    if share_late(cx, late, waiting) < LATE {
-        return None;
-    }
-    let rows = rows_of(late, waiting);
-    let mut for_rank: BTreeMap<u32, u64> = BTreeMap::new();
-    for by in rows.iter().flat_map(|row| &row.by_culprit) {
-        *for_rank.entry(by.rank.0).or_default() += by.wait.0;
-    }
-    let all: u64 = for_rank.values().sum();
-    let (&rank, &most) = for_rank.iter().max_by_key(|&(&rank, &wait)| (wait, std::cmp::Reverse(rank)))?;
-    let share = most as f64 / all.max(1) as f64;
-    let of_hub = |row: &&&LateRow| row.by_culprit.iter().any(|by| by.rank.0 == rank);
-    let main = rows.iter().find(of_hub)?;
-    let waiters =
-        rows.iter().flat_map(|row| &row.by_waiting).map(|by| by.rank.0).filter(|&waits| waits != rank);
-    let n_waiting = Ranks::new(waiters).list.len();
-    let is_hub = HUB <= share && HUB_WAITING <= n_waiting;
-    is_hub.then_some(Hub { rank, share, n_waiting, path: main.culprit, waiting: main.waiting })
-}
-
-/// All messages go through one rank, which does not compute meanwhile.
-fn through_one(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], hub: &Hub) -> Draft {
-    let (place, rank) = (cx.place(hub.path), hub.rank);
-    let mut draft = base(cx, waiting, stages, waiting.ticks);
-    draft.evidence.push(hub.evidence(cx));
-    Draft {
-        kind: FindingKind::Serialisation,
-        title: format!("All wait for rank {rank} in {place}"),
-        sentence: format!(
-            "{} ranks wait in {} until rank {rank} comes to them, one after the other, in {place}. If they did not \
-             all go through it, the run would gain {} ({}).",
-            hub.n_waiting,
-            cx.place(hub.waiting),
-            cx.time(waiting.ticks),
-            cx.percent(waiting.ticks)
-        ),
-        path: hub.path,
-        ranks: Ranks::new([rank]),
-        assumption: "what goes through this rank is spread, or needs no waiting".to_owned(),
-        confidence: at_most_likely(cx, "how much of it is transfer that remains is not known"),
-        advice: format!(
-            "Replace the messages through rank {rank} by a collective operation or a tree, by parallel output if they \
-             are for output, or let the others send without waiting (non-blocking) and go on."
-        ),
-        command: compare_ranks(cx, hub.path),
-        ..draft
-    }
-}
-
-impl Hub {
-    pub fn evidence(&self, cx: &Context<'_>) -> Evidence {
-        Evidence::new(
-            format!("{} ranks wait for messages of rank {}", self.n_waiting, self.rank),
-            "waiting for this rank / all waiting for messages in these calls",
-            vec![
-                Quantity::of(
-                    &format!("share for rank {} in {}", self.rank, cx.place(self.path)),
-                    self.share,
-                    "ratio",
-                ),
-                Quantity::count("ranks that wait", self.n_waiting as u64),
-            ],
-        )
-    }
-}
-
 #[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
 fn share_of_indirect(late: &LateMessagesOutput, waiting: &Waiting<'_>) -> f64 {
     let rows = rows_of(late, waiting);
@@ -259,13 +171,13 @@ fn share_of_indirect(late: &LateMessagesOutput, waiting: &Waiting<'_>) -> f64 {
     if all == 0 { 0.0 } else { indirect as f64 / all as f64 }
 }
 
-fn rows_of<'l>(late: &'l LateMessagesOutput, waiting: &Waiting<'_>) -> Vec<&'l LateRow> {
+pub(super) fn rows_of<'l>(late: &'l LateMessagesOutput, waiting: &Waiting<'_>) -> Vec<&'l LateRow> {
     late.rows.iter().filter(|row| waiting.paths.iter().any(|&(path, _)| path == row.waiting)).collect()
 }
 
 /// Part of the time in these calls that passes before the other side is there.
 #[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
-fn share_late(cx: &Context<'_>, late: &LateMessagesOutput, waiting: &Waiting<'_>) -> f64 {
+pub(super) fn share_late(cx: &Context<'_>, late: &LateMessagesOutput, waiting: &Waiting<'_>) -> f64 {
     let waited: u64 = rows_of(late, waiting).iter().map(|row| row.wait.0).sum();
     let paths = waiting.paths.iter();
     let in_calls = paths.flat_map(|&(path, _)| cx.by_peer(path, Times::Inclusive)).map(|(_, ticks)| ticks);

@@ -16,6 +16,7 @@ mod calls;
 mod context;
 mod draft;
 mod finding;
+mod hub;
 mod imbalance;
 mod messages;
 mod ranks;

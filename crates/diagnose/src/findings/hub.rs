@@ -1,0 +1,102 @@
+//! One rank that nearly all messages go through: the others wait until it comes to them.
+//!
+//! Not here: work that it does meanwhile (see [`imbalance`](super::imbalance)).
+
+use super::context::Context;
+use super::draft::{Draft, compare_ranks};
+use super::finding::{Evidence, FindingKind, Quantity};
+use super::messages::{LATE, at_most_likely, base, rows_of, share_late};
+use super::ranks::Ranks;
+use super::stages::Stage;
+use super::waiting::Waiting;
+use ouzel_analyses::late_messages::LateRow;
+use ouzel_model::CallPathId;
+use std::collections::BTreeMap;
+
+/// A rank that many others wait for.
+#[derive(Debug)]
+pub(super) struct Hub {
+    pub rank: u32,
+    /// Part of the waiting for messages that is for this rank.
+    pub share: f64,
+    pub n_waiting: usize,
+    /// Its call.
+    pub path: CallPathId,
+    /// The call of those who wait for it.
+    pub waiting: CallPathId,
+}
+
+/// Share of the waiting that must be for one rank.
+const HUB: f64 = 0.8;
+/// Ranks that must wait for it.
+const HUB_WAITING: usize = 3;
+
+/// The rank that nearly all messages of these calls are waited for.
+#[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
+pub(super) fn hub(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Hub> {
+    let late = cx.late?;
+    if share_late(cx, late, waiting) < LATE {
+        return None;
+    }
+    let rows = rows_of(late, waiting);
+    let mut for_rank: BTreeMap<u32, u64> = BTreeMap::new();
+    for by in rows.iter().flat_map(|row| &row.by_culprit) {
+        *for_rank.entry(by.rank.0).or_default() += by.wait.0;
+    }
+    let all: u64 = for_rank.values().sum();
+    let (&rank, &most) = for_rank.iter().max_by_key(|&(&rank, &wait)| (wait, std::cmp::Reverse(rank)))?;
+    let share = most as f64 / all.max(1) as f64;
+    let of_hub = |row: &&&LateRow| row.by_culprit.iter().any(|by| by.rank.0 == rank);
+    let main = rows.iter().find(of_hub)?;
+    let waiters =
+        rows.iter().flat_map(|row| &row.by_waiting).map(|by| by.rank.0).filter(|&waits| waits != rank);
+    let n_waiting = Ranks::new(waiters).list.len();
+    let is_hub = HUB <= share && HUB_WAITING <= n_waiting;
+    is_hub.then_some(Hub { rank, share, n_waiting, path: main.culprit, waiting: main.waiting })
+}
+
+/// All messages go through one rank, which does not compute meanwhile.
+pub(super) fn through_one(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], hub: &Hub) -> Draft {
+    let (place, rank) = (cx.place(hub.path), hub.rank);
+    let mut draft = base(cx, waiting, stages, waiting.ticks);
+    draft.evidence.push(hub.evidence(cx));
+    Draft {
+        kind: FindingKind::Serialisation,
+        title: format!("All wait for rank {rank} in {place}"),
+        sentence: format!(
+            "{} ranks wait in {} until rank {rank} comes to them, one after the other, in {place}. If they did not \
+             all go through it, the run would gain {} ({}).",
+            hub.n_waiting,
+            cx.place(hub.waiting),
+            cx.time(waiting.ticks),
+            cx.percent(waiting.ticks)
+        ),
+        path: hub.path,
+        ranks: Ranks::new([rank]),
+        assumption: "what goes through this rank is spread, or needs no waiting".to_owned(),
+        confidence: at_most_likely(cx, "how much of it is transfer that remains is not known"),
+        advice: format!(
+            "Replace the messages through rank {rank} by a collective operation or a tree, by parallel output if they \
+             are for output, or let the others send without waiting (non-blocking) and go on."
+        ),
+        command: compare_ranks(cx, hub.path),
+        ..draft
+    }
+}
+
+impl Hub {
+    pub fn evidence(&self, cx: &Context<'_>) -> Evidence {
+        Evidence::new(
+            format!("{} ranks wait for messages of rank {}", self.n_waiting, self.rank),
+            "waiting for this rank / all waiting for messages in these calls",
+            vec![
+                Quantity::of(
+                    &format!("share for rank {} in {}", self.rank, cx.place(self.path)),
+                    self.share,
+                    "ratio",
+                ),
+                Quantity::count("ranks that wait", self.n_waiting as u64),
+            ],
+        )
+    }
+}
