@@ -11,8 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Seconds for Debian's package manager: two downloads of a few megabytes each.
-const APT_SECONDS: u32 = 120;
+/// Seconds for Debian's package manager. The largest package, a browser, is a download of 100 MB.
+const APT_SECONDS: u32 = 240;
 /// Seconds for one Python package. The slowest, `otf2`, compiles a C library: 40 s on two cores.
 const PIP_SECONDS: u32 = 240;
 /// How `timeout` says that it ended a program.
@@ -53,6 +53,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
 pub fn install(root: &Path) -> Result<Tools> {
     let mut tools = Tools::default();
     install_reference_reader(&mut tools);
+    install_browser(&mut tools);
     install_python(root, &mut tools)?;
     Ok(tools)
 }
@@ -63,6 +64,17 @@ fn install_reference_reader(tools: &mut Tools) {
     }
     if let Err(error) = install_debian_package("otf2-tools") {
         tools.skip("otf2-print", &format!("{error:#}"));
+    }
+}
+
+/// The page of the report is tried in a real browser.
+fn install_browser(tools: &mut Tools) {
+    let is_there = |name: &str| answers(Command::new(name).arg("--version"));
+    if ["chromium", "chromium-browser", "google-chrome"].into_iter().any(is_there) {
+        return;
+    }
+    if let Err(error) = install_debian_package("chromium") {
+        tools.skip("browser for the page of the report", &format!("{error:#}"));
     }
 }
 
