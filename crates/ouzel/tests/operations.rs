@@ -102,18 +102,18 @@ fn cases() -> Vec<Case> {
 }
 
 fn case(folder: &std::path::Path) -> Case {
-    let trace = ouzel::open(folder).unwrap();
+    let trace = ouzel::open(folder).expect("the archive opens");
     let mut set = AnalysisSet::default();
     let key = set.add(Recorder);
-    let mut report = trace.run(&set, &Options::default()).unwrap();
+    let mut report = trace.run(&set, &Options::default()).expect("the pass succeeds");
     let runs_code = |id: &LocationId| trace.definitions().location(*id).kind.runs_code();
     let spans = report.locations.iter().filter(|(id, _)| runs_code(id));
     let spans = spans.filter_map(|(id, summary)| summary.span.map(|(start, end)| (*id, (start.0, end.0))));
     Case {
-        name: folder.file_name().unwrap().to_string_lossy().into_owned(),
-        events: report.outputs.take(&key).unwrap(),
+        name: folder.file_name().expect("a folder has a name").to_string_lossy().into_owned(),
+        events: report.outputs.take(&key).expect("the analysis answers"),
         spans: spans.collect(),
-        run: report.run_range.unwrap(),
+        run: report.run_range.expect("there are events"),
         trace,
     }
 }
@@ -122,12 +122,12 @@ impl Case {
     fn answer<A: Analysis>(&self, analysis: A) -> A::Output {
         let mut set = AnalysisSet::default();
         let key = set.add(analysis);
-        let mut report = self.trace.run(&set, &Options::default()).unwrap();
-        report.outputs.take(&key).unwrap()
+        let mut report = self.trace.run(&set, &Options::default()).expect("the pass succeeds");
+        report.outputs.take(&key).expect("the analysis answers")
     }
 
     fn grid(&self, n_bins: u16) -> TimeGrid {
-        TimeGrid::new(self.run, NonZeroU16::new(n_bins).unwrap())
+        TimeGrid::new(self.run, NonZeroU16::new(n_bins).expect("there are bins"))
     }
 
     /// Calls `each` with the open regions, outermost first, from one call event of a location to the next.
@@ -167,23 +167,55 @@ impl Case {
     }
 }
 
+/// Ticks of each region in each bin.
+fn exclusive_by_region(case: &Case, edges: &[u64]) -> BTreeMap<u32, Vec<u64>> {
+    let mut ticks: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    let mut add = |open: &[u32], start: u64, end: u64| {
+        let Some(&region) = open.last() else { return };
+        let row = ticks.entry(region).or_insert_with(|| vec![0; edges.len() - 1]);
+        for (bin, sum) in row.iter_mut().enumerate() {
+            *sum += end.min(edges[bin + 1]).saturating_sub(start.max(edges[bin]));
+        }
+    };
+    case.spans.keys().for_each(|&location| case.slices(location, &mut add));
+    ticks.retain(|_, row| row.iter().any(|&ticks| 0 < ticks));
+    ticks
+}
+
+/// Ticks of a location in idle regions, and in any region.
+fn idle_and_any(case: &Case, location: LocationId, idle: &IdleRegions) -> (u64, u64) {
+    let (mut in_idle, mut in_any) = (0, 0);
+    case.slices(location, |open, start, end| {
+        let is_idle = open.iter().any(|&r| idle.contains(RegionId(r)));
+        in_idle += u64::from(is_idle) * (end - start);
+        in_any += u64::from(!open.is_empty()) * (end - start);
+    });
+    (in_idle, in_any)
+}
+
+/// Ticks that a thread computes and communicates, request life times left out.
+fn computes_and_communicates(case: &Case, location: LocationId, semantics: &Semantics) -> (u64, u64) {
+    let class = |&region: &u32| semantics.class_of_name(case.name_of(region));
+    let talks =
+        |region: &u32| class(region).family == Family::Mpi && class(region).category != Category::Computation;
+    let (mut computation, mut communication) = (0, 0);
+    case.slices(location, |open, start, end| {
+        if open.iter().any(talks) {
+            communication += end - start;
+        } else if open.last().is_some_and(|region| class(region).family == Family::User) {
+            computation += end - start;
+        }
+    });
+    (computation, communication)
+}
+
 #[test]
 fn time_profiles_are_those_of_the_events() {
     for case in cases() {
         for n_bins in [1, 100, 997] {
             let grid = case.grid(n_bins);
             let edges: Vec<u64> = grid.edges().iter().map(|edge| edge.0).collect();
-            let mut expected: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-            for &location in case.spans.keys() {
-                case.slices(location, |open, start, end| {
-                    let Some(&region) = open.last() else { return };
-                    let row = expected.entry(region).or_insert_with(|| vec![0; usize::from(n_bins)]);
-                    for (bin, sum) in row.iter_mut().enumerate() {
-                        *sum += end.min(edges[bin + 1]).saturating_sub(start.max(edges[bin]));
-                    }
-                });
-            }
-            expected.retain(|_, row| row.iter().any(|&ticks| 0 < ticks));
+            let expected = exclusive_by_region(&case, &edges);
             let output = case.answer(TimeProfile::new(grid));
             assert!(output.grid.is_exact_for(output.run_range), "{}", case.name);
             let functions = output.functions(case.trace.definitions(), By::Region);
@@ -264,12 +296,7 @@ fn idle_time_is_that_of_the_events() {
             let output = idle_time(&profile, definitions, &idle);
             assert_eq!(output.locations.len(), case.spans.len());
             for row in &output.locations {
-                let (mut in_regions, mut in_any) = (0, 0);
-                case.slices(row.location, |open, start, end| {
-                    in_regions +=
-                        if open.iter().any(|&r| idle.contains(RegionId(r))) { end - start } else { 0 };
-                    in_any += if open.is_empty() { 0 } else { end - start };
-                });
+                let (in_regions, in_any) = idle_and_any(&case, row.location, &idle);
                 let (start, end) = case.spans[&row.location];
                 let is_stream = definitions.location(row.location).kind == LocationKind::AcceleratorStream;
                 let gaps = if is_stream { end - start - in_any } else { 0 };
@@ -307,19 +334,7 @@ fn breakdowns_are_those_of_the_events() {
                 continue;
             }
             // One thread: both are disjoint, and each slice is one of them or none.
-            let (mut computation, mut communication) = (0, 0);
-            case.slices(locations[0], |open, start, end| {
-                let class = |&r: &u32| semantics.class_of_name(case.name_of(r));
-                let talks = |r: &u32| {
-                    let class = class(r);
-                    class.family == Family::Mpi && class.category != Category::Computation
-                };
-                if open.iter().any(talks) {
-                    communication += end - start;
-                } else if open.last().is_some_and(|r| class(r).family == Family::User) {
-                    computation += end - start;
-                }
-            });
+            let (computation, communication) = computes_and_communicates(&case, locations[0], &semantics);
             let found = [row.times.computation, row.times.overlap, row.times.communication];
             assert_eq!(found, [computation, 0, communication].map(Ticks), "{} {:?}", case.name, row.rank);
         }
