@@ -3,6 +3,7 @@
 mod golden;
 mod laws;
 mod sampled;
+mod simulation;
 mod streaming;
 
 use super::*;
