@@ -11,6 +11,9 @@ SCHEMAS = sorted((ROOT / "docs" / "schema").glob("*.json"))
 
 CALLS = {
     "report": [[], ["--ranks", "0-1"], ["--time", "1ms..2ms"], ["--region", "MPI_*"]],
+    "segments": [[], ["--all"], ["--ranks", "0-1"], ["--time", "1ms..2ms"], ["--region", "MPI_*"]],
+    "clusters": [[], ["--ranks", "0"], ["--time", "1ms..2ms"]],
+    "iterations": [[], ["--ranks", "0-1"], ["--time", "1ms..2ms"]],
     "info": [[], ["--ranks", "0"], ["--time", "..1ms"]],
     "profile": [
         [],

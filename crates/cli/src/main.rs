@@ -11,9 +11,11 @@
 
 mod args;
 mod catalogue;
+mod clusters;
 mod convert;
 mod exit;
 mod info;
+mod iterations;
 mod notices;
 mod output;
 mod print;
@@ -22,6 +24,7 @@ mod progress;
 mod report;
 mod rows;
 mod rules;
+mod segments;
 mod session;
 mod terminal;
 
@@ -39,6 +42,9 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> anyhow::Result<Outcome> {
     match &args.command {
         Command::Report(command) => report::run(&args.common, command),
+        Command::Segments(command) => segments::run(&args.common, command),
+        Command::Clusters(command) => clusters::run(&args.common, command),
+        Command::Iterations(command) => iterations::run(&args.common, command),
         Command::Info(command) => info::run(&args.common, command),
         Command::Print(command) => print::run(&args.common, command),
         Command::Profile(command) => profile::run(&args.common, command),

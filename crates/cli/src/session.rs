@@ -73,6 +73,16 @@ impl<'a> Session<'a> {
         out.close()
     }
 
+    /// Writes a page that is one text.
+    ///
+    /// # Errors
+    /// If the output cannot be written.
+    pub fn write_text(&self, text: &str) -> anyhow::Result<()> {
+        let mut out = Output::open(self.common.output.as_deref())?;
+        out.write_all(text.as_bytes())?;
+        out.close()
+    }
+
     /// Writes `data` in the envelope of `command`.
     ///
     /// # Errors
@@ -104,7 +114,7 @@ impl<'a> Session<'a> {
         let mut out = Output::open(self.common.output.as_deref())?;
         let mut writer: Box<dyn TableWriter + '_> = match self.common.format {
             OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, table)?),
-            OutputFormat::Csv | OutputFormat::Json | OutputFormat::Table => {
+            OutputFormat::Csv | OutputFormat::Json | OutputFormat::Table | OutputFormat::Html => {
                 Box::new(CsvWriter::new(&mut out, table)?)
             }
         };

@@ -28,21 +28,77 @@ pub struct LowArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum LowCommand {
-    /// One page: what ran, how well, and where time is lost
+    /// One page: what costs time, why, and what could be won back
     #[command(after_help = "\
 Examples:
   ouzel report scorep-run/
+  ouzel report scorep-run/ -o report.html      the same with pictures, for a browser
   ouzel report scorep-run/ --time 10s..20s     only this part of the run
   ouzel report scorep-run/ --rules rules.toml  with your own words on which regions wait
   ouzel report scorep-run/ --format json
 
-The page says what ran, what was lost or is doubtful in the trace, how efficient the run is,
-which call paths lose most time, and which command shows more of it.")]
+The page leads with the findings, largest gain first: what costs time, who and where, what it follows
+from, and what is usually done. Then it says how efficient the run is, which segments lose time, which
+ranks behave alike, which loops there are, and how far all of it can be trusted.")]
     Report {
         #[command(flatten)]
         common: LowCommon,
         #[command(flatten)]
         args: ReportArgs,
+    },
+    /// Where time is lost between one synchronisation and the next, in order of time
+    #[command(after_help = "\
+Examples:
+  ouzel segments scorep-run/
+  ouzel segments scorep-run/ --id 4                   the call paths of segment 4, iteration by iteration
+  ouzel segments scorep-run/ --top 3                  only the three that lose most
+  ouzel segments scorep-run/ --format json | jq '.data.segments[] | {id, diagnosis, sum_wait_ns}'
+
+A segment is the code between two calls that synchronise all ranks, with the second of them. In a loop
+it is one segment over all iterations, and its times are sums over them. Columns:
+  imb(S)   time that balancing the work before the synchronisation S saves in S: average less least time in it
+  Σimb     largest less average time, summed over the call paths that vary significantly
+  Σwait    average time in calls that wait for one other side, summed over significant call paths
+  loss     imb(S) + Σwait: what the run would be shorter if nobody waited there
+All are times per rank. Σimb is not added: who is busy longer is what the others wait for.
+How each number is made: docs/method.md")]
+    Segments {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: SegmentsArgs,
+    },
+    /// Which ranks behave alike, and what sets the others apart
+    #[command(after_help = "\
+Examples:
+  ouzel clusters scorep-run/
+  ouzel clusters scorep-run/ --time 10s..20s
+  ouzel clusters scorep-run/ --format json | jq -r '.data.clusters[] | [.id, .size, .rank_ranges] | @tsv'
+
+Ranks are alike if their calls and the time in them, in order, are. Main threads, other threads and
+accelerator streams are compared among themselves. Each cluster is shown by one of its ranks: the one
+closest to the average. What differs most from the largest cluster stands below it.")]
+    Clusters {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: ClustersArgs,
+    },
+    /// The loops of the program: how often, how long, and which iterations stand out
+    #[command(after_help = "\
+Examples:
+  ouzel iterations scorep-run/
+  ouzel iterations scorep-run/ --top 20               the twenty longest iterations of each loop
+  ouzel iterations scorep-run/ --format csv -o iterations.csv
+
+Loops are those that the trace marks, and those that are found as calls that repeat. The bars are the
+durations of the iterations in order of time, averaged over ranks. Iterations that are alike are in one
+cluster.")]
+    Iterations {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: IterationsArgs,
     },
     /// What is in the trace: ranks, events, span, metrics, and what is missing
     #[command(after_help = "\
@@ -143,9 +199,9 @@ pub struct LowCommon {
     #[arg(value_name = "TRACE")]
     pub path: PathBuf,
 
-    /// How to answer
-    #[arg(long, value_enum, default_value_t = OutputFormat::Table, help_heading = "Output")]
-    pub format: OutputFormat,
+    /// How to answer [default: by the ending of --output, else table]
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
+    pub format: Option<OutputFormat>,
 
     /// Write the answer to this file
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
@@ -192,6 +248,8 @@ pub enum OutputFormat {
     Csv,
     /// A Parquet file; needs --output
     Parquet,
+    /// A page with pictures for a browser, in one file; of report only
+    Html,
 }
 
 /// When to use colours.
@@ -219,6 +277,44 @@ impl RuleArgs {
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
+    #[command(flatten)]
+    pub rules: RuleArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct SegmentsArgs {
+    /// Show the call paths of this segment
+    #[arg(long, value_name = "N")]
+    pub id: Option<u32>,
+
+    /// Show only so many segments, those that lose most (0: all) [default: all]
+    #[arg(long, value_name = "N", conflicts_with = "id")]
+    pub top: Option<usize>,
+
+    /// Show also the segments that lose little, and the start and end of the program
+    #[arg(long)]
+    pub all: bool,
+
+    #[command(flatten)]
+    pub rules: RuleArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ClustersArgs {
+    /// Show so many differences of each cluster (0: all)
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub top: usize,
+
+    #[command(flatten)]
+    pub rules: RuleArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct IterationsArgs {
+    /// Show so many of the longest iterations of each loop (0: all)
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub top: usize,
+
     #[command(flatten)]
     pub rules: RuleArgs,
 }

@@ -16,7 +16,10 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-pub use low::{ConvertArgs, InfoArgs, OutputFormat, Per, PrintArgs, ProfileArgs, ReportArgs, SortBy, Target};
+pub use low::{
+    ClustersArgs, ConvertArgs, InfoArgs, IterationsArgs, OutputFormat, Per, PrintArgs, ProfileArgs,
+    ReportArgs, SegmentsArgs, SortBy, Target,
+};
 
 /// A command line that makes sense.
 #[derive(Debug)]
@@ -31,6 +34,9 @@ pub struct Args {
 #[derive(Debug)]
 pub enum Command {
     Report(ReportArgs),
+    Segments(SegmentsArgs),
+    Clusters(ClustersArgs),
+    Iterations(IterationsArgs),
     Info(InfoArgs),
     Print(PrintArgs),
     Profile(ProfileArgs),
@@ -70,6 +76,9 @@ impl Args {
     pub fn from_words(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let (low, command) = match LowArgs::try_parse_from(words)?.command {
             LowCommand::Report { common, args } => (common, Command::Report(args)),
+            LowCommand::Segments { common, args } => (common, Command::Segments(args)),
+            LowCommand::Clusters { common, args } => (common, Command::Clusters(args)),
+            LowCommand::Iterations { common, args } => (common, Command::Iterations(args)),
             LowCommand::Info { common, args } => (common, Command::Info(args)),
             LowCommand::Print { common, args } => (common, Command::Print(args)),
             LowCommand::Profile { common, args } => (common, Command::Profile(args)),
@@ -84,6 +93,9 @@ impl Command {
     fn name(&self) -> &'static str {
         match self {
             Command::Report(_) => "report",
+            Command::Segments(_) => "segments",
+            Command::Clusters(_) => "clusters",
+            Command::Iterations(_) => "iterations",
             Command::Info(_) => "info",
             Command::Print(_) => "print",
             Command::Profile(_) => "profile",
@@ -93,21 +105,39 @@ impl Command {
 }
 
 fn check(low: &LowCommon, command: &Command) -> Result<(), &'static str> {
-    let format = low.format;
+    let format = format(low);
     if format == OutputFormat::Parquet && low.output.is_none() {
         return Err("--format parquet needs a file: add --output FILE");
     }
     let tables = matches!(format, OutputFormat::Csv | OutputFormat::Parquet);
     match command {
-        Command::Report(_) if tables => Err("report is a page: use --format table or json"),
-        Command::Print(_) if tables => {
+        Command::Report(_) => Ok(()),
+        Command::Print(_) if tables || format == OutputFormat::Html => {
             Err("print writes lines: use --format table or json; ouzel convert writes tables of events")
         }
-        Command::Convert(_) if tables || low.output.is_some() => {
+        Command::Convert(_) if tables || format == OutputFormat::Html || low.output.is_some() => {
             Err("convert writes to OUT in the format of --to; --output and such a --format do not apply")
+        }
+        _ if format == OutputFormat::Html => {
+            Err("only report has a page with pictures: ouzel report -o FILE.html")
         }
         _ => Ok(()),
     }
+}
+
+/// The format asked for, else what the ending of the output file says, else a page.
+fn format(low: &LowCommon) -> OutputFormat {
+    let by_ending = || {
+        let ending = low.output.as_deref()?.extension()?.to_str()?.to_ascii_lowercase();
+        match &*ending {
+            "html" | "htm" => Some(OutputFormat::Html),
+            "json" => Some(OutputFormat::Json),
+            "csv" => Some(OutputFormat::Csv),
+            "parquet" => Some(OutputFormat::Parquet),
+            _ => None,
+        }
+    };
+    low.format.or_else(by_ending).unwrap_or(OutputFormat::Table)
 }
 
 fn usage_error(command: &Command, message: &str) -> clap::Error {
@@ -120,7 +150,8 @@ fn usage_error(command: &Command, message: &str) -> clap::Error {
 }
 
 fn common(low: LowCommon) -> Common {
-    let LowCommon { path, format, output, ranks, time, region, jobs, color, no_progress, quiet } = low;
+    let format = format(&low);
+    let LowCommon { path, format: _, output, ranks, time, region, jobs, color, no_progress, quiet } = low;
     let to_terminal = output.is_none() && Term::stdout().is_term();
     let stderr_is_terminal = Term::stderr().is_term();
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -184,10 +215,27 @@ mod tests {
     }
 
     #[test]
+    fn the_ending_of_the_output_says_the_format_unless_told() {
+        for (line, format) in [
+            ("ouzel report t -o report.html", OutputFormat::Html),
+            ("ouzel profile t -o a.b.CSV", OutputFormat::Csv),
+            ("ouzel profile t -o a.parquet", OutputFormat::Parquet),
+            ("ouzel profile t -o a.json", OutputFormat::Json),
+            ("ouzel profile t -o a.txt", OutputFormat::Table),
+            ("ouzel profile t -o a.csv --format table", OutputFormat::Table),
+            ("ouzel profile t", OutputFormat::Table),
+        ] {
+            assert_eq!(parse(line).unwrap().common.format, format, "{line}");
+        }
+    }
+
+    #[test]
     fn what_does_not_fit_together_is_a_usage_error() {
         for (line, needle) in [
             ("ouzel profile t --format parquet", "add --output"),
-            ("ouzel report t --format csv", "report is a page"),
+            ("ouzel info t --format html", "only report"),
+            ("ouzel segments t -o page.html", "only report"),
+            ("ouzel segments t --id 3 --top 2", "--top"),
             ("ouzel print t --format csv", "print writes lines"),
             ("ouzel convert t out --to csv --format csv", "do not apply"),
             ("ouzel profile t --jobs 0", "--jobs"),

@@ -23,7 +23,7 @@ pub fn run(common: &Common, _args: &InfoArgs) -> anyhow::Result<Outcome> {
     let inventory = taken(report.outputs.take(&inventory), "inventory")?;
     let definitions = session.definitions();
     match common.format {
-        OutputFormat::Table => {
+        OutputFormat::Table | OutputFormat::Html => {
             let data = Data::new(&session, &report, &inventory);
             session.write_page(&page::lines(&session, &data, &report.notices))?;
         }

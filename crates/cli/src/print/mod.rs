@@ -43,7 +43,9 @@ fn options(common: &Common, args: &PrintArgs) -> PrintOptions {
     PrintOptions {
         layout: match common.format {
             OutputFormat::Json => Layout::JsonLines,
-            OutputFormat::Table | OutputFormat::Csv | OutputFormat::Parquet => Layout::Text,
+            OutputFormat::Table | OutputFormat::Csv | OutputFormat::Parquet | OutputFormat::Html => {
+                Layout::Text
+            }
         },
         definitions: definitions || all,
         local_definitions: local || all,

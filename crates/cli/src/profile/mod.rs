@@ -72,7 +72,7 @@ pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
     let span = report.run_range.map(|range| range.end.since(range.start));
     let span_ns = span.map(|ticks| definitions.clock.ns_from_ticks(ticks));
     match common.format {
-        OutputFormat::Table => {
+        OutputFormat::Table | OutputFormat::Html => {
             session.write_page(&page::lines(&session, args, &chosen, &table, span_ns))?;
         }
         OutputFormat::Json => {

@@ -1,13 +1,33 @@
 //! `ouzel report`: one page about the run.
 
+mod cards;
+mod findings;
+mod html;
+mod losses;
 mod page;
+mod shape;
 
 use crate::args::{Common, OutputFormat, ReportArgs};
 use crate::exit::Outcome;
 use crate::rules;
 use crate::session::{Session, outcome, taken};
-use ouzel::diagnose::ReportAnalyses;
-use ouzel::engine::AnalysisSet;
+use ouzel::analyses::context_tree::{ContextTrees, ContextTreesOutput};
+use ouzel::analyses::late_messages::LateMessages;
+use ouzel::analyses::semantics::{Class, Semantics};
+use ouzel::analyses::timeline::{Timeline, TimelineOutput};
+use ouzel::diagnose::{Material, ReportAnalyses, RunReport};
+use ouzel::engine::{AnalysisSet, Coverage};
+
+/// Everything that a page is made from.
+struct Answer {
+    coverage: Coverage,
+    classes: Vec<Class>,
+    material: Material,
+    trees: ContextTreesOutput,
+    /// Only of a page with pictures.
+    timeline: Option<TimelineOutput>,
+    report: RunReport,
+}
 
 /// Answers.
 ///
@@ -16,18 +36,41 @@ use ouzel::engine::AnalysisSet;
 pub fn run(common: &Common, args: &ReportArgs) -> anyhow::Result<Outcome> {
     let semantics = rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;
-    let mut set = AnalysisSet::default();
-    let analyses = ReportAnalyses::add_to(&mut set, session.definitions(), &common.filter, &semantics);
-    let mut pass = session.run(&set)?;
-    let report = taken(analyses.finish(&mut pass, session.definitions()), "report")?;
+    let answer = answer(&session, &semantics)?;
+    let (report, notices) = (&answer.report, answer.material.notices());
     match common.format {
         // The page has a card for the notices; standard error would say them twice.
-        OutputFormat::Table => session.write_page(&page::lines(&session, &report))?,
-        OutputFormat::Json => session.write_json("report", pass.coverage, &pass.notices, &report)?,
+        OutputFormat::Table => session.write_page(&page::lines(&session, &answer))?,
+        OutputFormat::Html => session.write_text(&html::page(&session, &answer))?,
+        OutputFormat::Json => session.write_json("report", answer.coverage, notices, report)?,
         OutputFormat::Csv | OutputFormat::Parquet => {
-            session.write_table(&report.losses_table())?;
-            session.tell(&pass.notices);
+            session.write_table(&findings::table(&report.findings))?;
+            session.tell(notices);
         }
     }
-    Ok(outcome(&pass.notices))
+    Ok(outcome(notices))
+}
+
+/// One pass over the trace, and a second one over its messages where they cost time.
+fn answer(session: &Session<'_>, semantics: &Semantics) -> anyhow::Result<Answer> {
+    let definitions = session.definitions();
+    let filter = &session.common.filter;
+    let mut set = AnalysisSet::default();
+    let analyses = ReportAnalyses::add_to(&mut set, definitions, filter, semantics);
+    let trees = set.add(ContextTrees::with_semantics(definitions, filter, semantics));
+    let with_pictures = session.common.format == OutputFormat::Html;
+    let timeline = with_pictures.then(|| set.add(Timeline::new(definitions, filter)));
+    let mut pass = session.run(&set)?;
+    let trees = taken(pass.outputs.take(&trees), "clusters")?;
+    let timeline = timeline.map(|key| taken(pass.outputs.take(&key), "timeline")).transpose()?;
+    let mut material = taken(analyses.gather(&mut pass, definitions), "report")?;
+    if material.wants_messages(definitions) {
+        let mut set = AnalysisSet::default();
+        let late = set.add(LateMessages::for_filter(filter, semantics.clone()));
+        let mut second = session.run(&set)?;
+        material.add_messages(taken(second.outputs.take(&late), "messages")?, &second.notices);
+    }
+    let report = material.report(definitions);
+    let classes = semantics.classes(definitions);
+    Ok(Answer { coverage: pass.coverage, classes, material, trees, timeline, report })
 }

@@ -2,9 +2,12 @@
 
 use crate::run::ran;
 
+const COMMANDS: [&str; 8] =
+    ["report", "segments", "clusters", "iterations", "info", "print", "profile", "convert"];
+
 #[test]
 fn every_command_teaches_with_examples() {
-    for command in ["report", "info", "print", "profile", "convert"] {
+    for command in COMMANDS {
         let help = ran(&[command, "--help"]);
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{command}");
         assert!(help.out.contains(&format!("  ouzel {command} ")), "{command}: no example in\n{}", help.out);
@@ -15,7 +18,7 @@ fn every_command_teaches_with_examples() {
 
 #[test]
 fn help_lines_fit_a_page() {
-    for command in ["report", "info", "print", "profile", "convert"] {
+    for command in COMMANDS {
         let help = ran(&[command, "--help"]).out;
         let longest = help.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
         assert!(longest.chars().count() <= 110, "{command}: {longest}");
@@ -32,7 +35,9 @@ fn misuse_ends_with_64() {
         &["profile", "t", "--time", "now"],
         &["profile", "t", "--jobs", "0"],
         &["profile", "t", "--format", "parquet"],
-        &["report", "t", "--format", "csv"],
+        &["info", "t", "--format", "html"],
+        &["segments", "t", "-o", "t.html"],
+        &["segments", "t", "--id", "1", "--top", "1"],
         &["convert", "t", "out"],
     ] {
         let ran = ran(words);

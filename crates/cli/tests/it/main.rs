@@ -3,6 +3,7 @@
 mod answers;
 mod archives;
 mod damage;
+mod diagnosis;
 mod ends;
 mod facts;
 mod help;

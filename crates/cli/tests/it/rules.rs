@@ -6,7 +6,10 @@ fn with_rules(test: &str, rules: &str) -> crate::run::Ran {
     let scratch = Scratch::new(test);
     let file = scratch.0.join("rules.toml");
     std::fs::write(&file, rules).expect("the folder of the test is writable");
-    ran_on(&testdata("pmpi-masterio"), &["report", "--format", "json", "--rules", file.to_str().unwrap()])
+    ran_on(
+        &testdata("pmpi-masterio"),
+        &["report", "--format", "json", "--rules", file.to_str().expect("paths of tests are UTF-8")],
+    )
 }
 
 #[test]

@@ -1,0 +1,103 @@
+//! Clusters for people: who is alike, and what the others do otherwise.
+
+use super::data::{ClusterEntry, Data};
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::{Page, call_path};
+use crate::terminal::style::{Paint, clean};
+use crate::terminal::{ranks, units};
+use ouzel::diagnose::PathDifference;
+
+/// The page, with so many differences of each cluster (0: all).
+pub fn lines(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
+    let mut page = Page::new(session.style(), session.common.width);
+    page.lines.push(page.style.paint(Paint::Heading, &clean(&session.trace.path().display().to_string())));
+    if data.clusters.is_empty() {
+        page.gap();
+        page.text(2, "No clusters: no location of what was selected runs code.", Paint::Plain);
+        return page.lines;
+    }
+    for of_group in data.clusters.chunk_by(|a, b| a.peers == b.peers) {
+        group(&mut page, of_group, top);
+    }
+    page.lines
+}
+
+fn group(page: &mut Page, clusters: &[ClusterEntry], top: usize) {
+    let n: u64 = clusters.iter().map(|cluster| cluster.size).sum();
+    let (one, many) = clusters[0].peers_in_words();
+    let members = units::counted(n, one, many);
+    let heading = match (clusters.len(), n) {
+        (1, 1) => format!("There is one {one}: nothing to compare it with"),
+        (1, _) => format!("All {members} do alike"),
+        (n, _) => format!("{members} fall into {n} clusters"),
+    };
+    page.heading(&heading);
+    page.gap();
+    page.grid(2, &grid(page, clusters));
+    let Some(largest) = clusters.iter().max_by_key(|cluster| (cluster.size, std::cmp::Reverse(cluster.id)))
+    else {
+        return;
+    };
+    for cluster in clusters.iter().filter(|cluster| cluster.id != largest.id) {
+        page.heading(&format!(
+            "What sets cluster {} ({}) apart from cluster {}, the largest",
+            cluster.id,
+            ranks::named(&cluster.ranks.list, 40),
+            largest.id
+        ));
+        let n_shown = if top == 0 { usize::MAX } else { top };
+        let shown: Vec<&PathDifference> = cluster.differences.iter().take(n_shown).collect();
+        if shown.is_empty() {
+            page.text(2, "Nothing but the order of calls.", Paint::Plain);
+        } else {
+            page.grid(2, &differences(page, &shown));
+        }
+        if shown.len() < cluster.differences.len() {
+            let n = (cluster.differences.len() - shown.len()) as u64;
+            let n = units::counted(n, "smaller difference", "smaller differences");
+            page.text(2, &format!("… {n}: --top 0 shows all"), Paint::Dim);
+        }
+    }
+}
+
+fn grid(page: &Page, clusters: &[ClusterEntry]) -> Grid {
+    let texts = |value: &dyn Fn(&ClusterEntry) -> String| clusters.iter().map(value).collect::<Vec<_>>();
+    let room = page.width.saturating_sub(36).max(16);
+    let shown_by = |c: &ClusterEntry| match c.representative_rank {
+        Some(rank) => format!("rank {rank}"),
+        None => format!("location {}", c.representative_location),
+    };
+    Grid::default()
+        .with(GridColumn::numbers("cluster", texts(&|c| c.id.to_string())).painted(Paint::Heading))
+        .with(GridColumn::numbers("size", texts(&|c| units::count(c.size))))
+        .with(GridColumn::text("shown by", texts(&shown_by)))
+        .with(
+            GridColumn::numbers("duration", texts(&|c| units::time(c.duration_ns)))
+                .importance(Importance::Optional(1)),
+        )
+        .with(
+            GridColumn::text("ranks", texts(&|c| ranks::text(&c.ranks.list, room)))
+                .painted(Paint::Name)
+                .importance(Importance::Shortened),
+        )
+}
+
+fn differences(page: &Page, shown: &[&PathDifference]) -> Grid {
+    let texts =
+        |value: &dyn Fn(&PathDifference) -> String| shown.iter().map(|d| value(d)).collect::<Vec<_>>();
+    let room = page.width.saturating_sub(44).max(24);
+    let signed = |d: &PathDifference| {
+        let sign = if d.reference_ns <= d.time_ns { '+' } else { '−' };
+        format!("{sign}{}", units::time(d.size_ns()))
+    };
+    Grid::default()
+        .with(GridColumn::numbers("difference", texts(&signed)).painted(Paint::Heading))
+        .with(GridColumn::numbers("here", texts(&|d| units::time(d.time_ns))))
+        .with(GridColumn::numbers("there", texts(&|d| units::time(d.reference_ns))))
+        .with(
+            GridColumn::text("exclusive time in", texts(&|d| call_path(&d.call_path, room)))
+                .painted(Paint::Name)
+                .importance(Importance::Shortened),
+        )
+}

@@ -1,0 +1,219 @@
+//! Loops and their iterations with names and nanoseconds.
+
+use ouzel::analyses::context_tree::{ContextTreesOutput, LoopInstance, LoopSource, LoopSummary, TreeGroup};
+use ouzel::analyses::peers::PeerKind;
+use ouzel::model::{ColumnData, Definitions, Table, Unit};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+/// What stands under `data` in JSON.
+#[derive(Debug, Serialize)]
+pub struct Data {
+    /// From the first event to the last.
+    pub run_time_ns: u64,
+    /// By peers; the outermost, most time first, then those inside of loops.
+    pub loops: Vec<LoopEntry>,
+}
+
+/// A loop.
+#[derive(Debug, Serialize)]
+pub struct LoopEntry {
+    /// Which locations run it: `main_thread`, `helper_thread` or `accelerator_stream`.
+    pub peers: PeerKind,
+    /// From the outermost region to the loop; `loop~NAME` is one that was found, by the call that ends its iterations.
+    pub call_path: Vec<Arc<str>>,
+    /// How it became known, e.g. `marked`, `tandem-repeat`.
+    pub source: LoopSource,
+    /// Whether it is inside of another loop: then there is no list of iterations, and counts are over all of that.
+    pub is_nested: bool,
+    /// Iterations.
+    pub accepted: u64,
+    /// What could not be told apart as iterations.
+    pub rejected: u64,
+    /// Kinds of iterations.
+    pub n_clusters: u64,
+    /// One for each cluster of locations that runs it.
+    pub instances: Vec<InstanceEntry>,
+    /// By location cluster, in order of time; `[]` of a nested loop.
+    pub iterations: Vec<IterationEntry>,
+}
+
+/// The loop at the representative of a cluster of locations.
+#[derive(Debug, Serialize)]
+pub struct InstanceEntry {
+    /// Number of the cluster, as in `ouzel clusters`.
+    pub location_cluster: u32,
+    /// How many locations it stands for.
+    pub n_locations: u64,
+    /// Rank of the representative.
+    pub rank: Option<u32>,
+    pub n_iterations: u64,
+    /// Kinds of iterations.
+    pub n_clusters: u64,
+    /// Iterations in one entry of `iterations`: 1, or a power of two of very long loops.
+    pub iterations_per_entry: u64,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    /// Shortest, mean and longest entry of `iterations`.
+    pub min_ns: u64,
+    pub mean_ns: u64,
+    pub max_ns: u64,
+}
+
+/// An iteration at the representative of a cluster of locations.
+#[derive(Debug, Serialize)]
+pub struct IterationEntry {
+    pub location_cluster: u32,
+    /// From 0; of several in one entry, the longest.
+    pub index: u64,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    /// Its kind, of the location's own.
+    pub cluster: u32,
+}
+
+impl IterationEntry {
+    pub fn duration_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
+impl Data {
+    /// Of the loops of a pass.
+    pub fn new(trees: &ContextTreesOutput, definitions: &Definitions, run_time_ns: u64) -> Self {
+        let mut loops: Vec<LoopEntry> = Vec::new();
+        for group in &trees.groups {
+            let mut entries: Vec<LoopEntry> =
+                group.loops.iter().map(|summary| entry(summary, group, definitions)).collect();
+            // A stable sort: loops of equal time stay in order of their start.
+            entries.sort_by_key(|entry| (entry.is_nested, Reverse(entry.total_ns())));
+            loops.extend(entries);
+        }
+        Data { run_time_ns, loops }
+    }
+
+    /// The iterations as a table.
+    pub fn table(&self) -> Table {
+        let each = || self.loops.iter().flat_map(|l| l.iterations.iter().map(move |i| (l, i)));
+        let numbers =
+            |value: fn(&IterationEntry) -> u64| ColumnData::U64(each().map(|(_, i)| value(i)).collect());
+        let loop_numbers =
+            self.loops.iter().enumerate().flat_map(|(n, l)| l.iterations.iter().map(move |_| n as u64));
+        let ns = Unit::Nanoseconds;
+        Table::new("iterations")
+            .with(
+                "loop",
+                Unit::None,
+                "Number of the loop, from 0, in the order of the page",
+                ColumnData::U64(loop_numbers.collect()),
+            )
+            .with(
+                "call_path",
+                Unit::None,
+                "From the outermost region to the loop",
+                ColumnData::TextList(each().map(|(l, _)| l.call_path.clone()).collect()),
+            )
+            .with(
+                "location_cluster",
+                Unit::None,
+                "Cluster of locations whose representative ran it",
+                numbers(|i| u64::from(i.location_cluster)),
+            )
+            .with("iteration", Unit::None, "Index of the iteration, from 0", numbers(|i| i.index))
+            .with("start_ns", ns.clone(), "Start since the trace start", numbers(|i| i.start_ns))
+            .with("end_ns", ns.clone(), "End since the trace start", numbers(|i| i.end_ns))
+            .with("duration_ns", ns, "end_ns - start_ns", numbers(IterationEntry::duration_ns))
+            .with(
+                "cluster",
+                Unit::None,
+                "Kind of the iteration, of the location's own",
+                numbers(|i| u64::from(i.cluster)),
+            )
+    }
+}
+
+fn entry(summary: &LoopSummary, group: &TreeGroup, definitions: &Definitions) -> LoopEntry {
+    let clock = &definitions.clock;
+    let iterations = summary.instances.iter().flat_map(|instance| {
+        instance.iterations.iter().map(|row| IterationEntry {
+            location_cluster: instance.cluster,
+            index: row.index,
+            start_ns: clock.ns_from_ticks(row.start),
+            end_ns: clock.ns_from_ticks(row.end),
+            cluster: row.cluster,
+        })
+    });
+    LoopEntry {
+        peers: group.kind,
+        call_path: summary.path.iter().map(|id| Arc::from(id.name(definitions))).collect(),
+        source: summary.source,
+        is_nested: summary.is_nested,
+        accepted: summary.accepted,
+        rejected: summary.rejected,
+        n_clusters: u64::from(summary.n_clusters),
+        instances: summary
+            .instances
+            .iter()
+            .map(|instance| instance_entry(instance, group, definitions))
+            .collect(),
+        iterations: iterations.collect(),
+    }
+}
+
+fn instance_entry(instance: &LoopInstance, group: &TreeGroup, definitions: &Definitions) -> InstanceEntry {
+    let clock = &definitions.clock;
+    let durations: Vec<u64> =
+        instance.iterations.iter().map(|row| clock.ns_from_ticks(row.end.since(row.start))).collect();
+    let (first, last) = (instance.iterations.first(), instance.iterations.last());
+    let (start_ns, end_ns) = (
+        first.map_or(0, |row| clock.ns_from_ticks(row.start)),
+        last.map_or(0, |row| clock.ns_from_ticks(row.end)),
+    );
+    let cluster = group.clusters.iter().find(|cluster| cluster.id == instance.cluster);
+    InstanceEntry {
+        location_cluster: instance.cluster,
+        n_locations: cluster.map_or(1, |cluster| cluster.members.len() as u64),
+        rank: definitions.location(instance.location).rank.map(|rank| rank.0),
+        n_iterations: instance.n_iterations,
+        n_clusters: u64::from(instance.n_clusters),
+        iterations_per_entry: instance.iterations_per_row,
+        start_ns,
+        end_ns,
+        min_ns: durations.iter().copied().min().unwrap_or(0),
+        mean_ns: (end_ns.saturating_sub(start_ns)).checked_div(durations.len() as u64).unwrap_or(0),
+        max_ns: durations.iter().copied().max().unwrap_or(0),
+    }
+}
+
+impl LoopEntry {
+    /// The instance that stands for most locations, the first among equals.
+    pub fn main_instance(&self) -> Option<&InstanceEntry> {
+        self.instances
+            .iter()
+            .max_by_key(|instance| (instance.n_locations, Reverse(instance.location_cluster)))
+    }
+
+    /// From the start to the end of the loop, at that instance.
+    pub fn total_ns(&self) -> u64 {
+        self.main_instance().map_or(0, |instance| instance.end_ns.saturating_sub(instance.start_ns))
+    }
+
+    /// The iterations of an instance.
+    pub fn iterations_of(&self, instance: &InstanceEntry) -> Vec<&IterationEntry> {
+        self.iterations.iter().filter(|i| i.location_cluster == instance.location_cluster).collect()
+    }
+
+    /// How the loop became known, in words.
+    pub fn source_in_words(&self) -> &'static str {
+        match self.source {
+            LoopSource::Marked => "marked in the trace",
+            LoopSource::Binary => "from the control flow of the binary",
+            LoopSource::StructureFile => "from the structure file",
+            LoopSource::LearnedExact => "from the order of calls",
+            LoopSource::LearnedSampled => "from the order of sampled calls",
+            LoopSource::LineOrder => "from the order of lines",
+            LoopSource::TandemRepeat => "found as calls that repeat",
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What ran, how far it can be trusted, how well the time was used.
+
+use crate::terminal::page::Page;
+use crate::terminal::style::{Paint, clean};
+use crate::terminal::units;
+use ouzel::diagnose::{Concern, EfficiencyCard, RunCard, RunReport, TrustCard};
+use std::fmt::Write;
+
+const BAR_WIDTH: usize = 20;
+
+pub fn run_card(page: &mut Page, path: &str, run: &RunCard) {
+    page.lines.push(page.style.paint(Paint::Heading, &clean(path)));
+    let tracer = if run.creator.is_empty() { String::new() } else { format!(" by {}", run.creator) };
+    let mut parts = vec![format!("{}{tracer}", run.format)];
+    let ranks = units::counted(run.n_processes, "rank", "ranks");
+    let nodes = match run.n_nodes {
+        0 => String::new(),
+        n => format!(" on {}", units::counted(n, "node", "nodes")),
+    };
+    parts.push(ranks + &nodes);
+    if run.n_processes < run.n_threads {
+        parts.push(units::counted(run.n_threads, "thread", "threads"));
+    }
+    if 0 < run.n_accelerator_streams {
+        parts.push(units::counted(run.n_accelerator_streams, "accelerator stream", "accelerator streams"));
+    }
+    parts.push(units::time(run.span_ns));
+    parts.push(units::counted(run.n_events, "event", "events"));
+    page.text(0, &parts.join(" · "), Paint::Plain);
+    let mut more = Vec::new();
+    if !run.machine.is_empty() {
+        more.push(format!("machine {}", run.machine));
+    }
+    more.push(format!("clock of {}", frequency(run.ticks_per_second)));
+    if 0 < run.n_messages {
+        let sent = units::counted(run.n_messages, "message", "messages");
+        more.push(format!("{sent} ({})", units::bytes(run.message_bytes)));
+    }
+    if 0 < run.n_collectives {
+        more.push(units::counted(run.n_collectives, "collective call", "collective calls"));
+    }
+    if 0 < run.n_metric_locations {
+        more.push(units::counted(run.n_metric_locations, "metric source", "metric sources"));
+    }
+    page.text(0, &more.join(" · "), Paint::Dim);
+}
+
+pub fn trust_card(page: &mut Page, trust: &TrustCard) {
+    page.heading("How far to trust it");
+    if trust.is_clean() {
+        page.text(2, "Nothing was lost, repaired or doubtful.", Paint::Good);
+    }
+    for (concerns, word, paint) in [
+        (&trust.lost, "lost", Paint::Bad),
+        (&trust.doubtful, "doubtful", Paint::Doubtful),
+        (&trust.remarks, "note", Paint::Dim),
+    ] {
+        for concern in concerns {
+            page.text(2, &format!("{word}: {}", in_words(concern)), paint);
+        }
+    }
+}
+
+pub fn efficiency(page: &mut Page, report: &RunReport) {
+    page.heading("How well the time was used");
+    let Some(card) = &report.efficiency else {
+        let reason = report.efficiency_missing.as_deref().unwrap_or("unknown");
+        page.text(2, &format!("Cannot be told: {reason}."), Paint::Doubtful);
+        return;
+    };
+    let EfficiencyCard { parallel, load_balance, communication, of_threads, .. } = *card;
+    let who = if of_threads { "thread" } else { "rank" };
+    let busy = units::percent(Some(load_balance));
+    let rows = [
+        ("  parallel efficiency", parallel, format!("of all {who}s' time is computation")),
+        ("= load balance", load_balance, format!("the average {who} computes {busy} as long as the busiest")),
+        ("× communication efficiency", communication, format!("of the run the busiest {who} computes")),
+    ];
+    for (name, ratio, meaning) in rows {
+        let thousandths = (ratio * 1000.0).round().clamp(0.0, 1000.0) as u64;
+        let bar = units::bar(thousandths, 1000, BAR_WIDTH);
+        let bar = page.style.paint(Paint::Bar, &format!("{bar:░<BAR_WIDTH$}"));
+        let percent = units::percent(Some(ratio));
+        let meaning = page.style.paint(Paint::Dim, &meaning);
+        let line = format!("  {name:<27}{percent:>8}  {bar}  {meaning}");
+        // Narrow terminals keep the numbers and lose the words.
+        let line = if page.width < 100 { format!("  {name:<27}{percent:>8}  {bar}") } else { line };
+        page.lines.push(line);
+    }
+}
+
+fn frequency(ticks_per_second: u64) -> String {
+    match ticks_per_second {
+        0..1_000_000 => format!("{} ticks per second", units::count(ticks_per_second)),
+        1_000_000_000 => "1 ns".to_owned(),
+        _ => format!("{:.3} ns", 1e9 / ticks_per_second as f64),
+    }
+}
+
+fn in_words(concern: &Concern) -> String {
+    let mut text = concern.example.clone();
+    if concern.is_one_of_many {
+        let places = match concern.n_locations {
+            0 | 1 => String::new(),
+            n => format!(" at {}", units::counted(n, "location", "locations")),
+        };
+        let _ = write!(text, " (one of {}{places})", units::count(concern.count));
+    } else if 1 < concern.count {
+        let _ = write!(text, " (×{})", units::count(concern.count));
+    }
+    text
+}

@@ -1,0 +1,209 @@
+//! The findings: what costs time, who, where and when, why, and what is usually done.
+
+use crate::terminal::page::{Page, call_path, capitalised, command_line, wrapped};
+use crate::terminal::style::{Paint, clean};
+use crate::terminal::{ranks, units};
+use ouzel::diagnose::findings::{Confidence, Evidence, Finding, FindingKind, Iterations, Quantity};
+use ouzel::model::{ColumnData, Table, Unit};
+use std::sync::Arc;
+
+/// Findings that are told in full; JSON has all of them.
+const MAX_FINDINGS: usize = 8;
+/// Where the text of a finding begins.
+const INDENT: usize = 5;
+/// Observations that are told; JSON has all of them.
+const MAX_EVIDENCE: usize = 3;
+
+/// The headline and the findings. `path` is what the user calls the trace.
+pub fn findings(page: &mut Page, findings: &[Finding], path: &str, run_ns: u64) {
+    headline(page, findings, run_ns);
+    for (i, finding) in findings.iter().take(MAX_FINDINGS).enumerate() {
+        page.gap();
+        if finding.kind == FindingKind::NothingSignificant {
+            nothing(page, finding, path);
+        } else {
+            one(page, i + 1, finding, path);
+        }
+    }
+    if MAX_FINDINGS < findings.len() {
+        let rest: u64 = findings[MAX_FINDINGS..].iter().map(|finding| finding.gain_ns).sum();
+        let n = units::counted((findings.len() - MAX_FINDINGS) as u64, "smaller one", "smaller ones");
+        page.gap();
+        page.text(
+            2,
+            &format!("… and {n}, −{} together: --format json has all.", units::time(rest)),
+            Paint::Dim,
+        );
+    }
+}
+
+/// What all of it would gain: the findings' gains are parts of the run that do not overlap.
+fn headline(page: &mut Page, findings: &[Finding], run_ns: u64) {
+    let gain_ns = findings.iter().map(|finding| finding.gain_ns).sum::<u64>().min(run_ns);
+    if gain_ns == 0 {
+        return;
+    }
+    let share = units::percent((run_ns != 0).then(|| gain_ns as f64 / run_ns as f64));
+    let text = format!("{} of {} can be won back ({share})", units::time(gain_ns), units::time(run_ns));
+    page.gap();
+    page.lines.push(format!("  {}", page.style.paint(Paint::Heading, &text)));
+}
+
+fn nothing(page: &mut Page, finding: &Finding, path: &str) {
+    page.text(2, &finding.title, Paint::Good);
+    page.text(2, &finding.sentence, Paint::Plain);
+    seen(page, 2, finding);
+    closing(page, 2, finding, path);
+}
+
+fn one(page: &mut Page, number: usize, finding: &Finding, path: &str) {
+    let amount =
+        format!("−{}  ({})", units::time(finding.gain_ns), units::percent(Some(finding.gain_fraction)));
+    let paint = match finding.confidence {
+        Confidence::Sure => Paint::Good,
+        Confidence::Likely => Paint::Plain,
+        Confidence::Possible => Paint::Doubtful,
+    };
+    let confidence = finding.confidence.as_str();
+    let right = format!("{amount:>19}  {confidence:<8}");
+    let room = page.text_width().saturating_sub(INDENT + right.chars().count() + 2).max(20);
+    for (i, line) in wrapped(&finding.title, room).iter().enumerate() {
+        let title = page.style.paint(Paint::Heading, line);
+        if i == 0 {
+            let gap = " ".repeat((room + 2).saturating_sub(line.chars().count()));
+            let word = page.style.paint(paint, confidence);
+            let amount = page.style.paint(Paint::Heading, &format!("{amount:>19}"));
+            page.lines.push(format!("{number:>3}  {title}{gap}{amount}  {word}"));
+        } else {
+            page.lines.push(format!("{:INDENT$}{title}", ""));
+        }
+    }
+    place(page, finding);
+    page.text(INDENT, &finding.sentence, Paint::Plain);
+    seen(page, INDENT, finding);
+    closing(page, INDENT, finding, path);
+}
+
+/// The call path, and whom and when it is about: on one line if they fit.
+fn place(page: &mut Page, finding: &Finding) {
+    let facts = facts(finding);
+    let room = page.text_width().saturating_sub(INDENT);
+    let whole = call_path(&finding.call_path, usize::MAX);
+    let source = finding.source.as_ref().map(|source| format!("  {}", clean(source))).unwrap_or_default();
+    let (n_path, n_facts) = (whole.chars().count() + source.chars().count(), facts.chars().count());
+    if n_path + n_facts + 3 <= room {
+        let gap = " ".repeat(room - n_path - n_facts);
+        let (path, facts) = (page.style.paint(Paint::Name, &whole), page.style.paint(Paint::Dim, &facts));
+        let source = page.style.paint(Paint::Dim, &source);
+        page.lines.push(format!("{:INDENT$}{path}{source}{gap}{facts}", ""));
+        return;
+    }
+    let shown = call_path(&finding.call_path, room);
+    let with_source = shown.chars().count() + source.chars().count() <= room;
+    let path = page.style.paint(Paint::Name, &shown);
+    let beside = if with_source { page.style.paint(Paint::Dim, &source) } else { String::new() };
+    page.lines.push(format!("{:INDENT$}{path}{beside}", ""));
+    if !with_source {
+        page.text(INDENT, source.trim_start(), Paint::Dim);
+    }
+    page.text(INDENT, &facts, Paint::Dim);
+}
+
+fn facts(finding: &Finding) -> String {
+    const ROOM: usize = 30;
+    let mut parts = Vec::new();
+    if !finding.ranks.is_empty() {
+        parts.push(ranks::named(&finding.ranks.list, ROOM));
+    }
+    parts.extend(finding.iterations.as_ref().map(iterations));
+    let (start, end) = finding.time_range_ns;
+    parts.push(format!("{} … {}", units::time(start), units::time(end)));
+    parts.join(" · ")
+}
+
+fn iterations(iterations: &Iterations) -> String {
+    const MAX_RANGES: usize = 4;
+    let Iterations { n_all, ranges } = iterations;
+    let n: u64 = ranges.iter().map(|(first, last)| last - first + 1).sum();
+    if n == *n_all {
+        return format!("all {} iterations", units::count(n));
+    }
+    let range = |&(first, last): &(u64, u64)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first}–{last}"),
+    };
+    let shown: Vec<String> = ranges.iter().take(MAX_RANGES).map(range).collect();
+    let rest = if MAX_RANGES < ranges.len() { ", …" } else { "" };
+    let word = if n == 1 { "iteration" } else { "iterations" };
+    format!("{word} {}{rest} of {}", shown.join(", "), units::count(*n_all))
+}
+
+/// The observations in words with their first numbers, those that say most first.
+fn seen(page: &mut Page, indent: usize, finding: &Finding) {
+    let texts: Vec<String> = finding.evidence.iter().take(MAX_EVIDENCE).map(observation).collect();
+    if !texts.is_empty() {
+        let text = format!("{}.", texts.join("; "));
+        page.hanging(&format!("{:indent$}Seen: ", ""), indent + 6, &capitalised(&text), Paint::Dim);
+    }
+}
+
+fn observation(evidence: &Evidence) -> String {
+    const MAX_VALUES: usize = 3;
+    let text = evidence.text.trim().trim_end_matches('.');
+    let values: Vec<String> = evidence.values.iter().take(MAX_VALUES).map(quantity).collect();
+    match values.is_empty() {
+        true => text.to_owned(),
+        false => format!("{text} ({})", values.join(", ")),
+    }
+}
+
+fn quantity(Quantity { name, value, unit }: &Quantity) -> String {
+    let whole = value.round().max(0.0) as u64;
+    let value = match *unit {
+        "ns" => units::time(whole),
+        "bytes" => units::bytes(whole),
+        "count" | "rank" => units::count(whole),
+        "ratio" => units::percent(Some(*value)),
+        other => format!("{} {other}", units::number(Some(*value))),
+    };
+    format!("{name} {value}")
+}
+
+fn closing(page: &mut Page, indent: usize, finding: &Finding, path: &str) {
+    if !finding.advice.is_empty() {
+        page.hanging(&format!("{:indent$}Usually done: ", ""), indent + 6, &finding.advice, Paint::Plain);
+    }
+    if !finding.command.is_empty() {
+        let line = page.style.paint(Paint::Name, &command_line(path, &finding.command));
+        page.lines.push(format!("{:indent$}{line}", ""));
+    }
+}
+
+/// The findings as a table.
+pub fn table(findings: &[Finding]) -> Table {
+    let texts = |value: &dyn Fn(&Finding) -> Arc<str>| ColumnData::Text(findings.iter().map(value).collect());
+    let numbers = |value: fn(&Finding) -> u64| ColumnData::U64(findings.iter().map(value).collect());
+    let ns = Unit::Nanoseconds;
+    Table::new("findings")
+        .with("kind", Unit::None, "The pattern", texts(&|f| f.kind.as_str().into()))
+        .with("title", Unit::None, "In a few words", texts(&|f| f.title.as_str().into()))
+        .with(
+            "call_path",
+            Unit::None,
+            "Regions from the outermost to the one to look at",
+            ColumnData::TextList(findings.iter().map(|f| f.call_path.clone()).collect()),
+        )
+        .with("ranks", Unit::None, "Ranks to look at, as ranges", texts(&|f| f.ranks.ranges.as_str().into()))
+        .with("start_ns", ns.clone(), "Start of the part of the run", numbers(|f| f.time_range_ns.0))
+        .with("end_ns", ns.clone(), "End of the part of the run", numbers(|f| f.time_range_ns.1))
+        .with("gain_ns", ns, "What the run would gain", numbers(|f| f.gain_ns))
+        .with(
+            "gain_fraction",
+            Unit::Ratio,
+            "gain / run time",
+            ColumnData::F64(findings.iter().map(|f| f.gain_fraction).collect()),
+        )
+        .with("confidence", Unit::None, "possible, likely or sure", texts(&|f| f.confidence.as_str().into()))
+        .with("sentence", Unit::None, "Who does what to whom", texts(&|f| f.sentence.as_str().into()))
+        .with("advice", Unit::None, "What is usually done", texts(&|f| f.advice.as_str().into()))
+}

@@ -1,0 +1,90 @@
+//! Where time is lost, call path by call path.
+
+use crate::terminal::page::{Page, call_path, capitalised};
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use ouzel::diagnose::{Loss, LossKind, RunCard};
+use std::fmt::Write;
+
+/// Losses that the page shows; JSON has all of them.
+const MAX_LOSSES: usize = 8;
+
+/// How much is said of each loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// One line: findings have said the rest.
+    Numbers,
+    /// Sentences, too.
+    Words,
+}
+
+pub fn losses(page: &mut Page, losses: &[Loss], run: &RunCard, detail: Detail) {
+    page.heading("Where time is lost, by call path");
+    if losses.is_empty() {
+        page.text(2, "No call path loses more than 0.1 % of the run.", Paint::Good);
+        return;
+    }
+    for (i, loss) in losses.iter().take(MAX_LOSSES).enumerate() {
+        let amount =
+            format!("{:>9}  {:>6}", units::time(loss.lost_ns), units::percent(Some(loss.share_of_run)));
+        let title = format!("  {}  {:<29}{amount}   ", i + 1, title(loss.kind));
+        let room = page.width.saturating_sub(title.chars().count()).max(20);
+        let path = page.style.paint(Paint::Name, &call_path(&loss.call_path, room));
+        page.lines.push(format!("{title}{path}"));
+        if detail == Detail::Words {
+            page.text(5, &explanation(loss), Paint::Dim);
+        }
+    }
+    if MAX_LOSSES < losses.len() {
+        let n = units::counted((losses.len() - MAX_LOSSES) as u64, "smaller one", "smaller ones");
+        page.text(2, &format!("… and {n}: --format json has all."), Paint::Dim);
+    }
+    let both = losses.iter().any(|loss| loss.kind == LossKind::UnevenWork)
+        && losses.iter().any(|loss| loss.kind != LossKind::UnevenWork);
+    let sides = " Uneven work makes others wait: the two are two sides of one loss, do not add them.";
+    let text = format!("Percent are of the run ({}).", units::time(run.span_ns));
+    page.text(2, &(text + if both { sides } else { "" }), Paint::Dim);
+}
+
+fn title(kind: LossKind) -> &'static str {
+    match kind {
+        LossKind::UnevenWork => "uneven work",
+        LossKind::WaitForOne => "waiting for another rank",
+        LossKind::WaitForAll => "waiting for all ranks",
+        LossKind::StartAndEnd => "starting and ending MPI",
+        LossKind::OtherMpi => "other time in MPI",
+        LossKind::WaitForDevice => "waiting for the accelerator",
+        LossKind::WaitForThreads => "waiting for other threads",
+    }
+}
+
+fn explanation(loss: &Loss) -> String {
+    let Loss { most, least, mean_ns, .. } = loss;
+    let who =
+        |rank: Option<u32>| rank.map_or_else(|| "one process".to_owned(), |rank| format!("rank {rank}"));
+    let (max, mean, min) = (units::time(most.time_ns), units::time(*mean_ns), units::time(least.time_ns));
+    let mut text = match loss.kind {
+        LossKind::UnevenWork => format!(
+            "{} works {max} here, the average {mean}, {} {min}. Spread evenly, the run gains {} at most.",
+            capitalised(&who(most.rank)),
+            who(least.rank),
+            units::time(loss.lost_ns)
+        ),
+        LossKind::WaitForAll => format!(
+            "The average rank spends {mean} here. {} waits least ({min}): it comes last, the others wait for it; {} \
+             waits most ({max}).",
+            capitalised(&who(least.rank)),
+            who(most.rank)
+        ),
+        _ if most.rank == least.rank => format!("It takes {mean} here."),
+        _ => format!(
+            "The average rank spends {mean} here, {} most ({max}), {} least ({min}).",
+            who(most.rank),
+            who(least.rank)
+        ),
+    };
+    if let Some(source) = &loss.source {
+        let _ = write!(text, " {source}");
+    }
+    text
+}

@@ -1,0 +1,340 @@
+//! Segments with names and nanoseconds.
+
+use crate::terminal::units;
+use ouzel::analyses::MeanTicks;
+use ouzel::analyses::imbalance::Loss;
+use ouzel::analyses::loss_tree::{PathLoss, Segment, Segments, Thresholds, segments};
+use ouzel::analyses::peers::PeerKind;
+use ouzel::analyses::phases::{Alignment, PhaseGroup, PhasesOutput, Stat};
+use ouzel::analyses::semantics::{Category, Class};
+use ouzel::model::{CallPathId, CallPathTree, Clock, Definitions, LocationId};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// What stands under `data` in JSON.
+#[derive(Debug, Serialize)]
+pub struct Data {
+    /// What is compared: `main_thread`, `helper_thread` or `accelerator_stream`; `null` if nothing runs code.
+    pub peers: Option<PeerKind>,
+    /// How many of them.
+    pub n_peers: u64,
+    /// From the first event of one of them to the last.
+    pub run_time_ns: u64,
+    /// The run time without `lost_ns` of each segment that is reported.
+    pub projected_run_time_ns: u64,
+    /// Whether all of them synchronise alike.
+    pub alignment: AlignmentEntry,
+    /// Segments of the run, those without a loss worth reporting counted in.
+    pub n_segments: u64,
+    /// In order of their first start.
+    pub segments: Vec<SegmentEntry>,
+    /// First and last event of those compared.
+    #[serde(skip)]
+    pub run_range_ns: Option<(u64, u64)>,
+}
+
+/// How far the run could be cut into segments.
+#[derive(Debug, Serialize)]
+pub struct AlignmentEntry {
+    /// From beginning to end.
+    pub complete: bool,
+    /// Synchronisations of all that were used.
+    pub n_synchronisations: u64,
+    /// Why not further, in words.
+    pub reason: Option<String>,
+}
+
+/// One segment.
+#[derive(Debug, Serialize)]
+pub struct SegmentEntry {
+    /// From 1, in order of time; stays the same whatever is reported.
+    pub id: u32,
+    /// When the first rank began it for the first time.
+    pub start_ns: u64,
+    /// When the last rank ended it for the last time.
+    pub end_ns: u64,
+    /// Time in it, mean over ranks: less than from start to end if other segments lie between.
+    pub duration_ns: u64,
+    /// How often it came: 1 outside of loops.
+    pub n_phases: u64,
+    /// Number of loops around it.
+    pub loop_depth: u64,
+    /// Call path of the synchronisation that ends it; `null` at the end of the run.
+    pub sync: Option<Vec<Arc<str>>>,
+    /// The rank that came last to the synchronisation when most was lost.
+    pub last_rank: Option<u32>,
+    /// `Σ (mean − min)` of the time in the synchronisation.
+    pub imb_sync_ns: u64,
+    /// `Σ min` of the time in the synchronisation: what no better balance saves.
+    pub wait_sync_ns: u64,
+    /// Imbalance of `paths`.
+    pub sum_imb_ns: u64,
+    /// Waiting of `paths`.
+    pub sum_wait_ns: u64,
+    /// `imb_sync_ns + sum_wait_ns`.
+    pub lost_ns: u64,
+    /// Row of the diagnosis table; 0 if nothing is high, 6 if the imbalance of the synchronisation is of no path.
+    pub diagnosis_row: u8,
+    /// That row in words.
+    pub diagnosis: &'static str,
+    /// Whether it is the start or the end of the parallel program.
+    pub start_or_end: bool,
+    /// Whether its losses are high and can be repaired.
+    pub reported: bool,
+    /// The significant call paths, most lost first.
+    pub paths: Vec<PathEntry>,
+    /// Each time it came.
+    pub iterations: Vec<IterationEntry>,
+    /// Start and end of each run of neighbouring iterations.
+    #[serde(skip)]
+    pub stretches_ns: Vec<(u64, u64)>,
+}
+
+/// One call path of a segment.
+#[derive(Debug, Serialize)]
+pub struct PathEntry {
+    /// Regions from the outermost; `[]` is code outside of recorded regions.
+    pub call_path: Vec<Arc<str>>,
+    /// Whether only the time outside of callees is meant.
+    pub is_self: bool,
+    /// Whether these are collectives that leave some ranks out.
+    pub subset: bool,
+    /// `computation`, `wait` or `synchronization`.
+    pub category: Category,
+    /// `file:line`, if recorded.
+    pub source: Option<String>,
+    /// Visits of all ranks.
+    pub n_visits: u64,
+    /// Imbalance, added up over iterations.
+    pub imb_ns: u64,
+    /// Waiting, added up over iterations.
+    pub wait_ns: u64,
+    /// Imbalance of the ranks' times over the whole run; `null` if the path occurs in other segments, too.
+    pub imb_total_ns: Option<u64>,
+    /// The rank with most time when most was lost.
+    pub most_rank: Option<u32>,
+    /// The rank with least time when most was lost.
+    pub least_rank: Option<u32>,
+}
+
+/// One time that a segment came.
+#[derive(Debug, Serialize)]
+pub struct IterationEntry {
+    /// Its number in each loop around it, from 0, outermost first; `[]` outside of loops.
+    pub iteration: Vec<u32>,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub imb_sync_ns: u64,
+    pub sum_imb_ns: u64,
+    pub sum_wait_ns: u64,
+}
+
+/// What gives names and nanoseconds.
+struct Names<'a> {
+    definitions: &'a Definitions,
+    call_paths: &'a CallPathTree,
+    group: &'a PhaseGroup,
+}
+
+/// The segments of the main threads; where there are none, of the first group that there is.
+pub fn of_phases(phases: &PhasesOutput, definitions: &Definitions, classes: &[Class], all: bool) -> Data {
+    let main = phases.groups.iter().find(|group| group.kind == PeerKind::MainThread);
+    let Some(group) = main.or(phases.groups.first()) else { return Data::empty() };
+    let segments = segments(group, &phases.call_paths, classes, &Thresholds::default());
+    Data::new(group, &segments, (definitions, &phases.call_paths), all)
+}
+
+impl Data {
+    /// Of a group and its segments; with `all`, of those, too, that are not reported.
+    pub fn new(
+        group: &PhaseGroup,
+        segments: &Segments,
+        (definitions, call_paths): (&Definitions, &CallPathTree),
+        all: bool,
+    ) -> Self {
+        let names = Names { definitions, call_paths, group };
+        let clock = &definitions.clock;
+        let kept = segments.segments.iter().filter(|segment| all || segment.reported);
+        let (start, end) = (group.run_range.start, group.run_range.end);
+        Data {
+            peers: Some(group.kind),
+            n_peers: segments.n_locations,
+            run_time_ns: clock.ns_from_ticks(segments.run_time),
+            projected_run_time_ns: segments.projected_reported.ns(clock),
+            alignment: alignment(group),
+            n_segments: segments.segments.len() as u64,
+            segments: kept.map(|segment| names.segment(segment, segments)).collect(),
+            run_range_ns: Some((clock.ns_from_ticks(start), clock.ns_from_ticks(end))),
+        }
+    }
+
+    /// Of a selection that runs no code.
+    pub fn empty() -> Self {
+        Data {
+            peers: None,
+            n_peers: 0,
+            run_time_ns: 0,
+            projected_run_time_ns: 0,
+            alignment: AlignmentEntry { complete: true, n_synchronisations: 0, reason: None },
+            n_segments: 0,
+            segments: Vec::new(),
+            run_range_ns: None,
+        }
+    }
+
+    /// `8 ranks`, or what else is compared.
+    pub fn compared(&self) -> String {
+        let n = self.n_peers;
+        match self.peers {
+            None => "nothing that runs code".to_owned(),
+            Some(PeerKind::MainThread) => units::counted(n, "rank", "ranks"),
+            Some(PeerKind::HelperThread) => units::counted(n, "helper thread", "helper threads"),
+            Some(PeerKind::AcceleratorStream) => {
+                units::counted(n, "accelerator stream", "accelerator streams")
+            }
+        }
+    }
+
+    /// Why there is no segment to show.
+    pub fn why_none(&self) -> String {
+        match (self.n_peers, self.n_segments) {
+            (0, _) => "No segments: no location of what was selected runs code.".to_owned(),
+            (1, _) => "No segments: there is one rank, and nobody waits for it.".to_owned(),
+            (_, 0 | 1) if self.alignment.n_synchronisations == 0 => {
+                "No segments: no call that synchronises all ranks was found. Where a library of your own does, \
+                 --rules says so; see docs/rules.md."
+                    .to_owned()
+            }
+            (_, n) => format!(
+                "Nothing significant: in none of {} does uneven work or waiting take more than 1 % of the run. \
+                 --all shows them.",
+                units::counted(n, "segment", "segments")
+            ),
+        }
+    }
+}
+
+fn words(has_sync: bool, row: u8) -> (&'static str, &'static str) {
+    if has_sync { super::diagnosis::words(row) } else { super::diagnosis::words_at_end(row) }
+}
+
+impl SegmentEntry {
+    /// The diagnosis in a few words, and what it means.
+    pub fn words(&self) -> (&'static str, &'static str) {
+        words(self.sync.is_some(), self.diagnosis_row)
+    }
+}
+
+fn alignment(group: &PhaseGroup) -> AlignmentEntry {
+    let n_anchors = (group.phases.len() as u64).saturating_sub(1) * group.phases_per_entry;
+    match group.alignment {
+        Alignment::Complete => AlignmentEntry { complete: true, n_synchronisations: n_anchors, reason: None },
+        Alignment::UpTo { n_anchors, .. } => {
+            let reason = format!(
+                "Only the first {n_anchors} synchronisations are the same at all ranks; what follows is one segment."
+            );
+            AlignmentEntry { complete: false, n_synchronisations: n_anchors, reason: Some(reason) }
+        }
+    }
+}
+
+impl Names<'_> {
+    fn clock(&self) -> &Clock {
+        &self.definitions.clock
+    }
+
+    fn path(&self, path: CallPathId) -> Vec<Arc<str>> {
+        let regions = self.call_paths.regions(path);
+        regions.into_iter().map(|region| self.definitions.region(region).name.clone()).collect()
+    }
+
+    fn rank(&self, location: LocationId) -> Option<u32> {
+        self.definitions.location(location).rank.map(|rank| rank.0)
+    }
+
+    fn segment(&self, segment: &Segment, segments: &Segments) -> SegmentEntry {
+        let clock = self.clock();
+        let mut paths: Vec<PathEntry> = segment.paths.iter().map(|path| self.path_loss(path)).collect();
+        paths.sort_by_key(|path| std::cmp::Reverse(path.imb_ns + path.wait_ns));
+        SegmentEntry {
+            id: segment.id,
+            start_ns: clock.ns_from_ticks(segment.start),
+            end_ns: clock.ns_from_ticks(segment.end),
+            duration_ns: segment.length.ns(clock),
+            n_phases: segment.phases.len() as u64 * self.group.phases_per_entry,
+            loop_depth: segment.loops.len() as u64,
+            sync: segment.sync.map(|sync| self.path(sync)),
+            last_rank: segment.last_at.and_then(|location| self.rank(location)),
+            imb_sync_ns: segment.imb_sync.ns(clock),
+            wait_sync_ns: segment.wait_sync.ns(clock),
+            sum_imb_ns: segment.sum_imb.ns(clock),
+            sum_wait_ns: segment.sum_wait.ns(clock),
+            lost_ns: segment.gain().ns(clock),
+            diagnosis_row: segment.diagnosis_row,
+            diagnosis: words(segment.sync.is_some(), segment.diagnosis_row).0,
+            start_or_end: segment.start_or_end,
+            reported: segment.reported,
+            paths,
+            iterations: self.iterations(segment, segments),
+            stretches_ns: self.stretches(&segment.phases),
+        }
+    }
+
+    fn path_loss(&self, path: &PathLoss) -> PathEntry {
+        let clock = self.clock();
+        let region = self.call_paths.region(path.call_path);
+        PathEntry {
+            call_path: self.path(path.call_path),
+            is_self: path.is_self,
+            subset: path.subset,
+            category: path.category,
+            source: region.and_then(|region| self.definitions.region(region).source()),
+            n_visits: path.n_visits,
+            imb_ns: path.imb.ns(clock),
+            wait_ns: path.wait.ns(clock),
+            imb_total_ns: path.total.map(|Loss { imbalance, .. }| imbalance.ns(clock)),
+            most_rank: self.rank(path.max_at),
+            least_rank: self.rank(path.min_at),
+        }
+    }
+
+    fn iterations(&self, segment: &Segment, segments: &Segments) -> Vec<IterationEntry> {
+        let clock = self.clock();
+        let n = segments.n_locations;
+        let mut sums = vec![Loss::none(n); segment.phases.len()];
+        for path in &segment.paths {
+            for of_phase in path.per_phase(self.group, segment) {
+                if let Ok(at) = segment.phases.binary_search(&of_phase.phase) {
+                    sums[at].add(&of_phase.loss);
+                }
+            }
+        }
+        let entry = |(&phase, sum): (&u32, &Loss)| {
+            let of_phase = &self.group.phases[phase as usize];
+            IterationEntry {
+                iteration: segments.structure.iterations_of[phase as usize].clone(),
+                start_ns: clock.ns_from_ticks(of_phase.start),
+                end_ns: clock.ns_from_ticks(of_phase.end),
+                imb_sync_ns: of_phase.in_anchor.as_ref().map_or(0, |stat| mean_less_min(stat, n).ns(clock)),
+                sum_imb_ns: sum.imbalance.ns(clock),
+                sum_wait_ns: sum.wait.ns(clock),
+            }
+        };
+        segment.phases.iter().zip(&sums).map(entry).collect()
+    }
+
+    fn stretches(&self, phases: &[u32]) -> Vec<(u64, u64)> {
+        let range = |run: &[u32]| {
+            let (first, last) =
+                (&self.group.phases[run[0] as usize], &self.group.phases[run[run.len() - 1] as usize]);
+            (self.clock().ns_from_ticks(first.start), self.clock().ns_from_ticks(last.end))
+        };
+        phases.chunk_by(|a, b| a + 1 == *b).map(range).collect()
+    }
+}
+
+/// `Σ / n − min`: what a synchronisation loses.
+fn mean_less_min(stat: &Stat, n: u64) -> MeanTicks {
+    let least = u128::from(stat.min.0) * u128::from(n);
+    MeanTicks { sum: u128::from(stat.sum.0).saturating_sub(least), n_processes: n }
+}

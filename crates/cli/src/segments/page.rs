@@ -1,0 +1,273 @@
+//! Segments for people: where they are, what they lose, and why.
+
+use super::data::{Data, IterationEntry, PathEntry, SegmentEntry};
+use super::diagnosis;
+use crate::session::Session;
+use crate::terminal::axis::{self, Interval};
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::{Page, call_path, capitalised, command_line};
+use crate::terminal::style::Paint;
+use crate::terminal::{spark, units};
+use ouzel::analyses::semantics::Category;
+
+/// Iterations that the page of one segment shows: the ones that lose most.
+const MAX_ITERATIONS: usize = 20;
+/// Call paths that the page of all segments shows for each.
+const MAX_PATHS: usize = 3;
+/// Where the text of a segment begins.
+const INDENT: usize = 5;
+
+/// The page of all segments, of which those that lose most are told if `top` says how many (0: all).
+pub fn all(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
+    let mut page = Page::new(session.style(), session.common.width);
+    let path = session.trace.path().display().to_string();
+    head(&mut page, &path, data);
+    if data.segments.is_empty() {
+        page.gap();
+        page.text(2, &data.why_none(), Paint::Plain);
+        return page.lines;
+    }
+    let shown = largest(&data.segments, top);
+    draw(&mut page, data, &shown);
+    page.gap();
+    page.grid(0, &segments_grid(data, &shown));
+    if shown.len() < data.segments.len() {
+        let n = units::counted((data.segments.len() - shown.len()) as u64, "segment", "segments");
+        page.text(0, &format!("… {n} with smaller losses: --top 0 shows all"), Paint::Dim);
+    }
+    page.text(
+        0,
+        "Times are the mean over ranks, summed over all iterations; percent are of the run. imb(S) + Σwait is lost; \
+         Σimb is who makes the others wait, and is not added.",
+        Paint::Dim,
+    );
+    page.heading("What is in them");
+    for segment in shown {
+        page.gap();
+        explain(&mut page, data, segment);
+    }
+    page.gap();
+    let words = ["segments", "--id", "N"].map(str::to_owned);
+    let line = format!("All call paths and iterations of segment N: {}", command_line(&path, &words));
+    page.lines.push(page.style.paint(Paint::Dim, &line));
+    page.lines
+}
+
+/// The page of one segment.
+pub fn one(session: &Session<'_>, data: &Data, segment: &SegmentEntry) -> Vec<String> {
+    let mut page = Page::new(session.style(), session.common.width);
+    head(&mut page, &session.trace.path().display().to_string(), data);
+    draw(&mut page, data, &[segment]);
+    page.gap();
+    page.grid(0, &segments_grid(data, &[segment]));
+    page.gap();
+    let (_, sentence) = segment.words();
+    page.text(0, &capitalised(&title(segment)), Paint::Heading);
+    page.text(2, sentence, Paint::Plain);
+    page.heading("Call paths");
+    if segment.paths.is_empty() {
+        page.text(2, "No call path varies or waits significantly.", Paint::Plain);
+    } else {
+        page.grid(2, &paths_grid(&page, data, &segment.paths));
+    }
+    iterations(&mut page, &segment.iterations);
+    page.lines
+}
+
+fn head(page: &mut Page, path: &str, data: &Data) {
+    page.lines.push(page.style.paint(Paint::Heading, &crate::terminal::style::clean(path)));
+    let gain = data.run_time_ns.saturating_sub(data.projected_run_time_ns);
+    let mut parts = vec![data.compared(), format!("run of {}", units::time(data.run_time_ns))];
+    if 0 < gain {
+        let share = percent(gain, data.run_time_ns);
+        parts.push(format!("{} without these losses (−{share})", units::time(data.projected_run_time_ns)));
+    }
+    page.text(0, &parts.join(" · "), Paint::Plain);
+    if data.alignment.n_synchronisations == 0 && !data.segments.is_empty() {
+        page.text(
+            0,
+            "No call that synchronises all ranks was found, so the whole run is one segment. Where a library of your \
+             own does, --rules says so; see docs/rules.md.",
+            Paint::Doubtful,
+        );
+    }
+    if let Some(reason) = &data.alignment.reason {
+        page.text(0, reason, Paint::Doubtful);
+    }
+}
+
+/// The segments that lose most, in order of time.
+pub fn largest(segments: &[SegmentEntry], top: usize) -> Vec<&SegmentEntry> {
+    let mut chosen: Vec<&SegmentEntry> = segments.iter().collect();
+    if top != 0 {
+        chosen.sort_by_key(|segment| (std::cmp::Reverse(segment.lost_ns), segment.id));
+        chosen.truncate(top);
+        chosen.sort_by_key(|segment| segment.id);
+    }
+    chosen
+}
+
+/// The segments on the axis of time.
+pub fn draw(page: &mut Page, data: &Data, shown: &[&SegmentEntry]) {
+    let Some((start, end)) = data.run_range_ns else { return };
+    let intervals: Vec<Interval> = shown.iter().flat_map(|segment| intervals(segment)).collect();
+    page.gap();
+    let lines = axis::lines((start, end), &intervals, page.text_width().saturating_sub(4), page.style);
+    page.lines.extend(lines.into_iter().map(|line| format!("  {line}")));
+}
+
+/// One interval for each stretch of neighbouring iterations.
+fn intervals(segment: &SegmentEntry) -> Vec<Interval> {
+    let interval = |&(start_ns, end_ns): &(u64, u64)| Interval {
+        start_ns,
+        end_ns,
+        label: segment.id.to_string(),
+        paint: diagnosis::paint(segment.diagnosis_row),
+    };
+    segment.stretches_ns.iter().map(interval).collect()
+}
+
+fn segments_grid(data: &Data, shown: &[&SegmentEntry]) -> Grid {
+    let run = data.run_time_ns;
+    let texts = |value: &dyn Fn(&SegmentEntry) -> String| shown.iter().map(|s| value(s)).collect::<Vec<_>>();
+    let lost = |value: &dyn Fn(&SegmentEntry) -> u64| texts(&|s| share_of_run(value(s), run));
+    Grid::default()
+        .with(GridColumn::numbers("id", texts(&|s| s.id.to_string())).painted(Paint::Heading))
+        .with(GridColumn::numbers("from", texts(&|s| units::time(s.start_ns))))
+        .with(
+            GridColumn::numbers("to", texts(&|s| units::time(s.end_ns))).importance(Importance::Optional(1)),
+        )
+        .with(
+            GridColumn::numbers("times", texts(&|s| units::count(s.n_phases)))
+                .importance(Importance::Optional(2)),
+        )
+        .with(
+            GridColumn::numbers("in it", texts(&|s| units::time(s.duration_ns)))
+                .importance(Importance::Optional(3)),
+        )
+        .with(GridColumn::numbers("imb(S)", lost(&|s| s.imb_sync_ns)))
+        .with(GridColumn::numbers("Σimb", lost(&|s| s.sum_imb_ns)))
+        .with(GridColumn::numbers("Σwait", lost(&|s| s.sum_wait_ns)))
+}
+
+/// `uneven work before MPI_Allreduce in solve, 3 times`.
+pub fn title(segment: &SegmentEntry) -> String {
+    let (what, _) = segment.words();
+    let place = match segment.sync.as_deref() {
+        None => "the end of the run".to_owned(),
+        Some([.., caller, sync]) => format!("{sync} in {caller}"),
+        Some([sync]) => sync.to_string(),
+        Some([]) => "a synchronisation".to_owned(),
+    };
+    let times = match segment.n_phases {
+        0 | 1 => String::new(),
+        n => format!(", {} times", units::count(n)),
+    };
+    format!("{what} before {place}{times}")
+}
+
+/// `1.234 s  12.3 %`.
+fn share_of_run(ns: u64, run_ns: u64) -> String {
+    match ns {
+        0 => "-".to_owned(),
+        _ => format!("{} {:>6}", units::time(ns), percent(ns, run_ns)),
+    }
+}
+
+fn percent(ns: u64, run_ns: u64) -> String {
+    units::percent((run_ns != 0).then(|| ns as f64 / run_ns as f64))
+}
+
+/// The diagnosis in a sentence, then the call paths that make it.
+fn explain(page: &mut Page, data: &Data, segment: &SegmentEntry) {
+    let (_, sentence) = segment.words();
+    page.hanging(&format!("{:>3}  ", segment.id), 5, &capitalised(&title(segment)), Paint::Heading);
+    page.text(5, sentence, Paint::Plain);
+    let n = segment.paths.len().min(MAX_PATHS);
+    page.grid(5, &paths_grid(page, data, &segment.paths[..n]));
+    if n < segment.paths.len() {
+        let more =
+            units::counted((segment.paths.len() - n) as u64, "smaller call path", "smaller call paths");
+        page.text(5, &format!("… {more}: --id {}", segment.id), Paint::Dim);
+    }
+}
+
+fn paths_grid(page: &Page, data: &Data, paths: &[PathEntry]) -> Grid {
+    let run = data.run_time_ns;
+    let texts = |value: &dyn Fn(&PathEntry) -> String| paths.iter().map(value).collect::<Vec<_>>();
+    // What the other columns take on a wide page; a narrow one gives up some of them.
+    let room = page.width.saturating_sub(INDENT + 51).max(34);
+    let path = |p: &PathEntry| {
+        let own = if p.is_self { " (own code)" } else { "" };
+        format!("{}{own}", call_path(&p.call_path, room.saturating_sub(own.len())))
+    };
+    let most = |p: &PathEntry| p.most_rank.map_or_else(|| "-".to_owned(), |rank| format!("rank {rank}"));
+    let sources = texts(&|p| p.source.clone().unwrap_or_default());
+    let has_source = sources.iter().any(|source| !source.is_empty());
+    let source = has_source.then(|| GridColumn::text("source", sources).importance(Importance::Optional(3)));
+    Grid::default()
+        .with(GridColumn::text("call path", texts(&path)).painted(Paint::Name))
+        .with(GridColumn::text("", texts(&|p| category(p.category).to_owned())))
+        .with(GridColumn::numbers("imb", texts(&|p| share_of_run(p.imb_ns, run))))
+        .with(GridColumn::numbers("wait", texts(&|p| share_of_run(p.wait_ns, run))))
+        .with(GridColumn::text("most at", texts(&most)).importance(Importance::Optional(2)))
+        .with_some(source)
+}
+
+/// The category in a short word.
+fn category(category: Category) -> &'static str {
+    match category {
+        Category::Computation => "work",
+        Category::Wait => "wait",
+        Category::Synchronization => "sync",
+    }
+}
+
+/// What each iteration loses, as bars and as a table of those that lose most.
+fn iterations(page: &mut Page, iterations: &[IterationEntry]) {
+    if iterations.len() < 2 {
+        return;
+    }
+    page.heading(&format!("Its {} iterations", units::count(iterations.len() as u64)));
+    let width = page.text_width().saturating_sub(14);
+    for (name, value) in [
+        (
+            "duration",
+            (|i: &IterationEntry| i.end_ns.saturating_sub(i.start_ns)) as fn(&IterationEntry) -> u64,
+        ),
+        ("imb(S)", |i| i.imb_sync_ns),
+        ("Σimb", |i| i.sum_imb_ns),
+        ("Σwait", |i| i.sum_wait_ns),
+    ] {
+        let values: Vec<u64> = iterations.iter().map(value).collect();
+        let largest = values.iter().copied().max().unwrap_or(0);
+        if largest != 0 {
+            let bars = page.style.paint(Paint::Bar, &spark::bars(&values, width.saturating_sub(20)));
+            let up_to = page.style.paint(Paint::Dim, &format!("up to {}", units::time(largest)));
+            page.lines.push(format!("  {name:<8}  {bars}  {up_to}"));
+        }
+    }
+    let mut worst: Vec<&IterationEntry> = iterations.iter().collect();
+    worst.sort_by_key(|i| (std::cmp::Reverse(i.imb_sync_ns + i.sum_wait_ns), i.iteration.clone()));
+    worst.truncate(MAX_ITERATIONS);
+    worst.sort_by(|a, b| a.iteration.cmp(&b.iteration));
+    let texts =
+        |value: &dyn Fn(&IterationEntry) -> String| worst.iter().map(|i| value(i)).collect::<Vec<_>>();
+    let number =
+        |i: &IterationEntry| i.iteration.iter().map(ToString::to_string).collect::<Vec<_>>().join(".");
+    page.gap();
+    page.grid(
+        2,
+        &Grid::default()
+            .with(GridColumn::numbers("iteration", texts(&number)))
+            .with(GridColumn::numbers("from", texts(&|i| units::time(i.start_ns))))
+            .with(GridColumn::numbers("duration", texts(&|i| units::time(i.end_ns - i.start_ns))))
+            .with(GridColumn::numbers("imb(S)", texts(&|i| units::time(i.imb_sync_ns))))
+            .with(GridColumn::numbers("Σimb", texts(&|i| units::time(i.sum_imb_ns))))
+            .with(GridColumn::numbers("Σwait", texts(&|i| units::time(i.sum_wait_ns)))),
+    );
+    if worst.len() < iterations.len() {
+        let rest = units::counted((iterations.len() - worst.len()) as u64, "iteration", "iterations");
+        page.text(2, &format!("… {rest} that lose less: --format json has all"), Paint::Dim);
+    }
+}

@@ -1,0 +1,176 @@
+//! A page for people, line by line: headings, running text, commands, call paths.
+//!
+//! Law: running text is broken between words and never wider than the page; nothing of
+//! the trace reaches the terminal unclean.
+
+use super::grid::Grid;
+use super::style::{Paint, Style, clean, shortened};
+use std::fmt::Write;
+
+/// Widest running text that is still easy to read.
+const MAX_TEXT_WIDTH: usize = 110;
+
+/// Lines that become a page.
+#[derive(Debug)]
+pub struct Page {
+    /// How it is painted.
+    pub style: Style,
+    /// Columns.
+    pub width: usize,
+    /// The lines so far.
+    pub lines: Vec<String>,
+}
+
+impl Page {
+    /// An empty page.
+    pub fn new(style: Style, width: usize) -> Self {
+        Page { style, width, lines: Vec::new() }
+    }
+
+    /// Columns that running text takes.
+    pub fn text_width(&self) -> usize {
+        self.width.min(MAX_TEXT_WIDTH)
+    }
+
+    /// An empty line.
+    pub fn gap(&mut self) {
+        self.lines.push(String::new());
+    }
+
+    /// A heading below an empty line.
+    pub fn heading(&mut self, text: &str) {
+        self.gap();
+        self.lines.push(self.style.paint(Paint::Heading, &clean(text)));
+    }
+
+    /// Running text behind `indent` spaces, broken between words.
+    pub fn text(&mut self, indent: usize, text: &str, paint: Paint) {
+        self.hanging(&" ".repeat(indent), indent, text, paint);
+    }
+
+    /// Running text behind `first`, further lines behind `indent` spaces.
+    pub fn hanging(&mut self, first: &str, indent: usize, text: &str, paint: Paint) {
+        let n_first = first.chars().count();
+        let width = self.text_width().saturating_sub(indent.max(n_first)).max(20);
+        for (i, line) in wrapped(text, width).iter().enumerate() {
+            let before = if i == 0 { first.to_owned() } else { " ".repeat(indent) };
+            self.lines.push(format!("{before}{}", self.style.paint(paint, line)));
+        }
+    }
+
+    /// A table behind `indent` spaces.
+    pub fn grid(&mut self, indent: usize, grid: &Grid) {
+        let lines = grid.lines(self.width.saturating_sub(indent), self.style);
+        self.lines.extend(lines.into_iter().map(|line| format!("{:indent$}{line}", "")));
+    }
+}
+
+/// `text` in lines of at most `width` characters, broken between words, but not between a number and its unit, and
+/// not at hyphens, which belong to names and ranges.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    const UNITS: [&str; 10] = ["%", "ns", "us", "ms", "s", "B", "kB", "MB", "GB", "×"];
+    let mut glued = String::new();
+    for word in clean(text).split(' ') {
+        let unit = word.trim_end_matches(|c: char| ".,;:)".contains(c));
+        let after_number = glued.ends_with(|c: char| c.is_ascii_digit());
+        if !glued.is_empty() {
+            glued.push(if after_number && UNITS.contains(&unit) { '\u{a0}' } else { ' ' });
+        }
+        glued += word;
+    }
+    let options = textwrap::Options::new(width)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(&glued, options).iter().map(|line| line.replace('\u{a0}', " ")).collect()
+}
+
+/// `ouzel`, the command's name, the trace, its further arguments.
+pub fn command_line(path: &str, words: &[String]) -> String {
+    let Some((name, arguments)) = words.split_first() else { return String::new() };
+    let mut line = format!("ouzel {name} {}", shell_word(path));
+    for argument in arguments {
+        let _ = write!(line, " {}", shell_word(argument));
+    }
+    clean(&line)
+}
+
+/// `word` as a shell takes it for one word.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// What stands for a call path without regions.
+pub const NO_REGION: &str = "(code outside of recorded regions)";
+
+/// The call path in at most `room` characters: the innermost regions say most.
+pub fn call_path<T: AsRef<str>>(regions: &[T], room: usize) -> String {
+    if regions.is_empty() {
+        return NO_REGION.to_owned();
+    }
+    let mut text = String::new();
+    for (i, region) in regions.iter().rev().enumerate() {
+        let region = clean(region.as_ref());
+        let longer = if i == 0 { region } else { format!("{region} › {text}") };
+        let n_more = if i + 1 == regions.len() { 0 } else { ABOVE.chars().count() };
+        if 0 < i && room < longer.chars().count() + n_more {
+            return shortened(&format!("{ABOVE}{text}"), room.max(ABOVE.chars().count() + MIN_REGION));
+        }
+        text = longer;
+    }
+    shortened(&text, room)
+}
+
+/// Stands for callers that do not fit.
+const ABOVE: &str = "… › ";
+/// Characters of the innermost region that are always shown.
+const MIN_REGION: usize = 8;
+
+/// The text with its first letter large.
+pub fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_the_shell() {
+        assert_eq!([shell_word("a/b.otf2"), shell_word("int main(int)")], ["a/b.otf2", "'int main(int)'"]);
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        let words = ["segments", "--id", "3"].map(str::to_owned);
+        assert_eq!(command_line("my run", &words), "ouzel segments 'my run' --id 3");
+    }
+
+    #[test]
+    fn call_paths_keep_their_innermost_regions() {
+        let path = ["main", "timestep", "output", "write_hdf5"];
+        assert_eq!(call_path(&path, 40), "main › timestep › output › write_hdf5");
+        assert_eq!(call_path(&path, 37), "main › timestep › output › write_hdf5");
+        assert_eq!(call_path(&path, 30), "… › output › write_hdf5");
+        assert_eq!(call_path(&path, 12), "… › wr…_hdf5");
+        assert_eq!(call_path(&path[3..], 8), "writ…df5");
+        assert_eq!(call_path::<&str>(&[], 8), NO_REGION);
+    }
+
+    #[test]
+    fn numbers_keep_their_units_and_names_their_hyphens() {
+        assert_eq!(
+            wrapped("gains 302 ms (7.2 %). With MPI-IO", 10),
+            ["gains", "302 ms", "(7.2 %).", "With", "MPI-IO"]
+        );
+    }
+
+    #[test]
+    fn text_hangs_below_its_first_line() {
+        let mut page = Page::new(Style::new(false), 30);
+        page.hanging("  1  ", 5, "one two three four five six seven", Paint::Plain);
+        assert_eq!(page.lines, ["  1  one two three four five", "     six seven"]);
+    }
+}
