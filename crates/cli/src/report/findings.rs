@@ -164,7 +164,11 @@ fn quantity(Quantity { name, value, unit }: &Quantity) -> String {
         "bytes" => units::bytes(whole),
         "count" | "rank" => units::count(whole),
         "ratio" => units::percent(Some(*value)),
-        other => format!("{} {other}", units::number(Some(*value))),
+        // Time for each of something: slopes.
+        other => match other.strip_prefix("ns/") {
+            Some(each) if 0.0 <= *value => format!("{} per {each}", units::time(whole)),
+            _ => format!("{} {other}", units::number(Some(*value))),
+        },
     };
     format!("{name} {value}")
 }
