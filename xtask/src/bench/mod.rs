@@ -9,6 +9,7 @@ mod archives;
 pub mod machine;
 mod measure;
 mod peers;
+mod scale;
 mod table;
 
 use crate::runner::{output, run as run_command};
@@ -53,6 +54,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let mut rows = bench.speed()?;
     rows.extend(bench.start_up()?);
     rows.extend(bench.memory()?);
+    let peak_memory = bench.root.join("peers/python/peak_memory.py");
+    rows.extend(scale::rows(&bench.ours.cluster_scale, &peak_memory)?);
     println!("\n{machine}\n\n{}", table::render(&rows));
     for why in &bench.peers.skipped {
         println!("skipped: {why}");
@@ -63,16 +66,19 @@ pub fn run(arguments: &[String]) -> Result<()> {
 struct Ours {
     ouzel: PathBuf,
     count: PathBuf,
+    cluster_scale: PathBuf,
 }
 
 fn build_ours(root: &Path) -> Result<Ours> {
     let example = ["build", "--release", "--quiet", "--package", "ouzel-otf2", "--example", "count"];
-    for arguments in [["build", "--release", "--quiet"].as_slice(), &example] {
+    let scale = ["build", "--release", "--quiet", "--package", "ouzel", "--example", "cluster_scale"];
+    for arguments in [["build", "--release", "--quiet"].as_slice(), &example, &scale] {
         let ran = run_command(Command::new(workspace::cargo()).args(arguments).current_dir(root))?;
         anyhow::ensure!(ran.status.success(), "cargo {} failed", arguments.join(" "));
     }
     let release = workspace::target(root)?.join("release");
-    Ok(Ours { ouzel: release.join("ouzel"), count: release.join("examples/count") })
+    let cluster_scale = release.join("examples/cluster_scale");
+    Ok(Ours { ouzel: release.join("ouzel"), count: release.join("examples/count"), cluster_scale })
 }
 
 struct Bench {
