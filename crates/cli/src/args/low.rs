@@ -59,8 +59,8 @@ it is one segment over all iterations, and its times are sums over them. Columns
   imb(S)   time that balancing the work before the synchronisation S saves in S: average less least time in it
   Σimb     largest less average time, summed over the call paths that vary significantly
   Σwait    average time in calls that wait for one other side, summed over significant call paths
-  loss     imb(S) + Σwait: what the run would be shorter if nobody waited there
-All are times per rank. Σimb is not added: who is busy longer is what the others wait for.
+imb(S) + Σwait is what the run would be shorter by if nobody waited there. All are times per rank.
+Σimb is not added: what some do longer is what the others wait for.
 How each number is made: docs/method.md")]
     Segments {
         #[command(flatten)]
@@ -73,11 +73,11 @@ How each number is made: docs/method.md")]
 Examples:
   ouzel clusters scorep-run/
   ouzel clusters scorep-run/ --time 10s..20s
-  ouzel clusters scorep-run/ --format json | jq -r '.data.clusters[] | [.id, .size, .rank_ranges] | @tsv'
+  ouzel clusters scorep-run/ --format json | jq -r '.data.clusters[] | [.id, .size, .ranks.ranges] | @tsv'
 
 Ranks are alike if their calls and the time in them, in order, are. Main threads, other threads and
-accelerator streams are compared among themselves. Each cluster is shown by one of its ranks: the one
-closest to the average. What differs most from the largest cluster stands below it.")]
+accelerator streams are compared among themselves. Each cluster is named by its first rank. What sets
+it apart from the largest cluster is the difference of mean exclusive times, call path by call path.")]
     Clusters {
         #[command(flatten)]
         common: LowCommon,
@@ -92,8 +92,8 @@ Examples:
   ouzel iterations scorep-run/ --format csv -o iterations.csv
 
 Loops are those that the trace marks, and those that are found as calls that repeat. The bars are the
-durations of the iterations in order of time, averaged over ranks. Iterations that are alike are in one
-cluster.")]
+durations of the iterations in order of time, of one rank for each cluster of ranks. Iterations that are
+alike are of one kind.")]
     Iterations {
         #[command(flatten)]
         common: LowCommon,
