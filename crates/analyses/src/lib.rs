@@ -30,6 +30,8 @@ pub mod profile;
 #[cfg(test)]
 mod reference;
 pub mod semantics;
+#[cfg(test)]
+mod serialised_output;
 mod spread;
 pub mod time_grid;
 pub mod time_profile;

@@ -12,9 +12,12 @@ struct Ran {
 }
 
 fn ran(text: &str) -> Ran {
-    let trace = ToyTrace::new(text);
+    ran_trace(&ToyTrace::new(text))
+}
+
+fn ran_trace(trace: &ToyTrace) -> Ran {
     let definitions = trace.definitions().clone();
-    let output = run(&trace, Phases::new(&definitions, &Filter::default()));
+    let output = run(trace, Phases::new(&definitions, &Filter::default()));
     let classes = Semantics::default().classes(&definitions);
     Ran { output, definitions, classes }
 }
@@ -221,4 +224,20 @@ fn different_synchronisations_end_the_alignment() {
     assert_eq!(segments.segments.len(), 2);
     assert_eq!(ran.paths(&segments.segments[0]), ["f 6 0"]);
     assert_eq!(segments.segments[1].sync, None);
+}
+
+#[test]
+fn the_projected_time_is_that_of_output_in_parallel() {
+    for n_ranks in [64, 128, 512] {
+        // Where an exchange itself takes time, that is waiting, too, and stays in the repaired run.
+        let simulation = crate::serialised_output::SerialisedOutput { n_ranks, exchange: 0 };
+        let ((serialised, run_time), (parallel, repaired)) =
+            (simulation.through_rank_0(), simulation.in_parallel());
+        let segments = ran_trace(&serialised).segments();
+        assert_eq!(segments.run_time.0, run_time);
+        assert_eq!(segments.projected.sum, u128::from(repaired) * n_ranks as u128, "{n_ranks} ranks");
+        assert_eq!(segments.segments[0].diagnosis, Diagnosis::Serialised);
+        let left = ran_trace(&parallel).segments();
+        assert_eq!((left.run_time.0, left.projected.sum), (repaired, u128::from(repaired) * n_ranks as u128));
+    }
 }
