@@ -140,7 +140,8 @@ impl Builder {
     fn push_token(&mut self, token: Token, time: u64) {
         let last = if self.tokens.is_empty() && self.open.len() == 1 { time } else { self.last };
         self.tokens.push(token);
-        self.times.push(time.saturating_sub(last) as f64);
+        // Signed numbers become floats in one instruction, and no gap needs the last bit.
+        self.times.push(time.saturating_sub(last) as i64 as f64);
         self.at.push(time);
         self.last = time;
     }
@@ -153,14 +154,16 @@ impl Builder {
     /// A child of the innermost open call is complete.
     #[inline]
     fn child(&mut self, child: Open) {
-        let Open { key, mut start, has_anchor, .. } = child;
+        let Open { key, start, has_anchor, .. } = child;
         let caller = self.open.len() - 1;
         let scope = self.open[caller].scope;
         let Builder { recogniser, loop_ids, .. } = self;
         let loop_token = |body: &[Token]| loop_ids.token(body);
-        if let Some(grown) = recogniser.settle_stretch(scope, Some(key), start, loop_token) {
-            self.take(grown, &mut start);
-        }
+        // Marks are passed by value: a mark in memory is written in halves and read as a whole, which stalls.
+        let start = match recogniser.settle_stretch(scope, Some(key), start, loop_token) {
+            Some(grown) => self.take(grown, start),
+            None => start,
+        };
         let grown = if has_anchor {
             self.open[caller].has_anchor = true;
             self.anchor(caller, key, start)
@@ -171,7 +174,7 @@ impl Builder {
         };
         if let Some(grown) = grown {
             // Nothing is behind it.
-            self.take(grown, &mut self.mark());
+            self.take(grown, self.mark());
         }
         let caller_start = self.open[caller].start.at as usize;
         if OPEN_TOKENS < self.tokens.len() - caller_start {
@@ -180,15 +183,14 @@ impl Builder {
     }
 
     #[inline(never)]
-    fn anchor(&mut self, caller: usize, key: Token, mut start: Mark) -> Option<Grown> {
+    fn anchor(&mut self, caller: usize, key: Token, start: Mark) -> Option<Grown> {
         let scope = self.open[caller].scope;
         let mut block_start = self.recogniser.stretch_start(scope).unwrap_or(start);
         let Builder { recogniser, loop_ids, .. } = self;
         if let Some(grown) = recogniser.settle_blocks(scope, Some(key), start, |body| loop_ids.token(body)) {
-            let before = start;
-            self.take(grown, &mut start);
-            block_start.at -= before.at - start.at;
-            block_start.aux = (block_start.aux + start.aux) - before.aux;
+            let moved = self.take(grown, start);
+            block_start.at -= start.at - moved.at;
+            block_start.aux = (block_start.aux + moved.aux) - start.aux;
         }
         let end = self.mark();
         let Builder { recogniser, loop_ids, open, .. } = self;
@@ -198,28 +200,28 @@ impl Builder {
     /// No more children come in the innermost call.
     #[inline(never)]
     fn settle(&mut self, scope: Scope) {
-        let mut end = self.mark();
+        let end = self.mark();
         let Builder { recogniser, loop_ids, .. } = self;
         if let Some(grown) = recogniser.settle_stretch(scope, None, end, |body| loop_ids.token(body)) {
-            self.take(grown, &mut end);
+            self.take(grown, end);
         }
-        let mut end = self.mark();
+        let end = self.mark();
         let Builder { recogniser, loop_ids, .. } = self;
         if let Some(grown) = recogniser.settle_blocks(scope, None, end, |body| loop_ids.token(body)) {
-            self.take(grown, &mut end);
+            self.take(grown, end);
         }
         self.recogniser.close(scope);
         let first = self.open[self.open.len() - 1].start.aux;
         self.close_growing(first as usize, self.aux.len());
     }
 
-    /// Takes the iterations of a loop that has grown, if there are enough; `behind` is a place behind them that moves.
-    fn take(&mut self, grown: Grown, behind: &mut Mark) {
+    /// Takes the iterations of a loop that has grown, if there are enough; says where a place behind them is then.
+    fn take(&mut self, grown: Grown, behind: Mark) -> Mark {
         let Grown { found: index, end, .. } = grown;
         let found = self.recogniser.found(index);
         let is_new = found.slot.is_none();
         if is_new && found.starts.len() < TAKEN_FROM {
-            return;
+            return behind;
         }
         let mut starts = std::mem::take(&mut found.starts);
         let (key, is_anchored, first_key) = (found.key, found.is_anchored, found.body[0]);
@@ -231,17 +233,17 @@ impl Builder {
             }
             self.begin_loop(&mut starts, key, index);
         }
-        let end = if is_new { Mark { at: end.at + 1, aux: end.aux + 1 } } else { end };
-        if is_new {
-            *behind = Mark { at: behind.at + 1, aux: behind.aux + 1 };
-        }
+        // The token of a new loop moves everything by one.
+        let moved = |mark: Mark| Mark { at: mark.at + u32::from(is_new), aux: mark.aux + u32::from(is_new) };
+        let (end, behind) = (moved(end), moved(behind));
         let slot = self.recogniser.found(index).slot.expect("it was given one");
         self.take_iterations(slot, &starts, end);
-        behind.at -= end.at - starts[0].at;
-        behind.aux -= end.aux - starts[0].aux;
+        let behind =
+            Mark { at: behind.at - (end.at - starts[0].at), aux: behind.aux - (end.aux - starts[0].aux) };
         // The buffer is used again.
         starts.clear();
         self.recogniser.found(index).starts = starts;
+        behind
     }
 
     /// Puts the token of a loop in front of its first iteration.
