@@ -69,3 +69,65 @@ pub fn run_range(trace: &ToyTrace) -> TimeRange {
     let (start, end) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).expect("there are events");
     TimeRange { start: Ticks(start), end: Ticks(end) }
 }
+
+/// A random program of up to five ranks on one clock, run as it would run: nobody receives before the send is
+/// entered, nobody leaves a barrier before all have entered it. Receives may be non-blocking.
+pub fn agreeing_trace(seed: u64) -> ToyTrace {
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let n = 2 + random.below(4) as usize;
+    let mut now: Vec<u64> = (0..n).map(|_| random.below(5)).collect();
+    let mut lines: Vec<String> =
+        now.iter().enumerate().map(|(rank, at)| format!("{rank}: enter main @{at}")).collect();
+    for request in 0..20 + random.below(30) {
+        let rank = random.below(n as u64) as usize;
+        let start = now[rank];
+        now[rank] += random.below(40);
+        lines[rank].push_str(&format!(", enter work @{start}, leave @{}", now[rank]));
+        if random.below(6) == 0 {
+            let entered = *now.iter().max().expect("there are ranks");
+            for (line, now) in lines.iter_mut().zip(&mut now) {
+                let leave = entered + random.below(3);
+                line.push_str(&format!(
+                    ", enter MPI_Barrier @{now}, collective barrier @{leave}, leave @{leave}"
+                ));
+                *now = leave;
+            }
+            continue;
+        }
+        let to = (rank + 1 + random.below(n as u64 - 1) as usize) % n;
+        let (entered, posted) = (now[rank], now[to]);
+        now[rank] += random.below(3);
+        lines[rank]
+            .push_str(&format!(", enter MPI_Send @{entered}, send>{to} @{entered}, leave @{}", now[rank]));
+        let mut enter = posted;
+        let mut name = "MPI_Recv";
+        let mut option = String::new();
+        if random.below(2) == 0 {
+            let left = posted + random.below(2);
+            lines[to].push_str(&format!(
+                ", enter MPI_Irecv @{posted}, request {request} recv-posted @{posted}, leave @{left}"
+            ));
+            enter = left + random.below(10);
+            (name, option) = ("MPI_Wait", format!(" request {request}"));
+        }
+        now[to] = enter.max(entered) + random.below(4);
+        let leave = now[to];
+        lines[to].push_str(&format!(", enter {name} @{enter}, recv<{rank}{option} @{leave}, leave @{leave}"));
+    }
+    for (line, now) in lines.iter_mut().zip(&now) {
+        line.push_str(&format!(", leave @{now}"));
+    }
+    ToyTrace::new(&lines.join("\n"))
+}
+
+/// Numbers from a seed (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % n
+    }
+}

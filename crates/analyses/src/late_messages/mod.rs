@@ -23,3 +23,6 @@ pub use fold::LateMessages;
 pub use output::{LateMessagesOutput, LateRow, PairWait, RankWait, SendRow};
 pub use state::{LateMessagesPartial, Local};
 pub use waits::LateKind;
+
+pub(crate) use pairing::{Pair, Pairing, pairing};
+pub(crate) use state::{Call, End, OpenEnd};

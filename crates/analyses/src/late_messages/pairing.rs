@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// A message: both ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pair {
+pub(crate) struct Pair {
     pub from: WorldRank,
     pub to: WorldRank,
     pub send: End,
@@ -21,7 +21,7 @@ pub(super) struct Pair {
 
 /// All messages, and how many ends belong to none.
 #[derive(Debug, Default)]
-pub(super) struct Pairing {
+pub(crate) struct Pairing {
     pub pairs: Vec<Pair>,
     pub unmatched_sends: u64,
     pub unmatched_receives: u64,
@@ -30,7 +30,7 @@ pub(super) struct Pairing {
 /// What channels of communicators of the same members have in common.
 type Members<'a> = (&'a [WorldRank], &'a [WorldRank], WorldRank, WorldRank, u32);
 
-pub(super) fn pairing(channels: BTreeMap<Channel, Ends>, definitions: &Definitions) -> Pairing {
+pub(crate) fn pairing(channels: BTreeMap<Channel, Ends>, definitions: &Definitions) -> Pairing {
     let mut pairing = Pairing::default();
     let mut rest: BTreeMap<Members<'_>, Ends> = BTreeMap::new();
     for (channel, ends) in channels {

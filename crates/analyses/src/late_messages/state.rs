@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// A call that an end of a message completes in, and may wait in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Call {
+pub(crate) struct Call {
     /// Its call path.
     pub path: CallPathId,
     /// When it was entered.
@@ -21,7 +21,7 @@ pub(super) struct Call {
 ///
 /// Ordered as posted: by the time of the call that posted it, then by location, then as recorded there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct End {
+pub(crate) struct End {
     /// When the call was entered that posted it.
     pub posted: Ticks,
     /// Where.
@@ -44,7 +44,7 @@ impl End {
 
 /// Both sides of a channel, each in the order of posting.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Ends {
+pub(crate) struct Ends {
     pub sends: Vec<End>,
     pub receives: Vec<End>,
 }
@@ -68,13 +68,13 @@ fn append(into: &mut Vec<End>, from: &mut Vec<End>) {
 /// The message ends of the locations folded so far.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LateMessagesPartial {
-    pub(super) channels: BTreeMap<Channel, Ends>,
+    pub(crate) channels: BTreeMap<Channel, Ends>,
     /// Ends whose other side is no rank of the communicator.
-    pub(super) unresolved_peers: u64,
+    pub(crate) unresolved_peers: u64,
     /// Ends whose other side is nobody.
-    pub(super) null_peers: u64,
+    pub(crate) null_peers: u64,
     /// Receives that were posted and never completed: nobody knows from whom.
-    pub(super) uncompleted_receives: u64,
+    pub(crate) uncompleted_receives: u64,
 }
 
 impl LateMessagesPartial {
@@ -92,7 +92,7 @@ impl LateMessagesPartial {
 
 /// An end of the location that is being folded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OpenEnd {
+pub(crate) struct OpenEnd {
     pub end: MessageEnd,
     pub is_send: bool,
     pub kept: End,
@@ -118,7 +118,7 @@ pub(super) struct Frame {
 /// While a location is folded.
 #[derive(Debug, Default)]
 pub struct Local {
-    pub(super) ends: Vec<OpenEnd>,
+    pub(crate) ends: Vec<OpenEnd>,
     pub(super) n_posted: u32,
     pub(super) stack: Vec<Frame>,
     /// Indices of the ends that complete in open calls, those of inner calls last.

@@ -1,0 +1,40 @@
+//! The critical path: the chain of work and waiting that the end of the run hangs on.
+//!
+//! ```text
+//! operations ──waits──► who waited for whom, until when ──walk──► segments, from the end back to the start
+//! segments ──second pass (PathCalls)──► calls in the local ones ──profile──► by call path and region, share of ranks
+//! ```
+//!
+//! The walk starts at the main thread with the last event (ties: smallest rank). From (location, time) it looks for the
+//! latest call that waited and was left by then:
+//!
+//! | waited for | if | segment on the path | goes on at |
+//! |---|---|---|---|
+//! | a message | the call that sends it was entered after the call that receives it | from the entry of the send to the leave of the receive | sender, entry of the send |
+//! | a collective | the last one it waits for arrived after it | from that arrival to its own leave | the last to arrive, its arrival |
+//! | the receive of a synchronous send | the receive was posted after the send was entered | from there to the leave of the send | receiver, the posting of the receive |
+//!
+//! and the time in between is a local segment. If nothing waited, the rest back to the start of the location is local;
+//! a helper thread goes on at the main thread of its process. A call that completes several (`MPI_Waitall`) waited for
+//! the one that was sent last, as completions are recorded when all are there. In a collective with a root that has
+//! all (broadcast, scatter) members wait for the root alone, in one that gives to a root (gather, reduce) the root alone
+//! waits, in a scan each for those before it; else all wait for all. A wait that ended before its cause began is
+//! not followed: clocks are wrong, which is counted.
+//!
+//! Laws: segments tile the path without gap or overlap, from the start of a location to the end of the run, and never go
+//! back in time. O(n log n) for n operations. Memory is 48 bytes for each call that waited, beside that of
+//! [`operations`](crate::operations); the second pass keeps what the path holds, not what the trace does.
+//! After Pipit's `critical_path_analysis` (Bhatele et al., SC 2023), whose code takes the latest send of the sender
+//! for the matched one. Not here: edges between threads of a process and to accelerators, which are no events of the
+//! model; what would change if a segment were shorter.
+
+mod calls;
+mod profile;
+#[cfg(test)]
+mod tests;
+mod waits;
+mod walk;
+
+pub use calls::{PathCalls, PathCallsLocal, PathCallsOutput, PathCallsPartial};
+pub use profile::{PathProfile, PathRow, PathTime, RegionTime, profile};
+pub use walk::{CriticalPathOutput, Segment, SegmentKind, critical_path};

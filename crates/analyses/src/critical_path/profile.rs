@@ -1,0 +1,254 @@
+//! The critical path by call path, region and rank.
+
+use super::calls::PathCallsOutput;
+use super::walk::{CriticalPathOutput, Segment, SegmentKind};
+use ouzel_model::{
+    CallPathId, CallPathTree, Clock, ColumnData, Definitions, RegionId, Table, Ticks, Unit, WorldRank,
+};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Time on the critical path by what it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PathTime {
+    /// In local segments: exclusive time.
+    pub local: Ticks,
+    /// In messages that are waited for.
+    pub message: Ticks,
+    /// In collectives after the last arrival.
+    pub collective: Ticks,
+}
+
+impl PathTime {
+    /// `local + message + collective`.
+    pub fn total(&self) -> Ticks {
+        self.local + self.message + self.collective
+    }
+
+    fn add(&mut self, kind: SegmentKind, ticks: Ticks) {
+        match kind {
+            SegmentKind::Local => self.local += ticks,
+            SegmentKind::Message => self.message += ticks,
+            SegmentKind::Collective => self.collective += ticks,
+        }
+    }
+}
+
+/// The part of the critical path in one call path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathRow {
+    /// The call path; the root for time outside of every region.
+    pub call_path: CallPathId,
+    /// Over all ranks.
+    pub time: PathTime,
+    /// By rank, ascending; those without one last.
+    pub by_rank: Vec<(Option<WorldRank>, PathTime)>,
+}
+
+/// The part of the critical path in one region, whoever called it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegionTime {
+    /// The region; `None` for time outside of every region.
+    pub region: Option<RegionId>,
+    /// Over all ranks.
+    pub time: PathTime,
+    /// By rank, ascending; those without one last.
+    pub by_rank: Vec<(Option<WorldRank>, PathTime)>,
+}
+
+/// The critical path with its calls.
+#[derive(Debug, Clone)]
+pub struct PathProfile {
+    /// The call paths that segments and rows speak of.
+    pub call_paths: CallPathTree,
+    /// The segments, local ones with the call path that takes most of their time.
+    pub segments: Vec<Segment>,
+    /// By call path, most time first. The times of all add up to the length of the path.
+    pub rows: Vec<PathRow>,
+    /// By rank, ascending; those without one last. Ranks that the path does not come to have no entry.
+    pub by_rank: Vec<(Option<WorldRank>, PathTime)>,
+}
+
+type Sums<K> = BTreeMap<K, BTreeMap<(bool, Option<WorldRank>), PathTime>>;
+type ByRank = Vec<(Option<WorldRank>, PathTime)>;
+
+/// The path by call path: `calls` is what the second pass says of it.
+pub fn profile(path: &CriticalPathOutput, calls: &PathCallsOutput) -> PathProfile {
+    let mut call_paths = calls.call_paths.clone();
+    let remap = call_paths.absorb(&path.call_paths);
+    let mut segments = path.segments.clone();
+    let mut sums: Sums<CallPathId> = Sums::new();
+    for (number, segment) in (0..).zip(&mut segments) {
+        let rank = (segment.rank.is_none(), segment.rank);
+        let mut add = |path: CallPathId, ticks: Ticks| {
+            sums.entry(path).or_default().entry(rank).or_default().add(segment.kind, ticks);
+        };
+        if segment.kind != SegmentKind::Local {
+            segment.call_path = remap.path(segment.call_path);
+            add(segment.call_path, segment.ticks());
+            continue;
+        }
+        let shares = calls.segments.get(&number).map(Vec::as_slice).unwrap_or_default();
+        shares.iter().for_each(|&(path, ticks)| add(path, ticks));
+        // A location without enters and leaves has no calls to tell of.
+        let known: Ticks = shares.iter().map(|share| share.1).sum();
+        if known < segment.ticks() {
+            add(CallPathTree::ROOT, segment.ticks().since(known));
+        }
+        let most = shares.iter().max_by_key(|&&(path, ticks)| (ticks, Reverse(path)));
+        segment.call_path = most.map_or(CallPathTree::ROOT, |share| share.0);
+    }
+    let mut ranks: Sums<()> = Sums::new();
+    for (&rank, &time) in sums.values().flatten() {
+        merge(ranks.entry(()).or_default().entry(rank).or_default(), time);
+    }
+    let by_rank = ranks.remove(&()).map(|ranks| split(ranks).1).unwrap_or_default();
+    let mut rows: Vec<PathRow> = sums
+        .into_iter()
+        .map(|(call_path, ranks)| {
+            let (time, by_rank) = split(ranks);
+            PathRow { call_path, time, by_rank }
+        })
+        .collect();
+    rows.sort_by_key(|row| Reverse(row.time.total()));
+    PathProfile { call_paths, segments, rows, by_rank }
+}
+
+fn merge(into: &mut PathTime, from: PathTime) {
+    into.local += from.local;
+    into.message += from.message;
+    into.collective += from.collective;
+}
+
+/// The sum, and the parts by rank.
+fn split(ranks: BTreeMap<(bool, Option<WorldRank>), PathTime>) -> (PathTime, ByRank) {
+    let mut sum = PathTime::default();
+    ranks.values().for_each(|&time| merge(&mut sum, time));
+    (sum, ranks.into_iter().map(|((_, rank), time)| (rank, time)).collect())
+}
+
+impl PathProfile {
+    /// Length of the path.
+    pub fn length(&self) -> Ticks {
+        self.segments.iter().map(Segment::ticks).sum()
+    }
+
+    /// By region, most time first; ties by id.
+    pub fn by_region(&self) -> Vec<RegionTime> {
+        let mut sums: Sums<Option<RegionId>> = Sums::new();
+        for row in &self.rows {
+            let region = sums.entry(self.call_paths.region(row.call_path)).or_default();
+            for &(rank, time) in &row.by_rank {
+                merge(region.entry((rank.is_none(), rank)).or_default(), time);
+            }
+        }
+        let mut rows: Vec<RegionTime> = sums
+            .into_iter()
+            .map(|(region, ranks)| {
+                let (time, by_rank) = split(ranks);
+                RegionTime { region, time, by_rank }
+            })
+            .collect();
+        rows.sort_by_key(|row| Reverse(row.time.total()));
+        rows
+    }
+
+    /// One row for each segment, in the order of time.
+    pub fn segments_table(&self, definitions: &Definitions) -> Table {
+        let clock = &definitions.clock;
+        let ns = |value: &dyn Fn(&Segment) -> Ticks| {
+            ColumnData::U64(self.segments.iter().map(|s| clock.ns_from_ticks(value(s))).collect())
+        };
+        let kinds = self.segments.iter().map(|s| Arc::from(s.kind.as_str())).collect();
+        let rank = |rank: Option<WorldRank>| rank.map(|rank| u64::from(rank.0));
+        let ranks = self.segments.iter().map(|s| rank(s.rank)).collect();
+        let from = |s: &Segment| rank(s.from.and_then(|from| definitions.location(from).rank));
+        let from = self.segments.iter().map(from).collect();
+        let paths = self.segments.iter().map(|s| self.names(definitions, s.call_path)).collect();
+        Table::new("segments")
+            .with(
+                "rank",
+                Unit::None,
+                "World rank, of a wait the one that waits",
+                ColumnData::OptionU64(ranks),
+            )
+            .with("from_rank", Unit::None, "World rank that is waited for", ColumnData::OptionU64(from))
+            .with("kind", Unit::None, "local, message or collective", ColumnData::Text(kinds))
+            .with("start_ns", Unit::Nanoseconds, "Start, since the trace start", ns(&|s| s.range.start))
+            .with("end_ns", Unit::Nanoseconds, "End, since the trace start", ns(&|s| s.range.end))
+            .with(
+                "call_path",
+                Unit::None,
+                "The call that waits; of a local segment the one that takes most of its time",
+                ColumnData::TextList(paths),
+            )
+    }
+
+    /// One row for each call path, most time first.
+    pub fn table(&self, definitions: &Definitions) -> Table {
+        let paths = self.rows.iter().map(|row| self.names(definitions, row.call_path)).collect();
+        let rows: Vec<(PathTime, &ByRank)> = self.rows.iter().map(|row| (row.time, &row.by_rank)).collect();
+        let table = Table::new("call paths").with(
+            "call_path",
+            Unit::None,
+            "Names of the regions from the root; empty outside of every region",
+            ColumnData::TextList(paths),
+        );
+        self.with_times(table, &rows, &definitions.clock)
+    }
+
+    /// One row for each region, most time first.
+    pub fn by_region_table(&self, definitions: &Definitions) -> Table {
+        let by_region = self.by_region();
+        let name = |row: &RegionTime| row.region.map(|region| definitions.region(region).name.clone());
+        let table = Table::new("regions").with(
+            "region",
+            Unit::None,
+            "Name of the region; none outside of every region",
+            ColumnData::OptionText(by_region.iter().map(name).collect()),
+        );
+        let rows: Vec<(PathTime, &ByRank)> = by_region.iter().map(|row| (row.time, &row.by_rank)).collect();
+        self.with_times(table, &rows, &definitions.clock)
+    }
+
+    fn with_times(&self, table: Table, rows: &[(PathTime, &ByRank)], clock: &Clock) -> Table {
+        let length = self.length().0;
+        let ns = |value: &dyn Fn(&PathTime) -> Ticks| {
+            ColumnData::U64(rows.iter().map(|(time, _)| clock.ns_from_ticks(value(time))).collect())
+        };
+        let ratio = |part: Ticks, of: u64| (0 < of).then(|| part.0 as f64 / of as f64);
+        let shares = rows.iter().map(|(time, _)| ratio(time.total(), length)).collect();
+        let top: Vec<Option<&(Option<WorldRank>, PathTime)>> =
+            rows.iter().map(|(_, ranks)| ranks.iter().rev().max_by_key(|(_, time)| time.total())).collect();
+        let top_ranks =
+            top.iter().map(|top| top.and_then(|(rank, _)| rank.map(|r| u64::from(r.0)))).collect();
+        let top_shares = rows
+            .iter()
+            .zip(&top)
+            .map(|((time, _), top)| top.and_then(|(_, of_rank)| ratio(of_rank.total(), time.total().0)))
+            .collect();
+        table
+            .with(
+                "total_ns",
+                Unit::Nanoseconds,
+                "Time on the path: local + message + collective",
+                ns(&PathTime::total),
+            )
+            .with("local_ns", Unit::Nanoseconds, "Exclusive time in local segments", ns(&|t| t.local))
+            .with("message_ns", Unit::Nanoseconds, "Time in messages that are waited for", ns(&|t| t.message))
+            .with(
+                "collective_ns",
+                Unit::Nanoseconds,
+                "Time in collectives after the last arrival",
+                ns(&|t| t.collective),
+            )
+            .with("share", Unit::Ratio, "total / length of the path", ColumnData::OptionF64(shares))
+            .with("top_rank", Unit::None, "The rank with most of it", ColumnData::OptionU64(top_ranks))
+            .with("top_share", Unit::Ratio, "That rank's total / total", ColumnData::OptionF64(top_shares))
+    }
+
+    fn names(&self, definitions: &Definitions, path: CallPathId) -> Vec<Arc<str>> {
+        self.call_paths.regions(path).iter().map(|&region| definitions.region(region).name.clone()).collect()
+    }
+}

@@ -1,0 +1,154 @@
+//! The walk from the end of the run back to its start.
+
+use super::waits::{Wait, waits};
+use crate::operations::{Line, OperationsOutput};
+use ouzel_model::{
+    CallPathId, CallPathTree, Definitions, Level, LocationId, Notice, NoticeCode, Notices, Ticks, TimeRange,
+    WorldRank,
+};
+use serde::{Deserialize, Serialize};
+
+/// What the path is in a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SegmentKind {
+    /// Something one location does.
+    Local,
+    /// A message under way, or a synchronous send and its receive.
+    Message,
+    /// A collective operation, from the last arrival on.
+    Collective,
+}
+
+impl SegmentKind {
+    /// The term in lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SegmentKind::Local => "local",
+            SegmentKind::Message => "message",
+            SegmentKind::Collective => "collective",
+        }
+    }
+}
+
+/// A piece of the critical path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// What it is.
+    pub kind: SegmentKind,
+    /// Where: of a message or collective the location that waits.
+    pub location: LocationId,
+    /// Its rank, where the trace knows ranks.
+    pub rank: Option<WorldRank>,
+    /// Where the path comes from, if it is another location.
+    pub from: Option<LocationId>,
+    /// When.
+    pub range: TimeRange,
+    /// The call that waits; of a local segment the root until [`profile`](super::profile) is asked.
+    pub call_path: CallPathId,
+}
+
+impl Segment {
+    /// Its length.
+    pub fn ticks(&self) -> Ticks {
+        self.range.end.since(self.range.start)
+    }
+}
+
+/// The critical path.
+#[derive(Debug, Clone)]
+pub struct CriticalPathOutput {
+    /// The call paths that the segments speak of.
+    pub call_paths: CallPathTree,
+    /// In the order of time. Each begins where the one before it ends.
+    pub segments: Vec<Segment>,
+    /// Messages that were received before they were sent: the path does not follow them.
+    pub n_out_of_order: u64,
+}
+
+impl CriticalPathOutput {
+    /// From the start of the path to its end; `None` if the trace has no events.
+    pub fn range(&self) -> Option<TimeRange> {
+        let (first, last) = (self.segments.first()?, self.segments.last()?);
+        Some(TimeRange { start: first.range.start, end: last.range.end })
+    }
+}
+
+/// The critical path through the operations. Says to `notices` what it could not follow.
+pub fn critical_path(
+    output: &OperationsOutput,
+    definitions: &Definitions,
+    notices: &Notices,
+) -> CriticalPathOutput {
+    let (waits, n_out_of_order) = waits(output, definitions);
+    if 0 < n_out_of_order {
+        let what = "the critical path does not follow a message: it was received before it was sent";
+        notices.push(Notice::new(Level::Medium, NoticeCode::MessageOrder, what).times(n_out_of_order));
+    }
+    let mut segments = walk(output, &waits);
+    segments.reverse();
+    CriticalPathOutput { call_paths: output.call_paths.clone(), segments, n_out_of_order }
+}
+
+/// The location that ends last: a main thread if there is one; of several the one of the smallest rank.
+fn last(lines: &[Line]) -> Option<&Line> {
+    lines.iter().min_by_key(|line| {
+        (line.main.is_some(), std::cmp::Reverse(line.end), line.rank.is_none(), line.rank, line.location)
+    })
+}
+
+/// The segments, last first.
+fn walk(output: &OperationsOutput, waits: &[Wait]) -> Vec<Segment> {
+    let Some(mut line) = last(&output.lines) else { return Vec::new() };
+    let mut segments: Vec<Segment> = Vec::new();
+    let mut until = line.end;
+    // Waits of each location that the path has not passed yet: each step passes one, so it comes to an end.
+    let mut ahead: Vec<&[Wait]> = output.lines.iter().map(|line| of_location(waits, line.location)).collect();
+    let mut begun = vec![false; output.lines.len()];
+    let segment = |line: &Line, start: Ticks, end: Ticks| Segment {
+        kind: SegmentKind::Local,
+        location: line.location,
+        rank: line.rank,
+        from: None,
+        range: TimeRange { start, end },
+        call_path: CallPathTree::ROOT,
+    };
+    while let Some(at) = output.line(line.location) {
+        let here = ahead[at];
+        let n = here.partition_point(|wait| wait.leave <= until);
+        let wait = n.checked_sub(1).map(|last| here[last]);
+        let start = wait.map_or(line.start, |wait| wait.leave);
+        if start < until {
+            segments.push(segment(line, start, until));
+        }
+        let Some(wait) = wait else {
+            until = until.min(start);
+            let main = line.main.and_then(|main| output.line(main)).map(|main| &output.lines[main]);
+            match main.filter(|main| main.start < until && !begun[at]) {
+                Some(main) => line = main,
+                None => break,
+            }
+            begun[at] = true;
+            continue;
+        };
+        ahead[at] = &here[..n - 1];
+        segments.push(Segment {
+            kind: wait.kind,
+            from: Some(wait.cause),
+            call_path: wait.call_path,
+            ..segment(line, wait.at, wait.leave)
+        });
+        until = wait.at;
+        match output.line(wait.cause) {
+            Some(cause) => line = &output.lines[cause],
+            None => break,
+        }
+    }
+    segments
+}
+
+fn of_location(waits: &[Wait], location: LocationId) -> &[Wait] {
+    let start = waits.partition_point(|wait| wait.location < location);
+    let end = waits.partition_point(|wait| wait.location <= location);
+    &waits[start..end]
+}

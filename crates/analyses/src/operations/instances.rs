@@ -1,0 +1,135 @@
+//! Which collectives of different members are one operation.
+//!
+//! Members call the collectives of a communicator in one order, so the n-th of each is the same. A
+//! tracer may define one communicator several times, and members may have several threads: collectives
+//! are put in the order of arrival, those of incomplete communicators over all with the same members.
+//! Where members made different numbers of them (a time range, a damaged file), one that was left
+//! before another member arrived belongs to no later one.
+
+use super::output::Operation;
+use super::state::Part;
+use crate::communication::groups;
+use ouzel_model::{CollectiveOp, Communicator, Definitions, LocationId, Ticks, WorldRank};
+use std::collections::BTreeMap;
+
+/// One collective of one member.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Member {
+    /// Index of the operation.
+    pub op: u32,
+    pub part: Part,
+    pub leave: Ticks,
+}
+
+/// Who takes part: a rank, or a location where members are threads or streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Who {
+    Rank(WorldRank),
+    Location(LocationId),
+}
+
+type Members<'a> = (&'a [WorldRank], &'a [WorldRank], &'a [LocationId]);
+type Queues = BTreeMap<Who, Vec<Member>>;
+
+/// Members of each instance by rank; and how many collectives belong to none.
+pub(super) fn instances(
+    members: &[Member],
+    operations: &[Operation],
+    definitions: &Definitions,
+) -> (Vec<Vec<Member>>, u64) {
+    let mut by_comm: BTreeMap<_, Queues> = BTreeMap::new();
+    let mut n_unaligned = 0;
+    for &member in members {
+        let location = operations[member.op as usize].location;
+        let comm = definitions.communicator(member.part.comm);
+        if size(comm) == 0 {
+            continue;
+        }
+        let who = match definitions.location(location).rank {
+            _ if !comm.member_locations.is_empty() => Who::Location(location),
+            Some(rank) => Who::Rank(rank),
+            None => {
+                n_unaligned += 1;
+                continue;
+            }
+        };
+        by_comm.entry(member.part.comm).or_default().entry(who).or_default().push(member);
+    }
+    let mut complete = Vec::new();
+    let mut pools: BTreeMap<Members<'_>, Queues> = BTreeMap::new();
+    for (id, queues) in by_comm {
+        let comm = definitions.communicator(id);
+        if queues.len() == size(comm) && is_balanced(&queues) {
+            complete.push(queues);
+            continue;
+        }
+        let (one, other) = groups(comm);
+        let pool = pools.entry((one, other, &comm.member_locations)).or_default();
+        for (who, mut queue) in queues {
+            pool.entry(who).or_default().append(&mut queue);
+        }
+    }
+    let mut instances = Vec::new();
+    for mut queues in complete.into_iter().chain(pools.into_values()) {
+        for queue in queues.values_mut() {
+            queue.sort_by_key(|member| (member.part.arrived, member.op));
+        }
+        n_unaligned += align(&queues, &mut instances);
+    }
+    (instances, n_unaligned)
+}
+
+/// Number of members; zero for a communicator of the caller alone, where nobody waits.
+fn size(comm: &Communicator) -> usize {
+    let remote = comm.remote_members.as_ref().map_or(0, |remote| remote.len());
+    if comm.member_locations.is_empty() { comm.members.len() + remote } else { comm.member_locations.len() }
+}
+
+fn is_balanced(queues: &Queues) -> bool {
+    let mut lengths = queues.values().map(Vec::len);
+    let first = lengths.next();
+    lengths.all(|length| Some(length) == first)
+}
+
+/// Adds the instances; returns how many collectives belong to none.
+fn align(queues: &Queues, instances: &mut Vec<Vec<Member>>) -> u64 {
+    let mut queues: Vec<&[Member]> = queues.values().map(Vec::as_slice).collect();
+    let is_balanced = queues.windows(2).all(|pair| pair[0].len() == pair[1].len());
+    // The border of a time range leaves over one or two for each member; more is no border but wrong clocks.
+    let mut n_droppable = if is_balanced { 0 } else { 2 * queues.len() };
+    let mut n_unaligned = 0;
+    loop {
+        queues.retain(|queue| !queue.is_empty());
+        let rest = || queues.iter().map(|queue| queue.len() as u64).sum::<u64>();
+        if queues.len() < 2 {
+            return n_unaligned + rest();
+        }
+        if 0 < n_droppable
+            && let Some(early) = left_too_early(&queues)
+        {
+            queues[early] = &queues[early][1..];
+            n_droppable -= 1;
+            n_unaligned += 1;
+            continue;
+        }
+        if queues.iter().any(|queue| queue[0].part.op != queues[0][0].part.op) {
+            return n_unaligned + rest();
+        }
+        instances.push(queues.iter().map(|queue| queue[0]).collect());
+        queues.iter_mut().for_each(|queue| *queue = &queue[1..]);
+    }
+}
+
+/// The queue whose first collective was left before another member arrived at its own, though it waits for all.
+fn left_too_early(queues: &[&[Member]]) -> Option<usize> {
+    let last = queues.iter().map(|queue| queue[0].part.arrived).max()?;
+    let first = (0..queues.len()).min_by_key(|&i| queues[i][0].leave)?;
+    let member = queues[first][0];
+    (member.leave < last && waits_for_all(member.part.op)).then_some(first)
+}
+
+/// Whether nobody can leave before all have arrived.
+fn waits_for_all(op: CollectiveOp) -> bool {
+    use CollectiveOp as Op;
+    matches!(op, Op::Barrier | Op::Allreduce | Op::Allgather | Op::Alltoall | Op::ReduceScatterBlock)
+}

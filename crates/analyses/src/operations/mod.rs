@@ -1,0 +1,29 @@
+//! What processes do with each other: sends, receives and collective operations, with both sides known.
+//!
+//! ```text
+//! events ──fold──► operations of each location, in order ──finish──► messages (send, receive)
+//!                                                                    instances of collectives (members)
+//! ```
+//!
+//! One pass serves every question about who depends on whom: see [`lateness`](crate::lateness) and
+//! [`critical_path`](crate::critical_path). An operation begins when the call is entered that waits, sends or
+//! synchronises, and ends when that call is left; one that is recorded in a region of any other meaning takes no time.
+//! A send is an operation of the call that posts it, a receive of the call that completes it, a collective of the
+//! call that ends it; that one arrives when it is posted. Messages are paired as in
+//! [`late_messages`](crate::late_messages). The n-th collective of each member on a communicator, in the order of
+//! arrival, is one instance.
+//!
+//! Law: operations of a location are in the order of the records. Memory is 64 bytes for each message end and 32
+//! bytes for each operation while locations are folded (24 more for a collective), and 48 more for each operation of
+//! the output. Not here: who waited for whom.
+
+mod fold;
+mod instances;
+mod output;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use fold::Operations;
+pub use output::{CollectiveInstance, Line, Message, Operation, OperationKind, OperationsOutput, Rendezvous};
+pub use state::{Local, OperationsPartial};

@@ -1,0 +1,264 @@
+//! Operations of all locations, and what connects them.
+
+use super::fold::Operations;
+use super::instances::{Member, instances};
+use super::state::{OperationsPartial, What};
+use crate::late_messages::{Call, End, Pair, Pairing, pairing};
+use ouzel_engine::FinishCx;
+use ouzel_model::{
+    CallPathId, CallPathTree, CollectiveOp, CommId, Definitions, LocationId, LocationKind, RegionId, Ticks,
+    WorldRank,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What processes do with each other.
+#[derive(Debug, Clone)]
+pub struct OperationsOutput {
+    /// The call paths that the operations speak of.
+    pub call_paths: CallPathTree,
+    /// By location, those of a location in the order of the records.
+    pub operations: Vec<Operation>,
+    /// Messages with both sides.
+    pub messages: Vec<Message>,
+    /// Sends that are known to wait for their receive.
+    pub rendezvous: Vec<Rendezvous>,
+    /// Collectives of at least two members.
+    pub collectives: Vec<CollectiveInstance>,
+    /// The locations that run code and have events, ascending.
+    pub lines: Vec<Line>,
+    /// Sends and receives whose other side is not known.
+    pub n_unmatched_ends: u64,
+    /// Collectives of which it is not known to which instance they belong.
+    pub n_unaligned_collectives: u64,
+}
+
+/// What an operation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OperationKind {
+    /// A message is sent, or its send is posted.
+    Send,
+    /// A message is received.
+    Receive,
+    /// A collective operation ends.
+    Collective,
+}
+
+impl OperationKind {
+    /// The term in lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OperationKind::Send => "send",
+            OperationKind::Receive => "receive",
+            OperationKind::Collective => "collective",
+        }
+    }
+}
+
+/// One operation of one location.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// Where.
+    pub location: LocationId,
+    /// What.
+    pub kind: OperationKind,
+    /// The innermost call; the root outside of every region.
+    pub call_path: CallPathId,
+    /// When its call was entered; when it was recorded, if that call is no operation.
+    pub enter: Ticks,
+    /// When its call was left; as `enter` when it was recorded, if that call is no operation.
+    pub leave: Ticks,
+}
+
+/// A message: indices of its operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// The send.
+    pub send: u32,
+    /// The receive.
+    pub receive: u32,
+}
+
+/// A synchronous send (`MPI_Ssend`, `MPI_Issend`): it completes after its receive is posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rendezvous {
+    /// Who sends.
+    pub location: LocationId,
+    /// The call in which the send completes.
+    pub call_path: CallPathId,
+    /// When that call was entered.
+    pub enter: Ticks,
+    /// When it was left.
+    pub leave: Ticks,
+    /// Who receives.
+    pub receiver: LocationId,
+    /// When the call was entered that posts the receive.
+    pub receive_posted: Ticks,
+}
+
+/// One collective operation of several members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectiveInstance {
+    /// What they do.
+    pub op: CollectiveOp,
+    /// The communicator of the first member.
+    pub comm: CommId,
+    /// The root, where there is one that is known.
+    pub root: Option<WorldRank>,
+    /// Index of the operation of each member and when it arrived: entered or posted the operation. By rank.
+    pub members: Vec<(u32, Ticks)>,
+}
+
+/// A location from its first event to its last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line {
+    /// The location.
+    pub location: LocationId,
+    /// Its rank, where the trace knows ranks.
+    pub rank: Option<WorldRank>,
+    /// Its first event.
+    pub start: Ticks,
+    /// Its last event.
+    pub end: Ticks,
+    /// For helper threads and accelerator streams the main thread of their process, if it has events.
+    pub main: Option<LocationId>,
+}
+
+impl OperationsOutput {
+    /// The rank of a location that runs code.
+    pub fn rank(&self, location: LocationId) -> Option<WorldRank> {
+        self.line(location).and_then(|i| self.lines[i].rank)
+    }
+
+    /// Index of the line of a location.
+    pub(crate) fn line(&self, location: LocationId) -> Option<usize> {
+        self.lines.binary_search_by_key(&location, |line| line.location).ok()
+    }
+}
+
+pub(super) fn output(
+    partial: OperationsPartial,
+    analysis: &Operations,
+    cx: &FinishCx<'_>,
+) -> OperationsOutput {
+    let OperationsPartial { messages, locations } = partial;
+    let n_unresolved = messages.unresolved_peers + messages.uncompleted_receives;
+    let mut operations = Vec::new();
+    let mut members = Vec::new();
+    let mut of_end: BTreeMap<LocationId, Vec<u32>> = BTreeMap::new();
+    for (location, of_location) in locations {
+        // Receives are numbered as posted and stand where they complete.
+        let nths: &mut Vec<u32> = of_end.entry(location).or_default();
+        for op in &of_location.ops {
+            let index = operations.len() as u32;
+            let kind = match op.what {
+                What::Send { nth } => {
+                    place(nths, nth, index);
+                    OperationKind::Send
+                }
+                What::Receive { nth } => {
+                    place(nths, nth, index);
+                    OperationKind::Receive
+                }
+                What::Collective { index: part } => {
+                    let part = of_location.collectives[part as usize];
+                    members.push(Member { op: index, part, leave: op.leave });
+                    OperationKind::Collective
+                }
+            };
+            let (call_path, enter, leave) = (op.path, op.enter, op.leave);
+            operations.push(Operation { location, kind, call_path, enter, leave });
+        }
+    }
+    let Pairing { pairs, unmatched_sends, unmatched_receives } = pairing(messages.channels, cx.definitions);
+    let index = |end: &End| of_end.get(&end.location)?.get(end.nth as usize).copied().filter(|&i| i != NONE);
+    let message = |pair: &Pair| Some(Message { send: index(&pair.send)?, receive: index(&pair.receive)? });
+    let (instances, n_unaligned_collectives) = instances(&members, &operations, cx.definitions);
+    OperationsOutput {
+        call_paths: cx.call_paths.clone(),
+        messages: pairs.iter().filter_map(message).collect(),
+        rendezvous: all_rendezvous(&pairs, analysis, cx),
+        collectives: instances.into_iter().map(|members| instance(&members)).collect(),
+        operations,
+        lines: lines(cx),
+        n_unmatched_ends: n_unresolved + unmatched_sends + unmatched_receives,
+        n_unaligned_collectives,
+    }
+}
+
+/// No operation.
+const NONE: u32 = u32::MAX;
+
+fn place(nths: &mut Vec<u32>, nth: u32, index: u32) {
+    let nth = nth as usize;
+    if nths.len() <= nth {
+        nths.resize(nth + 1, NONE);
+    }
+    nths[nth] = index;
+}
+
+fn instance(members: &[Member]) -> CollectiveInstance {
+    let first = members[0].part;
+    CollectiveInstance {
+        op: first.op,
+        comm: first.comm,
+        root: members.iter().find_map(|member| member.part.root),
+        members: members.iter().map(|member| (member.op, member.part.arrived)).collect(),
+    }
+}
+
+fn all_rendezvous(pairs: &[Pair], analysis: &Operations, cx: &FinishCx<'_>) -> Vec<Rendezvous> {
+    let is_synchronous: Vec<bool> =
+        cx.definitions.regions.iter().map(|region| is_synchronous_send(&region.name)).collect();
+    let has = |flags: &[bool], path| {
+        cx.call_paths.region(path).is_some_and(|region: RegionId| flags[region.index()])
+    };
+    let rendezvous = |pair: &Pair| {
+        let Call { path, enter, leave } = pair.send.completed?;
+        let is_known = has(&is_synchronous, pair.send.path)
+            && has(analysis.is_operation(), path)
+            && has(analysis.is_operation(), pair.receive.path);
+        is_known.then_some(Rendezvous {
+            location: pair.send.location,
+            call_path: path,
+            enter,
+            leave,
+            receiver: pair.receive.location,
+            receive_posted: pair.receive.posted,
+        })
+    };
+    pairs.iter().filter_map(rendezvous).collect()
+}
+
+/// Whether calls of this name post a send that completes after its receive is posted. In any spelling: Fortran
+/// compilers change the case and append underscores, the profiling interface puts a `P` in front.
+fn is_synchronous_send(name: &str) -> bool {
+    let name = name.trim_end_matches("()").trim_end_matches('_').to_ascii_lowercase();
+    matches!(name.strip_prefix('p').unwrap_or(&name), "mpi_ssend" | "mpi_issend")
+}
+
+fn lines(cx: &FinishCx<'_>) -> Vec<Line> {
+    let Definitions { locations, .. } = cx.definitions;
+    let with_events = cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?)));
+    let on_cpu = |id: LocationId| {
+        matches!(locations[id.index()].kind, LocationKind::CpuThread | LocationKind::Unknown)
+    };
+    let mut main_of_group = BTreeMap::new();
+    let mut main_of_rank = BTreeMap::new();
+    for (id, _) in with_events.clone().filter(|&(id, _)| on_cpu(id)) {
+        main_of_group.entry(locations[id.index()].group).or_insert(id);
+        if let Some(rank) = locations[id.index()].rank {
+            main_of_rank.entry(rank).or_insert(id);
+        }
+    }
+    with_events
+        .filter(|&(id, _)| locations[id.index()].kind.runs_code())
+        .map(|(id, (start, end))| {
+            let location = &locations[id.index()];
+            let of_group = main_of_group.get(&location.group);
+            let main = of_group.or_else(|| main_of_rank.get(&location.rank?)).copied();
+            Line { location: id, rank: location.rank, start, end, main: main.filter(|&main| main != id) }
+        })
+        .collect()
+}
