@@ -1,0 +1,120 @@
+//! The critical path, lateness and patterns of real archives keep their laws.
+//!
+//! What they say of small programs is tested beside them against slow ways to get the same. Here, on every shared
+//! archive: the path tiles the run and its calls fill it, steps keep the order of messages and of locations,
+//! occurrences lie in the run. Archives that are not part of the repository are skipped, with a word.
+
+use ouzel::analyses::critical_path::{PathCalls, critical_path, profile};
+use ouzel::analyses::lateness::lateness;
+use ouzel::analyses::operations::Operations;
+use ouzel::analyses::patterns::{CallSeries, PatternError, PatternOptions, patterns};
+use ouzel::engine::{Analysis, AnalysisSet};
+use ouzel::model::{Filter, Notices};
+use ouzel::{Options, Trace};
+use std::num::NonZeroUsize;
+
+fn archives() -> Vec<(String, Trace)> {
+    let Some(root) = ouzel_testkit::shared_data() else { return Vec::new() };
+    let mut folders: Vec<_> = std::fs::read_dir(root.join("data/otf2"))
+        .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
+        .unwrap_or_default();
+    folders.sort();
+    let holds_archive = |path: &std::path::PathBuf| {
+        let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        entries.any(|entry| entry.path().extension().is_some_and(|extension| extension == "otf2"))
+    };
+    let name = |path: &std::path::Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    folders
+        .into_iter()
+        .filter(holds_archive)
+        .map(|path| (name(&path).unwrap_or_default(), ouzel::open(&path).expect("the archive opens")))
+        .collect()
+}
+
+fn answer<A: Analysis>(trace: &Trace, analysis: A) -> A::Output {
+    let mut set = AnalysisSet::default();
+    let key = set.add(analysis);
+    let mut report = trace.run(&set, &Options::default()).expect("the pass succeeds");
+    report.outputs.take(&key).expect("the analysis answers")
+}
+
+#[test]
+fn critical_paths_tile_the_run_and_steps_keep_the_order() {
+    for (name, trace) in archives() {
+        let definitions = trace.definitions();
+        let operations = answer(&trace, Operations::new(definitions, &Filter::default()));
+        let path = critical_path(&operations, definitions, &Notices::default());
+        let calls = profile(&path, &answer(&trace, PathCalls::new(&path)));
+        for pair in path.segments.windows(2) {
+            assert_eq!(pair[0].range.end, pair[1].range.start, "{name}");
+        }
+        assert!(path.segments.iter().all(|segment| segment.range.start <= segment.range.end), "{name}");
+        let range = path.range().expect("there are events");
+        let main_threads = operations.lines.iter().filter(|line| line.main.is_none());
+        assert_eq!(main_threads.map(|line| line.end).max(), Some(range.end), "{name}");
+        let length = range.end.since(range.start);
+        assert_eq!(calls.length(), length, "{name}");
+        assert_eq!(
+            calls.rows.iter().map(|row| row.time.total()).sum::<ouzel::model::Ticks>(),
+            length,
+            "{name}"
+        );
+        println!(
+            "{name}: {} operations, {} messages, {} collectives, {} segments, {} unmatched, {} unaligned, {} out of order",
+            operations.operations.len(),
+            operations.messages.len(),
+            operations.collectives.len(),
+            path.segments.len(),
+            operations.n_unmatched_ends,
+            operations.n_unaligned_collectives,
+            path.n_out_of_order,
+        );
+        let output = match lateness(&operations, definitions) {
+            Ok(output) => output,
+            Err(cycle) => panic!("{name}: {cycle}"),
+        };
+        let step = |op: u32| output.operations[op as usize].step;
+        assert!(operations.messages.iter().all(|m| step(m.send) < step(m.receive)), "{name}");
+        for pair in output.operations.windows(2) {
+            let is_one = pair[0].operation.location == pair[1].operation.location;
+            assert!(!is_one || pair[0].step < pair[1].step, "{name}: {pair:?}");
+        }
+        for instance in &operations.collectives {
+            let first = instance.members[0].0;
+            assert!(instance.members.iter().all(|&(op, _)| step(op) == step(first)), "{name}");
+        }
+    }
+}
+
+#[test]
+fn patterns_lie_in_the_run() {
+    for (name, trace) in archives() {
+        let definitions = trace.definitions();
+        let series = answer(&trace, CallSeries::of_rank(definitions, &Filter::default(), None));
+        // Longer ones take long without optimisation.
+        if 20_000 < series.calls.len() {
+            println!("{name}: {} calls are too many for this test", series.calls.len());
+            continue;
+        }
+        match patterns(&series, &PatternOptions::default(), NonZeroUsize::MIN) {
+            Ok(found) => {
+                println!(
+                    "{name}: {:?}, windows of {} of {} calls, {} of {:?}",
+                    definitions.region(found.start).name,
+                    found.window,
+                    found.n_calls,
+                    found.occurrences.len(),
+                    found.iterations,
+                );
+                assert!(!found.occurrences.is_empty(), "{name}");
+                assert!(found.occurrences.iter().all(|it| it.range.start <= it.range.end), "{name}");
+            }
+            Err(error) => {
+                println!("{name}: {error}");
+                let expected = [PatternError::NothingRepeats, PatternError::NoCalls];
+                let is_short = matches!(error, PatternError::TooShort { .. } | PatternError::Window(_));
+                assert!(expected.contains(&error) || is_short, "{name}: {error}");
+            }
+        }
+    }
+}
