@@ -58,7 +58,7 @@ pub struct Builder {
     open: Vec<Open>,
     recogniser: Recogniser<Token>,
     loop_ids: LoopIds,
-    growing: Vec<Option<Iterations>>,
+    growing: Vec<Option<Box<Iterations>>>,
     /// Indices of [`Aux::Growing`], ascending.
     growing_aux: Vec<u32>,
     /// When the last token came.
@@ -227,7 +227,7 @@ impl Builder {
         let (key, is_anchored, first_key) = (found.key, found.is_anchored, found.body[0]);
         if is_new {
             found.slot = Some(self.growing.len() as u32);
-            self.growing.push(Some(Iterations::new(key)));
+            self.growing.push(Some(Box::new(Iterations::new(key))));
             if is_anchored {
                 starts[0] = first_start(first_key, &self.tokens, &starts);
             }
@@ -279,8 +279,7 @@ impl Builder {
             Aux::Taken(inner, _) => inner,
             Aux::Growing(_) => unreachable!("loops inside were closed"),
         });
-        let assembler = self.assembler.clone();
-        let tools = tools(&assembler);
+        let tools = tools(&self.assembler);
         for (i, start) in starts.iter().enumerate() {
             let next = starts.get(i + 1).copied().unwrap_or(end);
             let range = start.at as usize..next.at as usize;

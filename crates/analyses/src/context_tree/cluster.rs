@@ -12,6 +12,7 @@
 use super::diff::ratio;
 use super::merge::Merger;
 use super::node::Node;
+use super::prune::prune;
 use serde::{Deserialize, Serialize};
 
 /// When instances are alike.
@@ -127,6 +128,9 @@ pub(super) fn extremes(ratios: &[Vec<f64>]) -> (f64, f64, (usize, usize)) {
     (min, max, closest)
 }
 
+/// Nodes of an average that are kept in order: several times those of a single tree, which has 4096 calls at most.
+const NODES_MAX: usize = 16_384;
+
 /// Algorithm 3 over trees.
 struct Trees<'m, 'a>(&'m Merger<'a>);
 
@@ -143,6 +147,7 @@ impl Clustering for Trees<'_, '_> {
 
     fn unite(&mut self, a: &mut Weighted, b: Weighted) {
         self.0.merge(&mut a.tree, a.n, b.tree, b.n);
+        prune(&mut a.tree, NODES_MAX);
         a.n += b.n;
         a.duration = a.tree.duration();
     }

@@ -20,6 +20,13 @@ use super::strip::Token;
 /// Clusters above K while the loop is open, so that the first few unlike iterations are not united in haste. Each
 /// costs one comparison per iteration.
 const CLUSTERS_SPARE: usize = 3;
+/// Clusters while the loop is open, however long it is: on iterations that are all unlike, 19 took twice as long.
+const CLUSTERS_MAX: usize = 10;
+/// Nodes of trees, per token of the iterations, that may be compared or averaged. Iterations of the same tokens cost
+/// none. A program that polls is unlike in every iteration; the order of its calls says nothing.
+const WORK_PER_TOKEN: u64 = 4;
+/// What a loop may spend before anything is counted.
+const WORK_FREE: u64 = 20_000;
 /// Iterations of a loop that are told apart. A longer loop becomes a profile: the list of its clusters alone would
 /// outgrow its tree a hundred times.
 pub const ITERATIONS_MAX: u32 = 65_536;
@@ -43,6 +50,13 @@ pub struct Iterations {
     /// The label of each iteration; empty once there are more than [`ITERATIONS_MAX`].
     map: Runs,
     n: u64,
+    n_tokens: u64,
+    /// Nodes of trees that were compared or averaged.
+    work: u64,
+    /// Whether that was too much: unlike iterations are profiles from then on.
+    is_unordered: bool,
+    /// Ratios of the last iteration with each cluster.
+    row: Vec<f64>,
     /// When each iteration ended.
     pub rows: Rows,
 }
@@ -80,27 +94,19 @@ impl Iterations {
     pub fn push(&mut self, new: Incoming<'_>, tools: Tools<'_>) {
         self.rows.push(new.end, new.duration as u64);
         self.n += 1;
+        self.n_tokens += new.columns.tokens.len() as u64;
         let rule = tools.merger.rule;
         let mut new = Candidate { new, piece: None };
-        let (mut nearest, mut at) = (f64::INFINITY, 0);
-        let others = (0..self.clusters.len()).filter(|&i| i != self.latest);
-        for i in std::iter::once(self.latest).chain(others).take(self.clusters.len()) {
-            let ratio = self.clusters[i].ratio_with(&mut new, nearest, tools);
-            if ratio < nearest {
-                (nearest, at) = (ratio, i);
-            }
-            if nearest < rule.ratio_min {
-                break;
-            }
-        }
+        let (nearest, at) = self.nearest(&mut new, tools);
         let is_close = nearest < rule.ratio_min || nearest / self.farthest < rule.ratio_relative;
-        let is_full = rule.k(self.n as usize) + CLUSTERS_SPARE <= self.clusters.len();
+        let is_full = (rule.k(self.n as usize) + CLUSTERS_SPARE).min(CLUSTERS_MAX) <= self.clusters.len();
         if is_close || (is_full && nearest <= self.closest) {
             self.join(at, new, tools);
         } else {
             if is_full {
                 let (i, j) = self.closest_pair;
                 self.unite(i, j, tools);
+                self.row.remove(j);
             }
             self.found(new, tools);
         }
@@ -110,26 +116,42 @@ impl Iterations {
         } else {
             self.map = Runs::default();
         }
+        self.look_at_work(tools);
+    }
+
+    /// The cluster that an iteration differs least from, and the ratio. Leaves in `row` the ratio with every cluster,
+    /// or a lower bound of it if it is not the least.
+    fn nearest(&mut self, new: &mut Candidate<'_>, tools: Tools<'_>) -> (f64, usize) {
+        let (mut nearest, mut at) = (f64::INFINITY, 0);
+        self.row.clear();
+        self.row.resize(self.clusters.len(), 0.0);
+        let others = (0..self.clusters.len()).filter(|&i| i != self.latest);
+        for i in std::iter::once(self.latest).chain(others).take(self.clusters.len()) {
+            let ratio = self.clusters[i].ratio_with(new, nearest, self.is_unordered, &mut self.work, tools);
+            self.row[i] = ratio;
+            if ratio < nearest {
+                (nearest, at) = (ratio, i);
+            }
+            if nearest < tools.merger.rule.ratio_min {
+                break;
+            }
+        }
+        (nearest, at)
     }
 
     fn join(&mut self, at: usize, new: Candidate<'_>, tools: Tools<'_>) {
         self.latest = at;
         let cluster = &mut self.clusters[at];
-        let Candidate { new, piece } = new;
-        match piece {
-            None if cluster.average.is_like(new.columns) => {
-                cluster.average.add_like(cluster.n, new.columns, &new.aux, new.duration, tools);
-            }
-            piece => {
-                let piece = piece.unwrap_or_else(|| Piece::new(new.columns, new.aux, new.duration, None));
-                tools.mean(&mut cluster.average, &piece, Weights { left: cluster.n, right: 1.0 });
-            }
+        if new.piece.is_none() && cluster.average.is_like(new.new.columns) {
+            let Incoming { columns, aux, duration, .. } = new.new;
+            cluster.average.add_like(cluster.n, columns, &aux, duration, tools);
+        } else {
+            let piece = new.into_piece(None, self.is_unordered, tools);
+            self.work += cluster.average.n_nodes() + piece.n_nodes();
+            tools.mean(&mut cluster.average, &piece, Weights { left: cluster.n, right: 1.0 });
         }
         cluster.n += 1.0;
-        // The average of many moves little: its ratios are computed again when it has doubled.
-        if 2.0 * cluster.n_compared <= cluster.n && 1 < self.clusters.len() {
-            self.compare(at, tools);
-        }
+        self.compare_if_doubled(at, tools);
     }
 
     fn found(&mut self, new: Candidate<'_>, tools: Tools<'_>) {
@@ -138,13 +160,12 @@ impl Iterations {
             self.labels.push(label);
         }
         let at = self.clusters.len();
-        let Candidate { new, piece } = new;
         let like = self.clusters.get(self.latest).map(|cluster| &cluster.average);
-        let average = piece.unwrap_or_else(|| Piece::new(new.columns, new.aux, new.duration, like));
+        let average = new.into_piece(like, self.is_unordered, tools);
         self.clusters.push(Cluster { label, n: 1.0, average, n_compared: 1.0 });
-        self.ratios.push(vec![0.0; at]);
+        self.ratios.push(std::mem::take(&mut self.row));
         self.latest = at;
-        self.compare(at, tools);
+        (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
     }
 
     fn unite(&mut self, i: usize, j: usize, tools: Tools<'_>) {
@@ -158,21 +179,48 @@ impl Iterations {
             *label = self.clusters[i].label;
         }
         let cluster = &mut self.clusters[i];
+        if !cluster.average.is_flat_like(&absorbed.average) {
+            self.work += cluster.average.n_nodes() + absorbed.average.n_nodes();
+        }
         tools.mean(&mut cluster.average, &absorbed.average, Weights { left: cluster.n, right: absorbed.n });
         cluster.n += absorbed.n;
         self.latest = i;
-        self.compare(i, tools);
+        self.compare_if_doubled(i, tools);
+        (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
+    }
+
+    /// The average of many moves little: its ratios are computed again when it has doubled.
+    fn compare_if_doubled(&mut self, at: usize, tools: Tools<'_>) {
+        if 2.0 * self.clusters[at].n_compared <= self.clusters[at].n && 1 < self.clusters.len() {
+            self.compare(at, tools);
+        }
     }
 
     /// Computes the ratios of one cluster with all others.
     fn compare(&mut self, at: usize, tools: Tools<'_>) {
         for other in (0..self.clusters.len()).filter(|&other| other != at) {
             let (low, high) = (at.min(other), at.max(other));
-            let ratio = tools.ratio(&self.clusters[low].average, &self.clusters[high].average);
-            self.ratios[high][low] = ratio;
+            let (low_average, high_average) = (&self.clusters[low].average, &self.clusters[high].average);
+            if !low_average.is_flat_like(high_average) {
+                self.work += low_average.n_nodes() + high_average.n_nodes();
+            }
+            self.ratios[high][low] = tools.ratio(low_average, high_average);
         }
         self.clusters[at].n_compared = self.clusters[at].n;
         (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
+    }
+
+    /// Stops looking at the order of calls in unlike iterations if that has become too much work.
+    fn look_at_work(&mut self, tools: Tools<'_>) {
+        if self.is_unordered || self.work <= WORK_FREE + WORK_PER_TOKEN * self.n_tokens {
+            return;
+        }
+        self.is_unordered = true;
+        for cluster in &mut self.clusters {
+            if !cluster.average.is_flat() {
+                cluster.average.forget_order(tools);
+            }
+        }
     }
 
     /// The loop with at most K clusters, and the rows of its iterations. More than [`ITERATIONS_MAX`] iterations are
@@ -180,6 +228,10 @@ impl Iterations {
     pub fn close(mut self, source: LoopSource, tools: Tools<'_>) -> (LoopBody<Piece>, Rows) {
         let rule = tools.merger.rule;
         let k = rule.k(self.n as usize);
+        // Some ratios are of averages that have changed since, or lower bounds.
+        for at in 0..self.clusters.len() {
+            self.compare(at, tools);
+        }
         while 1 < self.clusters.len() {
             let is_close =
                 self.closest < rule.ratio_min || self.closest / self.farthest < rule.ratio_relative;
@@ -188,6 +240,7 @@ impl Iterations {
             }
             let (i, j) = self.closest_pair;
             self.unite(i, j, tools);
+            self.compare(i, tools);
         }
         let mut cluster_of_label = vec![0; self.labels.len()];
         for (i, cluster) in self.clusters.iter().enumerate() {
@@ -222,21 +275,52 @@ struct Candidate<'a> {
     piece: Option<Piece>,
 }
 
+impl Candidate<'_> {
+    fn piece(&mut self, like: Option<&Piece>, is_unordered: bool, tools: Tools<'_>) -> &Piece {
+        let Candidate { new, piece } = self;
+        piece.get_or_insert_with(|| {
+            let aux = std::mem::take(&mut new.aux);
+            if is_unordered && like.is_none() {
+                Piece::unordered(new.columns, &aux, new.duration, tools)
+            } else {
+                Piece::new(new.columns, aux, new.duration, like)
+            }
+        })
+    }
+
+    fn into_piece(mut self, like: Option<&Piece>, is_unordered: bool, tools: Tools<'_>) -> Piece {
+        self.piece(like, is_unordered, tools);
+        self.piece.expect("it was made just now")
+    }
+}
+
 impl Cluster {
     /// The ratio of the difference, or something at least `limit` if it is.
-    fn ratio_with(&self, candidate: &mut Candidate<'_>, limit: f64, tools: Tools<'_>) -> f64 {
-        let Candidate { new, piece } = candidate;
+    fn ratio_with(
+        &self,
+        candidate: &mut Candidate<'_>,
+        limit: f64,
+        is_unordered: bool,
+        work: &mut u64,
+        tools: Tools<'_>,
+    ) -> f64 {
+        let new = &candidate.new;
         let both = self.average.duration + new.duration;
         let least = ratio((self.average.duration - new.duration).abs(), both);
         if limit <= least {
             return least;
         }
-        if piece.is_none() && self.average.is_like(new.columns) {
+        if candidate.piece.is_none() && self.average.is_like(new.columns) {
             return ratio(self.average.diff_like(new.columns, &new.aux, limit * both, tools), both);
         }
-        let piece = piece.get_or_insert_with(|| {
-            Piece::new(new.columns, std::mem::take(&mut new.aux), new.duration, Some(&self.average))
-        });
+        if is_unordered && self.average.is_flat() {
+            // Whoever has another order is not looked at: as unlike as can be.
+            return 1.0;
+        }
+        let piece = candidate.piece(None, is_unordered, tools);
+        if !self.average.is_flat_like(piece) {
+            *work += self.average.n_nodes() + piece.n_nodes();
+        }
         tools.ratio(&self.average, piece)
     }
 }

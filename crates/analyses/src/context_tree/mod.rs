@@ -25,6 +25,7 @@ pub mod node;
 pub mod output;
 pub mod partial;
 pub mod piece;
+mod prune;
 pub mod recognise;
 pub mod rows;
 pub mod run_length;

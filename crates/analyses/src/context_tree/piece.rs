@@ -8,9 +8,10 @@
 use super::assemble::Assembler;
 use super::cluster::{ClusterRule, Clustering, merge_clusters};
 use super::diff::{diff_iterations, ratio};
+use super::flat_profile::FlatProfile;
 use super::merge::{Averages, Merger, Weights, merge_iterations};
-use super::node::{IterationCluster, LoopBody, Node, StaticId};
-use super::strip::{Strip, Taken, Token, distance, mean};
+use super::node::{Body, IterationCluster, LoopBody, Node, StaticId};
+use super::strip::{LEAVE, LOOPS, Strip, Taken, Token, distance, mean};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub struct Piece {
     flat: Option<Flat>,
     /// As a tree, if it was needed since it changed last; always if there are no columns.
     tree: OnceCell<Box<Node>>,
+    /// Number of nodes of the tree, if there are no columns.
+    n_nodes: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -69,13 +72,59 @@ pub struct Columns<'a> {
     pub times: &'a [f64],
 }
 
+/// Nodes that an average of unlike iterations may have in any case. It has those of all of them: if it has many times
+/// more than each, their order has nothing in common, and only the sums by region are kept.
+const NODES_FREE: u64 = 512;
+
 impl Piece {
     /// One iteration; `like` may have the same tokens.
     pub fn new(columns: Columns<'_>, aux: Vec<Inner>, duration: f64, like: Option<&Piece>) -> Self {
         let same = like.and_then(|like| like.flat.as_ref()).filter(|flat| *flat.tokens == *columns.tokens);
         let tokens = same.map_or_else(|| columns.tokens.into(), |flat| flat.tokens.clone());
         let flat = Some(Flat { tokens, times: columns.times.to_vec(), aux });
-        Piece { duration, flat, tree: OnceCell::new() }
+        Piece { duration, flat, tree: OnceCell::new(), n_nodes: 0 }
+    }
+
+    /// One iteration of which only sums by region are kept.
+    pub fn unordered(columns: Columns<'_>, aux: &[Inner], duration: f64, tools: Tools<'_>) -> Self {
+        let mut profile = FlatProfile::default();
+        let mut aux = aux.iter();
+        for (&token, &time) in columns.tokens.iter().zip(columns.times) {
+            let is_tree = LOOPS <= token && token != LEAVE;
+            let node = if is_tree { aux.next().map(|inner| inner.to_node(tools)) } else { None };
+            profile.add_token(token, time, node.as_ref());
+        }
+        Piece::of_tree(profile.into_node(StaticId::Iteration), duration)
+    }
+
+    fn of_tree(tree: Node, duration: f64) -> Self {
+        Piece { duration, flat: None, n_nodes: tree.n_nodes() as u64, tree: OnceCell::from(Box::new(tree)) }
+    }
+
+    /// Keeps only sums by region.
+    pub fn forget_order(&mut self, tools: Tools<'_>) {
+        let mut profile = FlatProfile::default();
+        profile.add_tree(self.tree(tools), 1.0);
+        *self = Piece::of_tree(profile.into_node(StaticId::Iteration), self.duration);
+    }
+
+    /// Whether all its iterations have the same tokens.
+    pub fn is_flat(&self) -> bool {
+        self.flat.is_some()
+    }
+
+    /// Whether both have the same tokens.
+    pub fn is_flat_like(&self, other: &Piece) -> bool {
+        matches!((&self.flat, &other.flat), (Some(a), Some(b)) if is_same(&a.tokens, &b.tokens))
+    }
+
+    /// Number of nodes that it has or would have as a tree, about.
+    pub fn n_nodes(&self) -> u64 {
+        self.flat.as_ref().map_or(self.n_nodes, |flat| flat.tokens.len() as u64 / 2)
+    }
+
+    fn is_unordered(&self) -> bool {
+        self.flat.is_none() && self.tree.get().is_some_and(|tree| matches!(tree.body, Body::Profile { .. }))
     }
 
     /// Whether it has these tokens and no others were averaged into it.
@@ -98,14 +147,7 @@ impl Piece {
 
     /// Makes it, the average of `n`, the average of `n + 1` with an iteration for which
     /// [`is_like`](Self::is_like) holds.
-    pub fn add_like(
-        &mut self,
-        n: f64,
-        columns: Columns<'_>,
-        aux: &[Inner],
-        duration: f64,
-        tools: Tools<'_>,
-    ) {
+    pub fn add_like(&mut self, n: f64, columns: Columns<'_>, aux: &[Inner], duration: f64, tools: Tools<'_>) {
         let w = Weights { left: n, right: 1.0 };
         self.tree = OnceCell::new();
         self.duration = w.mean(self.duration, duration);
@@ -216,6 +258,24 @@ impl Tools<'_> {
         }
     }
 
+    fn mean_unlike(self, a: &mut Piece, b: &Piece, w: Weights) {
+        let limit = (4 * a.n_nodes().min(b.n_nodes())).max(NODES_FREE);
+        let mut other = None;
+        if a.is_unordered() != b.is_unordered() {
+            a.forget_order(self);
+            other = Some(b.clone());
+        }
+        if let Some(other) = &mut other {
+            other.forget_order(self);
+        }
+        let mut tree = a.tree(self).clone();
+        self.merger.mean(&mut tree, other.as_ref().unwrap_or(b).tree(self), w);
+        *a = Piece::of_tree(tree, a.duration);
+        if limit < a.n_nodes && !a.is_unordered() {
+            a.forget_order(self);
+        }
+    }
+
     fn dwindle_inner(self, a: &mut Inner, w: Weights) {
         match a {
             Inner::Tree(node) => self.merger.dwindle(node, w),
@@ -260,10 +320,7 @@ impl Averages for Tools<'_> {
             }
             a.tree = OnceCell::new();
         } else {
-            let mut tree = a.tree(*self).clone();
-            self.merger.mean(&mut tree, b.tree(*self), w);
-            a.flat = None;
-            a.tree = OnceCell::from(Box::new(tree));
+            self.mean_unlike(a, b, w);
         }
         a.duration = w.mean(a.duration, b.duration);
     }

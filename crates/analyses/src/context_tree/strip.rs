@@ -50,7 +50,7 @@ impl Strip {
 /// Values that are added up side by side; a sum of floats in one chain would wait for each addition.
 const LANES: usize = 4;
 /// Values between two looks at the limit.
-const BLOCK: usize = 64;
+const BLOCK: usize = 32;
 
 /// `Σ |a - b|`, or something above `limit` if it is above `limit`.
 ///

@@ -233,6 +233,38 @@ fn loops_keep_the_sums() {
     }
 }
 
+/// Two ranks that poll, a random number of times in every iteration, calling this or that.
+fn polling(n: u64) -> ToyTrace {
+    let mut text = String::new();
+    for rank in 0..2 {
+        let mut rng = Rng::new(rank);
+        let mut time = 0;
+        write!(text, "{rank}: enter main @0").unwrap();
+        for _ in 0..n {
+            for _ in 0..3 + rng.below(9) {
+                let name = ["MPI_Test", "MPI_Iprobe", "yield", "look"][rng.below(4) as usize];
+                write!(text, ", enter {name} @{time}, leave @{}", time + 9).unwrap();
+                time += 10;
+            }
+            write!(text, ", enter MPI_Barrier @{time}, leave @{}", time + 50).unwrap();
+            time += 50;
+        }
+        writeln!(text, ", leave @{}", time + 3).unwrap();
+    }
+    ToyTrace::new(&text)
+}
+
+#[test]
+fn iterations_that_are_all_unlike_become_sums_by_region() {
+    let trace = polling(2_500);
+    check_sums(&trace);
+    let group = &clusters_of(&trace).groups[0];
+    let summary = &group.loops[0];
+    assert_eq!((summary.accepted, summary.rejected), (2_500, 0));
+    let n_nodes = group.clusters[0].tree.n_nodes();
+    assert!(n_nodes < 200, "{n_nodes} nodes");
+}
+
 #[test]
 fn what_does_not_repeat_is_folded_and_keeps_the_sums() {
     let mut rng = Rng::new(7);
