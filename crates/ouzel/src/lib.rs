@@ -20,12 +20,15 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod ask;
+
 pub use ouzel_analyses as analyses;
 pub use ouzel_diagnose as diagnose;
 pub use ouzel_engine as engine;
 pub use ouzel_formats as formats;
 pub use ouzel_model as model;
 
+pub use ask::{Answer, AskError, Diagnosed};
 pub use ouzel_formats::{Format, OpenError};
 
 use ouzel_engine::{AnalysisSet, Pass, PassError, Progress, Report};

@@ -1,0 +1,134 @@
+//! One question, one answer: the passes that it takes, for every front end alike.
+//!
+//! ```text
+//! ask          analysis ──one pass──► output
+//! ask_in_bins  guess of the range ──pass──► run range ──is the guess exact?──► output, else a second pass ──► output
+//! diagnose     pass of the report ──messages cost time?──► second pass over messages ──► report
+//! ```
+//!
+//! Several analyses together cost one pass, see [`Trace::run`]. Law: the answer does not depend on how many passes
+//! it took. Not here: what is computed (see `ouzel_analyses`, `ouzel_diagnose`).
+
+use crate::{Options, Trace};
+use ouzel_analyses::late_messages::LateMessages;
+use ouzel_analyses::semantics::Semantics;
+use ouzel_analyses::time_grid::TimeGrid;
+use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
+use ouzel_engine::{Analysis, AnalysisError, AnalysisSet, Coverage, PassError, Report};
+use ouzel_model::{Notice, Ticks, TimeRange};
+use std::num::NonZeroU16;
+
+/// An answer, and how far it can be trusted.
+#[derive(Debug, Clone)]
+pub struct Answer<T> {
+    /// What the analysis says.
+    pub output: T,
+    /// How much of the trace was read.
+    pub coverage: Coverage,
+    /// From the first event to the last over the locations that run code; `None` without events.
+    pub run_range: Option<TimeRange>,
+    /// What went wrong, worst first.
+    pub notices: Vec<Notice>,
+}
+
+impl<T> Answer<T> {
+    /// The output of a pass.
+    pub fn new(output: T, pass: Report) -> Self {
+        let Report { coverage, run_range, notices, .. } = pass;
+        Answer { output, coverage, run_range, notices }
+    }
+
+    /// The same with another output.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Answer<U> {
+        let Answer { output, coverage, run_range, notices } = self;
+        Answer { output: f(output), coverage, run_range, notices }
+    }
+}
+
+/// A report, and what it was made from.
+#[derive(Debug)]
+pub struct Diagnosed {
+    /// The outputs of the passes.
+    pub material: Material,
+    /// The report.
+    pub report: RunReport,
+}
+
+/// Why a question has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// There was no pass to its end.
+    #[error(transparent)]
+    Pass(#[from] PassError),
+    /// The analysis cannot answer for this trace.
+    #[error(transparent)]
+    Analysis(#[from] AnalysisError),
+}
+
+impl Trace {
+    /// The output of one analysis.
+    ///
+    /// # Errors
+    /// If the pass was cancelled, or the analysis cannot answer.
+    pub fn ask<A: Analysis>(
+        &self,
+        analysis: A,
+        options: &Options<'_>,
+    ) -> Result<Answer<A::Output>, AskError> {
+        let mut set = AnalysisSet::default();
+        let key = set.add(analysis);
+        let mut pass = self.run(&set, options)?;
+        let output = pass.outputs.take(&key)?;
+        Ok(Answer::new(output, pass))
+    }
+
+    /// The output of an analysis in `n_bins` bins of equal width over the run. One pass if the trace declares its
+    /// length rightly, else two; see [`time_grid`](ouzel_analyses::time_grid).
+    ///
+    /// # Errors
+    /// If a pass was cancelled, or the analysis cannot answer.
+    pub fn ask_in_bins<A: Analysis>(
+        &self,
+        n_bins: NonZeroU16,
+        analysis: impl Fn(TimeGrid) -> A,
+        options: &Options<'_>,
+    ) -> Result<Answer<A::Output>, AskError> {
+        let run = match TimeGrid::guess(self.definitions(), &options.filter, n_bins) {
+            None => self.run(&AnalysisSet::default(), options)?.run_range,
+            Some(guess) => {
+                let answer = self.ask(analysis(guess), options)?;
+                if guess.is_exact_for(answer.run_range) {
+                    return Ok(answer);
+                }
+                answer.run_range
+            }
+        };
+        // Without an event there is nothing to put into bins.
+        let run = run.unwrap_or(TimeRange { start: Ticks(0), end: Ticks(0) });
+        self.ask(analysis(TimeGrid::new(run, n_bins)), options)
+    }
+
+    /// The report about the run; `semantics` says what regions mean.
+    ///
+    /// # Errors
+    /// If a pass was cancelled, or an analysis cannot answer.
+    pub fn diagnose(
+        &self,
+        semantics: &Semantics,
+        options: &Options<'_>,
+    ) -> Result<Answer<Diagnosed>, AskError> {
+        let definitions = self.definitions();
+        let mut set = AnalysisSet::default();
+        let analyses = ReportAnalyses::add_to(&mut set, definitions, &options.filter, semantics);
+        let mut pass = self.run(&set, options)?;
+        let mut material = analyses.gather(&mut pass, definitions)?;
+        if material.wants_messages(definitions) {
+            let late = LateMessages::for_filter(&options.filter, semantics.clone());
+            let Answer { output, notices, .. } = self.ask(late, options)?;
+            material.add_messages(output, &notices);
+        }
+        let report = material.report(definitions);
+        let notices = material.notices().to_vec();
+        Ok(Answer { notices, ..Answer::new(Diagnosed { material, report }, pass) })
+    }
+}
