@@ -121,7 +121,15 @@ struct Fig2 {
 
 fn fig2() -> Option<Fig2> {
     let golden = shared_json("golden/tct_fig2.json")?;
+    let in_order = |value: &Value| value.as_array().cloned().unwrap_or_default().into_iter();
+    let mut all: Vec<String> = in_order(&golden["input"]["samples"])
+        .flat_map(|sample| in_order(&sample["path"]))
+        .filter_map(|name| Some(name.as_str()?.to_owned()))
+        .collect();
+    all.sort_unstable();
+    // Profiles are in order of ids, in the golden data of names.
     let mut names = Names::default();
+    all.iter().for_each(|name| drop(names.id(name)));
     let sample = |sample: &Value| {
         let path = sample["path"].as_array().unwrap();
         let path = path.iter().map(|name| names.id(name.as_str().unwrap())).collect();
