@@ -17,6 +17,7 @@ mod exit;
 mod info;
 mod iterations;
 mod notices;
+mod operations;
 mod output;
 mod print;
 mod profile;
@@ -48,6 +49,7 @@ fn run(args: &Args) -> anyhow::Result<Outcome> {
         Command::Info(command) => info::run(&args.common, command),
         Command::Print(command) => print::run(&args.common, command),
         Command::Profile(command) => profile::run(&args.common, command),
+        Command::Operation(command) => operations::run(&args.common, command),
         Command::Convert(command) => convert::run(&args.common, command),
     }
 }

@@ -3,16 +3,19 @@
 use crate::args::{Common, OutputFormat};
 use crate::exit::Outcome;
 use crate::output::Output;
+use crate::terminal::page::Page;
 use crate::terminal::style::Style;
 use crate::{notices, progress};
 use anyhow::Context;
-use ouzel::engine::{AnalysisSet, Coverage, LocationEnd, LocationSummary, Report};
+use ouzel::analyses::time_grid::TimeGrid;
+use ouzel::engine::{Analysis, AnalysisSet, Coverage, LocationEnd, LocationSummary, Report};
 use ouzel::model::{Definitions, Level, LocationId, Notice, Table};
-use ouzel::{Options, Trace};
+use ouzel::{Answer, AskError, Options, Trace};
 use ouzel_export::{CsvWriter, Envelope, Input, InputFilter, NoticeEntry, ParquetWriter, TableWriter};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::num::NonZeroU16;
 
 /// A trace with what the user asked of it.
 #[derive(Debug)]
@@ -59,6 +62,63 @@ impl<'a> Session<'a> {
             self.trace.run(set, &Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress) })
         })?;
         Ok(report)
+    }
+
+    /// The output of one analysis over what is selected, with a progress bar where one is wanted.
+    ///
+    /// # Errors
+    /// If the analysis cannot answer.
+    pub fn ask<A: Analysis>(&self, analysis: A) -> anyhow::Result<Answer<A::Output>> {
+        self.with_bar(|options| self.trace.ask(analysis, options))
+    }
+
+    /// The output of one analysis in bins over the run.
+    ///
+    /// # Errors
+    /// If the analysis cannot answer.
+    pub fn ask_in_bins<A: Analysis>(
+        &self,
+        n_bins: NonZeroU16,
+        analysis: impl Fn(TimeGrid) -> A,
+    ) -> anyhow::Result<Answer<A::Output>> {
+        self.with_bar(|options| self.trace.ask_in_bins(n_bins, analysis, options))
+    }
+
+    fn with_bar<T>(&self, work: impl FnOnce(&Options<'_>) -> Result<T, AskError>) -> anyhow::Result<T> {
+        let Common { filter, jobs, .. } = self.common;
+        let total_bytes = self.trace.event_bytes(filter);
+        let answer = progress::with_bar(self.common.progress, total_bytes, |progress| {
+            work(&Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress) })
+        })?;
+        Ok(answer)
+    }
+
+    /// Gives an answer in the form that was asked for: `data` for JSON, `table` for files of tables, `page` for
+    /// people. Notices are told, and decide how the command ends.
+    ///
+    /// # Errors
+    /// If the output cannot be written.
+    pub fn reply<'t, T, D: Serialize>(
+        &self,
+        command: &str,
+        answer: &'t Answer<T>,
+        data: impl FnOnce(&'t T) -> D,
+        table: impl FnOnce(&T) -> Table,
+        page: impl FnOnce(&T, &mut Page),
+    ) -> anyhow::Result<Outcome> {
+        match self.common.format {
+            OutputFormat::Json => {
+                self.write_json(command, answer.coverage, &answer.notices, data(&answer.output))?;
+            }
+            OutputFormat::Csv | OutputFormat::Parquet => self.write_table(&table(&answer.output))?,
+            OutputFormat::Table | OutputFormat::Html => {
+                let mut lines = Page::new(self.style(), self.common.width);
+                page(&answer.output, &mut lines);
+                self.write_page(&lines.lines)?;
+            }
+        }
+        self.tell(&answer.notices);
+        Ok(outcome(&answer.notices))
     }
 
     /// Writes a page.

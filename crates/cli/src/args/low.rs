@@ -1,5 +1,6 @@
 //! The words on the command line and their help. What they mean together is checked in the module above.
 
+use super::operations::LowOperation;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ouzel::model::RankSet;
 use std::num::NonZeroUsize;
@@ -165,6 +166,8 @@ other regions is gathered in [filtered], so that totals stay what they were.")]
         #[command(flatten)]
         args: ProfileArgs,
     },
+    #[command(flatten)]
+    Operation(LowOperation),
     /// Write the trace's events in another format
     #[command(after_help = "\
 Examples:

@@ -5,12 +5,14 @@
 //! that fit together. What does not fit is a usage error with the command's usage.
 
 pub mod low;
+pub mod operations;
 mod time_range;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use console::Term;
 use low::{ColorWhen, LowArgs, LowCommand, LowCommon};
+use operations::Operation;
 use ouzel::model::Filter;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -40,6 +42,7 @@ pub enum Command {
     Info(InfoArgs),
     Print(PrintArgs),
     Profile(ProfileArgs),
+    Operation(Operation),
     Convert(ConvertArgs),
 }
 
@@ -82,6 +85,10 @@ impl Args {
             LowCommand::Info { common, args } => (common, Command::Info(args)),
             LowCommand::Print { common, args } => (common, Command::Print(args)),
             LowCommand::Profile { common, args } => (common, Command::Profile(args)),
+            LowCommand::Operation(operation) => {
+                let (common, operation) = operation.split();
+                (common, Command::Operation(operation))
+            }
             LowCommand::Convert { common, args } => (common, Command::Convert(args)),
         };
         check(&low, &command).map_err(|message| usage_error(&command, message))?;
@@ -99,6 +106,7 @@ impl Command {
             Command::Info(_) => "info",
             Command::Print(_) => "print",
             Command::Profile(_) => "profile",
+            Command::Operation(operation) => operation.name(),
             Command::Convert(_) => "convert",
         }
     }

@@ -2,8 +2,24 @@
 
 use crate::run::ran;
 
-const COMMANDS: [&str; 8] =
-    ["report", "segments", "clusters", "iterations", "info", "print", "profile", "convert"];
+const COMMANDS: [&str; 16] = [
+    "report",
+    "segments",
+    "clusters",
+    "iterations",
+    "info",
+    "print",
+    "profile",
+    "time-profile",
+    "comm-matrix",
+    "messages",
+    "comm-by-process",
+    "comm-over-time",
+    "breakdown",
+    "imbalance",
+    "idle",
+    "convert",
+];
 
 #[test]
 fn every_command_teaches_with_examples() {
@@ -39,6 +55,10 @@ fn misuse_ends_with_64() {
         &["segments", "t", "-o", "t.html"],
         &["segments", "t", "--id", "1", "--top", "1"],
         &["convert", "t", "out"],
+        &["time-profile", "t", "--bins", "0"],
+        &["messages", "t", "--log", "--bins", "3"],
+        &["comm-matrix", "t", "--unit", "words"],
+        &["idle", "t", "--format", "html"],
     ] {
         let ran = ran(words);
         assert_eq!((ran.code, ran.out.as_str()), (Some(64), ""), "{words:?}");

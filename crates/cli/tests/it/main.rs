@@ -8,6 +8,7 @@ mod ends;
 mod facts;
 mod help;
 mod model_archive;
+mod operations;
 mod print;
 mod rules;
 mod run;

@@ -1,0 +1,325 @@
+//! The words of the operations: commands that answer one question with one table.
+
+use super::low::{LowCommon, RuleArgs};
+use clap::{Args, Subcommand, ValueEnum};
+use std::num::NonZeroU16;
+
+/// An operation with its own words.
+#[derive(Debug)]
+pub enum Operation {
+    TimeProfile(TimeProfileArgs),
+    CommMatrix(CommMatrixArgs),
+    Messages(MessagesArgs),
+    CommByProcess(CommByProcessArgs),
+    CommOverTime(CommOverTimeArgs),
+    Breakdown(BreakdownArgs),
+    Imbalance(ImbalanceArgs),
+    Idle(IdleArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub enum LowOperation {
+    /// Where the time went in the course of the run: each region in bins of time
+    #[command(after_help = "\
+Examples:
+  ouzel time-profile scorep-run/
+  ouzel time-profile scorep-run/ --bins 400 --plot phases.svg
+  ouzel time-profile scorep-run/ --time 10s..20s --call-paths --format csv -o bins.csv
+
+A bin holds the exclusive time of each region, summed over locations. What is left of the bin's width
+times the number of locations is idle: there a location was in no recorded region, not yet begun, or over.")]
+    TimeProfile {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: TimeProfileArgs,
+    },
+    /// Who sends how much to whom
+    #[command(after_help = "\
+Examples:
+  ouzel comm-matrix scorep-run/
+  ouzel comm-matrix scorep-run/ --unit messages --plot matrix.svg --log
+  ouzel comm-matrix scorep-run/ --collectives --format json | jq '.data.matrix[0]'
+
+Rows are senders, columns receivers; numbers are those of the recorded sends. Collective operations have no
+recorded pairs: --collectives spreads the bytes that each rank gave over the ranks that the operation sends
+to. Memory access from afar (RMA) and copies between devices are not in it.")]
+    CommMatrix {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: CommMatrixArgs,
+    },
+    /// How many messages there are of which size
+    #[command(after_help = "\
+Examples:
+  ouzel messages scorep-run/
+  ouzel messages scorep-run/ --bins 20 --plot sizes.svg
+  ouzel messages scorep-run/ --log             bins by powers of two
+
+Counted are the sends of point-to-point messages. Bins are of equal width from the smallest size to the
+greatest; the last one holds the greatest, too.")]
+    Messages {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: MessagesArgs,
+    },
+    /// What each rank sends and receives
+    #[command(after_help = "\
+Examples:
+  ouzel comm-by-process scorep-run/
+  ouzel comm-by-process scorep-run/ --unit messages --plot traffic.png
+
+What was sent is counted at the sends, what was received at the receives: a message that was lost shows as
+a difference.")]
+    CommByProcess {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: CommByProcessArgs,
+    },
+    /// When how much is sent and received
+    #[command(after_help = "\
+Examples:
+  ouzel comm-over-time scorep-run/
+  ouzel comm-over-time scorep-run/ --bins 500 --unit messages --plot bursts.svg
+
+A message counts at its send, for a non-blocking one when it was posted, and at its receive when that was
+complete.")]
+    CommOverTime {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: CommOverTimeArgs,
+    },
+    /// How much of the communication is hidden behind computation
+    #[command(after_help = "\
+Examples:
+  ouzel breakdown scorep-run/
+  ouzel breakdown scorep-run/ --plot breakdown.svg
+  ouzel breakdown run/ --host-code computes     host code computes beside a busy device, too
+
+A process computes while any of its locations computes, and communicates while any communicates; a
+non-blocking operation from its post to its completion. The four parts sum up to the time from its first
+event to its last. What cannot be classified is shown as such, as a part of other.")]
+    Breakdown {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: BreakdownArgs,
+    },
+    /// How unevenly each region's time is spread over the ranks
+    #[command(after_help = "\
+Examples:
+  ouzel imbalance scorep-run/
+  ouzel imbalance scorep-run/ --call-paths --top 50
+  ouzel imbalance scorep-run/ --plot imbalance.svg
+
+imbalance = max / mean of the exclusive time over all ranks; one that never runs the region counts as 0.
+max − mean is what the slowest rank would save if the time were spread evenly; rows are sorted by it.")]
+    Imbalance {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: ImbalanceArgs,
+    },
+    /// How long each rank waits
+    #[command(after_help = "\
+Examples:
+  ouzel idle scorep-run/
+  ouzel idle scorep-run/ --idle 'MPI_Recv,MPI_Wait*' --plot idle.svg
+  ouzel idle scorep-run/ --per location
+
+Without --idle these regions count: Idle, MPI_Recv, MPI_Wait*, MPI_Probe, MPI_Barrier and the blocking
+collective operations. Nested calls count once. An accelerator stream is idle between its kernels, too.")]
+    Idle {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: IdleArgs,
+    },
+}
+
+impl LowOperation {
+    /// What every command takes, and the rest.
+    pub fn split(self) -> (LowCommon, Operation) {
+        match self {
+            LowOperation::TimeProfile { common, args } => (common, Operation::TimeProfile(args)),
+            LowOperation::CommMatrix { common, args } => (common, Operation::CommMatrix(args)),
+            LowOperation::Messages { common, args } => (common, Operation::Messages(args)),
+            LowOperation::CommByProcess { common, args } => (common, Operation::CommByProcess(args)),
+            LowOperation::CommOverTime { common, args } => (common, Operation::CommOverTime(args)),
+            LowOperation::Breakdown { common, args } => (common, Operation::Breakdown(args)),
+            LowOperation::Imbalance { common, args } => (common, Operation::Imbalance(args)),
+            LowOperation::Idle { common, args } => (common, Operation::Idle(args)),
+        }
+    }
+}
+
+impl Operation {
+    /// The word on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Operation::TimeProfile(_) => "time-profile",
+            Operation::CommMatrix(_) => "comm-matrix",
+            Operation::Messages(_) => "messages",
+            Operation::CommByProcess(_) => "comm-by-process",
+            Operation::CommOverTime(_) => "comm-over-time",
+            Operation::Breakdown(_) => "breakdown",
+            Operation::Imbalance(_) => "imbalance",
+            Operation::Idle(_) => "idle",
+        }
+    }
+}
+
+/// Rows that a page shows unless the user says how many.
+pub const DEFAULT_TOP: usize = 30;
+
+/// How many rows of a page.
+#[derive(Debug, Args)]
+pub struct TopArgs {
+    /// Show so many rows of the table (0: all); other formats always hold all
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_TOP)]
+    pub top: usize,
+}
+
+impl TopArgs {
+    /// How many of `n_rows` rows are shown.
+    pub fn n_shown(&self, n_rows: usize) -> usize {
+        if self.top == 0 { n_rows } else { self.top.min(n_rows) }
+    }
+}
+
+/// Number of bins of time.
+#[derive(Debug, Args)]
+pub struct TimeBinArgs {
+    /// Number of bins of equal width from the first event to the last
+    #[arg(long, value_name = "N", default_value = "100")]
+    pub bins: NonZeroU16,
+}
+
+#[derive(Debug, Args)]
+pub struct TimeProfileArgs {
+    #[command(flatten)]
+    pub time: TimeBinArgs,
+
+    /// One row for each call path instead of each region
+    #[arg(long)]
+    pub call_paths: bool,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Traffic {
+    Bytes,
+    Messages,
+}
+
+/// What is counted.
+#[derive(Debug, Args)]
+pub struct TrafficArgs {
+    /// What to count
+    #[arg(long, value_enum, default_value_t = Traffic::Bytes, value_name = "UNIT")]
+    pub unit: Traffic,
+}
+
+#[derive(Debug, Args)]
+pub struct CommMatrixArgs {
+    #[command(flatten)]
+    pub traffic: TrafficArgs,
+
+    /// Add collective operations, spread over the pairs of ranks they connect
+    #[arg(long)]
+    pub collectives: bool,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct MessagesArgs {
+    /// Number of bins of equal width from the smallest size to the greatest
+    #[arg(long, value_name = "N", default_value = "10", conflicts_with = "log")]
+    pub bins: NonZeroU16,
+
+    /// Bins by powers of two instead
+    #[arg(long)]
+    pub log: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CommByProcessArgs {
+    #[command(flatten)]
+    pub traffic: TrafficArgs,
+
+    /// Add collective operations, spread over the pairs of ranks they connect
+    #[arg(long)]
+    pub collectives: bool,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct CommOverTimeArgs {
+    #[command(flatten)]
+    pub time: TimeBinArgs,
+
+    #[command(flatten)]
+    pub traffic: TrafficArgs,
+}
+
+/// Whether code on the host counts as computation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HostCodeWord {
+    /// In processes without accelerator streams
+    WithoutStreams,
+    /// Always
+    Computes,
+    /// Never: only kernels compute
+    No,
+}
+
+#[derive(Debug, Args)]
+pub struct BreakdownArgs {
+    /// Whether code on the host counts as computation
+    #[arg(long, value_enum, default_value_t = HostCodeWord::WithoutStreams, value_name = "WHEN")]
+    pub host_code: HostCodeWord,
+
+    #[command(flatten)]
+    pub rules: RuleArgs,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ImbalanceArgs {
+    /// One row for each call path instead of each region
+    #[arg(long)]
+    pub call_paths: bool,
+
+    #[command(flatten)]
+    pub rules: RuleArgs,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct IdleArgs {
+    /// The regions that mean waiting, separated by commas, e.g. 'MPI_Recv,MPI_Wait*'
+    #[arg(long, value_name = "REGION,…", value_delimiter = ',')]
+    pub idle: Vec<String>,
+
+    /// One row for each rank or location
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = super::low::Per::Rank)]
+    pub per: super::low::Per,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+}

@@ -1,0 +1,82 @@
+//! `ouzel comm-by-process`: what each rank sends and receives.
+
+use super::{amount, rows, title, unit};
+use crate::args::operations::CommByProcessArgs;
+use crate::exit::Outcome;
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use ouzel::analyses::comm_matrix::{CommMatrixOutput, ProcessTraffic};
+use serde::Serialize;
+
+/// What stands under `data` in JSON.
+#[derive(Debug, Serialize)]
+struct Data {
+    /// `bytes` or `messages`.
+    unit: &'static str,
+    /// By rank.
+    rows: Vec<RankEntry>,
+}
+
+#[derive(Debug, Serialize)]
+struct RankEntry {
+    rank: u32,
+    /// At its sends.
+    sent: u64,
+    /// At its receives.
+    received: u64,
+}
+
+pub fn run(session: &Session<'_>, args: &CommByProcessArgs) -> anyhow::Result<Outcome> {
+    let unit = unit(args.traffic.unit);
+    let answer = super::comm_matrix::asked(session, args.collectives)?;
+    let entry = |row: ProcessTraffic| RankEntry {
+        rank: row.rank.0,
+        sent: unit.of(row.sent),
+        received: unit.of(row.received),
+    };
+    session.reply(
+        "comm-by-process",
+        &answer,
+        |output| Data { unit: unit.as_str(), rows: output.by_process().into_iter().map(entry).collect() },
+        CommMatrixOutput::by_process_table,
+        |output, page| write_page(session, output, args, page),
+    )
+}
+
+const BAR_WIDTH: usize = 16;
+
+fn write_page(session: &Session<'_>, output: &CommMatrixOutput, args: &CommByProcessArgs, page: &mut Page) {
+    title(session, page);
+    if super::comm_matrix::is_silent(output) {
+        return;
+    }
+    let unit = unit(args.traffic.unit);
+    let all = output.by_process();
+    let largest = all.iter().map(|row| unit.of(row.sent).max(unit.of(row.received))).max().unwrap_or(0);
+    let n_shown = args.top.n_shown(all.len());
+    let texts =
+        |value: &dyn Fn(&ProcessTraffic) -> String| all[..n_shown].iter().map(value).collect::<Vec<_>>();
+    let bars = |title: &str, value: &dyn Fn(&ProcessTraffic) -> u64| {
+        GridColumn::text(title, texts(&|row| units::bar(value(row), largest, BAR_WIDTH)))
+            .painted(Paint::Bar)
+            .importance(Importance::Optional(1))
+    };
+    let grid = Grid::default()
+        .with(GridColumn::numbers("rank", texts(&|row| row.rank.0.to_string())))
+        .with(GridColumn::numbers("sent", texts(&|row| amount(unit, unit.of(row.sent)))))
+        .with(bars("", &|row| unit.of(row.sent)))
+        .with(GridColumn::numbers("received", texts(&|row| amount(unit, unit.of(row.received)))))
+        .with(bars("", &|row| unit.of(row.received)));
+    rows(page, &grid, n_shown, all.len());
+    let sum = |value: &dyn Fn(&ProcessTraffic) -> u64| all.iter().map(value).sum::<u64>();
+    let (sent, received) = (sum(&|row| unit.of(row.sent)), sum(&|row| unit.of(row.received)));
+    let counted = units::counted(all.len() as u64, "rank", "ranks");
+    page.text(
+        0,
+        &format!("{counted} · {} sent, {} received", amount(unit, sent), amount(unit, received)),
+        Paint::Dim,
+    );
+}

@@ -1,0 +1,143 @@
+//! `ouzel comm-matrix`: who sends how much to whom.
+
+use super::{amount, note_no_messages, rows, title, unit};
+use crate::args::operations::CommMatrixArgs;
+use crate::exit::Outcome;
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use ouzel::Answer;
+use ouzel::analyses::comm_matrix::{CommMatrix, CommMatrixOutput, Expansion, MatrixCell, TrafficUnit};
+use serde::Serialize;
+use serde::ser::{SerializeSeq, SerializeStruct, Serializer};
+
+/// What stands under `data` in JSON: `ranks`, `matrix` (row = sender) and `unit`. Rows are made one by one, as a
+/// matrix of many ranks takes more memory than the pairs that talk.
+struct Data<'a>(&'a CommMatrixOutput, TrafficUnit);
+
+impl Serialize for Data<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Data(output, unit) = self;
+        let ranks: Vec<u32> = output.ranks.iter().map(|rank| rank.0).collect();
+        let mut data = serializer.serialize_struct("Data", 3)?;
+        data.serialize_field("ranks", &ranks)?;
+        data.serialize_field("matrix", &Matrix(output, *unit))?;
+        data.serialize_field("unit", unit.as_str())?;
+        data.end()
+    }
+}
+
+struct Matrix<'a>(&'a CommMatrixOutput, TrafficUnit);
+
+impl Serialize for Matrix<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Matrix(output, unit) = self;
+        let mut matrix = serializer.serialize_seq(Some(output.ranks.len()))?;
+        let mut cells = output.cells.iter().peekable();
+        for &from in &output.ranks {
+            let mut row = vec![0; output.ranks.len()];
+            while let Some(cell) = cells.next_if(|cell| cell.from == from) {
+                if let Ok(to) = output.ranks.binary_search(&cell.to) {
+                    row[to] = unit.of(cell.traffic);
+                }
+            }
+            matrix.serialize_element(&row)?;
+        }
+        matrix.end()
+    }
+}
+
+pub fn run(session: &Session<'_>, args: &CommMatrixArgs) -> anyhow::Result<Outcome> {
+    let unit = unit(args.traffic.unit);
+    let answer = asked(session, args.collectives)?;
+    session.reply(
+        "comm-matrix",
+        &answer,
+        |output| Data(output, unit),
+        CommMatrixOutput::table,
+        |output, page| write_page(session, output, args, page),
+    )
+}
+
+/// The matrix, with collective operations or without; says so if nothing was sent.
+pub fn asked(session: &Session<'_>, collectives: bool) -> anyhow::Result<Answer<CommMatrixOutput>> {
+    let expansion = if collectives { Expansion::WithCollectives } else { Expansion::PointToPoint };
+    let mut answer = session.ask(CommMatrix { expansion })?;
+    if is_silent(&answer.output) {
+        note_no_messages(session, &mut answer);
+    }
+    Ok(answer)
+}
+
+/// Whether nobody sent or received anything.
+pub fn is_silent(output: &CommMatrixOutput) -> bool {
+    output.cells.is_empty() && output.received.iter().all(|traffic| traffic.messages == 0)
+}
+
+/// Most ranks whose matrix is drawn with characters.
+const MAX_DRAWN: usize = 32;
+
+fn write_page(session: &Session<'_>, output: &CommMatrixOutput, args: &CommMatrixArgs, page: &mut Page) {
+    title(session, page);
+    // The notice says it; a table of nothing would say less.
+    if is_silent(output) {
+        return;
+    }
+    let unit = unit(args.traffic.unit);
+    if (2..=MAX_DRAWN).contains(&output.ranks.len()) {
+        draw(output, unit, page);
+    }
+    let mut cells: Vec<MatrixCell> = output.cells.clone();
+    cells.sort_by_key(|cell| std::cmp::Reverse(unit.of(cell.traffic)));
+    let whole: u64 = cells.iter().map(|cell| unit.of(cell.traffic)).sum();
+    let n_shown = args.top.n_shown(cells.len());
+    let texts =
+        |value: &dyn Fn(&MatrixCell) -> String| cells[..n_shown].iter().map(value).collect::<Vec<_>>();
+    let share =
+        |cell: &MatrixCell| units::percent((whole != 0).then(|| unit.of(cell.traffic) as f64 / whole as f64));
+    let grid = Grid::default()
+        .with(GridColumn::numbers("from", texts(&|cell| cell.from.0.to_string())))
+        .with(GridColumn::numbers("to", texts(&|cell| cell.to.0.to_string())))
+        .with(GridColumn::numbers("messages", texts(&|cell| units::count(cell.traffic.messages))))
+        .with(GridColumn::numbers("bytes", texts(&|cell| units::bytes(cell.traffic.bytes))))
+        .with(GridColumn::numbers(&format!("share of {}", unit.as_str()), texts(&share)))
+        .with(
+            GridColumn::text(
+                "",
+                texts(&|cell| units::bar(unit.of(cell.traffic), unit.of(cells[0].traffic), 12)),
+            )
+            .painted(Paint::Bar)
+            .importance(Importance::Optional(1)),
+        );
+    rows(page, &grid, n_shown, cells.len());
+    let n_pairs = units::counted(cells.len() as u64, "pair of ranks", "pairs of ranks");
+    page.text(0, &format!("{n_pairs} · {} in all", sums(&cells)), Paint::Dim);
+}
+
+fn sums(cells: &[MatrixCell]) -> String {
+    let messages: u64 = cells.iter().map(|cell| cell.traffic.messages).sum();
+    let bytes: u64 = cells.iter().map(|cell| cell.traffic.bytes).sum();
+    format!("{} with {}", units::counted(messages, "message", "messages"), amount(TrafficUnit::Bytes, bytes))
+}
+
+/// The matrix with one pair of characters for each cell: the fuller, the more.
+fn draw(output: &CommMatrixOutput, unit: TrafficUnit, page: &mut Page) {
+    const FILLS: [&str; 5] = ["· ", "░░", "▒▒", "▓▓", "██"];
+    let matrix = output.matrix(unit);
+    let largest = matrix.iter().flatten().copied().max().unwrap_or(0).max(1);
+    page.gap();
+    page.text(0, "row = sender, column = receiver; the fuller, the more", Paint::Dim);
+    for (rank, row) in output.ranks.iter().zip(&matrix) {
+        let cells: String = row
+            .iter()
+            .map(|&value| {
+                let level = (u128::from(value) * 4).div_ceil(u128::from(largest));
+                FILLS[usize::try_from(level).unwrap_or(4).min(4)]
+            })
+            .collect();
+        let cells = page.style.paint(Paint::Bar, &cells);
+        page.lines.push(format!("{:>5} {cells}", rank.0));
+    }
+}

@@ -1,0 +1,94 @@
+//! Commands that answer one question with one table.
+//!
+//! Each asks its analysis, and gives the session three views of the output: data for JSON, a table, a page. Law:
+//! where there is nothing to show, the answer says so and why. Not here: computing.
+
+mod breakdown;
+mod comm_by_process;
+mod comm_matrix;
+mod comm_over_time;
+mod idle;
+mod imbalance;
+mod messages;
+mod time_profile;
+
+use crate::args::operations::Operation;
+use crate::args::{Common, operations::Traffic};
+use crate::exit::Outcome;
+use crate::session::Session;
+use crate::terminal::grid::Grid;
+use crate::terminal::page::Page;
+use crate::terminal::style::{Paint, clean};
+use crate::terminal::units;
+use ouzel::Answer;
+use ouzel::analyses::comm_matrix::TrafficUnit;
+use ouzel::model::{Level, Notice, NoticeCode};
+
+/// Answers.
+///
+/// # Errors
+/// If the trace cannot be opened or the answer not be written.
+pub fn run(common: &Common, operation: &Operation) -> anyhow::Result<Outcome> {
+    let session = Session::open(common)?;
+    match operation {
+        Operation::TimeProfile(args) => time_profile::run(&session, args),
+        Operation::CommMatrix(args) => comm_matrix::run(&session, args),
+        Operation::Messages(args) => messages::run(&session, args),
+        Operation::CommByProcess(args) => comm_by_process::run(&session, args),
+        Operation::CommOverTime(args) => comm_over_time::run(&session, args),
+        Operation::Breakdown(args) => breakdown::run(&session, args),
+        Operation::Imbalance(args) => imbalance::run(&session, args),
+        Operation::Idle(args) => idle::run(&session, args),
+    }
+}
+
+/// What is counted, as the analyses name it.
+fn unit(traffic: Traffic) -> TrafficUnit {
+    match traffic {
+        Traffic::Bytes => TrafficUnit::Bytes,
+        Traffic::Messages => TrafficUnit::Messages,
+    }
+}
+
+/// An amount of traffic for people.
+fn amount(unit: TrafficUnit, value: u64) -> String {
+    match unit {
+        TrafficUnit::Bytes => units::bytes(value),
+        TrafficUnit::Messages => units::count(value),
+    }
+}
+
+/// Says in a notice that there are no messages, and why that can be; pages say it instead of an empty table.
+fn note_no_messages<T>(session: &Session<'_>, answer: &mut Answer<T>) {
+    let filter = &session.common.filter;
+    let why = if !filter.is_everything() {
+        "none was recorded in what was selected"
+    } else if session.definitions().communicators.is_empty() {
+        "it defines no communicator, so it is not of a program that passes messages, or they were not recorded"
+    } else {
+        "no send and no receive was recorded; with collective operations only, try --collectives"
+    };
+    let message = format!("no messages in this trace: {why}");
+    answer.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
+}
+
+/// The line above every page: which trace.
+fn title(session: &Session<'_>, page: &mut Page) {
+    let path = clean(&session.trace.path().display().to_string());
+    page.lines.push(page.style.paint(Paint::Heading, &path));
+}
+
+/// A table below an empty line, and how many rows are not shown.
+fn rows(page: &mut Page, grid: &Grid, n_shown: usize, n_rows: usize) {
+    page.gap();
+    page.grid(0, grid);
+    if n_shown < n_rows {
+        let hidden = units::counted((n_rows - n_shown) as u64, "more row", "more rows");
+        page.text(0, &format!("… {hidden}: --top 0 shows all"), Paint::Dim);
+    }
+}
+
+/// The first `n` rows.
+fn first(n: usize) -> Vec<usize> {
+    (0..n).collect()
+}

@@ -1,0 +1,183 @@
+//! The operations: their numbers fit together and to the profile, and where there is nothing they say so.
+
+use crate::run::{Scratch, json, ran_on, testdata};
+use serde_json::Value;
+
+fn integers(value: &Value) -> Vec<u64> {
+    value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
+}
+
+fn sum(value: &Value) -> u64 {
+    integers(value).into_iter().sum()
+}
+
+fn column(rows: &Value, key: &str) -> Vec<u64> {
+    rows.as_array().unwrap().iter().map(|row| row[key].as_u64().unwrap()).collect()
+}
+
+const ARCHIVES: [&str; 3] = ["pmpi-jacobi", "pmpi-masterio", "eztrace-jacobi"];
+
+#[test]
+fn bins_hold_all_of_the_time() {
+    for archive in ARCHIVES {
+        for bins in ["1", "7", "100"] {
+            let data = json(&testdata(archive), &["time-profile", "--bins", bins])["data"].take();
+            let n_bins: usize = bins.parse().unwrap();
+            let edges = integers(&data["bin_edges_ns"]);
+            assert_eq!((edges.len(), data["idle_ns"].as_array().unwrap().len()), (n_bins + 1, n_bins));
+            assert!(edges.is_sorted());
+            let functions = data["functions"].as_array().unwrap();
+            assert!(functions.iter().all(|f| f["exclusive_ns"].as_array().unwrap().len() == n_bins));
+            let busy: u64 = functions.iter().map(|f| sum(&f["exclusive_ns"])).sum();
+            let whole = (edges[n_bins] - edges[0]) * data["n_locations"].as_u64().unwrap();
+            // Each number is rounded to nanoseconds for itself.
+            let n_numbers = (functions.len() as u64 + 2) * (n_bins as u64 + 1);
+            assert!((busy + sum(&data["idle_ns"])).abs_diff(whole) <= n_numbers, "{archive} in {bins}");
+            let profile = json(&testdata(archive), &["profile"]);
+            for row in profile["data"]["rows"].as_array().unwrap() {
+                let ns = row["exclusive_ns"].as_u64().unwrap();
+                let found = functions.iter().find(|f| f["region"] == row["region"]);
+                let binned = found.map_or(0, |f| sum(&f["exclusive_ns"]));
+                assert!(binned.abs_diff(ns) <= n_bins as u64 + 1, "{archive}: {row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_matrix_has_what_ranks_send_and_receive() {
+    for unit in ["bytes", "messages"] {
+        let archive = testdata("pmpi-jacobi");
+        let data = json(&archive, &["comm-matrix", "--unit", unit])["data"].take();
+        let matrix: Vec<Vec<u64>> = data["matrix"].as_array().unwrap().iter().map(integers).collect();
+        assert_eq!((data["unit"].as_str(), matrix.len()), (Some(unit), 9));
+        assert_eq!(integers(&data["ranks"]), (0..9).collect::<Vec<_>>());
+        let each = json(&archive, &["comm-by-process", "--unit", unit])["data"].take();
+        let sent: Vec<u64> = matrix.iter().map(|row| row.iter().sum()).collect();
+        let received: Vec<u64> = (0..9).map(|to| matrix.iter().map(|row| row[to]).sum()).collect();
+        assert_eq!(column(&each["rows"], "sent"), sent);
+        assert_eq!(column(&each["rows"], "received"), received, "no message is lost");
+        let over_time = json(&archive, &["comm-over-time", "--unit", unit, "--bins", "11"])["data"].take();
+        assert_eq!(sum(&over_time["sent"]), sent.iter().sum::<u64>());
+        assert_eq!(sum(&over_time["received"]), received.iter().sum::<u64>());
+        assert_eq!(over_time["bin_edges_ns"].as_array().unwrap().len(), 12);
+    }
+    // A halo exchange on a grid of 3 by 3 ranks: the corners have two neighbours, the centre four.
+    let data = json(&testdata("pmpi-jacobi"), &["comm-matrix", "--unit", "messages"])["data"].take();
+    let neighbours = |rank: usize| integers(&data["matrix"][rank]).iter().filter(|n| 0 < **n).count();
+    assert_eq!((0..9).map(neighbours).collect::<Vec<_>>(), [2, 3, 2, 3, 4, 3, 2, 3, 2]);
+}
+
+#[test]
+fn every_message_has_a_size() {
+    for archive in ARCHIVES {
+        let n_sends = json(&testdata(archive), &["info"])["data"]["events"]["message_sends"].clone();
+        for words in [&["messages"][..], &["messages", "--bins", "3"], &["messages", "--log"]] {
+            let data = json(&testdata(archive), words)["data"].take();
+            let n_edges = data["edges"].as_array().unwrap().len();
+            assert_eq!(n_edges, data["counts"].as_array().unwrap().len() + 1, "{archive} {words:?}");
+            assert_eq!(Value::from(sum(&data["counts"])), data["n_messages"], "{archive} {words:?}");
+            if n_sends.is_u64() {
+                assert_eq!(data["n_messages"], n_sends, "{archive}");
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_of_a_rank_sum_up_to_its_span() {
+    for archive in ARCHIVES {
+        let data = json(&testdata(archive), &["breakdown"])["data"].take();
+        let rows = data["rows"].as_array().unwrap();
+        assert!(!rows.is_empty(), "{archive}");
+        for row in rows {
+            let part = |key: &str| row[key].as_u64().unwrap();
+            let parts = ["computation_ns", "overlap_ns", "communication_ns", "other_ns"].map(part);
+            assert!(parts.iter().sum::<u64>().abs_diff(part("span_ns")) <= 4, "{archive}: {row}");
+        }
+    }
+}
+
+#[test]
+fn imbalance_names_the_ranks_with_most() {
+    let archive = testdata("pmpi-masterio");
+    let data = json(&archive, &["imbalance"])["data"].take();
+    let rows = data["rows"].as_array().unwrap();
+    let writing = rows.iter().find(|row| row["region"] == "write_chunk").unwrap();
+    assert_eq!(integers(&writing["top_ranks"]), [0], "rank 0 writes alone");
+    let (mean, max) = (writing["mean_ns"].as_u64().unwrap(), writing["max_ns"].as_u64().unwrap());
+    assert!((mean * 8).abs_diff(max) <= 8);
+    assert!((writing["imbalance"].as_f64().unwrap() - 8.0).abs() < 1e-6);
+    let lost = column(&data["rows"], "lost_ns");
+    assert!(lost.is_sorted_by(|a, b| a >= b), "most lost first: {lost:?}");
+    let paths = json(&archive, &["imbalance", "--call-paths"])["data"].take();
+    assert!(paths["rows"].as_array().unwrap().iter().all(|row| row["call_path"].is_array()));
+}
+
+#[test]
+fn idle_is_what_the_user_says() {
+    let archive = testdata("pmpi-masterio");
+    let idle = |words: &[&str]| {
+        let words = [&["idle"], words].concat();
+        column(&json(&archive, &words)["data"]["rows"], "idle_ns").iter().sum::<u64>()
+    };
+    let profile = json(&archive, &["profile"]);
+    let inclusive = |region: &str| {
+        let rows = profile["data"]["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["region"] == region).unwrap()["inclusive_ns"].as_u64().unwrap()
+    };
+    let (barrier, solve) = (idle(&["--idle", "MPI_Barrier"]), idle(&["--idle", "solve"]));
+    assert!(barrier.abs_diff(inclusive("MPI_Barrier")) <= 8 && solve.abs_diff(inclusive("solve")) <= 8);
+    assert!(idle(&["--idle", "solve,MPI_Barrier"]).abs_diff(barrier + solve) <= 16);
+    assert_eq!(idle(&["--per", "location"]), idle(&[]), "one location for each rank");
+    let ran = ran_on(&archive, &["idle", "--idle", "nothing_like_it"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("nothing_like_it"), "{}", ran.err);
+}
+
+#[test]
+fn where_there_are_no_messages_the_answer_says_so() {
+    let archive = testdata("pmpi-jacobi");
+    for command in ["comm-matrix", "messages", "comm-by-process", "comm-over-time"] {
+        // Before the first message.
+        let ran = ran_on(&archive, &[command, "--time", "..1us"]);
+        assert!(ran.err.contains("no messages in this trace: "), "{command}: {}{}", ran.out, ran.err);
+        assert_eq!((ran.code, ran.out.lines().count()), (Some(0), 1), "{command}: {}", ran.out);
+        let notices = json(&archive, &[command, "--time", "..1us"])["notices"].take();
+        let said = notices.as_array().unwrap().iter().any(|n| n["code"] == "not-available");
+        assert!(said, "{command}: {notices}");
+    }
+}
+
+#[test]
+fn tables_have_the_rows_of_the_json() {
+    let scratch = Scratch::new("operations");
+    let archive = testdata("pmpi-masterio");
+    for (command, n_rows) in [
+        ("time-profile", 0),
+        ("comm-matrix", 0),
+        ("messages", 10),
+        ("comm-by-process", 8),
+        ("comm-over-time", 100),
+        ("breakdown", 8),
+        ("imbalance", 0),
+        ("idle", 8),
+    ] {
+        let csv = ran_on(&archive, &[command, "--format", "csv"]).out;
+        let lines = csv.lines().count() - 1;
+        assert!(0 < lines && (n_rows == 0 || lines == n_rows), "{command}: {csv}");
+        let file = scratch.0.join(format!("{command}.parquet"));
+        let ran = ran_on(&archive, &[command, "-o", file.to_str().unwrap()]);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{command}: {}", ran.err);
+        assert!(std::fs::read(&file).unwrap().starts_with(b"PAR1"), "{command}");
+    }
+}
+
+#[test]
+fn pages_fit_their_width() {
+    for command in ["time-profile", "comm-matrix", "comm-by-process", "imbalance", "idle"] {
+        let ran = ran_on(&testdata("pmpi-jacobi"), &[command]);
+        let longest = ran.out.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(longest <= 100, "{command}: {}", ran.out);
+    }
+}
