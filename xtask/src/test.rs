@@ -40,6 +40,7 @@ const STEPS: &[Step] = &[
     ("validation table", validation_table),
     ("release build", release_build),
     ("python tests", python_tests),
+    ("python package", python_package),
     ("README commands", readme_commands),
 ];
 
@@ -190,6 +191,35 @@ fn python_tests(context: &Context) -> Result<Outcome> {
         .env("XTASK", std::env::current_exe()?)
         .env("OUZEL", workspace::target(&context.root)?.join("release/ouzel"))
         .current_dir(&context.root);
+    Ok(judge(run_command(&mut pytest)?))
+}
+
+/// Builds the wheel as a user's `pip install ./python` does, installs it, and tries it.
+fn python_package(context: &Context) -> Result<Outcome> {
+    let Some(python) = &context.tools.python else {
+        return Ok(Outcome::Skipped("no Python environment".into()));
+    };
+    if !answers(Command::new(python).args(["-c", "import maturin, pytest"])) {
+        return Ok(Outcome::Skipped("maturin or pytest is not installed".into()));
+    }
+    // The build calls `maturin` by its name.
+    let beside = python.parent().context("an interpreter is in a folder")?.to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(beside).chain(std::env::split_paths(&path)))?;
+    let mut install = bounded(1500, python);
+    install
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall"])
+        // What builds it is in the environment already, so that this needs no network.
+        .args(["--no-deps", "--no-build-isolation", "./python"])
+        .env("PATH", path)
+        .env("CARGO_TARGET_DIR", workspace::target(&context.root)?)
+        .current_dir(&context.root);
+    let installed = judge(run_command(&mut install)?);
+    if let Outcome::Failed(_) = installed {
+        return Ok(installed);
+    }
+    let mut pytest = bounded(600, python);
+    pytest.args(["-m", "pytest", "--quiet", "-rs", "python/tests"]).current_dir(&context.root);
     Ok(judge(run_command(&mut pytest)?))
 }
 

@@ -1,0 +1,13 @@
+"""Finds where parallel programs lose time, from the traces that they left.
+
+>>> import ouzel
+>>> trace = ouzel.open("testdata/pmpi-jacobi")
+>>> trace.flat_profile()
+
+Every operation returns a :class:`Table`: pandas, polars, pyarrow and DuckDB take it as it is, by Arrow's PyCapsule
+protocol. Every number has its unit in ``table.units`` and its formula in ``table.docs``.
+"""
+
+from ouzel._core import CommMatrix, Histogram, OuzelError, Table, Trace, __version__, open
+
+__all__ = ["CommMatrix", "Histogram", "OuzelError", "Table", "Trace", "__version__", "open"]

@@ -1,0 +1,257 @@
+"""The compiled part of Ouzel, as types.
+
+Sources named "Pipit" are Bhatele et al., *Pipit: Scripting the analysis of parallel execution traces* (SC 2023).
+Every method of :class:`Trace` that reads events raises :class:`OuzelError` if the pass fails, ``KeyboardInterrupt``
+after Ctrl-C, and ``ValueError`` for an argument that makes no sense. Damaged data do not raise: see ``notices``.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal, TypedDict, final
+
+__version__: str
+
+_By = Literal["region", "call_path"]
+_Per = Literal["total", "rank", "location"]
+_Output = Literal["size", "count", "bytes", "messages"]
+_Ranks = int | str | Iterable[int]
+_Names = str | Iterable[str]
+_TimeNs = tuple[int | None, int | None]
+_Progress = Callable[[int, int], object]
+
+class OuzelError(Exception):
+    """A trace that cannot be read, or a question without an answer."""
+
+class Notice(TypedDict):
+    """Something that went wrong and was survived. ``level`` "high": data were lost."""
+
+    level: Literal["low", "medium", "high"]
+    code: str
+    message: str
+    count: int
+    file: str | None
+    offset: int | None
+    location: int | None
+
+class Coverage(TypedDict):
+    """How much of the trace was read."""
+
+    locations: int
+    locations_selected: int
+    locations_complete: int
+    locations_damaged: int
+    events_read: int
+
+class Table:
+    """A result: named columns of one length.
+
+    Any library that knows Arrow's PyCapsule protocol takes it without a copy: ``pyarrow.table(t)``,
+    ``polars.DataFrame(t)``, ``duckdb.sql("select * from t")``. Times are integers in nanoseconds, a value that does
+    not exist is ``None`` and never zero, a call path is a list of names from the outermost region.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the rows are, in the plural."""
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, the unit last."""
+    @property
+    def units(self) -> dict[str, str]:
+        """Unit of each column: "ns", "B" bytes, "#" a number of things, "1" a ratio, "" none."""
+    @property
+    def docs(self) -> dict[str, str]:
+        """What each column is, with its formula."""
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+    @property
+    def notices(self) -> list[Notice]:
+        """What went wrong in the passes, worst first."""
+    @property
+    def coverage(self) -> Coverage:
+        """How much of the trace the answer is from."""
+    def __len__(self) -> int: ...
+    def __getitem__(self, column: str) -> list[Any]:
+        """The values of a column. Raises ``KeyError`` if there is none of this name."""
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The columns as lists."""
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame``. Raises ``ImportError`` without pandas; better types with pyarrow."""
+    def to_polars(self) -> Any:
+        """A ``polars.DataFrame``. Raises ``ImportError`` without polars."""
+    def to_pyarrow(self) -> Any:
+        """A ``pyarrow.Table``; units and explanations are the fields' metadata. Raises ``ImportError`` without it."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class CommMatrix(Table):
+    """Rows ``from``, ``to``, ``messages``, ``bytes`` of the pairs that talked, and the whole matrix.
+
+    ``numpy.asarray(m)`` is the matrix.
+    """
+
+    @property
+    def ranks(self) -> list[int]:
+        """The ranks of rows and columns, ascending."""
+    @property
+    def unit(self) -> Literal["bytes", "messages"]:
+        """What ``matrix`` counts."""
+    @property
+    def matrix(self) -> list[list[int]]:
+        """``matrix[i][j]`` is what ``ranks[i]`` sent to ``ranks[j]``: 8 bytes for each pair of ranks, and more in Python."""
+    def to_numpy(self) -> Any:
+        """The matrix as a ``numpy.ndarray`` of ``uint64``. Raises ``ImportError`` without NumPy."""
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
+
+@final
+class Histogram(Table):
+    """A row for each bin; ``counts, edges = histogram`` as with NumPy."""
+
+    @property
+    def counts(self) -> list[int]:
+        """What is in each bin."""
+    @property
+    def edges(self) -> list[float]:
+        """Edges of the bins, one more than bins. The last bin has its end, too."""
+    def __iter__(self) -> Iterator[list[Any]]: ...
+
+def open(
+    path: str | os.PathLike[str],
+    *,
+    ranks: _Ranks | None = None,
+    time_ns: _TimeNs | None = None,
+    regions: _Names | None = None,
+    jobs: int | None = None,
+    progress: _Progress | None = None,
+) -> Trace:
+    """Opens a trace: a directory, its anchor file, or the stem of it. Events are not read before they are asked for.
+
+    ``ranks``, ``time_ns``, ``regions``, ``jobs`` and ``progress`` are those of :meth:`Trace.filter`.
+
+    Raises ``FileNotFoundError`` if there is nothing, :class:`OuzelError` if it is no trace or cannot be read.
+    """
+
+@final
+class Trace:
+    """An opened trace, and the part of it that was asked for."""
+
+    @staticmethod
+    def from_otf2(path: str | os.PathLike[str]) -> Trace:
+        """Opens an OTF2 archive, as Pipit names it; :func:`open` finds the format itself."""
+    def filter(
+        self,
+        *,
+        ranks: _Ranks | None = None,
+        time_ns: _TimeNs | None = None,
+        regions: _Names | None = None,
+        jobs: int | None = None,
+        progress: _Progress | None = None,
+    ) -> Trace:
+        """A part of the trace; what is left out is never read. The trace itself stays as it is.
+
+        ``ranks``: a number, numbers, or text such as ``"0-63,128"``.
+        ``time_ns``: the half-open range ``(start, end)`` in nanoseconds since the trace start, ``None`` an open end;
+        calls that reach over a border are clipped.
+        ``regions``: names with ``*`` and ``?``; time in others goes to the region ``[filtered]``.
+        ``jobs``: number of threads, one for each core by default; results do not depend on it.
+        ``progress``: called with bytes done and all bytes while passes run; what it raises stops the pass.
+
+        Time ranges narrow each other; ``ValueError`` if ranks or regions are selected a second time.
+        """
+    @property
+    def path(self) -> Path:
+        """The path it was opened by."""
+    @property
+    def format(self) -> str:
+        """The name of its format."""
+    @property
+    def ranks(self) -> list[int]:
+        """World ranks of the whole trace, ascending."""
+    @property
+    def regions(self) -> list[str]:
+        """Names of the code regions, in the order of their definitions; names may come twice."""
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the recorded counters."""
+    @property
+    def definitions(self) -> dict[str, Any]:
+        """What is known once: format, tracer, machine, clock, and how many of what."""
+    @property
+    def notices(self) -> list[Notice]:
+        """What went wrong while opening, worst first."""
+    def profile(self, *, by: _By = "region", per: _Per = "total") -> Table:
+        """Visits, inclusive, exclusive, shortest and longest time of each region or call path.
+
+        One row for each (region or call path) × (nothing, rank or location). Of recursive calls only the outermost
+        counts as inclusive.
+        """
+    def metric_profile(self, *, by: _By = "region", per: _Per = "total") -> Table:
+        """Inclusive and exclusive increments of each counter, in its own unit; no rows without counters."""
+    def flat_profile(
+        self, metrics: _Names | None = None, *, by: _By = "region", per_process: bool = False
+    ) -> Table:
+        """Total, mean over all processes and mean over callers of the times of each region, most time first.
+
+        ``metrics``: "time.exc", "time.inc" or both keeps these times. ``per_process``: one row for each region and
+        rank instead of means. Pipit, operation ``flat_profile``; its code shows the mean over callers.
+        """
+    def time_profile(
+        self, num_bins: int = 50, normalized: bool = False, *, by: _By = "region", idle: bool = False
+    ) -> Table:
+        """Exclusive time of each region in each of ``num_bins`` bins over the run, in all locations together.
+
+        ``num_bins`` rows for each region, or with ``idle`` one row for each bin: busy and idle time of all regions.
+        ``normalized``: as parts of width × number of locations. One pass, or two if the trace declares a wrong
+        length. Pipit, operation ``time_profile``.
+        """
+    def comm_matrix(self, output: _Output = "size", *, collectives: bool = False) -> CommMatrix:
+        """Bytes ("size") or messages ("count") from each rank to each, from sends.
+
+        ``collectives``: those too, spread over pairs. Pipit, operation ``comm_matrix``.
+        """
+    def comm_by_process(self, output: _Output = "size", *, collectives: bool = False) -> Table:
+        """What each rank sent, by its sends, and received, by its receives. Pipit, ``comm_by_process``."""
+    def message_histogram(self, bins: int = 20, *, log: bool = False) -> Histogram:
+        """Number of messages by size: ``bins`` of equal width from the smallest to the greatest, edges in bytes.
+
+        ``log``: bins by powers of two instead. Pipit, operation ``message_histogram``.
+        """
+    def comm_over_time(
+        self, output: _Output = "size", message_type: Literal["send", "receive"] = "send", bins: int = 50
+    ) -> Histogram:
+        """Bytes or messages sent, or received, in each of ``bins`` bins over the run; edges in nanoseconds.
+
+        The table has all four. Pipit, operation ``comm_over_time``.
+        """
+    def comm_comp_breakdown(
+        self, *, host_code: Literal["without_streams", "always", "never"] = "without_streams", requests: bool = True
+    ) -> Table:
+        """Computation, communication, their overlap and other time of each rank, by union of intervals.
+
+        ``host_code``: whether code on the host computes; by default in processes without accelerator streams.
+        ``requests``: whether a non-blocking operation communicates from its post to its completion.
+        Pipit, operation ``comm_comp_breakdown``.
+        """
+    def load_imbalance(self, metric: Literal["time.exc"] = "time.exc", *, by: _By = "region") -> Table:
+        """``max / mean`` of the exclusive time of each region over all processes, most time lost first.
+
+        A process that never runs a region counts as 0. Pipit, operation ``load_imbalance``, whose code takes the mean
+        over callers.
+        """
+    def idle_time(
+        self, idle_functions: _Names | None = None, mpi_events: bool = False, *, per: _Per = "rank"
+    ) -> Table:
+        """Time in idle regions, nested ones once, and of accelerator streams the time in no region.
+
+        ``idle_functions``: names with ``*`` and ``?``; "Idle" by default. ``mpi_events``: ``MPI_Recv``, ``MPI_Wait``
+        and ``MPI_Waitall``, too. Pipit, operation ``idle_time``.
+        """
+    def report(self) -> dict[str, Any]:
+        """The one page about the run as data: what ``ouzel report --format json`` has under ``data``."""
+    def findings(self) -> list[dict[str, Any]]:
+        """What costs the run time and why, most gain first; gains do not overlap."""
+    def segments(self) -> list[dict[str, Any]]:
+        """What is lost before each synchronisation of all ranks; those with a loss that can be repaired."""

@@ -1,0 +1,35 @@
+//! The Python package `ouzel`: converts arguments and results, and runs passes without the interpreter lock.
+//!
+//! ```text
+//! arguments ──selection──► ouzel::Options ──pass──► ouzel::Answer ──table, arrow, value──► Python
+//! ```
+//!
+//! Law: nothing is computed here, and no value is changed on the way. Documentation strings and types for readers are
+//! in `package/ouzel/_core.pyi`. Not here: Rust's own interface (see `ouzel`).
+#![deny(missing_docs)]
+
+mod arrow;
+mod diagnosis;
+mod errors;
+mod operations;
+mod page;
+mod pass;
+mod selection;
+mod shapes;
+mod table;
+mod trace;
+mod value;
+
+use pyo3::prelude::*;
+
+/// The compiled part of the package.
+#[pymodule(name = "_core")]
+fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("OuzelError", module.py().get_type::<errors::OuzelError>())?;
+    module.add_class::<trace::Trace>()?;
+    module.add_class::<table::Table>()?;
+    module.add_class::<shapes::CommMatrix>()?;
+    module.add_class::<shapes::Histogram>()?;
+    module.add_function(wrap_pyfunction!(trace::open, module)?)
+}

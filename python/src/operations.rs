@@ -1,0 +1,240 @@
+//! The operations under the names that Pipit gave them (Bhatele et al., *Pipit*, SC 2023).
+
+use crate::selection::patterns;
+use crate::shapes::{CommMatrix, Histogram};
+use crate::table::Table;
+use crate::trace::Trace;
+use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
+use ouzel::analyses::comm_matrix::{CommMatrix as CommMatrixAnalysis, Expansion, TrafficUnit};
+use ouzel::analyses::comm_over_time::CommOverTime;
+use ouzel::analyses::flat_profile::flat_profile;
+use ouzel::analyses::idle::{IDLE, IdleRegions, MPI_WAITS, idle_time};
+use ouzel::analyses::imbalance::imbalance;
+use ouzel::analyses::message_histogram::MessageHistogram;
+use ouzel::analyses::metric_profile::MetricProfile;
+use ouzel::analyses::profile::Profile;
+use ouzel::analyses::semantics::Semantics;
+use ouzel::analyses::time_profile::{Scale, TimeProfile};
+use ouzel::analyses::{By, Per};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::num::NonZeroU16;
+
+#[pymethods]
+impl Trace {
+    #[pyo3(signature = (metrics=None, *, by="region", per_process=false))]
+    fn flat_profile(
+        &self,
+        py: Python<'_>,
+        metrics: Option<&Bound<'_, PyAny>>,
+        by: &str,
+        per_process: bool,
+    ) -> PyResult<Table> {
+        let (kept, by) = (time_columns(metrics)?, by_what(by)?);
+        self.table(py, |trace, options| {
+            let definitions = trace.definitions();
+            Ok(trace.ask(Profile, options)?.map(|profile| {
+                let mut table = match per_process {
+                    true => profile.table(definitions, by, Per::Rank),
+                    false => flat_profile(&profile, definitions, by).table(&profile, definitions, by),
+                };
+                let is_time = |name: &str| name.starts_with("exclusive") || name.starts_with("inclusive");
+                table
+                    .columns
+                    .retain(|c| !is_time(&c.name) || kept.iter().any(|kind| c.name.starts_with(kind)));
+                table
+            }))
+        })
+    }
+
+    #[pyo3(signature = (*, by="region", per="total"))]
+    fn profile(&self, py: Python<'_>, by: &str, per: &str) -> PyResult<Table> {
+        let (by, per) = (by_what(by)?, per_what(per)?);
+        self.table(py, |trace, options| {
+            Ok(trace.ask(Profile, options)?.map(|profile| profile.table(trace.definitions(), by, per)))
+        })
+    }
+
+    #[pyo3(signature = (*, by="region", per="total"))]
+    fn metric_profile(&self, py: Python<'_>, by: &str, per: &str) -> PyResult<Table> {
+        let (by, per) = (by_what(by)?, per_what(per)?);
+        self.table(py, |trace, options| {
+            Ok(trace.ask(MetricProfile, options)?.map(|profile| profile.table(trace.definitions(), by, per)))
+        })
+    }
+
+    #[pyo3(signature = (num_bins=50, normalized=false, *, by="region", idle=false))]
+    fn time_profile(
+        &self,
+        py: Python<'_>,
+        num_bins: i64,
+        normalized: bool,
+        by: &str,
+        idle: bool,
+    ) -> PyResult<Table> {
+        let (n_bins, by) = (bins(num_bins, "num_bins")?, by_what(by)?);
+        let scale = if normalized { Scale::Normalised } else { Scale::Time };
+        self.table(py, |trace, options| {
+            let definitions = trace.definitions();
+            Ok(trace.ask_in_bins(n_bins, TimeProfile::new, options)?.map(|profile| match idle {
+                true => profile.bins_table(definitions, scale),
+                false => profile.table(definitions, by, scale),
+            }))
+        })
+    }
+
+    #[pyo3(signature = (output="size", *, collectives=false))]
+    fn comm_matrix(&self, py: Python<'_>, output: &str, collectives: bool) -> PyResult<Py<CommMatrix>> {
+        let unit = traffic_unit(output)?;
+        let expansion = if collectives { Expansion::WithCollectives } else { Expansion::PointToPoint };
+        let answer =
+            self.answer(py, |trace, options| trace.ask(CommMatrixAnalysis { expansion }, options))?;
+        let matrix = CommMatrix::new(answer.output.clone(), unit);
+        let table = Table::new(py, answer.map(|output| output.table()), self.inner.definitions())?;
+        Py::new(py, PyClassInitializer::from(table).add_subclass(matrix))
+    }
+
+    #[pyo3(signature = (output="size", *, collectives=false))]
+    fn comm_by_process(&self, py: Python<'_>, output: &str, collectives: bool) -> PyResult<Table> {
+        let unit = traffic_unit(output)?;
+        let expansion = if collectives { Expansion::WithCollectives } else { Expansion::PointToPoint };
+        self.table(py, |trace, options| {
+            Ok(trace.ask(CommMatrixAnalysis { expansion }, options)?.map(|output| {
+                let mut table = output.by_process_table();
+                let kept: &[&str] = match unit {
+                    TrafficUnit::Bytes => &["rank", "bytes_sent", "bytes_received"],
+                    TrafficUnit::Messages => &["rank", "sends", "receives"],
+                };
+                table.columns.retain(|column| kept.contains(&&*column.name));
+                table
+            }))
+        })
+    }
+
+    #[pyo3(signature = (bins=20, *, log=false))]
+    fn message_histogram(&self, py: Python<'_>, bins: i64, log: bool) -> PyResult<Py<Histogram>> {
+        let n_bins = self::bins(bins, "bins")?;
+        let answer = self.answer(py, |trace, options| {
+            let answer = trace.ask(MessageHistogram, options)?;
+            Ok(answer.map(|sizes| if log { sizes.log2() } else { sizes.linear(n_bins) }))
+        })?;
+        let histogram =
+            Histogram { counts: answer.output.counts.clone(), edges: answer.output.edges.clone() };
+        let table = Table::new(py, answer.map(|histogram| histogram.table()), self.inner.definitions())?;
+        Py::new(py, PyClassInitializer::from(table).add_subclass(histogram))
+    }
+
+    #[pyo3(signature = (output="size", message_type="send", bins=50))]
+    fn comm_over_time(
+        &self,
+        py: Python<'_>,
+        output: &str,
+        message_type: &str,
+        bins: i64,
+    ) -> PyResult<Py<Histogram>> {
+        let (n_bins, unit) = (self::bins(bins, "bins")?, traffic_unit(output)?);
+        let is_send = choice("message_type", message_type, &[("send", true), ("receive", false)])?;
+        let definitions = self.inner.definitions();
+        let answer =
+            self.answer(py, |trace, options| trace.ask_in_bins(n_bins, CommOverTime::new, options))?;
+        let traffic = |bin: &ouzel::analyses::comm_over_time::BinTraffic| {
+            unit.of(if is_send { bin.sent } else { bin.received })
+        };
+        let histogram = Histogram {
+            counts: answer.output.bins.iter().map(traffic).collect(),
+            edges: answer.output.grid.edges_ns(definitions).into_iter().map(|ns| ns as f64).collect(),
+        };
+        let table = Table::new(py, answer.map(|output| output.table(definitions)), definitions)?;
+        Py::new(py, PyClassInitializer::from(table).add_subclass(histogram))
+    }
+
+    #[pyo3(signature = (*, host_code="without_streams", requests=true))]
+    fn comm_comp_breakdown(&self, py: Python<'_>, host_code: &str, requests: bool) -> PyResult<Table> {
+        let host_codes = [
+            ("without_streams", HostCode::ComputesWithoutStreams),
+            ("always", HostCode::Computes),
+            ("never", HostCode::DoesNotCompute),
+        ];
+        let host_code = choice("host_code", host_code, &host_codes)?;
+        let requests = if requests { Requests::Included } else { Requests::LeftOut };
+        self.table(py, |trace, options| {
+            let definitions = trace.definitions();
+            let classes = Semantics::default().classes(definitions);
+            let breakdown = Breakdown::new(definitions, &options.filter, &classes, host_code, requests);
+            Ok(trace.ask(breakdown, options)?.map(|output| output.table(definitions)))
+        })
+    }
+
+    #[pyo3(signature = (metric="time.exc", *, by="region"))]
+    fn load_imbalance(&self, py: Python<'_>, metric: &str, by: &str) -> PyResult<Table> {
+        choice("metric", metric, &[("time.exc", ())])?;
+        let by = by_what(by)?;
+        self.table(py, |trace, options| {
+            let definitions = trace.definitions();
+            let classes = Semantics::default().classes(definitions);
+            Ok(trace.ask(Profile, options)?.map(|profile| {
+                imbalance(&profile, definitions, &classes, by).table(&profile, definitions, by)
+            }))
+        })
+    }
+
+    #[pyo3(signature = (idle_functions=None, mpi_events=false, *, per="rank"))]
+    fn idle_time(
+        &self,
+        py: Python<'_>,
+        idle_functions: Option<&Bound<'_, PyAny>>,
+        mpi_events: bool,
+        per: &str,
+    ) -> PyResult<Table> {
+        let per = per_what(per)?;
+        let named = idle_functions.map(patterns).transpose()?;
+        let mut names = named.unwrap_or_else(|| IDLE.iter().map(|&name| name.to_owned()).collect());
+        names.extend(mpi_events.then_some(MPI_WAITS).into_iter().flatten().map(|&name| name.to_owned()));
+        self.table(py, |trace, options| {
+            let definitions = trace.definitions();
+            let idle = IdleRegions::named(definitions, &names);
+            Ok(trace
+                .ask(Profile, options)?
+                .map(|profile| idle_time(&profile, definitions, &idle).table(definitions, per)))
+        })
+    }
+}
+
+/// The value of the name that `given` is.
+fn choice<T: Copy>(what: &str, given: &str, choices: &[(&str, T)]) -> PyResult<T> {
+    let found = choices.iter().find(|(name, _)| *name == given).map(|&(_, value)| value);
+    found.ok_or_else(|| {
+        let names: Vec<String> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
+        PyValueError::new_err(format!("{what}={given:?} is not one of {}", names.join(", ")))
+    })
+}
+
+fn by_what(by: &str) -> PyResult<By> {
+    choice("by", by, &[("region", By::Region), ("call_path", By::CallPath)])
+}
+
+fn per_what(per: &str) -> PyResult<Per> {
+    choice("per", per, &[("total", Per::Total), ("rank", Per::Rank), ("location", Per::Location)])
+}
+
+fn traffic_unit(output: &str) -> PyResult<TrafficUnit> {
+    let units = [
+        ("size", TrafficUnit::Bytes),
+        ("count", TrafficUnit::Messages),
+        ("bytes", TrafficUnit::Bytes),
+        ("messages", TrafficUnit::Messages),
+    ];
+    choice("output", output, &units)
+}
+
+fn bins(n_bins: i64, what: &str) -> PyResult<NonZeroU16> {
+    let n_bins = u16::try_from(n_bins).ok().and_then(NonZeroU16::new);
+    n_bins.ok_or_else(|| PyValueError::new_err(format!("{what} must be from 1 to 65535")))
+}
+
+/// Beginnings of the names of columns that Pipit's names of metrics mean; all times for none.
+fn time_columns(metrics: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<&'static str>> {
+    let Some(metrics) = metrics else { return Ok(vec!["exclusive", "inclusive"]) };
+    let names = [("time.exc", "exclusive"), ("time.inc", "inclusive")];
+    patterns(metrics)?.iter().map(|name| choice("metrics", name, &names)).collect()
+}

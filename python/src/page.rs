@@ -1,0 +1,110 @@
+//! A table as text and as HTML, for people at a prompt and in a notebook.
+//!
+//! Law: what is left out is said. Not here: any value that is not in the table.
+
+use ouzel::model::{ColumnData, Table};
+use std::fmt::Write;
+
+/// Rows of a page; the first ones.
+const MAX_ROWS: usize = 20;
+/// Characters of a cell.
+const MAX_CHARACTERS: usize = 48;
+
+/// The first rows in aligned columns.
+pub fn text(table: &Table) -> String {
+    let n_rows = table.n_rows().min(MAX_ROWS);
+    let cells: Vec<Vec<String>> = table
+        .columns
+        .iter()
+        .map(|column| {
+            let values = (0..n_rows).map(|row| shortened(&cell(&column.data, row)));
+            std::iter::once(column.name.clone()).chain(values).collect()
+        })
+        .collect();
+    let widths: Vec<usize> =
+        cells.iter().map(|column| column.iter().map(|c| c.chars().count()).max().unwrap_or(0)).collect();
+    let mut out = format!("{} ({} rows)\n", table.name, table.n_rows());
+    for row in 0..=n_rows {
+        let mut line = String::new();
+        for ((column, cells), width) in table.columns.iter().zip(&cells).zip(&widths) {
+            let padding = " ".repeat(width - cells[row].chars().count());
+            let (before, after) = if is_number(&column.data) { (&*padding, "") } else { ("", &*padding) };
+            line.push_str(before);
+            line.push_str(&cells[row]);
+            line.push_str(after);
+            line.push_str("  ");
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    if n_rows < table.n_rows() {
+        out.push_str(&more(table, n_rows));
+        out.push('\n');
+    }
+    out
+}
+
+/// The first rows as an HTML table; explanations of the columns are titles of their names.
+pub fn html(table: &Table) -> String {
+    let n_rows = table.n_rows().min(MAX_ROWS);
+    let mut out = format!("<table><caption>{}</caption><thead><tr>", escaped(table.name));
+    for column in &table.columns {
+        // Writing into a text does not fail.
+        let _ = write!(out, "<th title=\"{}\">{}</th>", escaped(column.doc), escaped(&column.name));
+    }
+    out.push_str("</tr></thead><tbody>");
+    for row in 0..n_rows {
+        out.push_str("<tr>");
+        for column in &table.columns {
+            let align = if is_number(&column.data) { "right" } else { "left" };
+            let value = escaped(&cell(&column.data, row));
+            let _ = write!(out, "<td style=\"text-align:{align}\">{value}</td>");
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</tbody></table>");
+    if n_rows < table.n_rows() {
+        let _ = write!(out, "<p>{}</p>", more(table, n_rows));
+    }
+    out
+}
+
+fn more(table: &Table, n_shown: usize) -> String {
+    format!("… and {} more of {} rows", table.n_rows() - n_shown, table.n_rows())
+}
+
+fn is_number(data: &ColumnData) -> bool {
+    !matches!(data, ColumnData::Text(_) | ColumnData::OptionText(_) | ColumnData::TextList(_))
+}
+
+fn cell(data: &ColumnData, row: usize) -> String {
+    let missing = || "–".to_owned();
+    match data {
+        ColumnData::U64(values) => values[row].to_string(),
+        ColumnData::OptionU64(values) => values[row].map_or_else(missing, |value| value.to_string()),
+        ColumnData::I64(values) => values[row].to_string(),
+        ColumnData::F64(values) => ratio(values[row]),
+        ColumnData::OptionF64(values) => values[row].map_or_else(missing, ratio),
+        ColumnData::Text(values) => values[row].to_string(),
+        ColumnData::OptionText(values) => values[row].as_deref().map_or_else(missing, str::to_owned),
+        ColumnData::TextList(values) => values[row].join(" › "),
+    }
+}
+
+fn ratio(value: f64) -> String {
+    format!("{value:.4}")
+}
+
+/// The end of a long text says more than its beginning: the last region of a call path.
+fn shortened(text: &str) -> String {
+    let text = text.replace(char::is_control, "\u{fffd}");
+    let n_characters = text.chars().count();
+    if n_characters <= MAX_CHARACTERS {
+        return text;
+    }
+    std::iter::once('…').chain(text.chars().skip(n_characters - MAX_CHARACTERS + 1)).collect()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

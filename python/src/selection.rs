@@ -1,0 +1,114 @@
+//! What the user asked to look at, and how: from Python's arguments to a filter.
+
+use ouzel::Options;
+use ouzel::engine::Progress;
+use ouzel::model::{Filter, RankSet};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use std::num::NonZeroUsize;
+
+/// A selection and how passes over it run.
+#[derive(Debug)]
+pub struct Selection {
+    pub filter: Filter,
+    /// Number of threads; `None` is one for each core.
+    pub jobs: Option<NonZeroUsize>,
+    /// Called with the bytes read and all bytes.
+    pub progress: Option<Py<PyAny>>,
+}
+
+/// The arguments that make a selection, as given.
+#[derive(Debug)]
+pub struct Arguments<'py> {
+    pub ranks: Option<Bound<'py, PyAny>>,
+    pub time_ns: Option<(Option<u64>, Option<u64>)>,
+    pub regions: Option<Bound<'py, PyAny>>,
+    pub jobs: Option<usize>,
+    pub progress: Option<Py<PyAny>>,
+}
+
+impl Selection {
+    /// Everything.
+    pub fn everything() -> Self {
+        Selection { filter: Filter::default(), jobs: None, progress: None }
+    }
+
+    /// Like `self`, with what the arguments say instead. Selections narrow: what is selected twice must be in both,
+    /// which a filter cannot say of ranks and regions, so that is an error.
+    pub fn narrowed(&self, py: Python<'_>, arguments: Arguments<'_>) -> PyResult<Self> {
+        let Arguments { ranks, time_ns, regions, jobs, progress } = arguments;
+        let mut filter = self.filter.clone();
+        if let Some(ranks) = ranks {
+            once(filter.ranks.is_none(), "ranks")?;
+            filter.ranks = Some(rank_set(&ranks)?);
+        }
+        if let Some((start, end)) = time_ns {
+            let (old_start, old_end) = filter.time_ns.unwrap_or((0, u64::MAX));
+            let (start, end) = (start.unwrap_or(0), end.unwrap_or(u64::MAX));
+            if end <= start {
+                return Err(PyValueError::new_err(format!(
+                    "time range [{start}, {end}) ends before it begins"
+                )));
+            }
+            let start = old_start.max(start);
+            filter.time_ns = Some((start, old_end.min(end).max(start)));
+        }
+        if let Some(regions) = regions {
+            once(filter.regions.is_empty(), "regions")?;
+            filter.regions = patterns(&regions)?;
+        }
+        let jobs = match jobs {
+            None => self.jobs,
+            Some(jobs) => {
+                Some(NonZeroUsize::new(jobs).ok_or_else(|| PyValueError::new_err("jobs must be 1 or more"))?)
+            }
+        };
+        let progress = progress.or_else(|| self.progress.as_ref().map(|old| old.clone_ref(py)));
+        Ok(Selection { filter, jobs, progress })
+    }
+
+    /// The options of a pass.
+    pub fn options<'a>(&self, progress: &'a Progress) -> Options<'a> {
+        let defaults = Options::default();
+        let jobs = self.jobs.unwrap_or(defaults.jobs);
+        Options { filter: self.filter.clone(), jobs, progress: Some(progress) }
+    }
+}
+
+fn once(is_first: bool, what: &str) -> PyResult<()> {
+    if is_first {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!(
+        "{what} are selected already; filter the whole trace once with all of them"
+    )))
+}
+
+/// `3`, `"0-63,128"`, `range(8)` or `[0, 2]`.
+fn rank_set(ranks: &Bound<'_, PyAny>) -> PyResult<RankSet> {
+    if let Ok(text) = ranks.extract::<String>() {
+        return text.parse().map_err(PyValueError::new_err);
+    }
+    if let Ok(rank) = ranks.extract::<u32>() {
+        return Ok(RankSet::from_ranges(&[(rank, rank)]));
+    }
+    let wrong = || PyTypeError::new_err("ranks are a number, a text such as \"0-63,128\", or numbers");
+    let each = ranks.try_iter().map_err(|_| wrong())?;
+    let each = each.map(|rank| rank?.extract::<u32>().map(|rank| (rank, rank)).map_err(|_| wrong()));
+    Ok(RankSet::from_ranges(&each.collect::<PyResult<Vec<_>>>()?))
+}
+
+/// `"MPI_*"` or `["MPI_*", "main"]`; none would select everything, so that is an error.
+pub fn patterns(regions: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    if let Ok(pattern) = regions.extract::<String>() {
+        return Ok(vec![pattern]);
+    }
+    let wrong = || PyTypeError::new_err("regions are a name or names, with * and ? as wildcards");
+    let each = regions.try_iter().map_err(|_| wrong())?;
+    let patterns =
+        each.map(|name| name?.extract::<String>().map_err(|_| wrong())).collect::<PyResult<Vec<_>>>()?;
+    if patterns.is_empty() {
+        return Err(PyValueError::new_err("no region is named"));
+    }
+    Ok(patterns)
+}

@@ -1,0 +1,88 @@
+//! Tables that are something else, too: a matrix, a histogram.
+
+use crate::table::Table;
+use ouzel::analyses::comm_matrix::{CommMatrixOutput, TrafficUnit};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyIterator};
+
+/// Who sends how much to whom: a table of pairs, and the whole matrix.
+#[pyclass(frozen, extends = Table, module = "ouzel")]
+#[derive(Debug)]
+pub struct CommMatrix {
+    output: CommMatrixOutput,
+    unit: TrafficUnit,
+}
+
+impl CommMatrix {
+    pub fn new(output: CommMatrixOutput, unit: TrafficUnit) -> Self {
+        CommMatrix { output, unit }
+    }
+}
+
+#[pymethods]
+impl CommMatrix {
+    #[getter]
+    fn ranks(&self) -> Vec<u32> {
+        self.output.ranks.iter().map(|rank| rank.0).collect()
+    }
+
+    #[getter]
+    fn unit(&self) -> &'static str {
+        self.unit.as_str()
+    }
+
+    #[getter]
+    fn matrix(&self) -> Vec<Vec<u64>> {
+        self.output.matrix(self.unit)
+    }
+
+    fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let dtype = PyDict::new(py);
+        dtype.set_item("dtype", "uint64")?;
+        py.import("numpy")?.call_method("array", (self.matrix(),), Some(&dtype))
+    }
+
+    /// NumPy's protocol; a copy is always made.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if copy == Some(false) {
+            return Err(pyo3::exceptions::PyValueError::new_err("a matrix cannot be given without a copy"));
+        }
+        let array = self.to_numpy(py)?;
+        match dtype {
+            Some(dtype) => array.call_method1("astype", (dtype,)),
+            None => Ok(array),
+        }
+    }
+}
+
+/// Counts in bins: a table with a row for each bin, and a pair `counts, edges`.
+#[pyclass(frozen, extends = Table, module = "ouzel")]
+#[derive(Debug)]
+pub struct Histogram {
+    pub(crate) counts: Vec<u64>,
+    pub(crate) edges: Vec<f64>,
+}
+
+#[pymethods]
+impl Histogram {
+    #[getter]
+    fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    #[getter]
+    fn edges(&self) -> &[f64] {
+        &self.edges
+    }
+
+    /// So that `counts, edges = …` works as with NumPy.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        (&self.counts, &self.edges).into_pyobject(py)?.try_iter()
+    }
+}

@@ -1,0 +1,159 @@
+//! An opened trace, and the part of it that was asked for.
+
+use crate::errors;
+use crate::selection::{Arguments, Selection};
+use crate::table::Table;
+use crate::value::to_python;
+use ouzel::{Answer, AskError, Options};
+use ouzel_export::NoticeEntry;
+use pyo3::exceptions::PyFileNotFoundError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A trace with a selection.
+#[pyclass(frozen, module = "ouzel")]
+#[derive(Debug)]
+pub struct Trace {
+    pub(crate) inner: Arc<ouzel::Trace>,
+    pub(crate) selection: Selection,
+}
+
+/// `ouzel.open`
+#[pyfunction]
+#[pyo3(signature = (path, *, ranks=None, time_ns=None, regions=None, jobs=None, progress=None))]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "keywords of Python, converted"
+)]
+pub fn open<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    ranks: Option<Bound<'py, PyAny>>,
+    time_ns: Option<(Option<u64>, Option<u64>)>,
+    regions: Option<Bound<'py, PyAny>>,
+    jobs: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Trace> {
+    let arguments = Arguments { ranks, time_ns, regions, jobs, progress };
+    let selection = Selection::everything().narrowed(py, arguments)?;
+    let inner = py.detach(|| ouzel::open(&path)).map_err(|error| match path.symlink_metadata() {
+        Ok(_) => errors::of_open(&error),
+        // A stem need not exist, so this is asked last.
+        Err(_) => {
+            PyFileNotFoundError::new_err(format!("no trace at {path:?}: there is no such file or directory"))
+        }
+    })?;
+    Ok(Trace { inner: Arc::new(inner), selection })
+}
+
+#[pymethods]
+impl Trace {
+    /// `Trace.from_otf2`
+    #[staticmethod]
+    fn from_otf2(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
+        open(py, path, None, None, None, None, None)
+    }
+
+    #[pyo3(signature = (*, ranks=None, time_ns=None, regions=None, jobs=None, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn filter<'py>(
+        &self,
+        py: Python<'py>,
+        ranks: Option<Bound<'py, PyAny>>,
+        time_ns: Option<(Option<u64>, Option<u64>)>,
+        regions: Option<Bound<'py, PyAny>>,
+        jobs: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Trace> {
+        let arguments = Arguments { ranks, time_ns, regions, jobs, progress };
+        let selection = self.selection.narrowed(py, arguments)?;
+        Ok(Trace { inner: Arc::clone(&self.inner), selection })
+    }
+
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.inner.path().to_owned()
+    }
+
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.inner.format().as_str()
+    }
+
+    #[getter]
+    fn ranks(&self) -> Vec<u32> {
+        self.inner.definitions().ranks().into_iter().map(|rank| rank.0).collect()
+    }
+
+    #[getter]
+    fn regions(&self) -> Vec<String> {
+        let definitions = self.inner.definitions();
+        definitions.regions[..definitions.n_regions()].iter().map(|region| region.name.to_string()).collect()
+    }
+
+    #[getter]
+    fn metrics(&self) -> Vec<String> {
+        self.inner.definitions().metrics.iter().map(|metric| metric.name.to_string()).collect()
+    }
+
+    #[getter]
+    fn definitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let definitions = self.inner.definitions();
+        let dict = PyDict::new(py);
+        dict.set_item("format", &definitions.provenance.format)?;
+        dict.set_item("format_version", &definitions.provenance.format_version)?;
+        dict.set_item("creator", &definitions.provenance.creator)?;
+        dict.set_item("machine", &definitions.provenance.machine)?;
+        dict.set_item("ticks_per_second", definitions.clock.ticks_per_second)?;
+        dict.set_item("n_locations", definitions.locations.len())?;
+        dict.set_item("n_processes", definitions.processes().len())?;
+        dict.set_item("n_ranks", definitions.ranks().len())?;
+        dict.set_item("n_regions", definitions.n_regions())?;
+        dict.set_item("n_communicators", definitions.communicators.len())?;
+        dict.set_item("n_metrics", definitions.metrics.len())?;
+        Ok(dict)
+    }
+
+    #[getter]
+    fn notices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let definitions = self.inner.definitions();
+        let notices = self.inner.notices().iter().map(|notice| NoticeEntry::new(notice, definitions));
+        to_python(py, &notices.collect::<Vec<_>>())
+    }
+
+    fn __repr__(&self) -> String {
+        let definitions = self.inner.definitions();
+        format!(
+            "<ouzel.Trace {:?}: {}, {} ranks, {} locations>",
+            self.inner.path(),
+            self.inner.format().as_str(),
+            definitions.ranks().len(),
+            definitions.locations.len()
+        )
+    }
+}
+
+impl Trace {
+    /// Runs a question over what is selected, and makes a table of the answer.
+    pub(crate) fn table(
+        &self,
+        py: Python<'_>,
+        ask: impl FnOnce(&ouzel::Trace, &Options<'_>) -> Result<Answer<ouzel::model::Table>, AskError> + Send,
+    ) -> PyResult<Table> {
+        let answer = self.answer(py, ask)?;
+        Table::new(py, answer, self.inner.definitions())
+    }
+
+    /// Runs a question over what is selected.
+    pub(crate) fn answer<T: Send>(
+        &self,
+        py: Python<'_>,
+        ask: impl FnOnce(&ouzel::Trace, &Options<'_>) -> Result<T, AskError> + Send,
+    ) -> PyResult<T> {
+        let trace = &*self.inner;
+        crate::pass::run(py, trace, &self.selection, |options| ask(trace, options))
+    }
+}

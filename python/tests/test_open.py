@@ -1,0 +1,121 @@
+"""Opening, selecting, and what goes wrong."""
+
+import shutil
+import subprocess
+import sys
+
+import ouzel
+import pytest
+
+
+def test_a_trace_says_what_it_is(testdata):
+    for name in ["pmpi-jacobi", "pmpi-jacobi/traces.otf2"]:
+        trace = ouzel.open(testdata / name)
+        assert (trace.format, trace.ranks) == ("OTF2", list(range(9)))
+        assert trace.definitions["n_processes"] == 9
+        assert "MPI_Allreduce" in trace.regions
+        assert trace.notices == []
+        assert "9 ranks" in repr(trace)
+    assert ouzel.Trace.from_otf2(str(testdata / "pmpi-jacobi")).ranks == list(range(9))
+
+
+def test_errors_have_the_types_that_python_has(testdata, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        ouzel.open(tmp_path / "none")
+    (tmp_path / "text.otf2").write_text("no trace")
+    with pytest.raises(ouzel.OuzelError):
+        ouzel.open(tmp_path / "text.otf2")
+    with pytest.raises(TypeError):
+        ouzel.open(3)
+    trace = ouzel.open(testdata / "pmpi-jacobi")
+    for arguments in [{"ranks": "5-2"}, {"time_ns": (3, 2)}, {"regions": []}, {"jobs": 0}]:
+        with pytest.raises(ValueError):
+            trace.filter(**arguments)
+    with pytest.raises(TypeError, match="ranks are"):
+        trace.filter(ranks=1.5)
+    for question in [
+        lambda: trace.time_profile(0),
+        lambda: trace.time_profile(70000),
+        lambda: trace.profile(by="name"),
+        lambda: trace.comm_matrix("seconds"),
+        lambda: trace.flat_profile("PAPI_NONE"),
+    ]:
+        with pytest.raises(ValueError):
+            question()
+
+
+def test_what_is_selected_is_what_is_counted(testdata):
+    trace = ouzel.open(testdata / "pmpi-jacobi")
+    whole = trace.profile(per="rank").to_dict()
+    for ranks in [2, [2], "2", range(2, 3)]:
+        part = trace.filter(ranks=ranks).profile(per="rank")
+        assert set(part["rank"]) == {2}
+        assert part["visits"] == [n for n, rank in zip(whole["visits"], whole["rank"]) if rank == 2]
+        assert part.coverage["locations_selected"] == 1
+    with pytest.raises(ValueError, match="already"):
+        trace.filter(ranks=2).filter(ranks=3)
+    some = trace.filter(regions="MPI_*").profile()
+    assert {name for name in some["region"] if not name.startswith("MPI_")} == {"[filtered]"}
+    late = ouzel.open(trace.path, time_ns=(1_000_000_000, None)).filter(time_ns=(None, 1_500_000_000))
+    assert 0 < sum(late.profile()["exclusive_ns"]) <= 9 * 500_000_000
+    one_thread = trace.filter(jobs=1).profile(by="call_path", per="location")
+    assert one_thread.to_dict() == trace.filter(jobs=4).profile(by="call_path", per="location").to_dict()
+
+
+def test_damage_is_a_notice_and_no_exception(testdata, tmp_path):
+    shutil.copytree(testdata / "pmpi-jacobi", tmp_path / "damaged")
+    events = sorted((tmp_path / "damaged" / "traces").glob("*.evt"))[0]
+    events.write_bytes(events.read_bytes()[: events.stat().st_size // 2])
+    table = ouzel.open(tmp_path / "damaged").profile()
+    assert table.coverage["locations_damaged"] == 1
+    lost = [notice for notice in table.notices if notice["level"] == "high"]
+    assert lost and lost[0]["file"].endswith(events.name)
+
+
+def test_progress_is_told_and_may_stop_the_pass(testdata):
+    told = []
+    trace = ouzel.open(testdata / "pmpi-jacobi", progress=lambda done, total: told.append((done, total)))
+    trace.profile()
+    done, total = told[-1]
+    assert done == total > 0
+
+    def stop(done, total):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        trace.filter(progress=stop).profile()
+    assert len(trace.profile()) > 0
+
+
+FOREVER = """
+import ouzel, sys
+trace = ouzel.open(sys.argv[1])
+print("begins", flush=True)
+while True:
+    trace.report()
+"""
+
+
+def test_ctrl_c_stops_it(testdata):
+    import signal
+
+    command = [sys.executable, "-c", FOREVER, str(testdata / "pmpi-jacobi")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stdout.readline() == "begins\n"
+        program.send_signal(signal.SIGINT)
+        try:
+            _, said = program.communicate(timeout=60)
+        finally:
+            program.kill()
+    assert program.returncode == -signal.SIGINT
+    assert "KeyboardInterrupt" in said
+
+
+def test_other_threads_run_meanwhile(testdata):
+    from concurrent.futures import ThreadPoolExecutor
+
+    trace = ouzel.open(testdata / "pmpi-jacobi")
+    expected = trace.profile().to_dict()
+    with ThreadPoolExecutor(4) as pool:
+        for table in pool.map(lambda _: trace.profile(), range(8)):
+            assert table.to_dict() == expected
