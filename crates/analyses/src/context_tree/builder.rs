@@ -4,7 +4,7 @@
 //! before it. When a loop has come often enough, its iterations leave the array for the
 //! loop's clusters and one token stays; so the array is as long as what does not repeat.
 //! Law: durations are kept: the tree is as long as the location's run, and exclusive times
-//! by region are those of its events. If a call gathers more than [`OPEN_TOKENS`] tokens that
+//! by region are those of its events. If a call gathers more than `OPEN_TOKENS` tokens that
 //! do not repeat, its shortest calls are folded and recognition inside of it starts anew.
 //! Not here: when something is a loop ([`recognise`](super::recognise)).
 

@@ -2,7 +2,7 @@
 //!
 //! Law: the duration of the result is the weighted mean of the durations, and so is that of
 //! every pair of corresponding nodes. What one side lacks counts as a dummy of no time.
-//! Not here: which trees are alike enough to be averaged ([`cluster`](super::cluster)).
+//! Not here: which trees are alike enough to be averaged ([`cluster`](mod@super::cluster)).
 //!
 //! Source: ICS'18 paper, section 4.2 (`merge` follows the walk of `diff`). The paper says that
 //! least, greatest and average are "easily calculated"; joining them naively would mix the
