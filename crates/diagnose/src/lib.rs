@@ -9,7 +9,9 @@
 
 mod advice;
 mod cluster_differences;
+pub mod clusters;
 pub mod findings;
+pub mod iterations;
 mod losses;
 mod run_card;
 mod segments_card;

@@ -1,6 +1,5 @@
 //! `ouzel clusters`: which ranks behave alike.
 
-pub mod data;
 mod page;
 
 use crate::args::{ClustersArgs, Common, OutputFormat};
@@ -9,6 +8,7 @@ use crate::rules;
 use crate::session::{Session, outcome, taken};
 use data::Data;
 use ouzel::analyses::context_tree::ContextTrees;
+pub use ouzel::diagnose::clusters as data;
 use ouzel::engine::AnalysisSet;
 
 /// Answers.

@@ -1,6 +1,5 @@
 //! `ouzel iterations`: the loops of the program and their iterations.
 
-pub mod data;
 pub mod page;
 
 use crate::args::{Common, IterationsArgs, OutputFormat};
@@ -9,6 +8,7 @@ use crate::rules;
 use crate::session::{Session, outcome, taken};
 use data::Data;
 use ouzel::analyses::context_tree::ContextTrees;
+pub use ouzel::diagnose::iterations as data;
 use ouzel::engine::AnalysisSet;
 
 /// Answers.

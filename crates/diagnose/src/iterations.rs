@@ -1,8 +1,8 @@
 //! Loops and their iterations with names and nanoseconds.
 
-use ouzel::analyses::context_tree::{ContextTreesOutput, LoopInstance, LoopSource, LoopSummary, TreeGroup};
-use ouzel::analyses::peers::PeerKind;
-use ouzel::model::{ColumnData, Definitions, Table, Unit};
+use ouzel_analyses::context_tree::{ContextTreesOutput, LoopInstance, LoopSource, LoopSummary, TreeGroup};
+use ouzel_analyses::peers::PeerKind;
+use ouzel_model::{ColumnData, Definitions, Table, Unit};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -48,32 +48,41 @@ pub struct InstanceEntry {
     pub n_locations: u64,
     /// Rank of the representative.
     pub rank: Option<u32>,
+    /// Number of iterations.
     pub n_iterations: u64,
     /// Kinds of iterations.
     pub n_clusters: u64,
     /// Iterations in one entry of `iterations`: 1, or a power of two of very long loops.
     pub iterations_per_entry: u64,
+    /// Start of the first iteration since the trace start.
     pub start_ns: u64,
+    /// End of the last iteration since the trace start.
     pub end_ns: u64,
-    /// Shortest, mean and longest entry of `iterations`.
+    /// Time of the shortest entry of `iterations`.
     pub min_ns: u64,
+    /// Time from `start_ns` to `end_ns` / number of rows.
     pub mean_ns: u64,
+    /// Time of the longest entry.
     pub max_ns: u64,
 }
 
 /// An iteration at the representative of a cluster of locations.
 #[derive(Debug, Serialize)]
 pub struct IterationEntry {
+    /// The cluster of locations whose representative ran it.
     pub location_cluster: u32,
     /// From 0; of several in one entry, the longest.
     pub index: u64,
+    /// Start since the trace start.
     pub start_ns: u64,
+    /// End since the trace start.
     pub end_ns: u64,
     /// Its kind, of the location's own.
     pub cluster: u32,
 }
 
 impl IterationEntry {
+    /// `end_ns − start_ns`.
     pub fn duration_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)
     }

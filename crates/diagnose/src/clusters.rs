@@ -1,10 +1,10 @@
 //! Clusters of locations with names and nanoseconds.
 
-use ouzel::analyses::context_tree::{ContextTreesOutput, LocationCluster, TreeGroup};
-use ouzel::analyses::peers::PeerKind;
-use ouzel::diagnose::findings::Ranks;
-use ouzel::diagnose::{PathDifference, cluster_differences};
-use ouzel::model::{ColumnData, Definitions, LocationId, Table, Ticks, Unit};
+use crate::cluster_differences::{PathDifference, cluster_differences};
+use crate::findings::Ranks;
+use ouzel_analyses::context_tree::{ContextTreesOutput, LocationCluster, TreeGroup};
+use ouzel_analyses::peers::PeerKind;
+use ouzel_model::{ColumnData, Definitions, LocationId, Table, Ticks, Unit};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -31,6 +31,7 @@ pub struct ClusterEntry {
     pub locations: Vec<u64>,
     /// The member that stands for it: the first.
     pub representative_rank: Option<u32>,
+    /// Its id as the trace's files write it.
     pub representative_location: u64,
     /// From its first to its last event, mean over members.
     pub duration_ns: u64,
