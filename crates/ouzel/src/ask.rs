@@ -3,6 +3,7 @@
 //! ```text
 //! ask          analysis ──one pass──► output
 //! ask_in_bins  guess of the range ──pass──► run range ──is the guess exact?──► output, else a second pass ──► output
+//! critical_path  pass over operations ──► path ──pass over the calls in it──► profile of the path
 //! diagnose     pass of the report ──messages cost time?──► second pass over messages ──► report
 //! ```
 //!
@@ -10,12 +11,17 @@
 //! it took. Not here: what is computed (see `ouzel_analyses`, `ouzel_diagnose`).
 
 use crate::{Options, Trace};
+use ouzel_analyses::context_tree::{ContextTrees, ContextTreesOutput};
+use ouzel_analyses::critical_path::{PathCalls, PathProfile, critical_path, profile};
 use ouzel_analyses::late_messages::LateMessages;
+use ouzel_analyses::lateness::{Cycle, LatenessOutput, lateness};
+use ouzel_analyses::operations::Operations;
+use ouzel_analyses::patterns::{CallSeries, PatternError, PatternOptions, PatternsOutput, patterns};
 use ouzel_analyses::semantics::Semantics;
 use ouzel_analyses::time_grid::TimeGrid;
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{Analysis, AnalysisError, AnalysisSet, Coverage, PassError, Report};
-use ouzel_model::{Notice, Ticks, TimeRange};
+use ouzel_model::{Notice, Notices, Ticks, TimeRange, WorldRank};
 use std::num::NonZeroU16;
 
 /// An answer, and how far it can be trusted.
@@ -63,6 +69,12 @@ pub enum AskError {
     /// The analysis cannot answer for this trace.
     #[error(transparent)]
     Analysis(#[from] AnalysisError),
+    /// Operations depend on each other in a circle.
+    #[error(transparent)]
+    Cycle(#[from] Cycle),
+    /// Nothing repeats.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
 }
 
 impl Trace {
@@ -106,6 +118,61 @@ impl Trace {
         // Without an event there is nothing to put into bins.
         let run = run.unwrap_or(TimeRange { start: Ticks(0), end: Ticks(0) });
         self.ask(analysis(TimeGrid::new(run, n_bins)), options)
+    }
+
+    /// The critical path of the run, and what is on it. Two passes; the second one looks at the path alone.
+    ///
+    /// # Errors
+    /// If a pass was cancelled, or an analysis cannot answer.
+    pub fn critical_path(&self, options: &Options<'_>) -> Result<Answer<PathProfile>, AskError> {
+        let definitions = self.definitions();
+        let answer = self.ask(Operations::new(definitions, &options.filter), options)?;
+        let notices = Notices::default();
+        notices.extend(answer.notices.iter().cloned());
+        let path = critical_path(&answer.output, definitions, &notices);
+        let calls = self.ask(PathCalls::new(&path), options)?.output;
+        Ok(Answer { notices: notices.to_vec(), ..answer.map(|_| profile(&path, &calls)) })
+    }
+
+    /// How late each operation ends after the first of its peers.
+    ///
+    /// # Errors
+    /// If the pass was cancelled, the analysis cannot answer, or operations wait for each other in a circle: then
+    /// messages are matched wrongly or clocks are wrong.
+    pub fn lateness(&self, options: &Options<'_>) -> Result<Answer<LatenessOutput>, AskError> {
+        let definitions = self.definitions();
+        let answer = self.ask(Operations::new(definitions, &options.filter), options)?;
+        let late = lateness(&answer.output, definitions)?;
+        Ok(answer.map(|_| late))
+    }
+
+    /// What repeats in the calls of the main thread of `rank`, or of the smallest rank that is selected.
+    ///
+    /// # Errors
+    /// If the pass was cancelled, or nothing repeats or can be compared. The comparison behind the pass cannot be
+    /// cancelled; its time grows with the square of the number of calls.
+    pub fn patterns(
+        &self,
+        rank: Option<WorldRank>,
+        pattern: &PatternOptions,
+        options: &Options<'_>,
+    ) -> Result<Answer<PatternsOutput>, AskError> {
+        let series = CallSeries::of_rank(self.definitions(), &options.filter, rank);
+        let answer = self.ask(series, options)?;
+        let found = patterns(&answer.output, pattern, options.jobs)?;
+        Ok(answer.map(|_| found))
+    }
+
+    /// Which locations and iterations are alike; `semantics` says what regions mean.
+    ///
+    /// # Errors
+    /// If the pass was cancelled, or the analysis cannot answer.
+    pub fn context_trees(
+        &self,
+        semantics: &Semantics,
+        options: &Options<'_>,
+    ) -> Result<Answer<ContextTreesOutput>, AskError> {
+        self.ask(ContextTrees::with_semantics(self.definitions(), &options.filter, semantics), options)
     }
 
     /// The report about the run; `semantics` says what regions mean.
