@@ -1,9 +1,12 @@
 //! What the diagnosis says, in the shape of the JSON output.
 
+use crate::table::Table;
 use crate::trace::Trace;
 use crate::value::to_python;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::diagnose::RunReport;
+use ouzel::diagnose::clusters::Data as Clusters;
+use ouzel::diagnose::iterations::Data as Iterations;
 use pyo3::prelude::*;
 
 #[pymethods]
@@ -18,6 +21,26 @@ impl Trace {
 
     fn segments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.run_report(py)?.segments)
+    }
+
+    fn clusters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let definitions = self.inner.definitions();
+        let answer = self.answer(py, |trace, options| trace.context_trees(&Semantics::default(), options))?;
+        to_python(py, &Clusters::new(&answer.output, definitions).clusters)
+    }
+
+    #[pyo3(signature = (*, table=false))]
+    fn iterations<'py>(&self, py: Python<'py>, table: bool) -> PyResult<Bound<'py, PyAny>> {
+        let definitions = self.inner.definitions();
+        let answer = self.answer(py, |trace, options| trace.context_trees(&Semantics::default(), options))?;
+        let run = answer.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
+        let run_time_ns = definitions.clock.ns_from_ticks(run);
+        let answer = answer.map(|trees| Iterations::new(&trees, definitions, run_time_ns));
+        if table {
+            let table = Table::new(py, answer.map(|iterations| iterations.table()), definitions)?;
+            return Ok(Bound::new(py, table)?.into_any());
+        }
+        to_python(py, &answer.output.loops)
     }
 }
 

@@ -8,12 +8,14 @@
 //! in `package/ouzel/_core.pyi`. Not here: Rust's own interface (see `ouzel`).
 #![deny(missing_docs)]
 
+mod arguments;
 mod arrow;
 mod diagnosis;
 mod errors;
 mod operations;
 mod page;
 mod pass;
+mod paths;
 mod selection;
 mod shapes;
 mod table;

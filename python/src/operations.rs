@@ -1,9 +1,12 @@
 //! The operations under the names that Pipit gave them (Bhatele et al., *Pipit*, SC 2023).
 
+use crate::arguments;
+use crate::arguments::{by_what, choice, per_what, time_columns, traffic_unit};
 use crate::selection::patterns;
 use crate::shapes::{CommMatrix, Histogram};
 use crate::table::Table;
 use crate::trace::Trace;
+use ouzel::analyses::Per;
 use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
 use ouzel::analyses::comm_matrix::{CommMatrix as CommMatrixAnalysis, Expansion, TrafficUnit};
 use ouzel::analyses::comm_over_time::CommOverTime;
@@ -15,10 +18,7 @@ use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::profile::Profile;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::time_profile::{Scale, TimeProfile};
-use ouzel::analyses::{By, Per};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::num::NonZeroU16;
 
 #[pymethods]
 impl Trace {
@@ -72,7 +72,7 @@ impl Trace {
         by: &str,
         idle: bool,
     ) -> PyResult<Table> {
-        let (n_bins, by) = (bins(num_bins, "num_bins")?, by_what(by)?);
+        let (n_bins, by) = (arguments::bins(num_bins, "num_bins")?, by_what(by)?);
         let scale = if normalized { Scale::Normalised } else { Scale::Time };
         self.table(py, |trace, options| {
             let definitions = trace.definitions();
@@ -113,7 +113,7 @@ impl Trace {
 
     #[pyo3(signature = (bins=20, *, log=false))]
     fn message_histogram(&self, py: Python<'_>, bins: i64, log: bool) -> PyResult<Py<Histogram>> {
-        let n_bins = self::bins(bins, "bins")?;
+        let n_bins = arguments::bins(bins, "bins")?;
         let answer = self.answer(py, |trace, options| {
             let answer = trace.ask(MessageHistogram, options)?;
             Ok(answer.map(|sizes| if log { sizes.log2() } else { sizes.linear(n_bins) }))
@@ -132,7 +132,7 @@ impl Trace {
         message_type: &str,
         bins: i64,
     ) -> PyResult<Py<Histogram>> {
-        let (n_bins, unit) = (self::bins(bins, "bins")?, traffic_unit(output)?);
+        let (n_bins, unit) = (arguments::bins(bins, "bins")?, traffic_unit(output)?);
         let is_send = choice("message_type", message_type, &[("send", true), ("receive", false)])?;
         let definitions = self.inner.definitions();
         let answer =
@@ -198,43 +198,4 @@ impl Trace {
                 .map(|profile| idle_time(&profile, definitions, &idle).table(definitions, per)))
         })
     }
-}
-
-/// The value of the name that `given` is.
-fn choice<T: Copy>(what: &str, given: &str, choices: &[(&str, T)]) -> PyResult<T> {
-    let found = choices.iter().find(|(name, _)| *name == given).map(|&(_, value)| value);
-    found.ok_or_else(|| {
-        let names: Vec<String> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
-        PyValueError::new_err(format!("{what}={given:?} is not one of {}", names.join(", ")))
-    })
-}
-
-fn by_what(by: &str) -> PyResult<By> {
-    choice("by", by, &[("region", By::Region), ("call_path", By::CallPath)])
-}
-
-fn per_what(per: &str) -> PyResult<Per> {
-    choice("per", per, &[("total", Per::Total), ("rank", Per::Rank), ("location", Per::Location)])
-}
-
-fn traffic_unit(output: &str) -> PyResult<TrafficUnit> {
-    let units = [
-        ("size", TrafficUnit::Bytes),
-        ("count", TrafficUnit::Messages),
-        ("bytes", TrafficUnit::Bytes),
-        ("messages", TrafficUnit::Messages),
-    ];
-    choice("output", output, &units)
-}
-
-fn bins(n_bins: i64, what: &str) -> PyResult<NonZeroU16> {
-    let n_bins = u16::try_from(n_bins).ok().and_then(NonZeroU16::new);
-    n_bins.ok_or_else(|| PyValueError::new_err(format!("{what} must be from 1 to 65535")))
-}
-
-/// Beginnings of the names of columns that Pipit's names of metrics mean; all times for none.
-fn time_columns(metrics: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<&'static str>> {
-    let Some(metrics) = metrics else { return Ok(vec!["exclusive", "inclusive"]) };
-    let names = [("time.exc", "exclusive"), ("time.inc", "inclusive")];
-    patterns(metrics)?.iter().map(|name| choice("metrics", name, &names)).collect()
 }

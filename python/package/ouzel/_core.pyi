@@ -249,9 +249,60 @@ class Trace:
         ``idle_functions``: names with ``*`` and ``?``; "Idle" by default. ``mpi_events``: ``MPI_Recv``, ``MPI_Wait``
         and ``MPI_Waitall``, too. Pipit, operation ``idle_time``.
         """
+    def critical_path_analysis(self, *, by: Literal["segment", "region", "call_path"] = "segment") -> Table:
+        """The chain of work and waiting that the end of the run hangs on.
+
+        One row for each segment, in order of time, which tile the run; or for each region or call path, most time
+        first, with the share of each rank. Two passes; memory by messages and collectives, not by calls.
+        Pipit, operation ``critical_path_analysis``, whose code takes the latest send for the matched one.
+        """
+    def calculate_lateness(self, *, per: Literal["rank", "operation"] = "rank") -> Table:
+        """How long after the first of its peers each operation ends, on logical steps.
+
+        Greatest and summed lateness of each rank, or step, lateness and differential lateness of each operation.
+        Raises :class:`OuzelError` if operations wait for each other in a circle. Pipit, ``calculate_lateness``, after
+        Isaacs et al. (2016).
+        """
+    def pattern_detection(
+        self,
+        start_event: str | None = None,
+        iterations: int | None = None,
+        window_size: int | None = None,
+        process: int | None = None,
+        metric: Literal["time.exc"] = "time.exc",
+    ) -> Table:
+        """Stretches of calls of one rank that repeat, by the matrix profile of their exclusive times.
+
+        One row for each occurrence: ``start_ns`` and ``end_ns`` do for :meth:`filter`. ``start_event``: name of the
+        region that begins an iteration, found if not given. ``window_size``: calls in an occurrence, at least 3.
+        ``process``: the rank, the smallest by default. Raises :class:`OuzelError` if nothing repeats, ``ValueError`` if
+        no region has the name. Time grows with the square of the calls, and Ctrl-C waits for this comparison.
+        Pipit, operation ``pattern_detection`` of the paper and ``detect_pattern`` of the code.
+        """
+    def detect_pattern(
+        self,
+        start_event: str | None = None,
+        iterations: int | None = None,
+        window_size: int | None = None,
+        process: int | None = None,
+        metric: Literal["time.exc"] = "time.exc",
+    ) -> Table:
+        """The same as :meth:`pattern_detection`, as Pipit's code calls it."""
     def report(self) -> dict[str, Any]:
         """The one page about the run as data: what ``ouzel report --format json`` has under ``data``."""
     def findings(self) -> list[dict[str, Any]]:
         """What costs the run time and why, most gain first; gains do not overlap."""
     def segments(self) -> list[dict[str, Any]]:
         """What is lost before each synchronisation of all ranks; those with a loss that can be repaired."""
+    def clusters(self) -> list[dict[str, Any]]:
+        """Which ranks behave alike, and how the others differ from the largest cluster.
+
+        Wei and Mellor-Crummey, *Automated analysis of time series data* (ICS 2018), section 4. The entries are those
+        of ``ouzel clusters --format json``.
+        """
+    def iterations(self, *, table: bool = False) -> Any:
+        """The loops of the program with their iterations, as ``ouzel iterations --format json`` has them.
+
+        ``table``: a :class:`Table` with a row for each iteration; ``start_ns`` and ``end_ns`` do for :meth:`filter`.
+        Wei and Mellor-Crummey (ICS 2018), section 3.
+        """

@@ -1,0 +1,98 @@
+//! Operations about who depends on whom and about what repeats, under the names that Pipit gave them.
+
+use crate::arguments::choice;
+use crate::table::Table;
+use crate::trace::Trace;
+use ouzel::analyses::patterns::PatternOptions;
+use ouzel::model::{Definitions, RegionId, WorldRank};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::num::NonZeroUsize;
+
+/// What a row of the critical path is.
+#[derive(Debug, Clone, Copy)]
+enum PathRows {
+    Segments,
+    Regions,
+    CallPaths,
+}
+
+#[pymethods]
+impl Trace {
+    #[pyo3(signature = (*, by="segment"))]
+    fn critical_path_analysis(&self, py: Python<'_>, by: &str) -> PyResult<Table> {
+        let choices = [
+            ("segment", PathRows::Segments),
+            ("region", PathRows::Regions),
+            ("call_path", PathRows::CallPaths),
+        ];
+        let rows = choice("by", by, &choices)?;
+        self.table(py, |trace, options| {
+            let definitions = trace.definitions();
+            Ok(trace.critical_path(options)?.map(|path| match rows {
+                PathRows::Segments => path.segments_table(definitions),
+                PathRows::Regions => path.by_region_table(definitions),
+                PathRows::CallPaths => path.table(definitions),
+            }))
+        })
+    }
+
+    #[pyo3(signature = (*, per="rank"))]
+    fn calculate_lateness(&self, py: Python<'_>, per: &str) -> PyResult<Table> {
+        let of_operations = choice("per", per, &[("rank", false), ("operation", true)])?;
+        self.table(py, |trace, options| {
+            let definitions = trace.definitions();
+            Ok(trace.lateness(options)?.map(|late| match of_operations {
+                true => late.operations_table(definitions),
+                false => late.table(&definitions.clock),
+            }))
+        })
+    }
+
+    #[pyo3(signature = (start_event=None, iterations=None, window_size=None, process=None, metric="time.exc"))]
+    #[expect(clippy::too_many_arguments, reason = "those of Pipit")]
+    fn pattern_detection(
+        &self,
+        py: Python<'_>,
+        start_event: Option<&str>,
+        iterations: Option<usize>,
+        window_size: Option<usize>,
+        process: Option<u32>,
+        metric: &str,
+    ) -> PyResult<Table> {
+        choice("metric", metric, &[("time.exc", ())])?;
+        let none = || PyValueError::new_err("iterations must be 1 or more");
+        let pattern = PatternOptions {
+            start: start_event.map(|name| region(self.inner.definitions(), name)).transpose()?,
+            iterations: iterations.map(|n| NonZeroUsize::new(n).ok_or_else(none)).transpose()?,
+            window: window_size,
+            ..PatternOptions::default()
+        };
+        self.table(py, |trace, options| {
+            let clock = &trace.definitions().clock;
+            Ok(trace.patterns(process.map(WorldRank), &pattern, options)?.map(|found| found.table(clock)))
+        })
+    }
+
+    #[pyo3(signature = (start_event=None, iterations=None, window_size=None, process=None, metric="time.exc"))]
+    #[expect(clippy::too_many_arguments, reason = "those of Pipit")]
+    fn detect_pattern(
+        &self,
+        py: Python<'_>,
+        start_event: Option<&str>,
+        iterations: Option<usize>,
+        window_size: Option<usize>,
+        process: Option<u32>,
+        metric: &str,
+    ) -> PyResult<Table> {
+        self.pattern_detection(py, start_event, iterations, window_size, process, metric)
+    }
+}
+
+/// The first region of a name.
+fn region(definitions: &Definitions, name: &str) -> PyResult<RegionId> {
+    let found = definitions.regions.iter().position(|region| &*region.name == name);
+    let missing =
+        || PyValueError::new_err(format!("no region is called {name:?}; trace.regions has the names"));
+    found.map(RegionId::from_index).ok_or_else(missing)
+}

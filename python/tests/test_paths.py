@@ -1,0 +1,63 @@
+"""Who depends on whom, what repeats, and who is alike."""
+
+import ouzel
+import pytest
+
+
+@pytest.fixture
+def jacobi(testdata):
+    return ouzel.open(testdata / "pmpi-jacobi")
+
+
+def test_the_critical_path_tiles_the_run(jacobi):
+    path = jacobi.critical_path_analysis()
+    assert path["start_ns"][1:] == path["end_ns"][:-1]
+    assert set(path["kind"]) <= {"local", "message", "collective"}
+    length = path["end_ns"][-1] - path["start_ns"][0]
+    assert 0 < length <= jacobi.report()["run"]["span_ns"]
+    for by in ["region", "call_path"]:
+        rows = jacobi.critical_path_analysis(by=by)
+        assert sum(rows["total_ns"]) == length
+    with pytest.raises(ValueError, match="segment"):
+        jacobi.critical_path_analysis(by="rank")
+
+
+def test_somebody_is_on_time_at_each_step(jacobi):
+    operations = jacobi.calculate_lateness(per="operation")
+    earliest = {}
+    for step, late in zip(operations["step"], operations["lateness_ns"]):
+        earliest[step] = min(earliest.get(step, late), late)
+    assert set(earliest.values()) == {0}
+    ranks = jacobi.calculate_lateness()
+    assert ranks["rank"] == jacobi.ranks
+    for rank, most in zip(ranks["rank"], ranks["max_ns"]):
+        assert most == max(ns for r, ns in zip(operations["rank"], operations["lateness_ns"]) if r == rank)
+
+
+def test_patterns_are_found_with_and_without_a_start(jacobi):
+    for found in [
+        jacobi.pattern_detection(),
+        jacobi.detect_pattern("iterate"),
+        jacobi.detect_pattern("iterate", iterations=60, process=3),
+    ]:
+        assert 2 <= len(found) <= 60
+        assert all(start < end for start, end in zip(found["start_ns"], found["end_ns"]))
+    with pytest.raises(ValueError, match="no region"):
+        jacobi.detect_pattern("nothing")
+    with pytest.raises(ouzel.OuzelError):
+        jacobi.detect_pattern("MPI_Init")
+
+
+def test_iterations_are_ranges_of_time(jacobi):
+    loops = jacobi.iterations()
+    assert 60 in [loop["accepted"] for loop in loops]
+    rows = jacobi.iterations(table=True)
+    assert len(rows) == sum(len(loop["iterations"]) for loop in loops)
+    part = jacobi.filter(time_ns=(rows["start_ns"][3], rows["end_ns"][3]))
+    assert 0 < sum(part.profile()["visits"]) < sum(jacobi.profile()["visits"])
+
+
+def test_every_rank_is_in_one_cluster(jacobi):
+    clusters = jacobi.clusters()
+    assert sum(cluster["size"] for cluster in clusters) == 9
+    assert all(cluster["representative_rank"] in jacobi.ranks for cluster in clusters)
