@@ -25,6 +25,9 @@ class Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.open, self.flaws, self.loads, self.text, self.ids = [], [], [], [], []
 
+    def is_in_svg(self):
+        return "svg" in self.open
+
     def handle_starttag(self, tag, attrs):
         if tag not in VOID:
             self.open.append(tag)
@@ -35,7 +38,9 @@ class Page(HTMLParser):
                 self.ids.append(value)
 
     def handle_startendtag(self, tag, attrs):
-        self.flaws.append(f"<{tag}/>") if tag not in VOID else None
+        # Only SVG has elements that close themselves; in HTML the slash is not seen, and what follows is inside.
+        if tag not in VOID and not self.is_in_svg():
+            self.flaws.append(f"<{tag}/>")
 
     def handle_endtag(self, tag):
         if not self.open or self.open.pop() != tag:
