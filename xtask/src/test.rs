@@ -151,7 +151,16 @@ fn tests(context: &Context) -> Result<Outcome> {
     let has_nextest = answers(&mut cargo(context, &["nextest", "--version"]));
     let arguments: &[&str] = match has_nextest {
         true => &["nextest", "run", "--workspace", "--no-fail-fast", "--status-level", "fail"],
-        false => &["test", "--workspace", "--all-targets", "--no-fail-fast", "--quiet"],
+        // A module of Python is no program: asked for all targets, Cargo would try to link it as one.
+        false => &[
+            "test",
+            "--workspace",
+            "--exclude",
+            "ouzel-python",
+            "--all-targets",
+            "--no-fail-fast",
+            "--quiet",
+        ],
     };
     Ok(judge(run_command(&mut cargo(context, arguments))?))
 }
