@@ -6,11 +6,15 @@
 //! | an argument that makes no sense | `ValueError`, `TypeError` |
 //! | no trace, or one that cannot be read; an analysis that cannot answer | `OuzelError` |
 //! | Ctrl-C | `KeyboardInterrupt` |
+//! | data were lost, and the answer is from the rest | the warning `DataLostWarning` |
 
+use ouzel::model::{Level, Notice};
 use ouzel::{AskError, OpenError};
 use pyo3::PyErr;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyFileNotFoundError};
+use pyo3::exceptions::{PyException, PyFileNotFoundError, PyUserWarning};
+use pyo3::{PyResult, Python};
+use std::ffi::CString;
 
 create_exception!(
     ouzel,
@@ -18,6 +22,7 @@ create_exception!(
     PyException,
     "A trace that cannot be read, or a question without an answer."
 );
+create_exception!(ouzel, DataLostWarning, PyUserWarning, "Data were lost: the answer is from the rest.");
 
 /// Why a trace cannot be opened.
 pub fn of_open(error: &OpenError) -> PyErr {
@@ -30,4 +35,21 @@ pub fn of_open(error: &OpenError) -> PyErr {
 /// Why a question has no answer.
 pub fn of_ask(error: &AskError) -> PyErr {
     OuzelError::new_err(error.to_string())
+}
+
+/// Warns if `notices` say that data were lost.
+///
+/// # Errors
+/// If the user made errors of warnings.
+pub fn warn(py: Python<'_>, notices: &[Notice]) -> PyResult<()> {
+    let mut lost = notices.iter().filter(|notice| notice.level == Level::High);
+    let Some(first) = lost.next() else { return Ok(()) };
+    let file = first.file.as_deref().map(|file| format!("{file}: ")).unwrap_or_default();
+    let more = match lost.count() {
+        0 => String::new(),
+        n => format!(", and {n} more such notices"),
+    };
+    let text = format!("not from all of the data: {file}{}{more}", first.message).replace('\0', "\u{fffd}");
+    let text = CString::new(text).unwrap_or_default();
+    PyErr::warn(py, &py.get_type::<DataLostWarning>(), &text, 1)
 }

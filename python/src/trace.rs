@@ -147,13 +147,15 @@ impl Trace {
         Table::new(py, answer, self.inner.definitions())
     }
 
-    /// Runs a question over what is selected.
+    /// Runs a question over what is selected, and warns if the answer is not from all of it.
     pub(crate) fn answer<T: Send>(
         &self,
         py: Python<'_>,
-        ask: impl FnOnce(&ouzel::Trace, &Options<'_>) -> Result<T, AskError> + Send,
-    ) -> PyResult<T> {
+        ask: impl FnOnce(&ouzel::Trace, &Options<'_>) -> Result<Answer<T>, AskError> + Send,
+    ) -> PyResult<Answer<T>> {
         let trace = &*self.inner;
-        crate::pass::run(py, trace, &self.selection, |options| ask(trace, options))
+        let answer = crate::pass::run(py, trace, &self.selection, |options| ask(trace, options))?;
+        errors::warn(py, &answer.notices)?;
+        Ok(answer)
     }
 }

@@ -62,11 +62,15 @@ def test_what_is_selected_is_what_is_counted(testdata):
     assert one_thread.to_dict() == trace.filter(jobs=4).profile(by="call_path", per="location").to_dict()
 
 
-def test_damage_is_a_notice_and_no_exception(testdata, tmp_path):
+def test_damage_is_a_warning_and_no_exception(testdata, tmp_path):
     shutil.copytree(testdata / "pmpi-jacobi", tmp_path / "damaged")
     events = sorted((tmp_path / "damaged" / "traces").glob("*.evt"))[0]
     events.write_bytes(events.read_bytes()[: events.stat().st_size // 2])
-    table = ouzel.open(tmp_path / "damaged").profile()
+    trace = ouzel.open(tmp_path / "damaged")
+    with pytest.warns(ouzel.DataLostWarning, match="not from all of the data.*evt"):
+        table = trace.profile()
+    with pytest.warns(ouzel.DataLostWarning):
+        trace.findings()
     assert table.coverage["locations_damaged"] == 1
     lost = [notice for notice in table.notices if notice["level"] == "high"]
     assert lost and lost[0]["file"].endswith(events.name)

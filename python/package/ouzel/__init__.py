@@ -8,6 +8,15 @@ Every operation returns a :class:`Table`: pandas, polars, pyarrow and DuckDB tak
 protocol. Every number has its unit in ``table.units`` and its formula in ``table.docs``.
 """
 
-from ouzel._core import CommMatrix, Histogram, OuzelError, Table, Trace, __version__, open
+from ouzel._core import CommMatrix, DataLostWarning, Histogram, OuzelError, Table, Trace, __version__, open
 
-__all__ = ["CommMatrix", "Histogram", "OuzelError", "Table", "Trace", "__version__", "open"]
+__all__ = [
+    "CommMatrix",
+    "DataLostWarning",
+    "Histogram",
+    "OuzelError",
+    "Table",
+    "Trace",
+    "__version__",
+    "open",
+]

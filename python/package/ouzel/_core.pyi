@@ -2,7 +2,7 @@
 
 Sources named "Pipit" are Bhatele et al., *Pipit: Scripting the analysis of parallel execution traces* (SC 2023).
 Every method of :class:`Trace` that reads events raises :class:`OuzelError` if the pass fails, ``KeyboardInterrupt``
-after Ctrl-C, and ``ValueError`` for an argument that makes no sense. Damaged data do not raise: see ``notices``.
+after Ctrl-C, and ``ValueError`` for an argument that makes no sense. Damaged data do not raise: they are a :class:`DataLostWarning`, and in ``notices``.
 """
 
 import os
@@ -22,6 +22,9 @@ _Progress = Callable[[int, int], object]
 
 class OuzelError(Exception):
     """A trace that cannot be read, or a question without an answer."""
+
+class DataLostWarning(UserWarning):
+    """Data were lost: the answer is from the rest. ``warnings.simplefilter("error", DataLostWarning)`` makes it an error."""
 
 class Notice(TypedDict):
     """Something that went wrong and was survived. ``level`` "high": data were lost."""
