@@ -63,7 +63,10 @@ impl Selection {
                 Some(NonZeroUsize::new(jobs).ok_or_else(|| PyValueError::new_err("jobs must be 1 or more"))?)
             }
         };
-        let progress = progress.or_else(|| self.progress.as_ref().map(|old| old.clone_ref(py)));
+        let progress = match progress {
+            None => self.progress.as_ref().map(|old| old.clone_ref(py)),
+            Some(given) => shown(given.bind(py))?,
+        };
         Ok(Selection { filter, jobs, progress })
     }
 
@@ -72,6 +75,18 @@ impl Selection {
         let defaults = Options::default();
         let jobs = self.jobs.unwrap_or(defaults.jobs);
         Options { filter: self.filter.clone(), jobs, progress: Some(progress) }
+    }
+}
+
+/// The function to call: none for `False`, a bar on standard error for `True`.
+fn shown(progress: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
+    match progress.extract::<bool>() {
+        Ok(false) => Ok(None),
+        Ok(true) => Ok(Some(progress.py().import("ouzel._progress")?.getattr("bar")?.unbind())),
+        Err(_) if progress.is_callable() => Ok(Some(progress.clone().unbind())),
+        Err(_) => {
+            Err(PyTypeError::new_err("progress is True, False or a function of bytes done and all bytes"))
+        }
     }
 }
 

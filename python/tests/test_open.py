@@ -91,6 +91,24 @@ def test_progress_is_told_and_may_stop_the_pass(testdata):
     assert len(trace.profile()) > 0
 
 
+def test_a_bar_is_drawn_where_somebody_looks_on(testdata, monkeypatch):
+    import io
+    import sys
+
+    screen = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", screen)
+    trace = ouzel.open(testdata / "pmpi-jacobi", progress=True)
+    trace.profile()
+    assert screen.getvalue() == ""
+    monkeypatch.setattr(screen, "isatty", lambda: True, raising=False)
+    trace.profile()
+    assert screen.getvalue().endswith("] 100%\n")
+    trace.filter(progress=False).profile()
+    assert screen.getvalue().count("\n") == 1
+    with pytest.raises(TypeError, match="progress is"):
+        trace.filter(progress="yes")
+
+
 FOREVER = """
 import ouzel, sys
 trace = ouzel.open(sys.argv[1])

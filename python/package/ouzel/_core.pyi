@@ -18,7 +18,7 @@ _Output = Literal["size", "count", "bytes", "messages"]
 _Ranks = int | str | Iterable[int]
 _Names = str | Iterable[str]
 _TimeNs = tuple[int | None, int | None]
-_Progress = Callable[[int, int], object]
+_Progress = bool | Callable[[int, int], object]
 
 class OuzelError(Exception):
     """A trace that cannot be read, or a question without an answer."""
@@ -160,7 +160,8 @@ class Trace:
         calls that reach over a border are clipped.
         ``regions``: names with ``*`` and ``?``; time in others goes to the region ``[filtered]``.
         ``jobs``: number of threads, one for each core by default; results do not depend on it.
-        ``progress``: called with bytes done and all bytes while passes run; what it raises stops the pass.
+        ``progress``: ``True`` draws a bar in a terminal and in a notebook; a function is called with bytes done and all
+        bytes while passes run, and what it raises stops the pass.
 
         Time ranges narrow each other; ``ValueError`` if ranks or regions are selected a second time.
         """
