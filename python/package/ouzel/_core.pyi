@@ -49,7 +49,7 @@ class Coverage(TypedDict):
 class Table:
     """A result: named columns of one length.
 
-    Any library that knows Arrow's PyCapsule protocol takes it without a copy: ``pyarrow.table(t)``,
+    Any library that knows Arrow's PyCapsule protocol takes it: ``pyarrow.table(t)``,
     ``polars.DataFrame(t)``, ``duckdb.sql("select * from t")``. Times are integers in nanoseconds, a value that does
     not exist is ``None`` and never zero, a call path is a list of names from the outermost region.
     """
