@@ -32,6 +32,9 @@ CALLS = {
     "breakdown": [[], ["--ranks", "0"], ["--host-code", "no"]],
     "imbalance": [[], ["--call-paths"]],
     "idle": [[], ["--per", "location"]],
+    "critical-path": [[], ["--ranks", "0-1"]],
+    "lateness": [[], ["--ranks", "0-1"]],
+    "patterns": [["--time", "..1us"]],
 }
 
 
@@ -65,6 +68,12 @@ def test_convert_says_what_it_wrote(ouzel, anchor, tmp_path):
         answer = checked("convert", ouzel("convert", anchor, out, "--to", target, "--format", "json"))
         assert {file["path"] for file in answer["data"]["files"]} == {str(path) for path in out.iterdir()}
         assert all(file["size_bytes"] == (out / file["path"]).stat().st_size for file in answer["data"]["files"])
+
+
+def test_compare_holds_to_its_schema(ouzel):
+    runs = [ROOT / "testdata" / name for name in ("pmpi-jacobi", "pmpi-masterio", "eztrace-jacobi")]
+    answer = checked("compare", ouzel("compare", *runs, "--format", "json"))
+    assert [run["path"] for run in answer["data"]["runs"]] == [str(run) for run in runs]
 
 
 def test_an_answer_with_another_key_is_refused(ouzel):

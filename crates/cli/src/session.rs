@@ -16,6 +16,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::num::NonZeroU16;
+use std::path::Path;
 
 /// A trace with what the user asked of it.
 #[derive(Debug)]
@@ -32,7 +33,14 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If it cannot be opened.
     pub fn open(common: &'a Common) -> anyhow::Result<Self> {
-        let path = &common.path;
+        Session::open_at(common, &common.path)
+    }
+
+    /// Opens another trace than the one that every command takes.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open_at(common: &'a Common, path: &Path) -> anyhow::Result<Self> {
         let trace = ouzel::open(path).map_err(|error| match path.symlink_metadata() {
             Ok(_) => anyhow::Error::new(error),
             // A stem need not exist, so this is asked last.

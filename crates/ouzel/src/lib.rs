@@ -21,6 +21,7 @@
 #![deny(missing_docs)]
 
 mod ask;
+pub mod multi_run;
 
 pub use ouzel_analyses as analyses;
 pub use ouzel_diagnose as diagnose;

@@ -183,6 +183,6 @@ mod tests {
         let of = |value, unit| quantity(&Quantity { name: String::new(), value, unit });
         let seen =
             [of(1.5e9, "ns"), of(0.25, "ratio"), of(2e6, "count"), of(3.0, "rank"), of(1e3, "ns/iteration")];
-        assert_eq!(seen, ["1.500 s", "25.0 %", "2,000,000", "rank 3", "1.000 us per iteration"]);
+        assert_eq!(seen, ["1.500 s", "25.0 %", "2,000,000", "rank 3", "1.000 µs per iteration"]);
     }
 }

@@ -9,20 +9,17 @@
 
 mod axis;
 mod cluster_timeline;
-mod colour;
 mod figure;
 mod findings;
 mod gather;
 mod iterations;
 mod pictures;
 mod rank_timeline;
-mod ranks;
 mod raster;
 mod report_sections;
 mod segments;
 #[cfg(test)]
 mod tests;
-pub mod units;
 
 pub use pictures::{
     Cluster, IterationPoint, IterationSeries, LoopPicture, Pictures, SegmentPath, SegmentPicture,
@@ -33,6 +30,7 @@ use figure::{Figure, PageData};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use ouzel::diagnose::RunReport;
 use ouzel::model::Ticks;
+use ouzel_plot::{colour, ranks, units};
 use raster::PathIndex;
 
 const STYLE: &str = include_str!("page.css");

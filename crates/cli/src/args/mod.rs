@@ -14,6 +14,7 @@ use console::Term;
 use low::{ColorWhen, LowArgs, LowCommand, LowCommon};
 use operations::Operation;
 use ouzel::model::Filter;
+use ouzel_plot::ImageFormat;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -125,6 +126,11 @@ fn check(low: &LowCommon, command: &Command) -> Result<(), &'static str> {
         }
         Command::Convert(_) if tables || format == OutputFormat::Html || low.output.is_some() => {
             Err("convert writes to OUT in the format of --to; --output and such a --format do not apply")
+        }
+        Command::Operation(operation)
+            if operation.plot().is_some_and(|path| ImageFormat::of_path(path).is_err()) =>
+        {
+            Err("--plot draws .svg and .png: let the file's name end so")
         }
         _ if format == OutputFormat::Html => {
             Err("only report has a page with pictures: ouzel report -o FILE.html")
@@ -247,6 +253,8 @@ mod tests {
             ("ouzel print t --format csv", "print writes lines"),
             ("ouzel convert t out --to csv --format csv", "do not apply"),
             ("ouzel profile t --jobs 0", "--jobs"),
+            ("ouzel idle t --plot picture.pdf", ".svg"),
+            ("ouzel comm-matrix t --log", "--plot"),
             ("ouzel profile t --time 3..2", "ends before"),
         ] {
             let error = parse(line).unwrap_err();

@@ -2,7 +2,8 @@
 
 use super::low::{LowCommon, RuleArgs};
 use clap::{Args, Subcommand, ValueEnum};
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroUsize};
+use std::path::{Path, PathBuf};
 
 /// An operation with its own words.
 #[derive(Debug)]
@@ -15,6 +16,10 @@ pub enum Operation {
     Breakdown(BreakdownArgs),
     Imbalance(ImbalanceArgs),
     Idle(IdleArgs),
+    CriticalPath(CriticalPathArgs),
+    Lateness(LatenessArgs),
+    Patterns(PatternsArgs),
+    Compare(CompareArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -139,6 +144,68 @@ collective operations. Nested calls count once. An accelerator stream is idle be
         #[command(flatten)]
         args: IdleArgs,
     },
+    /// The chain of work and waiting that the end of the run hangs on
+    #[command(after_help = "\
+Examples:
+  ouzel critical-path scorep-run/
+  ouzel critical-path scorep-run/ --format csv -o path.csv         the segments, in order of time
+  ouzel critical-path scorep-run/ --format json | jq '.data.by_region[0]'
+
+From the end of the run back: what ran last, whom that waited for, and so on to the start. Segments are
+local work, messages that somebody waited for, and collectives after their last arrival. Time off the path
+can be saved without making the run shorter.")]
+    CriticalPath {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: CriticalPathArgs,
+    },
+    /// How long after the first of its peers each operation ends
+    #[command(after_help = "\
+Examples:
+  ouzel lateness scorep-run/
+  ouzel lateness scorep-run/ --format csv -o operations.csv        each operation with its logical step
+
+Sends, receives and collective operations get logical steps, from 0: one after the operation before on the
+same rank, and a receive also after its send. Lateness is the time after the first that ends in the step,
+whichever rank; differential lateness is what an operation added to that of those directly before it.")]
+    Lateness {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: LatenessArgs,
+    },
+    /// Which stretches of calls repeat, and when
+    #[command(after_help = "\
+Examples:
+  ouzel patterns scorep-run/
+  ouzel patterns scorep-run/ --start timestep
+  ouzel patterns scorep-run/ --rank 3 --iterations 20 --format json | jq '.data.occurrences[0]'
+
+The exclusive times of the calls of one rank, in the order of entry, are compared with themselves (matrix
+profile); the stretch that repeats best is the pattern. Without --start the region that it begins with is
+found. For loops by the structure of calls, of all ranks, see ouzel iterations.")]
+    Patterns {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: PatternsArgs,
+    },
+    /// Several runs side by side: how the program scales, and which regions grow
+    #[command(after_help = "\
+Examples:
+  ouzel compare before/ after/
+  ouzel compare p32/ p64/ p128/ --region 'MPI_*'
+  ouzel compare p32/ p64/ --format json | jq '.data.runs[] | {path, speed_up, efficiency}'
+
+Regions are compared by name. The run of the fewest processes is the reference, of several the first:
+speed-up is its run time by that of the others, efficiency the same per process.")]
+    Compare {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: CompareArgs,
+    },
 }
 
 impl LowOperation {
@@ -153,6 +220,10 @@ impl LowOperation {
             LowOperation::Breakdown { common, args } => (common, Operation::Breakdown(args)),
             LowOperation::Imbalance { common, args } => (common, Operation::Imbalance(args)),
             LowOperation::Idle { common, args } => (common, Operation::Idle(args)),
+            LowOperation::CriticalPath { common, args } => (common, Operation::CriticalPath(args)),
+            LowOperation::Lateness { common, args } => (common, Operation::Lateness(args)),
+            LowOperation::Patterns { common, args } => (common, Operation::Patterns(args)),
+            LowOperation::Compare { common, args } => (common, Operation::Compare(args)),
         }
     }
 }
@@ -169,6 +240,10 @@ impl Operation {
             Operation::Breakdown(_) => "breakdown",
             Operation::Imbalance(_) => "imbalance",
             Operation::Idle(_) => "idle",
+            Operation::CriticalPath(_) => "critical-path",
+            Operation::Lateness(_) => "lateness",
+            Operation::Patterns(_) => "patterns",
+            Operation::Compare(_) => "compare",
         }
     }
 }
@@ -210,6 +285,9 @@ pub struct TimeProfileArgs {
 
     #[command(flatten)]
     pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
 }
 
 /// What is counted.
@@ -236,8 +314,15 @@ pub struct CommMatrixArgs {
     #[arg(long)]
     pub collectives: bool,
 
+    /// Colours of the picture by ratios instead of differences
+    #[arg(long, requires = "plot_file")]
+    pub log: bool,
+
     #[command(flatten)]
     pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
 }
 
 #[derive(Debug, Args)]
@@ -249,6 +334,9 @@ pub struct MessagesArgs {
     /// Bins by powers of two instead
     #[arg(long)]
     pub log: bool,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
 }
 
 #[derive(Debug, Args)]
@@ -262,6 +350,9 @@ pub struct CommByProcessArgs {
 
     #[command(flatten)]
     pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
 }
 
 #[derive(Debug, Args)]
@@ -271,6 +362,9 @@ pub struct CommOverTimeArgs {
 
     #[command(flatten)]
     pub traffic: TrafficArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
 }
 
 /// Whether code on the host counts as computation.
@@ -295,6 +389,9 @@ pub struct BreakdownArgs {
 
     #[command(flatten)]
     pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
 }
 
 #[derive(Debug, Args)]
@@ -308,6 +405,9 @@ pub struct ImbalanceArgs {
 
     #[command(flatten)]
     pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
 }
 
 #[derive(Debug, Args)]
@@ -319,6 +419,79 @@ pub struct IdleArgs {
     /// One row for each rank or location
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = super::low::Per::Rank)]
     pub per: super::low::Per,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct CriticalPathArgs {
+    #[command(flatten)]
+    pub top: TopArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct LatenessArgs {
+    #[command(flatten)]
+    pub top: TopArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct PatternsArgs {
+    /// Look from the first entry of this region to its last leave [default: found]
+    #[arg(long, value_name = "REGION")]
+    pub start: Option<String>,
+
+    /// The rank whose calls are compared [default: the smallest selected]
+    #[arg(long, value_name = "RANK")]
+    pub rank: Option<u32>,
+
+    /// How often the pattern occurs at most [default: visits of the start region]
+    #[arg(long, value_name = "N")]
+    pub iterations: Option<NonZeroUsize>,
+
+    /// Number of calls in the pattern, at least 3 [default: calls / iterations]
+    #[arg(long, value_name = "N")]
+    pub window: Option<NonZeroUsize>,
+}
+
+/// A picture beside the answer.
+#[derive(Debug, Args)]
+pub struct PlotArgs {
+    /// Draw a picture into this file, .svg or .png
+    #[arg(long = "plot", value_name = "FILE", help_heading = "Output")]
+    pub plot_file: Option<PathBuf>,
+}
+
+impl Operation {
+    /// The file that a picture is asked for in.
+    pub fn plot(&self) -> Option<&Path> {
+        let plot = match self {
+            Operation::TimeProfile(args) => &args.plot,
+            Operation::CommMatrix(args) => &args.plot,
+            Operation::Messages(args) => &args.plot,
+            Operation::CommByProcess(args) => &args.plot,
+            Operation::CommOverTime(args) => &args.plot,
+            Operation::Breakdown(args) => &args.plot,
+            Operation::Imbalance(args) => &args.plot,
+            Operation::Idle(args) => &args.plot,
+            Operation::CriticalPath(_)
+            | Operation::Lateness(_)
+            | Operation::Patterns(_)
+            | Operation::Compare(_) => return None,
+        };
+        plot.plot_file.as_deref()
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The other traces
+    #[arg(value_name = "OTHER", required = true)]
+    pub others: Vec<PathBuf>,
 
     #[command(flatten)]
     pub top: TopArgs,

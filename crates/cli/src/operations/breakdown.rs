@@ -1,6 +1,6 @@
 //! `ouzel breakdown`: computation, communication and their overlap.
 
-use super::{first, rows, title};
+use super::{first, origin, plot, rows, title};
 use crate::args::operations::{BreakdownArgs, HostCodeWord};
 use crate::exit::Outcome;
 use crate::rules;
@@ -12,6 +12,7 @@ use crate::terminal::units;
 use ouzel::analyses::breakdown::{Breakdown, BreakdownOutput, HostCode, Requests};
 use ouzel::model::{Definitions, Table};
 use ouzel_export::to_json;
+use ouzel_plot::pictures;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -35,6 +36,7 @@ pub fn run(session: &Session<'_>, args: &BreakdownArgs) -> anyhow::Result<Outcom
     let filter = &session.common.filter;
     let analysis = Breakdown::new(definitions, filter, &classes, host_code, Requests::Included);
     let answer = session.ask(analysis)?;
+    plot(&args.plot, || pictures::breakdown(&answer.output, definitions, &origin(session)))?;
     session.reply(
         "breakdown",
         &answer,

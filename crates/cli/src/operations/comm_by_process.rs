@@ -1,6 +1,6 @@
 //! `ouzel comm-by-process`: what each rank sends and receives.
 
-use super::{amount, rows, title, unit};
+use super::{amount, origin, plot, rows, title, unit};
 use crate::args::operations::CommByProcessArgs;
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -9,6 +9,7 @@ use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
 use ouzel::analyses::comm_matrix::{CommMatrixOutput, ProcessTraffic};
+use ouzel_plot::pictures;
 use serde::Serialize;
 
 /// What stands under `data` in JSON.
@@ -37,6 +38,7 @@ pub fn run(session: &Session<'_>, args: &CommByProcessArgs) -> anyhow::Result<Ou
         sent: unit.of(row.sent),
         received: unit.of(row.received),
     };
+    plot(&args.plot, || pictures::comm_by_process(&answer.output, unit, &origin(session)))?;
     session.reply(
         "comm-by-process",
         &answer,

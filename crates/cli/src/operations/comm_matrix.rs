@@ -1,6 +1,6 @@
 //! `ouzel comm-matrix`: who sends how much to whom.
 
-use super::{amount, note_no_messages, rows, title, unit};
+use super::{amount, note_no_messages, origin, plot, rows, title, unit};
 use crate::args::operations::CommMatrixArgs;
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -10,6 +10,7 @@ use crate::terminal::style::Paint;
 use crate::terminal::units;
 use ouzel::Answer;
 use ouzel::analyses::comm_matrix::{CommMatrix, CommMatrixOutput, Expansion, MatrixCell, TrafficUnit};
+use ouzel_plot::{ColourScale, pictures};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, SerializeStruct, Serializer};
 
@@ -52,6 +53,8 @@ impl Serialize for Matrix<'_> {
 pub fn run(session: &Session<'_>, args: &CommMatrixArgs) -> anyhow::Result<Outcome> {
     let unit = unit(args.traffic.unit);
     let answer = asked(session, args.collectives)?;
+    let scale = if args.log { ColourScale::Logarithmic } else { ColourScale::Linear };
+    plot(&args.plot, || pictures::comm_matrix(&answer.output, unit, scale, &origin(session)))?;
     session.reply(
         "comm-matrix",
         &answer,

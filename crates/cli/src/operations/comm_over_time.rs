@@ -1,6 +1,6 @@
 //! `ouzel comm-over-time`: when how much is sent and received.
 
-use super::{amount, note_no_messages, rows, title, unit};
+use super::{amount, note_no_messages, origin, plot, rows, title, unit};
 use crate::args::operations::CommOverTimeArgs;
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -10,6 +10,7 @@ use crate::terminal::style::Paint;
 use crate::terminal::{spark, units};
 use ouzel::analyses::comm_matrix::{Traffic, TrafficUnit};
 use ouzel::analyses::comm_over_time::{BinTraffic, CommOverTime, CommOverTimeOutput};
+use ouzel_plot::pictures;
 use serde::Serialize;
 
 /// What stands under `data` in JSON.
@@ -31,6 +32,7 @@ pub fn run(session: &Session<'_>, args: &CommOverTimeArgs) -> anyhow::Result<Out
     if is_silent(&answer.output) {
         note_no_messages(session, &mut answer);
     }
+    plot(&args.plot, || pictures::comm_over_time(&answer.output, definitions, unit, &origin(session)))?;
     session.reply(
         "comm-over-time",
         &answer,

@@ -1,6 +1,6 @@
 //! `ouzel idle`: how long each rank waits.
 
-use super::{first, rows, title};
+use super::{first, origin, plot, rows, title};
 use crate::args::Per;
 use crate::args::operations::IdleArgs;
 use crate::exit::Outcome;
@@ -15,6 +15,7 @@ use ouzel::analyses::idle::{IDLE, IdleRegions, MPI_MORE_WAITS, MPI_WAITS, idle_t
 use ouzel::analyses::profile::Profile;
 use ouzel::model::{Definitions, Table};
 use ouzel_export::to_json;
+use ouzel_plot::pictures;
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ pub fn run(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcome> {
         Per::Location => (PerWhat::Location, "location"),
     };
     let answer = session.ask(Profile)?.map(|profile| idle_time(&profile, definitions, &idle));
+    plot(&args.plot, || pictures::idle(&answer.output, definitions, &origin(session)))?;
     session.reply(
         "idle",
         &answer,

@@ -1,6 +1,6 @@
 //! `ouzel imbalance`: how unevenly each region's time is spread over the ranks.
 
-use super::{first, rows, title};
+use super::{first, origin, plot, rows, title};
 use crate::args::operations::ImbalanceArgs;
 use crate::exit::Outcome;
 use crate::rules;
@@ -14,6 +14,7 @@ use ouzel::analyses::imbalance::{ImbalanceOutput, imbalance};
 use ouzel::analyses::profile::{Profile, ProfileOutput};
 use ouzel::analyses::{By, RowKey};
 use ouzel::model::{Definitions, Table};
+use ouzel_plot::pictures;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,6 +56,7 @@ pub fn run(session: &Session<'_>, args: &ImbalanceArgs) -> anyhow::Result<Outcom
         let judged = imbalance(&profile, definitions, &classes, by);
         (profile, judged)
     });
+    plot(&args.plot, || pictures::imbalance(&answer.output.1, definitions, &origin(session)))?;
     session.reply(
         "imbalance",
         &answer,

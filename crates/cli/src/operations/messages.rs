@@ -1,6 +1,6 @@
 //! `ouzel messages`: how many messages there are of which size.
 
-use super::{note_no_messages, rows, title};
+use super::{note_no_messages, origin, plot, rows, title};
 use crate::args::operations::MessagesArgs;
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -9,6 +9,7 @@ use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
 use ouzel::analyses::message_histogram::{Histogram, MessageHistogram, MessageHistogramOutput};
+use ouzel_plot::pictures;
 use serde::Serialize;
 
 /// What stands under `data` in JSON.
@@ -31,6 +32,9 @@ pub fn run(session: &Session<'_>, args: &MessagesArgs) -> anyhow::Result<Outcome
     if answer.output.n_messages == 0 {
         note_no_messages(session, &mut answer);
     }
+    plot(&args.plot, || {
+        pictures::message_histogram(&histogram(&answer.output, args), args.log, &origin(session))
+    })?;
     session.reply(
         "messages",
         &answer,

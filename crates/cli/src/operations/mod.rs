@@ -7,13 +7,17 @@ mod breakdown;
 mod comm_by_process;
 mod comm_matrix;
 mod comm_over_time;
+mod compare;
+mod critical_path;
 mod idle;
 mod imbalance;
+mod lateness;
 mod messages;
+mod patterns;
 mod time_profile;
 
-use crate::args::operations::Operation;
-use crate::args::{Common, operations::Traffic};
+use crate::args::Common;
+use crate::args::operations::{Operation, PlotArgs, Traffic};
 use crate::exit::Outcome;
 use crate::session::Session;
 use crate::terminal::grid::Grid;
@@ -22,7 +26,8 @@ use crate::terminal::style::{Paint, clean};
 use crate::terminal::units;
 use ouzel::Answer;
 use ouzel::analyses::comm_matrix::TrafficUnit;
-use ouzel::model::{Level, Notice, NoticeCode};
+use ouzel::model::{Filter, Level, Notice, NoticeCode};
+use ouzel_plot::Picture;
 
 /// Answers.
 ///
@@ -39,6 +44,10 @@ pub fn run(common: &Common, operation: &Operation) -> anyhow::Result<Outcome> {
         Operation::Breakdown(args) => breakdown::run(&session, args),
         Operation::Imbalance(args) => imbalance::run(&session, args),
         Operation::Idle(args) => idle::run(&session, args),
+        Operation::CriticalPath(args) => critical_path::run(&session, args),
+        Operation::Lateness(args) => lateness::run(&session, args),
+        Operation::Patterns(args) => patterns::run(&session, args),
+        Operation::Compare(args) => compare::run(&session, args),
     }
 }
 
@@ -86,6 +95,31 @@ fn rows(page: &mut Page, grid: &Grid, n_shown: usize, n_rows: usize) {
         let hidden = units::counted((n_rows - n_shown) as u64, "more row", "more rows");
         page.text(0, &format!("… {hidden}: --top 0 shows all"), Paint::Dim);
     }
+}
+
+/// Draws the picture if one is asked for.
+fn plot(plot: &PlotArgs, picture: impl FnOnce() -> Picture) -> anyhow::Result<()> {
+    match &plot.plot_file {
+        Some(file) => Ok(picture().write(file)?),
+        None => Ok(()),
+    }
+}
+
+/// What stands below the title of a picture: the trace, and what was selected of it.
+fn origin(session: &Session<'_>) -> String {
+    let mut text = clean(&session.trace.path().display().to_string());
+    let Filter { ranks, time_ns, regions } = &session.common.filter;
+    if let Some(ranks) = ranks {
+        text += &format!(" · ranks {ranks}");
+    }
+    if let Some((start, end)) = time_ns {
+        let end = if *end == u64::MAX { "the end".to_owned() } else { units::time(*end) };
+        text += &format!(" · from {} to {end}", units::time(*start));
+    }
+    if !regions.is_empty() {
+        text += &format!(" · {}", clean(&regions.join(", ")));
+    }
+    text
 }
 
 /// The first `n` rows.

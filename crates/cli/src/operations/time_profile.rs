@@ -1,6 +1,6 @@
 //! `ouzel time-profile`: where the time went, bin by bin.
 
-use super::{rows, title};
+use super::{origin, plot, rows, title};
 use crate::args::operations::TimeProfileArgs;
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -9,8 +9,10 @@ use crate::terminal::page::{Page, call_path};
 use crate::terminal::style::Paint;
 use crate::terminal::{spark, units};
 use ouzel::analyses::By;
+use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::time_profile::{BinnedRow, Scale, TimeProfile, TimeProfileOutput};
 use ouzel::model::{Definitions, Ticks};
+use ouzel_plot::pictures;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -41,6 +43,10 @@ pub fn run(session: &Session<'_>, args: &TimeProfileArgs) -> anyhow::Result<Outc
     let definitions = session.definitions();
     let by = if args.call_paths { By::CallPath } else { By::Region };
     let answer = session.ask_in_bins(args.time.bins, TimeProfile::new)?;
+    plot(&args.plot, || {
+        let classes = Semantics::default().classes(definitions);
+        pictures::time_profile(&answer.output, definitions, &classes, &origin(session))
+    })?;
     session.reply(
         "time-profile",
         &answer,

@@ -3,7 +3,7 @@
 pub mod axis;
 pub mod grid;
 pub mod page;
-pub mod ranks;
 pub mod spark;
 pub mod style;
-pub mod units;
+
+pub use ouzel_plot::{ranks, units};

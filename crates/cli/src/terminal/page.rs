@@ -68,7 +68,7 @@ impl Page {
 /// `text` in lines of at most `width` characters, broken between words, but not between a number and its unit, and
 /// not at hyphens, which belong to names and ranges.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
-    const UNITS: [&str; 10] = ["%", "ns", "us", "ms", "s", "B", "kB", "MB", "GB", "×"];
+    const UNITS: [&str; 10] = ["%", "ns", "µs", "ms", "s", "B", "kB", "MB", "GB", "×"];
     let mut glued = String::new();
     for word in clean(text).split(' ') {
         let unit = word.trim_end_matches(|c: char| ".,;:)".contains(c));

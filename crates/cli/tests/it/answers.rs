@@ -103,7 +103,7 @@ fn a_page_for_people() {
         region       exclusive   share              inclusive  visits       min       max  paradigm
         solve          22.59 s  68.6 %  ██████████    24.10 s      24  964.2 ms   1.052 s  compiler
         MPI_Init       5.440 s  16.5 %  ██▍           5.440 s       8  626.1 ms  744.8 ms  mpi
-        MPI_Barrier    1.623 s   4.9 %  ▊             1.623 s      24  26.62 us  119.5 ms  mpi
+        MPI_Barrier    1.623 s   4.9 %  ▊             1.623 s      24  26.62 µs  119.5 ms  mpi
         … 7 more rows with 3.283 s exclusive (10.0 %): --top 0 shows all
         10 regions · 32.93 s in regions, summed over locations · run of 4.189 s
     "#]]

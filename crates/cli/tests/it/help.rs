@@ -2,7 +2,7 @@
 
 use crate::run::ran;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 20] = [
     "report",
     "segments",
     "clusters",
@@ -18,6 +18,10 @@ const COMMANDS: [&str; 16] = [
     "breakdown",
     "imbalance",
     "idle",
+    "critical-path",
+    "lateness",
+    "patterns",
+    "compare",
     "convert",
 ];
 
@@ -56,6 +60,8 @@ fn misuse_ends_with_64() {
         &["segments", "t", "--id", "1", "--top", "1"],
         &["convert", "t", "out"],
         &["time-profile", "t", "--bins", "0"],
+        &["compare", "t"],
+        &["idle", "t", "--plot", "t.pdf"],
         &["messages", "t", "--log", "--bins", "3"],
         &["comm-matrix", "t", "--unit", "words"],
         &["idle", "t", "--format", "html"],

@@ -4,7 +4,8 @@ use crate::run::{Scratch, json, ran_on, testdata};
 use serde_json::Value;
 
 fn integers(value: &Value) -> Vec<u64> {
-    value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
+    let numbers = value.as_array().expect("an array").iter();
+    numbers.map(|number| number.as_u64().expect("an integer")).collect()
 }
 
 fn sum(value: &Value) -> u64 {
@@ -12,7 +13,8 @@ fn sum(value: &Value) -> u64 {
 }
 
 fn column(rows: &Value, key: &str) -> Vec<u64> {
-    rows.as_array().unwrap().iter().map(|row| row[key].as_u64().unwrap()).collect()
+    let rows = rows.as_array().expect("an array").iter();
+    rows.map(|row| row[key].as_u64().expect("an integer")).collect()
 }
 
 const ARCHIVES: [&str; 3] = ["pmpi-jacobi", "pmpi-masterio", "eztrace-jacobi"];
@@ -162,6 +164,9 @@ fn tables_have_the_rows_of_the_json() {
         ("breakdown", 8),
         ("imbalance", 0),
         ("idle", 8),
+        ("critical-path", 0),
+        ("lateness", 0),
+        ("patterns", 0),
     ] {
         let csv = ran_on(&archive, &[command, "--format", "csv"]).out;
         let lines = csv.lines().count() - 1;
@@ -175,9 +180,115 @@ fn tables_have_the_rows_of_the_json() {
 
 #[test]
 fn pages_fit_their_width() {
-    for command in ["time-profile", "comm-matrix", "comm-by-process", "imbalance", "idle"] {
+    for command in
+        ["time-profile", "comm-matrix", "comm-by-process", "imbalance", "idle", "critical-path", "lateness"]
+    {
         let ran = ran_on(&testdata("pmpi-jacobi"), &[command]);
         let longest = ran.out.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         assert!(longest <= 100, "{command}: {}", ran.out);
     }
+}
+
+#[test]
+fn the_critical_path_tiles_the_run() {
+    for archive in ARCHIVES {
+        let data = json(&testdata(archive), &["critical-path"])["data"].take();
+        let (starts, ends) = (column(&data["segments"], "start_ns"), column(&data["segments"], "end_ns"));
+        assert!(!starts.is_empty() && starts[1..] == ends[..ends.len() - 1], "{archive}: no gap, no overlap");
+        assert_eq!(data["length_ns"].as_u64(), Some(ends[ends.len() - 1] - starts[0]), "{archive}");
+        let on_path: u64 = column(&data["by_region"], "total_ns").iter().sum();
+        let n_regions = data["by_region"].as_array().unwrap().len() as u64;
+        assert!(on_path.abs_diff(data["length_ns"].as_u64().unwrap()) <= 3 * n_regions, "{archive}");
+    }
+    let data = json(&testdata("pmpi-masterio"), &["critical-path"])["data"].take();
+    let writing = |row: &&Value| row["region"] == "write_chunk";
+    let row = data["by_region"].as_array().unwrap().iter().find(writing).unwrap().clone();
+    assert_eq!(row["top_rank"], 0, "the run waits for the one that writes: {row}");
+}
+
+#[test]
+fn lateness_of_ranks_is_that_of_their_operations() {
+    for archive in ["pmpi-jacobi", "pmpi-masterio"] {
+        let data = json(&testdata(archive), &["lateness"])["data"].take();
+        let operations = data["operations"].as_array().unwrap();
+        for row in data["rows"].as_array().unwrap() {
+            let own = operations.iter().filter(|operation| operation["rank"] == row["rank"]);
+            let late: Vec<u64> = own.map(|operation| operation["lateness_ns"].as_u64().unwrap()).collect();
+            assert_eq!(late.len() as u64, row["operations"].as_u64().unwrap(), "{archive}");
+            assert_eq!(late.iter().max().copied(), row["max_ns"].as_u64(), "{archive}: {row}");
+            let sum: u64 = late.iter().sum();
+            assert!(sum.abs_diff(row["sum_ns"].as_u64().unwrap()) <= late.len() as u64, "{archive}: {row}");
+        }
+        let steps = column(&data["operations"], "step");
+        assert_eq!(steps.iter().max().map(|last| last + 1), data["n_steps"].as_u64());
+    }
+}
+
+#[test]
+fn patterns_are_ranges_of_time_within_the_start_region() {
+    let archive = testdata("pmpi-masterio");
+    let data = json(&archive, &["patterns"])["data"].take();
+    let (starts, ends) = (column(&data["occurrences"], "start_ns"), column(&data["occurrences"], "end_ns"));
+    let n_iterations = data["iterations"].as_u64().unwrap() as usize;
+    assert!((2..=n_iterations).contains(&starts.len()) && starts.is_sorted(), "{data}");
+    assert!(starts.iter().zip(&ends).all(|(start, end)| start < end));
+    let ran = ran_on(&archive, &["patterns", "--start", "no_such_region"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("no_such_region"), "{}", ran.err);
+    let none = ran_on(&archive, &["patterns", "--time", "..1us"]);
+    assert!(none.err.contains("no pattern: "), "{}", none.err);
+}
+
+#[test]
+fn pictures_are_drawn_in_both_formats() {
+    let scratch = Scratch::new("pictures");
+    let archive = testdata("pmpi-masterio");
+    for (command, title) in [
+        ("time-profile", "Where the time went"),
+        ("comm-matrix", "Bytes sent from rank to rank"),
+        ("messages", "Messages by size"),
+        ("comm-by-process", "What each rank sends"),
+        ("comm-over-time", "When how much is sent"),
+        ("breakdown", "Computation and communication"),
+        ("imbalance", "Regions that lose most"),
+        ("idle", "How long each rank waits"),
+    ] {
+        let file = |ending: &str| scratch.0.join(format!("{command}.{ending}"));
+        for ending in ["svg", "png"] {
+            let ran = ran_on(&archive, &[command, "--plot", file(ending).to_str().unwrap()]);
+            assert_eq!(ran.code, Some(0), "{command}: {}", ran.err);
+            assert!(!ran.out.is_empty(), "{command}: the answer is given, too");
+        }
+        let svg = std::fs::read_to_string(file("svg")).unwrap();
+        assert!(svg.contains(title) && svg.contains("pmpi-masterio"), "{command}");
+        assert!(std::fs::read(file("png")).unwrap().starts_with(b"\x89PNG"), "{command}");
+    }
+}
+
+#[test]
+fn runs_stand_side_by_side() {
+    let (big, small) = (testdata("pmpi-jacobi"), testdata("pmpi-masterio"));
+    let data = json(&big, &["compare", small.to_str().unwrap()])["data"].take();
+    let runs = data["runs"].as_array().unwrap();
+    let of = |key: &str| runs.iter().map(|run| run[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("n_processes"), [9, 8]);
+    assert_eq!(of("is_reference"), [false, true], "the one of fewer processes");
+    let times: Vec<f64> = runs.iter().map(|run| run["run_time_ns"].as_f64().unwrap()).collect();
+    assert!((runs[0]["speed_up"].as_f64().unwrap() - times[1] / times[0]).abs() < 1e-12);
+    assert!((runs[0]["efficiency"].as_f64().unwrap() - times[1] / times[0] * 8.0 / 9.0).abs() < 1e-12);
+    for (i, archive) in [&big, &small].into_iter().enumerate() {
+        let profile = json(archive, &["profile"]);
+        for row in profile["data"]["rows"].as_array().unwrap() {
+            let functions = data["functions"].as_array().unwrap();
+            let found = functions.iter().find(|function| function["region"] == row["region"]).unwrap();
+            let (a, b) = (found["exclusive_ns"][i].as_u64().unwrap(), row["exclusive_ns"].as_u64().unwrap());
+            assert!(a.abs_diff(b) <= 1, "{row}");
+        }
+    }
+    let only_one =
+        data["functions"].as_array().unwrap().iter().find(|f| f["region"] == "write_chunk").unwrap();
+    assert!(only_one["exclusive_ns"][0].is_null(), "not called is not zero: {only_one}");
+    let page = ran_on(&big, &["compare", small.to_str().unwrap(), "--top", "3"]);
+    assert_eq!(page.code, Some(0), "{}", page.err);
+    assert!(page.out.contains("reference") && page.out.contains("run 2"), "{}", page.out);
 }

@@ -4,7 +4,7 @@
 //! light, communication is dark. Whoever sees no hue, or prints in grey, still reads the picture.
 //! Law: the colour of a region depends on its name and family only. Not here: palettes of images.
 
-use ouzel::analyses::semantics::{Category, Class, Family};
+use ouzel_analyses::semantics::{Category, Class, Family};
 
 /// Red, green, blue, and how opaque.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +22,37 @@ impl Colour {
     pub const OUTSIDE: Colour = Colour { rgb: [128; 3], alpha: 40 };
     /// A call path that does not matter.
     pub const INSIGNIFICANT: Colour = Colour { rgb: [146; 3], alpha: 110 };
+
+    /// A part from 0, light, to 1, dark: one hue turns from yellow to blue while it darkens, so that order is seen
+    /// without hue, too.
+    pub fn of_part(part: f64) -> Colour {
+        Colour::oklch(0.95 - 0.65 * part, 0.05 + 0.12 * part, 100.0 + 170.0 * part)
+    }
+
+    /// Computation in pictures of what a process does.
+    pub fn computation() -> Colour {
+        Colour::oklch(0.80, 0.13, 85.0)
+    }
+
+    /// Computation that hides communication.
+    pub fn overlap() -> Colour {
+        Colour::oklch(0.70, 0.12, 150.0)
+    }
+
+    /// Communication that nothing hides; also what is sent.
+    pub fn communication() -> Colour {
+        Colour::oklch(0.55, 0.18, 28.0)
+    }
+
+    /// What is received.
+    pub fn receiving() -> Colour {
+        Colour::oklch(0.52, 0.14, 250.0)
+    }
+
+    /// Waiting.
+    pub fn idle() -> Colour {
+        Colour::oklch(0.62, 0.13, 160.0)
+    }
 
     /// `#rrggbb`, or with the opacity as CSS writes it.
     pub fn css(self) -> String {
@@ -45,7 +76,7 @@ impl Colour {
 
     /// An opaque colour by lightness (0 to 1), chroma (0 to about 0.3) and hue in degrees, after B. Ottosson,
     /// *A perceptual color space for image processing* (2020). What sRGB lacks is clipped.
-    fn oklch(lightness: f64, chroma: f64, hue: f64) -> Colour {
+    pub(crate) fn oklch(lightness: f64, chroma: f64, hue: f64) -> Colour {
         let (a, b) = (chroma * hue.to_radians().cos(), chroma * hue.to_radians().sin());
         let cube = |x: f64| x * x * x;
         let l = cube(lightness + 0.396_337_777_4 * a + 0.215_803_757_3 * b);

@@ -13,12 +13,12 @@ pub fn count(n: u64) -> String {
     text
 }
 
-/// Nanoseconds as ns, us, ms or s, with four significant digits; seconds are never shortened.
+/// Nanoseconds as ns, µs, ms or s, with four significant digits; seconds are never shortened.
 pub fn time(ns: u64) -> String {
     match ns {
         0 => "0 s".to_owned(),
         1..1_000 => format!("{ns} ns"),
-        _ => scaled(ns, 1_000, &["us", "ms", "s"], 1_000),
+        _ => scaled(ns, 1_000, &["µs", "ms", "s"], 1_000),
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
             (0, "0 s"),
             (7, "7 ns"),
             (999, "999 ns"),
-            (1_000, "1.000 us"),
+            (1_000, "1.000 µs"),
             (9_999_499, "9.999 ms"),
             (9_999_500, "10.00 ms"),
             (123_456_789, "123.5 ms"),

@@ -1,0 +1,149 @@
+//! `ouzel compare`: several runs side by side.
+
+use super::rows;
+use crate::args::operations::CompareArgs;
+use crate::exit::Outcome;
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use ouzel::Answer;
+use ouzel::analyses::profile::Profile;
+use ouzel::engine::Coverage;
+use ouzel::multi_run::{MultiRunOutput, RegionRow, Run, multi_run};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What stands under `data` in JSON.
+#[derive(Debug, Serialize)]
+struct Data {
+    /// In the order given.
+    runs: Vec<RunEntry>,
+    /// Most time over all runs first.
+    functions: Vec<FunctionEntry>,
+}
+
+#[derive(Debug, Serialize)]
+struct RunEntry {
+    path: Arc<str>,
+    n_processes: u64,
+    run_time_ns: u64,
+    /// Whether the others are compared with it.
+    is_reference: bool,
+    /// Run time of the reference / run time.
+    speed_up: Option<f64>,
+    /// Speed-up · processes of the reference / processes.
+    efficiency: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct FunctionEntry {
+    region: Arc<str>,
+    /// Of each run, over all processes; `null` where it is not called.
+    exclusive_ns: Vec<Option<u64>>,
+    /// The same / number of processes.
+    mean_ns: Vec<Option<u64>>,
+}
+
+/// The first trace is opened; the others are opened one after the other, so that no two are in memory.
+pub fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome> {
+    let mut answer = profiled(session, &session.common.path)?.map(|run| vec![run]);
+    for path in &args.others {
+        let other = Session::open_at(session.common, path)?;
+        let Answer { output, coverage, notices, .. } = profiled(&other, path)?;
+        answer.output.push(output);
+        answer.coverage = together(answer.coverage, coverage);
+        answer.notices.extend(notices);
+    }
+    answer.notices.sort_by_key(|notice| notice.level);
+    let answer = answer.map(|runs| multi_run(&runs));
+    session.reply("compare", &answer, data, MultiRunOutput::table, |output, page| {
+        write_page(session, output, args, page);
+    })
+}
+
+/// What was read of both traces.
+fn together(a: Coverage, b: Coverage) -> Coverage {
+    Coverage {
+        locations: a.locations + b.locations,
+        locations_selected: a.locations_selected + b.locations_selected,
+        locations_complete: a.locations_complete + b.locations_complete,
+        locations_damaged: a.locations_damaged + b.locations_damaged,
+        events_read: a.events_read + b.events_read,
+    }
+}
+
+fn profiled(session: &Session<'_>, path: &Path) -> anyhow::Result<Answer<Run>> {
+    let answer = session.ask(Profile)?;
+    let (definitions, range) = (session.definitions(), answer.run_range);
+    let mut answer =
+        answer.map(|profile| Run::new(&path.display().to_string(), &profile, definitions, range));
+    // Locations of different traces have equal ids: which trace it was is said in words.
+    for notice in &mut answer.notices {
+        notice.message = format!("{}: {}", path.display(), notice.message);
+        notice.location = None;
+    }
+    Ok(answer)
+}
+
+fn data(output: &MultiRunOutput) -> Data {
+    let runs = output.runs.iter().map(|run| RunEntry {
+        path: run.name.clone(),
+        n_processes: run.n_processes,
+        run_time_ns: run.run_time_ns,
+        is_reference: run.is_reference,
+        speed_up: run.speed_up,
+        efficiency: run.efficiency,
+    });
+    let functions = output.regions.iter().map(|row| FunctionEntry {
+        region: row.region.clone(),
+        exclusive_ns: row.exclusive_ns.clone(),
+        mean_ns: row.mean_ns.clone(),
+    });
+    Data { runs: runs.collect(), functions: functions.collect() }
+}
+
+fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs, page: &mut Page) {
+    let runs = &output.runs;
+    let numbers = || (1..=runs.len()).map(|i| i.to_string());
+    let factor = |value: Option<f64>| units::number(value);
+    let mark = |is_reference: bool| if is_reference { "reference" } else { "" }.to_owned();
+    page.grid(
+        0,
+        &Grid::default()
+            .with(GridColumn::numbers("run", numbers()))
+            .with(
+                GridColumn::text("trace", runs.iter().map(|run| run.name.to_string()))
+                    .painted(Paint::Name)
+                    .importance(Importance::Shortened),
+            )
+            .with(GridColumn::numbers("processes", runs.iter().map(|run| units::count(run.n_processes))))
+            .with(GridColumn::numbers("run time", runs.iter().map(|run| units::time(run.run_time_ns))))
+            .with(GridColumn::numbers("speed-up", runs.iter().map(|run| factor(run.speed_up))))
+            .with(GridColumn::numbers("efficiency", runs.iter().map(|run| units::percent(run.efficiency))))
+            .with(GridColumn::text("", runs.iter().map(|run| mark(run.is_reference)))),
+    );
+    let n_shown = args.top.n_shown(output.regions.len());
+    let shown: &[RegionRow] = &output.regions[..n_shown];
+    let mut grid = Grid::default().with(
+        GridColumn::text("region", shown.iter().map(|row| row.region.to_string()))
+            .painted(Paint::Name)
+            .importance(Importance::Shortened),
+    );
+    for i in 0..runs.len() {
+        let times = shown.iter().map(|row| row.mean_ns[i].map_or_else(|| "-".to_owned(), units::time));
+        grid = grid.with(GridColumn::numbers(&format!("run {}", i + 1), times));
+    }
+    let change = |row: &RegionRow| match (row.mean_ns.first(), row.mean_ns.last()) {
+        (Some(&Some(before)), Some(&Some(after))) if 0 < before => {
+            format!("× {}", units::number(Some(after as f64 / before as f64)))
+        }
+        _ => "-".to_owned(),
+    };
+    grid = grid.with(GridColumn::numbers("last / first", shown.iter().map(change)));
+    rows(page, &grid, n_shown, output.regions.len());
+    let selected = if session.common.filter.is_everything() { "" } else { ", of what was selected" };
+    page.text(0, &format!("exclusive time per process, mean over all processes{selected}"), Paint::Dim);
+}

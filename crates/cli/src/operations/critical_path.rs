@@ -1,0 +1,104 @@
+//! `ouzel critical-path`: the chain of work and waiting that the end of the run hangs on.
+
+use super::{first, rows, title};
+use crate::args::operations::CriticalPathArgs;
+use crate::exit::Outcome;
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use ouzel::Answer;
+use ouzel::analyses::critical_path::{PathCalls, PathProfile, critical_path, profile};
+use ouzel::analyses::operations::Operations;
+use ouzel::model::Notices;
+use ouzel_export::to_json;
+use serde::Serialize;
+use serde_json::Value;
+
+/// What stands under `data` in JSON.
+#[derive(Debug, Serialize)]
+struct Data {
+    /// From the start of the path to the end of the run.
+    length_ns: u64,
+    /// In order of time, without gap or overlap.
+    segments: Value,
+    /// Most time first.
+    by_region: Value,
+}
+
+pub fn run(session: &Session<'_>, args: &CriticalPathArgs) -> anyhow::Result<Outcome> {
+    let definitions = session.definitions();
+    let answer = path(session)?;
+    let length_ns = definitions.clock.ns_from_ticks(answer.output.length());
+    session.reply(
+        "critical-path",
+        &answer,
+        |path| Data {
+            length_ns,
+            segments: to_json(&path.segments_table(definitions)),
+            by_region: to_json(&path.by_region_table(definitions)),
+        },
+        |path| path.segments_table(definitions),
+        |path, page| write_page(session, path, args, page),
+    )
+}
+
+/// The path, and the calls on it in a second pass.
+fn path(session: &Session<'_>) -> anyhow::Result<Answer<PathProfile>> {
+    let definitions = session.definitions();
+    let operations = session.ask(Operations::new(definitions, &session.common.filter))?;
+    let notices = Notices::default();
+    let path = critical_path(&operations.output, definitions, &notices);
+    let mut answer = session.ask(PathCalls::new(&path))?.map(|calls| profile(&path, &calls));
+    // The second pass reads the same files: what went wrong in reading was said by the first.
+    answer.notices = [operations.notices, notices.to_vec()].concat();
+    answer.notices.sort_by_key(|notice| notice.level);
+    Ok(answer)
+}
+
+fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs, page: &mut Page) {
+    let definitions = session.definitions();
+    title(session, page);
+    let table = path.by_region_table(definitions);
+    let n_rows = table.n_rows();
+    if n_rows == 0 {
+        page.text(0, "nothing ran in what was selected", Paint::Plain);
+        return;
+    }
+    let n_shown = args.top.n_shown(n_rows);
+    let shown = crate::rows::picked(&table, &first(n_shown));
+    let total = crate::rows::integers(&shown, "total_ns");
+    let length = definitions.clock.ns_from_ticks(path.length());
+    let optional = |name: &str, title: &str, order: u8| {
+        GridColumn::of(&shown, name, title).map(|column| column.importance(Importance::Optional(order)))
+    };
+    let grid = Grid::default()
+        .with_some(
+            GridColumn::of(&shown, "region", "region")
+                .map(|column| column.painted(Paint::Name).importance(Importance::Shortened)),
+        )
+        .with_some(GridColumn::of(&shown, "total_ns", "on the path"))
+        .with_some(GridColumn::of(&shown, "share", "share"))
+        .with(
+            GridColumn::text("", total.iter().map(|&ns| units::bar(ns, length, 20)))
+                .painted(Paint::Bar)
+                .importance(Importance::Optional(2)),
+        )
+        .with_some(optional("local_ns", "working", 3))
+        .with_some(optional("message_ns", "in messages", 3))
+        .with_some(optional("collective_ns", "in collectives", 3))
+        .with_some(GridColumn::of(&shown, "top_rank", "most on rank"))
+        .with_some(GridColumn::of(&shown, "top_share", "of it"));
+    rows(page, &grid, n_shown, n_rows);
+    let n = units::counted(path.segments.len() as u64, "segment", "segments");
+    page.text(
+        0,
+        &format!(
+            "{n}, {} from the start to the end of the run: only what is on the path makes the run shorter; \
+             --format csv has the segments",
+            units::time(length)
+        ),
+        Paint::Dim,
+    );
+}

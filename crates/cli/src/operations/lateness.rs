@@ -1,0 +1,79 @@
+//! `ouzel lateness`: how long after the first of its peers each operation ends.
+
+use super::{first, rows, title};
+use crate::args::operations::LatenessArgs;
+use crate::exit::Outcome;
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use anyhow::Context;
+use ouzel::analyses::lateness::{LatenessOutput, lateness};
+use ouzel::analyses::operations::Operations;
+use ouzel::model::{Level, Notice, NoticeCode};
+use ouzel_export::to_json;
+use serde::Serialize;
+use serde_json::Value;
+
+/// What stands under `data` in JSON.
+#[derive(Debug, Serialize)]
+struct Data {
+    /// Number of logical steps.
+    n_steps: u32,
+    /// By rank.
+    rows: Value,
+    /// By location, those of a location in order.
+    operations: Value,
+}
+
+pub fn run(session: &Session<'_>, args: &LatenessArgs) -> anyhow::Result<Outcome> {
+    let definitions = session.definitions();
+    let answer = session.ask(Operations::new(definitions, &session.common.filter))?;
+    let late = lateness(&answer.output, definitions).context("no lateness")?;
+    let mut answer = answer.map(|_| late);
+    if answer.output.operations.is_empty() {
+        let message = "no messages in this trace: neither sends, receives nor collective operations are recorded in \
+                       what was selected, so nothing has peers to be late against";
+        answer.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
+    }
+    session.reply(
+        "lateness",
+        &answer,
+        |output| Data {
+            n_steps: output.n_steps,
+            rows: to_json(&output.table(&definitions.clock)),
+            operations: to_json(&output.operations_table(definitions)),
+        },
+        |output| output.operations_table(definitions),
+        |output, page| write_page(session, output, args, page),
+    )
+}
+
+fn write_page(session: &Session<'_>, output: &LatenessOutput, args: &LatenessArgs, page: &mut Page) {
+    title(session, page);
+    if output.operations.is_empty() {
+        return;
+    }
+    let table = output.table(&session.definitions().clock);
+    let n_rows = table.n_rows();
+    let n_shown = args.top.n_shown(n_rows);
+    let shown = crate::rows::picked(&table, &first(n_shown));
+    let largest = crate::rows::integers(&table, "sum_ns").iter().copied().max().unwrap_or(0);
+    let bars = crate::rows::integers(&shown, "sum_ns").iter().map(|&ns| units::bar(ns, largest, 16));
+    let grid = Grid::default()
+        .with_some(GridColumn::of(&shown, "rank", "rank"))
+        .with_some(GridColumn::of(&shown, "operations", "operations"))
+        .with_some(GridColumn::of(&shown, "max_ns", "latest"))
+        .with_some(GridColumn::of(&shown, "sum_ns", "sum"))
+        .with(GridColumn::text("", bars).painted(Paint::Bar).importance(Importance::Optional(1)))
+        .with_some(GridColumn::of(&shown, "differential_max_ns", "most added at once"))
+        .with_some(GridColumn::of(&shown, "differential_sum_ns", "added in all"));
+    rows(page, &grid, n_shown, n_rows);
+    let steps = units::counted(u64::from(output.n_steps), "logical step", "logical steps");
+    page.text(
+        0,
+        &format!("{steps}; late is what ends after the first of its step, whichever rank; --format csv has each operation"),
+        Paint::Dim,
+    );
+}

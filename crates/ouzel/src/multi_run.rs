@@ -1,0 +1,210 @@
+//! Several runs of a program side by side: how it scales, and which regions grow.
+//!
+//! ```text
+//! profile of each trace ──Run::new──► time by name of region ──multi_run──► scaling table, regions by cost
+//! ```
+//!
+//! Runs are compared by names: ids and clocks of traces have nothing to do with each other. The reference is the run
+//! of the fewest processes, of several the first given.
+//! `speed-up = run time of the reference / run time`, `efficiency = speed-up · processes of the reference / processes`.
+//! After Pipit's `multi_run_analysis` (Bhatele et al., SC 2023), whose rows of equally large runs overwrite each other.
+//! Law: the order of the runs is the caller's. Not here: opening traces, judgement.
+
+use ouzel_analyses::By;
+use ouzel_analyses::flat_profile::flat_profile;
+use ouzel_analyses::profile::ProfileOutput;
+use ouzel_model::{ColumnData, Definitions, Table, TimeRange, Unit};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What is compared of one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Its name, as the user calls it.
+    pub name: Arc<str>,
+    /// Number of processes.
+    pub n_processes: u64,
+    /// From the first event to the last.
+    pub run_time_ns: u64,
+    /// Exclusive time of all processes by name of region; regions of one name together.
+    pub regions: BTreeMap<Arc<str>, u64>,
+}
+
+impl Run {
+    /// From the profile of a trace.
+    pub fn new(
+        name: &str,
+        profile: &ProfileOutput,
+        definitions: &Definitions,
+        run_range: Option<TimeRange>,
+    ) -> Self {
+        let clock = &definitions.clock;
+        let flat = flat_profile(profile, definitions, By::Region);
+        let mut regions: BTreeMap<Arc<str>, u64> = BTreeMap::new();
+        for row in &flat.rows {
+            let ticks = u64::try_from(row.exclusive.sum).unwrap_or(u64::MAX);
+            let sum = regions.entry(definitions.region(row.key.region).name.clone()).or_default();
+            *sum = sum.saturating_add(clock.ns_from_ticks(ouzel_model::Ticks(ticks)));
+        }
+        let run = run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
+        let run_time_ns = clock.ns_from_ticks(run);
+        Run { name: name.into(), n_processes: flat.n_processes, run_time_ns, regions }
+    }
+}
+
+/// Runs side by side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MultiRunOutput {
+    /// In the order given.
+    pub runs: Vec<RunRow>,
+    /// Most time over all runs first, then by name.
+    pub regions: Vec<RegionRow>,
+}
+
+/// One run of the scaling table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunRow {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Number of processes.
+    pub n_processes: u64,
+    /// From the first event to the last.
+    pub run_time_ns: u64,
+    /// Whether the others are compared with it.
+    pub is_reference: bool,
+    /// Run time of the reference / run time; `None` if that is zero.
+    pub speed_up: Option<f64>,
+    /// `speed-up · processes of the reference / processes`.
+    pub efficiency: Option<f64>,
+}
+
+/// One region in all runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegionRow {
+    /// Its name.
+    pub region: Arc<str>,
+    /// Exclusive time of all processes, by run; `None` where it is not called.
+    pub exclusive_ns: Vec<Option<u64>>,
+    /// The same / number of processes.
+    pub mean_ns: Vec<Option<u64>>,
+}
+
+/// Puts runs side by side.
+pub fn multi_run(runs: &[Run]) -> MultiRunOutput {
+    let reference = (0..runs.len()).min_by_key(|&i| runs[i].n_processes);
+    let rows = runs.iter().enumerate().map(|(i, run)| {
+        let base = &runs[reference.unwrap_or(i)];
+        let ratio = |part: u64, whole: u64| (whole != 0).then(|| part as f64 / whole as f64);
+        let speed_up = ratio(base.run_time_ns, run.run_time_ns);
+        RunRow {
+            name: run.name.clone(),
+            n_processes: run.n_processes,
+            run_time_ns: run.run_time_ns,
+            is_reference: reference == Some(i),
+            speed_up,
+            efficiency: speed_up.zip(ratio(base.n_processes, run.n_processes)).map(|(a, b)| a * b),
+        }
+    });
+    let mut regions: BTreeMap<&Arc<str>, Vec<Option<u64>>> = BTreeMap::new();
+    for (i, run) in runs.iter().enumerate() {
+        for (region, &ns) in &run.regions {
+            regions.entry(region).or_insert_with(|| vec![None; runs.len()])[i] = Some(ns);
+        }
+    }
+    let mut regions: Vec<RegionRow> = regions
+        .into_iter()
+        .map(|(region, exclusive_ns)| {
+            let mean = |(ns, run): (&Option<u64>, &Run)| ns.and_then(|ns| ns.checked_div(run.n_processes));
+            let mean_ns = exclusive_ns.iter().zip(runs).map(mean).collect();
+            RegionRow { region: region.clone(), exclusive_ns, mean_ns }
+        })
+        .collect();
+    // A stable sort: equal ones stay in the order of their names.
+    let cost = |row: &RegionRow| row.exclusive_ns.iter().flatten().map(|&ns| u128::from(ns)).sum::<u128>();
+    regions.sort_by_key(|row| Reverse(cost(row)));
+    MultiRunOutput { runs: rows.collect(), regions }
+}
+
+impl MultiRunOutput {
+    /// One row for each region and run, region by region.
+    pub fn table(&self) -> Table {
+        let each = || self.regions.iter().flat_map(|row| (0..self.runs.len()).map(move |i| (row, i)));
+        let number = |value: &dyn Fn(&RegionRow, usize) -> Option<u64>| {
+            ColumnData::OptionU64(each().map(|(row, i)| value(row, i)).collect())
+        };
+        Table::new("regions of runs")
+            .with(
+                "region",
+                Unit::None,
+                "Name of the region",
+                ColumnData::Text(each().map(|(row, _)| row.region.clone()).collect()),
+            )
+            .with(
+                "run",
+                Unit::None,
+                "Name of the run",
+                ColumnData::Text(each().map(|(_, i)| self.runs[i].name.clone()).collect()),
+            )
+            .with(
+                "processes",
+                Unit::Count,
+                "Number of processes",
+                number(&|_, i| Some(self.runs[i].n_processes)),
+            )
+            .with(
+                "exclusive_ns",
+                Unit::Nanoseconds,
+                "Time from enter to leave less the time in callees, over all processes",
+                number(&|row, i| row.exclusive_ns[i]),
+            )
+            .with(
+                "mean_ns",
+                Unit::Nanoseconds,
+                "Exclusive time / number of processes",
+                number(&|row, i| row.mean_ns[i]),
+            )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(name: &str, n_processes: u64, run_time_ns: u64, regions: &[(&str, u64)]) -> Run {
+        let regions = regions.iter().map(|&(region, ns)| (Arc::from(region), ns)).collect();
+        Run { name: name.into(), n_processes, run_time_ns, regions }
+    }
+
+    #[test]
+    fn speed_up_is_measured_from_the_smallest_run() {
+        let output = multi_run(&[
+            run("b", 8, 300, &[("solve", 1600), ("MPI_Wait", 800)]),
+            run("a", 4, 400, &[("solve", 1600), ("init", 3)]),
+            run("c", 4, 0, &[]),
+        ]);
+        let scaling: Vec<_> =
+            output.runs.iter().map(|run| (&*run.name, run.is_reference, run.speed_up)).collect();
+        assert_eq!(scaling, [("b", false, Some(400.0 / 300.0)), ("a", true, Some(1.0)), ("c", false, None)]);
+        let efficiency = output.runs[0].efficiency.unwrap();
+        assert!((efficiency - 2.0 / 3.0).abs() < 1e-12, "{efficiency}");
+        let regions: Vec<_> =
+            output.regions.iter().map(|row| (&*row.region, &row.exclusive_ns[..])).collect();
+        assert_eq!(
+            regions,
+            [
+                ("solve", &[Some(1600), Some(1600), None][..]),
+                ("MPI_Wait", &[Some(800), None, None]),
+                ("init", &[None, Some(3), None])
+            ]
+        );
+        assert_eq!(output.regions[0].mean_ns, [Some(200), Some(400), None]);
+        assert_eq!(output.table().n_rows(), 9);
+    }
+
+    #[test]
+    fn no_run_is_no_row() {
+        let output = multi_run(&[]);
+        assert_eq!((output.runs.len(), output.table().n_rows()), (0, 0));
+    }
+}

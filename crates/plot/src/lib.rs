@@ -1,0 +1,160 @@
+//! Results as pictures, in SVG and PNG.
+//!
+//! ```text
+//! output of an analysis ──pictures::…──► Picture (title, axes with units, marks) ──write──► .svg | .png
+//! ```
+//!
+//! Law: equal outputs give equal files, on every machine: the font is part of the program. Every axis has a name and
+//! a unit; the legend stands beside the data; a region has one colour for ever. A picture has a bounded number of
+//! marks, whatever the size of the run: neighbours that would share a pixel are put together, and the axis says so.
+//! Also here, as all front ends share them: [`colour`]s, and numbers with [`units`] and [`ranks`] in words.
+//! Not here: computing.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod axis;
+mod bars;
+mod canvas;
+pub mod colour;
+mod matrix;
+pub mod pictures;
+pub mod ranks;
+mod rows;
+#[cfg(test)]
+mod tests;
+pub mod units;
+
+pub use matrix::ColourScale;
+
+use bars::Bars;
+use canvas::Canvas;
+use matrix::Matrix;
+use plotters::prelude::{BitMapBackend, DrawingBackend, IntoDrawingArea, SVGBackend};
+use rows::Rows;
+use std::path::{Path, PathBuf};
+
+/// A picture, ready to be written.
+#[derive(Debug, Clone)]
+pub struct Picture {
+    /// What it shows.
+    title: String,
+    /// Of what: the trace, the number of ranks.
+    subtitle: String,
+    marks: Marks,
+}
+
+/// What is drawn.
+#[derive(Debug, Clone)]
+enum Marks {
+    Bars(Bars),
+    Matrix(Matrix),
+    Rows(Rows),
+}
+
+/// Formats of pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageFormat {
+    /// Scalable vector graphics.
+    Svg,
+    /// Portable network graphics.
+    Png,
+}
+
+impl ImageFormat {
+    /// The format that the ending of a file's name says.
+    ///
+    /// # Errors
+    /// If it says none.
+    pub fn of_path(path: &Path) -> Result<Self, PlotError> {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        match &*ending.to_ascii_lowercase() {
+            "svg" => Ok(ImageFormat::Svg),
+            "png" => Ok(ImageFormat::Png),
+            _ => Err(PlotError::UnknownEnding { path: path.to_owned() }),
+        }
+    }
+}
+
+/// Why there is no picture.
+#[derive(Debug, thiserror::Error)]
+pub enum PlotError {
+    /// The file's name says no format.
+    #[error("a picture ends in .svg or .png, not as {path:?}")]
+    UnknownEnding {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file cannot be written.
+    #[error("cannot write {path:?}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The drawing library failed.
+    #[error("cannot draw: {0}")]
+    Draw(String),
+}
+
+/// Points of a picture, width and height; a PNG has twice as many pixels.
+const SIZE: (u32, u32) = (1100, 620);
+const PNG_SCALE: u32 = 2;
+
+impl Picture {
+    fn new(title: impl Into<String>, subtitle: &str, marks: Marks) -> Self {
+        Picture { title: title.into(), subtitle: subtitle.to_owned(), marks }
+    }
+
+    /// The picture as the text of an SVG file.
+    ///
+    /// # Errors
+    /// If the drawing library fails.
+    pub fn svg(&self) -> Result<String, PlotError> {
+        let mut text = String::new();
+        self.draw(SVGBackend::with_string(&mut text, SIZE), 1)?;
+        Ok(text)
+    }
+
+    /// The picture as the bytes of a PNG file.
+    ///
+    /// # Errors
+    /// If the drawing library fails.
+    pub fn png(&self) -> Result<Vec<u8>, PlotError> {
+        let (width, height) = (SIZE.0 * PNG_SCALE, SIZE.1 * PNG_SCALE);
+        let mut rgb = vec![0; (width * height * 3) as usize];
+        self.draw(BitMapBackend::with_buffer(&mut rgb, (width, height)), PNG_SCALE)?;
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, width, height);
+        encoder.set_color(png::ColorType::Rgb);
+        let write = |mut encoder: png::Writer<&mut Vec<u8>>| {
+            encoder.write_image_data(&rgb)?;
+            encoder.finish()
+        };
+        encoder.write_header().and_then(write).map_err(|error| PlotError::Draw(error.to_string()))?;
+        Ok(bytes)
+    }
+
+    /// Writes the picture in the format that the ending of the file's name says.
+    ///
+    /// # Errors
+    /// If that is none, or the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), PlotError> {
+        let bytes = match ImageFormat::of_path(path)? {
+            ImageFormat::Svg => self.svg()?.into_bytes(),
+            ImageFormat::Png => self.png()?,
+        };
+        std::fs::write(path, bytes).map_err(|source| PlotError::Write { path: path.to_owned(), source })
+    }
+
+    fn draw<DB: DrawingBackend>(&self, backend: DB, scale: u32) -> Result<(), PlotError> {
+        let root = backend.into_drawing_area();
+        let canvas = Canvas::begin(&root, scale, &self.title, &self.subtitle)?;
+        match &self.marks {
+            Marks::Bars(bars) => bars.draw(&canvas)?,
+            Marks::Matrix(matrix) => matrix.draw(&canvas)?,
+            Marks::Rows(rows) => rows.draw(&canvas)?,
+        }
+        root.present().map_err(canvas::failed)
+    }
+}

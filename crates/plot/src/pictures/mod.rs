@@ -1,0 +1,16 @@
+//! From outputs of analyses to pictures.
+//!
+//! `of` is what stands below the title: the trace, and what was selected.
+
+mod messages;
+mod processes;
+mod time;
+
+pub use messages::{comm_by_process, comm_matrix, comm_over_time, message_histogram};
+pub use processes::{breakdown, idle, imbalance};
+pub use time::time_profile;
+
+/// Names of ranks on an axis.
+fn rank_name(rank: Option<ouzel_model::WorldRank>) -> String {
+    rank.map_or_else(|| "none".to_owned(), |rank| rank.0.to_string())
+}

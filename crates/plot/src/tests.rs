@@ -1,0 +1,130 @@
+use crate::bars::{Arrangement, Bars, MAX_BARS, Series, Ticks};
+use crate::colour::Colour;
+use crate::matrix::{MAX_CELLS, Matrix};
+use crate::pictures;
+use crate::{ColourScale, ImageFormat, Marks, Picture};
+use ouzel_analyses::comm_matrix::{CommMatrix, TrafficUnit};
+use ouzel_analyses::profile::Profile;
+use ouzel_analyses::semantics::Semantics;
+use ouzel_analyses::time_grid::TimeGrid;
+use ouzel_analyses::time_profile::TimeProfile;
+use ouzel_analyses::{By, imbalance};
+use ouzel_model::{Ticks as ModelTicks, TimeRange, TraceSource};
+use ouzel_testkit::{ToyTrace, run};
+use std::num::NonZeroU16;
+
+fn trace() -> ToyTrace {
+    ToyTrace::new(
+        "
+        0: enter solve<&> @0, leave @600, enter MPI_Barrier @600, leave @1000
+        1: enter solve<&> @0, leave @900, enter MPI_Barrier @900, leave @1000",
+    )
+}
+
+fn time_profile() -> Picture {
+    let trace = trace();
+    let range = TimeRange { start: ModelTicks(0), end: ModelTicks(1000) };
+    let grid = TimeGrid::new(range, NonZeroU16::new(5).unwrap());
+    let output = run(&trace, TimeProfile::new(grid));
+    let definitions = trace.definitions();
+    let classes = Semantics::default().classes(definitions);
+    pictures::time_profile(&output, definitions, &classes, "toy")
+}
+
+#[test]
+fn a_picture_has_title_axes_with_units_and_a_legend() {
+    let svg = time_profile().svg().unwrap();
+    for text in ["Where the time went", "time since the trace start (", "locations", "MPI_Barrier", "toy"] {
+        assert!(svg.contains(text), "{text} is missing in {svg}");
+    }
+    assert!(svg.contains("solve&lt;&amp;&gt;"), "names are escaped");
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+}
+
+#[test]
+fn equal_results_give_equal_files() {
+    let (a, b) = (time_profile(), time_profile());
+    assert_eq!(a.svg().unwrap(), b.svg().unwrap());
+    assert_eq!(a.png().unwrap(), b.png().unwrap());
+}
+
+#[test]
+fn a_bitmap_shows_what_the_vectors_show() {
+    let picture = time_profile();
+    let bytes = picture.png().unwrap();
+    let mut reader = png::Decoder::new(std::io::Cursor::new(&bytes)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    assert_eq!((info.width, info.height), (2200, 1240));
+    let Marks::Bars(bars) = &picture.marks else { panic!("time profiles are bars") };
+    for series in bars.series.iter().filter(|series| series.values.iter().any(|v| 0.1 < *v)) {
+        let found = pixels.chunks_exact(3).filter(|pixel| *pixel == series.colour.rgb).count();
+        assert!(10_000 < found, "{}: {found} pixels", series.name);
+    }
+}
+
+#[test]
+fn many_bars_become_few_and_keep_their_mean() {
+    let n = 10 * MAX_BARS + 3;
+    let series =
+        Series { name: "x".into(), colour: Colour::idle(), values: (0..n).map(|i| i as f64).collect() };
+    let bars = Bars {
+        x_name: "rank".into(),
+        y_name: "time (s)".into(),
+        edges: Bars::named_edges(n),
+        ticks: Ticks::Numbers,
+        series: vec![series],
+        arrangement: Arrangement::Stacked,
+    }
+    .bounded();
+    let n_bars = bars.series[0].values.len();
+    assert!(n_bars <= MAX_BARS && bars.edges.len() == n_bars + 1);
+    assert_eq!(bars.edges[n_bars].to_bits(), (n as f64 - 0.5).to_bits());
+    assert_eq!(bars.series[0].values[0].to_bits(), 5.0_f64.to_bits(), "the mean of 0 to 10");
+    assert!(bars.y_name.contains("mean of 11 neighbours"));
+}
+
+#[test]
+fn many_cells_become_few_and_keep_their_sum() {
+    let n = 3 * MAX_CELLS;
+    let matrix = Matrix {
+        x_name: "receiver".into(),
+        y_name: "sender".into(),
+        value_name: "messages".into(),
+        names: (0..n).map(|i| i.to_string()).collect(),
+        cells: (0..n).map(|i| (i, (i + 1) % n, 2.0)).collect(),
+        scale: ColourScale::Logarithmic,
+    }
+    .bounded();
+    assert!(matrix.names.len() <= MAX_CELLS);
+    let sum: f64 = matrix.cells.iter().map(|cell| cell.2).sum();
+    assert_eq!(sum.to_bits(), (2.0 * n as f64).to_bits());
+    let svg = Picture::new("t", "", Marks::Matrix(matrix)).svg().unwrap();
+    assert!(svg.len() < 200_000, "{} bytes", svg.len());
+}
+
+#[test]
+fn nothing_is_a_picture_too() {
+    let trace = ToyTrace::new("0: other @0");
+    let matrix = run(&trace, CommMatrix::default());
+    let profile = run(&trace, Profile);
+    let definitions = trace.definitions();
+    let classes = Semantics::default().classes(definitions);
+    let judged = imbalance::imbalance(&profile, definitions, &classes, By::Region);
+    for picture in [
+        pictures::comm_matrix(&matrix, TrafficUnit::Bytes, ColourScale::Logarithmic, ""),
+        pictures::comm_by_process(&matrix, TrafficUnit::Messages, ""),
+        pictures::imbalance(&judged, definitions, ""),
+    ] {
+        assert!(picture.svg().unwrap().contains("</svg>") && !picture.png().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn the_ending_says_the_format() {
+    let of = |path: &str| ImageFormat::of_path(path.as_ref()).ok();
+    assert_eq!(
+        [of("a.svg"), of("b.PNG"), of("c"), of("d.pdf")],
+        [Some(ImageFormat::Svg), Some(ImageFormat::Png), None, None]
+    );
+}
