@@ -16,6 +16,7 @@ mod axis;
 mod bars;
 mod canvas;
 pub mod colour;
+mod lanes;
 mod matrix;
 pub mod pictures;
 pub mod ranks;
@@ -28,6 +29,7 @@ pub use matrix::ColourScale;
 
 use bars::Bars;
 use canvas::Canvas;
+use lanes::Lanes;
 use matrix::Matrix;
 use plotters::prelude::{BitMapBackend, DrawingBackend, IntoDrawingArea, SVGBackend};
 use rows::Rows;
@@ -49,6 +51,7 @@ enum Marks {
     Bars(Bars),
     Matrix(Matrix),
     Rows(Rows),
+    Lanes(Lanes),
 }
 
 /// Formats of pictures.
@@ -154,6 +157,7 @@ impl Picture {
             Marks::Bars(bars) => bars.draw(&canvas)?,
             Marks::Matrix(matrix) => matrix.draw(&canvas)?,
             Marks::Rows(rows) => rows.draw(&canvas)?,
+            Marks::Lanes(lanes) => lanes.draw(&canvas)?,
         }
         root.present().map_err(canvas::failed)
     }

@@ -149,6 +149,7 @@ collective operations. Nested calls count once. An accelerator stream is idle be
 Examples:
   ouzel critical-path scorep-run/
   ouzel critical-path scorep-run/ --format csv -o path.csv         the segments, in order of time
+  ouzel critical-path scorep-run/ --plot path.svg
   ouzel critical-path scorep-run/ --format json | jq '.data.by_region[0]'
 
 From the end of the run back: what ran last, whom that waited for, and so on to the start. Segments are
@@ -431,6 +432,9 @@ pub struct IdleArgs {
 pub struct CriticalPathArgs {
     #[command(flatten)]
     pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
 }
 
 #[derive(Debug, Args)]
@@ -478,10 +482,8 @@ impl Operation {
             Operation::Breakdown(args) => &args.plot,
             Operation::Imbalance(args) => &args.plot,
             Operation::Idle(args) => &args.plot,
-            Operation::CriticalPath(_)
-            | Operation::Lateness(_)
-            | Operation::Patterns(_)
-            | Operation::Compare(_) => return None,
+            Operation::CriticalPath(args) => &args.plot,
+            Operation::Lateness(_) | Operation::Patterns(_) | Operation::Compare(_) => return None,
         };
         plot.plot_file.as_deref()
     }

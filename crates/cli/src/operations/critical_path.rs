@@ -1,6 +1,6 @@
 //! `ouzel critical-path`: the chain of work and waiting that the end of the run hangs on.
 
-use super::{first, rows, title};
+use super::{first, origin, plot, rows, title};
 use crate::args::operations::CriticalPathArgs;
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -13,6 +13,7 @@ use ouzel::analyses::critical_path::{PathCalls, PathProfile, critical_path, prof
 use ouzel::analyses::operations::Operations;
 use ouzel::model::Notices;
 use ouzel_export::to_json;
+use ouzel_plot::pictures;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -30,6 +31,7 @@ struct Data {
 pub fn run(session: &Session<'_>, args: &CriticalPathArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let answer = path(session)?;
+    plot(&args.plot, || pictures::critical_path(&answer.output, definitions, &origin(session)))?;
     let length_ns = definitions.clock.ns_from_ticks(answer.output.length());
     session.reply(
         "critical-path",

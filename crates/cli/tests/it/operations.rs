@@ -252,6 +252,7 @@ fn pictures_are_drawn_in_both_formats() {
         ("breakdown", "Computation and communication"),
         ("imbalance", "Regions that lose most"),
         ("idle", "How long each rank waits"),
+        ("critical-path", "The critical path from rank to rank"),
     ] {
         let file = |ending: &str| scratch.0.join(format!("{command}.{ending}"));
         for ending in ["svg", "png"] {

@@ -3,10 +3,12 @@
 //! `of` is what stands below the title: the trace, and what was selected.
 
 mod messages;
+mod path;
 mod processes;
 mod time;
 
 pub use messages::{comm_by_process, comm_matrix, comm_over_time, message_histogram};
+pub use path::critical_path;
 pub use processes::{breakdown, idle, imbalance};
 pub use time::time_profile;
 

@@ -1,0 +1,47 @@
+//! The critical path, rank by rank.
+
+use super::rank_name;
+use crate::axis::Scale;
+use crate::colour::Colour;
+use crate::lanes::{Interval, Lanes};
+use crate::{Marks, Picture};
+use ouzel_analyses::critical_path::{PathProfile, SegmentKind};
+use ouzel_model::{Definitions, WorldRank};
+
+/// The segments of the critical path, one lane for each rank on it; lines lead from whom somebody waits for.
+pub fn critical_path(path: &PathProfile, definitions: &Definitions, of: &str) -> Picture {
+    let ns = |ticks| definitions.clock.ns_from_ticks(ticks) as f64;
+    let mut ranks: Vec<Option<WorldRank>> = path.segments.iter().map(|segment| segment.rank).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let first = path.segments.first().map_or(0.0, |segment| ns(segment.range.start));
+    let last = path.segments.last().map_or(0.0, |segment| ns(segment.range.end));
+    let scale = Scale::of_ns(last);
+    let lane = |rank: Option<WorldRank>| ranks.binary_search(&rank).ok();
+    let colour = |kind| match kind {
+        SegmentKind::Local => Colour::computation(),
+        SegmentKind::Message => Colour::receiving(),
+        SegmentKind::Collective => Colour::communication(),
+    };
+    let intervals = path.segments.iter().filter_map(|segment| {
+        Some(Interval {
+            lane: lane(segment.rank)?,
+            from_lane: segment.from.and_then(|from| lane(definitions.location(from).rank)),
+            range: (ns(segment.range.start) / scale.divisor, ns(segment.range.end) / scale.divisor),
+            colour: colour(segment.kind),
+        })
+    });
+    let lanes = Lanes {
+        x_name: format!("time since the trace start ({})", scale.unit),
+        y_name: "rank on the path".to_owned(),
+        range: (first / scale.divisor, last / scale.divisor),
+        intervals: intervals.collect(),
+        legend: vec![
+            (Colour::computation(), "working"),
+            (Colour::receiving(), "in a message"),
+            (Colour::communication(), "in a collective"),
+        ],
+        names: ranks.iter().map(|&rank| rank_name(rank)).collect(),
+    };
+    Picture::new("The critical path from rank to rank", of, Marks::Lanes(lanes))
+}
