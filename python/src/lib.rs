@@ -10,6 +10,7 @@
 
 mod arguments;
 mod arrow;
+mod compare;
 mod diagnosis;
 mod errors;
 mod operations;
@@ -34,5 +35,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_class::<shapes::CommMatrix>()?;
     module.add_class::<shapes::Histogram>()?;
+    module.add_function(wrap_pyfunction!(compare::multi_run_analysis, module)?)?;
+    module.add_function(wrap_pyfunction!(compare::multirun_analysis, module)?)?;
     module.add_function(wrap_pyfunction!(trace::open, module)?)
 }

@@ -61,3 +61,19 @@ def test_every_rank_is_in_one_cluster(jacobi):
     clusters = jacobi.clusters()
     assert sum(cluster["size"] for cluster in clusters) == 9
     assert all(cluster["representative_rank"] in jacobi.ranks for cluster in clusters)
+
+
+def test_runs_stand_side_by_side(jacobi, testdata):
+    other = ouzel.open(testdata / "pmpi-masterio")
+    table = ouzel.multi_run_analysis([jacobi, other, other.filter(ranks="0-1")], names=["a", "b", "c"])
+    flat = jacobi.flat_profile()
+    alone = dict(zip(flat["region"], flat["exclusive_ns"]))
+    rows = list(zip(table["run"], table["region"], table["exclusive_ns"]))
+    assert {region: ns for run, region, ns in rows if run == "a" and ns is not None} == alone
+    assert {n for run, n in zip(table["run"], table["processes"]) if run == "b"} == {8}
+    assert ("b", "halo", None) in rows
+    assert table.coverage["locations_selected"] == 9 + 8 + 2
+    assert ouzel.multirun_analysis([jacobi])["run"][0] == str(jacobi.path)
+    for wrong in [lambda: ouzel.multi_run_analysis([]), lambda: ouzel.multi_run_analysis([jacobi], ["a", "b"])]:
+        with pytest.raises(ValueError):
+            wrong()

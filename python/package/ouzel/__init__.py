@@ -8,7 +8,18 @@ Every operation returns a :class:`Table`: pandas, polars, pyarrow and DuckDB tak
 protocol. Every number has its unit in ``table.units`` and its formula in ``table.docs``.
 """
 
-from ouzel._core import CommMatrix, DataLostWarning, Histogram, OuzelError, Table, Trace, __version__, open
+from ouzel._core import (
+    CommMatrix,
+    DataLostWarning,
+    Histogram,
+    OuzelError,
+    Table,
+    Trace,
+    __version__,
+    multi_run_analysis,
+    multirun_analysis,
+    open,
+)
 
 __all__ = [
     "CommMatrix",
@@ -18,5 +29,7 @@ __all__ = [
     "Table",
     "Trace",
     "__version__",
+    "multi_run_analysis",
+    "multirun_analysis",
     "open",
 ]

@@ -6,7 +6,7 @@ after Ctrl-C, and ``ValueError`` for an argument that makes no sense. Damaged da
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, final
 
@@ -136,6 +136,17 @@ def open(
 
     Raises ``FileNotFoundError`` if there is nothing, :class:`OuzelError` if it is no trace or cannot be read.
     """
+
+def multi_run_analysis(traces: Sequence[Trace], names: Sequence[str] | None = None) -> Table:
+    """Exclusive time of each region in each of several runs, in total and as mean over processes; costly ones first.
+
+    One row for each region and run; ``None`` where a run does not call it. ``names``: of the runs, their paths by
+    default. Raises ``ValueError`` without a trace or for another number of names. Pipit, operation
+    ``multi_run_analysis`` of the paper and ``multirun_analysis`` of the code.
+    """
+
+def multirun_analysis(traces: Sequence[Trace], names: Sequence[str] | None = None) -> Table:
+    """The same as :func:`multi_run_analysis`, as Pipit's code calls it."""
 
 @final
 class Trace:

@@ -1,0 +1,64 @@
+//! Several runs side by side, under the names that Pipit gave it.
+
+use crate::errors;
+use crate::pass;
+use crate::table::Table;
+use crate::trace::Trace;
+use ouzel::Answer;
+use ouzel::analyses::profile::Profile;
+use ouzel::engine::Coverage;
+use ouzel::model::{Notice, Notices};
+use ouzel::multi_run::{Run, multi_run};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// `ouzel.multi_run_analysis`
+#[pyfunction]
+#[pyo3(signature = (traces, names=None))]
+pub fn multi_run_analysis(
+    py: Python<'_>,
+    traces: Vec<PyRef<'_, Trace>>,
+    names: Option<Vec<String>>,
+) -> PyResult<Table> {
+    let first = traces.first().map(|trace| Arc::clone(&trace.inner));
+    let first = first.ok_or_else(|| PyValueError::new_err("there is no trace to compare"))?;
+    let names = names
+        .unwrap_or_else(|| traces.iter().map(|trace| trace.inner.path().display().to_string()).collect());
+    if names.len() != traces.len() {
+        let (n_names, n_traces) = (names.len(), traces.len());
+        return Err(PyValueError::new_err(format!("{n_names} names for {n_traces} traces")));
+    }
+    let notices = Notices::default();
+    let mut coverage = Coverage::default();
+    let mut runs = Vec::new();
+    for (trace, name) in traces.into_iter().zip(&names) {
+        let (inner, definitions) = (&*trace.inner, trace.inner.definitions());
+        let answer = pass::run(py, inner, &trace.selection, |options| inner.ask(Profile, options))?;
+        errors::warn(py, &answer.notices)?;
+        runs.push(Run::new(name, &answer.output, definitions, answer.run_range));
+        // Ids of locations mean nothing outside of their trace.
+        notices.extend(answer.notices.into_iter().map(|notice| Notice { location: None, ..notice }));
+        let Coverage { locations, locations_selected, locations_complete, locations_damaged, events_read } =
+            answer.coverage;
+        coverage.locations += locations;
+        coverage.locations_selected += locations_selected;
+        coverage.locations_complete += locations_complete;
+        coverage.locations_damaged += locations_damaged;
+        coverage.events_read += events_read;
+    }
+    let output = multi_run(&runs).table();
+    let answer = Answer { output, coverage, run_range: None, notices: notices.to_vec() };
+    Table::new(py, answer, first.definitions())
+}
+
+/// `ouzel.multirun_analysis`, as Pipit's code calls it.
+#[pyfunction]
+#[pyo3(signature = (traces, names=None))]
+pub fn multirun_analysis(
+    py: Python<'_>,
+    traces: Vec<PyRef<'_, Trace>>,
+    names: Option<Vec<String>>,
+) -> PyResult<Table> {
+    multi_run_analysis(py, traces, names)
+}
