@@ -129,7 +129,9 @@ fn fig2() -> Option<Fig2> {
     all.sort_unstable();
     // Profiles are in order of ids, in the golden data of names.
     let mut names = Names::default();
-    all.iter().for_each(|name| drop(names.id(name)));
+    for name in &all {
+        names.id(name);
+    }
     let sample = |sample: &Value| {
         let path = sample["path"].as_array().unwrap();
         let path = path.iter().map(|name| names.id(name.as_str().unwrap())).collect();
