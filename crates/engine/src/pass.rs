@@ -9,7 +9,7 @@ use crate::erased::{AnalysisSet, Outputs};
 use crate::fold::Folder;
 use crate::partial::{Partial, PartialError};
 use crate::progress::Progress;
-use ouzel_model::{Filter, LocationId, Notice, Notices, TimeRange, TraceSource};
+use ouzel_model::{Filter, Level, LocationId, Notice, NoticeCode, Notices, TimeRange, TraceSource};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -84,6 +84,10 @@ impl AnalysisSet {
         let notices = Notices::default();
         notices.extend(source.notices().iter().cloned());
         let locations = partial.locations.clone();
+        if locations.is_empty() && !definitions.locations.is_empty() {
+            let message = "no location of the trace was selected; there is nothing to answer from";
+            notices.push(Notice::new(Level::Medium, NoticeCode::EmptySelection, message));
+        }
         let coverage = coverage(definitions.locations.len(), &locations);
         let run_range = run_range(definitions, &locations);
         let outputs = caught(|| self.finish(partial, definitions, &notices))?;

@@ -161,3 +161,15 @@ fn a_trace_without_locations_gives_an_answer() {
     let (seen, report) = run_report(&ToyTrace::empty(), &Filter::default(), Log);
     assert_eq!((seen.lines().len(), report.run_range), (0, None));
 }
+
+#[test]
+fn a_selection_without_a_location_is_said() {
+    let trace = ToyTrace::new("0: enter main @0, leave @9");
+    let codes = |ranks: &str| -> Vec<NoticeCode> {
+        let filter = Filter { ranks: Some(ranks.parse().expect("ranks")), ..Filter::default() };
+        let (_, report) = run_report(&trace, &filter, Broken(Breaks::Never));
+        report.notices.iter().map(|notice| notice.code).collect()
+    };
+    assert_eq!(codes("99"), [NoticeCode::EmptySelection]);
+    assert_eq!(codes("0"), []);
+}
