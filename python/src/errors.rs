@@ -28,7 +28,7 @@ create_exception!(ouzel, DataLostWarning, PyUserWarning, "Data were lost: the an
 pub fn of_open(error: &OpenError) -> PyErr {
     match error {
         OpenError::NotFound(_) => PyFileNotFoundError::new_err(error.to_string()),
-        OpenError::NotATrace { .. } | OpenError::Otf2(_) => OuzelError::new_err(error.to_string()),
+        _ => OuzelError::new_err(error.to_string()),
     }
 }
 

@@ -76,7 +76,7 @@ impl TraceSource for Loop {
         self.n_events()
     }
     fn plan(&self, needs: Needs, _: &Filter) -> ReadPlan {
-        ReadPlan { needs, time: Pushdown::Unsupported }
+        ReadPlan { needs, time: Pushdown::Unsupported, time_range: None }
     }
     fn open(&self, _: LocationId, _: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
         Ok(Box::new(LoopReader { source: self, done: 0 }))

@@ -1,4 +1,4 @@
-//! Opens traces of every format as one event model.
+//! Opens traces and profiles of every format as one model.
 //!
 //! One folder for each format: it turns the decoder's records into
 //! [`Definitions`](ouzel_model::Definitions) and
@@ -9,5 +9,7 @@
 
 mod detect;
 pub mod otf2;
+mod readers;
 
-pub use detect::{Format, OpenError, open};
+pub use detect::{Format, OpenError, Opened, Reader, open, open_profile};
+pub use readers::READERS;

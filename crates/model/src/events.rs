@@ -192,6 +192,27 @@ pub enum ParameterValue {
     U64(u64),
 }
 
+/// One end of a causal link between two calls that are not caller and callee: an accelerator operation and the
+/// call that launched it, the two ends of a flow. Ends with one `id` belong together, over all locations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// Row of the enter of the call that is linked. Several links may share a row.
+    pub row: u32,
+    /// Which link; unique in the trace.
+    pub id: u64,
+    /// Which end of it.
+    pub end: LinkEnd,
+}
+
+/// Which end of a [`Link`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum LinkEnd {
+    /// The cause: the call that launched, the start of a flow.
+    From,
+    /// The effect: the operation that was launched, the end of a flow.
+    To,
+}
+
 /// One enter–leave instance of a region, known when it ends. Derived by the engine.
 ///
 /// `leave - enter` is the inclusive time; that less `in_callees` is the exclusive time.
@@ -237,6 +258,8 @@ pub struct EventChunk<'a> {
     pub parameters: &'a [Parameter],
     /// Payload of [`EventKind::Sample`].
     pub samples: &'a [Sample],
+    /// Links of enters.
+    pub links: &'a [Link],
 }
 
 /// The buffer a reader fills again and again, so that the loop allocates nothing.
@@ -255,6 +278,7 @@ pub struct ChunkBuffer {
     pub metrics: Vec<MetricValue>,
     pub parameters: Vec<Parameter>,
     pub samples: Vec<Sample>,
+    pub links: Vec<Link>,
     /// Event records this chunk stands for, including those without a row because nobody needs them.
     pub n_records: u64,
     /// Time of the first and the last of those records.
@@ -276,6 +300,7 @@ impl ChunkBuffer {
         self.metrics.clear();
         self.parameters.clear();
         self.samples.clear();
+        self.links.clear();
         self.n_records = 0;
         self.span = None;
     }
@@ -315,6 +340,7 @@ impl ChunkBuffer {
             metrics: &self.metrics,
             parameters: &self.parameters,
             samples: &self.samples,
+            links: &self.links,
         }
     }
 }

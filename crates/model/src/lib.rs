@@ -14,6 +14,7 @@
 mod call_path;
 mod clock;
 mod communicators;
+mod contents;
 mod definitions;
 mod error;
 mod events;
@@ -23,6 +24,7 @@ mod locations;
 mod metrics;
 mod needs;
 mod notice;
+mod profile;
 mod regions;
 mod samples;
 mod source;
@@ -33,11 +35,12 @@ mod topologies;
 pub use call_path::{CallPathTree, Remap};
 pub use clock::{Clock, Ticks, TimeRange};
 pub use communicators::Communicator;
+pub use contents::Content;
 pub use definitions::{Definitions, Provenance};
 pub use error::ReadError;
 pub use events::{
-    CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, EventChunk, EventKind, MessageEnd,
-    MetricValue, Parameter, ParameterValue, Request, RequestEvent, Visit,
+    CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, EventChunk, EventKind, Link,
+    LinkEnd, MessageEnd, MetricValue, Parameter, ParameterValue, Request, RequestEvent, Visit,
 };
 pub use filter::{Filter, RankSet};
 pub use ids::{
@@ -48,6 +51,7 @@ pub use locations::{Location, LocationGroup, LocationGroupKind, LocationKind};
 pub use metrics::{Metric, MetricMode, MetricValueType};
 pub use needs::Needs;
 pub use notice::{Level, Notice, NoticeCode, Notices};
+pub use profile::ProfileSource;
 pub use regions::{Paradigm, Region, RegionRole};
 pub use samples::{
     InterruptCounts, InterruptGenerator, Lca, MAX_SAMPLED_DEPTH, Sample, SampledContext, SampledContexts,

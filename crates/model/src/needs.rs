@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// Law: a reader may skip the rest, and no result changes by it. Enter and leave are always read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Needs(u8);
+pub struct Needs(u16);
 
 impl Needs {
     /// Nothing but enter and leave.
@@ -27,8 +27,10 @@ impl Needs {
     pub const VISITS: Needs = Needs(64);
     /// Samples of the call path.
     pub const SAMPLES: Needs = Needs(128);
+    /// Which event caused which, see [`Link`](crate::Link).
+    pub const LINKS: Needs = Needs(256);
     /// Every event of the model.
-    pub const ALL_EVENTS: Needs = Needs(1 | 2 | 4 | 8 | 16 | 128);
+    pub const ALL_EVENTS: Needs = Needs(1 | 2 | 4 | 8 | 16 | 128 | 256);
 
     /// Both.
     #[must_use]

@@ -1,6 +1,6 @@
 //! What a format offers: locations that can be opened and read, chunk by chunk.
 
-use crate::{ChunkBuffer, Definitions, Filter, LocationId, Needs, Notice, ReadError};
+use crate::{ChunkBuffer, Content, Definitions, Filter, LocationId, Needs, Notice, ReadError, TimeRange};
 
 /// An opened trace of some format.
 pub trait TraceSource: Send + Sync {
@@ -15,6 +15,21 @@ pub trait TraceSource: Send + Sync {
 
     /// How much of the request the readers will apply by themselves.
     fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan;
+
+    /// Whether the only events of `location` are samples of its call path. The engine then makes calls of them for
+    /// the analyses that do not ask for [`Needs::SAMPLES`]: a frame runs from the first sample that shows it to the
+    /// first that does not.
+    fn is_sampled(&self, location: LocationId) -> bool {
+        let _ = location;
+        false
+    }
+
+    /// Why the trace holds nothing of this kind, as part of a sentence ("HPCToolkit records no messages"); `None` if
+    /// it may.
+    fn lacks(&self, content: Content) -> Option<String> {
+        let _ = content;
+        None
+    }
 
     /// Begins to read one location.
     ///
@@ -54,4 +69,7 @@ pub struct ReadPlan {
     pub needs: Needs,
     /// How much of the time range is applied while reading.
     pub time: Pushdown,
+    /// The user's time range; `None` is all. Calls that reach over a border must still be read with both ends, or
+    /// with an end clipped to the border.
+    pub time_range: Option<TimeRange>,
 }

@@ -122,7 +122,7 @@ impl TraceSource for Simulation {
     }
 
     fn plan(&self, needs: Needs, _: &Filter) -> ReadPlan {
-        ReadPlan { needs, time: Pushdown::Unsupported }
+        ReadPlan { needs, time: Pushdown::Unsupported, time_range: None }
     }
 
     fn open(&self, location: LocationId, _: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {

@@ -30,7 +30,7 @@ pub use ouzel_formats as formats;
 pub use ouzel_model as model;
 
 pub use ask::{Answer, AskError, Diagnosed};
-pub use ouzel_formats::{Format, OpenError};
+pub use ouzel_formats::{Format, OpenError, READERS, open_profile};
 
 use ouzel_engine::{AnalysisSet, Pass, PassError, Progress, Report};
 use ouzel_model::{Definitions, Filter, Notice, TraceSource};

@@ -305,7 +305,7 @@ impl TraceSource for ToyTrace {
     }
 
     fn plan(&self, needs: Needs, _: &Filter) -> ReadPlan {
-        ReadPlan { needs, time: Pushdown::Unsupported }
+        ReadPlan { needs, time: Pushdown::Unsupported, time_range: None }
     }
 
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {

@@ -15,9 +15,10 @@ mod reader;
 mod refs;
 mod stack_changes;
 
+use crate::detect::{self, Format, Reader};
 use ouzel_model::{
-    ChunkReader, Definitions, Filter, LocationId, Needs, Notice, Provenance, Pushdown, ReadError, ReadPlan,
-    TraceSource,
+    ChunkReader, Content, Definitions, Filter, LocationId, Needs, Notice, Provenance, Pushdown, ReadError,
+    ReadPlan, TraceSource,
 };
 use ouzel_otf2::{Archive, ReadErrorKind};
 use reader::{Empty, LocationReader, Opened};
@@ -33,6 +34,28 @@ pub struct Otf2Source {
     refs: GlobalRefs,
     notices: Vec<Notice>,
     n_processes: usize,
+}
+
+/// OTF2 among the formats.
+pub static READER: Reader = Reader {
+    format: Format::Otf2,
+    writers: "Score-P, eztrace, Extrae, and others",
+    reads: &[
+        (Content::Calls, ""),
+        (Content::Samples, ""),
+        (Content::Messages, ""),
+        (Content::Collectives, ""),
+        (Content::Counters, ""),
+        (Content::AcceleratorStreams, ""),
+        (Content::Topologies, ""),
+    ],
+    recognise,
+    open: |path| Ok(detect::Opened::trace(Otf2Source::open(path)?)),
+};
+
+/// An anchor or anything else of an archive, or a directory with some of it.
+fn recognise(path: &Path) -> Option<String> {
+    Archive::open(path).ok().map(|_| format!("OTF2 archive {}", path.display()))
 }
 
 impl Otf2Source {
@@ -91,7 +114,7 @@ impl TraceSource for Otf2Source {
     /// An event file must be decoded from its start to know the open calls, so a time range only ends the reading early.
     fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
         let time = if filter.time_ns.is_none() { Pushdown::Exact } else { Pushdown::Inexact };
-        ReadPlan { needs, time }
+        ReadPlan { needs, time, time_range: None }
     }
 
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {

@@ -1,0 +1,6 @@
+//! Every format that can be read, in the order of the table of formats.
+
+use crate::detect::Reader;
+
+/// Every reader.
+pub static READERS: &[&Reader] = &[&crate::otf2::READER];
