@@ -139,8 +139,8 @@ pub enum Lca {
 pub struct Sample {
     /// Index into the base columns.
     pub row: u32,
-    /// The call path found.
-    pub context: ContextId,
+    /// The call path found; `None` if nothing ran any more, which ends every frame of the sample before.
+    pub context: Option<ContextId>,
     /// What stayed of the sample before.
     pub lca: Lca,
     /// What took the sample; `None` if unknown.

@@ -199,7 +199,7 @@ impl Names {
             Lca::Unknown => (None, None),
         };
         EventRow {
-            sampled_path: Some(self.sampled_path(sample.context)),
+            sampled_path: sample.context.map(|context| self.sampled_path(context)),
             frames_kept: kept.map(u64::from),
             frames_kept_at_most: at_most.map(u64::from),
             ..event

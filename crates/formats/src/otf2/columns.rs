@@ -166,15 +166,21 @@ impl Columns<'_, '_> {
     }
 
     fn sample(&mut self, time: u64, sample: &CallingContextSample) {
+        let generator = self.refs.interrupt_generator(sample.interrupt_generator);
+        if sample.calling_context == u32::MAX {
+            let lca = self.stack_changes.sample(0, sample.unwind_distance);
+            let row = self.plain_row(time, EventKind::Sample);
+            self.buffer.samples.push(Sample { row, context: None, lca, generator });
+            return;
+        }
         let Some(context) = self.refs.calling_context(sample.calling_context) else {
             self.plain_row(time, EventKind::Other);
             *self.not_represented.entry("sample without a calling context").or_default() += 1;
             return;
         };
         let lca = self.stack_changes.sample(context.depth, sample.unwind_distance);
-        let generator = self.refs.interrupt_generator(sample.interrupt_generator);
         let row = self.plain_row(time, EventKind::Sample);
-        self.buffer.samples.push(Sample { row, context: context.context, lca, generator });
+        self.buffer.samples.push(Sample { row, context: Some(context.context), lca, generator });
     }
 
     fn metric(&mut self, time: u64, metric: u32, values: impl Iterator<Item = u64>) {

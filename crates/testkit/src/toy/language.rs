@@ -30,6 +30,7 @@ impl ToyTrace {
     /// - `collective-begin`, `collective OP`, then `bytes SENT/RECEIVED`, `root RANK`, `comm NAME`, `request N`
     /// - `sample NAME/NAME@LINE/…`, outermost frame first, each but it with the line of its call if known, then
     ///   `lca N` if so many frames stayed since the sample before or `lca <=N` if at most so many did
+    ///   (`sample -`: nothing ran any more)
     /// - `metric NAME=VALUE …`, `param NAME=VALUE`, `flush`, `onoff`, `other`
     ///
     /// A line `comm NAME = RANK RANK …` defines a communicator; `MPI_COMM_WORLD` is there from the start.
@@ -167,6 +168,9 @@ impl ToyTrace {
     }
 
     fn sample(&mut self, rest: &str) -> Result<ToyPayload, String> {
+        if rest.trim() == "-" {
+            return Ok(ToyPayload::Sample(Sample { row: 0, context: None, lca: Lca::Exact(0), generator: None }));
+        }
         let (path, lca) = rest.split_once(" lca ").unwrap_or((rest, ""));
         let mut frames: Vec<(RegionId, Option<u32>)> = Vec::new();
         for frame in path.split('/') {
@@ -184,7 +188,7 @@ impl ToyTrace {
             (exact, None) => Lca::Exact(number(exact)?),
         };
         let context = self.sampled_context(&frames).ok_or("no path")?;
-        Ok(ToyPayload::Sample(Sample { row: 0, context, lca, generator: None }))
+        Ok(ToyPayload::Sample(Sample { row: 0, context: Some(context), lca, generator: None }))
     }
 
     fn metrics(&mut self, rest: &str) -> Result<ToyPayload, String> {

@@ -140,7 +140,7 @@ fn with_samples(events: Vec<ToyEvent>, contexts: &[(ContextId, u32)], rng: &mut 
                 kept => Lca::Exact(kept),
             };
             is_first = false;
-            let sample = Sample { row: 0, context, lca, generator: None };
+            let sample = Sample { row: 0, context: Some(context), lca, generator: None };
             all.push(ToyEvent { time, what: ToyPayload::Sample(sample) });
         }
     }

@@ -133,7 +133,10 @@ impl LocationSamples {
     /// Adds the samples of a chunk.
     pub fn fold(&mut self, chunk: &EventChunk<'_>) {
         for sample in chunk.samples {
-            self.paths.path(sample.context, &mut self.path);
+            match sample.context {
+                Some(context) => self.paths.path(context, &mut self.path),
+                None => self.path.clear(),
+            }
             self.builder.push(chunk.time[sample.row as usize], &self.path, sample.lca);
         }
     }

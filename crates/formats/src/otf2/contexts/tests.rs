@@ -114,7 +114,7 @@ fn samples(source: &Otf2Source, needs: Needs) -> (Vec<(u64, u32, Lca)>, Vec<Noti
             assert_eq!(buffer.kind[found.row as usize], EventKind::Sample);
             assert_eq!(found.generator, Some(InterruptGeneratorId(0)));
             let Ticks(time) = buffer.time[found.row as usize];
-            all.push((time, found.context.0, found.lca));
+            all.push((time, found.context.map_or(u32::MAX, |context| context.0), found.lca));
         }
         if !more {
             let codes = reader.notices().into_iter().map(|notice| notice.code);

@@ -158,10 +158,12 @@ impl ModelArchive {
     }
 
     fn sample(&mut self, found: &Sample) -> Event<'static> {
-        self.unsaid.bounds += u64::from(matches!(found.lca, Lca::AtMost(_) | Lca::Exact(0)));
-        let depth = self.definitions.sampled_contexts.get(found.context).depth;
+        let is_bound = matches!(found.lca, Lca::AtMost(_) | Lca::Exact(0));
+        self.unsaid.bounds += u64::from(is_bound && found.context.is_some());
+        let depth =
+            found.context.map_or(0, |context| self.definitions.sampled_contexts.get(context).depth);
         CallingContextSample {
-            calling_context: found.context.0,
+            calling_context: found.context.map_or(UNDEFINED_U32, |context| context.0),
             unwind_distance: unwind_distance(depth, found.lca),
             interrupt_generator: found.generator.map_or(UNDEFINED_U32, |generator| generator.0),
         }
