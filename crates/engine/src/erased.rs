@@ -14,6 +14,7 @@ const SLOT: &str = "slot i holds the state of analysis i";
 /// The object-safe twin of [`Analysis`]: one dynamic call per chunk, not per event.
 pub(crate) trait DynAnalysis: Send + Sync {
     fn stamp(&self) -> (&'static str, u32);
+    fn as_any(&self) -> &dyn Any;
     fn needs(&self) -> Needs;
     fn empty(&self) -> Erased;
     fn begin(&self, cx: &LocationCx<'_>) -> Erased;
@@ -38,6 +39,9 @@ fn mutable<T: 'static>(erased: &mut Erased) -> &mut T {
 impl<A: Analysis> DynAnalysis for A {
     fn stamp(&self) -> (&'static str, u32) {
         (A::NAME, A::PARTIAL_VERSION)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
     }
     fn needs(&self) -> Needs {
         Analysis::needs(self)

@@ -13,6 +13,7 @@
 #![deny(missing_docs)]
 
 mod analysis;
+mod catalogue;
 mod erased;
 mod fold;
 mod nesting;
@@ -21,6 +22,7 @@ mod pass;
 mod progress;
 
 pub use analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationEnd, LocationSummary};
+pub use catalogue::{Catalogue, CatalogueError, SetDescription};
 pub use erased::{AnalysisSet, Key, Outputs};
 pub use fold::Folder;
 pub use partial::{Partial, PartialError};

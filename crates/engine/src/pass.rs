@@ -68,6 +68,9 @@ pub enum PassError {
     /// Partials do not fit together: likewise.
     #[error("internal error: {0}")]
     Partial(#[from] PartialError),
+    /// What should have folded elsewhere did not.
+    #[error(transparent)]
+    Elsewhere(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl AnalysisSet {
@@ -76,11 +79,37 @@ impl AnalysisSet {
     /// # Errors
     /// If it was cancelled, or an analysis panicked.
     pub fn run(&self, source: &dyn TraceSource, pass: Pass<'_>) -> Result<Report, PassError> {
-        let definitions = source.definitions();
         let partial = self.fold_all(source, pass)?;
         if pass.progress.is_some_and(Progress::is_cancelled) {
             return Err(PassError::Cancelled);
         }
+        self.conclude(source, partial)
+    }
+
+    /// Folds some locations in this thread: the unit of work for an engine outside, which merges what it gets of all
+    /// of them and concludes.
+    ///
+    /// # Errors
+    /// If an analysis panicked.
+    pub fn fold(
+        &self,
+        source: &dyn TraceSource,
+        filter: &Filter,
+        locations: impl IntoIterator<Item = LocationId>,
+    ) -> Result<Partial, PassError> {
+        caught(|| {
+            let mut folder = Folder::new(source, self, filter);
+            locations.into_iter().for_each(|location| folder.fold(location, None));
+            folder.into_partial()
+        })
+    }
+
+    /// Finishes the outputs, given all selected locations.
+    ///
+    /// # Errors
+    /// If an analysis panicked.
+    pub fn conclude(&self, source: &dyn TraceSource, partial: Partial) -> Result<Report, PassError> {
+        let definitions = source.definitions();
         let notices = Notices::default();
         notices.extend(source.notices().iter().cloned());
         let locations = partial.locations.clone();

@@ -10,7 +10,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn add(&self, bytes: u64) {
+    /// Bytes of event files are done.
+    pub fn add(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 

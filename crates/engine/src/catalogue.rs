@@ -1,0 +1,108 @@
+//! Sets of analyses that travel: a set as bytes, and the same set again elsewhere.
+//!
+//! ```text
+//! set ──describe──► name, version, configuration of each member ──set──► the same set, in another process
+//! ```
+//!
+//! Law: both sets fold a location to the same partial, byte for byte. An analysis is its configuration, so nothing
+//! else is sent; what a second pass needs of the first one is part of its configuration. Not here: partials, which
+//! travel by [`AnalysisSet::encode`], and processes.
+
+use crate::analysis::Analysis;
+use crate::erased::{AnalysisSet, DynAnalysis};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::any::Any;
+use std::collections::BTreeMap;
+
+/// The analyses that both sides know.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    entries: BTreeMap<&'static str, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    version: u32,
+    write: fn(&dyn Any) -> Option<Result<Vec<u8>, postcard::Error>>,
+    read: fn(&[u8]) -> Result<Box<dyn DynAnalysis>, postcard::Error>,
+}
+
+/// The members of a set in their order: name, version of the partial, configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetDescription(Vec<(String, u32, Vec<u8>)>);
+
+/// A set that cannot travel.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// It is not in the catalogue of this side.
+    #[error("the analysis {0:?} cannot be sent to another process")]
+    Unknown(String),
+    /// The other side has another version of it.
+    #[error("the analysis {name:?} has version {found} there and {expected} here")]
+    Version {
+        /// Which analysis.
+        name: String,
+        /// The version here.
+        expected: u32,
+        /// The version of the description.
+        found: u32,
+    },
+    /// Its configuration does not encode or decode.
+    #[error("the configuration of the analysis {0:?} does not travel: {1}")]
+    Codec(String, postcard::Error),
+}
+
+impl Catalogue {
+    /// Adds an analysis.
+    ///
+    /// # Panics
+    /// If there is one of this name.
+    pub fn add<A: Analysis + Serialize + DeserializeOwned>(&mut self) {
+        let entry = Entry {
+            version: A::PARTIAL_VERSION,
+            write: |analysis| Some(postcard::to_stdvec(analysis.downcast_ref::<A>()?)),
+            read: |bytes| Ok(Box::new(postcard::from_bytes::<A>(bytes)?)),
+        };
+        let before = self.entries.insert(A::NAME, entry);
+        assert!(before.is_none(), "one analysis is called {:?}", A::NAME);
+    }
+
+    /// The names, ascending.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.entries.keys().copied()
+    }
+
+    /// The set as data.
+    ///
+    /// # Errors
+    /// If a member is not in the catalogue.
+    pub fn describe(&self, set: &AnalysisSet) -> Result<SetDescription, CatalogueError> {
+        let describe = |member: &dyn DynAnalysis| {
+            let (name, version) = member.stamp();
+            let unknown = || CatalogueError::Unknown(name.to_owned());
+            let entry = self.entries.get(name).ok_or_else(unknown)?;
+            let bytes = (entry.write)(member.as_any()).ok_or_else(unknown)?;
+            let bytes = bytes.map_err(|error| CatalogueError::Codec(name.to_owned(), error))?;
+            Ok((name.to_owned(), version, bytes))
+        };
+        Ok(SetDescription(set.members.iter().map(|member| describe(&**member)).collect::<Result<_, _>>()?))
+    }
+
+    /// The set that was described.
+    ///
+    /// # Errors
+    /// If a member is not in the catalogue, or in another version.
+    pub fn set(&self, description: &SetDescription) -> Result<AnalysisSet, CatalogueError> {
+        let member = |(name, version, bytes): &(String, u32, Vec<u8>)| {
+            let entry = self.entries.get(&**name).ok_or_else(|| CatalogueError::Unknown(name.clone()))?;
+            if entry.version != *version {
+                let (expected, found) = (entry.version, *version);
+                return Err(CatalogueError::Version { name: name.clone(), expected, found });
+            }
+            (entry.read)(bytes).map_err(|error| CatalogueError::Codec(name.clone(), error))
+        };
+        let members = description.0.iter().map(member).collect::<Result<_, _>>()?;
+        Ok(AnalysisSet { members })
+    }
+}
