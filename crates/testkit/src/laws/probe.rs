@@ -43,7 +43,10 @@ impl Analysis for Probe {
         chunk.requests.iter().for_each(|x| add(requests, x.row, x.request));
         chunk.collectives.iter().for_each(|x| add(collectives, x.row, x.bytes_sent));
         chunk.metrics.iter().for_each(|x| add(metrics, x.row, x.bits));
-        chunk.samples.iter().for_each(|x| add(samples, x.row, x.context.map_or(u64::MAX, |c| u64::from(c.0))));
+        chunk
+            .samples
+            .iter()
+            .for_each(|x| add(samples, x.row, x.context.map_or(u64::MAX, |c| u64::from(c.0))));
         chunk.parameters.iter().for_each(|x| add(parameters, x.row, u64::from(x.parameter.0)));
     }
     fn end(&self, local: Seen, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut Self::Partial) {

@@ -169,7 +169,12 @@ impl ToyTrace {
 
     fn sample(&mut self, rest: &str) -> Result<ToyPayload, String> {
         if rest.trim() == "-" {
-            return Ok(ToyPayload::Sample(Sample { row: 0, context: None, lca: Lca::Exact(0), generator: None }));
+            return Ok(ToyPayload::Sample(Sample {
+                row: 0,
+                context: None,
+                lca: Lca::Exact(0),
+                generator: None,
+            }));
         }
         let (path, lca) = rest.split_once(" lca ").unwrap_or((rest, ""));
         let mut frames: Vec<(RegionId, Option<u32>)> = Vec::new();

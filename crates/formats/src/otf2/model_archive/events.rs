@@ -160,8 +160,7 @@ impl ModelArchive {
     fn sample(&mut self, found: &Sample) -> Event<'static> {
         let is_bound = matches!(found.lca, Lca::AtMost(_) | Lca::Exact(0));
         self.unsaid.bounds += u64::from(is_bound && found.context.is_some());
-        let depth =
-            found.context.map_or(0, |context| self.definitions.sampled_contexts.get(context).depth);
+        let depth = found.context.map_or(0, |context| self.definitions.sampled_contexts.get(context).depth);
         CallingContextSample {
             calling_context: found.context.map_or(UNDEFINED_U32, |context| context.0),
             unwind_distance: unwind_distance(depth, found.lca),
