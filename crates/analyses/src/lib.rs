@@ -8,6 +8,7 @@
 #![deny(missing_docs)]
 
 pub mod breakdown;
+mod catalogue;
 pub mod comm_matrix;
 pub mod comm_over_time;
 pub mod communication;
@@ -42,5 +43,6 @@ pub mod time_profile;
 pub mod timeline;
 mod view;
 
+pub use catalogue::catalogue;
 pub use spread::{MeanTicks, Process, Spread};
 pub use view::{By, Per, RowKey};

@@ -23,7 +23,7 @@ pub enum PeerKind {
 }
 
 /// Locations that are compared with each other.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerGroup {
     /// What they are.
     pub kind: PeerKind,
@@ -32,7 +32,7 @@ pub struct PeerGroup {
 }
 
 /// The peer groups of a selection.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerGroups {
     groups: Vec<PeerGroup>,
     /// For each location of the trace, its group and its index there.

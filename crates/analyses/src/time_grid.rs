@@ -17,10 +17,11 @@
 //! Not here: what is counted in the bins.
 
 use ouzel_model::{ColumnData, Definitions, Filter, Table, Ticks, TimeRange, Unit};
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 
 /// Bins of equal width over a range of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeGrid {
     range: TimeRange,
     n_bins: NonZeroU16,

@@ -10,10 +10,11 @@ use ouzel_model::{
     Definitions, EventChunk, EventKind, Filter, Level, LocationKind, Needs, Notice, NoticeCode, Remap,
     RequestEvent, Ticks,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether non-blocking operations communicate between their calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Requests {
     /// From the post to the completion.
     #[default]
@@ -23,7 +24,7 @@ pub enum Requests {
 }
 
 /// Computation, communication and their overlap in each process.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Breakdown {
     requests: Requests,
     /// The activity of every region on a host, on a host with streams, on a stream.

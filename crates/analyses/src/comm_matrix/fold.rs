@@ -9,6 +9,7 @@ use ouzel_model::{
     Collective, CommId, CommRank, EventChunk, Level, MessageEnd, Needs, Notice, NoticeCode, Remap, WorldRank,
 };
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most pairs of ranks that collectives are expanded to: all pairs of 4,096 ranks. A pair takes about 40 bytes,
@@ -16,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_EXPANDED_PAIRS: u64 = 1 << 24;
 
 /// Whether collective operations count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expansion {
     /// Point-to-point messages only.
     #[default]
@@ -26,7 +27,7 @@ pub enum Expansion {
 }
 
 /// Messages and bytes between pairs of ranks.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct CommMatrix {
     /// Whether collective operations count.
     pub expansion: Expansion,

@@ -5,9 +5,10 @@ use super::state::{BinTraffic, CommOverTimePartial, Local, Side};
 use crate::time_grid::TimeGrid;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{EventChunk, Level, Needs, Notice, NoticeCode, Remap};
+use serde::{Deserialize, Serialize};
 
 /// Messages and bytes in bins of time.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct CommOverTime {
     grid: TimeGrid,
 }

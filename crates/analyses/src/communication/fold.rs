@@ -11,10 +11,11 @@ use ouzel_model::{
     Level, MessageEnd, Needs, Notice, NoticeCode, Remap, WorldRank,
 };
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How much of the trace is looked at: decides how alarming an unmatched message is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Extent {
     /// All of it: every message has two sides.
     #[default]
@@ -24,7 +25,7 @@ pub enum Extent {
 }
 
 /// Totals of messages and collectives, and the messages that have one side only.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Communication {
     /// How much of the trace is looked at.
     pub extent: Extent,

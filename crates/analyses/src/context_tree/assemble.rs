@@ -23,7 +23,7 @@ const TREE_TOKENS: usize = 8192;
 pub const DEPTH_MAX: usize = 192;
 
 /// What is known of regions, to make trees.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Assembler {
     /// By region: whether it synchronises.
     pub anchors: Vec<bool>,

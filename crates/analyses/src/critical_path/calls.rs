@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Exclusive time of the calls in each local segment of a critical path. The pass must have the filter of the one
 /// that found the path.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PathCalls {
     /// Local segments of each location with their number, in the order of time.
     segments: BTreeMap<LocationId, Arc<[(u32, TimeRange)]>>,

@@ -4,9 +4,10 @@ use super::output::{InventoryOutput, LocationInventory};
 use super::state::{Counts, InventoryPartial, Local, N_KINDS};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{EventChunk, EventKind, Level, Needs, Notice, NoticeCode, Remap};
+use serde::{Deserialize, Serialize};
 
 /// Number of events of each kind, and the depth of calls.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Inventory;
 
 const _: () = assert!(EventKind::Other as usize + 1 == N_KINDS, "every kind has a place");

@@ -11,10 +11,11 @@ use ouzel_model::{
     CallPathId, CallPathTree, EventChunk, EventKind, Filter, Level, MessageEnd, Needs, Notice, NoticeCode,
     Remap, Request, RequestEvent, Ticks,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Waiting for messages, and who was late.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct LateMessages {
     /// How much of the trace is looked at.
     pub extent: Extent,

@@ -5,9 +5,10 @@ use super::state::{Local, SizeCounts};
 use crate::communication::LEAST_NULL_PEER;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{EventChunk, Level, MessageEnd, Needs, Notice, NoticeCode, Remap};
+use serde::{Deserialize, Serialize};
 
 /// Number of messages by size.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct MessageHistogram;
 
 impl Analysis for MessageHistogram {

@@ -7,10 +7,11 @@ use ouzel_model::{
     CallPathId, CallPathTree, EventChunk, EventKind, Level, LocationId, MetricId, MetricValue,
     MetricValueType, Needs, Notice, NoticeCode, Remap,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Accumulated metrics by call path, and a summary of the others.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct MetricProfile;
 
 impl Analysis for MetricProfile {

@@ -10,9 +10,10 @@ use ouzel_model::{
     CallPathId, Collective, CollectiveRoot, Definitions, EventChunk, EventKind, Filter, Level, Needs, Notice,
     NoticeCode, Remap, RequestEvent, Ticks,
 };
+use serde::{Deserialize, Serialize};
 
 /// Sends, receives and collective operations, with both sides known.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Operations {
     messages: LateMessages,
     /// For each region whether its calls wait, send or synchronise.

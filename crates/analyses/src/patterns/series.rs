@@ -9,7 +9,7 @@ use ouzel_model::{
 use serde::{Deserialize, Serialize};
 
 /// Every call of one location. Memory grows with the number of its calls: 32 bytes for each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallSeries {
     /// The location; `None` if there is none to look at.
     pub location: Option<LocationId>,

@@ -9,9 +9,10 @@ use super::output::AnchorRole;
 use crate::peers::{PeerGroup, PeerKind};
 use crate::semantics::{Category, Class, Family};
 use ouzel_model::{CommId, Communicator, Definitions, LocationId, Region, RegionId, WorldRank};
+use serde::{Deserialize, Serialize};
 
 /// What is done with calls of a region; bits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Flags(u8);
 
 impl Flags {
@@ -56,7 +57,7 @@ impl Flags {
 }
 
 /// The decisions for one peer group.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct AnchorRules {
     /// By region.
     flags: Vec<Flags>,

@@ -8,11 +8,12 @@ use crate::peers::PeerGroups;
 use crate::semantics::Semantics;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{Definitions, EventChunk, Filter, Needs, Remap, Ticks};
+use serde::{Deserialize, Serialize};
 
 pub(super) const NEEDS: Needs = Needs::COLLECTIVES.union(Needs::CALL_PATHS);
 
 /// Times by call path between one synchronisation of all peers and the next.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Phases {
     pub(super) peers: PeerGroups,
     /// By peer group.

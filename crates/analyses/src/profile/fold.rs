@@ -4,9 +4,10 @@ use super::output::{LocationProfile, ProfileOutput};
 use super::state::{Local, PathTimes, ProfilePartial, Times};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{CallPathId, EventChunk, Needs, Remap, Ticks, Visit};
+use serde::{Deserialize, Serialize};
 
 /// Flat profile and call-path profile.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Profile;
 
 impl Analysis for Profile {

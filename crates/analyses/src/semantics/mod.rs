@@ -120,8 +120,9 @@ impl std::fmt::Display for RuleError {
 
 impl std::error::Error for RuleError {}
 
-/// A compiled list of rules.
-#[derive(Debug, Clone)]
+/// A compiled list of rules. Written down, it is the user's rules alone.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Rule>", into = "Vec<Rule>")]
 pub struct Semantics {
     user: Vec<(Regex, Class)>,
     built_in: Vec<(Regex, Class)>,
@@ -208,6 +209,24 @@ pub fn io_wait_rule() -> Rule {
     let io = rules::RULES.iter().find(|(family, _, _)| *family == Family::PosixIo);
     let (_, _, pieces) = io.expect("the built-in rules know input and output");
     Rule { pattern: pieces.concat(), class: Class { category: Category::Wait, family: Family::PosixIo } }
+}
+
+impl TryFrom<Vec<Rule>> for Semantics {
+    type Error = RuleError;
+
+    fn try_from(user_rules: Vec<Rule>) -> Result<Self, RuleError> {
+        Semantics::with_user_rules(&user_rules)
+    }
+}
+
+impl From<Semantics> for Vec<Rule> {
+    fn from(semantics: Semantics) -> Vec<Rule> {
+        let pattern = |regex: &Regex| {
+            let whole = regex.as_str();
+            whole.strip_prefix("^(?:").and_then(|rest| rest.strip_suffix(")$")).unwrap_or(whole).to_owned()
+        };
+        semantics.user.iter().map(|(regex, class)| Rule { pattern: pattern(regex), class: *class }).collect()
+    }
 }
 
 fn whole_name(pattern: &str) -> Result<Regex, regex_lite::Error> {

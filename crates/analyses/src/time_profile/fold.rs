@@ -5,10 +5,11 @@ use super::state::{Local, TimeProfilePartial, add_row, ticks};
 use crate::time_grid::TimeGrid;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{CallPathId, CallPathTree, EventChunk, Level, Needs, Notice, NoticeCode, Remap, Ticks};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Exclusive time of each call path in each bin.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct TimeProfile {
     grid: TimeGrid,
 }

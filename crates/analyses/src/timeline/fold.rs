@@ -7,12 +7,13 @@ use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummar
 use ouzel_model::{
     Definitions, EventChunk, EventKind, Filter, Level, LocationId, Needs, Notice, NoticeCode, Remap,
 };
+use serde::{Deserialize, Serialize};
 
 /// Most rows. A screen has about a thousand rows of pixels, and 1024 rows of `2 * W` instants take 50 MB at most.
 const MAX_ROWS: usize = 1024;
 
 /// What each location does at regular instants.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Timeline {
     /// For each location whether it has a row; `None`: all that run code.
     chosen: Option<Vec<bool>>,

@@ -15,13 +15,14 @@ use crate::context_tree::rows::Rows;
 use ouzel_model::{
     ContextId, Definitions, EventChunk, Level, Notice, NoticeCode, Notices, SampledFrame, Ticks,
 };
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Nodes of a tree without loops. More is no summary: calls in order can be averaged, but not without end.
 const PLAIN_NODES: usize = 8192;
 
 /// The sampled call paths of a trace, as what their frames are instances of.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SampledPaths {
     /// For each context its caller's and what its innermost frame is.
     frames: Vec<(Option<ContextId>, StaticId)>,
