@@ -51,7 +51,10 @@ pub use locations::{Location, LocationGroup, LocationGroupKind, LocationKind};
 pub use metrics::{Metric, MetricMode, MetricValueType};
 pub use needs::Needs;
 pub use notice::{Level, Notice, NoticeCode, Notices};
-pub use profile::ProfileSource;
+pub use profile::{
+    Aggregation, BuiltCallTree, CallNode, CallTree, Formula, FormulaStep, MetricKind, ProfileDefinitions,
+    ProfileMetric, ProfileSource, Scope, ScopedRows, Severities, SeverityError, SeverityRow, SeverityRows,
+};
 pub use regions::{Paradigm, Region, RegionRole};
 pub use samples::{
     InterruptCounts, InterruptGenerator, Lca, MAX_SAMPLED_DEPTH, Sample, SampledContext, SampledContexts,
@@ -60,4 +63,4 @@ pub use samples::{
 pub use source::{ChunkReader, Pushdown, ReadPlan, TraceSource};
 pub use system_tree::{SystemNode, SystemTree};
 pub use table::{Column, ColumnData, Table, Unit};
-pub use topologies::{CartDimension, CartTopology};
+pub use topologies::{CartDimension, CartMembers, CartTopology};

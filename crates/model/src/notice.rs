@@ -96,6 +96,8 @@ notice_codes! {
     CoarsePhases "coarse-phases",
     /// Samples do not tell instances of calls apart, or too many to keep.
     UncertainInstances "uncertain-instances",
+    /// Severities are not finite, do not add up, or have no value.
+    DoubtfulSeverities "doubtful-severities",
     /// A filter selects nothing.
     EmptySelection "empty-selection",
     /// The trace lacks what an analysis needs.

@@ -6,7 +6,7 @@ use crate::run::Scratch;
 use ouzel::formats::otf2::Otf2Source;
 use ouzel::formats::otf2::model_archive::{Clocks, Finished, ModelArchive};
 use ouzel::model::{
-    CartDimension, CartTopology, ChunkBuffer, Clock, Collective, CollectiveOp, CollectiveRoot, CommId,
+    CartDimension, CartMembers, CartTopology, ChunkBuffer, Clock, Collective, CollectiveOp, CollectiveRoot, CommId,
     CommRank, Communicator, Definitions, EventKind, Filter, LocationId, LocationKind, MetricId, MetricMode,
     MetricValueType, Needs, ParameterId, ParameterValue, RegionId, Request, RequestEvent, Ticks, TraceSource,
     WorldRank,
@@ -199,7 +199,8 @@ fn rich_trace() -> ToyTrace {
             CartDimension { name: Arc::from("x"), size: 2, periodic: true },
             CartDimension { name: Arc::from("y"), size: 1, periodic: false },
         ],
-        coordinates: vec![(CommRank(0), vec![0, 0]), (CommRank(1), vec![1, 0])],
+        members: CartMembers::Ranks(vec![CommRank(0), CommRank(1)]),
+        coordinates: vec![0, 0, 1, 0],
     });
     trace
 }

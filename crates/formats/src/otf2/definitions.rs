@@ -9,8 +9,8 @@ use super::collect::{Collected, Comm, Group};
 use super::contexts;
 use super::refs::GlobalRefs;
 use ouzel_model::{
-    CartDimension, CartTopology, Clock, CommId, CommRank, Communicator, Definitions, Level, Location,
-    LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind, Metric, MetricId,
+    CartDimension, CartMembers, CartTopology, Clock, CommId, CommRank, Communicator, Definitions, Level,
+    Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind, Metric, MetricId,
     MetricMode, MetricValueType, Notice, NoticeCode, Paradigm, ParameterId, Region, RegionId, RegionRole,
     SystemNode, SystemNodeId, SystemTree, Ticks, WorldRank,
 };
@@ -431,9 +431,22 @@ impl Resolver<'_> {
                 continue;
             };
             let places = self.collected.cart_coordinates.iter().filter(|place| place.topology == topology.id);
-            let mut coordinates: Vec<_> =
-                places.map(|place| (CommRank(place.rank), place.coordinates.clone())).collect();
-            coordinates.sort_unstable();
+            let mut places: Vec<(CommRank, &[u32])> =
+                places.map(|place| (CommRank(place.rank), &*place.coordinates)).collect();
+            places.sort_unstable();
+            let n_before = places.len();
+            places.dedup_by_key(|(rank, _)| *rank);
+            places.retain(|(_, place)| place.len() == dimensions.len());
+            let n_lost = (n_before - places.len()) as u64;
+            if n_lost > 0 {
+                let message = format!(
+                    "coordinates of topology {} are left out: a rank has two places, or a place another number of \
+                     dimensions",
+                    topology.id
+                );
+                self.notices
+                    .push(Notice::new(Level::Medium, NoticeCode::UndefinedReference, message).times(n_lost));
+            }
             definitions.topologies.push(CartTopology {
                 name: self.collected.text(topology.name),
                 comm: comms.get(&topology.communicator).copied(),
@@ -445,7 +458,8 @@ impl Resolver<'_> {
                         periodic: d.cart_periodicity == CartPeriodicity::True,
                     })
                     .collect(),
-                coordinates,
+                members: CartMembers::Ranks(places.iter().map(|(rank, _)| *rank).collect()),
+                coordinates: places.iter().flat_map(|(_, place)| *place).copied().collect(),
             });
         }
     }

@@ -3,8 +3,8 @@
 use super::events::type_of;
 use super::{ModelArchive, WriteError, communicators, without_zero};
 use ouzel_model::{
-    CartTopology, Definitions, InterruptCounts, LocationGroup, LocationGroupKind, LocationKind, Metric,
-    MetricMode, Paradigm, Region, RegionId, SystemNode,
+    CartMembers, CartTopology, Definitions, InterruptCounts, LocationGroup, LocationGroupKind, LocationKind,
+    Metric, MetricMode, Paradigm, Region, RegionId, SystemNode,
 };
 use ouzel_otf2::records::List;
 use ouzel_otf2::records::definition as def;
@@ -270,8 +270,13 @@ fn scale_of(unit: &str) -> (Base, i64, &str) {
 
 fn write_topologies(archive: &mut ArchiveWriter, definitions: &Definitions) -> Result<(), WriteError> {
     let mut next_dimension = 0;
-    for (id, topology) in (0..).zip(&definitions.topologies) {
-        let CartTopology { name, comm, dimensions, coordinates } = topology;
+    // OTF2 arranges ranks of a communicator, nothing else.
+    let of_ranks = definitions.topologies.iter().filter_map(|topology| match &topology.members {
+        CartMembers::Ranks(ranks) => Some((topology, ranks)),
+        _ => None,
+    });
+    for (id, (topology, ranks)) in (0..).zip(of_ranks) {
+        let CartTopology { name, comm, dimensions, .. } = topology;
         let first = next_dimension;
         for dimension in dimensions {
             let name = text(archive, &dimension.name)?;
@@ -288,11 +293,11 @@ fn write_topologies(archive: &mut ArchiveWriter, definitions: &Definitions) -> R
         let name = text(archive, name)?;
         let communicator = comm.map_or(UNDEFINED_U32, |comm| comm.0);
         archive.define(def::CartTopology { id, name, communicator, cart_dimensions: List::new(&axes) })?;
-        for (rank, place) in coordinates {
+        for (member, rank) in ranks.iter().enumerate() {
             archive.define(def::CartCoordinate {
                 cart_topology: id,
                 rank: rank.0,
-                coordinates: List::new(place),
+                coordinates: List::new(topology.coordinate(member)),
             })?;
         }
     }
