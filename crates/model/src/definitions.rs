@@ -139,6 +139,18 @@ impl Definitions {
         (0..is_process.len()).filter(|&i| is_process[i]).map(LocationGroupId::from_index).collect()
     }
 
+    /// By location: its number among those of its group that run code, in the order of the trace; `None` for the
+    /// others. The first thread of a process is 0.
+    pub fn threads(&self) -> Vec<Option<u32>> {
+        let mut n_seen = vec![0_u32; self.location_groups.len()];
+        let number = |location: &Location| {
+            let n = n_seen.get_mut(location.group.index()).filter(|_| location.kind.runs_code())?;
+            *n += 1;
+            Some(*n - 1)
+        };
+        self.locations.iter().map(number).collect()
+    }
+
     /// World ranks that occur, ascending.
     pub fn ranks(&self) -> Vec<WorldRank> {
         let mut ranks: Vec<WorldRank> = self.location_groups.iter().filter_map(|group| group.rank).collect();

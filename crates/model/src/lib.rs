@@ -42,7 +42,9 @@ pub use events::{
     CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, EventChunk, EventKind, Link,
     LinkEnd, MessageEnd, MetricValue, Parameter, ParameterValue, Request, RequestEvent, Visit,
 };
-pub use filter::{Filter, RankSet};
+pub use filter::{
+    Borders, CallFacts, CallTest, Filter, FilterError, LocationTests, NumberSet, Predicate, RankSet, TextTest,
+};
 pub use ids::{
     CallPathId, CommId, CommRank, ContextId, InterruptGeneratorId, LocationGroupId, LocationId, MetricId,
     ParameterId, RegionId, SystemNodeId, WorldRank,

@@ -111,7 +111,7 @@ fn filters(seed: u64) -> Vec<Filter> {
         Filter::default(),
         Filter { time_ns, ..Filter::default() },
         Filter { regions: regions.clone(), ..Filter::default() },
-        Filter { time_ns, regions, ranks },
+        Filter { time_ns, regions, ranks, ..Filter::default() },
     ]
 }
 

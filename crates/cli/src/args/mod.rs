@@ -182,7 +182,7 @@ fn common(low: LowCommon) -> Common {
         width: width(to_terminal),
         progress: stderr_is_terminal && !no_progress && !quiet,
         output,
-        filter: Filter { ranks, time_ns: time, regions: region },
+        filter: Filter { ranks, time_ns: time, regions: region, ..Filter::default() },
         jobs: jobs.unwrap_or_else(default_jobs),
         quiet,
     }

@@ -108,7 +108,7 @@ fn plot(plot: &PlotArgs, picture: impl FnOnce() -> Picture) -> anyhow::Result<()
 /// What stands below the title of a picture: the trace, and what was selected of it.
 fn origin(session: &Session<'_>) -> String {
     let mut text = clean(&session.trace.path().display().to_string());
-    let Filter { ranks, time_ns, regions } = &session.common.filter;
+    let Filter { ranks, time_ns, regions, .. } = &session.common.filter;
     if let Some(ranks) = ranks {
         text += &format!(" · ranks {ranks}");
     }

@@ -89,7 +89,7 @@ proptest! {
     #[test]
     fn ranges_that_touch_add_up(trace in traces(), cut in 0..6000_u64, regions in patterns()) {
         let part = |start, end| {
-            seen(&trace, &Filter { time_ns: Some((start, end)), regions: regions.clone(), ranks: None }).exclusive()
+            seen(&trace, &Filter { time_ns: Some((start, end)), regions: regions.clone(), ..Filter::default() }).exclusive()
         };
         prop_assert_eq!(part(0, cut) + part(cut, u64::MAX), seen(&trace, &Filter::default()).exclusive());
     }

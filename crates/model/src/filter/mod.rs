@@ -1,0 +1,127 @@
+//! The user's selection. It changes results; what analyses need never does.
+//!
+//! ```text
+//! Filter { ranks, time_ns, regions, predicate }
+//!    locations()      which locations are read: ranks, and what a predicate says of rank and thread
+//!    time_ns          the window; sums count the time inside, listings show whole calls unless told to trim
+//!    regions, rest of the predicate    which calls are shown; time in the others goes to `[filtered]`
+//! ```
+//! Law: a filter of calls changes no total, and neither the inclusive nor the exclusive
+//! time of a call that is shown. What is not a call (a message, a metric value) is
+//! selected by location and time alone.
+
+mod language;
+mod numbers;
+mod predicate;
+mod ranks;
+mod resolved;
+#[cfg(test)]
+mod tests;
+
+pub use language::FilterError;
+pub use numbers::NumberSet;
+pub use predicate::{Predicate, TextTest};
+pub use ranks::RankSet;
+pub use resolved::{CallFacts, CallTest, LocationTests};
+
+use crate::{Definitions, LocationId};
+use serde::{Deserialize, Serialize};
+use wildmatch::WildMatch;
+
+/// What the user asked to look at. The default is everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filter {
+    /// Only locations of these ranks.
+    pub ranks: Option<RankSet>,
+    /// Only the half-open range of time, in nanoseconds since the trace start.
+    pub time_ns: Option<(u64, u64)>,
+    /// Only regions whose name matches one of these patterns (`*` any run, `?` one character); empty is all.
+    pub regions: Vec<String>,
+    /// Only calls that pass. Made with [`Filter::and`], which leaves ranges of time to `time_ns`.
+    pub predicate: Option<Predicate>,
+    /// What listings of calls and events do at the borders of the time range.
+    pub borders: Borders,
+}
+
+/// What listings do with calls that reach over a border of the time range. Sums always count the time inside alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Borders {
+    /// A call that overlaps the range is listed whole.
+    #[default]
+    Keep,
+    /// It is cut to the range.
+    Trim,
+}
+
+impl Filter {
+    /// Whether everything is selected.
+    pub fn is_everything(&self) -> bool {
+        Filter { borders: Borders::Keep, ..self.clone() } == Filter::default()
+    }
+
+    /// Selects only what passes `predicate`, too.
+    ///
+    /// Ranges of time that must hold by themselves (`time in 1s..2s and …`) narrow [`Filter::time_ns`]: they are a
+    /// window. Ranges of time below `or` and `not` are tests of whole calls.
+    #[must_use]
+    pub fn and(mut self, predicate: Predicate) -> Self {
+        let mut rest = Vec::new();
+        for part in self.predicate.take().into_iter().chain([predicate]).flat_map(Predicate::into_conjuncts) {
+            match part {
+                Predicate::Time { start_ns, end_ns } => {
+                    let (start, end) = self.time_ns.unwrap_or((0, u64::MAX));
+                    let start = start.max(start_ns);
+                    self.time_ns = Some((start, end.min(end_ns).max(start)));
+                }
+                part => rest.push(part),
+            }
+        }
+        self.predicate = match rest.len() {
+            0 => None,
+            1 => rest.pop(),
+            _ => Some(Predicate::All(rest)),
+        };
+        self
+    }
+
+    /// The selected locations, ascending. A location without a rank is selected only if no rank is asked for.
+    pub fn locations(&self, definitions: &Definitions) -> Vec<LocationId> {
+        let tests = self.location_tests(definitions);
+        definitions
+            .location_ids()
+            .filter(|&id| match (&self.ranks, definitions.location(id).rank) {
+                (None, _) => true,
+                (Some(ranks), Some(rank)) => ranks.contains(rank),
+                (Some(_), None) => false,
+            })
+            .filter(|&id| tests.as_ref().is_none_or(|tests| !tests.at(definitions, id).is_never()))
+            .collect()
+    }
+
+    /// The predicate with names of regions and metrics looked up; `None` if there is none.
+    pub fn location_tests(&self, definitions: &Definitions) -> Option<LocationTests> {
+        self.predicate.as_ref().map(|predicate| LocationTests::new(predicate, definitions))
+    }
+
+    /// Names of metrics that the predicate speaks of and that no counter of the trace has. No call passes a test of
+    /// such a counter.
+    pub fn unknown_metrics(&self, definitions: &Definitions) -> Vec<String> {
+        let mut names = Vec::new();
+        if let Some(predicate) = &self.predicate {
+            predicate.metrics(&mut names);
+        }
+        names.retain(|name| !definitions.metrics.iter().any(|m| m.is_counter() && *m.name == **name));
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// For each region whether it is selected, or `None` if all are.
+    pub fn regions_kept(&self, definitions: &Definitions) -> Option<Vec<bool>> {
+        if self.regions.is_empty() {
+            return None;
+        }
+        let patterns: Vec<WildMatch> = self.regions.iter().map(|p| WildMatch::new(p)).collect();
+        Some(definitions.regions.iter().map(|r| patterns.iter().any(|p| p.matches(&r.name))).collect())
+    }
+}
