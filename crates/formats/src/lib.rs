@@ -8,6 +8,7 @@
 #![deny(missing_docs)]
 
 mod detect;
+mod naming;
 pub mod otf2;
 mod readers;
 

@@ -1,0 +1,214 @@
+//! What a function is, by its name alone: for formats that record names and nothing else.
+//!
+//! Law: the answer says the same as OTF2 tracers record for the same function, so that
+//! analyses, which ask for role and paradigm, need not know the format. A name that is not
+//! known is a plain function of no particular paradigm.
+
+use ouzel_model::{Paradigm, RegionRole};
+
+/// Role and paradigm of the function `name`.
+pub(crate) fn of_function(name: &str) -> (RegionRole, Paradigm) {
+    let name = name.strip_suffix("()").unwrap_or(name);
+    if let Some(function) = mpi_function(name) {
+        return (mpi_role(&function), Paradigm::Mpi);
+    }
+    if let Some(role) = device_collective(name) {
+        return (role, Paradigm::Unknown);
+    }
+    let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let is_api = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(is_upper));
+    if is_api("cu") || is_api("cuda") || is_api("__cuda") {
+        return (device_role(name), Paradigm::Cuda);
+    }
+    if is_api("hip") || is_api("__hip") {
+        return (device_role(name), Paradigm::Hip);
+    }
+    if starts(&["GOMP_", "gomp_", "__kmpc_", "__kmp_", "kmp_", "omp_", "<omp "]) {
+        return (open_mp_role(name), Paradigm::OpenMp);
+    }
+    if let Some(function) = name.strip_prefix("pthread_") {
+        let role = match function {
+            "create" => RegionRole::ThreadCreate,
+            "join" | "timedjoin_np" => RegionRole::ThreadWait,
+            "barrier_wait" => RegionRole::Barrier,
+            _ => RegionRole::Function,
+        };
+        return (role, Paradigm::Pthread);
+    }
+    if starts(&["shmem_", "pshmem_", "shmemx_"]) {
+        let role = match name.contains("barrier") || name.contains("sync") {
+            true => RegionRole::Barrier,
+            false => RegionRole::Rma,
+        };
+        return (role, Paradigm::Shmem);
+    }
+    (RegionRole::Function, Paradigm::Unknown)
+}
+
+fn is_upper(c: char) -> bool {
+    c.is_ascii_uppercase()
+}
+
+/// `barrier` of `MPI_Barrier`, `PMPI_Barrier`, `mpi_barrier_` and other spellings of compilers.
+fn mpi_function(name: &str) -> Option<String> {
+    let after = |prefix: &str| {
+        let head = name.get(..prefix.len()).filter(|head| head.eq_ignore_ascii_case(prefix))?;
+        name.get(head.len()..)
+    };
+    let function = after("mpi_").or_else(|| after("pmpi_"))?;
+    Some(function.trim_end_matches('_').to_ascii_lowercase())
+}
+
+fn mpi_role(function: &str) -> RegionRole {
+    use RegionRole::{
+        Barrier, CollectiveAllToAll, CollectiveAllToOne, CollectiveOneToAll, CollectiveOther, PointToPoint,
+        Rma,
+    };
+    // Non-blocking and persistent forms do what the blocking ones do.
+    let plain = |name: &str| match name {
+        "barrier" => Some(Barrier),
+        "bcast" | "scatter" | "scatterv" => Some(CollectiveOneToAll),
+        "gather" | "gatherv" | "reduce" => Some(CollectiveAllToOne),
+        "allgather"
+        | "allgatherv"
+        | "allreduce"
+        | "alltoall"
+        | "alltoallv"
+        | "alltoallw"
+        | "reduce_scatter"
+        | "reduce_scatter_block" => Some(CollectiveAllToAll),
+        "scan" | "exscan" => Some(CollectiveOther),
+        "send" | "ssend" | "bsend" | "rsend" | "recv" | "mrecv" | "sendrecv" | "sendrecv_replace" => {
+            Some(PointToPoint)
+        }
+        _ if name.starts_with("neighbor_") => Some(CollectiveOther),
+        _ => None,
+    };
+    let base = function.strip_suffix("_init").unwrap_or(function);
+    if let Some(role) = plain(base).or_else(|| plain(base.strip_prefix('i')?)) {
+        return role;
+    }
+    match function {
+        "wait" | "waitall" | "waitany" | "waitsome" | "test" | "testall" | "testany" | "testsome"
+        | "start" | "startall" | "probe" | "iprobe" | "mprobe" | "improbe" | "cancel" => PointToPoint,
+        "put" | "get" | "accumulate" | "get_accumulate" | "fetch_and_op" | "compare_and_swap" | "rput"
+        | "rget" | "raccumulate" | "rget_accumulate" => Rma,
+        "init" | "init_thread" | "finalize" => CollectiveOther,
+        _ => mpi_role_by_group(function),
+    }
+}
+
+fn mpi_role_by_group(function: &str) -> RegionRole {
+    if let Some(window) = function.strip_prefix("win_") {
+        return match window {
+            "fence" | "create" | "allocate" | "allocate_shared" | "free" => RegionRole::CollectiveOther,
+            "lock" | "unlock" | "lock_all" | "unlock_all" | "flush" | "flush_all" | "flush_local"
+            | "flush_local_all" | "start" | "complete" | "post" | "wait" | "test" => RegionRole::Rma,
+            _ => RegionRole::Function,
+        };
+    }
+    if let Some(file) = function.strip_prefix("file_") {
+        let moves_data = ["read", "write", "iread", "iwrite"].iter().any(|verb| file.starts_with(verb));
+        return if moves_data { RegionRole::FileIo } else { RegionRole::FileIoMetadata };
+    }
+    let of_all = ["comm_dup", "comm_create", "comm_split", "comm_free", "cart_create", "graph_create"];
+    let makes_comm = of_all.iter().any(|start| function.starts_with(start))
+        || function.starts_with("dist_graph_create")
+        || function.starts_with("intercomm_");
+    if makes_comm { RegionRole::CollectiveOther } else { RegionRole::Function }
+}
+
+/// Collectives of accelerators: calls of the library and the kernels it launches.
+fn device_collective(name: &str) -> Option<RegionRole> {
+    let operation = ["ncclDevKernel_", "ncclKernel_", "ncclDevKernel", "ncclKernel", "pnccl", "nccl", "rccl"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .filter(|operation| operation.starts_with(is_upper))?;
+    let starts = |prefix| operation.starts_with(prefix);
+    Some(if starts("AllReduce") || starts("AllGather") || starts("ReduceScatter") || starts("AllToAll") {
+        RegionRole::CollectiveAllToAll
+    } else if starts("Broadcast") || starts("Bcast") {
+        RegionRole::CollectiveOneToAll
+    } else if starts("Reduce") {
+        RegionRole::CollectiveAllToOne
+    } else if starts("Send") || starts("Recv") {
+        RegionRole::PointToPoint
+    } else {
+        RegionRole::Function
+    })
+}
+
+/// Calls of an accelerator's runtime. That they wait or copy is in their names, which analyses know.
+fn device_role(name: &str) -> RegionRole {
+    if name.contains("Memcpy") {
+        RegionRole::DataTransfer
+    } else if name.contains("MemAlloc") || name.contains("Malloc") {
+        RegionRole::Allocate
+    } else if name.contains("MemFree") || name.starts_with("cudaFree") || name.starts_with("hipFree") {
+        RegionRole::Deallocate
+    } else {
+        RegionRole::Function
+    }
+}
+
+fn open_mp_role(name: &str) -> RegionRole {
+    if name.contains("barrier") {
+        RegionRole::Barrier
+    } else if name.contains("taskwait") {
+        RegionRole::TaskWait
+    } else if name.contains("critical") {
+        RegionRole::Critical
+    } else if name == "GOMP_parallel" || name.starts_with("__kmpc_fork") {
+        RegionRole::Parallel
+    } else {
+        RegionRole::Function
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_role_and_paradigm() {
+        use Paradigm::{Cuda, Hip, Mpi, OpenMp, Pthread, Unknown};
+        use RegionRole::{
+            Barrier, CollectiveAllToAll, CollectiveAllToOne, CollectiveOneToAll, CollectiveOther,
+            DataTransfer, FileIo, Function, PointToPoint, Rma, ThreadCreate,
+        };
+        for (name, role, paradigm) in [
+            ("MPI_Barrier", Barrier, Mpi),
+            ("PMPI_Ibarrier", Barrier, Mpi),
+            ("mpi_allreduce_", CollectiveAllToAll, Mpi),
+            ("MPI_BCAST", CollectiveOneToAll, Mpi),
+            ("MPI_Ireduce", CollectiveAllToOne, Mpi),
+            ("MPI_Send_init", PointToPoint, Mpi),
+            ("MPI_Isendrecv", PointToPoint, Mpi),
+            ("MPI_Irecv", PointToPoint, Mpi),
+            ("MPI_Waitall", PointToPoint, Mpi),
+            ("MPI_Init", CollectiveOther, Mpi),
+            ("MPI_Comm_split_type", CollectiveOther, Mpi),
+            ("MPI_Comm_rank", Function, Mpi),
+            ("MPI_Put", Rma, Mpi),
+            ("MPI_File_iwrite_at", FileIo, Mpi),
+            ("MPI_Info_create", Function, Mpi),
+            ("my_MPI_Barrier", Function, Unknown),
+            ("cudaMemcpyAsync", DataTransfer, Cuda),
+            ("cuLaunchKernel", Function, Cuda),
+            ("hipLaunchKernel", Function, Hip),
+            ("current", Function, Unknown),
+            ("custom", Function, Unknown),
+            ("hippo", Function, Unknown),
+            ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", CollectiveAllToAll, Unknown),
+            ("ncclGroupEnd", Function, Unknown),
+            ("GOMP_barrier", Barrier, OpenMp),
+            ("pthread_create", ThreadCreate, Pthread),
+            ("main", Function, Unknown),
+            ("", Function, Unknown),
+            ("MPI_", Function, Mpi),
+            ("mpí_send", Function, Unknown),
+        ] {
+            assert_eq!(of_function(name), (role, paradigm), "{name}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Reader of HPCToolkit's databases and measurements, in pure Rust.
+//!
+//! HPCToolkit interrupts a program now and then and records the call path it finds. Its
+//! database (format 4) is a directory of little-endian files: `meta.db` holds the tree of
+//! call paths with loops and lines ([`Meta`]), `profile.db` the sums for each thread
+//! ([`ProfileDb`]), `cct.db` the same sums by call path ([`CctDb`]), and `trace.db` the
+//! samples over time ([`TraceDb`]). Here bytes become records; nothing is interpreted.
+//!
+//! Law: every pointer is checked before it is followed, no walk is longer than the file,
+//! and memory stays a constant factor of what is in the file. What is broken is an error
+//! ([`ReadError`]) with file and offset, or a [`Damage`] where the rest is still good.
+//! Not here: threads, the event model, HPCToolkit's own tools.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod bytes;
+mod cct;
+mod contexts;
+mod error;
+mod header;
+mod meta;
+mod metrics;
+mod profile;
+mod source;
+mod texts;
+mod trace;
+
+pub use cct::{CctDb, CctValue};
+pub use contexts::{Context, LexicalType, Relation};
+pub use error::{Damage, ReadError, ReadErrorKind};
+pub use header::{FileKind, Version, recognise};
+pub use meta::{Function, Meta};
+pub use metrics::{Combine, Metric, Scope, ScopeType, Summary};
+pub use profile::{IdPart, Profile, ProfileDb, ProfileValue};
+pub use trace::{Line, Lines, TraceDb, TraceSample};

@@ -1,0 +1,203 @@
+//! `trace.db`: the samples of each thread and stream over time.
+//!
+//! A sample is twelve bytes: nanoseconds since 1970 and the number of a context. Samples of
+//! one line lie packed in the order of time, so that any moment is found by bisection.
+
+use crate::bytes::Bytes;
+use crate::header::{FileKind, Header, Version, check_footer};
+use crate::source::Source;
+use crate::{Damage, ReadError};
+use std::io::{Read, Seek};
+use std::sync::Arc;
+
+/// Bytes of a sample.
+const SAMPLE_BYTES: u64 = 12;
+/// Smallest size of a line's header, of version 4.0.
+const LINE_BYTES: u64 = 24;
+/// Samples read at once: 48 KiB, which leave room for the columns made of them in a second-level cache.
+const WINDOW_SAMPLES: u64 = 4096;
+
+/// One sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TraceSample {
+    /// Nanoseconds since 1970-01-01 UTC.
+    pub time_ns: u64,
+    /// The context by its number; 0 if nothing ran.
+    pub context: u32,
+}
+
+/// Where the samples of one thread or stream lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line {
+    /// Index of the profile that says whose they are.
+    pub profile: u32,
+    /// Offset of the first sample.
+    pub start: u64,
+    /// Number of samples; those that lie in the file.
+    pub n_samples: u64,
+}
+
+/// What `trace.db` says before the samples.
+#[derive(Debug, Clone)]
+pub struct TraceDb {
+    /// Version of the file.
+    pub version: Version,
+    /// Nanoseconds since 1970-01-01 UTC of the earliest sample, as the file declares it.
+    pub min_time_ns: u64,
+    /// The same of the latest sample.
+    pub max_time_ns: u64,
+    /// The lines, in the order of the file.
+    pub lines: Vec<Line>,
+    /// What was lost.
+    pub damages: Vec<Damage>,
+}
+
+impl TraceDb {
+    /// Reads header and lines.
+    ///
+    /// # Errors
+    /// If it is no `trace.db`, of another major version, or the table of lines cannot be read.
+    pub fn read<R: Read + Seek>(file: &Arc<str>, from: R) -> Result<TraceDb, ReadError> {
+        let mut source = Source::new(Arc::clone(file), from)?;
+        let beginning = source.beginning(FileKind::Trace.header_bytes())?;
+        let header = Header::read(source.view(0, &beginning), FileKind::Trace)?;
+        let ending = source.ending()?;
+        let mut damages = Vec::new();
+        damages.extend(check_footer(file, FileKind::Trace, source.n_bytes, &ending));
+        let what = "trace lines";
+        let at = header.sections[0].offset;
+        let mut bytes = Vec::new();
+        source.read(at, 0x20, what, &mut bytes)?;
+        let head = source.view(at, &bytes);
+        let (table, n) = (head.u64(at, what)?, u64::from(head.u32(at + 8, what)?));
+        let stride = u64::from(head.u8(at + 0xc, what)?);
+        let (min_time_ns, max_time_ns) = (head.u64(at + 0x10, what)?, head.u64(at + 0x18, what)?);
+        if 0 < n && stride < LINE_BYTES {
+            let reason = format!("trace lines of {stride} bytes where {LINE_BYTES} are the least");
+            return Err(source.broken(at, reason));
+        }
+        source.read(table, n * stride, what, &mut bytes)?;
+        let rows = source.view(table, &bytes);
+        let mut lines = Vec::new();
+        for at in rows.array_of(table, n, stride, what)? {
+            lines.push(line(rows, at, source.n_bytes, &mut damages)?);
+        }
+        Ok(TraceDb { version: header.version, min_time_ns, max_time_ns, lines, damages })
+    }
+}
+
+fn line(rows: Bytes<'_>, at: u64, file_bytes: u64, damages: &mut Vec<Damage>) -> Result<Line, ReadError> {
+    let what = "trace line";
+    let profile = rows.u32(at, what)?;
+    let (start, end) = (rows.u64(at + 8, what)?, rows.u64(at + 0x10, what)?);
+    let n_samples = end.saturating_sub(start) / SAMPLE_BYTES;
+    let in_file = file_bytes.saturating_sub(start) / SAMPLE_BYTES;
+    if end < start || in_file < n_samples {
+        let lost = n_samples - n_samples.min(in_file);
+        damages.push(Damage {
+            file: Arc::clone(rows.file),
+            offset: at,
+            reason: match lost {
+                0 => "a trace line ends before it begins".to_owned(),
+                _ => format!("the file ends {lost} samples before the trace line does"),
+            },
+            count: 1,
+        });
+    }
+    Ok(Line { profile, start, n_samples: n_samples.min(in_file) })
+}
+
+/// The samples of one line, window by window.
+#[derive(Debug)]
+pub struct Lines<R> {
+    source: Source<R>,
+    line: Line,
+    /// Number of the next sample.
+    next: u64,
+    /// Samples before this one are read.
+    end: u64,
+    window: Vec<u8>,
+}
+
+impl<R: Read + Seek> Lines<R> {
+    /// Reads `line` of the `trace.db` that `from` reads.
+    ///
+    /// # Errors
+    /// If the file cannot be read at all.
+    pub fn new(file: Arc<str>, from: R, line: Line) -> Result<Self, ReadError> {
+        let source = Source::new(file, from)?;
+        Ok(Lines { source, line, next: 0, end: line.n_samples, window: Vec::new() })
+    }
+
+    /// The file's name.
+    pub fn file(&self) -> &Arc<str> {
+        &self.source.file
+    }
+
+    /// Number of the sample that is read next.
+    pub fn position(&self) -> u64 {
+        self.next
+    }
+
+    /// Number of samples that [`Lines::read`] will still give.
+    pub fn n_left(&self) -> u64 {
+        self.end - self.next
+    }
+
+    /// Offset of the sample that is read next.
+    pub fn offset(&self) -> u64 {
+        self.line.start + self.next * SAMPLE_BYTES
+    }
+
+    /// Leaves out samples that only tell what was before `start_ns` or after `end_ns`: of those before, the last one
+    /// stays, as it holds until the next; of those from `end_ns` on, the first one stays.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn restrict(&mut self, start_ns: u64, end_ns: u64) -> Result<(), ReadError> {
+        let first = self.first_not_before(start_ns.saturating_add(1))?;
+        let end = self.first_not_before(end_ns)?;
+        self.next = first.saturating_sub(1);
+        self.end = end.saturating_add(1).min(self.line.n_samples).max(self.next);
+        Ok(())
+    }
+
+    /// Number of the first sample that is not before `time_ns`, by bisection.
+    fn first_not_before(&mut self, time_ns: u64) -> Result<u64, ReadError> {
+        let (mut low, mut high) = (0, self.line.n_samples);
+        let mut bytes = Vec::new();
+        while low < high {
+            let middle = low + (high - low) / 2;
+            self.source.read(self.line.start + middle * SAMPLE_BYTES, SAMPLE_BYTES, "sample", &mut bytes)?;
+            if sample(&bytes).time_ns < time_ns {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    /// Up to `max_samples` samples, none at the end.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn read(
+        &mut self,
+        max_samples: u64,
+    ) -> Result<impl ExactSizeIterator<Item = TraceSample>, ReadError> {
+        let n = self.n_left().min(max_samples).min(WINDOW_SAMPLES);
+        self.source.read(self.offset(), n * SAMPLE_BYTES, "samples", &mut self.window)?;
+        self.next += n;
+        Ok(self.window.chunks_exact(SAMPLE_BYTES as usize).map(sample))
+    }
+}
+
+#[inline]
+fn sample(bytes: &[u8]) -> TraceSample {
+    let (time, context) = bytes.split_at(8);
+    TraceSample {
+        time_ns: u64::from_le_bytes(time.try_into().expect("a sample has twelve bytes")),
+        context: u32::from_le_bytes(context.try_into().expect("a sample has twelve bytes")),
+    }
+}
