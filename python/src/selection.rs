@@ -74,7 +74,7 @@ impl Selection {
     pub fn options<'a>(&self, progress: &'a Progress) -> Options<'a> {
         let defaults = Options::default();
         let jobs = self.jobs.unwrap_or(defaults.jobs);
-        Options { filter: self.filter.clone(), jobs, progress: Some(progress) }
+        Options { filter: self.filter.clone(), jobs, progress: Some(progress), workers: None }
     }
 }
 

@@ -67,7 +67,7 @@ impl<'a> Session<'a> {
         let Common { filter, jobs, .. } = self.common;
         let total_bytes = self.trace.event_bytes(filter);
         let report = progress::with_bar(self.common.progress, total_bytes, |progress| {
-            self.trace.run(set, &Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress) })
+            self.trace.run(set, &Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress), workers: None })
         })?;
         Ok(report)
     }
@@ -96,7 +96,7 @@ impl<'a> Session<'a> {
         let Common { filter, jobs, .. } = self.common;
         let total_bytes = self.trace.event_bytes(filter);
         let answer = progress::with_bar(self.common.progress, total_bytes, |progress| {
-            work(&Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress) })
+            work(&Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress), workers: None })
         })?;
         Ok(answer)
     }

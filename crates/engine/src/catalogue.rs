@@ -24,9 +24,13 @@ pub struct Catalogue {
 #[derive(Debug)]
 struct Entry {
     version: u32,
-    write: fn(&dyn Any) -> Option<Result<Vec<u8>, postcard::Error>>,
-    read: fn(&[u8]) -> Result<Box<dyn DynAnalysis>, postcard::Error>,
+    write: Write,
+    read: Read,
 }
+
+/// The configuration as bytes; `None` of an analysis of another type.
+type Write = fn(&dyn Any) -> Option<postcard::Result<Vec<u8>>>;
+type Read = fn(&[u8]) -> postcard::Result<Box<dyn DynAnalysis>>;
 
 /// The members of a set in their order: name, version of the partial, configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -22,6 +22,7 @@
 
 mod ask;
 pub mod multi_run;
+pub mod workers;
 
 pub use ouzel_analyses as analyses;
 pub use ouzel_diagnose as diagnose;
@@ -36,12 +37,14 @@ use ouzel_engine::{AnalysisSet, Pass, PassError, Progress, Report};
 use ouzel_model::{Definitions, Filter, Notice, TraceSource};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// An opened trace.
 pub struct Trace {
     path: PathBuf,
     format: Format,
     source: Box<dyn TraceSource>,
+    fingerprint: OnceLock<workers::Fingerprint>,
 }
 
 impl std::fmt::Debug for Trace {
@@ -62,12 +65,14 @@ pub struct Options<'a> {
     pub jobs: NonZeroUsize,
     /// Where to tell how far it is.
     pub progress: Option<&'a Progress>,
+    /// Who makes the passes; `None`: threads of this process.
+    pub workers: Option<&'a dyn workers::Workers>,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Options { filter: Filter::default(), jobs, progress: None }
+        Options { filter: Filter::default(), jobs, progress: None, workers: None }
     }
 }
 
@@ -77,7 +82,7 @@ impl Default for Options<'_> {
 /// If there is nothing, nothing that is recognised, or nothing that can be read.
 pub fn open(path: &Path) -> Result<Trace, OpenError> {
     let (format, source) = ouzel_formats::open(path)?;
-    Ok(Trace { path: path.to_owned(), format, source })
+    Ok(Trace { path: path.to_owned(), format, source, fingerprint: OnceLock::new() })
 }
 
 impl Trace {
@@ -114,9 +119,12 @@ impl Trace {
     /// One pass for all analyses of the set.
     ///
     /// # Errors
-    /// If it was cancelled, or an analysis broke a promise.
+    /// If it was cancelled, an analysis broke a promise, or workers could not do their part.
     pub fn run(&self, set: &AnalysisSet, options: &Options<'_>) -> Result<Report, PassError> {
-        let Options { filter, jobs, progress } = options;
-        set.run(&*self.source, Pass { filter, jobs: *jobs, progress: *progress })
+        let Options { filter, jobs, progress, workers } = options;
+        match workers {
+            Some(workers) => self.run_on(*workers, set, options),
+            None => set.run(&*self.source, Pass { filter, jobs: *jobs, progress: *progress }),
+        }
     }
 }

@@ -1,0 +1,206 @@
+//! Every question asked of workers: the answer is that of one machine, byte for byte.
+
+use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
+use ouzel::analyses::comm_matrix::{CommMatrix, Expansion};
+use ouzel::analyses::comm_over_time::CommOverTime;
+use ouzel::analyses::inventory::Inventory;
+use ouzel::analyses::late_messages::LateMessages;
+use ouzel::analyses::message_histogram::MessageHistogram;
+use ouzel::analyses::metric_profile::MetricProfile;
+use ouzel::analyses::patterns::PatternOptions;
+use ouzel::analyses::profile::Profile;
+use ouzel::analyses::semantics::{Semantics, io_wait_rule};
+use ouzel::analyses::time_profile::TimeProfile;
+use ouzel::analyses::timeline::Timeline;
+use ouzel::engine::Progress;
+use ouzel::model::Filter;
+use ouzel::workers::{Group, Job, JobError, Workers};
+use ouzel::{Options, Trace};
+use std::error::Error;
+use std::fmt::Debug;
+use std::num::NonZeroU16;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn testdata(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
+}
+
+/// Does everything from bytes and an own opened trace, as another process would; the last group first, and the first
+/// one twice, as after a worker's death.
+#[derive(Debug)]
+struct Loopback {
+    trace: Trace,
+    group_bytes: u64,
+    n_groups: AtomicUsize,
+}
+
+impl Loopback {
+    fn new(path: &Path, group_bytes: u64) -> Self {
+        let trace = ouzel::open(path).expect("opens");
+        Loopback { trace, group_bytes, n_groups: AtomicUsize::new(0) }
+    }
+}
+
+impl Workers for Loopback {
+    fn group_bytes(&self) -> u64 {
+        self.group_bytes
+    }
+
+    fn run(
+        &self,
+        job: &Job,
+        groups: &[Group],
+        _: Option<&Progress>,
+    ) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+        self.n_groups.store(groups.len(), Ordering::Relaxed);
+        let job = Job::decode(&job.encode()?)?;
+        let fold = |group: &Group| job.fold(&self.trace, &group.locations);
+        let mut parts = groups.iter().rev().map(fold).collect::<Result<Vec<_>, _>>()?;
+        assert_eq!(fold(&groups[0])?, *parts.last().expect("there is a group"), "folding is pure");
+        while 1 < parts.len() {
+            let merge = |few: &[Vec<u8>]| job.merge(few.iter().map(Vec::as_slice));
+            parts = parts.chunks(3).map(merge).collect::<Result<_, _>>()?;
+        }
+        Ok(parts.swap_remove(0))
+    }
+}
+
+/// Everything that can be asked, as text.
+fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> {
+    fn text<T: Debug, E: Debug>(answer: &Result<T, E>) -> String {
+        format!("{answer:?}")
+    }
+    let definitions = trace.definitions();
+    let semantics = Semantics::with_user_rules(&[io_wait_rule()]).expect("a rule of ours");
+    let n_bins = NonZeroU16::new(5).expect("not zero");
+    let matrix = CommMatrix { expansion: Expansion::WithCollectives };
+    let classes = semantics.classes(definitions);
+    let breakdown = |host, requests| Breakdown::new(definitions, &options.filter, &classes, host, requests);
+    let late = LateMessages::for_filter(&options.filter, semantics.clone());
+    vec![
+        ("profile", text(&trace.ask(Profile, options))),
+        ("metric_profile", text(&trace.ask(MetricProfile, options))),
+        ("inventory", text(&trace.ask(Inventory, options))),
+        ("comm_matrix", text(&trace.ask(matrix, options))),
+        ("message_histogram", text(&trace.ask(MessageHistogram, options))),
+        ("breakdown", text(&trace.ask(breakdown(HostCode::Computes, Requests::LeftOut), options))),
+        ("timeline", text(&trace.ask(Timeline::new(definitions, &options.filter), options))),
+        ("late_messages", text(&trace.ask(late, options))),
+        ("time_profile", text(&trace.ask_in_bins(n_bins, TimeProfile::new, options))),
+        ("comm_over_time", text(&trace.ask_in_bins(n_bins, CommOverTime::new, options))),
+        ("critical_path", text(&trace.critical_path(options))),
+        ("lateness", text(&trace.lateness(options))),
+        ("patterns", text(&trace.patterns(None, &PatternOptions::default(), options))),
+        ("context_trees", text(&trace.context_trees(&semantics, options))),
+        ("diagnose", text(&trace.diagnose(&semantics, options))),
+    ]
+}
+
+fn check(path: &Path, filter: &Filter, group_bytes: u64) -> usize {
+    let trace = ouzel::open(path).expect("opens");
+    let workers = Loopback::new(path, group_bytes);
+    let here = Options { filter: filter.clone(), ..Options::default() };
+    let there = Options { workers: Some(&workers), ..here.clone() };
+    for ((name, expected), (_, found)) in answers(&trace, &here).into_iter().zip(answers(&trace, &there)) {
+        assert_eq!(expected, found, "{name} of {path:?} in groups of {group_bytes} bytes");
+    }
+    workers.n_groups.load(Ordering::Relaxed)
+}
+
+#[test]
+fn workers_answer_as_one_machine_does() {
+    let filters = [
+        Filter::default(),
+        Filter { time_ns: Some((200_000_000, 900_000_000)), ..Filter::default() },
+        Filter { ranks: Some("1-5".parse().expect("ranks")), ..Filter::default() },
+    ];
+    for name in ["pmpi-jacobi", "eztrace-jacobi", "zoo/late_sender/faulty"] {
+        let path = testdata(name);
+        for filter in &filters {
+            assert!(1 < check(&path, filter, 0), "each location is a group of {name}");
+            check(&path, filter, 100_000);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_location_is_told_of_as_on_one_machine() {
+    let folder = std::env::temp_dir().join(format!("ouzel-workers-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("traces")).expect("a temporary folder");
+    for file in ["traces.otf2", "traces.def"] {
+        std::fs::copy(testdata("pmpi-jacobi").join(file), folder.join(file)).expect("copies");
+    }
+    for entry in testdata("pmpi-jacobi/traces").read_dir().expect("a folder") {
+        let entry = entry.expect("an entry");
+        let bytes = std::fs::read(entry.path()).expect("reads");
+        let kept = if entry.file_name() == "3.evt" { bytes.len() / 2 } else { bytes.len() };
+        std::fs::write(folder.join("traces").join(entry.file_name()), &bytes[..kept]).expect("writes");
+    }
+    check(&folder, &Filter::default(), 0);
+    let workers = Loopback::new(&folder, 0);
+    let trace = ouzel::open(&folder).expect("opens");
+    let options = Options { workers: Some(&workers), ..Options::default() };
+    let answer = trace.ask(Profile, &options).expect("answers");
+    assert_eq!(answer.coverage.locations_damaged, 1);
+    assert!(answer.notices.iter().any(|n| n.file.as_deref().is_some_and(|f| f.contains("3.evt"))));
+    std::fs::remove_dir_all(folder).expect("removes");
+}
+
+#[test]
+fn other_files_and_other_builds_are_refused() {
+    let trace = ouzel::open(&testdata("pmpi-jacobi")).expect("opens");
+    let other = Loopback::new(&testdata("pmpi-masterio"), 0);
+    let options = Options { workers: Some(&other), ..Options::default() };
+    let error = trace.ask(Profile, &options).expect_err("the workers see other files").to_string();
+    assert!(error.contains("the files differ"), "{error}");
+
+    /// Takes the job for one of an older build.
+    #[derive(Debug)]
+    struct Older;
+    impl Workers for Older {
+        fn group_bytes(&self) -> u64 {
+            0
+        }
+        fn run(
+            &self,
+            job: &Job,
+            _: &[Group],
+            _: Option<&Progress>,
+        ) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+            let mut bytes = job.encode()?;
+            assert_eq!(Job::decode(&bytes)?.fingerprint(), job.fingerprint());
+            bytes[1] ^= 1;
+            let error = Job::decode(&bytes).expect_err("another build");
+            assert!(matches!(error, JobError::ForeignBuild { .. }), "{error}");
+            Ok(bytes)
+        }
+    }
+    let options = Options { workers: Some(&Older), ..Options::default() };
+    let error = trace.ask(Profile, &options).expect_err("a result of another build").to_string();
+    assert!(error.contains("cannot work together"), "{error}");
+}
+
+#[test]
+fn workers_that_forget_a_group_are_found_out() {
+    #[derive(Debug)]
+    struct Forgetful(Loopback);
+    impl Workers for Forgetful {
+        fn group_bytes(&self) -> u64 {
+            0
+        }
+        fn run(
+            &self,
+            job: &Job,
+            groups: &[Group],
+            progress: Option<&Progress>,
+        ) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+            self.0.run(job, &groups[1..], progress)
+        }
+    }
+    let path = testdata("pmpi-jacobi");
+    let workers = Forgetful(Loopback::new(&path, 0));
+    let options = Options { workers: Some(&workers), ..Options::default() };
+    let error = ouzel::open(&path).expect("opens").ask(Profile, &options).expect_err("a location is missing");
+    assert!(error.to_string().contains("from 8"), "{error}");
+}
