@@ -1,7 +1,8 @@
 //! The contract between the engine and an analysis.
 
 use ouzel_model::{
-    CallPathTree, Clock, Definitions, EventChunk, LocationId, Needs, Notices, Remap, Ticks, TimeRange,
+    CallPathTree, Clock, Contents, Definitions, EventChunk, LocationId, Needs, Notices, Remap, Ticks,
+    TimeRange,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::collections::BTreeMap;
@@ -124,6 +125,9 @@ pub struct LocationSummary {
     pub span: Option<(Ticks, Ticks)>,
     /// How its events ended.
     pub end: LocationEnd,
+    /// What was there for the analyses, of that which any of them needs, and calls. Analyses must not answer from it:
+    /// it depends on the company.
+    pub seen: Contents,
 }
 
 /// How the events of a location ended.

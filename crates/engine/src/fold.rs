@@ -1,13 +1,14 @@
 //! Folding locations into a partial: what one worker does.
 
 use crate::analysis::{LocationCx, LocationEnd, LocationSummary};
-use crate::erased::{AnalysisSet, Erased};
+use crate::erased::{AnalysisSet, DynAnalysis, Erased};
 use crate::nesting::{Nesting, Repairs, Selection};
 use crate::partial::Partial;
 use crate::progress::Progress;
+use crate::sampled_calls::{Frames, SampledCalls};
 use ouzel_model::{
-    ChunkBuffer, Filter, Level, LocationId, Notice, NoticeCode, ReadError, ReadPlan, Ticks, TimeRange,
-    TraceSource,
+    CallPathTree, ChunkBuffer, Content, Contents, EventKind, Filter, Level, LocationId, LocationKind, Needs,
+    Notice, NoticeCode, ReadError, ReadPlan, Ticks, TimeRange, TraceSource,
 };
 
 /// Folds one location after the other into a partial, reusing its buffers.
@@ -17,8 +18,14 @@ pub struct Folder<'a> {
     source: &'a dyn TraceSource,
     set: &'a AnalysisSet,
     plan: ReadPlan,
+    /// For locations that hold nothing but samples.
+    sampled_plan: ReadPlan,
+    /// The frames of samples, once a location needs them.
+    frames: Option<Frames>,
     selection: Selection,
     buffer: ChunkBuffer,
+    /// Calls made of samples.
+    calls: ChunkBuffer,
     partial: Partial,
 }
 
@@ -34,9 +41,17 @@ impl std::fmt::Debug for Folder<'_> {
 impl<'a> Folder<'a> {
     /// A folder that has seen nothing. Every folder of a pass is made with the same set and filter.
     pub fn new(source: &'a dyn TraceSource, set: &'a AnalysisSet, filter: &Filter) -> Self {
-        let plan = source.plan(set.needs(), filter);
-        let selection = selection(source, filter);
-        Folder { source, set, plan, selection, buffer: ChunkBuffer::default(), partial: set.empty() }
+        Folder {
+            source,
+            set,
+            plan: source.plan(set.needs(), filter),
+            sampled_plan: source.plan(set.needs() | Needs::SAMPLES, filter),
+            frames: None,
+            selection: selection(source, filter),
+            buffer: ChunkBuffer::default(),
+            calls: ChunkBuffer::default(),
+            partial: set.empty(),
+        }
     }
 
     /// Folds one location. Damage ends the location, not the run.
@@ -44,30 +59,176 @@ impl<'a> Folder<'a> {
     /// # Panics
     /// If the location was folded before.
     pub fn fold(&mut self, location: LocationId, progress: Option<&Progress>) {
-        let Folder { source, set, plan, selection, buffer, partial } = self;
-        assert!(!partial.locations.contains_key(&location), "a location is folded once");
+        assert!(!self.partial.locations.contains_key(&location), "a location is folded once");
+        // Whoever asks for samples sees them; the others see the calls made of them.
+        let wants_calls = |member: &dyn DynAnalysis| !member.needs().contains(Needs::SAMPLES);
+        if self.source.is_sampled(location) && self.set.members.iter().any(|member| wants_calls(&**member)) {
+            self.frames.get_or_insert_with(|| Frames::new(self.source.definitions()));
+            self.fold_sampled(location, progress);
+        } else {
+            self.fold_recorded(location, progress);
+        }
+    }
+
+    fn fold_recorded(&mut self, location: LocationId, progress: Option<&Progress>) {
+        let Folder { source, set, plan, selection, buffer, partial, .. } = self;
         let cx = LocationCx { location, definitions: source.definitions() };
-        let mut nesting = Nesting::new(selection, plan.needs);
-        let mut locals: Vec<Erased> = set.members.iter().map(|member| member.begin(&cx)).collect();
-        let mut seen = Seen::default();
-        let mut fold_chunk = |buffer: &ChunkBuffer| {
-            if !buffer.is_empty() {
-                for (member, local) in set.members.iter().zip(&mut locals) {
-                    member.fold(local, &buffer.view());
-                }
+        let mut view = View::new(set, selection, &cx, plan.needs, |_| true);
+        let read = Read { source: *source, location, plan, progress };
+        let outcome = read.all(buffer, partial, |buffer, partial| {
+            view.show(set, &mut partial.call_paths, buffer);
+            view.nesting.is_finished()
+        });
+        view.close(set, buffer);
+        let mut fold = Fold { set, selection, cx: &cx, partial };
+        let summary = fold.summary(&outcome, view.seen);
+        fold.end(view, &summary);
+        partial.locations.insert(location, summary);
+    }
+
+    fn fold_sampled(&mut self, location: LocationId, progress: Option<&Progress>) {
+        let Folder { source, set, sampled_plan: plan, frames, selection, buffer, calls, partial, .. } = self;
+        let frames = frames.as_ref().expect("made before the first location that needs them");
+        let cx = LocationCx { location, definitions: source.definitions() };
+        let of_samples = |member: &dyn DynAnalysis| member.needs().contains(Needs::SAMPLES);
+        let mut raw = View::new(set, selection, &cx, plan.needs, of_samples);
+        let mut view = View::new(set, selection, &cx, plan.needs, |member| !of_samples(member));
+        let mut sampled = SampledCalls::new();
+        let read = Read { source: *source, location, plan, progress };
+        let outcome = read.all(buffer, partial, |buffer, partial| {
+            sampled.derive(frames, buffer, calls);
+            view.show(set, &mut partial.call_paths, calls);
+            if !raw.is_empty() {
+                raw.show(set, &mut partial.call_paths, buffer);
             }
-        };
+            view.nesting.is_finished()
+        });
+        if !view.nesting.is_finished() {
+            sampled.end(frames, calls);
+            view.show(set, &mut partial.call_paths, calls);
+        }
+        view.close(set, calls);
+        raw.close(set, buffer);
+        if sampled.has_sample() {
+            partial.notices.push(uncertain_calls(cx.definitions.location(location).kind));
+        }
+        let mut seen = view.seen;
+        seen |= raw.seen;
+        let mut fold = Fold { set, selection, cx: &cx, partial };
+        let summary = fold.summary(&outcome, seen);
+        fold.end(view, &summary);
+        fold.end(raw, &summary);
+        partial.locations.insert(location, summary);
+    }
+
+    /// The state of every location folded.
+    pub fn into_partial(self) -> Partial {
+        self.partial
+    }
+}
+
+/// Some of the analyses, and what they see of a location.
+struct View<'p> {
+    /// State of member `i`; `None` if it looks elsewhere.
+    locals: Vec<Option<Erased>>,
+    nesting: Nesting<'p>,
+    seen: Contents,
+}
+
+impl<'p> View<'p> {
+    fn new(
+        set: &AnalysisSet,
+        selection: &'p Selection,
+        cx: &LocationCx<'_>,
+        needs: Needs,
+        is_member: impl Fn(&dyn DynAnalysis) -> bool,
+    ) -> Self {
+        let members = set.members.iter();
+        let locals = members.map(|member| is_member(&**member).then(|| member.begin(cx))).collect();
+        View { locals, nesting: Nesting::new(selection, needs), seen: Contents::NONE }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.locals.iter().all(Option::is_none)
+    }
+
+    /// Nests a chunk and folds it.
+    fn show(&mut self, set: &AnalysisSet, call_paths: &mut CallPathTree, buffer: &mut ChunkBuffer) {
+        self.nesting.nest(call_paths, buffer);
+        self.fold(set, buffer);
+    }
+
+    /// Closes what is open behind the last chunk.
+    fn close(&mut self, set: &AnalysisSet, buffer: &mut ChunkBuffer) {
+        buffer.clear();
+        self.nesting.end(buffer);
+        self.fold(set, buffer);
+    }
+
+    fn fold(&mut self, set: &AnalysisSet, buffer: &ChunkBuffer) {
+        if buffer.is_empty() {
+            return;
+        }
+        note(&mut self.seen, buffer);
+        for (member, local) in set.members.iter().zip(&mut self.locals) {
+            if let Some(local) = local {
+                member.fold(local, &buffer.view());
+            }
+        }
+    }
+}
+
+/// Notes what a chunk holds.
+fn note(seen: &mut Contents, buffer: &ChunkBuffer) {
+    let mut note = |content, is_there: bool| {
+        if is_there {
+            seen.insert(content);
+        }
+    };
+    note(Content::Messages, !(buffer.sends.is_empty() && buffer.recvs.is_empty()));
+    note(Content::Collectives, !buffer.collectives.is_empty());
+    note(Content::Counters, !buffer.metrics.is_empty());
+    note(Content::Samples, !buffer.samples.is_empty());
+    note(Content::Links, !buffer.links.is_empty());
+    if !seen.contains(Content::Calls) && buffer.kind.contains(&EventKind::Enter) {
+        seen.insert(Content::Calls);
+    }
+}
+
+/// The reading of one location.
+struct Read<'r> {
+    source: &'r dyn TraceSource,
+    location: LocationId,
+    plan: &'r ReadPlan,
+    progress: Option<&'r Progress>,
+}
+
+/// How the reading of a location went.
+struct Outcome {
+    records: Records,
+    error: Option<ReadError>,
+}
+
+impl Read<'_> {
+    /// Reads chunk by chunk until `take` wants no more.
+    fn all(
+        &self,
+        buffer: &mut ChunkBuffer,
+        partial: &mut Partial,
+        mut take: impl FnMut(&mut ChunkBuffer, &mut Partial) -> bool,
+    ) -> Outcome {
+        let Read { source, location, plan, progress } = *self;
+        let mut records = Records::default();
         let mut meter = Meter::new(progress, source.location_bytes(location));
         let outcome = source.open(location, plan).and_then(|mut reader| {
             let outcome = loop {
                 buffer.clear();
                 let more = reader.read(buffer);
-                seen.add(buffer);
-                nesting.nest(&mut partial.call_paths, buffer);
-                fold_chunk(buffer);
+                records.add(buffer);
+                let is_finished = take(buffer, partial);
                 meter.advance();
                 // Damage behind the end of the time range costs nothing that was asked for.
-                if nesting.is_finished() || meter.is_cancelled() {
+                if is_finished || meter.is_cancelled() {
                     break Ok(());
                 }
                 match more {
@@ -78,30 +239,53 @@ impl<'a> Folder<'a> {
             partial.notices.extend(reader.notices());
             outcome
         });
-        buffer.clear();
-        nesting.end(buffer);
-        fold_chunk(buffer);
         meter.finish();
-        let end = match outcome {
-            Ok(()) => LocationEnd::Complete,
-            Err(error) => {
-                partial.notices.push(damage(location, &cx, &error, seen.n_events));
-                LocationEnd::Damaged
-            }
-        };
-        report_repairs(partial, location, &cx, nesting.repairs);
-        let summary =
-            LocationSummary { n_events: seen.n_events, span: seen.span_inside(selection.time), end };
-        for ((member, local), slot) in set.members.iter().zip(locals).zip(&mut partial.slots) {
-            member.end(local, &cx, &summary, slot);
+        Outcome { records, error: outcome.err() }
+    }
+}
+
+/// The end of the fold of one location.
+struct Fold<'f> {
+    set: &'f AnalysisSet,
+    selection: &'f Selection,
+    cx: &'f LocationCx<'f>,
+    partial: &'f mut Partial,
+}
+
+impl Fold<'_> {
+    fn summary(&self, outcome: &Outcome, seen: Contents) -> LocationSummary {
+        let Outcome { records, error } = outcome;
+        if let Some(error) = error {
+            self.partial.notices.push(damage(self.cx, error, records.n_events));
         }
-        partial.locations.insert(location, summary);
+        let end = if error.is_some() { LocationEnd::Damaged } else { LocationEnd::Complete };
+        let span = records.span_inside(self.selection.time);
+        LocationSummary { n_events: records.n_events, span, end, seen }
     }
 
-    /// The state of every location folded.
-    pub fn into_partial(self) -> Partial {
-        self.partial
+    fn end(&mut self, view: View<'_>, summary: &LocationSummary) {
+        let Fold { set, cx, partial, .. } = self;
+        report_repairs(partial, cx, view.nesting.repairs);
+        for ((member, local), slot) in set.members.iter().zip(view.locals).zip(&mut partial.slots) {
+            if let Some(local) = local {
+                member.end(local, cx, summary, slot);
+            }
+        }
     }
+}
+
+/// What calls made of samples cannot tell; one notice for each kind of location.
+fn uncertain_calls(kind: LocationKind) -> Notice {
+    let of = match kind {
+        LocationKind::CpuThread => "CPU threads",
+        LocationKind::AcceleratorStream => "accelerator streams",
+        LocationKind::Metric => "metric sources",
+        LocationKind::Unknown => "locations of unknown kind",
+    };
+    let message = format!(
+        "calls of {of} are made of samples: times are exact to the sampling period only, and visits are lower bounds"
+    );
+    Notice::new(Level::Low, NoticeCode::UncertainInstances, message)
 }
 
 /// The filter, resolved against the definitions.
@@ -116,12 +300,12 @@ fn selection(source: &dyn TraceSource, filter: &Filter) -> Selection {
 
 /// The records of a location, with or without rows, whatever the filter.
 #[derive(Debug, Default)]
-struct Seen {
+struct Records {
     n_events: u64,
     span: Option<(Ticks, Ticks)>,
 }
 
-impl Seen {
+impl Records {
     /// Adds a chunk fresh from the reader.
     fn add(&mut self, buffer: &ChunkBuffer) {
         self.n_events += buffer.n_records;
@@ -174,8 +358,9 @@ impl<'p> Meter<'p> {
     }
 }
 
-fn damage(location: LocationId, cx: &LocationCx<'_>, error: &ReadError, n_events: u64) -> Notice {
-    let name = &cx.definitions.location(location).name;
+fn damage(cx: &LocationCx<'_>, error: &ReadError, n_events: u64) -> Notice {
+    let LocationCx { location, definitions } = *cx;
+    let name = &definitions.location(location).name;
     let message = format!(
         "events of location {name:?} cannot be read further ({}); {n_events} events before were kept",
         error.reason
@@ -186,8 +371,9 @@ fn damage(location: LocationId, cx: &LocationCx<'_>, error: &ReadError, n_events
         .on(location)
 }
 
-fn report_repairs(partial: &Partial, location: LocationId, cx: &LocationCx<'_>, repairs: Repairs) {
-    let name = &cx.definitions.location(location).name;
+fn report_repairs(partial: &Partial, cx: &LocationCx<'_>, repairs: Repairs) {
+    let LocationCx { location, definitions } = *cx;
+    let name = &definitions.location(location).name;
     let Repairs { unmatched_leaves, truncated_calls, open_calls } = repairs;
     let report = |count: u64, level, code, what: &str| {
         if 0 < count {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! reader ──chunk──► nesting (filter, call paths, visits) ──chunk──► analysis 1 … n     one location
+//!           └─only samples?─► calls made of them ──► nesting ──► those that do not ask for samples
 //!                                                                    │ end
 //! worker 1 … j:  a partial each  ──merge──► one partial ──finish──► outputs
 //! ```
@@ -20,6 +21,7 @@ mod nesting;
 mod partial;
 mod pass;
 mod progress;
+mod sampled_calls;
 
 pub use analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationEnd, LocationSummary};
 pub use catalogue::{Catalogue, CatalogueError, SetDescription};

@@ -374,5 +374,6 @@ impl Input {
         buffer.metrics.retain_mut(|x| renumber(&mut x.row));
         buffer.parameters.retain_mut(|x| renumber(&mut x.row));
         buffer.samples.retain_mut(|x| renumber(&mut x.row));
+        buffer.links.retain_mut(|x| renumber(&mut x.row));
     }
 }

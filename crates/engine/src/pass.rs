@@ -9,7 +9,7 @@ use crate::erased::{AnalysisSet, Outputs};
 use crate::fold::Folder;
 use crate::partial::{Partial, PartialError};
 use crate::progress::Progress;
-use ouzel_model::{Filter, Level, LocationId, Notice, NoticeCode, Notices, TimeRange, TraceSource};
+use ouzel_model::{Contents, Filter, Level, LocationId, Notice, NoticeCode, Notices, TimeRange, TraceSource};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -37,6 +37,8 @@ pub struct Report {
     pub locations: BTreeMap<LocationId, LocationSummary>,
     /// From the first event to the last over all locations that run code.
     pub run_range: Option<TimeRange>,
+    /// What there was for the analyses, of that which any of them needs, and calls.
+    pub seen: Contents,
     /// What went wrong, worst first.
     pub notices: Vec<Notice>,
 }
@@ -119,8 +121,10 @@ impl AnalysisSet {
         }
         let coverage = coverage(definitions.locations.len(), &locations);
         let run_range = run_range(definitions, &locations);
+        let mut seen = Contents::NONE;
+        locations.values().for_each(|location| seen |= location.seen);
         let outputs = caught(|| self.finish(partial, definitions, &notices))?;
-        Ok(Report { outputs, coverage, locations, run_range, notices: notices.to_vec() })
+        Ok(Report { outputs, coverage, locations, run_range, seen, notices: notices.to_vec() })
     }
 
     fn fold_all(&self, source: &dyn TraceSource, pass: Pass<'_>) -> Result<Partial, PassError> {

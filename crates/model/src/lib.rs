@@ -35,7 +35,7 @@ mod topologies;
 pub use call_path::{CallPathTree, Remap};
 pub use clock::{Clock, Ticks, TimeRange};
 pub use communicators::Communicator;
-pub use contents::Content;
+pub use contents::{Content, Contents};
 pub use definitions::{Definitions, Provenance};
 pub use error::ReadError;
 pub use events::{

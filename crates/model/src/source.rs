@@ -70,6 +70,6 @@ pub struct ReadPlan {
     /// How much of the time range is applied while reading.
     pub time: Pushdown,
     /// The user's time range; `None` is all. Calls that reach over a border must still be read with both ends, or
-    /// with an end clipped to the border.
+    /// with an end clipped to the border. Of samples, the last before the start must be read: its path holds there.
     pub time_range: Option<TimeRange>,
 }

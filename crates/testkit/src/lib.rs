@@ -14,4 +14,4 @@ mod toy;
 pub use data::{shared_data, workspace_root};
 pub use rng::Rng;
 pub use run::{run, run_report};
-pub use toy::{Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace, region_from_name};
+pub use toy::{Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace, region_from_name, sampled_trace};

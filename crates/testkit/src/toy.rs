@@ -10,7 +10,7 @@ mod random;
 #[cfg(test)]
 mod tests;
 
-pub use random::{Faults, RandomTrace};
+pub use random::{Faults, RandomTrace, sampled_trace};
 
 use ouzel_model::{
     ChunkBuffer, ChunkReader, Clock, Collective, Communicator, ContextId, Definitions, EventKind, Filter,
@@ -306,6 +306,13 @@ impl TraceSource for ToyTrace {
 
     fn plan(&self, needs: Needs, _: &Filter) -> ReadPlan {
         ReadPlan { needs, time: Pushdown::Unsupported, time_range: None }
+    }
+
+    fn is_sampled(&self, location: LocationId) -> bool {
+        let is_call = |what: &ToyPayload| matches!(what, ToyPayload::Enter(_) | ToyPayload::Leave(_));
+        let events = &self.events[location.index()];
+        let has_samples = events.iter().any(|event| matches!(event.what, ToyPayload::Sample(_)));
+        has_samples && !events.iter().any(|event| is_call(&event.what))
     }
 
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {

@@ -147,3 +147,48 @@ impl Analysis for Log {
         Ok(Seen { rows, names })
     }
 }
+
+/// Writes down every row, of calls made of samples where there are no others.
+pub struct LogOfCalls;
+
+impl Analysis for LogOfCalls {
+    type Local = <Log as Analysis>::Local;
+    type Partial = <Log as Analysis>::Partial;
+    type Output = Seen;
+    const NAME: &'static str = "log_of_calls";
+    const PARTIAL_VERSION: u32 = 1;
+
+    fn needs(&self) -> Needs {
+        let kinds = [Needs::MESSAGES, Needs::COLLECTIVES, Needs::METRICS, Needs::PARAMETERS, Needs::OTHERS];
+        kinds.into_iter().fold(Needs::CALL_PATHS | Needs::VISITS, Needs::union)
+    }
+    fn empty(&self) -> Self::Partial {
+        Log.empty()
+    }
+    fn begin(&self, cx: &LocationCx<'_>) -> Self::Local {
+        Log.begin(cx)
+    }
+    fn fold(&self, local: &mut Self::Local, chunk: &EventChunk<'_>) {
+        Log.fold(local, chunk);
+    }
+    fn end(
+        &self,
+        mut local: Self::Local,
+        cx: &LocationCx<'_>,
+        summary: &LocationSummary,
+        into: &mut Self::Partial,
+    ) {
+        // Where there are enters and leaves, samples may or may not be seen.
+        local.0.retain(|row| row.kind != EventKind::Sample);
+        Log.end(local, cx, summary, into);
+    }
+    fn remap(&self, partial: &mut Self::Partial, remap: &Remap) {
+        Log.remap(partial, remap);
+    }
+    fn merge(&self, into: &mut Self::Partial, from: Self::Partial) {
+        Log.merge(into, from);
+    }
+    fn finish(&self, rows: Self::Partial, cx: &FinishCx<'_>) -> Result<Seen, AnalysisError> {
+        Log.finish(rows, cx)
+    }
+}

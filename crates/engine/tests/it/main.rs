@@ -7,6 +7,7 @@ mod passes;
 mod random;
 mod regions;
 mod repairs;
+mod sampled;
 mod time_range;
 
 use log::{Log, Seen};

@@ -1,36 +1,49 @@
 //! The company an analysis is put into: needs everything, remembers all of it in order.
 
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{EventChunk, LocationId, Needs, Remap};
+use ouzel_model::{EventChunk, EventKind, LocationId, Needs, Remap};
 use std::collections::BTreeMap;
 
 /// Remembers what it saw of each location, as text.
-pub(super) struct Probe;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Probe {
+    /// Needs everything, so it sees the samples of locations that hold nothing else.
+    OfSamples,
+    /// Needs all but samples, so it sees the calls made of them.
+    OfCalls,
+}
 
 /// Rows, visits and payloads of each kind as text, each in order.
 type Seen = [String; 9];
 
 impl Analysis for Probe {
-    type Local = Seen;
+    type Local = (Probe, Seen);
     type Partial = BTreeMap<LocationId, Seen>;
     type Output = String;
     const NAME: &'static str = "probe";
     const PARTIAL_VERSION: u32 = 1;
 
     fn needs(&self) -> Needs {
-        Needs::ALL_EVENTS | Needs::CALL_PATHS | Needs::VISITS
+        let derived = Needs::CALL_PATHS | Needs::VISITS;
+        let kinds = [Needs::MESSAGES, Needs::COLLECTIVES, Needs::METRICS, Needs::PARAMETERS, Needs::OTHERS];
+        match self {
+            Probe::OfSamples => Needs::ALL_EVENTS | derived,
+            Probe::OfCalls => kinds.into_iter().fold(derived | Needs::LINKS, Needs::union),
+        }
     }
     fn empty(&self) -> Self::Partial {
         BTreeMap::new()
     }
-    fn begin(&self, _: &LocationCx<'_>) -> Seen {
-        Seen::default()
+    fn begin(&self, _: &LocationCx<'_>) -> Self::Local {
+        (*self, Seen::default())
     }
-    fn fold(&self, seen: &mut Seen, chunk: &EventChunk<'_>) {
+    fn fold(&self, (probe, seen): &mut Self::Local, chunk: &EventChunk<'_>) {
         let [rows, visits, sends, recvs, requests, collectives, metrics, parameters, samples] = seen;
         assert_eq!(chunk.call_path.len(), chunk.time.len(), "call paths are filled");
         let at = |row: u32| chunk.time[row as usize];
-        for (time, kind) in chunk.time.iter().zip(chunk.kind) {
+        // Who does not ask for samples may see them all the same, if others do.
+        let is_asked_for = |kind: EventKind| *probe == Probe::OfSamples || kind != EventKind::Sample;
+        for (time, kind) in chunk.time.iter().zip(chunk.kind).filter(|(_, kind)| is_asked_for(**kind)) {
             rows.push_str(&format!("{}{kind:?} ", time.0));
         }
         for v in chunk.visits {
@@ -43,14 +56,19 @@ impl Analysis for Probe {
         chunk.requests.iter().for_each(|x| add(requests, x.row, x.request));
         chunk.collectives.iter().for_each(|x| add(collectives, x.row, x.bytes_sent));
         chunk.metrics.iter().for_each(|x| add(metrics, x.row, x.bits));
-        chunk
-            .samples
-            .iter()
-            .for_each(|x| add(samples, x.row, x.context.map_or(u64::MAX, |c| u64::from(c.0))));
+        for x in chunk.samples.iter().filter(|_| *probe == Probe::OfSamples) {
+            add(samples, x.row, x.context.map_or(u64::MAX, |c| u64::from(c.0)));
+        }
         chunk.parameters.iter().for_each(|x| add(parameters, x.row, u64::from(x.parameter.0)));
     }
-    fn end(&self, local: Seen, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut Self::Partial) {
-        into.insert(cx.location, local);
+    fn end(
+        &self,
+        (_, seen): Self::Local,
+        cx: &LocationCx<'_>,
+        _: &LocationSummary,
+        into: &mut Self::Partial,
+    ) {
+        into.insert(cx.location, seen);
     }
     fn remap(&self, _: &mut Self::Partial, _: &Remap) {}
     fn merge(&self, into: &mut Self::Partial, mut from: Self::Partial) {

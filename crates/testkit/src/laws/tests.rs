@@ -132,7 +132,8 @@ fn a_lawful_analysis_passes() {
 
 #[test]
 fn the_probe_is_lawful() {
-    check(|| Probe, String::clone);
+    check(|| Probe::OfSamples, String::clone);
+    check(|| Probe::OfCalls, String::clone);
 }
 
 #[test]

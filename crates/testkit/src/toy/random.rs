@@ -7,7 +7,8 @@ use super::{ToyEvent, ToyPayload, ToyTrace};
 use crate::rng::Rng;
 use ouzel_model::{
     Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, ContextId, Lca, LocationKind, MessageEnd,
-    MetricId, ParameterId, ParameterValue, RegionId, Request, RequestEvent, Sample, Ticks, WorldRank,
+    MetricId, ParameterId, ParameterValue, RegionId, RegionRole, Request, RequestEvent, Sample, Ticks,
+    WorldRank,
 };
 
 /// Names of the regions of a random trace.
@@ -123,6 +124,52 @@ fn sampled_contexts(trace: &mut ToyTrace) -> Vec<(ContextId, u32)> {
     ];
     let context = |path: &[_]| (trace.sampled_context(path).expect("a path has frames"), path.len() as u32);
     paths.map(context).to_vec()
+}
+
+/// A trace of nothing but samples, of `n_samples` or fewer for each of `n_locations`; equal seeds give equal traces.
+///
+/// Empty paths, loops, two lines of one call and every kind of [`Lca`] occur, true or not.
+pub fn sampled_trace(seed: u64, n_locations: u32, n_samples: usize) -> ToyTrace {
+    let mut trace = ToyTrace::empty();
+    for name in REGIONS {
+        trace.region(name);
+    }
+    let row = trace.region("row loop");
+    trace.definitions_mut().regions[row.index()].role = RegionRole::Loop;
+    let mut rng = Rng::new(seed);
+    let mut contexts: Vec<Option<ContextId>> = vec![None];
+    let mut frames: Vec<Vec<(RegionId, Option<u32>)>> = vec![Vec::new()];
+    for _ in 0..24 {
+        let mut path = frames[rng.below(frames.len() as u64) as usize].clone();
+        let region = RegionId(rng.below(REGIONS.len() as u64 + 1) as u32);
+        path.push((region, (rng.below(3) == 0).then(|| rng.below(3) as u32)));
+        contexts.push(trace.sampled_context(&path));
+        frames.push(path);
+    }
+    for rank in 0..n_locations {
+        let mut rng = Rng::new(seed ^ (u64::from(rank) << 32) ^ 0x5a);
+        let mut time = rng.below(200);
+        let mut at = 0;
+        let event = |i: usize| {
+            time += rng.below(4).min(1) * rng.below(50);
+            // Samples repeat.
+            if rng.below(2) == 0 {
+                at = rng.below(contexts.len() as u64) as usize;
+            }
+            let bound = rng.below(4) as u32;
+            let lca = match rng.below(4) {
+                0 => Lca::Exact(bound),
+                1 => Lca::AtMost(bound),
+                _ => Lca::Unknown,
+            };
+            let lca = if i == 0 { Lca::Unknown } else { lca };
+            let sample = Sample { row: 0, context: contexts[at], lca, generator: None };
+            ToyEvent { time: Ticks(time), what: ToyPayload::Sample(sample) }
+        };
+        let events = (0..n_samples).map(event).collect();
+        trace.add_location(WorldRank(rank), &format!("{rank}"), LocationKind::CpuThread, events);
+    }
+    trace
 }
 
 /// The same events with samples among them, one for seven events or so.
