@@ -8,8 +8,10 @@
 #![deny(missing_docs)]
 
 mod detect;
+pub mod hpctoolkit;
 mod naming;
 pub mod otf2;
+pub mod projections;
 mod readers;
 
 pub use detect::{Format, OpenError, Opened, Reader, open, open_profile};

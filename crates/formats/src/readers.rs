@@ -3,4 +3,4 @@
 use crate::detect::Reader;
 
 /// Every reader.
-pub static READERS: &[&Reader] = &[&crate::otf2::READER];
+pub static READERS: &[&Reader] = &[&crate::otf2::READER, &crate::projections::READER];

@@ -1,0 +1,178 @@
+//! Which files make one trace: `NAME.sts`, and for each PE `NAME.<pe>.log` or `NAME.<pe>.log.gz`.
+//!
+//! Logs lie beside the `.sts` file or in folders `NAME.projdir.<n>`. What a file is, its
+//! content says; its name says to which run and PE it belongs.
+
+use super::lines::Lines;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The first word of a log.
+pub(super) const LOG_MAGIC: &[u8] = b"PROJECTIONS-RECORD";
+
+/// Lines of a file that are looked at to tell an `.sts` file: the keywords come in the first dozens.
+const N_LINES_SEEN: usize = 64;
+
+/// The files of one trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Files {
+    /// Names and versions; `None` if only logs are there.
+    pub sts: Option<PathBuf>,
+    /// The log of each PE.
+    pub logs: BTreeMap<u32, PathBuf>,
+    /// Summaries: they tell sums over intervals, no events.
+    pub n_summaries: usize,
+}
+
+/// Every trace that a path stands for: a folder may hold several, a file belongs to one.
+pub(super) fn find(path: &Path) -> Vec<Files> {
+    if path.is_dir() {
+        return in_folder(path);
+    }
+    let Some((folder, name)) = path.parent().zip(path.file_name().and_then(|name| name.to_str())) else {
+        return Vec::new();
+    };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if is_log(path) {
+        let run = log_name(name).map(|(run, _)| run.to_owned());
+        // A folder of logs alone, or a log that somebody renamed: the run it belongs to cannot be told.
+        let home = in_projdir(folder).unwrap_or(folder);
+        let mut all = in_folder(home);
+        let holds = |files: &Files| {
+            files
+                .logs
+                .values()
+                .any(|log| log.file_name() == path.file_name() && log.parent() == path.parent())
+        };
+        all.retain(|files| run.is_some() && holds(files));
+        return match all.is_empty() {
+            false => all,
+            true => vec![Files { sts: None, logs: BTreeMap::from([(0, path.to_owned())]), n_summaries: 0 }],
+        };
+    }
+    if !is_sts(path) {
+        return Vec::new();
+    }
+    let runs = runs_in(folder);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    // One that was renamed owns the logs of the folder if they are of one run.
+    let run = runs.get(stem).or_else(|| runs.values().next().filter(|_| runs.len() == 1));
+    let Run { logs, n_summaries } = run.cloned().unwrap_or_default();
+    vec![Files { sts: Some(path.to_owned()), logs, n_summaries }]
+}
+
+/// The folder that owns a folder `NAME.projdir.<n>`.
+fn in_projdir(folder: &Path) -> Option<&Path> {
+    folder.file_name()?.to_str()?.contains(".projdir.").then(|| folder.parent())?
+}
+
+/// The logs and summaries of one run.
+#[derive(Debug, Clone, Default)]
+struct Run {
+    logs: BTreeMap<u32, PathBuf>,
+    n_summaries: usize,
+}
+
+fn in_folder(folder: &Path) -> Vec<Files> {
+    let runs = runs_in(folder);
+    let names = file_names(folder);
+    let mut found = Vec::new();
+    for (name, run) in &runs {
+        let sts = [format!("{name}.sts"), format!("{name}.sum.sts")];
+        let sts = sts.iter().map(|name| folder.join(name)).find(|path| is_sts(path)).or_else(|| {
+            // The only file of its kind belongs to the only run.
+            let is_candidate = |name: &&String| log_name(name).is_none() && is_sts(&folder.join(name));
+            names.iter().find(is_candidate).filter(|_| runs.len() == 1).map(|name| folder.join(name))
+        });
+        let is_a_trace = run.logs.values().next().is_some_and(|log| is_log(log));
+        if is_a_trace || (run.logs.is_empty() && sts.is_some()) {
+            found.push(Files { sts, logs: run.logs.clone(), n_summaries: run.n_summaries });
+        }
+    }
+    found
+}
+
+/// Every run of a folder, by name.
+fn runs_in(folder: &Path) -> BTreeMap<String, Run> {
+    let mut runs: BTreeMap<String, Run> = BTreeMap::new();
+    let mut take = |folder: &Path, name: &str| {
+        if let Some((run, pe)) = log_name(name) {
+            let logs = &mut runs.entry(run.to_owned()).or_default().logs;
+            // If a log lies there both ways, the compressed one is the tracer's.
+            let is_new = logs.get(&pe).is_none_or(|_| name.ends_with(".gz"));
+            if is_new {
+                logs.insert(pe, folder.join(name));
+            }
+        } else if let Some((run, _)) = numbered(name, ".sum") {
+            runs.entry(run.to_owned()).or_default().n_summaries += 1;
+        }
+    };
+    for name in file_names(folder) {
+        if name.contains(".projdir.") && folder.join(&name).is_dir() {
+            let inner = folder.join(&name);
+            for name in file_names(&inner) {
+                take(&inner, &name);
+            }
+        } else {
+            take(folder, &name);
+        }
+    }
+    runs
+}
+
+/// Names in a folder, sorted; those that are no text cannot be a run's.
+fn file_names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Run and PE of the name of a log.
+fn log_name(name: &str) -> Option<(&str, u32)> {
+    numbered(name.strip_suffix(".gz").unwrap_or(name), ".log")
+}
+
+fn numbered<'a>(name: &'a str, extension: &str) -> Option<(&'a str, u32)> {
+    let (run, pe) = name.strip_suffix(extension)?.rsplit_once('.')?;
+    pe.bytes().all(|b| b.is_ascii_digit()).then(|| Some((run, pe.parse().ok()?)))?
+}
+
+/// Whether a file begins as a log does, packed or not.
+pub(super) fn is_log(path: &Path) -> bool {
+    let Ok(mut lines) = Lines::open_head(path) else { return false };
+    matches!(lines.next(), Ok(Some(line)) if line.starts_with(LOG_MAGIC))
+}
+
+/// Whether the first lines of a file are those of an `.sts` file.
+pub(super) fn is_sts(path: &Path) -> bool {
+    let Ok(mut lines) = Lines::open_head(path) else { return false };
+    let mut n_keywords = 0;
+    for _ in 0..N_LINES_SEEN {
+        let Ok(Some(line)) = lines.next() else { break };
+        let keyword = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+        n_keywords +=
+            usize::from(matches!(keyword, b"TOTAL_CHARES" | b"TOTAL_EPS" | b"TOTAL_MSGS" | b"PROCESSORS"));
+        let is_text = line.iter().all(|&b| b == b'\t' || (b' '..=b'~').contains(&b) || 0x80 <= b);
+        if !is_text || 3 <= n_keywords {
+            break;
+        }
+    }
+    3 <= n_keywords
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_logs_tell_run_and_pe() {
+        assert_eq!(log_name("pingpong.prj.10.log.gz"), Some(("pingpong.prj", 10)));
+        assert_eq!(log_name("a.0.log"), Some(("a", 0)));
+        for name in ["a.log", "a.x.log", "a.0.sum", "a.99999999999.log", "a.0.log.zst", ".log"] {
+            assert_eq!(log_name(name), None, "{name}");
+        }
+    }
+}
