@@ -6,9 +6,11 @@ use crate::nesting::{Nesting, Repairs, Selection};
 use crate::partial::Partial;
 use crate::progress::Progress;
 use crate::sampled_calls::{Frames, SampledCalls};
+use crate::verdicts::{CallVerdicts, PathVerdicts, Survey, Verdicts};
 use ouzel_model::{
-    CallPathTree, ChunkBuffer, Content, Contents, EventKind, Filter, Level, LocationId, LocationKind, Needs,
-    Notice, NoticeCode, ReadError, ReadPlan, Ticks, TimeRange, TraceSource,
+    Borders, CallPathTree, CallTest, ChunkBuffer, Content, Contents, EventKind, Filter, Level, LocationId,
+    LocationKind, LocationTests, Needs, Notice, NoticeCode, ReadError, ReadPlan, Ticks, TimeRange,
+    TraceSource,
 };
 
 /// Folds one location after the other into a partial, reusing its buffers.
@@ -23,6 +25,8 @@ pub struct Folder<'a> {
     /// The frames of samples, once a location needs them.
     frames: Option<Frames>,
     selection: Selection,
+    /// What calls must be like to be shown, if not everything is.
+    tests: Option<LocationTests>,
     buffer: ChunkBuffer,
     /// Calls made of samples.
     calls: ChunkBuffer,
@@ -40,14 +44,37 @@ impl std::fmt::Debug for Folder<'_> {
 
 impl<'a> Folder<'a> {
     /// A folder that has seen nothing. Every folder of a pass is made with the same set and filter.
+    ///
+    /// Calls that reach over a border of the time range are cut to it, whatever the filter says of listings.
     pub fn new(source: &'a dyn TraceSource, set: &'a AnalysisSet, filter: &Filter) -> Self {
+        Folder::with_borders(source, set, filter, Borders::Trim)
+    }
+
+    /// A folder for analyses that list events: calls that overlap the time range are shown whole if the filter keeps
+    /// them so. Their enters may lie before the range and their leaves behind it; other events never do.
+    pub fn listing(source: &'a dyn TraceSource, set: &'a AnalysisSet, filter: &Filter) -> Self {
+        Folder::with_borders(source, set, filter, filter.borders)
+    }
+
+    fn with_borders(
+        source: &'a dyn TraceSource,
+        set: &'a AnalysisSet,
+        filter: &Filter,
+        borders: Borders,
+    ) -> Self {
+        let tests = filter.location_tests(source.definitions());
+        // Readers may leave out what lies outside of the range, or cut it: not where whole calls matter.
+        let wants_whole = borders == Borders::Keep || tests.as_ref().is_some_and(LocationTests::needs_end);
+        let time_ns = filter.time_ns.filter(|_| !wants_whole);
+        let to_read = Filter { time_ns, ..filter.clone() };
         Folder {
             source,
             set,
-            plan: source.plan(set.needs(), filter),
-            sampled_plan: source.plan(set.needs() | Needs::SAMPLES, filter),
+            plan: source.plan(set.needs(), &to_read),
+            sampled_plan: source.plan(set.needs() | Needs::SAMPLES, &to_read),
             frames: None,
-            selection: selection(source, filter),
+            selection: selection(source, filter, borders),
+            tests,
             buffer: ChunkBuffer::default(),
             calls: ChunkBuffer::default(),
             partial: set.empty(),
@@ -64,16 +91,74 @@ impl<'a> Folder<'a> {
         let wants_calls = |member: &dyn DynAnalysis| !member.needs().contains(Needs::SAMPLES);
         if self.source.is_sampled(location) && self.set.members.iter().any(|member| wants_calls(&**member)) {
             self.frames.get_or_insert_with(|| Frames::new(self.source.definitions()));
-            self.fold_sampled(location, progress);
+            let verdicts = self.verdicts(location, progress);
+            self.fold_sampled(location, verdicts, progress);
         } else {
-            self.fold_recorded(location, progress);
+            let verdicts = self.verdicts(location, progress);
+            self.fold_recorded(location, verdicts, progress);
         }
     }
 
-    fn fold_recorded(&mut self, location: LocationId, progress: Option<&Progress>) {
+    /// Which calls of the location are shown. Reads it if that depends on how its calls end.
+    fn verdicts(&mut self, location: LocationId, progress: Option<&Progress>) -> Verdicts<'a> {
+        let definitions = self.source.definitions();
+        let Some(tests) = &self.tests else { return Verdicts::All };
+        let test = tests.at(definitions, location);
+        if test.is_always() {
+            Verdicts::All
+        } else if test.needs_end() {
+            Verdicts::OfCalls(self.survey(location, test, progress))
+        } else {
+            Verdicts::OfPaths(PathVerdicts::new(test, definitions))
+        }
+    }
+
+    /// Reads the location for verdicts on whole calls.
+    fn survey(&mut self, location: LocationId, test: CallTest, progress: Option<&Progress>) -> CallVerdicts {
+        let definitions = self.source.definitions();
+        let is_sampled = self.source.is_sampled(location) && self.frames.is_some();
+        let needs = if test.needs_metrics() { Needs::METRICS } else { Needs::NOTHING };
+        let plan =
+            self.source.plan(if is_sampled { needs | Needs::SAMPLES } else { needs }, &Filter::default());
+        let everything = selection(self.source, &Filter::default(), Borders::Trim);
+        let mut nesting = Nesting::new(&everything, Verdicts::All, needs);
+        let mut survey = Survey::new(test, definitions);
+        let mut sampled = SampledCalls::new();
+        // Notices come from the pass proper, progress too.
+        let nothing = AnalysisSet::default();
+        let mut scratch = nothing.empty();
+        let Folder { source, frames, buffer, calls, .. } = self;
+        let frames = frames.as_ref().filter(|_| is_sampled);
+        let read = Read { source: *source, location, plan: &plan, progress: None };
+        read.all(buffer, &mut scratch, |buffer, scratch| {
+            let rows = match frames {
+                Some(frames) => {
+                    sampled.derive(frames, buffer, calls);
+                    &mut *calls
+                }
+                None => buffer,
+            };
+            nesting.nest(&mut scratch.call_paths, rows);
+            survey.see(&rows.view());
+            progress.is_some_and(Progress::is_cancelled)
+        });
+        buffer.clear();
+        if let Some(frames) = frames {
+            sampled.end(frames, buffer);
+            nesting.nest(&mut scratch.call_paths, buffer);
+            survey.see(&buffer.view());
+            buffer.clear();
+        }
+        nesting.end(buffer);
+        survey.see(&buffer.view());
+        survey.into_verdicts()
+    }
+
+    fn fold_recorded(&mut self, location: LocationId, verdicts: Verdicts<'a>, progress: Option<&Progress>) {
         let Folder { source, set, plan, selection, buffer, partial, .. } = self;
         let cx = LocationCx { location, definitions: source.definitions() };
-        let mut view = View::new(set, selection, &cx, plan.needs, |_| true);
+        let nesting = Nesting::new(selection, verdicts, plan.needs);
+        let mut view = View::new(set, nesting, &cx, |_| true);
         let read = Read { source: *source, location, plan, progress };
         let outcome = read.all(buffer, partial, |buffer, partial| {
             view.show(set, &mut partial.call_paths, buffer);
@@ -86,13 +171,14 @@ impl<'a> Folder<'a> {
         partial.locations.insert(location, summary);
     }
 
-    fn fold_sampled(&mut self, location: LocationId, progress: Option<&Progress>) {
+    fn fold_sampled(&mut self, location: LocationId, verdicts: Verdicts<'a>, progress: Option<&Progress>) {
         let Folder { source, set, sampled_plan: plan, frames, selection, buffer, calls, partial, .. } = self;
         let frames = frames.as_ref().expect("made before the first location that needs them");
         let cx = LocationCx { location, definitions: source.definitions() };
         let of_samples = |member: &dyn DynAnalysis| member.needs().contains(Needs::SAMPLES);
-        let mut raw = View::new(set, selection, &cx, plan.needs, of_samples);
-        let mut view = View::new(set, selection, &cx, plan.needs, |member| !of_samples(member));
+        let nesting = |verdicts| Nesting::new(selection, verdicts, plan.needs);
+        let mut raw = View::new(set, nesting(Verdicts::All), &cx, of_samples);
+        let mut view = View::new(set, nesting(verdicts), &cx, |member| !of_samples(member));
         let mut sampled = SampledCalls::new();
         let read = Read { source: *source, location, plan, progress };
         let outcome = read.all(buffer, partial, |buffer, partial| {
@@ -138,14 +224,13 @@ struct View<'p> {
 impl<'p> View<'p> {
     fn new(
         set: &AnalysisSet,
-        selection: &'p Selection,
+        nesting: Nesting<'p>,
         cx: &LocationCx<'_>,
-        needs: Needs,
         is_member: impl Fn(&dyn DynAnalysis) -> bool,
     ) -> Self {
         let members = set.members.iter();
         let locals = members.map(|member| is_member(&**member).then(|| member.begin(cx))).collect();
-        View { locals, nesting: Nesting::new(selection, needs), seen: Contents::NONE }
+        View { locals, nesting, seen: Contents::NONE }
     }
 
     fn is_empty(&self) -> bool {
@@ -289,13 +374,13 @@ fn uncertain_calls(kind: LocationKind) -> Notice {
 }
 
 /// The filter, resolved against the definitions.
-fn selection(source: &dyn TraceSource, filter: &Filter) -> Selection {
+fn selection(source: &dyn TraceSource, filter: &Filter, borders: Borders) -> Selection {
     let definitions = source.definitions();
     let clock = &definitions.clock;
     let ticks = |ns| clock.ticks_from_ns(ns);
     let time = filter.time_ns.map(|(start, end)| TimeRange { start: ticks(start), end: ticks(end) });
-    let regions = filter.regions_kept(definitions).map(|kept| (kept, definitions.filtered_region));
-    Selection { time, regions }
+    let regions = filter.regions_kept(definitions);
+    Selection { time, borders, regions, stand_in: definitions.filtered_region }
 }
 
 /// The records of a location, with or without rows, whatever the filter.

@@ -22,6 +22,7 @@ mod partial;
 mod pass;
 mod progress;
 mod sampled_calls;
+mod verdicts;
 
 pub use analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationEnd, LocationSummary};
 pub use catalogue::{Catalogue, CatalogueError, SetDescription};

@@ -6,22 +6,28 @@
 //! open at the end are closed at the last time stamp (*open*). Each is counted.
 //! The user's filter is applied here, too: calls that reach over a border of the time
 //! range are clipped, regions that are not selected become `[filtered]`, and directly
-//! nested `[filtered]` calls become one.
+//! nested `[filtered]` calls become one. Listings may keep calls that reach over a border
+//! whole: enters come before the range then and leaves after it, other events never do.
 //!
 //! Law: rows that leave this module are nested; rows that need no repair pass through
 //! the fast loop untouched.
 
+use crate::verdicts::Verdicts;
 use ouzel_model::{
-    CallPathId, CallPathTree, ChunkBuffer, EventKind, Needs, RegionId, Ticks, TimeRange, Visit,
+    Borders, CallPathId, CallPathTree, ChunkBuffer, EventKind, Needs, RegionId, Ticks, TimeRange, Visit,
 };
 
 /// What the filter means for the events of a location.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Selection {
     /// Only events in this range.
     pub time: Option<TimeRange>,
-    /// For each region whether it is shown, and what stands for those that are not.
-    pub regions: Option<(Vec<bool>, RegionId)>,
+    /// What becomes of calls that reach over a border of it.
+    pub borders: Borders,
+    /// For each region whether it is shown; all are if `None`.
+    pub regions: Option<Vec<bool>>,
+    /// What stands for calls that are not shown.
+    pub stand_in: RegionId,
 }
 
 /// Calls that had to be repaired.
@@ -42,6 +48,8 @@ struct Frame {
     path: CallPathId,
     /// Whether it has rows of its own; else it is part of the `[filtered]` call below it.
     visible: bool,
+    /// Whether it was entered behind the time range: of interest to those that were open before, for their leaves.
+    behind: bool,
     enter: Ticks,
     in_callees: Ticks,
 }
@@ -53,6 +61,7 @@ impl Frame {
         shown: RegionId(u32::MAX),
         path: CallPathTree::ROOT,
         visible: false,
+        behind: false,
         enter: Ticks(0),
         in_callees: Ticks(0),
     };
@@ -62,11 +71,14 @@ impl Frame {
 #[derive(Debug)]
 pub(crate) struct Nesting<'p> {
     selection: &'p Selection,
+    verdicts: Verdicts<'p>,
     needs: Needs,
     stack: Vec<Frame>,
     /// Whether the calls that were open at the start of the time range have got their enters.
     started: bool,
-    /// Whether the end of the time range was reached: nothing more to read.
+    /// Whether the end of the time range was reached.
+    ended: bool,
+    /// Whether there is nothing more to read.
     finished: bool,
     last: Ticks,
     pub repairs: Repairs,
@@ -86,12 +98,14 @@ struct Input {
 }
 
 impl<'p> Nesting<'p> {
-    pub fn new(selection: &'p Selection, needs: Needs) -> Self {
+    pub fn new(selection: &'p Selection, verdicts: Verdicts<'p>, needs: Needs) -> Self {
         Nesting {
             selection,
+            verdicts,
             needs,
             stack: Vec::new(),
             started: selection.time.is_none(),
+            ended: false,
             finished: false,
             last: Ticks(0),
             repairs: Repairs::default(),
@@ -109,7 +123,8 @@ impl<'p> Nesting<'p> {
     pub fn nest(&mut self, paths: &mut CallPathTree, buffer: &mut ChunkBuffer) {
         let records = buffer.span.map(|(_, last)| last);
         self.last = self.last.max(records.max(buffer.time.last().copied()).unwrap_or_default());
-        let plain = self.selection.time.is_none() && self.selection.regions.is_none();
+        let plain =
+            self.selection.time.is_none() && self.selection.regions.is_none() && self.verdicts.is_all();
         let done = if plain { self.nest_regular(paths, buffer) } else { 0 };
         if done < buffer.len() {
             self.nest_careful(paths, buffer, done);
@@ -171,11 +186,13 @@ impl<'p> Nesting<'p> {
         if let Some(range) = self.selection.time {
             if at >= range.end {
                 self.reach_end(buffer, range);
-                return None;
+                return if self.finished { None } else { self.admit_behind(paths, buffer, at, kind, region) };
             }
             // Only enters start the range at its first tick. A leave there ends a call that has no time inside, and
             // other kinds may or may not have a row: whether a call is seen must not depend on what others need.
-            if at > range.start || (at == range.start && kind == EventKind::Enter) {
+            // A listing has one reader alone; its rows must not stand before enters of an earlier time.
+            let starts = kind == EventKind::Enter || (self.keeps_whole() && kind != EventKind::Leave);
+            if at > range.start || (at == range.start && starts) {
                 self.start(buffer);
             }
         }
@@ -189,6 +206,33 @@ impl<'p> Nesting<'p> {
         }
     }
 
+    /// A row behind the time range, while calls that began before its end go on: only their leaves are shown.
+    fn admit_behind(
+        &mut self,
+        paths: &mut CallPathTree,
+        buffer: &mut ChunkBuffer,
+        at: Ticks,
+        kind: EventKind,
+        region: RegionId,
+    ) -> Option<u32> {
+        match kind {
+            EventKind::Enter => {
+                self.enter(paths, buffer, at, region);
+                None
+            }
+            EventKind::Leave => {
+                let row = self.leave(buffer, at, region);
+                self.finished = self.stack.is_empty();
+                row
+            }
+            _ => None,
+        }
+    }
+
+    fn keeps_whole(&self) -> bool {
+        self.selection.borders == Borders::Keep
+    }
+
     fn current(&self) -> CallPathId {
         self.stack.last().map_or(CallPathTree::ROOT, |frame| frame.path)
     }
@@ -200,14 +244,15 @@ impl<'p> Nesting<'p> {
         at: Ticks,
         region: RegionId,
     ) -> Option<u32> {
-        let shown = match &self.selection.regions {
-            Some((kept, stand_in)) if !kept.get(region.index()).copied().unwrap_or(false) => *stand_in,
-            _ => region,
-        };
-        let hidden = shown != region;
-        let visible = !(hidden && self.stack.last().is_some_and(|caller| caller.shown == shown));
+        let Selection { regions, stand_in, .. } = self.selection;
+        let passes = self.verdicts.enter(region);
+        let hidden = !passes
+            || regions.as_ref().is_some_and(|kept| !kept.get(region.index()).copied().unwrap_or(false));
+        let behind = self.ended;
+        let shown = if hidden { *stand_in } else { region };
+        let visible = !behind && !(hidden && self.stack.last().is_some_and(|caller| caller.shown == shown));
         let path = if visible { paths.child(self.current(), shown) } else { self.current() };
-        self.stack.push(Frame { region, shown, path, visible, enter: at, in_callees: Ticks(0) });
+        self.stack.push(Frame { region, shown, path, visible, behind, enter: at, in_callees: Ticks(0) });
         (visible && self.started).then(|| self.emit(buffer, at, EventKind::Enter, shown))
     }
 
@@ -227,6 +272,7 @@ impl<'p> Nesting<'p> {
     /// Closes the innermost call at `at`.
     fn close(&mut self, buffer: &mut ChunkBuffer, at: Ticks) -> Option<u32> {
         let frame = self.stack.pop()?;
+        self.verdicts.leave();
         let row = (frame.visible && self.started).then(|| {
             let row = buffer.push(at, EventKind::Leave, frame.shown);
             if self.needs.contains(Needs::CALL_PATHS) {
@@ -239,7 +285,8 @@ impl<'p> Nesting<'p> {
             row
         });
         if let Some(caller) = self.stack.last_mut() {
-            caller.in_callees += if frame.visible { at.since(frame.enter) } else { frame.in_callees };
+            caller.in_callees +=
+                if frame.visible || frame.behind { at.since(frame.enter) } else { frame.in_callees };
         }
         row
     }
@@ -255,12 +302,15 @@ impl<'p> Nesting<'p> {
         let Some(range) = self.selection.time.filter(|_| !self.started) else { return };
         self.started = true;
         for depth in 0..self.stack.len() {
+            let keeps_whole = self.keeps_whole();
             let frame = &mut self.stack[depth];
-            frame.enter = range.start;
-            frame.in_callees = Ticks(0);
-            let Frame { visible, shown, path, .. } = *frame;
+            if !keeps_whole {
+                frame.enter = range.start;
+                frame.in_callees = Ticks(0);
+            }
+            let Frame { visible, shown, path, enter, .. } = *frame;
             if visible {
-                buffer.push(range.start, EventKind::Enter, shown);
+                buffer.push(enter, EventKind::Enter, shown);
                 if self.needs.contains(Needs::CALL_PATHS) {
                     buffer.call_path.push(path);
                 }
@@ -268,13 +318,16 @@ impl<'p> Nesting<'p> {
         }
     }
 
-    /// The end of the time range: what is open is clipped, the rest is not looked at.
+    /// The end of the time range: what is open is clipped, the rest is not looked at; or it is kept, and waited for.
     fn reach_end(&mut self, buffer: &mut ChunkBuffer, range: TimeRange) {
-        if !self.finished && range.start < range.end {
+        if !self.ended && range.start < range.end {
             self.start(buffer);
-            self.close_all(buffer, range.end);
+            if !self.keeps_whole() {
+                self.close_all(buffer, range.end);
+            }
         }
-        self.finished = true;
+        self.finished = !self.keeps_whole() || range.end <= range.start || self.stack.is_empty();
+        self.ended = true;
     }
 
     fn emit(&mut self, buffer: &mut ChunkBuffer, at: Ticks, kind: EventKind, region: RegionId) -> u32 {
@@ -323,8 +376,15 @@ fn nest_regular<const PATHS: bool, const VISITS: bool>(
             EventKind::Enter => {
                 path = paths.child(path, region);
                 depth += 1;
-                frames[depth] =
-                    Frame { region, shown: region, path, visible: true, enter: at, in_callees: Ticks(0) };
+                frames[depth] = Frame {
+                    region,
+                    shown: region,
+                    path,
+                    visible: true,
+                    behind: false,
+                    enter: at,
+                    in_callees: Ticks(0),
+                };
             }
             EventKind::Leave => {
                 if top.region != region || depth == 0 {

@@ -73,6 +73,11 @@ impl LocationTests {
         LocationTests { test: resolved(predicate, definitions), threads: definitions.threads() }
     }
 
+    /// Whether the end of a call must be known at some location, see [`CallTest::needs_end`].
+    pub fn needs_end(&self) -> bool {
+        self.test.needs_end()
+    }
+
     /// What is left to ask of the calls of `location`.
     pub fn at(&self, definitions: &Definitions, location: LocationId) -> CallTest {
         let rank = definitions.location(location).rank.map(|rank| u64::from(rank.0));
