@@ -17,14 +17,14 @@ mod stack_changes;
 
 use crate::detect::{self, Format, Reader};
 use ouzel_model::{
-    ChunkReader, Content, Definitions, Filter, LocationId, Needs, Notice, Provenance, Pushdown, ReadError,
-    ReadPlan, TraceSource,
+    ChunkBuffer, ChunkReader, Content, Definitions, EventKind, Filter, LocationId, Needs, Notice, Provenance,
+    Pushdown, ReadError, ReadPlan, TraceSource,
 };
 use ouzel_otf2::{Archive, ReadErrorKind};
 use reader::{Empty, LocationReader, Opened};
 use refs::GlobalRefs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// An opened OTF2 archive.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ pub struct Otf2Source {
     refs: GlobalRefs,
     notices: Vec<Notice>,
     n_processes: usize,
+    /// For each location whether it holds nothing but samples, once asked.
+    sampled: Vec<OnceLock<bool>>,
 }
 
 /// OTF2 among the formats.
@@ -77,7 +79,27 @@ impl Otf2Source {
         all.extend(notices);
         all.extend(notices::set_aside(&archive));
         let n_processes = definitions.processes().len();
-        Ok(Otf2Source { archive, definitions, refs, notices: all, n_processes })
+        let sampled = vec![OnceLock::new(); definitions.locations.len()];
+        Ok(Otf2Source { archive, definitions, refs, notices: all, n_processes, sampled })
+    }
+
+    /// Whether the location has samples and no call. Reads to its first call: archives do not say.
+    fn holds_samples_only(&self, location: LocationId) -> bool {
+        let plan = self.plan(Needs::SAMPLES, &Filter::default());
+        let Ok(mut reader) = self.open(location, &plan) else { return false };
+        let mut buffer = ChunkBuffer::default();
+        let mut has_samples = false;
+        loop {
+            buffer.clear();
+            let more = reader.read(&mut buffer);
+            if buffer.kind.iter().any(|kind| matches!(kind, EventKind::Enter | EventKind::Leave)) {
+                return false;
+            }
+            has_samples |= !buffer.samples.is_empty();
+            if more != Ok(true) {
+                return has_samples;
+            }
+        }
     }
 
     /// The archive, for what only OTF2 has.
@@ -115,6 +137,13 @@ impl TraceSource for Otf2Source {
     fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
         let time = if filter.time_ns.is_none() { Pushdown::Exact } else { Pushdown::Inexact };
         ReadPlan { needs, time, time_range: None }
+    }
+
+    fn is_sampled(&self, location: LocationId) -> bool {
+        if self.definitions.sampled_contexts.is_empty() {
+            return false;
+        }
+        *self.sampled[location.index()].get_or_init(|| self.holds_samples_only(location))
     }
 
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {

@@ -203,3 +203,18 @@ fn a_chain_as_long_as_the_file_is_cut() {
     let (seen, _) = samples(&source, Needs::SAMPLES);
     assert_eq!(seen, [(10, deepest, Lca::Unknown), (20, deepest, Lca::Exact(4999))]);
 }
+
+#[test]
+fn a_location_is_sampled_if_it_has_samples_and_no_call() {
+    let contexts = [(10, 7, 4, UNDEFINED_U32), (20, 8, 9, 10)];
+    let is_sampled = |name: &str, write: &dyn Fn(&mut EventWriter)| {
+        let (_scratch, source) = archive(name, &contexts, write);
+        source.is_sampled(LocationId(0))
+    };
+    assert!(is_sampled("samples", &|events| (0..5000).for_each(|i| sample(events, i / 10, 20, 1))));
+    assert!(!is_sampled("nothing", &|_| {}));
+    assert!(!is_sampled("late-call", &|events| {
+        (0..5000).for_each(|i| sample(events, i / 10, 20, 1));
+        events.write(600, CallingContextEnter { calling_context: 20, unwind_distance: 2 }).unwrap();
+    }));
+}
