@@ -27,6 +27,8 @@ pub struct Folder<'a> {
     selection: Selection,
     /// What calls must be like to be shown, if not everything is.
     tests: Option<LocationTests>,
+    /// Metrics that they speak of and that are none of the trace.
+    unknown_metrics: Vec<String>,
     buffer: ChunkBuffer,
     /// Calls made of samples.
     calls: ChunkBuffer,
@@ -75,6 +77,7 @@ impl<'a> Folder<'a> {
             frames: None,
             selection: selection(source, filter, borders),
             tests,
+            unknown_metrics: filter.unknown_metrics(source.definitions()),
             buffer: ChunkBuffer::default(),
             calls: ChunkBuffer::default(),
             partial: set.empty(),
@@ -103,6 +106,10 @@ impl<'a> Folder<'a> {
     fn verdicts(&mut self, location: LocationId, progress: Option<&Progress>) -> Verdicts<'a> {
         let definitions = self.source.definitions();
         let Some(tests) = &self.tests else { return Verdicts::All };
+        for name in &self.unknown_metrics {
+            let message = format!("no counter of the trace is named {name:?}: no call passes a test of it");
+            self.partial.notices.push(Notice::new(Level::Medium, NoticeCode::NotAvailable, message));
+        }
         let test = tests.at(definitions, location);
         if test.is_always() {
             Verdicts::All

@@ -48,7 +48,7 @@ struct Frame {
     path: CallPathId,
     /// Whether it has rows of its own; else it is part of the `[filtered]` call below it.
     visible: bool,
-    /// Whether it was entered behind the time range: of interest to those that were open before, for their leaves.
+    /// Whether it was entered behind the time range: it has no rows, but callers that are shown whole want its time.
     behind: bool,
     enter: Ticks,
     in_callees: Ticks,
@@ -250,10 +250,11 @@ impl<'p> Nesting<'p> {
             || regions.as_ref().is_some_and(|kept| !kept.get(region.index()).copied().unwrap_or(false));
         let behind = self.ended;
         let shown = if hidden { *stand_in } else { region };
-        let visible = !behind && !(hidden && self.stack.last().is_some_and(|caller| caller.shown == shown));
-        let path = if visible { paths.child(self.current(), shown) } else { self.current() };
+        let joins = hidden && self.stack.last().is_some_and(|caller| caller.shown == shown);
+        let visible = !joins;
+        let path = if visible && !behind { paths.child(self.current(), shown) } else { self.current() };
         self.stack.push(Frame { region, shown, path, visible, behind, enter: at, in_callees: Ticks(0) });
-        (visible && self.started).then(|| self.emit(buffer, at, EventKind::Enter, shown))
+        (visible && !behind && self.started).then(|| self.emit(buffer, at, EventKind::Enter, shown))
     }
 
     fn leave(&mut self, buffer: &mut ChunkBuffer, at: Ticks, region: RegionId) -> Option<u32> {
@@ -273,7 +274,7 @@ impl<'p> Nesting<'p> {
     fn close(&mut self, buffer: &mut ChunkBuffer, at: Ticks) -> Option<u32> {
         let frame = self.stack.pop()?;
         self.verdicts.leave();
-        let row = (frame.visible && self.started).then(|| {
+        let row = (frame.visible && !frame.behind && self.started).then(|| {
             let row = buffer.push(at, EventKind::Leave, frame.shown);
             if self.needs.contains(Needs::CALL_PATHS) {
                 buffer.call_path.push(frame.path);
@@ -285,8 +286,7 @@ impl<'p> Nesting<'p> {
             row
         });
         if let Some(caller) = self.stack.last_mut() {
-            caller.in_callees +=
-                if frame.visible || frame.behind { at.since(frame.enter) } else { frame.in_callees };
+            caller.in_callees += if frame.visible { at.since(frame.enter) } else { frame.in_callees };
         }
         row
     }

@@ -113,7 +113,7 @@ fn half_sampled(mut trace: ToyTrace) -> ToyTrace {
     trace
 }
 
-/// Everything, and three selections that differ from seed to seed.
+/// Everything, and four selections that differ from seed to seed.
 fn filters(seed: u64) -> Vec<Filter> {
     let mut rng = Rng::new(seed);
     let start = rng.below(2500);
@@ -121,11 +121,19 @@ fn filters(seed: u64) -> Vec<Filter> {
     let regions = [vec!["MPI_*".to_owned()], vec!["s*".to_owned(), "main".to_owned()]];
     let regions = regions[seed as usize % 2].clone();
     let ranks = Some("0,2-3".parse().expect("a rank set"));
+    // Call paths tell of the first; the others are known when calls end, which needs a second look at a location.
+    let predicate = [
+        "name like 'MPI_*' or depth < 2 and rank = 0",
+        "inclusive > 40ns and not within = exchange or metric(PAPI_TOT_CYC) > 50",
+        "time in 500ns..1500ns and (exclusive < 30ns or rank = 1 or time < 900ns)",
+    ][seed as usize % 3];
+    let predicate = predicate.parse().expect("a predicate");
     vec![
         Filter::default(),
         Filter { time_ns, ..Filter::default() },
         Filter { regions: regions.clone(), ..Filter::default() },
         Filter { time_ns, regions, ranks, ..Filter::default() },
+        Filter::default().and(predicate),
     ]
 }
 

@@ -4,6 +4,7 @@ mod damage;
 mod log;
 mod partials;
 mod passes;
+mod predicates;
 mod random;
 mod regions;
 mod repairs;

@@ -26,7 +26,7 @@ fn patterns() -> impl Strategy<Value = Vec<String>> {
 }
 
 /// Inclusive and exclusive time per location and path, of visits cut to `[start, end)`.
-fn clipped(seen: &Seen, start: u64, end: u64) -> BTreeMap<(LocationId, String), (u64, u64)> {
+pub fn clipped(seen: &Seen, start: u64, end: u64) -> BTreeMap<(LocationId, String), (u64, u64)> {
     let mut sums: BTreeMap<(LocationId, String), (u64, u64)> = BTreeMap::new();
     let mut callees: BTreeMap<(LocationId, String), u64> = BTreeMap::new();
     for (location, path, enter, leave, _) in seen.visits() {

@@ -94,6 +94,10 @@ impl LocationTests {
 fn resolved(predicate: &Predicate, definitions: &Definitions) -> CallTest {
     let all = |parts: &[Predicate]| parts.iter().map(|p| resolved(p, definitions)).collect();
     let regions = |test: &TextTest| definitions.regions.iter().map(|r| test.passes(&r.name)).collect();
+    let number = |set: &NumberSet, make: fn(NumberSet) -> CallTest| match set.ranges() {
+        [] => CallTest::Fixed(false),
+        _ => make(set.clone()),
+    };
     match predicate {
         Predicate::All(parts) => CallTest::All(all(parts)),
         Predicate::Any(parts) => CallTest::Any(all(parts)),
@@ -101,17 +105,17 @@ fn resolved(predicate: &Predicate, definitions: &Definitions) -> CallTest {
         Predicate::Name(test) => CallTest::Region(regions(test)),
         Predicate::Within(test) => CallTest::Within(regions(test)),
         Predicate::Path(test) => CallTest::Path(Arc::new(test.clone())),
-        Predicate::Depth(set) => CallTest::Depth(set.clone()),
+        Predicate::Depth(set) => number(set, CallTest::Depth),
         Predicate::Rank(set) => CallTest::Rank(set.clone()),
         Predicate::Thread(set) => CallTest::Thread(set.clone()),
         &Predicate::Time { start_ns, end_ns } => {
             let ticks = |ns| definitions.clock.ticks_from_ns(ns);
             CallTest::Time(TimeRange { start: ticks(start_ns), end: ticks(end_ns) })
         }
-        Predicate::Enter(set) => CallTest::Enter(set.clone()),
-        Predicate::Leave(set) => CallTest::Leave(set.clone()),
-        Predicate::Inclusive(set) => CallTest::Inclusive(set.clone()),
-        Predicate::Exclusive(set) => CallTest::Exclusive(set.clone()),
+        Predicate::Enter(set) => number(set, CallTest::Enter),
+        Predicate::Leave(set) => number(set, CallTest::Leave),
+        Predicate::Inclusive(set) => number(set, CallTest::Inclusive),
+        Predicate::Exclusive(set) => number(set, CallTest::Exclusive),
         Predicate::Metric { metric, gain } => {
             let counters = definitions.metrics.iter().enumerate();
             let named = counters.filter(|(_, m)| m.is_counter() && *m.name == **metric);
