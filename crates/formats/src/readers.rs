@@ -3,4 +3,5 @@
 use crate::detect::Reader;
 
 /// Every reader.
-pub static READERS: &[&Reader] = &[&crate::otf2::READER, &crate::projections::READER];
+pub static READERS: &[&Reader] =
+    &[&crate::otf2::READER, &crate::hpctoolkit::READER, &crate::projections::READER];

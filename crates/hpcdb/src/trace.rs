@@ -37,6 +37,13 @@ pub struct Line {
     pub n_samples: u64,
 }
 
+impl Line {
+    /// Bytes of the samples in the file.
+    pub fn n_bytes(&self) -> u64 {
+        self.n_samples * SAMPLE_BYTES
+    }
+}
+
 /// What `trace.db` says before the samples.
 #[derive(Debug, Clone)]
 pub struct TraceDb {

@@ -96,6 +96,8 @@ notice_codes! {
     CoarsePhases "coarse-phases",
     /// Samples do not tell instances of calls apart, or too many to keep.
     UncertainInstances "uncertain-instances",
+    /// The sampling period is not recorded and was inferred.
+    InferredPeriod "inferred-period",
     /// Severities are not finite, do not add up, or have no value.
     DoubtfulSeverities "doubtful-severities",
     /// A filter selects nothing.

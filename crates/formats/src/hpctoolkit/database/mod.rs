@@ -1,0 +1,169 @@
+//! Databases of format 4: `meta.db` and what of `trace.db` and `profile.db` is there.
+
+mod tree;
+
+use super::contexts::ContextIds;
+use super::identity::{self, Identity};
+use super::source::{LineFile, SampledTrace};
+use super::{damage_notice, period, read_error};
+use crate::detect::{OpenError, Opened};
+use ouzel_hpcdb::{FileKind, Line, Meta, ProfileDb, ReadErrorKind, TraceDb};
+use ouzel_model::{
+    Clock, Definitions, Level, LocationId, LocationKind, Notice, NoticeCode, Provenance, ReadError, Ticks,
+};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Opens the database in `folder`.
+pub(super) fn open(folder: &Path) -> Result<Opened, OpenError> {
+    let meta = read_meta(folder)?;
+    let mut notices = Vec::new();
+    notices.extend(meta.damages.iter().map(|damage| damage_notice(NoticeCode::DamagedDefinitions, damage)));
+    let profiles = match read_part(folder, FileKind::Profile, ProfileDb::read)? {
+        Some(db) => {
+            let damage = |damage| damage_notice(NoticeCode::DamagedDefinitions, damage);
+            notices.extend(db.damages.iter().map(damage));
+            Some(db)
+        }
+        None => {
+            let message = "profile.db is missing: which rank and thread a trace line belongs to is unknown";
+            notices.push(Notice::new(Level::Medium, NoticeCode::MissingDefinitions, message));
+            None
+        }
+    };
+    let Some(trace) = read_part(folder, FileKind::Trace, TraceDb::read)? else {
+        return Err(OpenError::Refused {
+            path: folder.to_owned(),
+            reason: "this HPCToolkit database has no trace.db: it was measured without traces (hpcrun -t)"
+                .to_owned(),
+        });
+    };
+    notices.extend(trace.damages.iter().map(|damage| damage_notice(NoticeCode::DamagedEvents, damage)));
+    Ok(Opened::trace(sampled_trace(folder, &meta, profiles.as_ref(), &trace, notices)))
+}
+
+fn read_meta(folder: &Path) -> Result<Meta, OpenError> {
+    let path = folder.join(FileKind::Meta.file_name());
+    let name: Arc<str> = Arc::from(path.display().to_string());
+    let bytes = std::fs::read(&path).map_err(|error| io_error(&name, &error))?;
+    Meta::read(&name, &bytes).map_err(|error| match error.kind {
+        ReadErrorKind::PreRelease => {
+            OpenError::Refused { path: folder.to_owned(), reason: error.kind.to_string() }
+        }
+        _ => OpenError::Read(read_error(&error)),
+    })
+}
+
+/// Reads what stands before the data of a file; `None` if the database has no such file.
+fn read_part<T>(
+    folder: &Path,
+    kind: FileKind,
+    read: impl Fn(&Arc<str>, File) -> Result<T, ouzel_hpcdb::ReadError>,
+) -> Result<Option<T>, ReadError> {
+    let path = folder.join(kind.file_name());
+    let name: Arc<str> = Arc::from(path.display().to_string());
+    match File::open(&path) {
+        Ok(file) => read(&name, file).map(Some).map_err(|error| read_error(&error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io_error(&name, &error)),
+    }
+}
+
+fn io_error(name: &Arc<str>, error: &std::io::Error) -> ReadError {
+    ReadError { file: Arc::clone(name), offset: 0, record: 0, reason: format!("cannot be read: {error}") }
+}
+
+fn sampled_trace(
+    folder: &Path,
+    meta: &Meta,
+    profiles: Option<&ProfileDb>,
+    trace: &TraceDb,
+    mut notices: Vec<Notice>,
+) -> SampledTrace {
+    let tree = tree::build(meta, &mut notices);
+    let mut definitions = Definitions::empty(Clock {
+        ticks_per_second: 1_000_000_000,
+        offset_ticks: trace.min_time_ns,
+        realtime_ns: Some(trace.min_time_ns).filter(|&ns| ns != 0),
+        declared_length: Some(Ticks(trace.max_time_ns.saturating_sub(trace.min_time_ns))),
+    });
+    definitions.provenance = provenance(meta);
+    definitions.sampled_contexts = tree.contexts;
+    definitions.set_regions(tree.regions);
+    let mut identities: Vec<Identity> =
+        trace.lines.iter().map(|line| identity(meta, profiles, line, &mut notices)).collect();
+    identity::number_copies(&mut identities);
+    let order = identity::order(&identities);
+    let identities: Vec<Identity> = order.iter().map(|&i| identities[i].clone()).collect();
+    let line = |i: usize| trace.lines[order[i]];
+    identity::define(
+        &identities,
+        |i| u64::from(line(i).profile),
+        |i| Some(line(i).n_samples),
+        &mut definitions,
+        &mut notices,
+    );
+    let path = Arc::new(folder.join(FileKind::Trace.file_name()));
+    let ids: Arc<ContextIds> = Arc::new(tree.ids);
+    let lines: Vec<LineFile> = (0..order.len())
+        .map(|i| LineFile { path: Arc::clone(&path), line: line(i), ids: Arc::clone(&ids) })
+        .collect();
+    let is_thread =
+        |i: &usize| definitions.location(LocationId::from_index(*i)).kind == LocationKind::CpuThread;
+    if let Some(period_ns) = period::median_ns((0..lines.len()).filter(is_thread).map(|i| &lines[i])) {
+        let (generator, notice) = period::generator(period_ns, only_metric(meta));
+        definitions.interrupt_generators.push(generator);
+        notices.push(notice);
+    }
+    SampledTrace { definitions, notices, lines, has_profile: profiles.is_some() }
+}
+
+/// The name of what was sampled, if it is one thing.
+fn only_metric(meta: &Meta) -> Option<&str> {
+    match &meta.metrics[..] {
+        [metric] => Some(&metric.name),
+        _ => None,
+    }
+}
+
+fn provenance(meta: &Meta) -> Provenance {
+    Provenance {
+        format: "HPCToolkit".to_owned(),
+        format_version: meta.version.to_string(),
+        creator: "HPCToolkit".to_owned(),
+        machine: String::new(),
+        description: meta.title.to_string(),
+    }
+}
+
+/// Whose samples a line holds. Cores that threads were bound to are left out.
+fn identity(meta: &Meta, profiles: Option<&ProfileDb>, line: &Line, notices: &mut Vec<Notice>) -> Identity {
+    let profile = profiles.and_then(|db| db.profiles.get(line.profile as usize));
+    let mut identity = Identity::default();
+    let Some(profile) = profile else {
+        if profiles.is_some() {
+            let message = format!("a trace line belongs to profile {}, which is not there", line.profile);
+            notices.push(Notice::new(Level::Medium, NoticeCode::UndefinedReference, message));
+        }
+        identity.thread = Some(u64::from(line.profile));
+        return identity;
+    };
+    for part in &profile.id {
+        let kind = meta.kinds.get(usize::from(part.kind));
+        match kind.map(|kind| &**kind) {
+            Some("NODE") => identity.node = Some(part.physical),
+            Some("RANK") => identity.rank = Some(part.physical),
+            Some("THREAD") => identity.thread = Some(part.physical),
+            Some("GPUDEVICE") => identity.device = Some(part.physical),
+            Some("GPUCONTEXT") => identity.context = Some(part.physical),
+            Some("GPUSTREAM") => identity.stream = Some(part.physical),
+            kind => {
+                let name = kind.map_or_else(|| format!("of unknown kind {}", part.kind), str::to_owned);
+                let message = format!("parts {name} of the names of threads and streams are left out");
+                notices.push(Notice::new(Level::Low, NoticeCode::NotRepresented, message));
+            }
+        }
+    }
+    identity
+}

@@ -1,0 +1,106 @@
+//! From the tree of `meta.db` to regions and sampled contexts.
+
+use super::super::contexts::{ContextIds, ContextsBuilder, Placed};
+use super::super::regions;
+use ouzel_hpcdb::{Context, LexicalType, Meta, Relation};
+use ouzel_model::{ContextId, Level, Notice, NoticeCode, Region, RegionRole, SampledContexts};
+use std::sync::Arc;
+
+/// What the tree became.
+pub(super) struct Tree {
+    pub contexts: SampledContexts,
+    pub regions: Vec<Region>,
+    /// What the numbers of contexts stand for.
+    pub ids: ContextIds,
+}
+
+/// Builds the tree. The first context is the placeholder for numbers that are not defined.
+pub(super) fn build(meta: &Meta, notices: &mut Vec<Notice>) -> Tree {
+    let mut builder = ContextsBuilder::default();
+    builder.frame(None, regions::entry(&Arc::from("<unknown call path>")));
+    let mut placed: Vec<Placed> = Vec::with_capacity(meta.contexts.len());
+    let mut numbers: Vec<(u32, Option<ContextId>)> = vec![(0, None)];
+    let mut n_instructions = 0;
+    for context in &meta.contexts {
+        let parent = context.parent.map(|parent| placed[parent as usize]);
+        let here = place(meta, context, parent, &mut builder);
+        let is_lost = matches!(context.lexical, LexicalType::Instruction | LexicalType::Unknown(_))
+            && context.relation == Relation::Lexical;
+        n_instructions += u64::from(is_lost);
+        numbers.push((context.id, Some(here.context)));
+        placed.push(here);
+    }
+    notices.extend(builder.notice());
+    if 0 < n_instructions {
+        let message =
+            "instructions on call paths are left out; samples count for the line or function around";
+        notices.push(Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n_instructions));
+    }
+    let (ids, n_twice) = ContextIds::new(&numbers);
+    if 0 < n_twice {
+        let message = "call paths are defined twice; the first definition was kept";
+        notices.push(Notice::new(Level::Medium, NoticeCode::DuplicateDefinition, message).times(n_twice));
+    }
+    Tree { contexts: builder.contexts, regions: builder.regions.into_vec(), ids }
+}
+
+fn place(meta: &Meta, context: &Context, parent: Option<Placed>, builder: &mut ContextsBuilder) -> Placed {
+    let file = |file: Option<u32>| file.and_then(|file| meta.files.get(file as usize)).cloned();
+    let source = context.source.map(|(at, line)| (file(at), line));
+    let (source_file, line) = source.map_or((None, None), |(file, line)| (file, Some(line)));
+    match (&context.lexical, parent) {
+        (LexicalType::Entry { name, .. }, _) => builder.frame(None, regions::entry(name)),
+        (LexicalType::Loop, _) => {
+            let inside = parent.map(|parent| builder.region(parent));
+            let region = regions::of_loop(source_file, line, inside);
+            builder.frame(parent, region)
+        }
+        (LexicalType::Function, _) => {
+            let region = match context.function {
+                Some(function) => function_region(meta, function),
+                None => unknown_function(meta, context),
+            };
+            let is_below_kernel =
+                parent.is_some_and(|parent| builder.region(parent).role == RegionRole::Kernel);
+            // What runs on the device below the placeholder of a launch is the kernel.
+            let role = if is_below_kernel { RegionRole::Kernel } else { region.role };
+            builder.frame(parent, Region { role, ..region })
+        }
+        // Something else was called that has no name.
+        _ if context.relation != Relation::Lexical => builder.frame(parent, unknown_function(meta, context)),
+        (LexicalType::Line, Some(parent)) => builder.line(parent, source_file, line),
+        (_, Some(parent)) => parent,
+        (_, None) => builder.frame(None, unknown_function(meta, context)),
+    }
+}
+
+fn function_region(meta: &Meta, index: u32) -> Region {
+    let function = &meta.functions[index as usize];
+    let (file, line) = match function.source {
+        Some((file, line)) => (meta.files.get(file as usize).cloned(), Some(line)),
+        None => (None, None),
+    };
+    let name = match &function.name {
+        Some(name) => Arc::clone(name),
+        None => nameless(meta, function.module, file.as_deref().zip(line)),
+    };
+    regions::function(&name, file, line)
+}
+
+/// A call of something without a name: known by its place, if at all.
+fn unknown_function(meta: &Meta, context: &Context) -> Region {
+    let module = context.instruction.and_then(|(module, offset)| Some((module?, offset)));
+    let source = context.source.and_then(|(file, line)| Some((&**meta.files.get(file? as usize)?, line)));
+    regions::function(&nameless(meta, module, source), None, None)
+}
+
+/// A name for what has none, in the words HPCToolkit uses.
+fn nameless(meta: &Meta, module: Option<(u32, u64)>, source: Option<(&str, u32)>) -> Arc<str> {
+    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let module = module.and_then(|(module, offset)| Some((base(meta.modules.get(module as usize)?), offset)));
+    Arc::from(match (module, source) {
+        (Some((module, offset)), _) => format!("<unknown procedure> {offset:#x} [{module}]"),
+        (None, Some((file, line))) => format!("<unknown procedure> at {}:{line}", base(file)),
+        (None, None) => "<unknown procedure>".to_owned(),
+    })
+}

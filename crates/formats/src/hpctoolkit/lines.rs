@@ -1,0 +1,131 @@
+//! Reads the samples of one location, chunk by chunk.
+//!
+//! Law: a sample of an unknown context says that something unknown runs, never nothing:
+//! it gets the placeholder context of the trace.
+
+use super::contexts::{ABSENT, ContextIds, NOTHING};
+use super::read_error;
+use ouzel_hpcdb::{Lines, TraceSample};
+use ouzel_model::{
+    CHUNK_EVENTS, ChunkBuffer, ChunkReader, ContextId, EventKind, InterruptGeneratorId, Lca, Level,
+    LocationId, Notice, NoticeCode, ReadError, RegionId, Sample, Ticks,
+};
+use std::fs::File;
+
+/// The reader of one location.
+pub(super) struct LineReader<'a> {
+    lines: Lines<File>,
+    ids: &'a ContextIds,
+    location: LocationId,
+    generator: Option<InterruptGeneratorId>,
+    /// Whether samples get rows.
+    wanted: bool,
+    times: Times,
+    n_unknown: u64,
+}
+
+/// Turns absolute times to ticks since the trace start.
+#[derive(Debug)]
+struct Times {
+    trace_start: u64,
+    last: u64,
+    n_back: u64,
+    n_before_start: u64,
+}
+
+impl Times {
+    #[inline]
+    fn ticks(&mut self, time_ns: u64) -> Ticks {
+        let ticks = time_ns.saturating_sub(self.trace_start);
+        self.n_before_start += u64::from(time_ns < self.trace_start);
+        self.n_back += u64::from(ticks < self.last);
+        self.last = ticks.max(self.last);
+        Ticks(self.last)
+    }
+}
+
+impl<'a> LineReader<'a> {
+    pub fn new(
+        lines: Lines<File>,
+        ids: &'a ContextIds,
+        location: LocationId,
+        trace_start: u64,
+        generator: Option<InterruptGeneratorId>,
+        wanted: bool,
+    ) -> Self {
+        let times = Times { trace_start, last: 0, n_back: 0, n_before_start: 0 };
+        LineReader { lines, ids, location, generator, wanted, times, n_unknown: 0 }
+    }
+}
+
+/// What a number of a context means to the model.
+#[inline]
+fn context(id: u32, n_unknown: &mut u64) -> Option<ContextId> {
+    match id {
+        NOTHING => None,
+        // The placeholder is the first context.
+        ABSENT => {
+            *n_unknown += 1;
+            Some(ContextId(0))
+        }
+        id => Some(ContextId(id)),
+    }
+}
+
+impl ChunkReader for LineReader<'_> {
+    fn read(&mut self, buffer: &mut ChunkBuffer) -> Result<bool, ReadError> {
+        buffer.clear();
+        let samples = self.lines.read(CHUNK_EVENTS as u64).map_err(|error| read_error(&error))?;
+        let n = samples.len();
+        let mut span: Option<(Ticks, Ticks)> = None;
+        if self.wanted {
+            buffer.kind.resize(n, EventKind::Sample);
+            // Not said for samples.
+            buffer.region.resize(n, RegionId(0));
+            buffer.time.reserve(n);
+            buffer.samples.reserve(n);
+            let (times, ids, generator) = (&mut self.times, self.ids, self.generator);
+            let n_unknown = &mut self.n_unknown;
+            for (row, TraceSample { time_ns, context: number }) in samples.enumerate() {
+                buffer.time.push(times.ticks(time_ns));
+                let context = context(ids.get(number), n_unknown);
+                buffer.samples.push(Sample { row: row as u32, context, lca: Lca::Unknown, generator });
+            }
+            span = buffer.time.first().copied().zip(buffer.time.last().copied());
+        } else {
+            for TraceSample { time_ns, .. } in samples {
+                let time = self.times.ticks(time_ns);
+                span = Some((span.map_or(time, |span| span.0), time));
+            }
+        }
+        buffer.n_records = n as u64;
+        buffer.span = span;
+        Ok(0 < n)
+    }
+
+    fn notices(&mut self) -> Vec<Notice> {
+        let file = self.lines.file();
+        let said = [
+            (
+                self.times.n_back,
+                NoticeCode::TimeGoesBack,
+                "a time stamp is earlier than the one before and was raised to it",
+            ),
+            (
+                self.times.n_before_start,
+                NoticeCode::TimeBeforeStart,
+                "a time stamp lies before the trace start and was raised to it",
+            ),
+            (
+                self.n_unknown,
+                NoticeCode::UndefinedReference,
+                "samples name a call path that is not defined; a placeholder stands for it",
+            ),
+        ];
+        let notice = |(count, code, message): (u64, NoticeCode, &str)| {
+            let notice = Notice::new(Level::Medium, code, message).times(count);
+            notice.in_file(file.clone()).on(self.location)
+        };
+        said.into_iter().filter(|said| 0 < said.0).map(notice).collect()
+    }
+}

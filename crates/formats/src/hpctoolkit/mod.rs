@@ -1,0 +1,91 @@
+//! HPCToolkit's databases as traces and profiles.
+//!
+//! HPCToolkit takes samples of the call path: a trace of it is a list of moments, each with
+//! the functions and loops that ran ([`EventKind::Sample`](ouzel_model::EventKind::Sample)),
+//! and a profile holds sums of metrics over the same tree of call paths.
+//! Not here: calls made of samples, which is for the engine.
+
+mod contexts;
+mod database;
+mod identity;
+mod lines;
+mod period;
+mod regions;
+mod source;
+
+use crate::detect::{Format, OpenError, Opened, Reader};
+use ouzel_hpcdb::FileKind;
+use ouzel_model::{Content, Level, Notice, NoticeCode, ReadError};
+pub use source::SampledTrace;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// HPCToolkit among the formats.
+pub static READER: Reader = Reader {
+    format: Format::HpcToolkit,
+    writers: "HPCToolkit",
+    reads: &[
+        (Content::Calls, "from samples"),
+        (Content::Samples, "with loops"),
+        (Content::AcceleratorStreams, ""),
+    ],
+    recognise,
+    open,
+};
+
+/// A database, or any of its files.
+fn recognise(path: &Path) -> Option<String> {
+    database_folder(path).map(|folder| format!("HPCToolkit database {}", folder.display()))
+}
+
+fn open(path: &Path) -> Result<Opened, OpenError> {
+    let Some(folder) = database_folder(path) else {
+        return Err(OpenError::NotATrace {
+            path: path.to_owned(),
+            reason: "an HPCToolkit database holds meta.db".to_owned(),
+        });
+    };
+    database::open(&folder)
+}
+
+/// The folder of a database of format 4: what holds a `meta.db` that begins as one must.
+fn database_folder(path: &Path) -> Option<PathBuf> {
+    let begins = |path: &Path, kinds: &[FileKind]| {
+        let (kind, _) = ouzel_hpcdb::recognise(&first_bytes(path, 16)?)?;
+        kinds.contains(&kind).then_some(())
+    };
+    if path.is_dir() {
+        begins(&path.join(FileKind::Meta.file_name()), &[FileKind::Meta])?;
+        return Some(path.to_owned());
+    }
+    begins(path, &[FileKind::Meta, FileKind::Profile, FileKind::Cct, FileKind::Trace])?;
+    let folder = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    begins(&folder.join(FileKind::Meta.file_name()), &[FileKind::Meta])?;
+    Some(folder.to_owned())
+}
+
+/// Up to `n` bytes at the beginning of a file; `None` if it cannot be read.
+fn first_bytes(path: &Path, n: u64) -> Option<Vec<u8>> {
+    if !path.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(n).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn read_error(error: &ouzel_hpcdb::ReadError) -> ReadError {
+    ReadError { file: error.file.clone(), offset: error.offset, record: 0, reason: error.kind.to_string() }
+}
+
+/// What a database says that has lost a part of itself.
+fn damage_notice(code: NoticeCode, damage: &ouzel_hpcdb::Damage) -> Notice {
+    Notice::new(Level::High, code, damage.reason.clone())
+        .times(damage.count)
+        .in_file(damage.file.clone())
+        .at(damage.offset)
+}

@@ -1,0 +1,119 @@
+//! Sampled traces as a [`TraceSource`], whatever files they come from.
+
+use super::contexts::ContextIds;
+use super::identity::has_streams;
+use super::lines::LineReader;
+use super::read_error;
+use ouzel_hpcdb::{Line, Lines};
+use ouzel_model::{
+    ChunkReader, Content, Definitions, Filter, InterruptGeneratorId, LocationId, LocationKind, Needs, Notice,
+    Pushdown, ReadError, ReadPlan, Ticks, TimeRange, TraceSource,
+};
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// An opened trace of samples.
+#[derive(Debug)]
+pub struct SampledTrace {
+    pub(super) definitions: Definitions,
+    pub(super) notices: Vec<Notice>,
+    /// Where the samples of each location lie.
+    pub(super) lines: Vec<LineFile>,
+    /// Whether there is a profile, too.
+    pub(super) has_profile: bool,
+}
+
+/// The samples of one location in their file.
+#[derive(Debug, Clone)]
+pub(super) struct LineFile {
+    /// The file.
+    pub path: Arc<PathBuf>,
+    /// The samples in it.
+    pub line: Line,
+    /// What the context numbers mean there.
+    pub ids: Arc<ContextIds>,
+}
+
+impl LineFile {
+    /// Begins to read it.
+    pub fn open(&self) -> Result<Lines<File>, ReadError> {
+        let name: Arc<str> = Arc::from(self.path.display().to_string());
+        let file = File::open(&*self.path).map_err(|error| ReadError {
+            file: Arc::clone(&name),
+            offset: 0,
+            record: 0,
+            reason: format!("cannot be read: {error}"),
+        })?;
+        Lines::new(name, file, self.line).map_err(|error| read_error(&error))
+    }
+}
+
+impl TraceSource for SampledTrace {
+    fn definitions(&self) -> &Definitions {
+        &self.definitions
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    fn location_bytes(&self, location: LocationId) -> u64 {
+        self.lines[location.index()].line.n_bytes()
+    }
+
+    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
+        let clock = &self.definitions.clock;
+        let ticks = |ns| clock.ticks_from_ns(ns);
+        match filter.time_ns {
+            None => ReadPlan { needs, time: Pushdown::Exact, time_range: None },
+            Some((start, end)) => ReadPlan {
+                needs,
+                time: Pushdown::Inexact,
+                time_range: Some(TimeRange { start: ticks(start), end: ticks(end) }),
+            },
+        }
+    }
+
+    fn is_sampled(&self, _: LocationId) -> bool {
+        true
+    }
+
+    fn lacks(&self, content: Content) -> Option<String> {
+        let reason = match content {
+            Content::Calls | Content::Samples => return None,
+            Content::Messages => "HPCToolkit samples call paths and records no messages",
+            Content::Collectives => "HPCToolkit samples call paths and records no collective operations",
+            Content::Counters => "HPCToolkit sums counters up in its profile and records none over time",
+            Content::Links => {
+                "HPCToolkit records under which call path a kernel was launched, not by which call"
+            }
+            Content::Topologies => "HPCToolkit records no topologies",
+            Content::AcceleratorStreams if has_streams(&self.definitions) => return None,
+            Content::AcceleratorStreams => "this database has no trace of a stream",
+            Content::Severities if self.has_profile => return None,
+            Content::Severities => "this database has no profile",
+        };
+        Some(reason.to_owned())
+    }
+
+    fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
+        let file = &self.lines[location.index()];
+        let mut lines = file.open()?;
+        let clock = &self.definitions.clock;
+        if let Some(TimeRange { start: Ticks(start), end: Ticks(end) }) = plan.time_range {
+            let absolute = |ticks: u64| ticks.saturating_add(clock.offset_ticks);
+            lines.restrict(absolute(start), absolute(end)).map_err(|error| read_error(&error))?;
+        }
+        let is_thread = self.definitions.location(location).kind == LocationKind::CpuThread;
+        let generator = is_thread && !self.definitions.interrupt_generators.is_empty();
+        Ok(Box::new(LineReader::new(
+            lines,
+            &file.ids,
+            location,
+            clock.offset_ticks,
+            generator.then_some(InterruptGeneratorId(0)),
+            plan.needs.contains(Needs::SAMPLES),
+        )))
+    }
+}
