@@ -7,9 +7,11 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod chrome;
 mod detect;
 pub mod hpctoolkit;
 mod naming;
+pub mod nsight;
 pub mod otf2;
 pub mod projections;
 mod readers;

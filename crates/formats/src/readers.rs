@@ -3,5 +3,10 @@
 use crate::detect::Reader;
 
 /// Every reader.
-pub static READERS: &[&Reader] =
-    &[&crate::otf2::READER, &crate::hpctoolkit::READER, &crate::projections::READER];
+pub static READERS: &[&Reader] = &[
+    &crate::otf2::READER,
+    &crate::hpctoolkit::READER,
+    &crate::projections::READER,
+    &crate::nsight::READER,
+    &crate::chrome::READER,
+];

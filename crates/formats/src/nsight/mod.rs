@@ -1,0 +1,171 @@
+//! SQLite exports of Nsight Systems as a [`TraceSource`].
+//!
+//! ```text
+//! reports (a file, or a folder with one for each rank) ──one scan of each table──► rows by place, sorted and nested
+//!                                                                                  └─► locations ──► events
+//! ```
+//!
+//! Threads are locations of their process; streams are locations of an accelerator context. Calls of a thread come
+//! from several tables (CUDA, NVTX, MPI, operating system) and nest; what overlaps goes to a location beside it.
+//! Times are nanoseconds from the start of the session that began first.
+//!
+//! Memory is constant: rows are sorted through temporary files (see [`store`]), since the tables have no index.
+//! For that reason the file is scanned once when it is opened, and filters are applied to the sorted rows.
+//! Reports before their export (`.nsys-rep`) are refused: their format is not published.
+
+mod database;
+mod definitions;
+mod merge;
+mod names;
+mod open;
+mod reader;
+mod regions;
+mod reports;
+mod requests;
+mod rows;
+mod scan;
+mod store;
+
+use crate::detect::{Format, OpenError, Opened, Reader};
+use database::Database;
+use ouzel_model::{
+    ChunkReader, Content, Definitions, Filter, LocationId, Needs, Notice, Pushdown, ReadError, ReadPlan,
+    TraceSource,
+};
+use reader::{LocationReader, Shared};
+use std::path::Path;
+use store::{Block, Lane, Store};
+
+/// Nsight Systems among the formats.
+pub static READER: Reader = Reader {
+    format: Format::Nsight,
+    writers: "nsys export --type sqlite",
+    reads: &[
+        (Content::Calls, "CUDA, NVTX, MPI, OS runtime"),
+        (Content::Samples, ""),
+        (Content::Messages, "on MPI_COMM_WORLD"),
+        (Content::Collectives, "on MPI_COMM_WORLD"),
+        (Content::AcceleratorStreams, ""),
+        (Content::Links, "launch to kernel"),
+    ],
+    recognise,
+    open: open_path,
+};
+
+/// Where the rows of a location are.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    place: usize,
+    lane: usize,
+}
+
+/// One or several opened exports.
+#[derive(Debug)]
+pub struct NsightSource {
+    definitions: Definitions,
+    notices: Vec<Notice>,
+    placed: Vec<Placed>,
+    store: Store,
+    shared: Shared,
+    lacking: Vec<(Content, &'static str)>,
+}
+
+/// An export, a folder of exports, or reports that are not exported yet.
+fn recognise(path: &Path) -> Option<String> {
+    if path.is_file() {
+        let unexported = || reports::is_unexported(path).then(|| "Nsight Systems report".to_owned());
+        let what = recognise_file(path).or_else(unexported)?;
+        return Some(format!("{what} {}", path.display()));
+    }
+    let files = reports::files_in(path);
+    let is_one = |file: &&std::path::PathBuf| recognise_file(file).is_some() || reports::is_unexported(file);
+    let n_files = files.iter().filter(is_one).count();
+    (0 < n_files).then(|| format!("{n_files} Nsight Systems reports in {}", path.display()))
+}
+
+/// Whether a file is an export: a database with its table of strings and one of its others.
+fn recognise_file(path: &Path) -> Option<String> {
+    if !is_sqlite(path) {
+        return None;
+    }
+    let database = Database::open(path).ok()?;
+    let known =
+        ["ANALYSIS_DETAILS", "TARGET_INFO_", "CUPTI_ACTIVITY_KIND_", "NVTX_EVENTS", "OSRT_API", "MPI_"];
+    let is_known = |table: &str| known.iter().any(|known| table.starts_with(known));
+    let is_export = database.has_table("StringIds") && database.table_names().any(is_known);
+    is_export.then(|| "Nsight Systems export".to_owned())
+}
+
+/// Whether a file begins as SQLite databases do.
+fn is_sqlite(path: &Path) -> bool {
+    reports::first_bytes::<16>(path).is_some_and(|bytes| &bytes == b"SQLite format 3\0")
+}
+
+fn open_path(path: &Path) -> Result<Opened, OpenError> {
+    let exports = reports::exports_in(path);
+    if exports.is_empty() {
+        let reason = "an Nsight Systems report can be read once it is exported: \
+                      nsys export --type sqlite --output REPORT.sqlite REPORT.nsys-rep";
+        return Err(OpenError::Refused { path: path.to_owned(), reason: reason.to_owned() });
+    }
+    Ok(Opened::trace(NsightSource::open(path, &exports)?))
+}
+
+impl NsightSource {
+    fn lane(&self, location: LocationId) -> &Lane {
+        let Placed { place, lane } = self.placed[location.index()];
+        &self.store.lanes[place][lane]
+    }
+}
+
+impl TraceSource for NsightSource {
+    fn definitions(&self) -> &Definitions {
+        &self.definitions
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    fn location_bytes(&self, location: LocationId) -> u64 {
+        self.lane(location).n_rows * rows::ROW_BYTES as u64
+    }
+
+    /// Blocks of rows outside of the time range are not read.
+    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
+        let Some((start_ns, end_ns)) = filter.time_ns else {
+            return ReadPlan { needs, time: Pushdown::Exact, time_range: None };
+        };
+        let clock = &self.definitions.clock;
+        let (start, end) = (clock.ticks_from_ns(start_ns), clock.ticks_from_ns(end_ns));
+        ReadPlan { needs, time: Pushdown::Inexact, time_range: Some(ouzel_model::TimeRange { start, end }) }
+    }
+
+    fn is_sampled(&self, location: LocationId) -> bool {
+        self.lane(location).only_samples
+    }
+
+    fn lacks(&self, content: Content) -> Option<String> {
+        let (_, reason) = self.lacking.iter().find(|(lacking, _)| *lacking == content)?;
+        Some((*reason).to_owned())
+    }
+
+    fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
+        let lane = self.lane(location);
+        let is_wanted = |block: &&Block| {
+            let Some(range) = plan.time_range else { return true };
+            let ticks = |time: i64| time.wrapping_sub(self.shared.origin) as u64;
+            let overlaps = ticks(block.start) < range.end.0 && range.start.0 <= ticks(block.end);
+            overlaps || block.has_requests
+        };
+        let blocks = lane.blocks.iter().filter(is_wanted).copied().collect();
+        let spill = match &self.store.spill {
+            Some(spill) => {
+                let reader = spill.reader();
+                Some(reader.map_err(|error| scan::temporary_error(&self.shared.file, &error))?)
+            }
+            None => None,
+        };
+        Ok(Box::new(LocationReader::new(&self.shared, lane, location, plan.needs, blocks, spill)))
+    }
+}

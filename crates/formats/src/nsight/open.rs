@@ -1,0 +1,207 @@
+//! Opens the reports of a run: reads what they say of themselves, aligns their clocks, finds ranks, scans.
+
+use super::database::Database;
+use super::definitions::{Known, add_locations, add_world};
+use super::reader::Shared;
+use super::reports::{About, ranks_from_names};
+use super::scan::{Place, PlaceKind, Process, Scan};
+use super::{NsightSource, scan};
+use ouzel_model::{
+    Clock, Content, Definitions, Level, Notice, NoticeCode, ParameterId, Provenance, ReadError,
+};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Differences of session starts that are believed: a year, in ns. Clocks that differ by more are not aligned.
+const MAX_OFFSET_NS: i64 = 1 << 55;
+
+impl NsightSource {
+    /// Opens the exports that were found at `path`.
+    ///
+    /// # Errors
+    /// If one is no database, or its strings cannot be read, or a temporary file cannot be written.
+    pub(super) fn open(path: &Path, exports: &[PathBuf]) -> Result<NsightSource, ReadError> {
+        let mut notices = Vec::new();
+        let mut abouts = Vec::new();
+        for export in exports {
+            notices.extend(beside(export));
+            abouts.push(About::read(&Database::open(export)?)?);
+        }
+        let (offsets, start_ns) = align(&abouts, &mut notices);
+        let mut scan = Scan::default();
+        for (report, export) in exports.iter().enumerate() {
+            // One at a time: a run may have more reports than files may be open.
+            scan.take(&Database::open(export)?, report, offsets[report])?;
+        }
+        let file: Arc<str> = Arc::from(path.display().to_string());
+        let n_places = scan.places.len();
+        let store = std::mem::take(&mut scan.partition).finish(n_places);
+        let store = store.map_err(|error| scan::temporary_error(&file, &error))?;
+        notices.append(&mut scan.notices);
+        if 0 < store.n_clipped {
+            let message = "calls that overlap too many others were cut off where those end";
+            notices
+                .push(Notice::new(Level::Medium, NoticeCode::TruncatedCalls, message).times(store.n_clipped));
+        }
+        let ranks = ranks_of(&scan, &abouts, exports, &mut notices);
+        let origin = scan.first.unwrap_or(0).min(0);
+        let clock = Clock {
+            ticks_per_second: 1_000_000_000,
+            offset_ticks: 0,
+            realtime_ns: start_ns.and_then(|start| u64::try_from(start + origin).ok()),
+            declared_length: None,
+        };
+        let mut definitions = Definitions::empty(clock);
+        definitions.provenance = provenance(&abouts);
+        definitions.parameters.push(Arc::from("bytes"));
+        let known =
+            Known { places: &scan.places, processes: &scan.processes, abouts: &abouts, ranks: &ranks };
+        let placed = add_locations(&mut definitions, &known, &store.lanes);
+        let comms = add_world(&mut definitions, &scan.handles, &ranks);
+        if comms.guessed {
+            let message = "the export does not tell the members of communicators; the one that each process uses first \
+                           is taken for MPI_COMM_WORLD";
+            notices.push(Notice::new(Level::Medium, NoticeCode::UndefinedReference, message));
+        }
+        let lacking = lacking(&scan);
+        let world_size = definitions.communicators.first().map_or(0, |world| world.members.len());
+        definitions.sampled_contexts = scan.contexts;
+        definitions.set_regions(scan.regions.into_vec());
+        let shared = Shared { file, origin, comms: comms.of_handle, world_size, bytes: ParameterId(0) };
+        Ok(NsightSource { definitions, notices, placed, store, shared, lacking })
+    }
+}
+
+/// What stands beside an export and is not read, and whether it ends early.
+fn beside(export: &Path) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let mut log = export.as_os_str().to_owned();
+    log.push("-wal");
+    if std::fs::metadata(&log).is_ok_and(|log| 0 < log.len()) {
+        let message = "a log of changes lies beside the export and was not read; rows may be missing";
+        let notice = Notice::new(Level::High, NoticeCode::MissingEvents, message);
+        notices.push(notice.in_file(log.to_string_lossy().into_owned()));
+    }
+    if let (Some(header), Ok(file)) = (super::reports::first_bytes::<100>(export), std::fs::metadata(export))
+    {
+        // Bytes 16 and 28 of the header: size of a page (1 stands for 65536) and number of pages.
+        let page_bytes = match u16::from_be_bytes([header[16], header[17]]) {
+            1 => 65_536,
+            bytes => u64::from(bytes),
+        };
+        let n_pages = u32::from_be_bytes([header[28], header[29], header[30], header[31]]);
+        let declared = page_bytes * u64::from(n_pages);
+        if file.len() < declared {
+            let message = format!("the file ends after {} of {declared} bytes", file.len());
+            let notice = Notice::new(Level::High, NoticeCode::DamagedEvents, message);
+            notices.push(notice.in_file(export.display().to_string()).at(file.len()));
+        }
+    }
+    notices
+}
+
+/// What is added to the times of each report, and the start of the first session.
+fn align(abouts: &[About], notices: &mut Vec<Notice>) -> (Vec<i64>, Option<i64>) {
+    let starts: Vec<Option<i64>> = abouts.iter().map(|about| about.utc_ns).collect();
+    let first = starts.iter().flatten().min().copied();
+    let [_, _, ..] = abouts else { return (vec![0], first) };
+    let offset = |start: &Option<i64>| {
+        let offset = start.and_then(|start| start.checked_sub(first?))?;
+        (offset < MAX_OFFSET_NS).then_some(offset)
+    };
+    let offsets: Vec<Option<i64>> = starts.iter().map(offset).collect();
+    let n_unknown = offsets.iter().filter(|offset| offset.is_none()).count();
+    let message = match n_unknown {
+        0 => "the reports were aligned by the start times (UTC) of their sessions; clocks of nodes may differ by more \
+              than the times that are compared"
+            .to_owned(),
+        n => format!("{n} reports do not tell when their session began; they are taken to begin with the first"),
+    };
+    notices.push(Notice::new(Level::Medium, NoticeCode::ClocksUnsynchronised, message));
+    (offsets.into_iter().map(|offset| offset.unwrap_or(0)).collect(), first)
+}
+
+/// The rank of each process, and how it was found.
+fn ranks_of(
+    scan: &Scan,
+    abouts: &[About],
+    exports: &[PathBuf],
+    notices: &mut Vec<Notice>,
+) -> Vec<Option<u32>> {
+    let has_table = abouts.iter().any(|about| !about.mpi_ranks.is_empty());
+    let of_table = |process: &Process| abouts[process.report].mpi_ranks.get(&process.global_pid).copied();
+    if has_table {
+        return scan.processes.iter().map(of_table).collect();
+    }
+    let of_reports: Option<Vec<u32>> = if let [about] = abouts {
+        // The environment of a launcher is that of all its processes: it tells the rank of a single one only.
+        let has_rows = |process: u32| scan.places.iter().any(|&Place { process: of, .. }| of == process);
+        let n_processes = (0..scan.processes.len()).filter(|&process| has_rows(process as u32)).count();
+        about.environment_rank.filter(|_| n_processes == 1).map(|rank| vec![rank])
+    } else {
+        let all: Option<Vec<u32>> = abouts.iter().map(|about| about.environment_rank).collect();
+        let all = all.filter(|ranks| {
+            let mut sorted = ranks.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            sorted.len() == ranks.len()
+        });
+        let (ranks, from) = match (all, ranks_from_names(exports)) {
+            (Some(ranks), _) => (ranks, "the environment of the programs"),
+            (None, Some(ranks)) => (ranks, "the names of the files"),
+            (None, None) => ((0..exports.len() as u32).collect(), "the order of the files"),
+        };
+        let message =
+            format!("the reports do not tell MPI ranks; those of {from} were taken, one for each report");
+        notices.push(Notice::new(Level::Low, NoticeCode::MissingDefinitions, message));
+        Some(ranks)
+    };
+    let of_report = |process: &Process| of_reports.as_ref().map(|ranks| ranks[process.report]);
+    scan.processes.iter().map(of_report).collect()
+}
+
+fn provenance(abouts: &[About]) -> Provenance {
+    let joined = |part: fn(&About) -> &String| {
+        let mut all: Vec<&str> =
+            abouts.iter().map(|about| part(about).as_str()).filter(|text| !text.is_empty()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all.join(", ")
+    };
+    Provenance {
+        format: "Nsight Systems".to_owned(),
+        format_version: joined(|about| &about.schema),
+        creator: joined(|about| &about.product),
+        machine: joined(|about| &about.host),
+        description: String::new(),
+    }
+}
+
+/// What the reports do not hold, with the reason.
+fn lacking(scan: &Scan) -> Vec<(Content, &'static str)> {
+    let has_streams = scan.places.iter().any(|place| matches!(place.kind, PlaceKind::Stream { .. }));
+    let mut lacking = vec![
+        (Content::Counters, "counters of Nsight Systems exports are not read"),
+        (Content::Topologies, "Nsight Systems records no topologies"),
+        (Content::Severities, "Nsight Systems records events, no profile"),
+    ];
+    let mut say = |has: bool, content, reason| {
+        if !has {
+            lacking.push((content, reason));
+        }
+    };
+    say(0 < scan.n_samples, Content::Samples, "CPUs were not sampled (nsys profile --sample)");
+    say(
+        0 < scan.n_messages,
+        Content::Messages,
+        "MPI was not traced, or sent nothing (nsys profile --trace=mpi)",
+    );
+    say(
+        0 < scan.n_collectives,
+        Content::Collectives,
+        "MPI was not traced, or had none (nsys profile --trace=mpi)",
+    );
+    say(has_streams, Content::AcceleratorStreams, "no kernels were traced (nsys profile --trace=cuda)");
+    say(0 < scan.n_links, Content::Links, "no kernels were traced (nsys profile --trace=cuda)");
+    lacking
+}

@@ -1,0 +1,318 @@
+//! Reads the rows of one location as events, chunk by chunk.
+//!
+//! ```text
+//! blocks of sorted, nested rows ──stack of open calls──► enter … leave, messages, links, samples
+//! ```
+//!
+//! A leave is written when the next row begins at or behind the end of the innermost call.
+//! Law: times do not decrease and calls nest, since the rows of a lane do.
+
+use super::requests::Requests;
+use super::rows::{NO_PEER, Row, RowKind};
+use super::scan::temporary_error;
+use super::store::{Block, Lane, SpillReader};
+use ouzel_model::{
+    CHUNK_EVENTS, ChunkBuffer, ChunkReader, Collective, CollectiveOp, CollectiveRoot, CommId, CommRank,
+    ContextId, EventKind, Lca, Level, Link, LinkEnd, LocationId, MessageEnd, Needs, Notice, NoticeCode,
+    Parameter, ParameterId, ParameterValue, ReadError, RegionId, Request, RequestEvent, Sample, Ticks,
+};
+use std::sync::Arc;
+
+/// What the readers of all locations share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// The file or folder.
+    pub file: Arc<str>,
+    /// The time of the rows that is tick zero.
+    pub origin: i64,
+    /// The communicator of each handle.
+    pub comms: Vec<Option<CommId>>,
+    /// Number of members of the world.
+    pub world_size: usize,
+    /// The parameter that holds the bytes of a copy.
+    pub bytes: ParameterId,
+}
+
+/// The reader of one location.
+pub(super) struct LocationReader<'a> {
+    shared: &'a Shared,
+    lane: &'a Lane,
+    location: LocationId,
+    needs: Needs,
+    /// The blocks that are still to be read.
+    blocks: std::vec::IntoIter<Block>,
+    spill: Option<SpillReader>,
+    rows: Vec<Row>,
+    next: usize,
+    n_read: u64,
+    open: Vec<Row>,
+    requests: Requests,
+    /// Messages and collectives on communicators whose members are not known.
+    n_unknown_comm: u64,
+    /// Messages whose other side is not named: any source, or no process.
+    n_no_peer: u64,
+}
+
+impl<'a> LocationReader<'a> {
+    /// `blocks` are those of the lane that are wanted.
+    pub fn new(
+        shared: &'a Shared,
+        lane: &'a Lane,
+        location: LocationId,
+        needs: Needs,
+        blocks: Vec<Block>,
+        spill: Option<SpillReader>,
+    ) -> Self {
+        LocationReader {
+            shared,
+            lane,
+            location,
+            needs,
+            blocks: blocks.into_iter(),
+            spill,
+            rows: Vec::new(),
+            next: 0,
+            n_read: 0,
+            open: Vec::new(),
+            requests: Requests::default(),
+            n_unknown_comm: 0,
+            n_no_peer: 0,
+        }
+    }
+
+    fn ticks(&self, time: i64) -> Ticks {
+        Ticks(time.wrapping_sub(self.shared.origin) as u64)
+    }
+
+    /// Makes the next row available; `false` if there is none.
+    fn fetch(&mut self) -> Result<bool, ReadError> {
+        while self.next == self.rows.len() {
+            let Some(block) = self.blocks.next() else { return Ok(false) };
+            self.next = 0;
+            match &mut self.spill {
+                Some(spill) => {
+                    let read = spill.read(block.offset, block.n_rows, &mut self.rows);
+                    read.map_err(|error| ReadError {
+                        record: self.n_read,
+                        ..temporary_error(&self.shared.file, &error)
+                    })?;
+                }
+                None => {
+                    let start = block.offset as usize;
+                    self.rows.clear();
+                    self.rows.extend_from_slice(&self.lane.rows[start..start + block.n_rows]);
+                }
+            }
+            self.n_read += block.n_rows as u64;
+        }
+        Ok(true)
+    }
+
+    fn begin(&mut self, buffer: &mut ChunkBuffer, row: Row) {
+        let at = self.ticks(row.start);
+        if row.kind == RowKind::Sample {
+            self.sample(buffer, at, row);
+            return;
+        }
+        // A call that completes several requests has a row for each.
+        let is_same = |open: &Row| {
+            open.kind == RowKind::Wait
+                && (open.start, open.end, open.region) == (row.start, row.end, row.region)
+        };
+        if row.kind == RowKind::Wait && self.open.last().is_some_and(is_same) {
+            self.requests.wait_for(row.id);
+            return;
+        }
+        let enter = buffer.push(at, EventKind::Enter, RegionId(row.region));
+        if row.id != 0 && self.needs.contains(Needs::LINKS) {
+            let end = match row.kind {
+                RowKind::Call => Some(LinkEnd::From),
+                RowKind::Device => Some(LinkEnd::To),
+                _ => None,
+            };
+            buffer.links.extend(end.map(|end| Link { row: enter, id: row.id, end }));
+        }
+        match row.kind {
+            RowKind::Device if row.more == 1 => self.copied(buffer, at, row),
+            RowKind::Send => self.message(buffer, at, EventKind::MessageSend, &row, None),
+            RowKind::Isend => {
+                self.message(buffer, at, EventKind::MessageSend, &row, Some(row.id));
+                self.requests.post(row);
+            }
+            RowKind::Irecv => {
+                self.request(buffer, at, row.id, RequestEvent::RecvPosted);
+                self.requests.post(row);
+            }
+            RowKind::Icollective => {
+                self.request(buffer, at, row.id, RequestEvent::CollectivePosted);
+                self.requests.post(row);
+            }
+            RowKind::SendInit | RowKind::RecvInit => self.requests.make(row),
+            RowKind::Start => match self.requests.start(row.id) {
+                Some(made) if made.kind == RowKind::Isend => {
+                    self.message(buffer, at, EventKind::MessageSend, &made, Some(made.id));
+                }
+                Some(made) => self.request(buffer, at, made.id, RequestEvent::RecvPosted),
+                None => {}
+            },
+            RowKind::Wait => self.requests.wait_for(row.id),
+            RowKind::Collective => self.collective_begin(buffer, at, &row),
+            _ => {}
+        }
+        self.open.push(row);
+    }
+
+    fn end(&mut self, buffer: &mut ChunkBuffer, row: Row) {
+        let at = self.ticks(row.end);
+        match row.kind {
+            RowKind::Recv => self.message(buffer, at, EventKind::MessageRecv, &row, None),
+            RowKind::Collective => self.collective_end(buffer, at, &row, None),
+            RowKind::Wait => {
+                for done in self.requests.complete() {
+                    match done.kind {
+                        RowKind::Isend => self.request(buffer, at, done.id, RequestEvent::SendComplete),
+                        RowKind::Irecv => {
+                            self.message(buffer, at, EventKind::MessageRecv, &done, Some(done.id));
+                        }
+                        _ => self.collective_end(buffer, at, &done, Some(done.id)),
+                    }
+                }
+            }
+            _ => {}
+        }
+        buffer.push(at, EventKind::Leave, RegionId(row.region));
+    }
+
+    fn sample(&self, buffer: &mut ChunkBuffer, at: Ticks, row: Row) {
+        buffer.n_records += 1;
+        if self.needs.contains(Needs::SAMPLES) {
+            let context = row.region.checked_sub(1).map(ContextId);
+            let row = buffer.push(at, EventKind::Sample, RegionId(0));
+            buffer.samples.push(Sample { row, context, lca: Lca::Unknown, generator: None });
+        }
+    }
+
+    fn copied(&self, buffer: &mut ChunkBuffer, at: Ticks, row: Row) {
+        buffer.n_records += 1;
+        if self.needs.contains(Needs::PARAMETERS) {
+            let at_row = buffer.push(at, EventKind::Parameter, RegionId(0));
+            buffer.parameters.push(Parameter {
+                row: at_row,
+                parameter: self.shared.bytes,
+                value: ParameterValue::U64(row.bytes),
+            });
+        }
+    }
+
+    /// The communicator of a row; counts those that are not known.
+    fn comm(&mut self, row: &Row) -> Option<CommId> {
+        let handle = row.comm.checked_sub(1)?;
+        let comm = self.shared.comms.get(handle as usize).copied().flatten();
+        self.n_unknown_comm += u64::from(comm.is_none());
+        comm
+    }
+
+    fn message(
+        &mut self,
+        buffer: &mut ChunkBuffer,
+        at: Ticks,
+        kind: EventKind,
+        row: &Row,
+        request: Option<u64>,
+    ) {
+        let Some(comm) = self.comm(row) else { return };
+        if row.peer == NO_PEER || self.shared.world_size <= row.peer as usize {
+            self.n_no_peer += 1;
+            return;
+        }
+        buffer.n_records += 1;
+        if self.needs.contains(Needs::MESSAGES) {
+            let (peer, tag, bytes) = (CommRank(row.peer), row.more as u32, row.bytes);
+            let row = buffer.push(at, kind, RegionId(0));
+            let end = MessageEnd { row, comm, peer, tag, bytes, request };
+            if kind == EventKind::MessageSend { &mut buffer.sends } else { &mut buffer.recvs }.push(end);
+        }
+    }
+
+    fn request(&self, buffer: &mut ChunkBuffer, at: Ticks, request: u64, event: RequestEvent) {
+        buffer.n_records += 1;
+        if self.needs.contains(Needs::MESSAGES) {
+            let row = buffer.push(at, EventKind::Request, RegionId(0));
+            buffer.requests.push(Request { row, request, event });
+        }
+    }
+
+    fn collective_begin(&self, buffer: &mut ChunkBuffer, at: Ticks, row: &Row) {
+        let known = row.comm.checked_sub(1).and_then(|handle| *self.shared.comms.get(handle as usize)?);
+        buffer.n_records += u64::from(known.is_some());
+        if known.is_some() && self.needs.contains(Needs::COLLECTIVES) {
+            buffer.push(at, EventKind::CollectiveBegin, RegionId(0));
+        }
+    }
+
+    fn collective_end(&mut self, buffer: &mut ChunkBuffer, at: Ticks, row: &Row, request: Option<u64>) {
+        let Some(comm) = self.comm(row) else { return };
+        buffer.n_records += 1;
+        if self.needs.contains(Needs::COLLECTIVES) {
+            let root = match row.peer {
+                NO_PEER => CollectiveRoot::None,
+                rank => CollectiveRoot::Rank(CommRank(rank)),
+            };
+            let collective = Collective {
+                row: buffer.push(at, EventKind::CollectiveEnd, RegionId(0)),
+                op: CollectiveOp::from_code(row.op),
+                comm,
+                root,
+                bytes_sent: row.bytes,
+                bytes_received: row.more,
+                request,
+            };
+            buffer.collectives.push(collective);
+        }
+    }
+}
+
+impl ChunkReader for LocationReader<'_> {
+    fn read(&mut self, buffer: &mut ChunkBuffer) -> Result<bool, ReadError> {
+        buffer.clear();
+        let mut span: Option<(Ticks, Ticks)> = None;
+        while buffer.n_records < CHUNK_EVENTS as u64 && buffer.len() < CHUNK_EVENTS {
+            let next = if self.fetch()? { Some(self.rows[self.next]) } else { None };
+            let ends = |open: &&Row| next.is_none_or(|next| open.end <= next.start);
+            let at = if let Some(&row) = self.open.last().filter(ends) {
+                self.open.pop();
+                self.end(buffer, row);
+                self.ticks(row.end)
+            } else if let Some(row) = next {
+                self.next += 1;
+                self.begin(buffer, row);
+                self.ticks(row.start)
+            } else {
+                break;
+            };
+            buffer.n_records += 1;
+            span = Some((span.map_or(at, |(first, _)| first), at));
+        }
+        buffer.span = span;
+        Ok(span.is_some())
+    }
+
+    fn notices(&mut self) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        let mut say = |count: u64, message: &str| {
+            if 0 < count {
+                let notice = Notice::new(Level::Medium, NoticeCode::NotRepresented, message);
+                notices.push(notice.times(count).on(self.location));
+            }
+        };
+        say(
+            self.n_unknown_comm,
+            "messages and collectives on communicators whose members the export does not tell have no payload",
+        );
+        say(
+            self.n_no_peer,
+            "messages whose other side the export does not name (any source, no process) are left out",
+        );
+        notices
+    }
+}

@@ -1,0 +1,233 @@
+//! Which reports a path holds, and what each says of itself: versions, host, start of the session, ranks.
+//!
+//! A folder of exports is one run, a report for each rank. Ranks come from, in this order: the table of MPI ranks,
+//! the environment the program was started in, the names of the files, their order. Which it was is said.
+
+use super::database::Database;
+use super::{is_sqlite, recognise_file};
+use ouzel_model::ReadError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Entries of a folder that are looked at. A run has a report for each rank.
+const MAX_ENTRIES: usize = 65_536;
+
+/// Variables that launchers set to the rank of a process.
+const RANK_VARIABLES: [&str; 7] = [
+    "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK",
+    "PMIX_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "PALS_RANKID",
+    "SLURM_PROCID",
+    "RANK",
+];
+
+/// The exports of a folder, in order of their names; the file itself if it is one.
+pub(super) fn exports_in(path: &Path) -> Vec<PathBuf> {
+    if path.is_file() {
+        return recognise_file(path).into_iter().map(|_| path.to_owned()).collect();
+    }
+    files_in(path).into_iter().filter(|path| recognise_file(path).is_some()).collect()
+}
+
+/// Regular files of a folder, in order of their names.
+pub(super) fn files_in(path: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
+    let paths = entries.take(MAX_ENTRIES).filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
+    files.sort();
+    files
+}
+
+/// Whether a file is a report before its export. Its format is not published: the name is all there is to go by, and
+/// that it is no database.
+pub(super) fn is_unexported(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    ["nsys-rep", "qdrep", "qdstrm"].contains(&extension) && path.is_file() && !is_sqlite(path)
+}
+
+/// The first bytes of a file.
+pub(super) fn first_bytes<const N: usize>(path: &Path) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    std::fs::File::open(path).ok()?.read_exact(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// What a report says of itself.
+#[derive(Debug, Default)]
+pub(super) struct About {
+    /// Version of the schema; empty if it is older than its versions.
+    pub schema: String,
+    /// Name and version of the exporter.
+    pub product: String,
+    pub host: String,
+    /// Start of the session in nanoseconds from 1970-01-01 UTC.
+    pub utc_ns: Option<i64>,
+    /// Rank of each process, by the serialised id.
+    pub mpi_ranks: BTreeMap<u64, u32>,
+    /// The rank that the environment names, if it names one.
+    pub environment_rank: Option<u32>,
+    pub process_names: BTreeMap<u64, String>,
+    /// By the serialised id.
+    pub thread_names: BTreeMap<u64, String>,
+    pub devices: BTreeMap<i64, String>,
+    /// Streams that are the default stream of their context: process id, context, stream.
+    pub null_streams: BTreeSet<(i64, i64, i64)>,
+}
+
+impl About {
+    /// Reads the tables about the report. What is missing or damaged stays empty.
+    ///
+    /// # Errors
+    /// If the strings cannot be read.
+    pub fn read(database: &Database) -> Result<About, ReadError> {
+        let mut about = About::default();
+        about.read_metadata(database);
+        about.read_environment(database);
+        let mut strings = database.strings()?;
+        // Damage of these tables costs names only; the tables of events are read to see how far they go.
+        let _ = database.scan("PROCESSES", &["globalPid", "name"], None, |row| {
+            if let (Some(process), Some(name)) = (row.int(0), row.text(1)) {
+                about.process_names.insert(process as u64 & !0xff_ffff, name);
+            }
+            Ok(())
+        });
+        let _ = database.scan("ThreadNames", &["globalTid", "nameId", "priority"], None, |row| {
+            if let (Some(thread), Some(id)) = (row.int(0), row.int(1)) {
+                if let Some(name) = strings.get(id) {
+                    about.thread_names.insert(thread as u64, name.to_string());
+                }
+            }
+            Ok(())
+        });
+        let _ = database.scan("TARGET_INFO_GPU", &["id", "cuDevice", "name"], None, |row| {
+            // Kernels name the device by CUDA's number where the export knows it.
+            if let (Some(id), Some(name)) = (row.int(0), row.text(2)) {
+                about.devices.entry(id).or_insert(name);
+            }
+            Ok(())
+        });
+        for (table, stream) in
+            [("TARGET_INFO_CUDA_NULL_STREAM", "streamId"), ("TARGET_INFO_CUDA_CONTEXT_INFO", "nullStreamId")]
+        {
+            let _ = database.scan(table, &["processId", "contextId", stream], None, |row| {
+                if let (Some(process), Some(context), Some(stream)) = (row.int(0), row.int(1), row.int(2)) {
+                    about.null_streams.insert((process, context, stream));
+                }
+                Ok(())
+            });
+        }
+        let _ = database.scan("MPI_RANKS", &["globalTid", "rank"], None, |row| {
+            if let (Some(thread), Some(Ok(rank))) = (row.int(0), row.int(1).map(u32::try_from)) {
+                about.mpi_ranks.insert(thread as u64 & !0xff_ffff, rank);
+            }
+            Ok(())
+        });
+        Ok(about)
+    }
+
+    fn read_metadata(&mut self, database: &Database) {
+        for table in ["META_DATA_EXPORT", "EXPORT_META_DATA"] {
+            let (mut name, mut version) = (String::new(), String::new());
+            let _ = database.scan(table, &["name", "value"], None, |row| {
+                let value = row.text(1).unwrap_or_default();
+                match row.bytes(0) {
+                    Some(b"EXPORT_SCHEMA_VERSION") => self.schema = value,
+                    Some(b"EXPORT_PRODUCT_NAME") => name = value,
+                    Some(b"EXPORT_PRODUCT_VERSION") => version = value,
+                    _ => {}
+                }
+                Ok(())
+            });
+            if !(name.is_empty() && version.is_empty()) {
+                self.product = format!("{name} {version}").trim().to_owned();
+            }
+        }
+        let _ = database.scan("TARGET_INFO_SESSION_START_TIME", &["utcEpochNs"], None, |row| {
+            self.utc_ns = row.int(0).filter(|&ns| 0 <= ns).or(self.utc_ns);
+            Ok(())
+        });
+    }
+
+    /// Host and rank, from the environment of the programs and of the session.
+    fn read_environment(&mut self, database: &Database) {
+        let mut best: Option<(usize, u32)> = None;
+        let mut take = |variable: &str| {
+            let Some((name, value)) = variable.split_once('=') else { return };
+            let Some(place) = RANK_VARIABLES.iter().position(|known| *known == name) else { return };
+            if let Ok(rank) = value.trim_matches('"').parse::<u32>() {
+                best = best.into_iter().chain([(place, rank)]).min();
+            }
+        };
+        let _ = database.scan("META_DATA_CAPTURE", &["name", "value"], None, |row| {
+            if row.bytes(0).is_some_and(|name| name.ends_with(b"ENVIRONMENT_VARIABLE")) {
+                take(&row.text(1).unwrap_or_default());
+            }
+            Ok(())
+        });
+        let _ = database.scan("TARGET_INFO_SYSTEM_ENV", &["name", "value"], None, |row| {
+            match row.bytes(0) {
+                Some(b"Hostname") => self.host = row.text(1).unwrap_or_default(),
+                Some(b"DeviceEnvironment") => row.text(1).unwrap_or_default().split(';').for_each(&mut take),
+                _ => {}
+            }
+            Ok(())
+        });
+        self.environment_rank = best.map(|(_, rank)| rank);
+    }
+}
+
+/// Ranks from the names of files: the number behind the last `rank`, else the one number in which they differ.
+/// `None` unless every file has one and all differ.
+pub(super) fn ranks_from_names(files: &[PathBuf]) -> Option<Vec<u32>> {
+    let stems: Vec<String> = files
+        .iter()
+        .map(|file| file.file_stem().unwrap_or_default().to_string_lossy().into_owned())
+        .collect();
+    let all_differ = |ranks: Vec<u32>| {
+        let distinct: BTreeSet<u32> = ranks.iter().copied().collect();
+        (distinct.len() == files.len()).then_some(ranks)
+    };
+    let behind_rank = |stem: &String| {
+        let lower = stem.to_ascii_lowercase();
+        let rest = lower.rsplit_once("rank")?.1.trim_start_matches(['_', '-', '.', '=']);
+        leading_number(rest)
+    };
+    if let Some(ranks) = stems.iter().map(behind_rank).collect::<Option<Vec<u32>>>().and_then(all_differ) {
+        return Some(ranks);
+    }
+    let numbers: Vec<Vec<u32>> = stems.iter().map(|stem| numbers_in(stem)).collect();
+    let n_numbers = numbers.iter().map(Vec::len).min()?;
+    let mut varying = (0..n_numbers).filter_map(|i| all_differ(numbers.iter().map(|n| n[i]).collect()));
+    match (varying.next(), varying.next()) {
+        (Some(ranks), None) => Some(ranks),
+        _ => None,
+    }
+}
+
+fn leading_number(text: &str) -> Option<u32> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+fn numbers_in(text: &str) -> Vec<u32> {
+    text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_stand_in_names() {
+        let ranks = |names: &[&str]| ranks_from_names(&names.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(ranks(&["run8.rank0.sqlite", "run8.rank1.sqlite"]), Some(vec![0, 1]));
+        assert_eq!(ranks(&["report_job17_Rank-3.sqlite", "report_job17_rank-1.sqlite"]), Some(vec![3, 1]));
+        assert_eq!(ranks(&["p.2023.0.sqlite", "p.2023.1.sqlite"]), Some(vec![0, 1]));
+        assert_eq!(ranks(&["n1.0.sqlite", "n2.1.sqlite"]), None, "two numbers differ");
+        assert_eq!(ranks(&["a.sqlite", "b.sqlite"]), None);
+        assert_eq!(ranks(&["rank0a.sqlite", "rank0b.sqlite"]), None, "not all differ");
+    }
+}

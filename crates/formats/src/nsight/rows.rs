@@ -1,0 +1,194 @@
+//! One call, operation or sample in compact form: what is kept of a row of any table.
+//!
+//! ```text
+//! row = start, end (ns, aligned over the reports), region | comm, kind | op | peer, id, bytes, more
+//! ```
+//!
+//! What the last fields mean is said by the kind. Law: a row is [`ROW_BYTES`] on disk, and comes back as it went.
+//! Order of rows of one location: by start, longest first, then by kind: a caller before its callees.
+
+use std::cmp::Reverse;
+
+/// Bytes of one row in a temporary file.
+pub(super) const ROW_BYTES: usize = 56;
+/// A peer that is not known, or a collective without a root.
+pub(super) const NO_PEER: u32 = u32::MAX;
+
+/// What a row is, and what its payload means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum RowKind {
+    /// A call of the host. `id`: the link to what it launched, 0 for none.
+    Call,
+    /// An operation of a device. `id`: the link to its launch, 0 for none; `bytes` if `more` is 1.
+    Device,
+    /// A sample. `region`: the context plus one, 0 for none. `start` is `end`.
+    Sample,
+    /// A blocking send. `comm`, `peer`, `bytes`, `more`: the tag.
+    Send,
+    /// A blocking receive; likewise.
+    Recv,
+    /// A non-blocking send; likewise, `id`: the request.
+    Isend,
+    /// A non-blocking receive; likewise.
+    Irecv,
+    /// The making of a persistent send; likewise.
+    SendInit,
+    /// The making of a persistent receive; likewise.
+    RecvInit,
+    /// The start of a persistent request. `id`: the request.
+    Start,
+    /// A call that completes a request. `id`: the request.
+    Wait,
+    /// A collective. `op`, `comm`, `peer`: the root, `bytes` sent, `more`: bytes received.
+    Collective,
+    /// A non-blocking collective; likewise, `id`: the request.
+    Icollective,
+}
+
+impl RowKind {
+    const ALL: [RowKind; 13] = [
+        RowKind::Call,
+        RowKind::Device,
+        RowKind::Sample,
+        RowKind::Send,
+        RowKind::Recv,
+        RowKind::Isend,
+        RowKind::Irecv,
+        RowKind::SendInit,
+        RowKind::RecvInit,
+        RowKind::Start,
+        RowKind::Wait,
+        RowKind::Collective,
+        RowKind::Icollective,
+    ];
+
+    /// Whether what comes of it depends on rows before or after it.
+    pub fn has_request(self) -> bool {
+        !matches!(
+            self,
+            RowKind::Call
+                | RowKind::Device
+                | RowKind::Sample
+                | RowKind::Send
+                | RowKind::Recv
+                | RowKind::Collective
+        )
+    }
+}
+
+/// One row of any table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Row {
+    /// Nanoseconds from the session start of the first report.
+    pub start: i64,
+    /// Likewise; not before `start`.
+    pub end: i64,
+    pub region: u32,
+    pub comm: u32,
+    pub kind: RowKind,
+    /// Code of the collective operation.
+    pub op: u8,
+    pub peer: u32,
+    pub id: u64,
+    pub bytes: u64,
+    pub more: u64,
+}
+
+impl Row {
+    /// A call without payload.
+    pub fn call(start: i64, end: i64, region: u32) -> Row {
+        Row {
+            start,
+            end,
+            region,
+            comm: 0,
+            kind: RowKind::Call,
+            op: 0,
+            peer: NO_PEER,
+            id: 0,
+            bytes: 0,
+            more: 0,
+        }
+    }
+
+    /// The order of rows within a location; see the module.
+    pub fn order(&self) -> (i64, Reverse<i64>, RowKind, u32, u64) {
+        (self.start, Reverse(self.end), self.kind, self.region, self.id)
+    }
+
+    /// Appends the row to `bytes`.
+    pub fn write(&self, bytes: &mut Vec<u8>) {
+        let words = [
+            self.start as u64,
+            self.end as u64,
+            u64::from(self.region) | u64::from(self.comm) << 32,
+            self.kind as u64 | u64::from(self.op) << 8 | u64::from(self.peer) << 32,
+            self.id,
+            self.bytes,
+            self.more,
+        ];
+        for word in words {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+
+    /// The row that was written as `bytes`; `None` if it was not.
+    pub fn read(bytes: &[u8; ROW_BYTES]) -> Option<Row> {
+        let word = |i: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[8 * i..8 * i + 8]);
+            u64::from_le_bytes(word)
+        };
+        let (ids, kinds) = (word(2), word(3));
+        Some(Row {
+            start: word(0) as i64,
+            end: word(1) as i64,
+            region: ids as u32,
+            comm: (ids >> 32) as u32,
+            kind: *RowKind::ALL.get(usize::from(kinds as u8))?,
+            op: (kinds >> 8) as u8,
+            peer: (kinds >> 32) as u32,
+            id: word(4),
+            bytes: word(5),
+            more: word(6),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_back_as_they_went() {
+        for (i, kind) in RowKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, i);
+            let row = Row {
+                start: -5,
+                end: i64::MAX,
+                region: 7,
+                comm: u32::MAX,
+                kind,
+                op: 11,
+                peer: NO_PEER,
+                id: u64::MAX,
+                bytes: 3,
+                more: 9,
+            };
+            let mut bytes = Vec::new();
+            row.write(&mut bytes);
+            assert_eq!(Row::read(bytes.as_slice().try_into().unwrap()), Some(row));
+        }
+        let mut no_kind = [0; ROW_BYTES];
+        no_kind[24] = 13;
+        assert_eq!(Row::read(&no_kind), None);
+    }
+
+    #[test]
+    fn a_caller_comes_before_what_it_calls() {
+        let mut rows = [Row::call(5, 6, 1), Row::call(5, 9, 2), Row::call(1, 9, 3), Row::call(5, 5, 4)];
+        rows.sort_unstable_by_key(Row::order);
+        assert_eq!(rows.map(|row| row.region), [3, 2, 1, 4]);
+    }
+}

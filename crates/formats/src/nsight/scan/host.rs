@@ -1,0 +1,80 @@
+//! Calls of host threads: CUDA's interfaces, the operating system's libraries, the profiler's own work, and every
+//! other table that holds calls with a thread and a name.
+
+use super::links::link_id;
+use super::{Origin, ReadError, ReportScan, Row};
+use crate::nsight::regions::without_api_version;
+
+/// The class of calls among the rows of `OSRT_API`; others mark the begin and end of the tracing.
+const OSRT_CALL: i64 = 27;
+
+impl ReportScan<'_> {
+    /// Calls of CUDA, of the operating system's libraries, and the overhead of the profiler.
+    pub(super) fn host_calls(&mut self) -> Result<(), ReadError> {
+        let columns = ["start", "end", "globalTid", "nameId", "correlationId"];
+        self.table("CUPTI_ACTIVITY_KIND_RUNTIME", &columns, None, |scan, row| {
+            let (Some(start), Some(end), Some(thread), Some(name)) =
+                (row.int(0), row.int(1), row.int(2), row.int(3))
+            else {
+                scan.n_damaged += 1;
+                return Ok(());
+            };
+            let region = scan.region(&Origin::CudaApi, b'a', name, without_api_version);
+            let process = scan.process(thread);
+            let link = link_id(process, row.int(4));
+            let id = if scan.linked.contains(link) { link } else { 0 };
+            let place = scan.thread(thread);
+            scan.push(place, Row { id, ..Row::call(start, end, region) })
+        })?;
+        let columns = ["start", "end", "globalTid", "nameId", "eventClass"];
+        self.table("OSRT_API", &columns, None, |scan, row| {
+            if row.int(4).is_some_and(|class| class != OSRT_CALL) {
+                scan.leave_out("marks of the tracing of OS runtime libraries");
+                return Ok(());
+            }
+            scan.plain_call(row, &Origin::Library, b'l')
+        })?;
+        self.table("PROFILER_OVERHEAD", &["start", "end", "globalTid", "nameId"], None, |scan, row| {
+            scan.plain_call(row, &Origin::Overhead, b'o')
+        })
+    }
+
+    /// Every table that was not read yet and has the columns of calls.
+    pub(super) fn other_ranges(&mut self) -> Result<(), ReadError> {
+        let tables: Vec<String> = self.database.table_names().map(str::to_owned).collect();
+        for table in tables {
+            let has = |column: &str| self.database.has_column(&table, column);
+            let name = ["nameId", "textId"].into_iter().find(|column| has(column));
+            let is_of_calls = has("start") && has("end") && has("globalTid");
+            // Work of graphics devices names the thread that queued it, and runs elsewhere.
+            if self.scanned.contains(&table) || table.contains("WORKLOAD") || !is_of_calls {
+                continue;
+            }
+            let Some(name) = name else { continue };
+            self.table(&table, &["start", "end", "globalTid", name], None, |scan, row| {
+                scan.plain_call(row, &Origin::Library, b'l')
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A call without payload: start, end, thread, name.
+    pub(super) fn plain_call(
+        &mut self,
+        row: &crate::nsight::database::Columns<'_, '_>,
+        origin: &Origin,
+        cache: u8,
+    ) -> Result<(), ReadError> {
+        let (Some(start), Some(thread), Some(name)) = (row.int(0), row.int(2), row.int(3)) else {
+            self.n_damaged += 1;
+            return Ok(());
+        };
+        let end = row.int(1).unwrap_or_else(|| {
+            self.n_open += 1;
+            self.last.max(start)
+        });
+        let region = self.region(origin, cache, name, |name| name);
+        let place = self.thread(thread);
+        self.push(place, Row::call(start, end, region))
+    }
+}

@@ -1,0 +1,285 @@
+//! Rows of many places, put in order with a fixed amount of memory.
+//!
+//! ```text
+//! push ──buffers──full──► sorted runs in a temporary file ──merge──► lanes ──► blocks of sorted, nested rows
+//! ```
+//!
+//! A *place* is one sequence of rows that the tables mix with others: a thread, a stream. The tables of an export
+//! have no index on time or thread, so one scan hands out all rows, and nothing is scanned twice.
+//! Rows of a place that overlap without nesting go to further *lanes* of it, the first that fits.
+//!
+//! Laws: at most [`MAX_BUFFERED`] rows are kept while scanning; if there never were more, nothing touches a disk.
+//! Blocks of a lane are in order, and calls in them nest. Not here: what a row means.
+
+use super::merge::Merge;
+use super::rows::{ROW_BYTES, Row, RowKind};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
+use tempfile::NamedTempFile;
+
+/// Rows kept in memory while scanning: 28 MB. Chosen so that the reader stays small beside what analyses keep.
+const MAX_BUFFERED: usize = 512 * 1024;
+/// Rows of a block, the unit of reading: 224 KB.
+pub(super) const BLOCK_ROWS: usize = 4096;
+/// Lanes of one place. More calls than this that overlap are clipped to the call they overlap, with a notice.
+pub(super) const MAX_LANES: usize = 1024;
+
+/// A temporary file that many readers share.
+#[derive(Debug, Clone)]
+pub(super) struct Spill {
+    file: Arc<NamedTempFile>,
+}
+
+impl Spill {
+    pub fn new() -> io::Result<Spill> {
+        Ok(Spill { file: Arc::new(tempfile::Builder::new().prefix("ouzel-").tempfile()?) })
+    }
+
+    /// Appends rows and returns where they begin.
+    pub fn append(&self, rows: &[Row], bytes: &mut Vec<u8>) -> io::Result<u64> {
+        bytes.clear();
+        rows.iter().for_each(|row| row.write(bytes));
+        let mut file = self.file.as_file();
+        let at = file.seek(SeekFrom::End(0))?;
+        file.write_all(bytes)?;
+        Ok(at)
+    }
+
+    /// A handle to read with.
+    pub fn reader(&self) -> io::Result<SpillReader> {
+        Ok(SpillReader { file: self.file.reopen()?, bytes: Vec::new() })
+    }
+}
+
+/// Reads rows of a [`Spill`].
+#[derive(Debug)]
+pub(super) struct SpillReader {
+    file: std::fs::File,
+    bytes: Vec<u8>,
+}
+
+impl SpillReader {
+    /// Replaces `rows` by the `n_rows` rows at `offset`.
+    pub fn read(&mut self, offset: u64, n_rows: usize, rows: &mut Vec<Row>) -> io::Result<()> {
+        self.bytes.resize(n_rows * ROW_BYTES, 0);
+        self.file.seek(SeekFrom::Start(offset))?;
+        self.file.read_exact(&mut self.bytes)?;
+        rows.clear();
+        for bytes in self.bytes.as_chunks::<ROW_BYTES>().0 {
+            let row = Row::read(bytes).ok_or_else(|| {
+                io::Error::new(io::ErrorKind::InvalidData, "the temporary file was changed")
+            })?;
+            rows.push(row);
+        }
+        Ok(())
+    }
+}
+
+/// Sorted rows in a temporary file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Run {
+    pub offset: u64,
+    pub n_rows: u64,
+}
+
+/// What was pushed to one place.
+#[derive(Debug, Default)]
+struct Pushed {
+    buffer: Vec<Row>,
+    runs: Vec<Run>,
+}
+
+/// Takes rows of all places.
+#[derive(Debug, Default)]
+pub(super) struct Partition {
+    places: Vec<Pushed>,
+    n_buffered: usize,
+    max_buffered: Option<usize>,
+    spill: Option<Spill>,
+    bytes: Vec<u8>,
+}
+
+impl Partition {
+    /// One that keeps at most so many rows in memory.
+    #[cfg(test)]
+    pub fn with_limit(max_buffered: usize) -> Partition {
+        Partition { max_buffered: Some(max_buffered), ..Partition::default() }
+    }
+
+    /// Adds a row to a place.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be written.
+    #[inline]
+    pub fn push(&mut self, place: usize, row: Row) -> io::Result<()> {
+        if self.places.len() <= place {
+            self.places.resize_with(place + 1, Pushed::default);
+        }
+        self.places[place].buffer.push(row);
+        self.n_buffered += 1;
+        if self.max_buffered.unwrap_or(MAX_BUFFERED) <= self.n_buffered {
+            self.spill_all()?;
+        }
+        Ok(())
+    }
+
+    fn spill_all(&mut self) -> io::Result<()> {
+        let spill = match &self.spill {
+            Some(spill) => spill.clone(),
+            None => Spill::new()?,
+        };
+        self.spill = Some(spill.clone());
+        for pushed in self.places.iter_mut().filter(|pushed| !pushed.buffer.is_empty()) {
+            pushed.buffer.sort_unstable_by_key(Row::order);
+            let offset = spill.append(&pushed.buffer, &mut self.bytes)?;
+            pushed.runs.push(Run { offset, n_rows: pushed.buffer.len() as u64 });
+            pushed.buffer = Vec::new();
+        }
+        self.n_buffered = 0;
+        Ok(())
+    }
+
+    /// Sorts and nests everything.
+    ///
+    /// # Errors
+    /// If a temporary file cannot be written or read.
+    pub fn finish(mut self, n_places: usize) -> io::Result<Store> {
+        self.places.resize_with(n_places, Pushed::default);
+        let mut store = Store { spill: None, lanes: Vec::with_capacity(n_places), n_clipped: 0 };
+        if self.spill.is_some() {
+            self.spill_all()?;
+            store.spill = Some(Spill::new()?);
+        }
+        for mut pushed in std::mem::take(&mut self.places) {
+            pushed.buffer.sort_unstable_by_key(Row::order);
+            let mut lanes = Lanes::default();
+            let mut merge = Merge::new(pushed.buffer, &pushed.runs, self.spill.as_ref())?;
+            while let Some(row) = merge.next()? {
+                lanes.take(row, store.spill.as_ref())?;
+            }
+            store.n_clipped += lanes.n_clipped;
+            store.lanes.push(lanes.finish(store.spill.as_ref())?);
+        }
+        Ok(store)
+    }
+}
+
+/// One run of rows of a lane, to be read at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Block {
+    /// Start of the first row.
+    pub start: i64,
+    /// Latest end of a row.
+    pub end: i64,
+    /// Whether a row belongs to a request: then what it gives may show much later.
+    pub has_requests: bool,
+    pub n_rows: usize,
+    /// Offset in the temporary file, or index in the memory of the lane.
+    pub offset: u64,
+}
+
+/// The rows of a lane.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    pub blocks: Vec<Block>,
+    /// The rows themselves where there is no temporary file.
+    pub rows: Vec<Row>,
+    pub n_rows: u64,
+    /// Whether there is nothing but samples.
+    pub only_samples: bool,
+}
+
+/// All rows, in order.
+#[derive(Debug)]
+pub(super) struct Store {
+    pub spill: Option<Spill>,
+    /// The lanes of each place.
+    pub lanes: Vec<Vec<Lane>>,
+    /// Rows that were cut off because there were too many lanes.
+    pub n_clipped: u64,
+}
+
+/// A lane that is being filled.
+#[derive(Debug)]
+struct Filling {
+    lane: Lane,
+    /// Ends of the open calls, the innermost last.
+    open: Vec<i64>,
+    /// Rows of the block that is being filled.
+    block: Vec<Row>,
+}
+
+#[derive(Debug, Default)]
+struct Lanes {
+    filling: Vec<Filling>,
+    n_clipped: u64,
+    bytes: Vec<u8>,
+}
+
+impl Lanes {
+    /// Puts a row into the first lane where it nests.
+    fn take(&mut self, mut row: Row, spill: Option<&Spill>) -> io::Result<()> {
+        let fits = |filling: &mut Filling| {
+            if row.kind == RowKind::Sample {
+                return true;
+            }
+            while filling.open.last().is_some_and(|&end| end <= row.start) {
+                filling.open.pop();
+            }
+            filling.open.last().is_none_or(|&end| row.end <= end)
+        };
+        let lane = match self.filling.iter_mut().position(fits) {
+            Some(lane) => lane,
+            None if self.filling.len() < MAX_LANES => {
+                let lane = Lane { only_samples: true, ..Lane::default() };
+                self.filling.push(Filling { lane, open: Vec::new(), block: Vec::new() });
+                self.filling.len() - 1
+            }
+            None => {
+                self.n_clipped += 1;
+                row.end = self.filling[MAX_LANES - 1].open.last().copied().unwrap_or(row.end);
+                MAX_LANES - 1
+            }
+        };
+        let filling = &mut self.filling[lane];
+        if row.kind != RowKind::Sample {
+            filling.open.push(row.end);
+            filling.lane.only_samples = false;
+        }
+        filling.block.push(row);
+        if filling.block.len() == BLOCK_ROWS {
+            filling.close_block(spill, &mut self.bytes)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, spill: Option<&Spill>) -> io::Result<Vec<Lane>> {
+        for filling in &mut self.filling {
+            filling.close_block(spill, &mut self.bytes)?;
+        }
+        Ok(self.filling.into_iter().map(|filling| filling.lane).collect())
+    }
+}
+
+impl Filling {
+    fn close_block(&mut self, spill: Option<&Spill>, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let Some(first) = self.block.first() else { return Ok(()) };
+        let offset = match spill {
+            Some(spill) => spill.append(&self.block, bytes)?,
+            None => self.lane.rows.len() as u64,
+        };
+        self.lane.blocks.push(Block {
+            start: first.start,
+            end: self.block.iter().map(|row| row.end).max().unwrap_or(first.end),
+            has_requests: self.block.iter().any(|row| row.kind.has_request()),
+            n_rows: self.block.len(),
+            offset,
+        });
+        self.lane.n_rows += self.block.len() as u64;
+        if spill.is_none() {
+            self.lane.rows.extend_from_slice(&self.block);
+        }
+        self.block.clear();
+        Ok(())
+    }
+}
