@@ -6,6 +6,7 @@
 use super::record::Record;
 use super::scan::{Log, scan};
 use ouzel_model::ReadError;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// One bracket.
@@ -43,6 +44,6 @@ pub(super) fn brackets(log: &Log) -> (Vec<Bracket>, u64) {
     });
     drop(stopped);
     n_single += u64::from(open.is_some());
-    all.sort_by(|a, b| (a.start, std::cmp::Reverse(a.end)).cmp(&(b.start, std::cmp::Reverse(b.end))));
+    all.sort_by_key(|bracket| (bracket.start, Reverse(bracket.end)));
     (all, n_single)
 }

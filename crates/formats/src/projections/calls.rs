@@ -12,8 +12,6 @@ const MAX_OPEN: usize = 1024;
 /// What an open call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Call {
-    /// The run.
-    Runtime,
     /// An entry method.
     Entry,
     /// Idle, pack, unpack, interrupt: by the number of the kind.
@@ -38,6 +36,11 @@ impl Calls {
     /// Whether such a call is open.
     pub fn is_open(&self, call: Call) -> bool {
         self.open.iter().any(|&(open, _)| open == call)
+    }
+
+    /// Whether none is open.
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
     }
 
     /// Opens a call; `false` if there are too many.
@@ -66,10 +69,10 @@ impl Calls {
         true
     }
 
-    /// Closes all.
-    pub fn leave_all(&mut self, mut row: impl FnMut(bool, RegionId)) {
+    /// Closes all and shows the region of each.
+    pub fn leave_all(&mut self, mut row: impl FnMut(RegionId)) {
         for (_, region) in self.open.drain(..).rev() {
-            row(false, region);
+            row(region);
         }
     }
 }
@@ -86,7 +89,7 @@ mod tests {
         calls.enter(Call::Bracket(5, 0), RegionId(2));
         assert!(calls.leave(Call::Entry, |enters, region| rows.push((enters, region.0))));
         assert!(!calls.leave(Call::Entry, |_, _| unreachable!("nothing is open")));
-        calls.leave_all(|enters, region| rows.push((enters, region.0)));
+        calls.leave_all(|region| rows.push((false, region.0)));
         assert_eq!(rows, [(false, 2), (false, 1), (true, 2), (false, 2)]);
         assert_eq!(calls.n_cut, 1);
     }

@@ -70,7 +70,7 @@ pub(super) mod parameter {
 /// Where the regions and metrics of records are.
 #[derive(Debug)]
 pub(super) struct Refs {
-    /// The run of a PE; its exclusive time is the overhead of the runtime.
+    /// What a PE is in while no other call is open: the overhead of the runtime.
     pub runtime: RegionId,
     spans: [RegionId; 4],
     entries: FxHashMap<i64, RegionId>,

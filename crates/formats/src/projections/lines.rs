@@ -63,10 +63,18 @@ impl Lines {
     /// # Errors
     /// Those of reading (a damaged compressed stream among them), and a line that is too long.
     pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        Ok(self.advance()?.then_some(&self.line[..]))
+    }
+
+    /// Goes to the next line; `false` behind the last.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn advance(&mut self) -> io::Result<bool> {
         self.line.clear();
         self.offset = self.next_offset;
         self.read_line()?;
-        Ok((self.offset < self.next_offset).then_some(&self.line[..]))
+        Ok(self.offset < self.next_offset)
     }
 
     /// Appends the next line to the current one, with the line break between: free text may hold some.

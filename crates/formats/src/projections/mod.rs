@@ -6,7 +6,7 @@
 //!
 //! | record | in the model |
 //! |---|---|
-//! | `BEGIN/END_COMPUTATION` | region `Charm++ runtime`: its exclusive time is the overhead |
+//! | `BEGIN/END_COMPUTATION` | between them, region `Charm++ runtime` where nothing else is open: the overhead |
 //! | `BEGIN/END_PROCESSING` | a region for each entry method; a receive if a message was sent to it |
 //! | `CREATION*` | a send to each PE that processes the message |
 //! | idle, pack, unpack, interrupt | regions of these names |

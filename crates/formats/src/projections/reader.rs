@@ -48,9 +48,23 @@ struct State<'a> {
     bracket_ends: Vec<(u64, usize)>,
     next_receipt: usize,
     now: u64,
+    /// Whether the run has begun and is not over.
+    runs: bool,
+    runtime: Runtime,
     /// The last value of each accumulated metric.
     last_cpu: u64,
     tallies: BTreeMap<Tally, u64>,
+}
+
+/// The region of the runtime system: where a PE is during its run while no other call is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runtime {
+    /// The run has not begun, is over, or another call is open.
+    Off,
+    /// It has its enter as soon as time passes.
+    Due,
+    /// It is entered.
+    Open,
 }
 
 /// What is counted while reading.
@@ -78,6 +92,8 @@ impl<'a> LocationReader<'a> {
             bracket_ends: Vec::new(),
             next_receipt: 0,
             now: 0,
+            runs: false,
+            runtime: Runtime::Off,
             last_cpu: 0,
             tallies: BTreeMap::new(),
         };
@@ -174,18 +190,42 @@ impl State<'_> {
         }
     }
 
-    fn enter(&mut self, buffer: &mut ChunkBuffer, call: Call, region: RegionId) {
-        match self.calls.enter(call, region) {
-            true => _ = buffer.push(Ticks(self.now), EventKind::Enter, region),
-            false => self.count(Tally::TooDeep),
+    fn enter(&mut self, buffer: &mut ChunkBuffer, call: Call, region: RegionId) -> bool {
+        let has_room = self.calls.enter(call, region);
+        if has_room {
+            self.pause_runtime(buffer);
+            buffer.push(Ticks(self.now), EventKind::Enter, region);
+        } else {
+            self.count(Tally::TooDeep);
         }
+        has_room
     }
 
     fn leave(&mut self, buffer: &mut ChunkBuffer, call: Call) -> bool {
         let now = Ticks(self.now);
-        self.calls.leave(call, |enters, region| {
+        let was_open = self.calls.leave(call, |enters, region| {
             buffer.push(now, if enters { EventKind::Enter } else { EventKind::Leave }, region);
-        })
+        });
+        if was_open && self.calls.is_empty() && self.runs {
+            self.runtime = Runtime::Due;
+        }
+        was_open
+    }
+
+    fn pause_runtime(&mut self, buffer: &mut ChunkBuffer) {
+        if self.runtime == Runtime::Open {
+            buffer.push(Ticks(self.now), EventKind::Leave, self.opened.refs.runtime);
+        }
+        self.runtime = Runtime::Off;
+    }
+
+    /// Time passes.
+    fn set_now(&mut self, time: u64, buffer: &mut ChunkBuffer) {
+        if self.runtime == Runtime::Due && self.now < time {
+            buffer.push(Ticks(self.now), EventKind::Enter, self.opened.refs.runtime);
+            self.runtime = Runtime::Open;
+        }
+        self.now = self.now.max(time);
     }
 
     /// The clock goes on to the time of a record; brackets that begin or end before it come first.
@@ -201,18 +241,18 @@ impl State<'_> {
             let is_due = |at: u64| at < time || (ends_a_call && at == time);
             match (next_end, next_start) {
                 (Some((end, place)), start) if is_due(end) && start.is_none_or(|start| end <= start) => {
-                    self.now = self.now.max(end);
+                    self.set_now(end, buffer);
                     self.bracket_ends.pop();
                     self.leave(buffer, Call::Ahead(place));
                 }
                 (_, Some(start)) if is_due(start) => {
-                    self.now = self.now.max(start);
+                    self.set_now(start, buffer);
                     self.open_bracket(buffer);
                 }
                 _ => break,
             }
         }
-        self.now = time;
+        self.set_now(time, buffer);
     }
 
     fn open_bracket(&mut self, buffer: &mut ChunkBuffer) {
@@ -220,10 +260,9 @@ impl State<'_> {
         self.next_bracket += 1;
         let Bracket { end, id, text, .. } = self.opened.brackets.0[place].clone();
         let region = self.bracket_region(id);
-        if !self.calls.enter(Call::Ahead(place), region) {
-            return self.count(Tally::TooDeep);
+        if !self.enter(buffer, Call::Ahead(place), region) {
+            return;
         }
-        buffer.push(Ticks(self.now), EventKind::Enter, region);
         let at = self.bracket_ends.partition_point(|&(other, _)| end < other);
         self.bracket_ends.insert(at, (end, place));
         if let Some(text) = text.filter(|_| self.needs(Needs::PARAMETERS)) {
@@ -273,8 +312,9 @@ impl State<'_> {
             }
             Record::BeginComputation(time) => {
                 self.go_to(time, false, buffer);
-                if !self.calls.is_open(Call::Runtime) {
-                    self.enter(buffer, Call::Runtime, self.opened.refs.runtime);
+                self.runs = true;
+                if self.calls.is_empty() && self.runtime == Runtime::Off {
+                    self.runtime = Runtime::Due;
                 }
             }
             Record::EndComputation(time) => {
@@ -475,6 +515,9 @@ impl State<'_> {
         if !is_on {
             // What goes on while nothing is recorded is not known.
             self.leave(buffer, Call::Entry);
+            self.pause_runtime(buffer);
+        } else if self.runs && self.calls.is_empty() && self.runtime == Runtime::Off {
+            self.runtime = Runtime::Due;
         }
         if self.needs(Needs::OTHERS) {
             self.row(buffer, EventKind::MeasurementOnOff);
@@ -482,8 +525,10 @@ impl State<'_> {
     }
 
     fn close_all(&mut self, buffer: &mut ChunkBuffer) {
+        self.runs = false;
+        self.pause_runtime(buffer);
         let now = Ticks(self.now);
-        self.calls.leave_all(|_, region| _ = buffer.push(now, EventKind::Leave, region));
+        self.calls.leave_all(|region| _ = buffer.push(now, EventKind::Leave, region));
         self.bracket_ends.clear();
     }
 
@@ -501,7 +546,7 @@ impl State<'_> {
         let mut say = |level, code, message: &str, count: u64| {
             let notice = Notice::new(level, code, message).times(count);
             if 0 < count {
-                all.push(notice.in_file(self.opened.file.clone()).on(self.opened.location));
+                all.push(notice.on(self.opened.location));
             }
         };
         for (&tally, &count) in &self.tallies {

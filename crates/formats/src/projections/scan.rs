@@ -81,36 +81,36 @@ impl LogReader {
 
     /// Goes to the next line that is a record; `false` at the end.
     fn find(&mut self) -> Result<bool, ReadError> {
-        loop {
-            match self.lines.next() {
-                Ok(Some(_)) => {}
-                Ok(None) => return Ok(false),
-                Err(error) => return Err(self.error(&error)),
-            }
+        while self.lines.advance().map_err(|error| self.error(&error))? {
             self.found.n_lines += 1;
-            loop {
-                split(self.lines.current(), &mut self.fields);
-                match record(self.lines.current(), self.layout, &self.fields) {
-                    Parsed::Record(record) => {
-                        self.found.is_complete = matches!(record, Record::EndComputation(_));
-                        // The end of the file may cut a number, which then reads as another.
-                        if self.lines.is_terminated || self.found.is_complete {
-                            return Ok(true);
-                        }
-                        break;
-                    }
-                    Parsed::Unfinished => match self.lines.extend() {
-                        Ok(true) => {}
-                        Ok(false) => break,
-                        Err(error) => return Err(self.error(&error)),
-                    },
-                    Parsed::Bad => break,
-                }
+            if self.is_record()? {
+                return Ok(true);
             }
             if self.found.n_bad == 0 {
                 self.found.first_bad = self.lines.offset;
             }
             self.found.n_bad += 1;
+        }
+        Ok(false)
+    }
+
+    /// Whether the current line is a record, with the lines behind it that its text takes.
+    fn is_record(&mut self) -> Result<bool, ReadError> {
+        loop {
+            split(self.lines.current(), &mut self.fields);
+            match record(self.lines.current(), self.layout, &self.fields) {
+                Parsed::Record(record) => {
+                    self.found.is_complete = matches!(record, Record::EndComputation(_));
+                    // The end of the file may cut a number, which then reads as another.
+                    return Ok(self.lines.is_terminated || self.found.is_complete);
+                }
+                Parsed::Bad => return Ok(false),
+                Parsed::Unfinished => {
+                    if !self.lines.extend().map_err(|error| self.error(&error))? {
+                        return Ok(false);
+                    }
+                }
+            }
         }
     }
 

@@ -175,7 +175,7 @@ mod tests {
 
     fn sts(text: &str) -> Sts {
         let mut sts = Sts::default();
-        sts.read(&mut Lines::new(Box::new(std::io::Cursor::new(text.to_owned().into_bytes())))).unwrap();
+        sts.read(&mut Lines::new(Box::new(io::Cursor::new(text.to_owned().into_bytes())))).unwrap();
         sts
     }
 
