@@ -5,7 +5,7 @@
 //! [`io_wait_rule`](super::io_wait_rule) for the other view.
 
 use super::Category::{self, Computation, Synchronization, Wait};
-use super::Family::{self, CudaHip, Mpi, Nccl, OpenMp, PosixIo, Pthread, Shmem};
+use super::Family::{self, CudaHip, Mpi, Nccl, OpenMp, PosixIo, Pthread, Shmem, User};
 
 /// Family, category and pattern, in order.
 #[rustfmt::skip]
@@ -69,6 +69,8 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
         r"fdatasync|sync|fread|fwrite|fflush|fopen(64)?|fclose|lseek(64)?|ftruncate(64)?|aio_(suspend|",
         r"return|error)|poll|ppoll|select|epoll_wait|recv(from|msg)?|send(to|msg)?|accept4?|connect)",
     ]),
+    // What runtimes of tasks and messages call a worker that has nothing to do.
+    (User, Wait, &[r"Idle"]),
     // Names that tell the family only.
     (OpenMp, Computation, &[r"(omp_|GOMP_|__kmpc_|__kmp_|kmp_|!\$omp |<omp ).*"]),
     (Shmem, Computation, &[r"p?shmemx?_.*"]),
