@@ -1,0 +1,436 @@
+//! From event objects to records: one [`Collector`] sees every event of every file of a trace.
+//!
+//! ```text
+//! event ──pid, tid, category──► track        slice, begin, end, mark, sample, value, flow ──► records of the track
+//!       ──name, class─────────► region
+//! ```
+//!
+//! Law: every event becomes a record or is counted by name in a notice. Not here: nesting and order (see `lanes`).
+
+use super::bits::Bits;
+use super::event::Event;
+use super::flows::{AsyncSpans, Flows};
+use super::kinds::{self, Class};
+use super::names::{RegionDraft, Regions, Texts};
+use super::number::{ns_from_us, u64_from};
+use super::record::{Kind, Record, Store};
+use super::samples::Samples;
+use super::scan::{Cursor, Text, Value, plain};
+use ouzel_model::{CollectiveOp, Level, Notice, NoticeCode};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+/// What a track shows of its process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub(super) enum TrackKind {
+    Thread,
+    /// Kernels and copies of a stream.
+    Stream,
+    /// Ranges of the program, as the profiler projects them onto a stream.
+    DeviceRanges,
+    /// Waits for a stream, as the host sees them.
+    Waits,
+    /// Spans of asynchronous operations of one category.
+    Async,
+    /// Samples of a thread.
+    Samples,
+    /// Values of counters.
+    Counters,
+}
+
+/// A track before it is cut into lanes.
+#[derive(Debug)]
+pub(super) struct TrackDraft {
+    pub group: usize,
+    pub kind: TrackKind,
+    /// As the file writes it: number or text.
+    pub tid: String,
+    /// Index in the store.
+    pub records: usize,
+}
+
+/// What the files call a process: a process, a device, or anything else.
+#[derive(Debug)]
+pub(super) struct GroupDraft {
+    pub file: usize,
+    /// As the file writes it.
+    pub pid: String,
+    pub name: Option<String>,
+    pub labels: Option<String>,
+    /// Whether kernels or copies run here.
+    pub is_device: bool,
+}
+
+/// What a call has besides its region and times.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Detail {
+    /// As in [`Record::link`].
+    pub link: u64,
+    pub what: DetailKind,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum DetailKind {
+    /// Bytes copied.
+    Bytes(u64),
+    /// Number of the step.
+    Step(u64),
+    /// A collective; `group` is an index into [`Collector::process_groups`].
+    Collective { op: CollectiveOp, group: u32, bytes_sent: u64, bytes_received: u64, on_host: bool },
+}
+
+/// A process group as events or the file's head name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ProcessGroup {
+    pub name: String,
+    /// World ranks; empty if not said.
+    pub ranks: Vec<u32>,
+    pub size: Option<u64>,
+}
+
+/// What is known of one file.
+#[derive(Debug, Default)]
+pub(super) struct FileFacts {
+    pub name: Arc<str>,
+    pub rank: Option<u32>,
+    pub world_size: Option<u32>,
+    /// Nanoseconds since 1970 that times count from.
+    pub base_ns: Option<i64>,
+    pub host: Option<String>,
+    pub devices: Vec<String>,
+    /// First and last time of a record.
+    pub span_ns: Option<(i64, i64)>,
+    /// First time of each step number.
+    pub steps: BTreeMap<u64, i64>,
+    /// Whether Kineto wrote it.
+    pub is_kineto: bool,
+    pub has_device_collectives: bool,
+}
+
+/// Everything read so far.
+#[derive(Debug, Default)]
+pub(super) struct Collector {
+    pub store: Store,
+    pub regions: Regions,
+    pub marks: Texts,
+    pub metrics: Texts,
+    pub details: Vec<Detail>,
+    pub tracks: Vec<TrackDraft>,
+    pub groups: Vec<GroupDraft>,
+    pub process_groups: Vec<ProcessGroup>,
+    pub files: Vec<FileFacts>,
+    pub samples: Samples,
+    /// Names of threads, by group and tid.
+    pub thread_names: BTreeMap<(usize, String), String>,
+    pub launches: Bits,
+    pub launched: Bits,
+    pub n_events: u64,
+    pub(super) flows: Flows,
+    pub(super) spans: AsyncSpans,
+    track_ids: FxHashMap<Box<[u8]>, u32>,
+    group_ids: FxHashMap<Box<[u8]>, usize>,
+    key: Vec<u8>,
+    last_track: Option<(Vec<u8>, u32)>,
+    last_category: Option<(Vec<u8>, Class)>,
+    oddities: BTreeMap<(Level, NoticeCode, String), (u64, Arc<str>, u64)>,
+    offset: u64,
+}
+
+impl Collector {
+    /// A new file begins; what follows belongs to it.
+    pub fn begin_file(&mut self, name: Arc<str>) {
+        self.files.push(FileFacts { name, ..FileFacts::default() });
+        self.track_ids.clear();
+        self.group_ids.clear();
+        self.last_track = None;
+        self.flows.begin_file();
+        self.samples.begin_file();
+    }
+
+    /// The file in work.
+    pub fn file(&mut self) -> &mut FileFacts {
+        self.files.last_mut().expect("a file was begun")
+    }
+
+    /// Counts something that is not as it should be, or has no place in the model.
+    pub fn note(&mut self, level: Level, code: NoticeCode, what: impl Into<String>) {
+        let file = self.files.last().map_or_else(|| Arc::from(""), |file| file.name.clone());
+        let entry = self.oddities.entry((level, code, what.into())).or_insert((0, file, self.offset));
+        entry.0 += 1;
+    }
+
+    /// Everything counted, each with the place where it was seen first.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        let notice = |((level, code, what), (count, file, offset))| {
+            Notice::new(level, code, what).times(count).in_file(file).at(offset)
+        };
+        std::mem::take(&mut self.oddities).into_iter().map(notice).collect()
+    }
+
+    /// Adds one event that stands at `offset`.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be written.
+    pub fn event(&mut self, event: &Event<'_>, offset: u64) -> io::Result<()> {
+        self.offset = offset;
+        self.n_events += 1;
+        if event.phase == b'M' {
+            self.metadata(event);
+            return Ok(());
+        }
+        let Some(time) = ns_from_us(event.time.raw()) else {
+            let what = match event.phase {
+                0 => "objects without a phase and a time are no events",
+                _ => "events without a time that can be read were left out",
+            };
+            self.note(Level::High, NoticeCode::DamagedEvents, what);
+            return Ok(());
+        };
+        if time.is_rounded {
+            self.note(Level::Low, NoticeCode::NotRepresented, SUB_NS);
+        }
+        match event.phase {
+            b'X' => self.slice(event, time.ns),
+            b'B' => self.begin(event, time.ns),
+            b'E' => {
+                let track = self.track(event, TrackKind::Thread);
+                self.push(track, time.ns, 0, Kind::End, 0, 0)
+            }
+            b'i' | b'I' | b'R' => {
+                let track = self.track(event, TrackKind::Thread);
+                let what = self.marks.id(event.name);
+                self.push(track, time.ns, 0, Kind::Mark, what, 0)
+            }
+            b'C' => self.counter(event, time.ns),
+            b's' | b't' | b'f' => self.flow(event, time.ns),
+            b'b' | b'e' | b'n' | b'S' | b'T' | b'p' | b'F' => self.async_event(event, time.ns),
+            b'P' => self.sample(event, time.ns),
+            phase => {
+                self.unrepresented(phase);
+                Ok(())
+            }
+        }
+    }
+
+    fn unrepresented(&mut self, phase: u8) {
+        let what = match phase {
+            b'N' => "objects created (phase N)".to_owned(),
+            b'O' => "snapshots of objects (phase O)".to_owned(),
+            b'D' => "objects destroyed (phase D)".to_owned(),
+            b'c' => "clock synchronisations (phase c)".to_owned(),
+            b'v' | b'V' => "memory dumps (phase v)".to_owned(),
+            b'(' | b')' => "contexts (phases ( and ))".to_owned(),
+            0 => "events without a phase".to_owned(),
+            other => format!("events of phase {:?}", char::from(other)),
+        };
+        self.note(Level::Low, NoticeCode::NotRepresented, format!("{what} have no place in the model"));
+    }
+
+    pub(super) fn push(
+        &mut self,
+        track: u32,
+        at_ns: i64,
+        length_ns: i64,
+        kind: Kind,
+        what: u32,
+        link: u64,
+    ) -> io::Result<()> {
+        let span = &mut self.files.last_mut().expect("a file was begun").span_ns;
+        let end_ns = at_ns + length_ns;
+        *span = Some(span.map_or((at_ns, end_ns), |(first, last)| (first.min(at_ns), last.max(end_ns))));
+        let records = self.tracks[track as usize].records;
+        self.store.push(records, Record { at_ns, length_ns, link, what, kind })
+    }
+
+    fn begin(&mut self, event: &Event<'_>, at_ns: i64) -> io::Result<()> {
+        let track = self.track(event, TrackKind::Thread);
+        let class = self.class(event.category);
+        let class = if matches!(class, Class::Runtime | Class::Python) { class } else { Class::Code };
+        let what = self.regions.id(class, event.name, |name| RegionDraft { name, class, op: None });
+        self.push(track, at_ns, 0, Kind::Begin, what, 0)
+    }
+
+    /// The class of a category; events of one kind stand together.
+    #[inline]
+    fn class(&mut self, category: &[u8]) -> Class {
+        if let Some((last, class)) = &self.last_category
+            && last == category
+        {
+            return *class;
+        }
+        let class = kinds::class(category);
+        self.last_category = Some((category.to_vec(), class));
+        class
+    }
+
+    /// A call with its length.
+    fn slice(&mut self, event: &Event<'_>, at_ns: i64) -> io::Result<()> {
+        let class = self.class(event.category);
+        let length_ns = self.length(event);
+        let track_kind = match class {
+            Class::Kernel | Class::Copy => TrackKind::Stream,
+            Class::DeviceRange => TrackKind::DeviceRanges,
+            Class::Sync => TrackKind::Waits,
+            _ => TrackKind::Thread,
+        };
+        let track = self.track(event, track_kind);
+        let mut link = match event.args.correlation {
+            [] => 0,
+            text => u64_from(text).map_or(0, |correlation| 1 + (self.file_bits() | (correlation & LOW_40))),
+        };
+        match class {
+            Class::Kernel | Class::Copy | Class::Sync if link != 0 => self.launched.insert(link),
+            Class::Runtime if link != 0 => self.launches.insert(link),
+            Class::Kernel | Class::Copy | Class::Sync | Class::Runtime => {}
+            _ => link = 0,
+        }
+        let (what, detail) = self.meaning(event, class, at_ns);
+        match detail {
+            None => self.push(track, at_ns, length_ns, Kind::Slice, what, link)?,
+            Some(detail) => {
+                self.details.push(Detail { link, what: detail });
+                let index = (self.details.len() - 1) as u64;
+                self.push(track, at_ns, length_ns, Kind::DetailedSlice, what, index)?;
+            }
+        }
+        if event.flow_in || event.flow_out {
+            self.bound_flow(event, track, at_ns)?;
+        }
+        Ok(())
+    }
+
+    fn file_bits(&self) -> u64 {
+        (self.files.len() as u64 & 0xf_ffff) << 40
+    }
+
+    fn length(&mut self, event: &Event<'_>) -> i64 {
+        if matches!(event.duration, Value::Missing) {
+            return 0;
+        }
+        match ns_from_us(event.duration.raw()) {
+            Some(length) if 0 <= length.ns => {
+                if length.is_rounded {
+                    self.note(Level::Low, NoticeCode::NotRepresented, SUB_NS);
+                }
+                length.ns
+            }
+            _ => {
+                let what = "calls whose length is negative or no number were taken to have none";
+                self.note(Level::Medium, NoticeCode::DamagedEvents, what);
+                0
+            }
+        }
+    }
+
+    /// The values of a counter event, one record each.
+    fn counter(&mut self, event: &Event<'_>, at_ns: i64) -> io::Result<()> {
+        let track = self.track(&Event { tid: Value::Missing, ..*event }, TrackKind::Counters);
+        let mut cursor = Cursor::new(event.args.raw);
+        if cursor.expect(b'{', "").is_err() {
+            return Ok(());
+        }
+        while let Ok(Some(series)) = cursor.key() {
+            let Ok(value) = cursor.value() else { break };
+            let number = std::str::from_utf8(value.raw()).ok().and_then(|text| text.parse::<f64>().ok());
+            let Some(number) = number.filter(|number| number.is_finite()) else {
+                self.note(Level::Low, NoticeCode::NotRepresented, "values of counters that are no numbers");
+                continue;
+            };
+            let id = event.id.raw();
+            let brackets: [&[u8]; 2] = if id.is_empty() { [b"", b""] } else { [b"[", b"]"] };
+            let dot: &[u8] = if series.raw == b"value" { b"" } else { b"." };
+            let suffix = if dot.is_empty() { &[] } else { series.raw };
+            let name = [event.name.raw, brackets[0], id, brackets[1], dot, suffix].concat();
+            let escaped = event.name.escaped || series.escaped;
+            let what = self.metrics.id(Text { raw: &name, escaped });
+            self.push(track, at_ns, 0, Kind::Counter, what, number.to_bits())?;
+        }
+        Ok(())
+    }
+
+    fn metadata(&mut self, event: &Event<'_>) {
+        let name = plain(event.args.name);
+        match event.name.raw {
+            b"process_name" => {
+                let group = self.group(event.pid);
+                self.groups[group].name = Some(name).filter(|name| !name.is_empty());
+            }
+            b"process_labels" => {
+                let group = self.group(event.pid);
+                let labels = super::json::member(event.args.raw, b"labels");
+                self.groups[group].labels = labels.map(|labels| labels.trim().to_owned());
+            }
+            b"thread_name" => {
+                let group = self.group(event.pid);
+                let tid = String::from_utf8_lossy(event.tid.raw()).into_owned();
+                self.thread_names.insert((group, tid), name);
+            }
+            b"process_sort_index" | b"thread_sort_index" | b"process_uptime_seconds" => {}
+            other => {
+                let what = format!("metadata {:?}", String::from_utf8_lossy(other));
+                self.note(Level::Low, NoticeCode::NotRepresented, what);
+            }
+        }
+    }
+
+    /// The group of a process id, made when it is new.
+    pub(super) fn group(&mut self, pid: Value<'_>) -> usize {
+        if let Some(&group) = self.group_ids.get(pid.raw()) {
+            return group;
+        }
+        let text = String::from_utf8_lossy(pid.raw()).into_owned();
+        let file = self.files.len() - 1;
+        let draft =
+            GroupDraft { file, pid: text, name: None, labels: None, is_device: false };
+        self.groups.push(draft);
+        self.group_ids.insert(pid.raw().into(), self.groups.len() - 1);
+        self.groups.len() - 1
+    }
+
+    /// The track of an event, made when it is new.
+    #[inline]
+    pub(super) fn track(&mut self, event: &Event<'_>, kind: TrackKind) -> u32 {
+        self.key.clear();
+        self.key.push(kind as u8);
+        self.key.extend_from_slice(event.pid.raw());
+        self.key.push(0);
+        self.key.extend_from_slice(if kind == TrackKind::Async { event.category } else { event.tid.raw() });
+        if let Some((key, track)) = &self.last_track
+            && *key == self.key
+        {
+            return *track;
+        }
+        let track = match self.track_ids.get(&self.key[..]) {
+            Some(&track) => track,
+            None => self.add_track(event, kind),
+        };
+        match &mut self.last_track {
+            Some((key, last)) => {
+                key.clone_from(&self.key);
+                *last = track;
+            }
+            none => *none = Some((self.key.clone(), track)),
+        }
+        track
+    }
+
+    #[cold]
+    fn add_track(&mut self, event: &Event<'_>, kind: TrackKind) -> u32 {
+        let group = self.group(event.pid);
+        self.groups[group].is_device |= kind == TrackKind::Stream;
+        let tid = if kind == TrackKind::Async { event.category } else { event.tid.raw() };
+        let tid = String::from_utf8_lossy(tid).into_owned();
+        let records = self.store.add_track();
+        self.tracks.push(TrackDraft { group, kind, tid, records });
+        let track = (self.tracks.len() - 1) as u32;
+        self.track_ids.insert(self.key[..].into(), track);
+        track
+    }
+}
+
+/// What is said of times with more digits than a nanosecond.
+const SUB_NS: &str = "digits below the nanosecond were rounded";
+const LOW_40: u64 = (1 << 40) - 1;

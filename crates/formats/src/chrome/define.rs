@@ -1,0 +1,227 @@
+//! Definitions of the whole trace, once every file is read.
+
+use super::ChromeSource;
+use super::align::shifts;
+use super::collect::{Collector, FileFacts, ProcessGroup};
+use super::files::rank_in_name;
+use super::kinds::{self, Class};
+use super::names::RegionDraft;
+use super::place::{Placed, place};
+use super::reader::PARAMETERS;
+use crate::naming::of_function;
+use ouzel_model::{
+    Clock, CommId, Communicator, ContextId, Definitions, Level, LocationKind, Metric, MetricMode, MetricValueType,
+    Notice, NoticeCode, Paradigm, Provenance, Region, RegionId, SampledContexts, Ticks, WorldRank,
+};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The source of everything collected.
+///
+/// # Errors
+/// If the temporary file cannot be read or written.
+pub(super) fn finish(mut collector: Collector, mut notices: Vec<Notice>) -> io::Result<ChromeSource> {
+    let ranks = ranks(&collector.files, &mut notices);
+    let (shifts, notice) = shifts(&collector.files);
+    notices.extend(notice);
+    let Placed { groups, locations, mut places } = place(&mut collector, &ranks)?;
+    let start = |(file, shift): (&FileFacts, &i64)| Some(file.span_ns?.0.saturating_add(*shift));
+    let start_ns = collector.files.iter().zip(&shifts).filter_map(start).min().unwrap_or(0);
+    let end = |(file, shift): (&FileFacts, &i64)| Some(file.span_ns?.1.saturating_add(*shift));
+    let end_ns = collector.files.iter().zip(&shifts).filter_map(end).max().unwrap_or(0);
+    for place in &mut places {
+        place.shift_ns = shifts[place.file].saturating_sub(start_ns);
+    }
+    let mut definitions = Definitions::empty(clock(&collector.files, start_ns, end_ns));
+    definitions.provenance = provenance(&collector.files);
+    definitions.set_regions(regions(&collector));
+    definitions.location_groups = groups;
+    definitions.locations = locations;
+    definitions.metrics = collector.metrics.texts.iter().map(|name| metric(name)).collect();
+    definitions.parameters = PARAMETERS.iter().map(|name| Arc::from(*name)).collect();
+    definitions.sampled_contexts = contexts(&collector);
+    let (communicators, comms) = communicators(&collector, &ranks);
+    definitions.communicators = communicators;
+    notices.extend(collector.take_notices());
+    let frame_contexts = (0..collector.samples.frames.texts.len() as u32)
+        .map(|frame| collector.samples.frame_contexts.get(&frame).copied().map(ContextId))
+        .collect();
+    Ok(ChromeSource {
+        definitions,
+        notices,
+        store: collector.store,
+        places,
+        details: collector.details,
+        marks: collector.marks.texts.into_iter().map(Arc::from).collect(),
+        comms,
+        frame_contexts,
+        launches: collector.launches,
+        launched: collector.launched,
+        file: collector.files.first().map_or_else(|| Arc::from(""), |file| file.name.clone()),
+    })
+}
+
+/// The rank of each file: what it says, else what its name says, else its place among the files of Kineto.
+fn ranks(files: &[FileFacts], notices: &mut Vec<Notice>) -> Vec<Option<WorldRank>> {
+    let by_name = |file: &FileFacts| rank_in_name(Path::new(&*file.name));
+    let of_file = |(i, file): (usize, &FileFacts)| {
+        let by_place = || u32::try_from(i).ok();
+        let is_rank = file.is_kineto || 1 < files.len();
+        file.rank.or_else(|| is_rank.then(|| by_name(file).or_else(by_place)).flatten()).map(WorldRank)
+    };
+    let ranks: Vec<Option<WorldRank>> = files.iter().enumerate().map(of_file).collect();
+    for (i, rank) in ranks.iter().enumerate() {
+        if let Some(rank) = rank.filter(|_| ranks[..i].contains(rank)) {
+            let message = format!("another file is of rank {rank}, too; their events are shown side by side");
+            let notice = Notice::new(Level::Medium, NoticeCode::DuplicateDefinition, message);
+            notices.push(notice.in_file(files[i].name.clone()));
+        }
+    }
+    ranks
+}
+
+fn clock(files: &[FileFacts], start_ns: i64, end_ns: i64) -> Clock {
+    // Without a base, times of Kineto of before 2024 count from 1970; 10^18 ns is the year 2001.
+    const YEAR_2001_NS: i64 = 1_000_000_000_000_000_000;
+    let base_ns = files.first().and_then(|file| file.base_ns);
+    let since_1970 = match base_ns {
+        Some(base_ns) => base_ns.checked_add(start_ns),
+        None => Some(start_ns).filter(|&ns| YEAR_2001_NS < ns && files.iter().all(|file| file.is_kineto)),
+    };
+    Clock {
+        ticks_per_second: 1_000_000_000,
+        offset_ticks: u64::try_from(start_ns).unwrap_or(0),
+        realtime_ns: since_1970.and_then(|ns| u64::try_from(ns).ok()),
+        declared_length: Some(Ticks(u64::try_from(end_ns.saturating_sub(start_ns)).unwrap_or(0))),
+    }
+}
+
+fn provenance(files: &[FileFacts]) -> Provenance {
+    let is_kineto = files.iter().any(|file| file.is_kineto);
+    let hosts: std::collections::BTreeSet<&str> = files.iter().filter_map(|file| file.host.as_deref()).collect();
+    Provenance {
+        format: "Chrome trace".to_owned(),
+        format_version: String::new(),
+        creator: if is_kineto { "PyTorch Kineto".to_owned() } else { String::new() },
+        machine: hosts.into_iter().collect::<Vec<_>>().join(", "),
+        description: String::new(),
+    }
+}
+
+/// The vendor's paradigm: by the calls of its runtime, else by the names of the devices.
+fn device_paradigm(collector: &Collector) -> Paradigm {
+    let runtime = || collector.regions.drafts.iter().filter(|draft| draft.class == Class::Runtime);
+    if runtime().any(|draft| draft.name.starts_with("hip")) {
+        return Paradigm::Hip;
+    }
+    if runtime().any(|draft| draft.name.starts_with("cu")) {
+        return Paradigm::Cuda;
+    }
+    let mut devices = collector.files.iter().flat_map(|file| &file.devices);
+    let is = |name: &String, words: &[&str]| words.iter().any(|word| name.contains(word));
+    match devices.next() {
+        Some(name) if is(name, &["AMD", "Radeon", "Instinct", "gfx"]) => Paradigm::Hip,
+        Some(name) if is(name, &["Intel", "Arc", "Max 1"]) => Paradigm::Unknown,
+        Some(_) => Paradigm::Cuda,
+        None => Paradigm::Unknown,
+    }
+}
+
+fn regions(collector: &Collector) -> Vec<Region> {
+    let device = device_paradigm(collector);
+    let of_draft = |(i, RegionDraft { name, class, op }): (usize, &RegionDraft)| {
+        let (role, paradigm) = match class {
+            Class::Code | Class::Runtime => {
+                let (role, paradigm) = of_function(name);
+                let is_unknown = *class == Class::Runtime && paradigm == Paradigm::Unknown;
+                (role, if is_unknown { device } else { paradigm })
+            }
+            _ => (kinds::role(*class, *op), kinds::paradigm(*class, device)),
+        };
+        let (mut name, mut source) = (name.clone(), collector.samples.sources.get(&(i as u32)).cloned());
+        if *class == Class::Python
+            && let Some((function, file, line)) = python_source(&name)
+        {
+            source = Some((file.to_owned(), Some(line)));
+            name = function.to_owned();
+        }
+        let (file, line) = source.map_or((None, None), |(file, line)| (Some(Arc::from(file)), line));
+        Region { name: Arc::from(name), canonical_name: None, file, line, end_line: None, role, paradigm }
+    };
+    collector.regions.drafts.iter().enumerate().map(of_draft).collect()
+}
+
+/// Function, file and line of `path/file.py(12): function`.
+fn python_source(name: &str) -> Option<(&str, &str, u32)> {
+    let (place, function) = name.split_once("): ")?;
+    let (file, line) = place.rsplit_once('(')?;
+    Some((function, file, line.parse().ok()?))
+}
+
+fn metric(name: &str) -> Metric {
+    Metric {
+        name: Arc::from(name),
+        description: Arc::from(""),
+        unit: Arc::from("#"),
+        mode: MetricMode::Absolute,
+        value_type: MetricValueType::F64,
+    }
+}
+
+fn contexts(collector: &Collector) -> SampledContexts {
+    let mut contexts = SampledContexts::default();
+    for draft in &collector.samples.contexts {
+        let source = collector.samples.sources.get(&draft.region);
+        let file = source.map(|(file, _)| Arc::from(file.as_str()));
+        contexts.push(draft.parent.map(ContextId), RegionId(draft.region), file, None);
+    }
+    contexts
+}
+
+/// A communicator for each process group, and that of each; groups whose ranks are not said are the whole world.
+fn communicators(
+    collector: &Collector,
+    ranks: &[Option<WorldRank>],
+) -> (Vec<Communicator>, Vec<CommId>) {
+    let size = collector.files.iter().filter_map(|file| file.world_size).max();
+    let world: Arc<[WorldRank]> = match size.filter(|&size| size <= WORLD_MAX) {
+        Some(size) => (0..size).map(WorldRank).collect(),
+        None => {
+            let mut ranks: Vec<WorldRank> = ranks.iter().copied().flatten().collect();
+            ranks.sort_unstable();
+            ranks.dedup();
+            ranks.into()
+        }
+    };
+    let of_group = |ProcessGroup { name, ranks, .. }: &ProcessGroup| {
+        let members = if ranks.is_empty() {
+            world.clone()
+        } else {
+            ranks.iter().map(|&rank| WorldRank(rank)).collect()
+        };
+        let name = match &name[..] {
+            "" => "world".to_owned(),
+            name if name.parse::<u64>().is_ok() => format!("process group {name}"),
+            name => name.to_owned(),
+        };
+        Communicator {
+            name: Arc::from(name),
+            members,
+            remote_members: None,
+            member_locations: Arc::from([]),
+            parent: None,
+        }
+    };
+    let communicators: Vec<Communicator> = collector.process_groups.iter().map(of_group).collect();
+    let ids = (0..communicators.len()).map(CommId::from_index).collect();
+    (communicators, ids)
+}
+
+/// Ranks of the largest world whose members are listed; no real machine has more.
+const WORLD_MAX: u32 = 1 << 22;
+
+/// Whether any location is of a kind.
+pub(super) fn has_kind(definitions: &Definitions, kind: LocationKind) -> bool {
+    definitions.locations.iter().any(|location| location.kind == kind)
+}

@@ -1,0 +1,137 @@
+//! Which files of a path are traces, what kind they are by their beginning, and the rank in a file's name.
+
+use super::window::read_full;
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Bytes of the (decompressed) beginning that are looked at. The head of a Kineto file may name thousands of ranks
+/// before its first event, but its own words come first.
+const HEAD_BYTES: usize = 1 << 16;
+/// Files of a folder that are looked at.
+const FILES_MAX: usize = 1 << 14;
+
+/// What a file is, by its beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Head {
+    /// A trace that Kineto wrote, for one rank.
+    Kineto,
+    /// Any other trace.
+    Trace,
+    /// A CPU profile of V8.
+    CpuProfile,
+}
+
+/// What a file is; `None` if it is nothing that can be read here.
+pub(super) fn head(path: &Path) -> Option<Head> {
+    let mut start = [0_u8; 2];
+    let n = read_full(&mut File::open(path).ok()?, &mut start).ok()?;
+    let mut head = vec![0; HEAD_BYTES];
+    let file = File::open(path).ok()?;
+    let n = if start[..n] == [0x1f, 0x8b] {
+        // A cut stream still has a beginning.
+        let mut decoder = MultiGzDecoder::new(file);
+        let mut n = 0;
+        while n < head.len() {
+            match decoder.read(&mut head[n..]) {
+                Ok(0) | Err(_) => break,
+                Ok(more) => n += more,
+            }
+        }
+        n
+    } else {
+        if !start[..n].first().is_some_and(|byte| matches!(byte, b'{' | b'[' | 0xef) || byte.is_ascii_whitespace()) {
+            return None;
+        }
+        read_full(&mut { file }, &mut head).ok()?
+    };
+    kind(&head[..n])
+}
+
+fn kind(head: &[u8]) -> Option<Head> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let first = head.iter().find(|byte| !byte.is_ascii_whitespace())?;
+    let has = |word: &str| memchr::memmem::find(head, word.as_bytes()).is_some();
+    let has_events = has("\"ph\"") && has("\"ts\"");
+    match first {
+        b'[' if has_events => Some(Head::Trace),
+        b'{' => {
+            let is_kineto = has("\"schemaVersion\"") || has("\"deviceProperties\"") || has("\"distributedInfo\"");
+            if is_kineto && (has("\"deviceProperties\"") || has("\"traceEvents\"") || has("\"distributedInfo\"")) {
+                Some(Head::Kineto)
+            } else if has("\"traceEvents\"") {
+                Some(Head::Trace)
+            } else if has("\"callFrame\"") && has("\"nodes\"") {
+                Some(Head::CpuProfile)
+            } else {
+                None
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The traces of a folder, by name.
+pub(super) fn of_folder(path: &Path) -> Vec<(PathBuf, Head)> {
+    let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
+    let may_be = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        [".json", ".trace", ".cpuprofile", ".pt"].iter().any(|end| name.ends_with(end))
+    };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths: Vec<PathBuf> = paths.filter(may_be).take(FILES_MAX).collect();
+    paths.sort_by_key(|path| (rank_in_name(path), path.clone()));
+    paths.into_iter().filter_map(|path| head(&path).map(|head| (path, head))).collect()
+}
+
+/// The rank that a file's name says: the number behind `rank` or `worker`, e.g. `rank-3.json`, `worker12_step_4`.
+pub(super) fn rank_in_name(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    ["rank", "worker"].iter().find_map(|word| {
+        name.match_indices(word).find_map(|(at, _)| {
+            let rest = name[at + word.len()..].trim_start_matches(['-', '_', '.', '=']);
+            let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+            digits.parse().ok()
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_found_in_names() {
+        let cases = [
+            ("rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz", Some(34)),
+            ("sampled_rank-1.json.gz", Some(1)),
+            ("worker7_step_12.1694128201553.pt.trace.json.gz", Some(7)),
+            ("trace_rank_12.json", Some(12)),
+            ("trace.rank=3.json", Some(3)),
+            ("ranking.json", None),
+            ("trace.json", None),
+        ];
+        for (name, wanted) in cases {
+            assert_eq!(rank_in_name(Path::new(name)), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_content() {
+        let cases: [(&str, Option<Head>); 8] = [
+            (" \n[\n {\"ph\":\"X\",\"ts\":1}", Some(Head::Trace)),
+            ("[{\"a\":1}]", None),
+            ("{\"traceEvents\":[]}", Some(Head::Trace)),
+            ("{\"schemaVersion\":1,\"deviceProperties\":[", Some(Head::Kineto)),
+            ("{\"schemaVersion\":1}", None),
+            ("{\"nodes\":[{\"id\":1,\"callFrame\":{", Some(Head::CpuProfile)),
+            ("ph ts", None),
+            ("", None),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(kind(text.as_bytes()), wanted, "{text}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Traces in the Chrome trace event format as a [`TraceSource`]: PyTorch (Kineto), TensorFlow, JAX, rocprof,
+//! Chromium, V8 profiles, and whatever else writes events with phases.
+//!
+//! ```text
+//! file ──window──► event objects ──collect──► records of tracks, sorted runs, spilled beyond a budget
+//!                                                │ layout: lanes for calls that overlap, flows bound to calls
+//!                                                ▼
+//!                                     locations ──reader──► enters, leaves, links, collectives
+//! ```
+//!
+//! Law: a file is parsed once, in a window; memory is bounded by the budget of [`record`], the names and the side
+//! tables of copies, collectives and flows, not by the size of the file. Times are integer nanoseconds.
+//! Not here: Perfetto's binary format.
+
+mod align;
+mod bits;
+mod collect;
+mod define;
+mod event;
+mod files;
+mod flows;
+mod json;
+mod kinds;
+mod lanes;
+mod layout;
+mod meaning;
+mod names;
+mod number;
+mod parse;
+mod place;
+mod reader;
+mod record;
+mod samples;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use crate::detect::{Format, OpenError, Opened, Reader};
+use bits::Bits;
+use collect::{Collector, Detail};
+use define::has_kind;
+use files::Head;
+use ouzel_model::{
+    ChunkReader, CommId, Content, ContextId, Definitions, Filter, LocationId, LocationKind, Needs, Notice, Pushdown,
+    ReadError, ReadPlan, Ticks, TimeRange, TraceSource,
+};
+use reader::LocationReader;
+use record::Store;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Chrome traces among the formats.
+pub static READER: Reader = Reader {
+    format: Format::Chrome,
+    writers: "PyTorch (Kineto), TensorFlow, JAX, rocprof, Chromium, V8",
+    reads: &[
+        (Content::Calls, "overlapping ones in lanes"),
+        (Content::Samples, "V8 profiles, stack frames"),
+        (Content::Collectives, "with group and sizes where recorded"),
+        (Content::Counters, ""),
+        (Content::AcceleratorStreams, ""),
+        (Content::Links, "launches, flows"),
+    ],
+    recognise,
+    open,
+};
+
+fn recognise(path: &Path) -> Option<String> {
+    if path.is_dir() {
+        let found = files::of_folder(path);
+        return match &found[..] {
+            [] => None,
+            [(file, _)] => Some(format!("Chrome trace {}", file.display())),
+            several => Some(format!("{} Chrome traces in {}", several.len(), path.display())),
+        };
+    }
+    let what = match files::head(path)? {
+        Head::Kineto => "PyTorch (Kineto) trace",
+        Head::Trace => "Chrome trace",
+        Head::CpuProfile => "V8 CPU profile",
+    };
+    Some(format!("{what} {}", path.display()))
+}
+
+fn open(path: &Path) -> Result<Opened, OpenError> {
+    if !path.is_dir() {
+        return Ok(Opened::trace(ChromeSource::open(&[path.to_owned()])?));
+    }
+    let found = files::of_folder(path);
+    let is_rank = |(file, head): &(PathBuf, Head)| *head == Head::Kineto || files::rank_in_name(file).is_some();
+    if 1 < found.len() && !found.iter().all(is_rank) {
+        let candidates = found.iter().map(|(file, _)| file.display().to_string()).collect();
+        return Err(OpenError::Ambiguous { path: path.to_owned(), candidates });
+    }
+    let files: Vec<PathBuf> = found.into_iter().map(|(file, _)| file).collect();
+    Ok(Opened::trace(ChromeSource::open(&files)?))
+}
+
+/// An opened trace of one file, or of one for each rank.
+#[derive(Debug)]
+pub struct ChromeSource {
+    definitions: Definitions,
+    notices: Vec<Notice>,
+    store: Store,
+    places: Vec<place::Place>,
+    details: Vec<Detail>,
+    /// Names of instants.
+    marks: Vec<Arc<str>>,
+    /// The communicator of each process group.
+    comms: Vec<CommId>,
+    /// The context of each stack frame.
+    frame_contexts: Vec<Option<ContextId>>,
+    /// Correlations seen at launches, and at what was launched.
+    launches: Bits,
+    launched: Bits,
+    /// The first file, for errors.
+    file: Arc<str>,
+}
+
+impl ChromeSource {
+    /// Reads the files of a trace, one for each rank if there are several.
+    ///
+    /// # Errors
+    /// If one cannot be opened or holds no trace, or the temporary file cannot be written.
+    pub fn open(files: &[PathBuf]) -> Result<Self, ReadError> {
+        let mut collector = Collector::default();
+        let mut notices = Vec::new();
+        for file in files {
+            notices.extend(parse::read_file(file, &mut collector)?);
+        }
+        Self::finish(collector, notices)
+    }
+
+    /// Reads the text of one file that is in memory.
+    ///
+    /// # Errors
+    /// If it is no trace, or the temporary file cannot be written.
+    pub fn from_text(name: &str, text: Vec<u8>) -> Result<Self, ReadError> {
+        let mut collector = Collector::default();
+        let window = window::Window::new(Arc::from(name), Box::new(std::io::Cursor::new(text)));
+        let notices = parse::read(window, &mut collector)?;
+        Self::finish(collector, notices)
+    }
+
+    fn finish(collector: Collector, notices: Vec<Notice>) -> Result<Self, ReadError> {
+        let file = collector.files.first().map_or_else(|| Arc::from(""), |file| file.name.clone());
+        define::finish(collector, notices).map_err(|error| temporary(&file, &error))
+    }
+
+    fn io_error(&self, error: &std::io::Error) -> ReadError {
+        temporary(&self.file, error)
+    }
+}
+
+fn temporary(file: &Arc<str>, error: &std::io::Error) -> ReadError {
+    let reason = format!("the temporary file of its events cannot be used: {error}");
+    ReadError { file: file.clone(), offset: 0, record: 0, reason }
+}
+
+impl TraceSource for ChromeSource {
+    fn definitions(&self) -> &Definitions {
+        &self.definitions
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    fn location_bytes(&self, location: LocationId) -> u64 {
+        self.store.track(self.places[location.index()].lane.records).len()
+    }
+
+    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
+        let range = |(start, end)| TimeRange { start: Ticks(start), end: Ticks(end) };
+        let time = if filter.time_ns.is_none() { Pushdown::Exact } else { Pushdown::Inexact };
+        ReadPlan { needs, time, time_range: filter.time_ns.map(range) }
+    }
+
+    fn is_sampled(&self, location: LocationId) -> bool {
+        self.places[location.index()].is_sampled
+    }
+
+    fn lacks(&self, content: Content) -> Option<String> {
+        let definitions = &self.definitions;
+        let lacks = |is_there: bool, why: &str| (!is_there).then(|| why.to_owned());
+        match content {
+            Content::Calls => None,
+            Content::Samples => lacks(!definitions.sampled_contexts.is_empty(), "it holds no sampled stacks"),
+            Content::Messages => Some("Chrome traces have flows between calls, but no messages".to_owned()),
+            Content::Collectives => {
+                lacks(!definitions.communicators.is_empty(), "it holds no collective operation")
+            }
+            Content::Counters => lacks(!definitions.metrics.is_empty(), "it holds no counter"),
+            Content::AcceleratorStreams => {
+                lacks(has_kind(definitions, LocationKind::AcceleratorStream), "it holds no kernel or copy of a device")
+            }
+            Content::Links => lacks(self.has_links(), "it holds no flow, and no launch of a kernel"),
+            Content::Topologies => Some("Chrome traces hold none".to_owned()),
+            Content::Severities => Some("it is a trace, not a profile".to_owned()),
+        }
+    }
+
+    fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
+        Ok(Box::new(LocationReader::new(self, location.index(), plan)?))
+    }
+}
+
+impl ChromeSource {
+    fn has_links(&self) -> bool {
+        self.places.iter().any(|place| !place.lane.links.is_empty())
+            || (!self.launches.is_empty() && !self.launched.is_empty())
+    }
+}

@@ -1,0 +1,71 @@
+//! Names, each kept once: regions by class, marks, metrics.
+
+use super::kinds::{Class, N_CLASSES};
+use super::scan::{Text, plain};
+use ouzel_model::CollectiveOp;
+use rustc_hash::FxHashMap;
+
+/// A region as it will be defined.
+#[derive(Debug)]
+pub(super) struct RegionDraft {
+    pub name: String,
+    pub class: Class,
+    /// Of a collective; `None` also for a message.
+    pub op: Option<CollectiveOp>,
+}
+
+/// Texts as they stand in the file, to dense numbers.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    ids: FxHashMap<Box<[u8]>, u32>,
+    pub texts: Vec<String>,
+}
+
+impl Texts {
+    /// The number of a text; a new one is appended.
+    pub fn id(&mut self, text: Text<'_>) -> u32 {
+        if let Some(&id) = self.ids.get(text.raw) {
+            return id;
+        }
+        let id = self.texts.len() as u32;
+        self.ids.insert(text.raw.into(), id);
+        self.texts.push(plain(text));
+        id
+    }
+}
+
+/// The regions.
+#[derive(Debug, Default)]
+pub(super) struct Regions {
+    ids: [FxHashMap<Box<[u8]>, u32>; N_CLASSES],
+    pub drafts: Vec<RegionDraft>,
+}
+
+impl Regions {
+    /// The region of a name and class, if it was seen.
+    #[inline]
+    pub fn known(&self, class: Class, raw: &[u8]) -> Option<u32> {
+        self.ids[class as usize].get(raw).copied()
+    }
+
+    /// Remembers `id` for a name and class.
+    pub fn remember(&mut self, class: Class, raw: &[u8], id: u32) {
+        self.ids[class as usize].insert(raw.into(), id);
+    }
+
+    /// A new region.
+    pub fn add(&mut self, draft: RegionDraft) -> u32 {
+        self.drafts.push(draft);
+        (self.drafts.len() - 1) as u32
+    }
+
+    /// The region of a name and class, made by `draft` if it is new.
+    pub fn id(&mut self, class: Class, text: Text<'_>, draft: impl FnOnce(String) -> RegionDraft) -> u32 {
+        if let Some(id) = self.known(class, text.raw) {
+            return id;
+        }
+        let id = self.add(draft(plain(text)));
+        self.remember(class, text.raw, id);
+        id
+    }
+}

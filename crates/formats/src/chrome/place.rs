@@ -1,0 +1,215 @@
+//! Locations and their groups: from the tracks of files to processes, accelerators, threads and streams.
+//!
+//! A file of Kineto is one rank. Its GPUs are accelerators of the process that drives them; ranges and waits that the
+//! profiler shows on a stream stand beside the stream, since nothing runs in them.
+
+use super::collect::{Collector, GroupDraft, TrackDraft, TrackKind};
+use super::layout::{Laid, Lane, lay_out};
+use ouzel_model::{
+    Level, Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationKind, NoticeCode, WorldRank,
+};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+/// What is read for a location.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub lane: Lane,
+    pub file: usize,
+    /// Whether launches are made here; else they arrive.
+    pub is_host: bool,
+    /// Whether ranges of collectives count as collectives: no kernel of the file does.
+    pub host_collectives: bool,
+    /// Whether it holds samples only.
+    pub is_sampled: bool,
+    /// Added to the times of the file to get ticks.
+    pub shift_ns: i64,
+}
+
+/// Every location.
+#[derive(Debug, Default)]
+pub(super) struct Placed {
+    pub groups: Vec<LocationGroup>,
+    pub locations: Vec<Location>,
+    pub places: Vec<Place>,
+}
+
+/// Numbers before texts, numbers by value.
+type NaturalKey = (bool, u64, String);
+
+fn natural(text: &str) -> NaturalKey {
+    let number = text.parse().ok();
+    (number.is_none(), number.unwrap_or(0), text.to_owned())
+}
+
+/// Lays out every track and makes locations of the lanes; `ranks` has that of each file.
+///
+/// # Errors
+/// If the temporary file cannot be read or written.
+pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> io::Result<Placed> {
+    for track in 0..collector.tracks.len() {
+        collector.store.close(collector.tracks[track].records)?;
+    }
+    let mains = main_groups(collector);
+    let mut order: Vec<usize> = (0..collector.tracks.len()).collect();
+    let is_device: Vec<bool> = collector.tracks.iter().map(|t| is_on_device(t, &collector.groups)).collect();
+    order.sort_by_cached_key(|&track| {
+        let draft = &collector.tracks[track];
+        let group = &collector.groups[draft.group];
+        (group.file, is_device[track], natural(&group.pid), draft.group, natural(&draft.tid), draft.kind)
+    });
+    let mut placed = Placed::default();
+    let mut groups: BTreeMap<(usize, bool), LocationGroupId> = BTreeMap::new();
+    for track in order {
+        let draft = &collector.tracks[track];
+        let (group, file) = (draft.group, collector.groups[draft.group].file);
+        let name = track_name(draft, collector.thread_names.get(&(group, draft.tid.clone())), is_device[track]);
+        let kind = location_kind(draft, &name, &collector.groups[group], is_device[track]);
+        let (records, track_kind) = (draft.records, draft.kind);
+        if collector.store.track(records).len() == 0 {
+            continue;
+        }
+        let nests = kind != LocationKind::AcceleratorStream;
+        let laid = lay_out(&mut collector.store, records, nests)?;
+        say(collector, &name, &laid);
+        // What the profiler says of itself belongs to the process it profiles.
+        let is_pseudo = collector.files[file].is_kineto && is_pseudo(&collector.groups[group]);
+        let owner = if is_pseudo { mains[file].unwrap_or(group) } else { group };
+        let key = (owner, is_device[track]);
+        let id = *groups.entry(key).or_insert_with(|| {
+            placed.groups.push(location_group(&collector.groups[owner], is_device[track], ranks[file]));
+            LocationGroupId::from_index(placed.groups.len() - 1)
+        });
+        let kind = if is_pseudo { LocationKind::Unknown } else { kind };
+        for (i, lane) in laid.lanes.into_iter().enumerate() {
+            let name = if i == 0 { name.clone() } else { format!("{name} (lane {})", i + 1) };
+            placed.locations.push(Location {
+                name: Arc::from(name),
+                kind,
+                group: id,
+                rank: ranks[file],
+                declared_events: None,
+                native_id: placed.locations.len() as u64,
+            });
+            placed.places.push(Place {
+                lane,
+                file,
+                is_host: matches!(track_kind, TrackKind::Thread | TrackKind::Async),
+                host_collectives: !collector.files[file].has_device_collectives,
+                is_sampled: track_kind == TrackKind::Samples,
+                shift_ns: 0,
+            });
+        }
+    }
+    for (&(owner, is_device), &id) in &groups {
+        let main = mains[collector.groups[owner].file].and_then(|main| groups.get(&(main, false)));
+        if is_device {
+            placed.groups[id.index()].creator = main.copied();
+        }
+    }
+    Ok(placed)
+}
+
+fn say(collector: &mut Collector, name: &str, laid: &Laid) {
+    let mut note = |n: u64, level, code, what: String| (0..n.min(1)).for_each(|_| collector.note(level, code, what.clone()));
+    let Laid { lanes, n_unmatched, n_cut, n_lost_flows } = laid;
+    let what = format!("{name:?}: {n_unmatched} ends (phase E) had no begin and were dropped");
+    note(*n_unmatched, Level::Medium, NoticeCode::UnmatchedLeaves, what);
+    let what = format!("{name:?}: too many calls overlap; {n_cut} were cut short");
+    note(*n_cut, Level::High, NoticeCode::TruncatedCalls, what);
+    let what = format!("{name:?}: {n_lost_flows} ends of flows lie in no call");
+    note(*n_lost_flows, Level::Low, NoticeCode::NotRepresented, what);
+    let n_more = lanes.len() as u64 - 1;
+    let what = format!("{name:?}: calls overlap without being nested; they were laid out in {} lanes", n_more + 1);
+    note(n_more, Level::Low, NoticeCode::TruncatedCalls, what);
+}
+
+/// The process of each file that drives its devices: that with the most records on threads.
+fn main_groups(collector: &Collector) -> Vec<Option<usize>> {
+    let mut sizes: BTreeMap<usize, u64> = BTreeMap::new();
+    for track in collector.tracks.iter().filter(|track| track.kind == TrackKind::Thread) {
+        if !is_pseudo(&collector.groups[track.group]) && !collector.groups[track.group].is_device {
+            *sizes.entry(track.group).or_default() += collector.store.track(track.records).len();
+        }
+    }
+    let mut mains = vec![None; collector.files.len()];
+    let mut most = vec![0; collector.files.len()];
+    for (group, n) in sizes {
+        let file = collector.groups[group].file;
+        if most[file] < n {
+            (mains[file], most[file]) = (Some(group), n);
+        }
+    }
+    mains
+}
+
+/// Kineto's rows for itself.
+fn is_pseudo(group: &GroupDraft) -> bool {
+    matches!(&group.pid[..], "Spans" | "Traces")
+}
+
+/// Whether a process is a device by the name that TensorFlow, JAX and rocprof give it.
+fn is_named_device(group: &GroupDraft) -> bool {
+    let Some(name) = &group.name else { return false };
+    let after = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    name.contains("/device:GPU") || name.contains("/device:TPU") || after("GPU") || after("GPU ") || name == "COPY"
+}
+
+fn is_on_device(track: &TrackDraft, groups: &[GroupDraft]) -> bool {
+    match track.kind {
+        TrackKind::Stream | TrackKind::DeviceRanges | TrackKind::Waits => true,
+        TrackKind::Thread => is_named_device(&groups[track.group]),
+        TrackKind::Async | TrackKind::Samples | TrackKind::Counters => false,
+    }
+}
+
+fn location_kind(track: &TrackDraft, name: &str, group: &GroupDraft, is_device: bool) -> LocationKind {
+    match track.kind {
+        TrackKind::Stream => LocationKind::AcceleratorStream,
+        TrackKind::DeviceRanges | TrackKind::Waits | TrackKind::Async => LocationKind::Unknown,
+        TrackKind::Counters => LocationKind::Metric,
+        TrackKind::Samples => LocationKind::CpuThread,
+        TrackKind::Thread if is_device => {
+            // Of the rows of XLA only streams and operations are work; steps and scopes are drawn over it.
+            let is_xla = group.name.as_ref().is_some_and(|name| name.contains("/device:"));
+            let is_work = name.to_ascii_lowercase().contains("stream") || name.starts_with("XLA Ops");
+            if is_xla && !is_work { LocationKind::Unknown } else { LocationKind::AcceleratorStream }
+        }
+        TrackKind::Thread => LocationKind::CpuThread,
+    }
+}
+
+fn track_name(track: &TrackDraft, thread_name: Option<&String>, is_device: bool) -> String {
+    let tid = &track.tid;
+    // Kineto and others put the id behind the name already.
+    let own = match thread_name.map(|name| name.trim()).filter(|name| !name.is_empty()) {
+        Some(name) => name.to_owned(),
+        None if is_device => format!("stream {tid}"),
+        None if tid.is_empty() => "thread".to_owned(),
+        None if tid.parse::<i64>().is_ok() => format!("thread {tid}"),
+        None => tid.clone(),
+    };
+    match track.kind {
+        TrackKind::Thread | TrackKind::Stream => own,
+        TrackKind::DeviceRanges => format!("{own}, ranges"),
+        TrackKind::Waits => format!("{own}, waits"),
+        TrackKind::Async if tid.is_empty() => "asynchronous operations".to_owned(),
+        TrackKind::Async => format!("asynchronous operations: {tid}"),
+        TrackKind::Samples => format!("{own}, samples"),
+        TrackKind::Counters => "counters".to_owned(),
+    }
+}
+
+fn location_group(group: &GroupDraft, is_device: bool, rank: Option<WorldRank>) -> LocationGroup {
+    let GroupDraft { pid, name, labels, .. } = group;
+    let name = match (name, labels) {
+        // Kineto names a device like its process, and says which it is in the labels.
+        (_, Some(labels)) if is_device => labels.clone(),
+        (Some(name), _) => name.clone(),
+        (None, _) if is_device => format!("GPU {pid}"),
+        (None, _) => format!("process {pid}"),
+    };
+    let kind = if is_device { LocationGroupKind::Accelerator } else { LocationGroupKind::Process };
+    LocationGroup { name: Arc::from(name), kind, system_node: None, creator: None, rank }
+}

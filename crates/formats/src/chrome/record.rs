@@ -1,0 +1,390 @@
+//! Events as fixed-size records, in sorted runs per track, in memory up to a budget and in a temporary file beyond.
+//!
+//! ```text
+//! push ──► open run of the track ──full: sort──► run in memory, or in the file
+//! ```
+//!
+//! Law: within a run records are ordered by [`Record::key`], equal ones as they came.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes of a record, in memory and in the file.
+const RECORD_BYTES: usize = 32;
+/// Records of a run.
+const RUN_RECORDS: usize = 1 << 16;
+/// Records of all open runs together before all are closed: 32 MB.
+const OPEN_RECORDS_MAX: usize = 1 << 20;
+/// Records of closed runs kept in memory: 96 MB, which leaves a trace of 500 MB within 300 MB.
+const MEMORY_RECORDS_MAX: usize = 3 << 20;
+/// Records read from the file at a time.
+const READ_RECORDS: usize = 256;
+
+/// What a record stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    /// A call begins; `what` is the region.
+    Begin,
+    /// The innermost call that began ends.
+    End,
+    /// A call with its length; `link` is its correlation plus one, or 0.
+    Slice,
+    /// The same; `link` is an index into the details.
+    DetailedSlice,
+    /// An instant; `what` is its name.
+    Mark,
+    /// A sample; `what` is its context.
+    Sample,
+    /// A value of the metric `what`; `link` has its bits.
+    Counter,
+    /// An end of the flow `link`, of the call around it; `what` is 0 for the start of the flow.
+    FlowAround,
+    /// The same, of the call that begins next.
+    FlowNext,
+}
+
+const KINDS: [Kind; 9] = [
+    Kind::Begin,
+    Kind::End,
+    Kind::Slice,
+    Kind::DetailedSlice,
+    Kind::Mark,
+    Kind::Sample,
+    Kind::Counter,
+    Kind::FlowAround,
+    Kind::FlowNext,
+];
+
+/// One event, or one half of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Record {
+    /// Nanoseconds, as the file counts them.
+    pub at_ns: i64,
+    /// Nanoseconds; 0 for what has no length.
+    pub length_ns: i64,
+    pub link: u64,
+    pub what: u32,
+    pub kind: Kind,
+}
+
+impl Record {
+    /// The order: by time; begins and ends as they came, then calls with a length, longer ones first, then the rest.
+    #[inline]
+    pub fn key(&self) -> (i64, u8, Reverse<i64>) {
+        let class = match self.kind {
+            Kind::Begin | Kind::End => 0,
+            Kind::Slice | Kind::DetailedSlice => 1,
+            _ => 2,
+        };
+        (self.at_ns, class, Reverse(self.length_ns))
+    }
+
+    /// When it ends.
+    pub fn end_ns(&self) -> i64 {
+        self.at_ns + self.length_ns
+    }
+
+    fn to_bytes(self) -> [u8; RECORD_BYTES] {
+        let mut bytes = [0; RECORD_BYTES];
+        bytes[..8].copy_from_slice(&self.at_ns.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.length_ns.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.link.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.what.to_le_bytes());
+        bytes[28] = self.kind as u8;
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        let word = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(word)
+        };
+        let last = word(24);
+        Record {
+            at_ns: word(0).cast_signed(),
+            length_ns: word(8).cast_signed(),
+            link: word(16),
+            what: last as u32,
+            kind: KINDS[(last >> 32) as usize & 0xff],
+        }
+    }
+}
+
+/// Sorted records.
+#[derive(Debug)]
+enum Run {
+    Memory(Box<[Record]>),
+    File { offset: u64, n: usize },
+}
+
+/// The records of one track.
+#[derive(Debug, Default)]
+pub(super) struct Track {
+    open: Vec<Record>,
+    runs: Vec<Run>,
+    n: u64,
+}
+
+impl Track {
+    /// Number of records.
+    pub fn len(&self) -> u64 {
+        self.n
+    }
+}
+
+/// The records of every track.
+#[derive(Debug, Default)]
+pub(super) struct Store {
+    tracks: Vec<Track>,
+    n_open: usize,
+    n_in_memory: usize,
+    file: Mutex<Option<File>>,
+    file_bytes: u64,
+}
+
+impl Store {
+    /// A new track, without a record.
+    pub fn add_track(&mut self) -> usize {
+        self.tracks.push(Track::default());
+        self.tracks.len() - 1
+    }
+
+    /// The track of an index.
+    pub fn track(&self, track: usize) -> &Track {
+        &self.tracks[track]
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be written.
+    #[inline]
+    pub fn push(&mut self, track: usize, record: Record) -> io::Result<()> {
+        let into = &mut self.tracks[track];
+        into.open.push(record);
+        into.n += 1;
+        self.n_open += 1;
+        if RUN_RECORDS <= into.open.len() {
+            return self.close(track);
+        }
+        if OPEN_RECORDS_MAX <= self.n_open {
+            return (0..self.tracks.len()).try_for_each(|track| self.close(track));
+        }
+        Ok(())
+    }
+
+    /// Makes a run of what is open in a track.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be written.
+    pub fn close(&mut self, track: usize) -> io::Result<()> {
+        let mut open = std::mem::take(&mut self.tracks[track].open);
+        if open.is_empty() {
+            return Ok(());
+        }
+        open.sort_by_key(Record::key);
+        self.n_open -= open.len();
+        let run = if self.n_in_memory + open.len() <= MEMORY_RECORDS_MAX {
+            self.n_in_memory += open.len();
+            Run::Memory(open.into_boxed_slice())
+        } else {
+            let run = Run::File { offset: self.file_bytes, n: open.len() };
+            self.write(&open)?;
+            open.clear();
+            self.tracks[track].open = open;
+            run
+        };
+        self.tracks[track].runs.push(run);
+        Ok(())
+    }
+
+    fn write(&mut self, records: &[Record]) -> io::Result<()> {
+        let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let file = match file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile()?),
+        };
+        let mut bytes = Vec::with_capacity(records.len() * RECORD_BYTES);
+        records.iter().for_each(|record| bytes.extend_from_slice(&record.to_bytes()));
+        file.seek(SeekFrom::Start(self.file_bytes))?;
+        file.write_all(&bytes)?;
+        self.file_bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn read(&self, offset: u64, n: usize, into: &mut Vec<Record>) -> io::Result<()> {
+        let mut bytes = vec![0; n * RECORD_BYTES];
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = file.as_mut().expect("a run in the file was written to it");
+        file.seek(SeekFrom::Start(offset))?;
+        file.read_exact(&mut bytes)?;
+        into.clear();
+        into.extend(bytes.chunks_exact(RECORD_BYTES).map(Record::from_bytes));
+        Ok(())
+    }
+
+    /// Frees the records of a track that are in memory.
+    pub fn clear(&mut self, track: usize) {
+        for run in std::mem::take(&mut self.tracks[track].runs) {
+            if let Run::Memory(records) = run {
+                self.n_in_memory -= records.len();
+            }
+        }
+        self.tracks[track].n = 0;
+    }
+
+    /// The records of a track in order. The track is closed before.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be read.
+    pub fn merge(&self, track: usize) -> io::Result<Merge> {
+        let mut merge = Merge { sources: Vec::new(), waiting: BinaryHeap::new(), current: None };
+        for run in 0..self.tracks[track].runs.len() {
+            let mut source = Source { run, next: 0, buffer: Vec::new(), at: 0 };
+            if let Some(head) = source.next(self, track)? {
+                merge.waiting.push(Reverse(Waiting { key: head.key(), run, head }));
+            }
+            merge.sources.push(source);
+        }
+        merge.current = merge.waiting.pop().map(|Reverse(waiting)| waiting);
+        Ok(merge)
+    }
+}
+
+/// A position in one run.
+#[derive(Debug)]
+struct Source {
+    run: usize,
+    next: usize,
+    buffer: Vec<Record>,
+    at: usize,
+}
+
+impl Source {
+    #[inline]
+    fn next(&mut self, store: &Store, track: usize) -> io::Result<Option<Record>> {
+        match &store.tracks[track].runs[self.run] {
+            Run::Memory(records) => {
+                let record = records.get(self.next).copied();
+                self.next += 1;
+                Ok(record)
+            }
+            Run::File { offset, n } => {
+                if self.at == self.buffer.len() {
+                    let more = READ_RECORDS.min(n - self.next);
+                    if more == 0 {
+                        return Ok(None);
+                    }
+                    store.read(offset + (self.next * RECORD_BYTES) as u64, more, &mut self.buffer)?;
+                    self.next += more;
+                    self.at = 0;
+                }
+                self.at += 1;
+                Ok(Some(self.buffer[self.at - 1]))
+            }
+        }
+    }
+}
+
+/// The first record of a run that has not been given, ordered by key and run.
+#[derive(Debug)]
+struct Waiting {
+    key: (i64, u8, Reverse<i64>),
+    run: usize,
+    head: Record,
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        (self.key, self.run) == (other.key, other.run)
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.key, self.run).cmp(&(other.key, other.run))
+    }
+}
+
+/// The runs of a track, merged: earlier runs first among equals.
+#[derive(Debug)]
+pub(super) struct Merge {
+    sources: Vec<Source>,
+    waiting: BinaryHeap<Reverse<Waiting>>,
+    current: Option<Waiting>,
+}
+
+impl Merge {
+    /// The next record.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be read.
+    #[inline]
+    pub fn next(&mut self, store: &Store, track: usize) -> io::Result<Option<Record>> {
+        let Some(current) = &mut self.current else { return Ok(None) };
+        let record = current.head;
+        match self.sources[current.run].next(store, track)? {
+            Some(head) => {
+                (current.head, current.key) = (head, head.key());
+                if let Some(mut first) = self.waiting.peek_mut()
+                    && first.0 < *current
+                {
+                    std::mem::swap(&mut first.0, current);
+                }
+            }
+            None => self.current = self.waiting.pop().map(|Reverse(waiting)| waiting),
+        }
+        Ok(Some(record))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouzel_testkit::Rng;
+
+    fn record(at_ns: i64, length_ns: i64, what: u32) -> Record {
+        Record { at_ns, length_ns, link: u64::MAX - 7, what, kind: KINDS[what as usize % KINDS.len()] }
+    }
+
+    fn drained(store: &Store, track: usize) -> Vec<Record> {
+        let mut merge = store.merge(track).unwrap();
+        std::iter::from_fn(|| merge.next(store, track).unwrap()).collect()
+    }
+
+    #[test]
+    fn records_come_back_sorted_from_memory_and_file() {
+        let mut store = Store { n_in_memory: MEMORY_RECORDS_MAX - 3 * RUN_RECORDS, ..Store::default() };
+        let (a, b) = (store.add_track(), store.add_track());
+        let mut rng = Rng::new(7);
+        let mut all = Vec::new();
+        for i in 0..(5 * RUN_RECORDS + 17) {
+            let at = rng.below(1 << 20) as i64 - 1000;
+            let record = record(at, rng.below(3) as i64, i as u32);
+            all.push(record);
+            store.push(a, record).unwrap();
+            if i % 1000 == 0 {
+                store.push(b, record).unwrap();
+            }
+        }
+        store.close(a).unwrap();
+        store.close(b).unwrap();
+        assert!(store.file_bytes > 0, "some runs are in the file");
+        all.sort_by_key(Record::key);
+        assert!(drained(&store, a) == all);
+        assert_eq!(drained(&store, b).len(), (5 * RUN_RECORDS).div_ceil(1000));
+    }
+}
