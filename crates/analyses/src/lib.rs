@@ -8,6 +8,8 @@
 #![deny(missing_docs)]
 
 pub mod breakdown;
+pub mod call_tree;
+pub mod calls;
 mod catalogue;
 pub mod comm_matrix;
 pub mod comm_over_time;

@@ -9,6 +9,7 @@
 //! Metrics that are no counters are summarised, not attributed.
 
 mod fold;
+mod in_place_of_time;
 mod output;
 mod state;
 #[cfg(test)]
