@@ -8,6 +8,7 @@
 #![deny(missing_docs)]
 
 pub mod chrome;
+pub mod csv;
 mod detect;
 pub mod hpctoolkit;
 mod naming;

@@ -9,4 +9,5 @@ pub static READERS: &[&Reader] = &[
     &crate::projections::READER,
     &crate::nsight::READER,
     &crate::chrome::READER,
+    &crate::csv::READER,
 ];

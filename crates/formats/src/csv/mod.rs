@@ -1,0 +1,245 @@
+//! Tables of events in CSV, as Pipit writes them, as a [`TraceSource`].
+//!
+//! One row an event: time, `Enter`, `Leave` or `Instant`, the name, process and thread, and
+//! attributes. One pass makes an [`index`] of locations and names; then every location is
+//! read as a stream of its own. Time zero is the first event.
+//!
+//! Instants named `MpiSend` and the like, with the attributes Pipit gives them, are messages.
+//! Law: no row is lost; those that cannot be read are counted, with the place of the first.
+
+mod header;
+mod index;
+mod reader;
+mod row;
+mod runs;
+
+use crate::detect::{Format, OpenError, Opened, Reader};
+use crate::naming;
+use header::Header;
+use index::{Index, Key, Place, csv_reader};
+use ouzel_model::{
+    ChunkReader, Clock, CommRank, Communicator, Content, Definitions, Filter, Level, Location, LocationGroup,
+    LocationGroupId, LocationGroupKind, LocationId, LocationKind, Needs, Notice, NoticeCode, Provenance,
+    Pushdown, ReadError, ReadPlan, Region, RegionId, TraceSource, WorldRank,
+};
+use reader::{LocationReader, Shared};
+use runs::{Run, RunsReader};
+use rustc_hash::FxHashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// CSV among the formats.
+pub static READER: Reader = Reader {
+    format: Format::Csv,
+    writers: "Pipit, scripts",
+    reads: &[(Content::Calls, ""), (Content::Messages, "instants with Pipit's attributes")],
+    recognise: |path| header_of(path).map(|_| format!("CSV table of events {}", path.display())),
+    open: |path| Ok(Opened::trace(CsvSource::open(path)?)),
+};
+
+/// A first line that is longer is not that of a table of events.
+const MAX_HEADER_BYTES: u64 = 64 << 10;
+
+/// The columns of a file, if its first line is that of a table of events.
+fn header_of(path: &Path) -> Option<Header> {
+    if !path.is_file() {
+        return None;
+    }
+    let mut file = BufReader::new(File::open(path).ok()?);
+    let is_gzip = file.fill_buf().ok()?.starts_with(&[0x1f, 0x8b]);
+    let text: Box<dyn Read> =
+        if is_gzip { Box::new(flate2::bufread::MultiGzDecoder::new(file)) } else { Box::new(file) };
+    let mut reader = csv_reader(text.take(MAX_HEADER_BYTES), true);
+    Header::of(reader.byte_headers().ok()?)
+}
+
+/// An opened table of events.
+#[derive(Debug)]
+pub struct CsvSource {
+    path: PathBuf,
+    definitions: Definitions,
+    notices: Vec<Notice>,
+    place: Place,
+    locations: Vec<LocationRows>,
+    shared: Shared,
+    n_messages: u64,
+}
+
+/// The rows of one location.
+#[derive(Debug)]
+struct LocationRows {
+    runs: Arc<[Run]>,
+    is_unsorted: bool,
+}
+
+impl CsvSource {
+    /// Opens a table.
+    ///
+    /// # Errors
+    /// If it cannot be read, or its first line is not that of a table of events.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let index = index::index(path)?;
+        let file: Arc<str> = Arc::from(path.display().to_string());
+        let notices = notices(&index, &file);
+        let definitions = definitions(&index);
+        let regions = index.regions.iter().enumerate();
+        let regions = regions.map(|(i, name)| (name.clone(), RegionId::from_index(i))).collect();
+        let comm_ranks = (index.comms.len() <= 1).then(|| {
+            let members = definitions.communicators.first().map(|comm| comm.members.clone());
+            let members = members.iter().flat_map(|members| members.iter().enumerate());
+            members.map(|(i, rank)| (rank.0, CommRank::from_index(i))).collect()
+        });
+        let shared = Shared {
+            file,
+            header: index.header,
+            regions,
+            unknown_region: definitions.unknown_region,
+            first_ns: index.first_ns.unwrap_or(0),
+            comm_ranks,
+        };
+        let rows = index.locations.into_iter();
+        let locations =
+            rows.map(|rows| LocationRows { runs: rows.runs.into(), is_unsorted: rows.is_unsorted }).collect();
+        let (path, place, n_messages) = (path.to_owned(), index.place, index.n_messages);
+        Ok(CsvSource { path, definitions, notices, place, locations, shared, n_messages })
+    }
+}
+
+fn notices(index: &Index, file: &Arc<str>) -> Vec<Notice> {
+    let mut all = Vec::new();
+    let mut say = |level, code, message: String, count: u64, offset: Option<u64>| {
+        let notice = Notice::new(level, code, message).times(count).in_file(file.clone());
+        all.push(match offset {
+            Some(offset) => notice.at(offset),
+            None => notice,
+        });
+    };
+    if let Some((n, first)) = index.bad {
+        let message = "rows without a time, a type (Enter, Leave or Instant) or a process that can be read were left out; \
+                       the first is named";
+        say(Level::High, NoticeCode::DamagedEvents, message.to_owned(), n, Some(first));
+    }
+    if let Some(error) = &index.error {
+        let message = format!("the rest cannot be read: {}", error.reason);
+        say(Level::High, NoticeCode::DamagedEvents, message, 1, Some(error.offset));
+    }
+    if !index.header.derived.is_empty() {
+        let message = format!(
+            "columns that are derived from the others were left out: {}",
+            index.header.derived.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+        );
+        say(Level::Low, NoticeCode::NotRepresented, message, index.header.derived.len() as u64, None);
+    }
+    if 1 < index.comms.len() {
+        let message =
+            "messages name several communicators, whose members are not told; they are kept as instants";
+        say(Level::Medium, NoticeCode::NotRepresented, message.to_owned(), index.n_messages, None);
+    }
+    all
+}
+
+fn definitions(index: &Index) -> Definitions {
+    let clock =
+        Clock { ticks_per_second: 1_000_000_000, offset_ticks: 0, realtime_ns: None, declared_length: None };
+    let mut definitions = Definitions::empty(clock);
+    definitions.provenance = Provenance { format: "CSV".to_owned(), ..Provenance::default() };
+    let attributes = index.header.attributes.iter().map(|(_, name)| Arc::from(name.as_str()));
+    definitions.parameters = std::iter::once(Arc::from("instant")).chain(attributes).collect();
+    let region = |name: &Vec<u8>| {
+        let name = String::from_utf8_lossy(name);
+        let (role, paradigm) = naming::of_function(&name);
+        let name = Arc::from(name);
+        Region { name, canonical_name: None, file: None, line: None, end_line: None, role, paradigm }
+    };
+    definitions.set_regions(index.regions.iter().map(region).collect());
+    let mut groups: FxHashMap<Option<i64>, LocationGroupId> = FxHashMap::default();
+    for rows in &index.locations {
+        let Key { process, thread } = &rows.key;
+        let rank = process.and_then(|process| u32::try_from(process).ok()).map(WorldRank);
+        let group = *groups.entry(*process).or_insert_with(|| {
+            let name = process.map_or("no process".to_owned(), |process| format!("process {process}"));
+            let (name, kind) = (Arc::from(name), LocationGroupKind::Process);
+            definitions.location_groups.push(LocationGroup {
+                name,
+                kind,
+                system_node: None,
+                creator: None,
+                rank,
+            });
+            LocationGroupId::from_index(definitions.location_groups.len() - 1)
+        });
+        let thread = String::from_utf8_lossy(thread);
+        definitions.locations.push(Location {
+            name: if thread.is_empty() { "main thread".into() } else { format!("thread {thread}").into() },
+            kind: LocationKind::CpuThread,
+            group,
+            rank,
+            declared_events: None,
+            native_id: definitions.locations.len() as u64,
+        });
+    }
+    if 0 < index.n_messages {
+        definitions.communicators = vec![Communicator {
+            name: Arc::from("all processes"),
+            members: definitions.ranks().into(),
+            remote_members: None,
+            member_locations: Arc::from([]),
+            parent: None,
+        }];
+    }
+    definitions
+}
+
+impl TraceSource for CsvSource {
+    fn definitions(&self) -> &Definitions {
+        &self.definitions
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    fn location_bytes(&self, location: LocationId) -> u64 {
+        self.locations[location.index()].runs.iter().map(|run| run.n_bytes).sum()
+    }
+
+    /// Rows have no index by time: a range only ends the reading early.
+    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
+        let time = if filter.time_ns.is_none() { Pushdown::Exact } else { Pushdown::Inexact };
+        ReadPlan { needs, time, time_range: None }
+    }
+
+    fn lacks(&self, content: Content) -> Option<String> {
+        let reason = match content {
+            Content::Calls => return None,
+            Content::Messages if 0 < self.n_messages && self.shared.comm_ranks.is_some() => return None,
+            Content::Messages => "the table has no instants MpiSend and MpiRecv with their attributes",
+            Content::Samples => "a table of events has no samples",
+            Content::Collectives => "a table of events tells calls of collective operations, not their sizes",
+            Content::Counters => "columns of attributes are parameters, not counters",
+            Content::AcceleratorStreams => "a table of events tells processes and threads only",
+            Content::Links => "a table of events has no links",
+            Content::Topologies => "a table of events has no topology",
+            Content::Severities => "a table of events is a trace, without a profile",
+        };
+        Some(reason.to_owned())
+    }
+
+    fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
+        let LocationRows { runs, is_unsorted } = &self.locations[location.index()];
+        let file = self.place.open(&self.path).map_err(|error| ReadError {
+            file: self.shared.file.clone(),
+            offset: 0,
+            record: 0,
+            reason: error.to_string(),
+        })?;
+        let reader = csv_reader(RunsReader::new(file, runs.clone()), false);
+        let mut reader = LocationReader::new(&self.shared, reader, runs.clone(), plan.needs, location);
+        if *is_unsorted {
+            reader.sort()?;
+        }
+        Ok(Box::new(reader))
+    }
+}
