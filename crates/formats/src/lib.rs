@@ -9,6 +9,7 @@
 
 pub mod chrome;
 pub mod csv;
+pub mod cube;
 mod detect;
 pub mod hpctoolkit;
 mod naming;

@@ -10,4 +10,5 @@ pub static READERS: &[&Reader] = &[
     &crate::nsight::READER,
     &crate::chrome::READER,
     &crate::csv::READER,
+    &crate::cube::READER,
 ];

@@ -98,6 +98,8 @@ notice_codes! {
     UncertainInstances "uncertain-instances",
     /// The sampling period is not recorded and was inferred.
     InferredPeriod "inferred-period",
+    /// Severities of a profile are missing or corrupt; the other ones were kept.
+    DamagedSeverities "damaged-severities",
     /// Severities are not finite, do not add up, or have no value.
     DoubtfulSeverities "doubtful-severities",
     /// A filter selects nothing.

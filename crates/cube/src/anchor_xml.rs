@@ -1,0 +1,547 @@
+//! The definitions from and to XML.
+//!
+//! Reads with a stack of open elements, so nothing is as deep as the input. What is not
+//! known is counted by name. A file that ends early is damaged: its definitions are not
+//! complete, except within `<severity>`, where the rows before stay valid.
+
+use crate::CubeError;
+use crate::anchor::*;
+use crate::xml::{Tag, Token, XmlReader, escaped};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::BufRead;
+use std::sync::Arc;
+
+/// What reading gave: the definitions, and the damage behind the last row if the XML ends within `<severity>`.
+pub(crate) struct ReadAnchor {
+    pub anchor: Anchor,
+    pub damage: Option<CubeError>,
+}
+
+/// An open element.
+struct Element {
+    name: String,
+    text: String,
+    /// Position in its table.
+    at: usize,
+}
+
+struct Builder {
+    anchor: Anchor,
+    open: Vec<Element>,
+    unknown: BTreeMap<String, u64>,
+    is_cube: bool,
+    /// Whether the definitions are complete: rows of severities have begun.
+    has_severities: bool,
+}
+
+/// Reads definitions.
+///
+/// # Errors
+/// If it is no CUBE, malformed, or ends before its definitions do.
+pub(crate) fn read(input: impl BufRead, file: Arc<str>) -> Result<ReadAnchor, CubeError> {
+    let mut reader = XmlReader::new(input, file);
+    let mut builder = Builder {
+        anchor: Anchor::default(),
+        open: Vec::new(),
+        unknown: BTreeMap::new(),
+        is_cube: false,
+        has_severities: false,
+    };
+    let result = builder.read_all(&mut reader);
+    let damage = match result {
+        Ok(()) if builder.open.is_empty() => None,
+        Ok(()) => Some(reader.error("the file ends before its elements do")),
+        Err(error) => Some(error),
+    };
+    if !builder.is_cube {
+        return Err(damage.unwrap_or_else(|| reader.error("there is no element <cube>")));
+    }
+    match damage {
+        Some(damage) if !builder.has_severities => Err(damage),
+        damage => {
+            let mut anchor = builder.anchor;
+            anchor.unknown = builder.unknown.into_iter().collect();
+            Ok(ReadAnchor { anchor, damage })
+        }
+    }
+}
+
+impl Builder {
+    fn read_all<R: BufRead>(&mut self, reader: &mut XmlReader<R>) -> Result<(), CubeError> {
+        loop {
+            match reader.next()? {
+                Token::Eof => return Ok(()),
+                Token::Text(text) => {
+                    if let Some(element) = self.open.last_mut() {
+                        element.text.push_str(&text);
+                    }
+                }
+                Token::Start(tag) => {
+                    let at = self.begin(&tag).map_err(|reason| reader.error(reason))?;
+                    if tag.is_empty {
+                        self.end(&tag.name, "", at);
+                    } else if tag.name == "row" {
+                        self.row(reader)?;
+                        self.open.push(Element { name: tag.name, text: String::new(), at });
+                    } else {
+                        self.open.push(Element { name: tag.name, text: String::new(), at });
+                    }
+                }
+                Token::End(name) => match self.open.pop() {
+                    Some(element) if element.name == name => self.end(&name, &element.text, element.at),
+                    Some(element) => {
+                        let reason = format!("</{name}> ends <{}>", element.name);
+                        self.open.push(element);
+                        return Err(reader.error(reason));
+                    }
+                    None => return Err(reader.error(format!("</{name}> ends nothing"))),
+                },
+            }
+        }
+    }
+
+    /// Notes where the text of the row that just began stands.
+    fn row<R: BufRead>(&mut self, reader: &mut XmlReader<R>) -> Result<(), CubeError> {
+        let offset = reader.offset();
+        let n_bytes = reader.skip_text()?;
+        let row = self.anchor.rows.last_mut().expect("a row was just begun");
+        (row.offset, row.n_bytes) = (offset, n_bytes);
+        Ok(())
+    }
+
+    /// The nearest open element of one of these names.
+    fn holder(&self, names: &[&str]) -> Option<&Element> {
+        self.open.iter().rev().find(|element| names.contains(&element.name.as_str()))
+    }
+
+    fn parent(&self, names: &[&str]) -> Option<usize> {
+        self.open.last().filter(|element| names.contains(&element.name.as_str())).map(|element| element.at)
+    }
+
+    /// Makes room for an element in its table; returns its position there.
+    fn begin(&mut self, tag: &Tag) -> Result<usize, String> {
+        const SYSTEM: [&str; 3] = ["systemtreenode", "machine", "node"];
+        let anchor = &self.anchor;
+        let at = match tag.name.as_str() {
+            "metric" => anchor.metrics.len(),
+            "region" => anchor.regions.len(),
+            "cnode" => anchor.cnodes.len(),
+            "systemtreenode" | "machine" | "node" => anchor.system_nodes.len(),
+            "locationgroup" | "process" => anchor.groups.len(),
+            "location" | "thread" => anchor.locations.len(),
+            "cart" => anchor.carts.len(),
+            "matrix" => number::<u32>(tag, "metricId")? as usize,
+            _ => 0,
+        };
+        match tag.name.as_str() {
+            "cube" => {
+                self.is_cube = true;
+                self.anchor.version = attribute(tag, "version");
+            }
+            "attr" if self.open.len() == 1 => {
+                self.anchor.attributes.push((attribute(tag, "key"), attribute(tag, "value")));
+            }
+            "metric" => {
+                let metric = AnchorMetric {
+                    id: number(tag, "id")?,
+                    parent: self.parent(&["metric"]),
+                    kind: attribute(tag, "type"),
+                    viz_type: attribute(tag, "viztype"),
+                    ..AnchorMetric::default()
+                };
+                self.anchor.metrics.push(metric);
+            }
+            "region" => {
+                let region = AnchorRegion {
+                    id: number(tag, "id")?,
+                    file: attribute(tag, "mod"),
+                    begin: line(tag, "begin"),
+                    end: line(tag, "end"),
+                    ..AnchorRegion::default()
+                };
+                self.anchor.regions.push(region);
+            }
+            "cnode" => {
+                let cnode = AnchorCnode {
+                    id: number(tag, "id")?,
+                    callee: number(tag, "calleeId")?,
+                    parent: self.parent(&["cnode"]),
+                    line: line(tag, "line"),
+                    file: attribute(tag, "mod"),
+                    parameters: Vec::new(),
+                };
+                self.anchor.cnodes.push(cnode);
+            }
+            "parameter" => {
+                let parameter = AnchorParameter {
+                    is_numeric: attribute(tag, "partype") == "numeric",
+                    key: attribute(tag, "parkey"),
+                    value: attribute(tag, "parvalue"),
+                };
+                if let Some(cnode) = self.parent(&["cnode"]) {
+                    self.anchor.cnodes[cnode].parameters.push(parameter);
+                }
+            }
+            name @ ("systemtreenode" | "machine" | "node") => {
+                let kind = match name {
+                    "machine" => SystemNodeKind::Machine,
+                    "node" => SystemNodeKind::Node,
+                    _ => SystemNodeKind::Tree,
+                };
+                let class = if kind == SystemNodeKind::Tree { "" } else { name };
+                let node = AnchorSystemNode {
+                    id: number(tag, "Id")?,
+                    kind,
+                    parent: self.parent(&SYSTEM),
+                    name: String::new(),
+                    class: class.to_owned(),
+                };
+                self.anchor.system_nodes.push(node);
+            }
+            name @ ("locationgroup" | "process") => {
+                let kind = if name == "process" { name } else { "" };
+                let group = AnchorGroup {
+                    id: number(tag, "Id")?,
+                    parent: self.parent(&SYSTEM),
+                    name: String::new(),
+                    rank: -1,
+                    kind: kind.to_owned(),
+                };
+                self.anchor.groups.push(group);
+            }
+            name @ ("location" | "thread") => {
+                let kind = if name == "thread" { name } else { "" };
+                let location = AnchorLocation {
+                    id: number(tag, "Id")?,
+                    group: self.parent(&["locationgroup", "process"]),
+                    name: String::new(),
+                    rank: -1,
+                    kind: kind.to_owned(),
+                };
+                self.anchor.locations.push(location);
+            }
+            "cart" => {
+                self.anchor.carts.push(AnchorCart { name: attribute(tag, "name"), ..AnchorCart::default() });
+            }
+            "dim" => {
+                let dimension = AnchorDimension {
+                    name: attribute(tag, "name"),
+                    size: number(tag, "size")?,
+                    periodic: matches!(attribute(tag, "periodic").as_str(), "true" | "1"),
+                };
+                if let Some(cart) = self.anchor.carts.last_mut().filter(|cart| cart.members.is_empty()) {
+                    cart.dimensions.push(dimension);
+                }
+            }
+            "coord" => return Ok(self.coordinate(tag)),
+            "severity" => self.has_severities = true,
+            "row" => {
+                let matrix = self.holder(&["matrix"]).map(|matrix| matrix.at);
+                let metric = matrix.ok_or("a <row> stands outside of every <matrix>")? as u32;
+                let cnode = number(tag, "cnodeId")?;
+                self.anchor.rows.push(XmlRow { metric, cnode, offset: 0, n_bytes: 0 });
+            }
+            "attr" => {
+                let holder = self.open.last().map_or("", |element| &element.name);
+                *self.unknown.entry(format!("attr of {holder}")).or_default() += 1;
+            }
+            name => {
+                // The name of a derived metric's parts is known at their end.
+                const KNOWN: &[&str] = &[
+                    "attr",
+                    "doc",
+                    "mirrors",
+                    "murl",
+                    "metrics",
+                    "program",
+                    "system",
+                    "topologies",
+                    "matrix",
+                    "disp_name",
+                    "uniq_name",
+                    "dtype",
+                    "uom",
+                    "val",
+                    "url",
+                    "descr",
+                    "cubepl",
+                    "cubeplinit",
+                    "cubeplaggr",
+                    "name",
+                    "mangled_name",
+                    "paradigm",
+                    "role",
+                    "class",
+                    "rank",
+                    "type",
+                ];
+                if !KNOWN.contains(&name) {
+                    *self.unknown.entry(name.to_owned()).or_default() += 1;
+                }
+            }
+        }
+        Ok(at)
+    }
+
+    /// Notes who has the next place. Its numbers come as text; see [`Builder::end`]. Returns the position of the
+    /// cart plus one, or 0 if the coordinate belongs nowhere.
+    fn coordinate(&mut self, tag: &Tag) -> usize {
+        const KINDS: [(&str, MemberKind); 7] = [
+            ("locId", MemberKind::Location),
+            ("thrdId", MemberKind::Location),
+            ("lgId", MemberKind::Group),
+            ("procId", MemberKind::Group),
+            ("stnId", MemberKind::SystemNode(SystemNodeKind::Tree)),
+            ("nodeId", MemberKind::SystemNode(SystemNodeKind::Node)),
+            ("machId", MemberKind::SystemNode(SystemNodeKind::Machine)),
+        ];
+        let named =
+            KINDS.iter().find_map(|(name, kind)| Some((*kind, tag.attribute(name)?.trim().parse().ok()?)));
+        let Some(cart) = self.anchor.carts.last_mut() else { return 0 };
+        let Some(member) = named else {
+            cart.n_bad += 1;
+            return 0;
+        };
+        cart.members.push(member);
+        self.anchor.carts.len()
+    }
+
+    fn end(&mut self, name: &str, text: &str, at: usize) {
+        let trimmed = || text.trim().to_owned();
+        let Some(holder) = self.open.last() else { return };
+        let (holder, slot) = (holder.name.as_str(), holder.at);
+        let anchor = &mut self.anchor;
+        match (holder, name) {
+            ("metric", _) => {
+                let metric = &mut anchor.metrics[slot];
+                match name {
+                    "disp_name" => metric.display_name = trimmed(),
+                    "uniq_name" => metric.unique_name = trimmed(),
+                    "dtype" => metric.data_type = trimmed(),
+                    "uom" => metric.unit = trimmed(),
+                    "url" => metric.url = trimmed(),
+                    "descr" => metric.description = trimmed(),
+                    "cubepl" => metric.expression = trimmed(),
+                    "cubeplinit" | "cubeplaggr" => metric.other_expressions.push(trimmed()),
+                    _ => {}
+                }
+            }
+            ("region", "name") => anchor.regions[slot].name = trimmed(),
+            ("region", "mangled_name") => anchor.regions[slot].mangled_name = trimmed(),
+            ("region", "paradigm") => anchor.regions[slot].paradigm = trimmed(),
+            ("region", "role") => anchor.regions[slot].role = trimmed(),
+            ("region", "descr") => anchor.regions[slot].description = trimmed(),
+            ("systemtreenode" | "machine" | "node", "name") => anchor.system_nodes[slot].name = trimmed(),
+            ("systemtreenode", "class") => anchor.system_nodes[slot].class = trimmed(),
+            ("locationgroup" | "process", "name") => anchor.groups[slot].name = trimmed(),
+            ("locationgroup" | "process", "rank") => {
+                anchor.groups[slot].rank = text.trim().parse().unwrap_or(-1);
+            }
+            ("locationgroup", "type") => anchor.groups[slot].kind = trimmed(),
+            ("location" | "thread", "name") => anchor.locations[slot].name = trimmed(),
+            ("location" | "thread", "rank") => {
+                anchor.locations[slot].rank = text.trim().parse().unwrap_or(-1);
+            }
+            ("location", "type") => anchor.locations[slot].kind = trimmed(),
+            ("cart", "coord") if at > 0 => place(&mut anchor.carts[at - 1], text),
+            _ => {}
+        }
+    }
+}
+
+/// Reads the numbers of the last member's place; a member without a whole place is removed.
+fn place(cart: &mut AnchorCart, text: &str) {
+    let before = cart.coordinates.len();
+    let numbers = text.split_ascii_whitespace().map_while(|word| word.parse::<u32>().ok());
+    cart.coordinates.extend(numbers.take(cart.dimensions.len() + 1));
+    if cart.coordinates.len() - before != cart.dimensions.len() {
+        cart.coordinates.truncate(before);
+        cart.members.pop();
+        cart.n_bad += 1;
+    }
+}
+
+fn attribute(tag: &Tag, name: &str) -> String {
+    tag.attribute(name).unwrap_or_default().to_owned()
+}
+
+fn number<T: std::str::FromStr>(tag: &Tag, name: &str) -> Result<T, String> {
+    let text = tag.attribute(name).ok_or_else(|| format!("<{}> has no attribute {name:?}", tag.name))?;
+    text.trim().parse().map_err(|_| format!("attribute {name:?} of <{}> is no number: {text:?}", tag.name))
+}
+
+/// A line number; -1 if there is none.
+fn line(tag: &Tag, name: &str) -> i64 {
+    tag.attribute(name).and_then(|text| text.trim().parse().ok()).unwrap_or(-1)
+}
+
+/// The definitions as `anchor.xml`. Rows are not written.
+pub(crate) fn write(anchor: &Anchor) -> String {
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let _ = writeln!(out, "<cube version=\"{}\">", escaped(&anchor.version));
+    for (key, value) in &anchor.attributes {
+        let _ = writeln!(out, "<attr key=\"{}\" value=\"{}\"/>", escaped(key), escaped(value));
+    }
+    out.push_str("<doc>\n<mirrors>\n</mirrors>\n</doc>\n<metrics>\n");
+    write_nested(
+        &mut out,
+        anchor.metrics.len(),
+        |i| anchor.metrics[i].parent,
+        "metric",
+        |out, i| {
+            write_metric(out, &anchor.metrics[i]);
+        },
+    );
+    out.push_str("</metrics>\n<program>\n");
+    for region in &anchor.regions {
+        let AnchorRegion { id, file, begin, end, .. } = region;
+        let _ =
+            writeln!(out, "<region id=\"{id}\" mod=\"{}\" begin=\"{begin}\" end=\"{end}\">", escaped(file));
+        element(&mut out, "name", &region.name);
+        element(&mut out, "mangled_name", &region.mangled_name);
+        element(&mut out, "paradigm", &region.paradigm);
+        element(&mut out, "role", &region.role);
+        element(&mut out, "url", "");
+        element(&mut out, "descr", &region.description);
+        out.push_str("</region>\n");
+    }
+    write_nested(
+        &mut out,
+        anchor.cnodes.len(),
+        |i| anchor.cnodes[i].parent,
+        "cnode",
+        |out, i| {
+            write_cnode(out, &anchor.cnodes[i]);
+        },
+    );
+    out.push_str("</program>\n<system>\n");
+    write_system(&mut out, anchor);
+    out.push_str("<topologies>\n");
+    for cart in &anchor.carts {
+        write_cart(&mut out, cart);
+    }
+    out.push_str("</topologies>\n</system>\n</cube>\n");
+    out
+}
+
+/// Writes elements of a table that nest: each begins where it stands, and ends before the first that is not below it.
+fn write_nested(
+    out: &mut String,
+    n: usize,
+    parent_of: impl Fn(usize) -> Option<usize>,
+    name: &str,
+    begin: impl Fn(&mut String, usize),
+) {
+    let mut open: Vec<usize> = Vec::new();
+    for i in 0..n {
+        while open.last().is_some_and(|&last| Some(last) != parent_of(i)) {
+            let _ = writeln!(out, "</{name}>");
+            open.pop();
+        }
+        begin(out, i);
+        open.push(i);
+    }
+    for _ in open {
+        let _ = writeln!(out, "</{name}>");
+    }
+}
+
+fn element(out: &mut String, name: &str, text: &str) {
+    let _ = writeln!(out, "<{name}>{}</{name}>", escaped(text));
+}
+
+fn write_metric(out: &mut String, metric: &AnchorMetric) {
+    let _ = write!(out, "<metric id=\"{}\" type=\"{}\"", metric.id, escaped(&metric.kind));
+    if !metric.viz_type.is_empty() {
+        let _ = write!(out, " viztype=\"{}\"", escaped(&metric.viz_type));
+    }
+    out.push_str(">\n");
+    element(out, "disp_name", &metric.display_name);
+    element(out, "uniq_name", &metric.unique_name);
+    element(out, "dtype", &metric.data_type);
+    element(out, "uom", &metric.unit);
+    element(out, "url", &metric.url);
+    element(out, "descr", &metric.description);
+    if !metric.expression.is_empty() {
+        element(out, "cubepl", &metric.expression);
+    }
+}
+
+fn write_cnode(out: &mut String, cnode: &AnchorCnode) {
+    let _ = write!(out, "<cnode id=\"{}\" calleeId=\"{}\"", cnode.id, cnode.callee);
+    if cnode.line >= 0 {
+        let _ = write!(out, " line=\"{}\"", cnode.line);
+    }
+    if !cnode.file.is_empty() {
+        let _ = write!(out, " mod=\"{}\"", escaped(&cnode.file));
+    }
+    out.push_str(">\n");
+    for parameter in &cnode.parameters {
+        let kind = if parameter.is_numeric { "numeric" } else { "string" };
+        let (key, value) = (escaped(&parameter.key), escaped(&parameter.value));
+        let _ = writeln!(out, "<parameter partype=\"{kind}\" parkey=\"{key}\" parvalue=\"{value}\"/>");
+    }
+}
+
+/// Writes the system tree: nodes in their order, each followed by its groups, and these by their locations.
+fn write_system(out: &mut String, anchor: &Anchor) {
+    let mut groups_of = vec![Vec::new(); anchor.system_nodes.len()];
+    for (i, group) in anchor.groups.iter().enumerate() {
+        if let Some(node) = group.parent {
+            groups_of[node].push(i);
+        }
+    }
+    let mut locations_of = vec![Vec::new(); anchor.groups.len()];
+    for (i, location) in anchor.locations.iter().enumerate() {
+        if let Some(group) = location.group {
+            locations_of[group].push(i);
+        }
+    }
+    let parent_of = |i: usize| anchor.system_nodes[i].parent;
+    write_nested(out, anchor.system_nodes.len(), parent_of, "systemtreenode", |out, i| {
+        let node = &anchor.system_nodes[i];
+        let _ = writeln!(out, "<systemtreenode Id=\"{}\">", node.id);
+        element(out, "name", &node.name);
+        element(out, "class", &node.class);
+        for &at in &groups_of[i] {
+            let group = &anchor.groups[at];
+            let _ = writeln!(out, "<locationgroup Id=\"{}\">", group.id);
+            element(out, "name", &group.name);
+            element(out, "rank", &group.rank.to_string());
+            element(out, "type", &group.kind);
+            for &at in &locations_of[at] {
+                let location = &anchor.locations[at];
+                let _ = writeln!(out, "<location Id=\"{}\">", location.id);
+                element(out, "name", &location.name);
+                element(out, "rank", &location.rank.to_string());
+                element(out, "type", &location.kind);
+                out.push_str("</location>\n");
+            }
+            out.push_str("</locationgroup>\n");
+        }
+    });
+}
+
+fn write_cart(out: &mut String, cart: &AnchorCart) {
+    let n = cart.dimensions.len();
+    let _ = writeln!(out, "<cart name=\"{}\" ndims=\"{n}\">", escaped(&cart.name));
+    for AnchorDimension { name, size, periodic } in &cart.dimensions {
+        let name = if name.is_empty() { String::new() } else { format!(" name=\"{}\"", escaped(name)) };
+        let _ = writeln!(out, "<dim{name} size=\"{size}\" periodic=\"{periodic}\"/>");
+    }
+    for (i, (kind, id)) in cart.members.iter().enumerate() {
+        let attribute = match kind {
+            MemberKind::Location => "locId",
+            MemberKind::Group => "lgId",
+            MemberKind::SystemNode(_) => "stnId",
+        };
+        let place: Vec<String> = cart.coordinates[i * n..(i + 1) * n].iter().map(u32::to_string).collect();
+        let _ = writeln!(out, "<coord {attribute}=\"{id}\">{}</coord>", place.join(" "));
+    }
+    out.push_str("</cart>\n");
+}
+
+#[cfg(test)]
+#[path = "anchor_xml_tests.rs"]
+mod tests;

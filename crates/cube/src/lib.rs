@@ -1,0 +1,36 @@
+//! CUBE profiles: bytes ↔ definitions and rows of severities.
+//!
+//! A `.cubex` is a tar of `anchor.xml` ([`Anchor`]) and, for each metric, an index (which
+//! rows there are) and the rows, each one value for each location ([`MetricRows`]). The
+//! older `.cube` is one XML file with the same definitions and rows as text. [`open`] tells
+//! them apart by content. [`Writer`] writes `.cubex`.
+//!
+//! Law: no input makes this crate panic or take more memory than a constant factor of what
+//! it reads; every error names file and byte offset. Not here: the event model, sums along
+//! trees, threads.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod anchor;
+mod anchor_xml;
+mod archive;
+pub mod cubepl;
+mod data_type;
+mod error;
+mod inflate;
+mod metric_rows;
+mod tar;
+mod tree_order;
+mod write;
+mod xml;
+
+pub use anchor::{
+    Anchor, AnchorCart, AnchorCnode, AnchorDimension, AnchorGroup, AnchorLocation, AnchorMetric,
+    AnchorParameter, AnchorRegion, AnchorSystemNode, MemberKind, SystemNodeKind, XmlRow,
+};
+pub use archive::{Cube, FromWord, Kind, XmlRows, open, recognise};
+pub use data_type::{DataType, Part, Primitive};
+pub use error::CubeError;
+pub use metric_rows::MetricRows;
+pub use tree_order::wide_order;
+pub use write::Writer;

@@ -1,0 +1,170 @@
+//! CUBE profiles (`.cubex`, `.cube`) as a [`ProfileSource`].
+//!
+//! Definitions are resolved when a profile is opened; rows are read when they are asked
+//! for, one at a time. Columns of the file stand in the order of location ids, and so do
+//! the [`Location`](ouzel_model::Location)s of the model; cnodes nest in the file, so their
+//! order is the pre-order of the model. Quirks that end here: two orders of rows, values
+//! made of several numbers (a metric each), values that mean "never", formulas in CubePL.
+
+mod definitions;
+mod metrics;
+mod rows;
+mod topologies;
+pub mod write;
+
+#[cfg(test)]
+mod tests;
+
+use crate::detect::{Format, OpenError, Opened, Reader};
+use metrics::Stored;
+use ouzel_cube::{Cube, CubeError, Kind};
+use ouzel_model::{
+    CallPathId, Content, Level, MetricId, Notice, NoticeCode, ProfileDefinitions, ProfileSource, ReadError,
+    SeverityRows,
+};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// CUBE among the formats.
+pub static READER: Reader = Reader {
+    format: Format::Cube,
+    writers: "Score-P, Scalasca, TAU, and others",
+    reads: &[(
+        Content::Severities,
+        "`.cubex` and XML `.cube`; system tree, topologies, derived metrics that are arithmetic",
+    )],
+    recognise,
+    open: |path| open(path).map(Opened::profile),
+};
+
+/// An opened CUBE profile.
+#[derive(Debug)]
+pub struct CubeSource {
+    cube: Cube,
+    definitions: ProfileDefinitions,
+    notices: Vec<Notice>,
+    /// Where the values of each metric lie; `None` for a derived one.
+    stored: Vec<Option<Stored>>,
+    /// The number that rows of an inclusive metric give each call path.
+    wide_index: Vec<u32>,
+    /// For rows in XML: by metric and cnode, the position in the table of rows.
+    xml_rows: FxHashMap<(u32, u32), u32>,
+}
+
+/// Names that tools give the profile of an experiment, the preferred first.
+const PREFERRED: [&str; 4] = ["profile.cubex", "summary.cubex", "scout.cubex", "trace.cubex"];
+
+/// The profiles that a path names: a file, or those of a directory.
+fn profiles_at(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return if ouzel_cube::recognise(path).is_some() { vec![path.to_owned()] } else { Vec::new() };
+    }
+    for name in PREFERRED {
+        let file = path.join(name);
+        if ouzel_cube::recognise(&file).is_some() {
+            return vec![file];
+        }
+    }
+    let is_named_so = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        [".cubex", ".cube", ".cube.gz"].iter().any(|end| name.ends_with(end))
+    };
+    let entries = std::fs::read_dir(path).into_iter().flatten();
+    let mut found: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_named_so).collect();
+    found.sort();
+    found.retain(|file| ouzel_cube::recognise(file).is_some());
+    found
+}
+
+fn recognise(path: &Path) -> Option<String> {
+    let found = profiles_at(path);
+    let names: Vec<String> = found.iter().map(|file| file.display().to_string()).collect();
+    (!names.is_empty()).then(|| format!("CUBE profile {}", names.join(", ")))
+}
+
+/// Opens a profile: a file, or a directory that holds one.
+///
+/// # Errors
+/// If there is none, several, or its definitions cannot be read as a whole.
+pub fn open(path: &Path) -> Result<CubeSource, OpenError> {
+    match &profiles_at(path)[..] {
+        [file] => Ok(CubeSource::open(file).map_err(read_error)?),
+        [] if !path.exists() => Err(OpenError::NotFound(path.to_owned())),
+        [] => Err(OpenError::NotATrace {
+            path: path.to_owned(),
+            reason: "neither a CUBE profile nor a directory that holds one".to_owned(),
+        }),
+        several => Err(OpenError::Ambiguous {
+            path: path.to_owned(),
+            candidates: several.iter().map(|file| format!("CUBE profile {}", file.display())).collect(),
+        }),
+    }
+}
+
+/// The decoder's error in the model's form.
+fn read_error(error: CubeError) -> ReadError {
+    let CubeError { file, offset, reason } = error;
+    ReadError { file, offset, record: 0, reason }
+}
+
+/// Lost severities as a notice.
+fn damage_notice(damage: &CubeError, n_rows: u64) -> Notice {
+    let message = format!("severities are lost: {}", damage.reason);
+    Notice::new(Level::High, NoticeCode::DamagedSeverities, message)
+        .in_file(damage.file.clone())
+        .at(damage.offset)
+        .times(n_rows)
+}
+
+impl CubeSource {
+    /// Opens a profile and resolves its definitions.
+    ///
+    /// # Errors
+    /// If it is no CUBE, or its definitions cannot be read as a whole.
+    pub fn open(path: &Path) -> Result<Self, CubeError> {
+        let cube = ouzel_cube::open(path)?;
+        let anchor = cube.anchor();
+        let resolved = definitions::resolve(anchor, cube.file(), cube.kind() == Kind::Archive)?;
+        let mut notices = resolved.notices;
+        notices.extend(cube.damage().iter().map(|damage| damage_notice(damage, 1)));
+        let left_out = |what: String, n: u64| {
+            let message = format!("{what} of the profile is left out");
+            Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n).in_file(cube.file().clone())
+        };
+        notices.extend(anchor.unknown.iter().map(|(name, n)| left_out(format!("element {name:?}"), *n)));
+        notices.extend(cube.other_members().iter().map(|name| left_out(format!("file {name:?}"), 1)));
+        let parents: Vec<Option<usize>> = anchor.cnodes.iter().map(|cnode| cnode.parent).collect();
+        let mut wide_index = vec![0; parents.len()];
+        for (index, node) in ouzel_cube::wide_order(&parents).into_iter().enumerate() {
+            wide_index[node as usize] = index as u32;
+        }
+        let rows = anchor.rows.iter().enumerate();
+        let xml_rows = rows.map(|(i, row)| ((row.metric, row.cnode), i as u32)).collect();
+        let (definitions, stored) = (resolved.definitions, resolved.stored);
+        Ok(CubeSource { definitions, notices, stored, wide_index, xml_rows, cube })
+    }
+}
+
+impl ProfileSource for CubeSource {
+    fn definitions(&self) -> &ProfileDefinitions {
+        &self.definitions
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    fn severity_bytes(&self, metric: MetricId) -> u64 {
+        self.stored[metric.index()].as_ref().map_or(0, |stored| self.cube.data_bytes(stored.metric))
+    }
+
+    fn open(
+        &self,
+        metric: MetricId,
+        paths: Range<CallPathId>,
+    ) -> Result<Box<dyn SeverityRows + '_>, ReadError> {
+        rows::open(self, metric, paths)
+    }
+}
