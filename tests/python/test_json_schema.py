@@ -33,6 +33,7 @@ CALLS = {
     "imbalance": [[], ["--call-paths"]],
     "idle": [[], ["--per", "location"]],
     "critical-path": [[], ["--ranks", "0-1"]],
+    "timeline": [[], ["--ranks", "0-1"]],
     "lateness": [[], ["--ranks", "0-1"]],
     "patterns": [["--time", "..1us"]],
 }

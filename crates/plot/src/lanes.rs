@@ -1,14 +1,18 @@
-//! Intervals on lanes over time, and lines from lane to lane.
+//! Intervals on lanes over time, arrows from lane to lane, and a path over them.
 //!
 //! Law: an interval is at least half a point wide; what would be drawn onto the same half point in the same colour
-//! is drawn once.
+//! is drawn once. Beyond [`MAX_VECTORS`] intervals are drawn as pixels, later ones over earlier ones, so that a file
+//! stays small however long the run is; arrows beyond [`MAX_ARROWS`] are left out, the shortest first, and the
+//! legend says so.
 
 use crate::PlotError;
 use crate::axis::number;
 use crate::canvas::{Canvas, GRID, INK, LegendEntry, failed, rgb};
 use crate::colour::Colour;
-use plotters::chart::ChartBuilder;
-use plotters::prelude::{Color, DrawingBackend, PathElement, Rectangle};
+use plotters::chart::{ChartBuilder, ChartContext};
+use plotters::coord::types::RangedCoordf64;
+use plotters::element::BitMapElement;
+use plotters::prelude::{Cartesian2d, Color, DrawingBackend, PathElement, Rectangle};
 use std::collections::BTreeSet;
 
 /// Intervals on lanes.
@@ -24,8 +28,21 @@ pub struct Lanes {
     pub range: (f64, f64),
     /// In order of their start.
     pub intervals: Vec<Interval>,
+    /// From lane to lane.
+    pub arrows: Vec<Arrow>,
+    /// Drawn as a thick line over the intervals, in order; ends are connected.
+    pub path: Vec<Interval>,
     /// What the colours mean.
-    pub legend: Vec<(Colour, &'static str)>,
+    pub legend: Vec<(Colour, String)>,
+}
+
+/// A line from a lane at one time to a lane at another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Arrow {
+    /// Where it begins: time and lane.
+    pub from: (f64, usize),
+    /// Where it ends.
+    pub to: (f64, usize),
 }
 
 /// An interval on a lane.
@@ -43,6 +60,14 @@ pub struct Interval {
 
 /// Half points of the axis.
 const N_PLACES: f64 = 1600.0;
+/// Intervals that are drawn one by one.
+pub const MAX_VECTORS: usize = 6000;
+/// Arrows that are drawn.
+pub const MAX_ARROWS: usize = 3000;
+/// More lanes touch each other: a gap would be thinner than a pixel.
+const MAX_GAPS: usize = 64;
+
+type Chart<'a, DB> = ChartContext<'a, DB, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 impl Lanes {
     /// Draws the intervals and their legend.
@@ -77,6 +102,31 @@ impl Lanes {
             .y_desc(self.y_name.clone())
             .draw()
             .map_err(failed)?;
+        self.draw_intervals(&mut chart, (first, last))?;
+        let n_left_out = self.draw_arrows(&mut chart, canvas, (first, last))?;
+        self.draw_path(&mut chart, canvas)?;
+        let mut entries: Vec<LegendEntry<'_>> =
+            self.legend.iter().map(|(colour, name)| LegendEntry { colour: *colour, name }).collect();
+        let left_out = format!("{n_left_out} messages not drawn");
+        if 0 < n_left_out {
+            entries.push(LegendEntry { colour: Colour::INSIGNIFICANT, name: &left_out });
+        }
+        canvas.legend(&entries)
+    }
+
+    /// Half the height of an interval on its lane.
+    fn half(&self) -> f64 {
+        if self.names.len() <= MAX_GAPS { 0.38 } else { 0.5 }
+    }
+
+    fn draw_intervals<DB: DrawingBackend>(
+        &self,
+        chart: &mut Chart<'_, DB>,
+        (first, last): (f64, f64),
+    ) -> Result<(), PlotError> {
+        if MAX_VECTORS < self.intervals.len() {
+            return self.draw_pixels(chart, (first, last));
+        }
         let least = (last - first) / N_PLACES;
         let mut drawn = BTreeSet::new();
         for &interval in &self.intervals {
@@ -86,15 +136,90 @@ impl Lanes {
                 continue;
             }
             let y = lane as f64;
-            let corners = [(start, y - 0.35), (end.max(start + least).min(last), y + 0.35)];
+            let corners = [(start, y - self.half()), (end.max(start + least).min(last), y + self.half())];
             chart.draw_series([Rectangle::new(corners, rgb(colour).filled())]).map_err(failed)?;
             if let Some(from) = from_lane.filter(|&from| from != lane) {
                 let line = [(start, from as f64), (end, y)];
                 chart.draw_series([PathElement::new(line, INK)]).map_err(failed)?;
             }
         }
-        let entries: Vec<LegendEntry<'_>> =
-            self.legend.iter().map(|&(colour, name)| LegendEntry { colour, name }).collect();
-        canvas.legend(&entries)
+        Ok(())
+    }
+
+    /// All intervals as one image.
+    fn draw_pixels<DB: DrawingBackend>(
+        &self,
+        chart: &mut Chart<'_, DB>,
+        (first, last): (f64, f64),
+    ) -> Result<(), PlotError> {
+        let (width, height) = chart.plotting_area().dim_in_pixel();
+        let n_lanes = self.names.len().max(1) as f64;
+        let column = |time: f64| {
+            ((time - first) / (last - first) * f64::from(width)).clamp(0.0, f64::from(width)) as u32
+        };
+        let line = |place: f64| ((place + 0.5) / n_lanes * f64::from(height)).round() as u32;
+        let mut image = vec![255; width as usize * height as usize * 3];
+        for &Interval { lane, range: (start, end), colour, .. } in &self.intervals {
+            let left = column(start).min(width.saturating_sub(1));
+            let right = column(end).max(left + 1);
+            let top = line(lane as f64 - self.half()).min(height.saturating_sub(1));
+            let bottom = line(lane as f64 + self.half()).clamp(top + 1, height);
+            let pixel = rgb(colour);
+            for y in top..bottom {
+                let row = &mut image[(y * width + left) as usize * 3..(y * width + right) as usize * 3];
+                for rgb in row.chunks_exact_mut(3) {
+                    rgb.copy_from_slice(&[pixel.0, pixel.1, pixel.2]);
+                }
+            }
+        }
+        let element = BitMapElement::with_owned_buffer((first, -0.5), (width, height), image);
+        let element = element.ok_or_else(|| PlotError::Draw("an image of the wrong size".to_owned()))?;
+        chart.draw_series([element]).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Draws arrows, equal ones once; gives the number of those left out.
+    fn draw_arrows<DB: DrawingBackend>(
+        &self,
+        chart: &mut Chart<'_, DB>,
+        canvas: &Canvas<'_, DB>,
+        (first, last): (f64, f64),
+    ) -> Result<usize, PlotError> {
+        let least = (last - first) / N_PLACES;
+        let place = |time: f64| ((time - first) / least) as u32;
+        let mut seen = BTreeSet::new();
+        let mut arrows: Vec<&Arrow> = self
+            .arrows
+            .iter()
+            .filter(|arrow| seen.insert((place(arrow.from.0), arrow.from.1, place(arrow.to.0), arrow.to.1)))
+            .collect();
+        let length = |arrow: &Arrow| (arrow.to.0 - arrow.from.0).abs();
+        arrows.sort_by(|a, b| length(b).total_cmp(&length(a)));
+        let n_left_out = arrows.len().saturating_sub(MAX_ARROWS);
+        arrows.truncate(MAX_ARROWS);
+        let style = INK.mix(0.6).stroke_width(canvas.px(1));
+        for Arrow { from, to } in arrows {
+            let ends = [(from.0, from.1 as f64), (to.0, to.1 as f64)];
+            chart.draw_series([PathElement::new(ends, style)]).map_err(failed)?;
+            let head = least * 3.0;
+            let corners = [(to.0 - head, to.1 as f64 - 0.05), (to.0, to.1 as f64 + 0.05)];
+            chart.draw_series([Rectangle::new(corners, INK.filled())]).map_err(failed)?;
+        }
+        Ok(n_left_out)
+    }
+
+    fn draw_path<DB: DrawingBackend>(
+        &self,
+        chart: &mut Chart<'_, DB>,
+        canvas: &Canvas<'_, DB>,
+    ) -> Result<(), PlotError> {
+        for part in &self.path {
+            let style = rgb(part.colour).stroke_width(canvas.px(3));
+            let (start, end) = part.range;
+            let from = part.from_lane.unwrap_or(part.lane);
+            let line = [(start, from as f64), (end, part.lane as f64)];
+            chart.draw_series([PathElement::new(line, style)]).map_err(failed)?;
+        }
+        Ok(())
     }
 }

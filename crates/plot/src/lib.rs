@@ -21,6 +21,7 @@ mod matrix;
 pub mod pictures;
 pub mod ranks;
 mod rows;
+mod svg;
 #[cfg(test)]
 mod tests;
 pub mod units;
@@ -31,7 +32,7 @@ use bars::Bars;
 use canvas::Canvas;
 use lanes::Lanes;
 use matrix::Matrix;
-use plotters::prelude::{BitMapBackend, DrawingBackend, IntoDrawingArea, SVGBackend};
+use plotters::prelude::{BitMapBackend, DrawingBackend, IntoDrawingArea};
 use rows::Rows;
 use std::path::{Path, PathBuf};
 
@@ -114,9 +115,9 @@ impl Picture {
     /// # Errors
     /// If the drawing library fails.
     pub fn svg(&self) -> Result<String, PlotError> {
-        let mut text = String::new();
-        self.draw(SVGBackend::with_string(&mut text, SIZE), 1)?;
-        Ok(text)
+        let (mut text, mut images) = (String::new(), Vec::new());
+        self.draw(svg::SvgWithImages::new(&mut text, &mut images, SIZE), 1)?;
+        Ok(svg::embed(&text, &images))
     }
 
     /// The picture as the bytes of a PNG file.
@@ -127,15 +128,7 @@ impl Picture {
         let (width, height) = (SIZE.0 * PNG_SCALE, SIZE.1 * PNG_SCALE);
         let mut rgb = vec![0; (width * height * 3) as usize];
         self.draw(BitMapBackend::with_buffer(&mut rgb, (width, height)), PNG_SCALE)?;
-        let mut bytes = Vec::new();
-        let mut encoder = png::Encoder::new(&mut bytes, width, height);
-        encoder.set_color(png::ColorType::Rgb);
-        let write = |mut encoder: png::Writer<&mut Vec<u8>>| {
-            encoder.write_image_data(&rgb)?;
-            encoder.finish()
-        };
-        encoder.write_header().and_then(write).map_err(|error| PlotError::Draw(error.to_string()))?;
-        Ok(bytes)
+        png_of((width, height), &rgb).map_err(|error| PlotError::Draw(error.to_string()))
     }
 
     /// Writes the picture in the format that the ending of the file's name says.
@@ -161,4 +154,15 @@ impl Picture {
         }
         root.present().map_err(canvas::failed)
     }
+}
+
+/// A PNG file of `rgb` pixels, row by row.
+fn png_of((width, height): (u32, u32), rgb: &[u8]) -> Result<Vec<u8>, png::EncodingError> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(rgb)?;
+    writer.finish()?;
+    Ok(bytes)
 }

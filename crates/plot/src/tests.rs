@@ -1,15 +1,17 @@
 use crate::bars::{Arrangement, Bars, MAX_BARS, Series, Ticks};
 use crate::colour::Colour;
+use crate::lanes::{Arrow, Interval, Lanes, MAX_ARROWS, MAX_VECTORS};
 use crate::matrix::{MAX_CELLS, Matrix};
-use crate::pictures;
+use crate::pictures::{self, Connections, TimelineRows};
 use crate::{ColourScale, ImageFormat, Marks, Picture};
 use ouzel_analyses::comm_matrix::{CommMatrix, TrafficUnit};
 use ouzel_analyses::profile::Profile;
 use ouzel_analyses::semantics::Semantics;
 use ouzel_analyses::time_grid::TimeGrid;
 use ouzel_analyses::time_profile::TimeProfile;
+use ouzel_analyses::timeline::Timeline;
 use ouzel_analyses::{By, imbalance};
-use ouzel_model::{Ticks as ModelTicks, TimeRange, TraceSource};
+use ouzel_model::{Filter, LocationId, Ticks as ModelTicks, TimeRange, TraceSource};
 use ouzel_testkit::{ToyTrace, run};
 use std::num::NonZeroU16;
 
@@ -127,4 +129,67 @@ fn the_ending_says_the_format() {
         [of("a.svg"), of("b.PNG"), of("c"), of("d.pdf")],
         [Some(ImageFormat::Svg), Some(ImageFormat::Png), None, None]
     );
+}
+
+fn lanes_of(n: usize) -> Lanes {
+    let interval = |i: usize| Interval {
+        lane: i % 2,
+        from_lane: None,
+        range: (i as f64, i as f64 + 1.0),
+        colour: if i % 2 == 0 { Colour::computation() } else { Colour::idle() },
+    };
+    Lanes {
+        x_name: "time (s)".to_owned(),
+        y_name: "rank".to_owned(),
+        names: vec!["0".to_owned(), "1".to_owned()],
+        range: (0.0, n as f64),
+        intervals: (0..n).map(interval).collect(),
+        arrows: (0..n).map(|i| Arrow { from: (i as f64, 0), to: (i as f64 + 0.5, 1) }).collect(),
+        path: Vec::new(),
+        legend: vec![(Colour::computation(), "solve".to_owned())],
+    }
+}
+
+#[test]
+fn a_timeline_of_a_million_events_is_a_small_file() {
+    let picture = |n| Picture::new("lanes", "toy", Marks::Lanes(lanes_of(n)));
+    let few = picture(MAX_VECTORS).svg().unwrap();
+    assert!(!few.contains("<image"), "few intervals are vectors");
+    let many = picture(1_000_000).svg().unwrap();
+    assert!(many.contains("data:image/png;base64,"), "many are pixels");
+    assert!(many.len() < 1_000_000, "{} bytes", many.len());
+}
+
+#[test]
+fn arrows_that_are_not_drawn_are_told() {
+    let mut lanes = lanes_of(10);
+    // Each pair of lanes is an arrow of its own.
+    let n_lanes = 70;
+    lanes.names = (0..n_lanes).map(|i| i.to_string()).collect();
+    let arrows =
+        (0..n_lanes).flat_map(|from| (0..n_lanes).map(move |to| Arrow { from: (1.0, from), to: (2.0, to) }));
+    lanes.arrows = arrows.collect();
+    let n_left_out = lanes.arrows.len() - MAX_ARROWS;
+    let svg = Picture::new("lanes", "toy", Marks::Lanes(lanes)).svg().unwrap();
+    assert!(svg.contains(&format!("{n_left_out} messages not drawn")), "{n_left_out}");
+}
+
+#[test]
+fn calls_are_drawn_by_depth() {
+    let trace = ToyTrace::new("0: enter main @0, enter solve @100, leave @700, leave @1000");
+    let definitions = trace.definitions();
+    let output = run(&trace, Timeline::new(definitions, &Filter::default()));
+    let classes = Semantics::default().classes(definitions);
+    let draw = |rows| {
+        let picture = pictures::timeline(&output, definitions, &classes, rows, Connections::default(), "toy");
+        let Marks::Lanes(lanes) = picture.marks else { panic!("a timeline has lanes") };
+        lanes
+    };
+    let flames = draw(TimelineRows::Depths(LocationId(0)));
+    assert_eq!(flames.names, ["0", "1"]);
+    let lanes: Vec<usize> = flames.intervals.iter().map(|interval| interval.lane).collect();
+    assert_eq!(lanes, [0, 1], "main is one interval below solve");
+    let rows = draw(TimelineRows::Locations);
+    assert_eq!(rows.intervals.len(), 3, "main, solve, main");
+    assert_eq!(rows.names.len(), 1);
 }

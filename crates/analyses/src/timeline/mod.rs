@@ -13,6 +13,7 @@
 mod fold;
 mod output;
 mod state;
+mod table;
 #[cfg(test)]
 mod tests;
 

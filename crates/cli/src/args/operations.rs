@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 /// An operation with its own words.
 #[derive(Debug)]
 pub enum Operation {
+    Timeline(TimelineArgs),
     TimeProfile(TimeProfileArgs),
     CommMatrix(CommMatrixArgs),
     Messages(MessagesArgs),
@@ -24,6 +25,22 @@ pub enum Operation {
 
 #[derive(Debug, Subcommand)]
 pub enum LowOperation {
+    /// What every rank does over time, as a picture
+    #[command(after_help = "\
+Examples:
+  ouzel timeline scorep-run/ --plot timeline.svg
+  ouzel timeline scorep-run/ --messages --critical-path --time 1s..1.2s --plot wait.png
+  ouzel timeline scorep-run/ --depth --ranks 3 --plot calls.svg     the calls of rank 3 as flames
+
+Instants lie on a grid as fine as the picture; a call between two instants is not seen, so look closer with
+--time. Beyond 1,024 locations every n-th is drawn. Messages lead from the entry of the sending call to the
+end of the receiving one; the matched messages of the selection are held in memory for them.")]
+    Timeline {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: TimelineArgs,
+    },
     /// Where the time went in the course of the run: each region in bins of time
     #[command(after_help = "\
 Examples:
@@ -213,6 +230,7 @@ impl LowOperation {
     /// What every command takes, and the rest.
     pub fn split(self) -> (LowCommon, Operation) {
         match self {
+            LowOperation::Timeline { common, args } => (common, Operation::Timeline(args)),
             LowOperation::TimeProfile { common, args } => (common, Operation::TimeProfile(args)),
             LowOperation::CommMatrix { common, args } => (common, Operation::CommMatrix(args)),
             LowOperation::Messages { common, args } => (common, Operation::Messages(args)),
@@ -233,6 +251,7 @@ impl Operation {
     /// The word on the command line.
     pub fn name(&self) -> &'static str {
         match self {
+            Operation::Timeline(_) => "timeline",
             Operation::TimeProfile(_) => "time-profile",
             Operation::CommMatrix(_) => "comm-matrix",
             Operation::Messages(_) => "messages",
@@ -273,6 +292,24 @@ pub struct TimeBinArgs {
     /// Number of bins of equal width from the first event to the last
     #[arg(long, value_name = "N", default_value = "100")]
     pub bins: NonZeroU16,
+}
+
+#[derive(Debug, Args)]
+pub struct TimelineArgs {
+    /// Rows are depths of calls, of the main thread of the smallest selected rank
+    #[arg(long, conflicts_with_all = ["messages", "critical_path"])]
+    pub depth: bool,
+
+    /// Draw messages as arrows
+    #[arg(long, requires = "plot_file")]
+    pub messages: bool,
+
+    /// Draw the critical path over the rows
+    #[arg(long, requires = "plot_file")]
+    pub critical_path: bool,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
 }
 
 #[derive(Debug, Args)]
@@ -441,6 +478,9 @@ pub struct CriticalPathArgs {
 pub struct LatenessArgs {
     #[command(flatten)]
     pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
 }
 
 #[derive(Debug, Args)]
@@ -474,6 +514,7 @@ impl Operation {
     /// The file that a picture is asked for in.
     pub fn plot(&self) -> Option<&Path> {
         let plot = match self {
+            Operation::Timeline(args) => &args.plot,
             Operation::TimeProfile(args) => &args.plot,
             Operation::CommMatrix(args) => &args.plot,
             Operation::Messages(args) => &args.plot,
@@ -483,7 +524,9 @@ impl Operation {
             Operation::Imbalance(args) => &args.plot,
             Operation::Idle(args) => &args.plot,
             Operation::CriticalPath(args) => &args.plot,
-            Operation::Lateness(_) | Operation::Patterns(_) | Operation::Compare(_) => return None,
+            Operation::Lateness(args) => &args.plot,
+            Operation::Compare(args) => &args.plot,
+            Operation::Patterns(_) => return None,
         };
         plot.plot_file.as_deref()
     }
@@ -497,4 +540,7 @@ pub struct CompareArgs {
 
     #[command(flatten)]
     pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
 }

@@ -1,6 +1,6 @@
 //! `ouzel compare`: several runs side by side.
 
-use super::rows;
+use super::{origin, plot, rows};
 use crate::args::operations::CompareArgs;
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -11,7 +11,9 @@ use crate::terminal::units;
 use ouzel::Answer;
 use ouzel::analyses::profile::Profile;
 use ouzel::engine::Coverage;
-use ouzel::multi_run::{MultiRunOutput, RegionRow, Run, multi_run};
+use ouzel::multi_run::{MultiRunOutput, RegionRow, Run, RunRow, multi_run};
+use ouzel_plot::Picture;
+use ouzel_plot::pictures::{RegionInRuns, runs};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -59,9 +61,19 @@ pub fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome>
     }
     answer.notices.sort_by_key(|notice| notice.level);
     let answer = answer.map(|runs| multi_run(&runs));
+    plot(&args.plot, || picture(session, &answer.output))?;
     session.reply("compare", &answer, data, MultiRunOutput::table, |output, page| {
         write_page(session, output, args, page);
     })
+}
+
+/// One bar for each run, named by its number in the table and that of its processes.
+fn picture(session: &Session<'_>, output: &MultiRunOutput) -> Picture {
+    let name = |(run, i): (&RunRow, usize)| format!("{i} ({})", run.n_processes);
+    let region =
+        |row: &RegionRow| RegionInRuns { name: row.region.to_string(), mean_ns: row.mean_ns.clone() };
+    let regions: Vec<RegionInRuns> = output.regions.iter().map(region).collect();
+    runs(output.runs.iter().zip(1..).map(name).collect(), &regions, &origin(session))
 }
 
 /// What was read of both traces.

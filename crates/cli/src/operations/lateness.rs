@@ -1,6 +1,6 @@
 //! `ouzel lateness`: how long after the first of its peers each operation ends.
 
-use super::{first, rows, title};
+use super::{first, origin, plot, rows, title};
 use crate::args::operations::LatenessArgs;
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -13,6 +13,7 @@ use ouzel::analyses::lateness::{LatenessOutput, lateness};
 use ouzel::analyses::operations::Operations;
 use ouzel::model::{Level, Notice, NoticeCode};
 use ouzel_export::to_json;
+use ouzel_plot::pictures;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -37,6 +38,7 @@ pub fn run(session: &Session<'_>, args: &LatenessArgs) -> anyhow::Result<Outcome
                        what was selected, so nothing has peers to be late against";
         answer.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
     }
+    plot(&args.plot, || pictures::lateness(&answer.output, definitions, &origin(session)))?;
     session.reply(
         "lateness",
         &answer,

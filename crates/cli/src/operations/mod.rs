@@ -15,6 +15,7 @@ mod lateness;
 mod messages;
 mod patterns;
 mod time_profile;
+mod timeline;
 
 use crate::args::Common;
 use crate::args::operations::{Operation, PlotArgs, Traffic};
@@ -36,6 +37,7 @@ use ouzel_plot::Picture;
 pub fn run(common: &Common, operation: &Operation) -> anyhow::Result<Outcome> {
     let session = Session::open(common)?;
     match operation {
+        Operation::Timeline(args) => timeline::run(&session, args),
         Operation::TimeProfile(args) => time_profile::run(&session, args),
         Operation::CommMatrix(args) => comm_matrix::run(&session, args),
         Operation::Messages(args) => messages::run(&session, args),

@@ -2,7 +2,7 @@
 
 use crate::run::ran;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "report",
     "segments",
     "clusters",
@@ -10,6 +10,7 @@ const COMMANDS: [&str; 20] = [
     "info",
     "print",
     "profile",
+    "timeline",
     "time-profile",
     "comm-matrix",
     "messages",

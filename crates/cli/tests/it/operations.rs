@@ -156,6 +156,7 @@ fn tables_have_the_rows_of_the_json() {
     let scratch = Scratch::new("operations");
     let archive = testdata("pmpi-masterio");
     for (command, n_rows) in [
+        ("timeline", 0),
         ("time-profile", 0),
         ("comm-matrix", 0),
         ("messages", 10),
@@ -181,7 +182,7 @@ fn tables_have_the_rows_of_the_json() {
 #[test]
 fn pages_fit_their_width() {
     for command in
-        ["time-profile", "comm-matrix", "comm-by-process", "imbalance", "idle", "critical-path", "lateness"]
+        ["timeline", "time-profile", "comm-matrix", "comm-by-process", "imbalance", "idle", "critical-path", "lateness"]
     {
         let ran = ran_on(&testdata("pmpi-jacobi"), &[command]);
         let longest = ran.out.lines().map(|line| line.chars().count()).max().unwrap_or(0);

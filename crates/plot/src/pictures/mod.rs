@@ -2,15 +2,21 @@
 //!
 //! `of` is what stands below the title: the trace, and what was selected.
 
+mod late;
 mod messages;
 mod path;
 mod processes;
+mod runs;
 mod time;
+mod timeline;
 
+pub use late::lateness;
 pub use messages::{comm_by_process, comm_matrix, comm_over_time, message_histogram};
 pub use path::critical_path;
 pub use processes::{breakdown, idle, imbalance};
+pub use runs::{RegionInRuns, runs};
 pub use time::time_profile;
+pub use timeline::{Connections, TimelineRows, timeline};
 
 /// Names of ranks on an axis.
 fn rank_name(rank: Option<ouzel_model::WorldRank>) -> String {

@@ -36,10 +36,12 @@ pub fn critical_path(path: &PathProfile, definitions: &Definitions, of: &str) ->
         y_name: "rank on the path".to_owned(),
         range: (first / scale.divisor, last / scale.divisor),
         intervals: intervals.collect(),
+        arrows: Vec::new(),
+        path: Vec::new(),
         legend: vec![
-            (Colour::computation(), "working"),
-            (Colour::receiving(), "in a message"),
-            (Colour::communication(), "in a collective"),
+            (Colour::computation(), "working".to_owned()),
+            (Colour::receiving(), "in a message".to_owned()),
+            (Colour::communication(), "in a collective".to_owned()),
         ],
         names: ranks.iter().map(|&rank| rank_name(rank)).collect(),
     };
