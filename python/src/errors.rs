@@ -8,6 +8,7 @@
 //! | Ctrl-C | `KeyboardInterrupt` |
 //! | data were lost, and the answer is from the rest | the warning `DataLostWarning` |
 
+use ouzel::engine::PassError;
 use ouzel::model::{Level, Notice};
 use ouzel::{AskError, OpenError};
 use pyo3::PyErr;
@@ -32,9 +33,13 @@ pub fn of_open(error: &OpenError) -> PyErr {
     }
 }
 
-/// Why a question has no answer.
-pub fn of_ask(error: &AskError) -> PyErr {
-    OuzelError::new_err(error.to_string())
+/// Why a question has no answer. What Python raised on the way stays what it is.
+pub fn of_ask(py: Python<'_>, error: &AskError) -> PyErr {
+    let raised = match error {
+        AskError::Pass(PassError::Elsewhere(error)) => error.downcast_ref::<PyErr>(),
+        _ => None,
+    };
+    raised.map_or_else(|| OuzelError::new_err(error.to_string()), |error| error.clone_ref(py))
 }
 
 /// Warns if `notices` say that data were lost.

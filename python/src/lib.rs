@@ -10,6 +10,7 @@
 
 mod arguments;
 mod arrow;
+mod cluster;
 mod compare;
 mod diagnosis;
 mod errors;
@@ -35,6 +36,10 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_class::<shapes::CommMatrix>()?;
     module.add_class::<shapes::Histogram>()?;
+    module.add_function(wrap_pyfunction!(cluster::build, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster::fingerprint, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster::fold_group, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster::merge_partials, module)?)?;
     module.add_function(wrap_pyfunction!(compare::multi_run_analysis, module)?)?;
     module.add_function(wrap_pyfunction!(compare::multirun_analysis, module)?)?;
     module.add_function(wrap_pyfunction!(trace::open, module)?)

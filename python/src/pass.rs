@@ -48,7 +48,7 @@ pub fn run<T: Send>(
             match py.detach(move || waiting.recv_timeout(POLL)) {
                 Ok(result) => {
                     tell()?;
-                    return result.map_err(|error| errors::of_ask(&error));
+                    return result.map_err(|error| errors::of_ask(py, &error));
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     if let Err(error) = py.check_signals().and_then(|()| tell()) {

@@ -1,8 +1,10 @@
 //! What the user asked to look at, and how: from Python's arguments to a filter.
 
+use crate::cluster::Cluster;
 use ouzel::Options;
 use ouzel::engine::Progress;
 use ouzel::model::{Filter, RankSet};
+use ouzel::workers::Workers;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
@@ -15,6 +17,8 @@ pub struct Selection {
     pub jobs: Option<NonZeroUsize>,
     /// Called with the bytes read and all bytes.
     pub progress: Option<Py<PyAny>>,
+    /// Who makes the passes; `None`: this process.
+    pub workers: Option<Cluster>,
 }
 
 /// The arguments that make a selection, as given.
@@ -30,7 +34,7 @@ pub struct Arguments<'py> {
 impl Selection {
     /// Everything.
     pub fn everything() -> Self {
-        Selection { filter: Filter::default(), jobs: None, progress: None }
+        Selection { filter: Filter::default(), jobs: None, progress: None, workers: None }
     }
 
     /// Like `self`, with what the arguments say instead. Selections narrow: what is selected twice must be in both,
@@ -67,14 +71,26 @@ impl Selection {
             None => self.progress.as_ref().map(|old| old.clone_ref(py)),
             Some(given) => shown(given.bind(py))?,
         };
-        Ok(Selection { filter, jobs, progress })
+        Ok(Selection { filter, jobs, progress, ..self.clone_ref(py) })
+    }
+
+    /// The same again.
+    pub fn clone_ref(&self, py: Python<'_>) -> Self {
+        let Selection { filter, jobs, progress, workers } = self;
+        Selection {
+            filter: filter.clone(),
+            jobs: *jobs,
+            progress: progress.as_ref().map(|progress| progress.clone_ref(py)),
+            workers: workers.as_ref().map(|workers| workers.clone_ref(py)),
+        }
     }
 
     /// The options of a pass.
-    pub fn options<'a>(&self, progress: &'a Progress) -> Options<'a> {
+    pub fn options<'a>(&'a self, progress: &'a Progress) -> Options<'a> {
         let defaults = Options::default();
         let jobs = self.jobs.unwrap_or(defaults.jobs);
-        Options { filter: self.filter.clone(), jobs, progress: Some(progress), workers: None }
+        let workers = self.workers.as_ref().map(|workers| workers as &dyn Workers);
+        Options { filter: self.filter.clone(), jobs, progress: Some(progress), workers }
     }
 }
 

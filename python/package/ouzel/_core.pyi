@@ -176,6 +176,26 @@ class Trace:
 
         Time ranges narrow each other; ``ValueError`` if ranks or regions are selected a second time.
         """
+    def on(
+        self,
+        client: Any,
+        *,
+        group_bytes: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        patience_s: float = 60.0,
+    ) -> Trace:
+        """The same trace, asked on a Dask cluster: every operation and the diagnosis, with the same results.
+
+        ``client``: a ``distributed.Client``, the address of a scheduler or its scheduler file; ``None`` is this process
+        again. ``group_bytes``: bytes of event files that a task folds, 512 MiB by default, a second or more of work; a
+        location is never cut. ``checkpoint``: a folder that all see, where the partial results of groups are kept, so that
+        the same question takes them up again after the death of client or scheduler. ``patience_s``: how long there may be
+        no worker.
+
+        Before each pass every worker is checked to have this build and to see these files. A question then raises
+        :class:`OuzelError` that names the worker, or if the scheduler is lost. Ctrl-C takes the work back.
+        Needs ``pip install './python[cluster]'``, here and at the workers; see docs/cluster.md.
+        """
     @property
     def path(self) -> Path:
         """The path it was opened by."""
@@ -321,3 +341,15 @@ class Trace:
         ``table``: a :class:`Table` with a row for each iteration; ``start_ns`` and ``end_ns`` do for :meth:`filter`.
         Wei and Mellor-Crummey (ICS 2018), section 3.
         """
+
+def build() -> str:
+    """Version and hash of the sources: processes that work together have the same."""
+
+def fingerprint(path: str | os.PathLike[str], expected: str) -> str:
+    """What the trace is, as this process sees it: its definitions and the bytes of its events, in 128 bits as hexadecimal digits."""
+
+def fold_group(job: bytes, path: str | os.PathLike[str], locations: Sequence[int]) -> bytes:
+    """The partial of some locations; a worker's part, see ``ouzel/_cluster.py``."""
+
+def merge_partials(job: bytes, partials: Sequence[bytes]) -> bytes:
+    """The partial of all of their locations; a worker's part, see ``ouzel/_cluster.py``."""

@@ -1,0 +1,179 @@
+//! Passes made by processes of a cluster: carries jobs to Python, where Dask takes them, and does the worker's part.
+//!
+//! ```text
+//! client   ouzel::workers::Job ──bytes──► ouzel._cluster.Cluster.run: ticks of progress, at last the merged partial
+//! worker   fold_group(job, path, locations) ──► encoded partial;  merge_partials(job, partials) ──► encoded partial
+//! ```
+//!
+//! Law: the interpreter lock is not held while anything is read, folded or merged. Not here: tasks (see
+//! `package/ouzel/_cluster.py`), and what a job is (see `ouzel::workers`).
+
+use crate::errors;
+use crate::errors::OuzelError;
+use crate::selection::Selection;
+use crate::trace::Trace;
+use ouzel::engine::Progress;
+use ouzel::model::LocationId;
+use ouzel::workers::{BUILD, Group, Job, JobError, Workers};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of a group by default: half a second or more of folding from memory, a second or more from a file system at
+/// 500 MB/s; the report takes 2 s. Chosen by us after the figures of DESIGN.md, "Beyond one machine".
+const GROUP_BYTES: u64 = 512 << 20;
+
+/// How long there may be no worker.
+const PATIENCE_S: f64 = 60.0;
+
+/// The workers of a `distributed.Client`.
+#[derive(Debug)]
+pub struct Cluster {
+    /// `ouzel._cluster.Cluster`
+    object: Py<PyAny>,
+    group_bytes: u64,
+}
+
+impl Cluster {
+    /// Another handle on the same.
+    pub fn clone_ref(&self, py: Python<'_>) -> Self {
+        Cluster { object: self.object.clone_ref(py), group_bytes: self.group_bytes }
+    }
+}
+
+impl Workers for Cluster {
+    fn group_bytes(&self) -> u64 {
+        self.group_bytes
+    }
+
+    fn run(
+        &self,
+        job: &Job,
+        groups: &[Group],
+        progress: Option<&Progress>,
+    ) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+        let bytes = job.encode()?;
+        let fingerprint = job.fingerprint().to_string();
+        let groups: Vec<(Vec<u32>, u64)> = groups
+            .iter()
+            .map(|group| (group.locations.iter().map(|location| location.0).collect(), group.event_bytes))
+            .collect();
+        Python::attach(|py| {
+            let arguments = (PyBytes::new(py, &bytes), fingerprint, groups);
+            let run = self.object.bind(py).call_method1("run", arguments)?;
+            for item in run.try_iter()? {
+                let item = item?;
+                if let Ok(result) = item.cast::<PyBytes>() {
+                    return Ok(result.as_bytes().to_vec());
+                }
+                let Some(progress) = progress else { continue };
+                progress.add(item.extract()?);
+                if progress.is_cancelled() {
+                    // Takes back what was handed out.
+                    run.call_method0("close")?;
+                    return Err(OuzelError::new_err("cancelled").into());
+                }
+            }
+            Err(OuzelError::new_err("internal error: a pass on a cluster ended without a result").into())
+        })
+    }
+}
+
+#[pymethods]
+impl Trace {
+    #[pyo3(signature = (client, *, group_bytes=None, checkpoint=None, patience_s=PATIENCE_S))]
+    fn on(
+        &self,
+        py: Python<'_>,
+        client: &Bound<'_, PyAny>,
+        group_bytes: Option<u64>,
+        checkpoint: Option<PathBuf>,
+        patience_s: f64,
+    ) -> PyResult<Trace> {
+        let workers = if client.is_none() {
+            None
+        } else {
+            if !(0.0..=f64::MAX).contains(&patience_s) {
+                return Err(PyValueError::new_err("patience_s must be 0 or more"));
+            }
+            let path = std::path::absolute(self.inner.path())?;
+            let module = py.import("ouzel._cluster")?;
+            let object = module.call_method1("Cluster", (client, path, checkpoint, patience_s))?.unbind();
+            Some(Cluster { object, group_bytes: group_bytes.unwrap_or(GROUP_BYTES) })
+        };
+        let selection = Selection { workers, ..self.selection.clone_ref(py) };
+        Ok(Trace { inner: Arc::clone(&self.inner), selection })
+    }
+}
+
+/// Version and hash of the sources: processes that work together have the same.
+#[pyfunction]
+pub fn build() -> &'static str {
+    BUILD
+}
+
+/// What the trace at `path` is, as this process sees it; `expected` is what it should be.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
+pub fn fingerprint(py: Python<'_>, path: PathBuf, expected: &str) -> PyResult<String> {
+    py.detach(|| Ok(opened(&path, expected)?.fingerprint().to_string()))
+}
+
+/// Folds some locations of the trace at `path`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
+pub fn fold_group<'py>(
+    py: Python<'py>,
+    job: &[u8],
+    path: PathBuf,
+    locations: Vec<u32>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let folded = py.detach(|| {
+        let job = Job::decode(job).map_err(|error| of_job(&error))?;
+        let trace = opened(&path, &job.fingerprint().to_string())?;
+        let locations: Vec<LocationId> = locations.into_iter().map(LocationId).collect();
+        job.fold(&trace, &locations).map_err(|error| of_job(&error))
+    })?;
+    Ok(PyBytes::new(py, &folded))
+}
+
+/// Merges partials of different locations.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
+pub fn merge_partials<'py>(
+    py: Python<'py>,
+    job: &[u8],
+    partials: Vec<Bound<'py, PyBytes>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let partials: Vec<&[u8]> = partials.iter().map(PyBytesMethods::as_bytes).collect();
+    let merged = py.detach(|| Job::decode(job).and_then(|job| job.merge(partials)));
+    Ok(PyBytes::new(py, &merged.map_err(|error| of_job(&error))?))
+}
+
+fn of_job(error: &JobError) -> PyErr {
+    OuzelError::new_err(error.to_string())
+}
+
+/// Traces that this process has opened, the last used last. A worker opens a trace once and not for each task.
+static OPENED: Mutex<Vec<Arc<ouzel::Trace>>> = Mutex::new(Vec::new());
+
+/// How many traces a worker keeps open.
+const N_OPENED_MAX: usize = 4;
+
+/// The trace at `path`, opened anew if the one that was opened is not what is expected.
+fn opened(path: &Path, expected: &str) -> PyResult<Arc<ouzel::Trace>> {
+    let mut traces = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = traces.iter().position(|trace| trace.path() == path).map(|i| traces.remove(i));
+    let trace = match before.filter(|trace| trace.fingerprint().to_string() == expected) {
+        Some(trace) => trace,
+        None => Arc::new(ouzel::open(path).map_err(|error| errors::of_open(&error))?),
+    };
+    if traces.len() == N_OPENED_MAX {
+        traces.remove(0);
+    }
+    traces.push(Arc::clone(&trace));
+    Ok(trace)
+}
