@@ -126,7 +126,8 @@ impl ReportAnalyses {
             classes: semantics.classes(definitions),
             profile: set.add(Profile),
             inventory: set.add(Inventory),
-            communication: set.add(Communication::for_filter(filter)),
+            // Not every program communicates.
+            communication: set.add_silent(Communication::for_filter(filter)),
             phases: set.add(Phases::with_semantics(definitions, filter, semantics)),
         }
     }

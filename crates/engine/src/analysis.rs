@@ -33,6 +33,11 @@ pub trait Analysis: Send + Sync + 'static {
 
     /// The side tables and derived columns to be filled.
     fn needs(&self) -> Needs;
+    /// Of these kinds of data one at least must be there, else there is nothing to say, and the user is told which are
+    /// missing. By default those that the needs name, see [`Contents::of_needs`].
+    fn speaks_of(&self) -> Contents {
+        Contents::of_needs(self.needs())
+    }
     /// No location at all.
     fn empty(&self) -> Self::Partial;
     /// Before the first chunk of a location.

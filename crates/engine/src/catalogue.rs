@@ -106,7 +106,9 @@ impl Catalogue {
             }
             (entry.read)(bytes).map_err(|error| CatalogueError::Codec(name.clone(), error))
         };
-        let members = description.0.iter().map(member).collect::<Result<_, _>>()?;
-        Ok(AnalysisSet { members })
+        let members = description.0.iter().map(member).collect::<Result<Vec<_>, _>>()?;
+        // The side that asks explains the answers.
+        let is_asked = vec![false; members.len()];
+        Ok(AnalysisSet { members, is_asked })
     }
 }

@@ -3,7 +3,7 @@
 //! Law: slot `i` of every vector here holds the state of analysis `i`.
 
 use crate::analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{EventChunk, Needs, Remap};
+use ouzel_model::{Contents, EventChunk, Needs, Remap};
 use std::any::Any;
 use std::marker::PhantomData;
 
@@ -16,6 +16,7 @@ pub(crate) trait DynAnalysis: Send + Sync {
     fn stamp(&self) -> (&'static str, u32);
     fn as_any(&self) -> &dyn Any;
     fn needs(&self) -> Needs;
+    fn speaks_of(&self) -> Contents;
     fn empty(&self) -> Erased;
     fn begin(&self, cx: &LocationCx<'_>) -> Erased;
     fn fold(&self, local: &mut Erased, chunk: &EventChunk<'_>);
@@ -45,6 +46,9 @@ impl<A: Analysis> DynAnalysis for A {
     }
     fn needs(&self) -> Needs {
         Analysis::needs(self)
+    }
+    fn speaks_of(&self) -> Contents {
+        Analysis::speaks_of(self)
     }
     fn empty(&self) -> Erased {
         Box::new(Analysis::empty(self))
@@ -83,6 +87,8 @@ impl<A: Analysis> DynAnalysis for A {
 #[derive(Default)]
 pub struct AnalysisSet {
     pub(crate) members: Vec<Box<dyn DynAnalysis>>,
+    /// Of each member whether an answer that says nothing needs an explanation.
+    pub(crate) is_asked: Vec<bool>,
 }
 
 impl std::fmt::Debug for AnalysisSet {
@@ -96,10 +102,26 @@ impl std::fmt::Debug for AnalysisSet {
 pub struct Key<A>(usize, PhantomData<fn() -> A>);
 
 impl AnalysisSet {
-    /// Adds an analysis.
+    /// Adds an analysis that the user asks for: if the trace holds nothing it speaks of, that is said.
     pub fn add<A: Analysis>(&mut self, analysis: A) -> Key<A> {
+        self.push(analysis, true)
+    }
+
+    /// Adds an analysis that only contributes: that the trace holds nothing it speaks of is no news.
+    pub fn add_silent<A: Analysis>(&mut self, analysis: A) -> Key<A> {
+        self.push(analysis, false)
+    }
+
+    fn push<A: Analysis>(&mut self, analysis: A, is_asked: bool) -> Key<A> {
         self.members.push(Box::new(analysis));
+        self.is_asked.push(is_asked);
         Key(self.members.len() - 1, PhantomData)
+    }
+
+    /// What each analysis that the user asks for speaks of, see [`Analysis::speaks_of`].
+    pub fn questions(&self) -> impl Iterator<Item = Contents> {
+        let members = self.members.iter().zip(&self.is_asked);
+        members.filter(|(_, is_asked)| **is_asked).map(|(member, _)| member.speaks_of())
     }
 
     /// What all of them need, united.

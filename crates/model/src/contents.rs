@@ -55,6 +55,29 @@ impl Contents {
     /// No kind.
     pub const NONE: Contents = Contents(0);
 
+    /// These kinds.
+    pub fn of(contents: &[Content]) -> Contents {
+        contents.iter().fold(Contents::NONE, |set, &content| Contents(set.0 | 1 << content as u16))
+    }
+
+    /// What an analysis with these needs cannot answer without, see [`Content::need`]: one of the kinds at least;
+    /// calls, if the needs name none.
+    pub fn of_needs(needs: Needs) -> Contents {
+        let named = |content: &Content| content.need().is_some_and(|need| needs.contains(need));
+        let named: Vec<Content> = Content::ALL.iter().copied().filter(named).collect();
+        if named.is_empty() { Contents::of(&[Content::Calls]) } else { Contents::of(&named) }
+    }
+
+    /// Whether the sets have a kind in common.
+    pub fn overlaps(self, other: Contents) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether there is no kind in the set.
+    pub fn is_empty(self) -> bool {
+        self == Contents::NONE
+    }
+
     /// Adds a kind.
     pub fn insert(&mut self, content: Content) {
         self.0 |= 1 << content as u16;
@@ -93,5 +116,16 @@ mod tests {
         assert!(Content::ALL.iter().all(|&content| set.contains(content)
             == matches!(content, Content::Calls | Content::Links | Content::Severities)));
         assert_eq!(Contents::NONE.iter().count(), 0);
+        assert!(set.overlaps(other) && !Contents::NONE.overlaps(set) && Contents::NONE.is_empty());
+    }
+
+    #[test]
+    fn needs_name_what_an_analysis_speaks_of() {
+        let of = |needs| Contents::of_needs(needs).iter().collect::<Vec<_>>();
+        assert_eq!(of(Needs::NOTHING), [Content::Calls]);
+        assert_eq!(of(Needs::VISITS | Needs::CALL_PATHS), [Content::Calls]);
+        assert_eq!(of(Needs::MESSAGES | Needs::CALL_PATHS), [Content::Messages]);
+        assert_eq!(of(Needs::MESSAGES | Needs::COLLECTIVES), [Content::Messages, Content::Collectives]);
+        assert_eq!(of(Needs::METRICS), [Content::Counters]);
     }
 }

@@ -21,6 +21,7 @@
 #![deny(missing_docs)]
 
 mod ask;
+mod missing;
 pub mod multi_run;
 pub mod workers;
 
@@ -116,15 +117,17 @@ impl Trace {
         filter.locations(self.definitions()).into_iter().map(|l| self.source.location_bytes(l)).sum()
     }
 
-    /// One pass for all analyses of the set.
+    /// One pass for all analyses of the set. Where it met nothing that an analysis speaks of, a notice says so.
     ///
     /// # Errors
     /// If it was cancelled, an analysis broke a promise, or workers could not do their part.
     pub fn run(&self, set: &AnalysisSet, options: &Options<'_>) -> Result<Report, PassError> {
         let Options { filter, jobs, progress, workers } = options;
-        match workers {
-            Some(workers) => self.run_on(*workers, set, options),
-            None => set.run(&*self.source, Pass { filter, jobs: *jobs, progress: *progress }),
-        }
+        let mut report = match workers {
+            Some(workers) => self.run_on(*workers, set, options)?,
+            None => set.run(&*self.source, Pass { filter, jobs: *jobs, progress: *progress })?,
+        };
+        missing::explain(&*self.source, set, filter, &mut report);
+        Ok(report)
     }
 }

@@ -7,8 +7,8 @@ use crate::semantics::Class;
 use crate::spread::{Owner, owner};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{
-    Definitions, EventChunk, EventKind, Filter, Level, LocationKind, Needs, Notice, NoticeCode, Remap,
-    RequestEvent, Ticks,
+    Content, Contents, Definitions, EventChunk, EventKind, Filter, Level, LocationKind, Needs, Notice,
+    NoticeCode, Remap, RequestEvent, Ticks,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,6 +76,10 @@ impl Analysis for Breakdown {
             Requests::Included => Needs::MESSAGES | Needs::COLLECTIVES,
             Requests::LeftOut => Needs::NOTHING,
         }
+    }
+
+    fn speaks_of(&self) -> Contents {
+        Contents::of(&[Content::Calls])
     }
 
     fn empty(&self) -> BreakdownPartial {

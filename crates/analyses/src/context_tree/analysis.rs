@@ -10,7 +10,7 @@ use super::{LookAhead, Order};
 use crate::peers::PeerGroups;
 use crate::semantics::{Category, Semantics};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{Definitions, EventChunk, EventKind, Filter, Needs, Remap};
+use ouzel_model::{Content, Contents, Definitions, EventChunk, EventKind, Filter, Needs, Remap};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -83,6 +83,10 @@ impl Analysis for ContextTrees {
 
     fn needs(&self) -> Needs {
         if self.paths.is_empty() { Needs::NOTHING } else { Needs::SAMPLES }
+    }
+
+    fn speaks_of(&self) -> Contents {
+        Contents::of(&[Content::Calls, Content::Samples])
     }
 
     fn empty(&self) -> ContextTreesPartial {

@@ -3,7 +3,7 @@
 use super::output::{InventoryOutput, LocationInventory};
 use super::state::{Counts, InventoryPartial, Local, N_KINDS};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{EventChunk, EventKind, Level, Needs, Notice, NoticeCode, Remap};
+use ouzel_model::{Contents, EventChunk, EventKind, Level, Needs, Notice, NoticeCode, Remap};
 use serde::{Deserialize, Serialize};
 
 /// Number of events of each kind, and the depth of calls.
@@ -21,6 +21,11 @@ impl Analysis for Inventory {
 
     fn needs(&self) -> Needs {
         Needs::ALL_EVENTS
+    }
+
+    fn speaks_of(&self) -> Contents {
+        // Counts of zero are an answer.
+        Contents::NONE
     }
 
     fn empty(&self) -> InventoryPartial {

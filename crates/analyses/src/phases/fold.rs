@@ -7,7 +7,7 @@ use super::state::PhasesPartial;
 use crate::peers::PeerGroups;
 use crate::semantics::Semantics;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{Definitions, EventChunk, Filter, Needs, Remap, Ticks};
+use ouzel_model::{Content, Contents, Definitions, EventChunk, Filter, Needs, Remap, Ticks};
 use serde::{Deserialize, Serialize};
 
 pub(super) const NEEDS: Needs = Needs::COLLECTIVES.union(Needs::CALL_PATHS);
@@ -48,6 +48,10 @@ impl Analysis for Phases {
 
     fn needs(&self) -> Needs {
         NEEDS
+    }
+
+    fn speaks_of(&self) -> Contents {
+        Contents::of(&[Content::Calls])
     }
 
     fn empty(&self) -> PhasesPartial {
