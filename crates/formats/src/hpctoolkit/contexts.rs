@@ -7,7 +7,8 @@
 
 use super::regions::Regions;
 use ouzel_model::{
-    ContextId, Level, MAX_SAMPLED_DEPTH, Notice, NoticeCode, Region, RegionId, SampledContexts,
+    CallNode, CallPathId, ContextId, Level, MAX_SAMPLED_DEPTH, Notice, NoticeCode, Region, RegionId,
+    SampledContexts,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -19,8 +20,10 @@ pub(super) struct Placed {
     pub context: ContextId,
     /// The caller's path.
     caller: Option<ContextId>,
-    /// The innermost frame.
+    /// The innermost frame's region.
     pub region: RegionId,
+    /// The innermost frame, as a place in [`ContextsBuilder::frames`].
+    pub frame: u32,
 }
 
 /// Builds the tree.
@@ -28,19 +31,34 @@ pub(super) struct Placed {
 pub(super) struct ContextsBuilder {
     pub contexts: SampledContexts,
     pub regions: Regions,
+    /// Every frame: what a profile's call tree is made of. Callers come first.
+    pub frames: Vec<CallNode>,
     n_too_deep: u64,
 }
 
 impl ContextsBuilder {
-    /// A frame called from `parent`.
-    pub fn frame(&mut self, parent: Option<Placed>, region: Region) -> Placed {
+    /// A path that stands for what is not known; no frame of it is in [`ContextsBuilder::frames`].
+    pub fn placeholder(&mut self, region: Region) -> ContextId {
+        let region = self.regions.id(region);
+        self.contexts.push(None, region, None, None)
+    }
+
+    /// A frame called from `parent`, which the format knows as `native_id`.
+    pub fn frame(&mut self, parent: Option<Placed>, region: Region, native_id: u64) -> Placed {
         let region = self.regions.id(region);
         let caller = parent.map(|parent| parent.context);
         if let Some(parent) = parent.filter(|parent| self.is_full(parent.context)) {
             self.n_too_deep += 1;
             return parent;
         }
-        Placed { context: self.contexts.push(caller, region, None, None), caller, region }
+        let mut node = CallNode::new(parent.map(|parent| CallPathId(parent.frame)), region, native_id);
+        if let Some(site) = caller.map(|caller| self.contexts.get(caller)) {
+            node.site_file.clone_from(&site.file);
+            node.site_line = site.line;
+        }
+        let frame = self.frames.len() as u32;
+        self.frames.push(node);
+        Placed { context: self.contexts.push(caller, region, None, None), caller, region, frame }
     }
 
     /// A line in the frame of `parent`.
@@ -134,12 +152,16 @@ mod tests {
     fn lines_are_places_in_frames() {
         let mut builder = ContextsBuilder::default();
         let region = |name: &str| function(&Arc::from(name), None, None);
-        let main = builder.frame(None, region("main"));
+        let main = builder.frame(None, region("main"), 1);
         let at = builder.line(main, Some(Arc::from("a.c")), Some(12));
-        let solve = builder.frame(Some(at), region("solve"));
+        let solve = builder.frame(Some(at), region("solve"), 2);
         let mut frames = Vec::new();
         builder.contexts.frames(solve.context, &mut frames);
         assert_eq!(frames.iter().map(|f| f.call_line).collect::<Vec<_>>(), [None, Some(12)]);
+        assert_eq!(
+            (builder.frames[1].site_line, builder.frames[1].site_file.as_deref()),
+            (Some(12), Some("a.c"))
+        );
         assert_eq!(builder.line(solve, None, Some(0)).context, solve.context, "no line, no place");
     }
 
@@ -148,7 +170,7 @@ mod tests {
         let mut builder = ContextsBuilder::default();
         let mut at = None;
         for _ in 0..MAX_SAMPLED_DEPTH + 3 {
-            at = Some(builder.frame(at, function(&Arc::from("f"), None, None)));
+            at = Some(builder.frame(at, function(&Arc::from("f"), None, None), 0));
         }
         assert_eq!(builder.contexts.len() as u32, MAX_SAMPLED_DEPTH);
         assert_eq!(builder.notice().unwrap().count, 3);

@@ -6,7 +6,7 @@
 
 use ouzel_model::{
     Definitions, Level, Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationId,
-    LocationKind, Notice, NoticeCode, SystemNode, SystemNodeId, WorldRank,
+    LocationKind, Notice, NoticeCode, SystemNode, SystemNodeId, SystemTree, WorldRank,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -48,8 +48,15 @@ impl Identity {
     }
 }
 
+/// The identities in the order of locations, equal ones counted, and where each stood before.
+pub(super) fn ordered(mut identities: Vec<Identity>) -> (Vec<Identity>, Vec<usize>) {
+    number_copies(&mut identities);
+    let order = order(&identities);
+    (order.iter().map(|&i| identities[i].clone()).collect(), order)
+}
+
 /// Counts equal tuples.
-pub(super) fn number_copies(identities: &mut [Identity]) {
+fn number_copies(identities: &mut [Identity]) {
     let mut seen: FxHashMap<Identity, u64> = FxHashMap::default();
     for identity in identities {
         let n = seen.entry(identity.clone()).or_default();
@@ -59,7 +66,7 @@ pub(super) fn number_copies(identities: &mut [Identity]) {
 }
 
 /// The order of locations: by rank, node, process, then threads before streams.
-pub(super) fn order(identities: &[Identity]) -> Vec<usize> {
+fn order(identities: &[Identity]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..identities.len()).collect();
     let key = |i: usize| {
         let identity = &identities[i];
@@ -77,9 +84,10 @@ pub(super) fn define(
     identities: &[Identity],
     native_id: impl Fn(usize) -> u64,
     n_events: impl Fn(usize) -> Option<u64>,
-    definitions: &mut Definitions,
     notices: &mut Vec<Notice>,
-) {
+) -> Tables {
+    let mut tables = Tables::default();
+    let definitions = &mut tables;
     let mut groups = Groups { has_ranks: identities.iter().any(|i| i.rank.is_some()), ..Groups::default() };
     for (i, identity) in identities.iter().enumerate() {
         let process = groups.process(identity, definitions);
@@ -104,6 +112,15 @@ pub(super) fn define(
             Notice::new(Level::Medium, NoticeCode::DamagedDefinitions, message).times(groups.n_huge_ranks),
         );
     }
+    tables
+}
+
+/// The tables that traces and profiles have in common.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    pub system_tree: SystemTree,
+    pub location_groups: Vec<LocationGroup>,
+    pub locations: Vec<Location>,
 }
 
 /// The process of an identity: rank, node, process, copy.
@@ -119,7 +136,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn node(&mut self, node: u64, definitions: &mut Definitions) -> SystemNodeId {
+    fn node(&mut self, node: u64, definitions: &mut Tables) -> SystemNodeId {
         *self.nodes.entry(node).or_insert_with(|| {
             let nodes = &mut definitions.system_tree.nodes;
             nodes.push(SystemNode {
@@ -132,7 +149,7 @@ impl Groups {
         })
     }
 
-    fn process(&mut self, identity: &Identity, definitions: &mut Definitions) -> LocationGroupId {
+    fn process(&mut self, identity: &Identity, definitions: &mut Tables) -> LocationGroupId {
         let key = (identity.rank, identity.node, identity.process, identity.copy);
         if let Some(&id) = self.processes.get(&key) {
             return id;
@@ -168,7 +185,7 @@ impl Groups {
         &mut self,
         identity: &Identity,
         process: LocationGroupId,
-        definitions: &mut Definitions,
+        definitions: &mut Tables,
     ) -> LocationGroupId {
         let key = (process, identity.device, identity.context);
         if let Some(&id) = self.contexts.get(&key) {
@@ -197,7 +214,7 @@ impl Groups {
 /// The largest rank that is believed: no machine has so many cores, and tables are indexed by ranks.
 const MAX_RANK: u32 = 1 << 26;
 
-fn push(group: LocationGroup, definitions: &mut Definitions) -> LocationGroupId {
+fn push(group: LocationGroup, definitions: &mut Tables) -> LocationGroupId {
     definitions.location_groups.push(group);
     LocationGroupId::from_index(definitions.location_groups.len() - 1)
 }

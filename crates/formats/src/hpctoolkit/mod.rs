@@ -29,6 +29,7 @@ pub static READER: Reader = Reader {
         (Content::Calls, "from samples"),
         (Content::Samples, "with loops"),
         (Content::AcceleratorStreams, ""),
+        (Content::Severities, ""),
     ],
     recognise,
     open,

@@ -1,5 +1,6 @@
 //! Databases of format 4: `meta.db` and what of `trace.db` and `profile.db` is there.
 
+mod severities;
 mod tree;
 
 use super::contexts::ContextIds;
@@ -7,13 +8,14 @@ use super::identity::{self, Identity};
 use super::source::{LineFile, SampledTrace};
 use super::{damage_notice, period, read_error};
 use crate::detect::{OpenError, Opened};
-use ouzel_hpcdb::{FileKind, Line, Meta, ProfileDb, ReadErrorKind, TraceDb};
+use ouzel_hpcdb::{FileKind, Line, Meta, Profile, ProfileDb, ReadErrorKind, TraceDb};
 use ouzel_model::{
     Clock, Definitions, Level, LocationId, LocationKind, Notice, NoticeCode, Provenance, ReadError, Ticks,
 };
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
+use tree::Tree;
 
 /// Opens the database in `folder`.
 pub(super) fn open(folder: &Path) -> Result<Opened, OpenError> {
@@ -32,15 +34,38 @@ pub(super) fn open(folder: &Path) -> Result<Opened, OpenError> {
             None
         }
     };
-    let Some(trace) = read_part(folder, FileKind::Trace, TraceDb::read)? else {
-        return Err(OpenError::Refused {
-            path: folder.to_owned(),
-            reason: "this HPCToolkit database has no trace.db: it was measured without traces (hpcrun -t)"
-                .to_owned(),
-        });
+    let tree = tree::build(&meta, &mut notices);
+    let mut opened = Opened::default();
+    let trace = match read_part(folder, FileKind::Trace, TraceDb::read) {
+        Ok(trace) => trace,
+        // The profile is good for something alone.
+        Err(error) if profiles.is_some() => {
+            let reason = format!("no trace: {}", error.reason);
+            let notice = Notice::new(Level::High, NoticeCode::MissingEvents, reason);
+            notices.push(notice.in_file(error.file).at(error.offset));
+            None
+        }
+        Err(error) => return Err(error.into()),
     };
-    notices.extend(trace.damages.iter().map(|damage| damage_notice(NoticeCode::DamagedEvents, damage)));
-    Ok(Opened::trace(sampled_trace(folder, &meta, profiles.as_ref(), &trace, notices)))
+    if let Some(db) = &profiles {
+        opened.profile = Some(Box::new(severities::profile(folder, &meta, db, &tree, notices.clone())));
+    }
+    match trace {
+        Some(trace) => {
+            let damage = |damage| damage_notice(NoticeCode::DamagedEvents, damage);
+            notices.extend(trace.damages.iter().map(damage));
+            let trace = sampled_trace(folder, &meta, profiles.as_ref(), &trace, tree, notices);
+            opened.trace = Some(Box::new(trace));
+        }
+        None if opened.profile.is_none() => {
+            return Err(OpenError::NotATrace {
+                path: folder.to_owned(),
+                reason: "this HPCToolkit database has neither trace.db nor profile.db".to_owned(),
+            });
+        }
+        None => {}
+    }
+    Ok(opened)
 }
 
 fn read_meta(folder: &Path) -> Result<Meta, OpenError> {
@@ -79,9 +104,9 @@ fn sampled_trace(
     meta: &Meta,
     profiles: Option<&ProfileDb>,
     trace: &TraceDb,
+    tree: Tree,
     mut notices: Vec<Notice>,
 ) -> SampledTrace {
-    let tree = tree::build(meta, &mut notices);
     let mut definitions = Definitions::empty(Clock {
         ticks_per_second: 1_000_000_000,
         offset_ticks: trace.min_time_ns,
@@ -91,19 +116,15 @@ fn sampled_trace(
     definitions.provenance = provenance(meta);
     definitions.sampled_contexts = tree.contexts;
     definitions.set_regions(tree.regions);
-    let mut identities: Vec<Identity> =
-        trace.lines.iter().map(|line| identity(meta, profiles, line, &mut notices)).collect();
-    identity::number_copies(&mut identities);
-    let order = identity::order(&identities);
-    let identities: Vec<Identity> = order.iter().map(|&i| identities[i].clone()).collect();
+    let identities =
+        trace.lines.iter().map(|line| line_identity(meta, profiles, line, &mut notices)).collect();
+    let (identities, order) = identity::ordered(identities);
     let line = |i: usize| trace.lines[order[i]];
-    identity::define(
-        &identities,
-        |i| u64::from(line(i).profile),
-        |i| Some(line(i).n_samples),
-        &mut definitions,
-        &mut notices,
-    );
+    let native_id = |i| u64::from(line(i).profile);
+    let tables = identity::define(&identities, native_id, |i| Some(line(i).n_samples), &mut notices);
+    definitions.system_tree = tables.system_tree;
+    definitions.location_groups = tables.location_groups;
+    definitions.locations = tables.locations;
     let path = Arc::new(folder.join(FileKind::Trace.file_name()));
     let ids: Arc<ContextIds> = Arc::new(tree.ids);
     let lines: Vec<LineFile> = (0..order.len())
@@ -137,18 +158,28 @@ fn provenance(meta: &Meta) -> Provenance {
     }
 }
 
-/// Whose samples a line holds. Cores that threads were bound to are left out.
-fn identity(meta: &Meta, profiles: Option<&ProfileDb>, line: &Line, notices: &mut Vec<Notice>) -> Identity {
-    let profile = profiles.and_then(|db| db.profiles.get(line.profile as usize));
-    let mut identity = Identity::default();
-    let Some(profile) = profile else {
-        if profiles.is_some() {
-            let message = format!("a trace line belongs to profile {}, which is not there", line.profile);
-            notices.push(Notice::new(Level::Medium, NoticeCode::UndefinedReference, message));
+/// Whose samples a line holds.
+fn line_identity(
+    meta: &Meta,
+    profiles: Option<&ProfileDb>,
+    line: &Line,
+    notices: &mut Vec<Notice>,
+) -> Identity {
+    match profiles.and_then(|db| db.profiles.get(line.profile as usize)) {
+        Some(profile) => identity_of(meta, profile, notices),
+        None => {
+            if profiles.is_some() {
+                let message = format!("a trace line belongs to profile {}, which is not there", line.profile);
+                notices.push(Notice::new(Level::Medium, NoticeCode::UndefinedReference, message));
+            }
+            Identity { thread: Some(u64::from(line.profile)), ..Identity::default() }
         }
-        identity.thread = Some(u64::from(line.profile));
-        return identity;
-    };
+    }
+}
+
+/// Whose values a profile holds. Cores that threads were bound to are left out.
+fn identity_of(meta: &Meta, profile: &Profile, notices: &mut Vec<Notice>) -> Identity {
+    let mut identity = Identity::default();
     for part in &profile.id {
         let kind = meta.kinds.get(usize::from(part.kind));
         match kind.map(|kind| &**kind) {

@@ -3,7 +3,8 @@
 use super::super::contexts::{ContextIds, ContextsBuilder, Placed};
 use super::super::regions;
 use ouzel_hpcdb::{Context, LexicalType, Meta, Relation};
-use ouzel_model::{ContextId, Level, Notice, NoticeCode, Region, RegionRole, SampledContexts};
+use ouzel_model::{CallNode, ContextId, Level, Notice, NoticeCode, Region, RegionRole, SampledContexts};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// What the tree became.
@@ -12,14 +13,19 @@ pub(super) struct Tree {
     pub regions: Vec<Region>,
     /// What the numbers of contexts stand for.
     pub ids: ContextIds,
+    /// The frames, callers first.
+    pub frames: Vec<CallNode>,
+    /// For each number of a context, the frame it belongs to, as a place in `frames`.
+    pub frame_of: FxHashMap<u32, u32>,
 }
 
 /// Builds the tree. The first context is the placeholder for numbers that are not defined.
 pub(super) fn build(meta: &Meta, notices: &mut Vec<Notice>) -> Tree {
     let mut builder = ContextsBuilder::default();
-    builder.frame(None, regions::entry(&Arc::from("<unknown call path>")));
+    builder.placeholder(regions::entry(&Arc::from("<unknown call path>")));
     let mut placed: Vec<Placed> = Vec::with_capacity(meta.contexts.len());
     let mut numbers: Vec<(u32, Option<ContextId>)> = vec![(0, None)];
+    let mut frame_of = FxHashMap::default();
     let mut n_instructions = 0;
     for context in &meta.contexts {
         let parent = context.parent.map(|parent| placed[parent as usize]);
@@ -27,6 +33,7 @@ pub(super) fn build(meta: &Meta, notices: &mut Vec<Notice>) -> Tree {
         let is_lost = matches!(context.lexical, LexicalType::Instruction | LexicalType::Unknown(_))
             && context.relation == Relation::Lexical;
         n_instructions += u64::from(is_lost);
+        frame_of.entry(context.id).or_insert(here.frame);
         numbers.push((context.id, Some(here.context)));
         placed.push(here);
     }
@@ -41,19 +48,26 @@ pub(super) fn build(meta: &Meta, notices: &mut Vec<Notice>) -> Tree {
         let message = "call paths are defined twice; the first definition was kept";
         notices.push(Notice::new(Level::Medium, NoticeCode::DuplicateDefinition, message).times(n_twice));
     }
-    Tree { contexts: builder.contexts, regions: builder.regions.into_vec(), ids }
+    Tree {
+        contexts: builder.contexts,
+        regions: builder.regions.into_vec(),
+        ids,
+        frames: builder.frames,
+        frame_of,
+    }
 }
 
 fn place(meta: &Meta, context: &Context, parent: Option<Placed>, builder: &mut ContextsBuilder) -> Placed {
+    let native_id = u64::from(context.id);
     let file = |file: Option<u32>| file.and_then(|file| meta.files.get(file as usize)).cloned();
     let source = context.source.map(|(at, line)| (file(at), line));
     let (source_file, line) = source.map_or((None, None), |(file, line)| (file, Some(line)));
     match (&context.lexical, parent) {
-        (LexicalType::Entry { name, .. }, _) => builder.frame(None, regions::entry(name)),
+        (LexicalType::Entry { name, .. }, _) => builder.frame(None, regions::entry(name), native_id),
         (LexicalType::Loop, _) => {
             let inside = parent.map(|parent| builder.region(parent));
             let region = regions::of_loop(source_file, line, inside);
-            builder.frame(parent, region)
+            builder.frame(parent, region, native_id)
         }
         (LexicalType::Function, _) => {
             let region = match context.function {
@@ -64,13 +78,15 @@ fn place(meta: &Meta, context: &Context, parent: Option<Placed>, builder: &mut C
                 parent.is_some_and(|parent| builder.region(parent).role == RegionRole::Kernel);
             // What runs on the device below the placeholder of a launch is the kernel.
             let role = if is_below_kernel { RegionRole::Kernel } else { region.role };
-            builder.frame(parent, Region { role, ..region })
+            builder.frame(parent, Region { role, ..region }, native_id)
         }
         // Something else was called that has no name.
-        _ if context.relation != Relation::Lexical => builder.frame(parent, unknown_function(meta, context)),
+        _ if context.relation != Relation::Lexical => {
+            builder.frame(parent, unknown_function(meta, context), native_id)
+        }
         (LexicalType::Line, Some(parent)) => builder.line(parent, source_file, line),
         (_, Some(parent)) => parent,
-        (_, None) => builder.frame(None, unknown_function(meta, context)),
+        (_, None) => builder.frame(None, unknown_function(meta, context), native_id),
     }
 }
 
