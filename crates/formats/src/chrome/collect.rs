@@ -383,8 +383,7 @@ impl Collector {
         }
         let text = String::from_utf8_lossy(pid.raw()).into_owned();
         let file = self.files.len() - 1;
-        let draft =
-            GroupDraft { file, pid: text, name: None, labels: None, is_device: false };
+        let draft = GroupDraft { file, pid: text, name: None, labels: None, is_device: false };
         self.groups.push(draft);
         self.group_ids.insert(pid.raw().into(), self.groups.len() - 1);
         self.groups.len() - 1

@@ -10,8 +10,9 @@ use super::place::{Placed, place};
 use super::reader::PARAMETERS;
 use crate::naming::of_function;
 use ouzel_model::{
-    Clock, CommId, Communicator, ContextId, Definitions, Level, LocationKind, Metric, MetricMode, MetricValueType,
-    Notice, NoticeCode, Paradigm, Provenance, Region, RegionId, SampledContexts, Ticks, WorldRank,
+    Clock, CommId, Communicator, ContextId, Definitions, Level, LocationKind, Metric, MetricMode,
+    MetricValueType, Notice, NoticeCode, Paradigm, Provenance, Region, RegionId, SampledContexts, Ticks,
+    WorldRank,
 };
 use std::io;
 use std::path::Path;
@@ -99,7 +100,8 @@ fn clock(files: &[FileFacts], start_ns: i64, end_ns: i64) -> Clock {
 
 fn provenance(files: &[FileFacts]) -> Provenance {
     let is_kineto = files.iter().any(|file| file.is_kineto);
-    let hosts: std::collections::BTreeSet<&str> = files.iter().filter_map(|file| file.host.as_deref()).collect();
+    let hosts: std::collections::BTreeSet<&str> =
+        files.iter().filter_map(|file| file.host.as_deref()).collect();
     Provenance {
         format: "Chrome trace".to_owned(),
         format_version: String::new(),
@@ -180,10 +182,7 @@ fn contexts(collector: &Collector) -> SampledContexts {
 }
 
 /// A communicator for each process group, and that of each; groups whose ranks are not said are the whole world.
-fn communicators(
-    collector: &Collector,
-    ranks: &[Option<WorldRank>],
-) -> (Vec<Communicator>, Vec<CommId>) {
+fn communicators(collector: &Collector, ranks: &[Option<WorldRank>]) -> (Vec<Communicator>, Vec<CommId>) {
     let size = collector.files.iter().filter_map(|file| file.world_size).max();
     let world: Arc<[WorldRank]> = match size.filter(|&size| size <= WORLD_MAX) {
         Some(size) => (0..size).map(WorldRank).collect(),

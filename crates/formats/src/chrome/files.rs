@@ -41,7 +41,10 @@ pub(super) fn head(path: &Path) -> Option<Head> {
         }
         n
     } else {
-        if !start[..n].first().is_some_and(|byte| matches!(byte, b'{' | b'[' | 0xef) || byte.is_ascii_whitespace()) {
+        if !start[..n]
+            .first()
+            .is_some_and(|byte| matches!(byte, b'{' | b'[' | 0xef) || byte.is_ascii_whitespace())
+        {
             return None;
         }
         read_full(&mut { file }, &mut head).ok()?
@@ -57,8 +60,11 @@ fn kind(head: &[u8]) -> Option<Head> {
     match first {
         b'[' if has_events => Some(Head::Trace),
         b'{' => {
-            let is_kineto = has("\"schemaVersion\"") || has("\"deviceProperties\"") || has("\"distributedInfo\"");
-            if is_kineto && (has("\"deviceProperties\"") || has("\"traceEvents\"") || has("\"distributedInfo\"")) {
+            let is_kineto =
+                has("\"schemaVersion\"") || has("\"deviceProperties\"") || has("\"distributedInfo\"");
+            if is_kineto
+                && (has("\"deviceProperties\"") || has("\"traceEvents\"") || has("\"distributedInfo\""))
+            {
                 Some(Head::Kineto)
             } else if has("\"traceEvents\"") {
                 Some(Head::Trace)
@@ -76,7 +82,8 @@ fn kind(head: &[u8]) -> Option<Head> {
 pub(super) fn of_folder(path: &Path) -> Vec<(PathBuf, Head)> {
     let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
     let may_be = |path: &PathBuf| {
-        let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+        let name =
+            path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         [".json", ".trace", ".cpuprofile", ".pt"].iter().any(|end| name.ends_with(end))
     };

@@ -124,7 +124,8 @@ impl Collector {
                 let Some(Span { track, region, at_ns: begin_ns }) = span else { return Ok(()) };
                 let length_ns = at_ns - begin_ns;
                 if length_ns < 0 {
-                    let what = "asynchronous operations that end before they begin were taken to have no length";
+                    let what =
+                        "asynchronous operations that end before they begin were taken to have no length";
                     self.note(Level::Medium, NoticeCode::DamagedEvents, what);
                 }
                 self.push(track, begin_ns, length_ns.max(0), Kind::Slice, region, 0)

@@ -44,9 +44,20 @@ pub(super) fn class(category: &[u8]) -> Class {
         b"gpu_memcpy" | b"gpu_memset" | b"Memcpy" | b"Memset" | b"MEMORY_COPY" | b"memory_copy" => {
             Class::Copy
         }
-        b"cuda_runtime" | b"cuda_driver" | b"Runtime" | b"runtime" | b"hip_runtime" | b"hip_api"
-        | b"HIP_API" | b"HIP_RUNTIME_API" | b"hsa_api" | b"xpu_runtime" | b"mtia_runtime" | b"glow_runtime"
-        | b"privateuse1_runtime" | b"privateuse1_driver" => Class::Runtime,
+        b"cuda_runtime"
+        | b"cuda_driver"
+        | b"Runtime"
+        | b"runtime"
+        | b"hip_runtime"
+        | b"hip_api"
+        | b"HIP_API"
+        | b"HIP_RUNTIME_API"
+        | b"hsa_api"
+        | b"xpu_runtime"
+        | b"mtia_runtime"
+        | b"glow_runtime"
+        | b"privateuse1_runtime"
+        | b"privateuse1_driver" => Class::Runtime,
         b"cuda_sync" => Class::Sync,
         b"gpu_user_annotation" => Class::DeviceRange,
         b"python_function" => Class::Python,
@@ -202,7 +213,10 @@ mod tests {
     #[test]
     fn host_ranges_of_collectives_are_told_from_calls() {
         assert_eq!(host_communication("nccl:all_to_all").unwrap().op, Some(CollectiveOp::Alltoall));
-        assert_eq!(host_communication("gloo:_reduce_scatter_base").unwrap().op, Some(CollectiveOp::ReduceScatter));
+        assert_eq!(
+            host_communication("gloo:_reduce_scatter_base").unwrap().op,
+            Some(CollectiveOp::ReduceScatter)
+        );
         assert_eq!(host_communication("c10d::allreduce_"), None);
         assert_eq!(host_communication("std::sort"), None);
     }

@@ -12,7 +12,12 @@ const STEP: &[u8] = b"ProfilerStep#";
 
 impl Collector {
     /// Region and detail of a call.
-    pub(super) fn meaning(&mut self, event: &Event<'_>, class: Class, at_ns: i64) -> (u32, Option<DetailKind>) {
+    pub(super) fn meaning(
+        &mut self,
+        event: &Event<'_>,
+        class: Class,
+        at_ns: i64,
+    ) -> (u32, Option<DetailKind>) {
         let raw = event.name.raw;
         match class {
             Class::Kernel => self.kernel(event),
@@ -39,19 +44,24 @@ impl Collector {
     fn kernel(&mut self, event: &Event<'_>) -> (u32, Option<DetailKind>) {
         let collective = event.args.collective;
         if collective.raw.is_empty() {
-            let what = self.regions.id(Class::Kernel, event.name, |name| {
-                match kinds::kernel_communication(&name) {
+            let what =
+                self.regions.id(Class::Kernel, event.name, |name| match kinds::kernel_communication(&name) {
                     Some(Communication { op }) => RegionDraft { name, class: Class::CollectiveKernel, op },
                     None => RegionDraft { name, class: Class::Kernel, op: None },
-                }
-            });
+                });
             let draft = &self.regions.drafts[what as usize];
             let detail = match draft {
                 RegionDraft { class: Class::CollectiveKernel, op: Some(op), .. } => {
                     let op = *op;
                     self.file().has_device_collectives = true;
                     let group = self.process_group(&event.args);
-                    Some(DetailKind::Collective { op, group, bytes_sent: 0, bytes_received: 0, on_host: false })
+                    Some(DetailKind::Collective {
+                        op,
+                        group,
+                        bytes_sent: 0,
+                        bytes_received: 0,
+                        on_host: false,
+                    })
                 }
                 _ => None,
             };
@@ -72,7 +82,8 @@ impl Collector {
         self.file().has_device_collectives = true;
         let size = std::str::from_utf8(event.args.element_type).ok().and_then(kinds::element_bytes);
         let bytes = |n: &[u8]| u64_from(n).zip(size).map_or(0, |(n, size)| n.saturating_mul(size));
-        let (bytes_sent, bytes_received) = (bytes(event.args.n_elements_in), bytes(event.args.n_elements_out));
+        let (bytes_sent, bytes_received) =
+            (bytes(event.args.n_elements_in), bytes(event.args.n_elements_out));
         let group = self.process_group(&event.args);
         let detail =
             op.map(|op| DetailKind::Collective { op, group, bytes_sent, bytes_received, on_host: false });
@@ -102,10 +113,15 @@ impl Collector {
         };
         let name = plain(args.group_name);
         let found = self.process_groups.iter().position(|group| {
-            group.name == name && (ranks.is_none() || group.ranks.is_empty() || ranks.as_ref() == Some(&group.ranks))
+            group.name == name
+                && (ranks.is_none() || group.ranks.is_empty() || ranks.as_ref() == Some(&group.ranks))
         });
         let index = found.unwrap_or_else(|| {
-            self.process_groups.push(ProcessGroup { name, ranks: Vec::new(), size: u64_from(args.group_size) });
+            self.process_groups.push(ProcessGroup {
+                name,
+                ranks: Vec::new(),
+                size: u64_from(args.group_size),
+            });
             self.process_groups.len() - 1
         });
         let group = &mut self.process_groups[index];

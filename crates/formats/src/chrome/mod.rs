@@ -42,8 +42,8 @@ use collect::{Collector, Detail};
 use define::has_kind;
 use files::Head;
 use ouzel_model::{
-    ChunkReader, CommId, Content, ContextId, Definitions, Filter, LocationId, LocationKind, Needs, Notice, Pushdown,
-    ReadError, ReadPlan, Ticks, TimeRange, TraceSource,
+    ChunkReader, CommId, Content, ContextId, Definitions, Filter, LocationId, LocationKind, Needs, Notice,
+    Pushdown, ReadError, ReadPlan, Ticks, TimeRange, TraceSource,
 };
 use reader::LocationReader;
 use record::Store;
@@ -88,7 +88,8 @@ fn open(path: &Path) -> Result<Opened, OpenError> {
         return Ok(Opened::trace(ChromeSource::open(&[path.to_owned()])?));
     }
     let found = files::of_folder(path);
-    let is_rank = |(file, head): &(PathBuf, Head)| *head == Head::Kineto || files::rank_in_name(file).is_some();
+    let is_rank =
+        |(file, head): &(PathBuf, Head)| *head == Head::Kineto || files::rank_in_name(file).is_some();
     if 1 < found.len() && !found.iter().all(is_rank) {
         let candidates = found.iter().map(|(file, _)| file.display().to_string()).collect();
         return Err(OpenError::Ambiguous { path: path.to_owned(), candidates });
@@ -192,9 +193,10 @@ impl TraceSource for ChromeSource {
                 lacks(!definitions.communicators.is_empty(), "it holds no collective operation")
             }
             Content::Counters => lacks(!definitions.metrics.is_empty(), "it holds no counter"),
-            Content::AcceleratorStreams => {
-                lacks(has_kind(definitions, LocationKind::AcceleratorStream), "it holds no kernel or copy of a device")
-            }
+            Content::AcceleratorStreams => lacks(
+                has_kind(definitions, LocationKind::AcceleratorStream),
+                "it holds no kernel or copy of a device",
+            ),
             Content::Links => lacks(self.has_links(), "it holds no flow, and no launch of a kernel"),
             Content::Topologies => Some("Chrome traces hold none".to_owned()),
             Content::Severities => Some("it is a trace, not a profile".to_owned()),

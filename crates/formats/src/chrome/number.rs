@@ -47,7 +47,10 @@ pub(super) fn ns_from_us(text: &[u8]) -> Option<Nanos> {
 fn leading_digits(text: &[u8]) -> (i64, usize) {
     let mut value = 0_i64;
     let mut n = 0;
-    while n < 18 && let Some(&byte) = text.get(n) && byte.is_ascii_digit() {
+    while n < 18
+        && let Some(&byte) = text.get(n)
+        && byte.is_ascii_digit()
+    {
         value = value * 10 + i64::from(byte - b'0');
         n += 1;
     }

@@ -192,7 +192,8 @@ impl File<'_> {
 
     /// Whether the array at the position holds objects: samples of frames, not those of a CPU profile.
     fn samples_are_objects(&mut self) -> bool {
-        let is_object = |rest: &[u8]| rest.iter().skip(1).find(|b| !b.is_ascii_whitespace()).map(|b| *b == b'{');
+        let is_object =
+            |rest: &[u8]| rest.iter().skip(1).find(|b| !b.is_ascii_whitespace()).map(|b| *b == b'{');
         loop {
             if let Some(found) = is_object(self.window.rest()) {
                 return found;

@@ -64,7 +64,8 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
     for track in order {
         let draft = &collector.tracks[track];
         let (group, file) = (draft.group, collector.groups[draft.group].file);
-        let name = track_name(draft, collector.thread_names.get(&(group, draft.tid.clone())), is_device[track]);
+        let name =
+            track_name(draft, collector.thread_names.get(&(group, draft.tid.clone())), is_device[track]);
         let kind = location_kind(draft, &name, &collector.groups[group], is_device[track]);
         let (records, track_kind) = (draft.records, draft.kind);
         if collector.store.track(records).len() == 0 {
@@ -112,7 +113,9 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
 }
 
 fn say(collector: &mut Collector, name: &str, laid: &Laid) {
-    let mut note = |n: u64, level, code, what: String| (0..n.min(1)).for_each(|_| collector.note(level, code, what.clone()));
+    let mut note = |n: u64, level, code, what: String| {
+        (0..n.min(1)).for_each(|_| collector.note(level, code, what.clone()))
+    };
     let Laid { lanes, n_unmatched, n_cut, n_lost_flows } = laid;
     let what = format!("{name:?}: {n_unmatched} ends (phase E) had no begin and were dropped");
     note(*n_unmatched, Level::Medium, NoticeCode::UnmatchedLeaves, what);
@@ -121,7 +124,8 @@ fn say(collector: &mut Collector, name: &str, laid: &Laid) {
     let what = format!("{name:?}: {n_lost_flows} ends of flows lie in no call");
     note(*n_lost_flows, Level::Low, NoticeCode::NotRepresented, what);
     let n_more = lanes.len() as u64 - 1;
-    let what = format!("{name:?}: calls overlap without being nested; they were laid out in {} lanes", n_more + 1);
+    let what =
+        format!("{name:?}: calls overlap without being nested; they were laid out in {} lanes", n_more + 1);
     note(n_more, Level::Low, NoticeCode::TruncatedCalls, what);
 }
 
@@ -152,8 +156,14 @@ fn is_pseudo(group: &GroupDraft) -> bool {
 /// Whether a process is a device by the name that TensorFlow, JAX and rocprof give it.
 fn is_named_device(group: &GroupDraft) -> bool {
     let Some(name) = &group.name else { return false };
-    let after = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    name.contains("/device:GPU") || name.contains("/device:TPU") || after("GPU") || after("GPU ") || name == "COPY"
+    let after = |prefix: &str| {
+        name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    name.contains("/device:GPU")
+        || name.contains("/device:TPU")
+        || after("GPU")
+        || after("GPU ")
+        || name == "COPY"
 }
 
 fn is_on_device(track: &TrackDraft, groups: &[GroupDraft]) -> bool {

@@ -6,9 +6,9 @@ use super::layout::CallLink;
 use super::record::{Kind, Merge, Record};
 use super::samples::FRAME;
 use ouzel_model::{
-    CHUNK_EVENTS, ChunkBuffer, ChunkReader, Collective, CollectiveRoot, CommId, ContextId, EventKind, Lca, Link,
-    LinkEnd, MetricId, MetricValue, Needs, Notice, Parameter, ParameterId, ParameterValue, ReadError, ReadPlan,
-    RegionId, Sample, Ticks,
+    CHUNK_EVENTS, ChunkBuffer, ChunkReader, Collective, CollectiveRoot, CommId, ContextId, EventKind, Lca,
+    Link, LinkEnd, MetricId, MetricValue, Needs, Notice, Parameter, ParameterId, ParameterValue, ReadError,
+    ReadPlan, RegionId, Sample, Ticks,
 };
 
 /// Parameters of calls, in the order of their ids.
@@ -105,7 +105,9 @@ impl<'a> LocationReader<'a> {
                     self.close(record.at_ns, buffer);
                 }
             }
-            Kind::Slice => self.enter(record, record.end_ns(), (record.link != 0).then_some(record.link), buffer),
+            Kind::Slice => {
+                self.enter(record, record.end_ns(), (record.link != 0).then_some(record.link), buffer)
+            }
             Kind::DetailedSlice => {
                 let link = self.source.details[record.link as usize].link;
                 self.enter(record, record.end_ns(), (link != 0).then_some(link), buffer);
@@ -123,7 +125,12 @@ impl<'a> LocationReader<'a> {
                 count(buffer, at);
                 if let Some(context) = context.filter(|_| self.needs.contains(Needs::SAMPLES)) {
                     let row = buffer.push(at, EventKind::Sample, RegionId(0));
-                    buffer.samples.push(Sample { row, context: Some(context), lca: Lca::Unknown, generator: None });
+                    buffer.samples.push(Sample {
+                        row,
+                        context: Some(context),
+                        lca: Lca::Unknown,
+                        generator: None,
+                    });
                 }
             }
             Kind::Counter => {
