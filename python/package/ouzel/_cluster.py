@@ -136,8 +136,11 @@ def _client(client: Any) -> Any:
         raise ImportError("a cluster needs Dask: pip install './python[cluster]'") from None
     if isinstance(client, (str, os.PathLike)):
         text = os.fspath(client)
-        is_file = os.path.exists(text)
-        return distributed.Client(scheduler_file=text) if is_file else distributed.Client(text)
+        if os.path.exists(text):
+            return distributed.Client(scheduler_file=text)
+        if "://" not in text and not text.rpartition(":")[2].isdigit():
+            raise FileNotFoundError(f"no scheduler has written a file {text!r}")
+        return distributed.Client(text)
     if not isinstance(client, distributed.Client):
         raise TypeError("on() takes a distributed.Client, the address of a scheduler, or its scheduler file")
     if client.asynchronous:
