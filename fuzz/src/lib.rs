@@ -6,6 +6,7 @@
 
 pub mod allocation;
 pub mod archive;
+pub mod chrome;
 pub mod definitions;
 pub mod events;
 pub mod round_trip;
