@@ -6,6 +6,7 @@
 
 mod data;
 pub mod laws;
+pub mod nsight;
 pub mod pytorch;
 mod rng;
 mod run;

@@ -37,9 +37,10 @@ impl Database {
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(immutable_uri(path), flags).map_err(error)?;
-        // What the file may not make us do. A cache of 8 MB is enough for scans from the first page to the last.
+        // What the file may not make us do. A file that ends early is opened only where the schema may be written; the
+        // file itself may not. A cache of 8 MB is enough for scans from the first page to the last.
         connection
-            .execute_batch("PRAGMA trusted_schema=OFF; PRAGMA query_only=ON; PRAGMA cache_size=-8000;")
+            .execute_batch("PRAGMA trusted_schema=OFF; PRAGMA query_only=ON; PRAGMA writable_schema=ON; PRAGMA cache_size=-8000;")
             .map_err(error)?;
         let tables = tables(&connection).map_err(error)?;
         let file_bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Ranks that a communicator may name: what lies above comes from damaged data.
-const MAX_RANKS: u32 = 1 << 22;
+const MAX_RANKS: u32 = 1 << 20;
 /// The handle of `MPI_COMM_WORLD` in MPICH and its kin. Others use addresses.
 const MPICH_WORLD: i64 = 0x4400_0000;
 
@@ -62,13 +62,12 @@ pub(super) fn add_locations(
         });
         let (group, location_kind) = match kind {
             PlaceKind::Thread(_) | PlaceKind::Ranges(_) => (owner, LocationKind::CpuThread),
-            PlaceKind::Stream { device, context, .. } | PlaceKind::Waits { device, context } => {
+            PlaceKind::Stream { device, context, .. } => {
                 let group = *groups.entry((process, Some((device, context)))).or_insert_with(|| {
                     let name = context_name(about, device, context);
                     add_group(definitions, name, LocationGroupKind::Accelerator, node, Some(owner), rank)
                 });
-                let is_stream = matches!(kind, PlaceKind::Stream { .. });
-                (group, if is_stream { LocationKind::AcceleratorStream } else { LocationKind::Unknown })
+                (group, LocationKind::AcceleratorStream)
             }
         };
         for lane in 0..lanes[place].len() {
@@ -155,7 +154,6 @@ fn place_name(process: &Process, about: &About, kind: PlaceKind) -> String {
             let is_default = about.null_streams.contains(&(i64::from(process.pid()), context, stream));
             format!("stream {stream}{}", if is_default { " (default)" } else { "" })
         }
-        PlaceKind::Waits { .. } => "synchronization".to_owned(),
     }
 }
 
@@ -163,7 +161,6 @@ fn native_id(process: &Process, kind: PlaceKind) -> u64 {
     match kind {
         PlaceKind::Thread(tid) | PlaceKind::Ranges(tid) => process.global_pid | u64::from(tid),
         PlaceKind::Stream { stream, .. } => stream as u64,
-        PlaceKind::Waits { context, .. } => context as u64,
     }
 }
 

@@ -25,6 +25,8 @@ mod requests;
 mod rows;
 mod scan;
 mod store;
+#[cfg(test)]
+mod tests;
 
 use crate::detect::{Format, OpenError, Opened, Reader};
 use database::Database;

@@ -1,4 +1,4 @@
-//! What runs on devices: kernels, copies, fills, waits and graphs.
+//! What runs on devices, kernels, copies, fills and graphs, and waits of the host for it.
 
 use super::links::link_id;
 use super::{Origin, PlaceKind, ReadError, ReportScan, Row};
@@ -7,6 +7,8 @@ use crate::nsight::regions::{memcpy_name, sync_name};
 use crate::nsight::rows::RowKind;
 use std::sync::Arc;
 
+/// The table of waits of the host.
+pub(super) const WAITS: &str = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
 /// The columns that all tables of devices begin with here.
 const COMMON: [&str; 7] = ["start", "end", "globalPid", "deviceId", "contextId", "streamId", "correlationId"];
 
@@ -22,8 +24,36 @@ impl ReportScan<'_> {
         })?;
         self.named("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", None, "graphId", Origin::Graph, |graph| {
             format!("[CUDA graph {graph}]")
-        })?;
-        self.named("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", None, "syncType", Origin::Sync, sync_name)
+        })
+    }
+
+    /// Waits of the host for a device, which are a part of the call of the same correlation id. To be read behind
+    /// the calls.
+    pub(super) fn waits(&mut self) -> Result<(), ReadError> {
+        let columns = ["start", "end", "globalPid", "correlationId", "syncType"];
+        self.table(WAITS, &columns, None, |scan, row| {
+            let (Some(start), Some(end), Some(process)) = (row.int(0), row.int(1), row.int(2)) else {
+                scan.n_damaged += 1;
+                return Ok(());
+            };
+            let process = scan.process(process);
+            let Some(place) = scan.callers.get(link_id(process, row.int(3))) else {
+                scan.leave_out("waits for devices whose call was not traced");
+                return Ok(());
+            };
+            let region = scan.coded(Origin::Sync, b'w', row.int(4).unwrap_or(0), sync_name);
+            scan.push(place, Row::call(start, end, region))
+        })
+    }
+
+    /// The region of a code.
+    fn coded(&mut self, origin: Origin, cache: u8, code: i64, name: impl Fn(i64) -> String) -> u32 {
+        if let Some(&region) = self.names.get(&(cache, code)) {
+            return region;
+        }
+        let region = self.all.regions.get(origin, &Arc::from(name(code)));
+        self.names.insert((cache, code), region);
+        region
     }
 
     fn kernels(&mut self) -> Result<(), ReadError> {
@@ -42,7 +72,7 @@ impl ReportScan<'_> {
                     scan.region(&Origin::Kernel(mangled), b'k', name, |name| name)
                 }
             };
-            scan.device_row(row, region, None, false)
+            scan.device_row(row, region, None)
         })
     }
 
@@ -57,24 +87,14 @@ impl ReportScan<'_> {
     ) -> Result<(), ReadError> {
         let [a, b, c, d, e, f, g] = COMMON;
         let columns = [a, b, c, d, e, f, g, named_by, bytes.unwrap_or("")];
-        let waits = origin == Origin::Sync;
         let cache = match origin {
             Origin::Memcpy => b'c',
             Origin::Memset => b's',
-            Origin::Graph => b'g',
-            _ => b'w',
+            _ => b'g',
         };
         self.table(table, &columns, None, |scan, row| {
-            let code = row.int(7).unwrap_or(0);
-            let region = match scan.names.get(&(cache, code)) {
-                Some(&region) => region,
-                None => {
-                    let region = scan.all.regions.get(origin.clone(), &Arc::from(name(code)));
-                    scan.names.insert((cache, code), region);
-                    region
-                }
-            };
-            scan.device_row(row, region, bytes.map(|_| row.int(8).unwrap_or(0)), waits)
+            let region = scan.coded(origin.clone(), cache, row.int(7).unwrap_or(0), &name);
+            scan.device_row(row, region, bytes.map(|_| row.int(8).unwrap_or(0)))
         })
     }
 
@@ -83,7 +103,6 @@ impl ReportScan<'_> {
         row: &Columns<'_, '_>,
         region: u32,
         bytes: Option<i64>,
-        waits: bool,
     ) -> Result<(), ReadError> {
         let (Some(start), Some(end)) = (row.int(0), row.int(1)) else {
             self.n_damaged += 1;
@@ -92,10 +111,7 @@ impl ReportScan<'_> {
         let process = self.process(row.int(2).unwrap_or(0));
         let id = link_id(process, row.int(6));
         let (device, context) = (row.int(3).unwrap_or(0), row.int(4).unwrap_or(0));
-        let kind = match waits {
-            true => PlaceKind::Waits { device, context },
-            false => PlaceKind::Stream { device, context, stream: row.int(5).unwrap_or(0) },
-        };
+        let kind = PlaceKind::Stream { device, context, stream: row.int(5).unwrap_or(0) };
         self.linked.insert(id);
         self.all.n_links += u64::from(id != 0);
         let place = self.place(process, kind);

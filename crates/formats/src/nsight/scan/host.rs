@@ -12,6 +12,7 @@ impl ReportScan<'_> {
     /// Calls of CUDA, of the operating system's libraries, and the overhead of the profiler.
     pub(super) fn host_calls(&mut self) -> Result<(), ReadError> {
         let columns = ["start", "end", "globalTid", "nameId", "correlationId"];
+        let has_waits = self.database.has_table(super::cuda::WAITS);
         self.table("CUPTI_ACTIVITY_KIND_RUNTIME", &columns, None, |scan, row| {
             let (Some(start), Some(end), Some(thread), Some(name)) =
                 (row.int(0), row.int(1), row.int(2), row.int(3))
@@ -24,8 +25,13 @@ impl ReportScan<'_> {
             let link = link_id(process, row.int(4));
             let id = if scan.linked.contains(link) { link } else { 0 };
             let place = scan.thread(thread);
+            if has_waits {
+                scan.callers.insert(link, place);
+            }
             scan.push(place, Row { id, ..Row::call(start, end, region) })
         })?;
+        self.waits()?;
+        self.callers = super::Callers::default();
         let columns = ["start", "end", "globalTid", "nameId", "eventClass"];
         self.table("OSRT_API", &columns, None, |scan, row| {
             if row.int(4).is_some_and(|class| class != OSRT_CALL) {

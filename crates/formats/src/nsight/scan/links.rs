@@ -1,11 +1,12 @@
-//! Which calls launched something: a set of correlation ids for each process.
+//! Which calls launched something, and which thread made them: sets and maps of correlation ids.
 //!
-//! Ids count up from one in each process, so the set is a map of pages of bits: one bit for each call of a real
-//! export, and never more than a page for each row of a damaged one.
+//! Ids count up from one in each process, so both are maps of small pages: one bit, or four bytes, for each call of a
+//! real export, and never more than a page for each row of a damaged one.
 
 use rustc_hash::FxHashMap;
 
 const PAGE_BITS: u64 = 1024;
+const PAGE_CALLERS: u64 = 32;
 
 /// Correlation ids that device operations name.
 #[derive(Debug, Default)]
@@ -38,6 +39,27 @@ impl LinkedCalls {
     }
 }
 
+/// The place of the call of each correlation id, kept while waits are read.
+#[derive(Debug, Default)]
+pub(super) struct Callers {
+    pages: FxHashMap<u64, [u32; PAGE_CALLERS as usize]>,
+}
+
+impl Callers {
+    /// Adds a call.
+    #[inline]
+    pub fn insert(&mut self, id: u64, place: u32) {
+        if id != 0 {
+            self.pages.entry(id / PAGE_CALLERS).or_default()[(id % PAGE_CALLERS) as usize] = place + 1;
+        }
+    }
+
+    /// The place of a call.
+    pub fn get(&self, id: u64) -> Option<u32> {
+        self.pages.get(&(id / PAGE_CALLERS))?[(id % PAGE_CALLERS) as usize].checked_sub(1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +75,12 @@ mod tests {
         assert!(!linked.contains(link_id(0, Some(2))) && !linked.contains(link_id(2, Some(1))));
         assert_eq!([link_id(3, None), link_id(3, Some(0)), link_id(3, Some(-1))], [0; 3]);
         assert!(!linked.contains(0));
+        let mut callers = Callers::default();
+        callers.insert(link_id(1, Some(33)), 0);
+        callers.insert(link_id(1, Some(34)), 5);
+        callers.insert(0, 7);
+        let of = |process, correlation| callers.get(link_id(process, Some(correlation)));
+        assert_eq!([of(1, 33), of(1, 34), of(1, 35), of(0, 33)], [Some(0), Some(5), None, None]);
+        assert_eq!(callers.get(0), None);
     }
 }

@@ -1,7 +1,7 @@
 //! One scan of each table: every row goes to its place.
 //!
 //! ```text
-//! tables of a report ──rows──► place (thread, ranges of a thread, stream, waits of a context) ──► Partition
+//! tables of a report ──rows──► place (thread, ranges of a thread, stream) ──► Partition
 //!                     └─names─► regions, processes, communicators
 //! ```
 //!
@@ -19,7 +19,7 @@ use super::database::{Database, ScanError, Strings};
 use super::regions::{Origin, Regions};
 use super::rows::Row;
 use super::store::Partition;
-use links::LinkedCalls;
+use links::{Callers, LinkedCalls};
 use ouzel_model::{Level, Notice, NoticeCode, ReadError, SampledContexts};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,8 +40,6 @@ pub(super) enum PlaceKind {
     Ranges(u32),
     /// Operations of a stream.
     Stream { device: i64, context: i64, stream: i64 },
-    /// Waits for a context.
-    Waits { device: i64, context: i64 },
 }
 
 /// A sequence of rows; the numbers of processes are those of [`Scan::processes`].
@@ -98,6 +96,7 @@ struct ReportScan<'a> {
     /// What is added to its times to compare them with those of other reports.
     offset_ns: i64,
     linked: LinkedCalls,
+    callers: Callers,
     names: FxHashMap<(u8, i64), u32>,
     scanned: BTreeSet<String>,
     /// Rows that were left out, by the name of what they are.
@@ -120,6 +119,7 @@ impl Scan {
             report,
             offset_ns,
             linked: LinkedCalls::default(),
+            callers: Callers::default(),
             names: FxHashMap::default(),
             scanned: BTreeSet::new(),
             left_out: BTreeMap::new(),

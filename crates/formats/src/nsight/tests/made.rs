@@ -1,0 +1,274 @@
+//! Exports made row by row: messages, lanes, several reports, limits of memory.
+
+use super::super::open_path;
+use super::super::store::Partition;
+use super::super::{READER, rows::Row};
+use super::{Sums, all_sums, opened, sums_in, sums_of};
+use crate::detect::OpenError;
+use ouzel_model::{
+    CollectiveOp, CollectiveRoot, CommRank, Filter, LocationKind, NoticeCode, RequestEvent, TraceSource,
+};
+use ouzel_testkit::nsight::{ROWS_PER_STEP, Shape, create, fill, global_id};
+use std::path::Path;
+
+const SHAPE: Shape = Shape { rank: 0, n_ranks: 2, n_threads: 2, n_steps: 50 };
+
+/// An export of one process (pid 7) with the rows that `sql` inserts; `T` stands for its first thread, `U` for its
+/// second, `P` for the process.
+fn made(dir: &Path, sql: &str) -> std::path::PathBuf {
+    let path = dir.join("report.sqlite");
+    let connection = create(&path).unwrap();
+    let mut sql = sql.to_owned();
+    for (name, id) in [("$T", global_id(7, 7)), ("$U", global_id(7, 8)), ("$P", global_id(7, 0))] {
+        sql = sql.replace(name, &id.to_string());
+    }
+    connection.execute_batch(&sql).unwrap();
+    path
+}
+
+fn names(sums: &Sums) -> Vec<(&str, u64, u64)> {
+    sums.calls.iter().map(|(name, &(n, time))| (name.as_str(), n, time)).collect()
+}
+
+#[test]
+fn messages_and_collectives_have_their_payload() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = made(
+        dir.path(),
+        "INSERT INTO StringIds VALUES (1,'MPI_Send'),(2,'MPI_Irecv'),(3,'MPI_Waitall'),(4,'MPI_Allreduce'),
+           (5,'MPI_Bcast'),(6,'MPI_Isend'),(7,'MPI_Ibarrier');
+         INSERT INTO MPI_RANKS VALUES ($T, 3);
+         INSERT INTO MPI_P2P_EVENTS VALUES (10,20,$T,2,77,5,1,64,901),(21,29,$T,6,77,6,2,32,902),
+           (30,40,$T,1,77,9,4,128,NULL),(41,42,$T,1,88,9,4,128,NULL),(43,44,$T,1,77,9,-1,128,NULL);
+         INSERT INTO MPI_START_WAIT_EVENTS VALUES (50,60,$T,3,901),(50,60,$T,3,902),(50,60,$T,3,903);
+         INSERT INTO MPI_COLLECTIVES_EVENTS VALUES (70,80,$T,4,77,NULL,8,NULL,NULL),(90,95,$T,5,77,2,16,NULL,NULL),
+           (46,47,$T,7,77,NULL,0,0,903);",
+    );
+    let source = opened(&path).unwrap();
+    assert_eq!(source.definitions().ranks().len(), 1);
+    assert_eq!(
+        source.definitions().communicators[0].members.len(),
+        5,
+        "ranks up to the largest that is named"
+    );
+    let sums = all_sums(&source);
+    let sent: Vec<_> = sums.sends.iter().map(|end| (end.peer, end.tag, end.bytes, end.request)).collect();
+    assert_eq!(sent, [(CommRank(2), 6, 32, Some(902)), (CommRank(4), 9, 128, None)]);
+    let received: Vec<_> = sums.recvs.iter().map(|end| (end.peer, end.tag, end.bytes, end.request)).collect();
+    assert_eq!(received, [(CommRank(1), 5, 64, Some(901))], "at the end of the call that completes it");
+    assert_eq!(
+        sums.requests,
+        [
+            (901, RequestEvent::RecvPosted),
+            (903, RequestEvent::CollectivePosted),
+            (902, RequestEvent::SendComplete)
+        ]
+    );
+    let collectives: Vec<_> =
+        sums.collectives.iter().map(|c| (c.op, c.root, c.bytes_sent, c.bytes_received, c.request)).collect();
+    assert_eq!(
+        collectives,
+        [
+            (CollectiveOp::Barrier, CollectiveRoot::None, 0, 0, Some(903)),
+            (CollectiveOp::Allreduce, CollectiveRoot::None, 8, 8, None),
+            (CollectiveOp::Bcast, CollectiveRoot::Rank(CommRank(2)), 16, 16, None)
+        ]
+    );
+    assert_eq!(sums.calls["MPI_Waitall"], (1, 10), "one call, whatever it completes");
+    let mut reader = TraceSource::open(
+        &source,
+        ouzel_model::LocationId(0),
+        &source.plan(ouzel_model::Needs::MESSAGES, &Filter::default()),
+    )
+    .unwrap();
+    let mut buffer = ouzel_model::ChunkBuffer::default();
+    while reader.read(&mut buffer).unwrap() {}
+    let counts: Vec<u64> = reader.notices().iter().map(|notice| notice.count).collect();
+    assert_eq!(counts, [1, 1], "one on another communicator, one without a peer");
+}
+
+#[test]
+fn ranges_that_overlap_get_locations_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = made(
+        dir.path(),
+        "INSERT INTO StringIds VALUES (1,'cudaMalloc_v3020'),(2,'outer'),(3,'k');
+         INSERT INTO NVTX_EVENTS (start,end,eventType,text,globalTid,textId,domainId) VALUES
+           (0,NULL,75,'lib',$T,NULL,4),
+           (0,100,59,NULL,$T,2,0),(10,60,60,'a',$T,NULL,4),(20,90,60,'b',$T,NULL,4),(30,40,60,'c',$T,NULL,4),
+           (95,NULL,60,'d',$U,NULL,0),(50,50,34,'mark',$T,NULL,0);
+         INSERT INTO ANALYSIS_DETAILS VALUES (0,500,0,500);
+         INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (90,110,0,$T,5,1,0,NULL);
+         INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (0,50,0,1,7,5,$P,3,1),(40,70,0,1,7,5,$P,3,1);",
+    );
+    let source = opened(&path).unwrap();
+    let sums = all_sums(&source);
+    assert_eq!(
+        names(&sums),
+        [
+            ("[CUDA graph 3]", 2, 80),
+            ("a", 1, 50),
+            ("b", 1, 70),
+            ("c", 1, 10),
+            ("cudaMalloc", 1, 20),
+            ("d", 1, 405),
+            ("outer", 1, 100)
+        ]
+    );
+    let locations: Vec<&str> = source.definitions().locations.iter().map(|l| &*l.name).collect();
+    assert_eq!(
+        locations,
+        [
+            "thread 7",
+            "thread 7 (2)",
+            "thread 7, ranges",
+            "thread 7, ranges (2)",
+            "thread 8, ranges",
+            "stream 7",
+            "stream 7 (2)"
+        ]
+    );
+    let region =
+        |name: &str| source.definitions().regions.iter().find(|region| &*region.name == name).unwrap();
+    assert_eq!(region("a").canonical_name.as_deref(), Some("lib:a"));
+    let codes: Vec<NoticeCode> = source.notices().iter().map(|notice| notice.code).collect();
+    assert!(
+        codes.contains(&NoticeCode::OpenCalls) && codes.contains(&NoticeCode::NotRepresented),
+        "{codes:?}"
+    );
+}
+
+#[test]
+fn samples_have_their_chains() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = made(
+        dir.path(),
+        "INSERT INTO StringIds VALUES (1,'main'),(2,'work'),(3,'0x7f01'),(4,'/lib/libx.so'),(5,'0x7f02');
+         INSERT INTO COMPOSITE_EVENTS VALUES (1,10,0,1,$T,99),(2,20,0,1,$T,99),(3,30,0,1,$T,0);
+         INSERT INTO SAMPLING_CALLCHAINS VALUES (1,2,4,NULL,NULL,0,0),(1,1,4,NULL,NULL,0,1),
+           (2,3,4,NULL,1,0,0),(2,5,4,NULL,1,0,1),(2,1,4,NULL,NULL,0,2);",
+    );
+    let source = opened(&path).unwrap();
+    let location = ouzel_model::LocationId(0);
+    assert!(source.is_sampled(location));
+    assert_eq!(all_sums(&source).n_samples, 2, "the third has no chain");
+    let definitions = source.definitions();
+    let mut frames = Vec::new();
+    let paths: Vec<String> = (0..definitions.sampled_contexts.len())
+        .map(|i| {
+            definitions.sampled_contexts.frames(ouzel_model::ContextId::from_index(i), &mut frames);
+            let names: Vec<&str> =
+                frames.iter().map(|frame| &*definitions.region(frame.region).name).collect();
+            names.join("/")
+        })
+        .collect();
+    assert_eq!(paths, ["main", "main/work", "main/<unresolved in libx.so>"]);
+}
+
+#[test]
+fn several_reports_are_one_run_on_one_clock() {
+    let dir = tempfile::tempdir().unwrap();
+    for rank in 0..2 {
+        let path = dir.path().join(format!("run.rank{rank}.sqlite"));
+        fill(&path, Shape { rank, ..SHAPE }).unwrap();
+    }
+    assert!((READER.recognise)(dir.path()).is_some_and(|what| what.contains("2 Nsight")));
+    let source = opened(dir.path()).unwrap();
+    let definitions = source.definitions();
+    assert_eq!(definitions.ranks().iter().map(|rank| rank.0).collect::<Vec<_>>(), [0, 1]);
+    let aligned = source.notices().iter().any(|notice| notice.code == NoticeCode::ClocksUnsynchronised);
+    assert!(aligned, "{:?}", source.notices());
+    let first = |rank: u32| {
+        let of_rank = |id: &ouzel_model::LocationId| {
+            let location = definitions.location(*id);
+            location.kind == LocationKind::CpuThread && location.rank.is_some_and(|of| of.0 == rank)
+        };
+        let location = definitions.location_ids().find(of_rank).unwrap();
+        let plan = source.plan(ouzel_model::Needs::NOTHING, &Filter::default());
+        let mut buffer = ouzel_model::ChunkBuffer::default();
+        TraceSource::open(&source, location, &plan).unwrap().read(&mut buffer).unwrap();
+        buffer.time[0].0
+    };
+    assert_eq!(first(1) - first(0), 1_000, "the second session began a microsecond later");
+    let sums = all_sums(&source);
+    assert_eq!((sums.sends.len(), sums.recvs.len()), (200, 200));
+    let n_calls: u64 = sums.calls.values().map(|calls| calls.0).sum();
+    assert_eq!(n_calls, 2 * 2 * 50 * ROWS_PER_STEP);
+    assert_eq!(sums.calls["stencil<double>(double*)"], (200, 200 * 3_000));
+}
+
+#[test]
+fn a_time_range_reads_less_and_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("report.sqlite");
+    fill(&path, Shape { n_threads: 1, n_steps: 5_000, ..SHAPE }).unwrap();
+    let source = opened(&path).unwrap();
+    let (start, end) = (30_000_000, 31_000_000);
+    let filter = Filter { time_ns: Some((start, end)), ..Filter::default() };
+    for location in source.definitions().location_ids() {
+        let (mut all, mut some) = (Sums::default(), Sums::default());
+        sums_of(&source, location, &mut all);
+        sums_in(&source, location, &filter, &mut some);
+        let is_stream = source.definitions().location(location).kind == LocationKind::AcceleratorStream;
+        assert!(!is_stream || some.n_records < all.n_records / 2, "blocks are left out");
+        assert!(!some.calls.is_empty());
+    }
+    let nothing = Filter { time_ns: Some((1 << 50, 1 << 51)), ..Filter::default() };
+    let stream = source.definitions().location_ids().last().unwrap();
+    let mut none = Sums::default();
+    sums_in(&source, stream, &nothing, &mut none);
+    assert_eq!(none, Sums::default());
+}
+
+#[test]
+fn rows_that_do_not_fit_in_memory_come_back_the_same() {
+    let mut rng = ouzel_testkit::Rng::new(7);
+    let mut rows = Vec::new();
+    for i in 0..20_000_u32 {
+        let start = (rng.next_u64() % 100_000) as i64;
+        let row = Row::call(start, start + (rng.next_u64() % 50) as i64, i);
+        rows.push(((rng.next_u64() % 3) as usize, row));
+    }
+    let store = |limit: usize| {
+        let mut partition = Partition::with_limit(limit);
+        for &(place, row) in &rows {
+            partition.push(place, row).unwrap();
+        }
+        partition.finish(3).unwrap()
+    };
+    let (in_memory, spilled) = (store(usize::MAX), store(700));
+    assert!(in_memory.spill.is_none() && spilled.spill.is_some());
+    let mut n_rows = 0;
+    for (a, b) in in_memory.lanes.iter().flatten().zip(spilled.lanes.iter().flatten()) {
+        let mut reader = spilled.spill.as_ref().unwrap().reader().unwrap();
+        let (mut all, mut some) = (Vec::new(), Vec::new());
+        for block in &b.blocks {
+            reader.read(block.offset, block.n_rows, &mut some).unwrap();
+            all.append(&mut some);
+        }
+        assert_eq!(a.rows, all);
+        assert!(all.is_sorted_by_key(Row::order));
+        n_rows += all.len();
+    }
+    assert_eq!(n_rows, rows.len(), "every row is in one lane");
+    assert_eq!(
+        in_memory.lanes.iter().map(Vec::len).collect::<Vec<_>>(),
+        spilled.lanes.iter().map(Vec::len).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn reports_before_their_export_are_refused_with_a_hint() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.nsys-rep");
+    std::fs::write(&path, [0x31; 200]).unwrap();
+    for path in [path.as_path(), dir.path()] {
+        assert!((READER.recognise)(path).is_some());
+        let Err(OpenError::Refused { reason, .. }) = open_path(path) else { panic!("{path:?} is refused") };
+        assert!(reason.contains("nsys export --type sqlite"), "{reason}");
+    }
+    assert_eq!((READER.recognise)(&dir.path().join("run")), None);
+    let other = dir.path().join("other.sqlite");
+    rusqlite::Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+    assert_eq!((READER.recognise)(&other), None, "some other database");
+}
