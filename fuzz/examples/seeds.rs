@@ -42,6 +42,7 @@ fn main() -> Result<()> {
             corpus.add("record_round_trip", &format!("{target}-{id}"), &record)?;
         }
     }
+    corpus.add("nsight", "small", &fs::read(root.join("../testdata/nsight-made/small.sqlite"))?)?;
     cut_from(&corpus, &root.join("../testdata/pmpi-masterio/traces"), "pmpi")?;
     cut_from(&corpus, &root.join("../testdata/eztrace-pingpong/eztrace_log"), "eztrace")
 }

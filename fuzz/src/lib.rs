@@ -9,6 +9,7 @@ pub mod archive;
 pub mod chrome;
 pub mod definitions;
 pub mod events;
+pub mod nsight;
 pub mod round_trip;
 
 use std::num::NonZeroU64;
