@@ -6,6 +6,9 @@
 //! ([`ProfileDb`]), `cct.db` the same sums by call path ([`CctDb`]), and `trace.db` the
 //! samples over time ([`TraceDb`]). Here bytes become records; nothing is interpreted.
 //!
+//! Before format 4 a database was `experiment.xml` with the traces beside it ([`experiment`]),
+//! and what `hpcrun` measures are big-endian files for each thread ([`measurement`]).
+//!
 //! Law: every pointer is checked before it is followed, no walk is longer than the file,
 //! and memory stays a constant factor of what is in the file. What is broken is an error
 //! ([`ReadError`]) with file and offset, or a [`Damage`] where the rest is still good.
@@ -17,7 +20,9 @@ mod bytes;
 mod cct;
 mod contexts;
 mod error;
+pub mod experiment;
 mod header;
+pub mod measurement;
 mod meta;
 mod metrics;
 mod profile;
@@ -32,4 +37,4 @@ pub use header::{FileKind, Version, recognise};
 pub use meta::{Function, Meta};
 pub use metrics::{Combine, Metric, Scope, ScopeType, Summary};
 pub use profile::{IdPart, Profile, ProfileDb, ProfileValue};
-pub use trace::{Line, Lines, TraceDb, TraceSample};
+pub use trace::{Line, Lines, SampleLayout, TimeField, TraceDb, TraceSample};

@@ -1,7 +1,8 @@
-//! `trace.db`: the samples of each thread and stream over time.
+//! The samples of each thread and stream over time: `trace.db`, and the lines of all traces.
 //!
-//! A sample is twelve bytes: nanoseconds since 1970 and the number of a context. Samples of
-//! one line lie packed in the order of time, so that any moment is found by bisection.
+//! A sample is a time and the number of a context, packed in the order of time, so that any
+//! moment is found by bisection. Databases and measurements write it differently
+//! ([`SampleLayout`]); a reader of lines ([`Lines`]) reads both.
 
 use crate::bytes::Bytes;
 use crate::header::{FileKind, Header, Version, check_footer};
@@ -22,8 +23,46 @@ const WINDOW_SAMPLES: u64 = 4096;
 pub struct TraceSample {
     /// Nanoseconds since 1970-01-01 UTC.
     pub time_ns: u64,
-    /// The context by its number; 0 if nothing ran.
+    /// The context by its number; in `trace.db` 0 if nothing ran.
     pub context: u32,
+    /// Calls from the innermost frame of the sample before up to the innermost frame that stayed, where recorded.
+    pub lca_distance: Option<u32>,
+}
+
+/// How samples are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SampleLayout {
+    /// `trace.db`: little-endian; nanoseconds, context.
+    #[default]
+    Database,
+    /// `.hpctrace`: big-endian; time, context, perhaps a metric.
+    Measurement {
+        /// Whether the number of a metric stands behind each sample.
+        has_metric: bool,
+        /// What the time field holds.
+        time: TimeField,
+    },
+}
+
+/// What the time field of a measured sample holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeField {
+    /// Nanoseconds since 1970.
+    Nanoseconds,
+    /// Microseconds since 1970.
+    Microseconds,
+    /// Microseconds in the low 54 bits, [`TraceSample::lca_distance`] in the others; all ones for none.
+    MicrosecondsAndLca,
+}
+
+impl SampleLayout {
+    /// Bytes of a sample.
+    pub fn n_bytes(self) -> u64 {
+        match self {
+            SampleLayout::Measurement { has_metric: true, .. } => SAMPLE_BYTES + 4,
+            _ => SAMPLE_BYTES,
+        }
+    }
 }
 
 /// Where the samples of one thread or stream lie.
@@ -35,12 +74,14 @@ pub struct Line {
     pub start: u64,
     /// Number of samples; those that lie in the file.
     pub n_samples: u64,
+    /// How they are written.
+    pub layout: SampleLayout,
 }
 
 impl Line {
     /// Bytes of the samples in the file.
     pub fn n_bytes(&self) -> u64 {
-        self.n_samples * SAMPLE_BYTES
+        self.n_samples * self.layout.n_bytes()
     }
 }
 
@@ -111,7 +152,7 @@ fn line(rows: Bytes<'_>, at: u64, file_bytes: u64, damages: &mut Vec<Damage>) ->
             count: 1,
         });
     }
-    Ok(Line { profile, start, n_samples: n_samples.min(in_file) })
+    Ok(Line { profile, start, n_samples: n_samples.min(in_file), layout: SampleLayout::Database })
 }
 
 /// The samples of one line, window by window.
@@ -153,7 +194,7 @@ impl<R: Read + Seek> Lines<R> {
 
     /// Offset of the sample that is read next.
     pub fn offset(&self) -> u64 {
-        self.line.start + self.next * SAMPLE_BYTES
+        self.line.start + self.next * self.line.layout.n_bytes()
     }
 
     /// Leaves out samples that only tell what was before `start_ns` or after `end_ns`: of those before, the last one
@@ -175,8 +216,9 @@ impl<R: Read + Seek> Lines<R> {
         let mut bytes = Vec::new();
         while low < high {
             let middle = low + (high - low) / 2;
-            self.source.read(self.line.start + middle * SAMPLE_BYTES, SAMPLE_BYTES, "sample", &mut bytes)?;
-            if sample(&bytes).time_ns < time_ns {
+            let n_bytes = self.line.layout.n_bytes();
+            self.source.read(self.line.start + middle * n_bytes, n_bytes, "sample", &mut bytes)?;
+            if sample(&bytes, self.line.layout).time_ns < time_ns {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -194,17 +236,84 @@ impl<R: Read + Seek> Lines<R> {
         max_samples: u64,
     ) -> Result<impl ExactSizeIterator<Item = TraceSample>, ReadError> {
         let n = self.n_left().min(max_samples).min(WINDOW_SAMPLES);
-        self.source.read(self.offset(), n * SAMPLE_BYTES, "samples", &mut self.window)?;
+        let layout = self.line.layout;
+        self.source.read(self.offset(), n * layout.n_bytes(), "samples", &mut self.window)?;
         self.next += n;
-        Ok(self.window.chunks_exact(SAMPLE_BYTES as usize).map(sample))
+        Ok(self.window.chunks_exact(layout.n_bytes() as usize).map(move |bytes| sample(bytes, layout)))
     }
 }
 
 #[inline]
-fn sample(bytes: &[u8]) -> TraceSample {
-    let (time, context) = bytes.split_at(8);
-    TraceSample {
-        time_ns: u64::from_le_bytes(time.try_into().expect("a sample has twelve bytes")),
-        context: u32::from_le_bytes(context.try_into().expect("a sample has twelve bytes")),
+fn sample(bytes: &[u8], layout: SampleLayout) -> TraceSample {
+    let time: [u8; 8] = bytes[..8].try_into().expect("a sample has at least twelve bytes");
+    let context: [u8; 4] = bytes[8..12].try_into().expect("a sample has at least twelve bytes");
+    let SampleLayout::Measurement { time: field, .. } = layout else {
+        let (time_ns, context) = (u64::from_le_bytes(time), u32::from_le_bytes(context));
+        return TraceSample { time_ns, context, lca_distance: None };
+    };
+    let (time, context) = (u64::from_be_bytes(time), u32::from_be_bytes(context));
+    match field {
+        TimeField::Nanoseconds => TraceSample { time_ns: time, context, lca_distance: None },
+        TimeField::Microseconds => {
+            TraceSample { time_ns: time.saturating_mul(1000), context, lca_distance: None }
+        }
+        TimeField::MicrosecondsAndLca => {
+            let distance = (time >> LCA_SHIFT) as u32;
+            TraceSample {
+                time_ns: (time & LCA_TIME_MASK) * 1000,
+                context,
+                lca_distance: Some(distance).filter(|&distance| distance != NO_LCA),
+            }
+        }
+    }
+}
+
+/// Where the distance stands in a time field that has one.
+const LCA_SHIFT: u32 = 54;
+const LCA_TIME_MASK: u64 = (1 << LCA_SHIFT) - 1;
+const NO_LCA: u32 = (1 << (64 - LCA_SHIFT)) - 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    fn read(bytes: &[u8], layout: SampleLayout) -> Vec<TraceSample> {
+        let line = Line { profile: 0, start: 0, n_samples: bytes.len() as u64 / layout.n_bytes(), layout };
+        let mut lines = Lines::new(Arc::from("x"), Cursor::new(bytes), line).unwrap();
+        lines.read(u64::MAX).unwrap().collect()
+    }
+
+    #[test]
+    fn samples_are_read_as_each_tool_wrote_them() {
+        let measured = |has_metric, time| SampleLayout::Measurement { has_metric, time };
+        let big = |time: u64, rest: &[u8]| [&time.to_be_bytes(), rest].concat();
+        let sample = |time_ns, lca_distance| TraceSample { time_ns, context: 7, lca_distance };
+        let check = |bytes: &[u8], layout, expected| assert_eq!(read(bytes, layout), [expected]);
+        let little = [&9_u64.to_le_bytes()[..], &[7, 0, 0, 0]].concat();
+        check(&little, SampleLayout::Database, sample(9, None));
+        check(&big(9, &[0, 0, 0, 7]), measured(false, TimeField::Nanoseconds), sample(9, None));
+        check(
+            &big(9, &[0, 0, 0, 7, 0, 0, 0, 1]),
+            measured(true, TimeField::Microseconds),
+            sample(9000, None),
+        );
+        let lca = measured(false, TimeField::MicrosecondsAndLca);
+        check(&big((3 << 54) | 9, &[0, 0, 0, 7]), lca, sample(9000, Some(3)));
+        check(&big((1023 << 54) | 9, &[0, 0, 0, 7]), lca, sample(9000, None));
+    }
+
+    #[test]
+    fn a_range_keeps_the_sample_that_holds_at_its_start() {
+        let times = [10_u64, 20, 20, 30, 40];
+        let bytes: Vec<u8> = times.iter().flat_map(|t| [&t.to_le_bytes()[..], &[0; 4]].concat()).collect();
+        let line = Line { profile: 0, start: 0, n_samples: 5, layout: SampleLayout::Database };
+        for (start, end, first, n) in
+            [(0, 5, 0, 1), (0, 10, 0, 1), (20, 21, 2, 2), (25, 100, 2, 3), (99, 100, 4, 1)]
+        {
+            let mut lines = Lines::new(Arc::from("x"), Cursor::new(&bytes), line).unwrap();
+            lines.restrict(start, end).unwrap();
+            assert_eq!((lines.position(), lines.n_left()), (first, n), "{start}..{end}");
+        }
     }
 }

@@ -7,8 +7,8 @@ use super::contexts::{ABSENT, ContextIds, NOTHING};
 use super::read_error;
 use ouzel_hpcdb::{Lines, TraceSample};
 use ouzel_model::{
-    CHUNK_EVENTS, ChunkBuffer, ChunkReader, ContextId, EventKind, InterruptGeneratorId, Lca, Level,
-    LocationId, Notice, NoticeCode, ReadError, RegionId, Sample, Ticks,
+    CHUNK_EVENTS, ChunkBuffer, ChunkReader, ContextId, Definitions, EventKind, InterruptGeneratorId, Lca,
+    Level, LocationId, Notice, NoticeCode, ReadError, RegionId, RegionRole, Sample, Ticks,
 };
 use std::fs::File;
 
@@ -21,7 +21,35 @@ pub(super) struct LineReader<'a> {
     /// Whether samples get rows.
     wanted: bool,
     times: Times,
+    before: Before<'a>,
     n_unknown: u64,
+}
+
+/// The sample before.
+struct Before<'a> {
+    definitions: &'a Definitions,
+    context: Option<ContextId>,
+}
+
+impl Before<'_> {
+    /// What stayed of it, when `distance` calls up from its innermost frame is the innermost frame that stayed.
+    /// Loops are no calls: they are passed over.
+    fn kept(&self, distance: u32) -> Lca {
+        let Some(mut at) = self.context else { return Lca::Unknown };
+        let mut left = distance;
+        loop {
+            let context = self.definitions.sampled_contexts.get(at);
+            let is_loop = self.definitions.region(context.region).role == RegionRole::Loop;
+            if left == 0 && !is_loop {
+                return Lca::Exact(context.depth);
+            }
+            left -= u32::from(!is_loop);
+            match context.parent {
+                Some(parent) => at = parent,
+                None => return Lca::Exact(0),
+            }
+        }
+    }
 }
 
 /// Turns absolute times to ticks since the trace start.
@@ -49,12 +77,14 @@ impl<'a> LineReader<'a> {
         lines: Lines<File>,
         ids: &'a ContextIds,
         location: LocationId,
-        trace_start: u64,
+        definitions: &'a Definitions,
         generator: Option<InterruptGeneratorId>,
         wanted: bool,
     ) -> Self {
+        let trace_start = definitions.clock.offset_ticks;
         let times = Times { trace_start, last: 0, n_back: 0, n_before_start: 0 };
-        LineReader { lines, ids, location, generator, wanted, times, n_unknown: 0 }
+        let before = Before { definitions, context: None };
+        LineReader { lines, ids, location, generator, wanted, times, before, n_unknown: 0 }
     }
 }
 
@@ -86,10 +116,12 @@ impl ChunkReader for LineReader<'_> {
             buffer.samples.reserve(n);
             let (times, ids, generator) = (&mut self.times, self.ids, self.generator);
             let n_unknown = &mut self.n_unknown;
-            for (row, TraceSample { time_ns, context: number }) in samples.enumerate() {
+            for (row, TraceSample { time_ns, context: number, lca_distance }) in samples.enumerate() {
                 buffer.time.push(times.ticks(time_ns));
                 let context = context(ids.get(number), n_unknown);
-                buffer.samples.push(Sample { row: row as u32, context, lca: Lca::Unknown, generator });
+                let lca = lca_distance.map_or(Lca::Unknown, |distance| self.before.kept(distance));
+                self.before.context = context;
+                buffer.samples.push(Sample { row: row as u32, context, lca, generator });
             }
             span = buffer.time.first().copied().zip(buffer.time.last().copied());
         } else {

@@ -7,14 +7,21 @@
 
 mod contexts;
 mod database;
+mod experiment;
+mod files;
+mod gathered;
 mod identity;
 mod lines;
+mod measurements;
+mod metric_db;
 mod period;
 mod regions;
 mod source;
 
 use crate::detect::{Format, OpenError, Opened, Reader};
 use ouzel_hpcdb::FileKind;
+use ouzel_hpcdb::experiment::is_experiment;
+use ouzel_hpcdb::measurement::is_measurement;
 use ouzel_model::{Content, Level, Notice, NoticeCode, ReadError};
 pub use source::SampledTrace;
 use std::fs::File;
@@ -35,19 +42,54 @@ pub static READER: Reader = Reader {
     open,
 };
 
-/// A database, or any of its files.
+/// What a path holds.
+enum Found {
+    /// The folder of a database of format 4.
+    Database(PathBuf),
+    /// The `experiment.xml` of an older database.
+    Experiment(PathBuf),
+    /// A folder of measurements, or one of them.
+    Measurements(PathBuf),
+}
+
+fn find(path: &Path) -> Option<Found> {
+    if let Some(folder) = database_folder(path) {
+        return Some(Found::Database(folder));
+    }
+    let file = if path.is_dir() { path.join("experiment.xml") } else { path.to_owned() };
+    let first = first_bytes(&file, EXPERIMENT_BYTES).unwrap_or_default();
+    if is_experiment(&first) {
+        return Some(Found::Experiment(file));
+    }
+    if path.is_dir() {
+        let files = ["hpctrace", "hpcrun"].map(|ending| files::files_with_ending(path, ending));
+        let first = files.into_iter().flatten().flatten().next()?;
+        return is_measurement(&first_bytes(&first, 24)?).then(|| Found::Measurements(path.to_owned()));
+    }
+    is_measurement(&first).then_some(Found::Measurements(file))
+}
+
+/// Bytes of an `experiment.xml` that hold its outermost element: before it stands a document type of 6 KiB.
+const EXPERIMENT_BYTES: u64 = 16 * 1024;
+
 fn recognise(path: &Path) -> Option<String> {
-    database_folder(path).map(|folder| format!("HPCToolkit database {}", folder.display()))
+    Some(match find(path)? {
+        Found::Database(folder) => format!("HPCToolkit database {}", folder.display()),
+        Found::Experiment(file) => format!("HPCToolkit database {}", file.display()),
+        Found::Measurements(path) => format!("HPCToolkit measurements {}", path.display()),
+    })
 }
 
 fn open(path: &Path) -> Result<Opened, OpenError> {
-    let Some(folder) = database_folder(path) else {
-        return Err(OpenError::NotATrace {
+    match find(path) {
+        Some(Found::Database(folder)) => database::open(&folder),
+        Some(Found::Experiment(file)) => experiment::open(&file),
+        Some(Found::Measurements(path)) => measurements::open(&path),
+        None => Err(OpenError::NotATrace {
             path: path.to_owned(),
-            reason: "an HPCToolkit database holds meta.db".to_owned(),
-        });
-    };
-    database::open(&folder)
+            reason: "looked for meta.db, experiment.xml and *.hpctrace of HPCToolkit".to_owned(),
+        }),
+    }
 }
 
 /// The folder of a database of format 4: what holds a `meta.db` that begins as one must.

@@ -111,7 +111,7 @@ impl TraceSource for SampledTrace {
             lines,
             &file.ids,
             location,
-            clock.offset_ticks,
+            &self.definitions,
             generator.then_some(InterruptGeneratorId(0)),
             plan.needs.contains(Needs::SAMPLES),
         )))

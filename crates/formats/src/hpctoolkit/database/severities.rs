@@ -1,19 +1,20 @@
 //! `profile.db` as a [`ProfileSource`]: what each thread spent on each call path.
 //!
-//! A metric is stored in several scopes. The value of exactly one place (`point`) is the
-//! exclusive one: that of a frame is the sum over the frame and the lines in it. Where a
-//! metric has no such scope, its inclusive one (`execution`) is taken.
+//! A metric is stored in several scopes. Taken is the inclusive one (`execution`) of each
+//! frame, from which the exclusive one follows. The value of exactly one place (`point`) is
+//! no help: it stands at instructions, which the tree of `meta.db` leaves out. Only where a
+//! metric has no inclusive scope, it is taken, and summed over the places of a frame.
 //! Values are stored thread by thread and wanted call path by call path: the values of one
 //! metric are gathered and sorted, 16 bytes each.
 
+use super::super::gathered::GatheredRows;
 use super::super::identity::{self, Tables};
 use super::tree::Tree;
 use super::{identity_of, io_error, provenance};
 use ouzel_hpcdb::{FileKind, Meta, Metric, Profile, ProfileDb};
 use ouzel_model::{
     Aggregation, CallPathId, CallTree, Level, LocationId, MetricId, MetricKind, MetricValueType, Notice,
-    NoticeCode, ProfileDefinitions, ProfileMetric, ProfileSource, ReadError, Severities, SeverityRow,
-    SeverityRows,
+    NoticeCode, ProfileDefinitions, ProfileMetric, ProfileSource, ReadError, SeverityRows,
 };
 use rustc_hash::FxHashMap;
 use std::fs::File;
@@ -90,8 +91,8 @@ fn stored_scope(meta: &Meta, metric: &Metric) -> Option<(u16, MetricKind)> {
         let is_it = |scope: Option<usize>| scope.is_some_and(|scope| &*meta.scopes[scope].name == name);
         metric.values.iter().find(|(scope, _)| is_it(*scope)).map(|&(_, id)| id)
     };
-    let exclusive = in_scope("point").map(|id| (id, MetricKind::Exclusive));
-    exclusive.or_else(|| in_scope("execution").map(|id| (id, MetricKind::Inclusive)))
+    let inclusive = in_scope("execution").map(|id| (id, MetricKind::Inclusive));
+    inclusive.or_else(|| in_scope("point").map(|id| (id, MetricKind::Exclusive)))
 }
 
 /// HPCToolkit puts the unit behind the name: `CPUTIME (sec)`.
@@ -134,7 +135,7 @@ impl ProfileSource for DatabaseProfile {
         paths: Range<CallPathId>,
     ) -> Result<Box<dyn SeverityRows + '_>, ReadError> {
         let name: Arc<str> = Arc::from(self.path.display().to_string());
-        let mut rows = Rows { values: Vec::new(), notices: Vec::new() };
+        let mut rows = GatheredRows::default();
         let (mut n_lost, mut n_infinite) = (0, 0);
         for (i, profile) in self.profiles.iter().enumerate() {
             let file = File::open(&self.path).map_err(|error| io_error(&name, &error))?;
@@ -160,13 +161,12 @@ impl ProfileSource for DatabaseProfile {
                         rows.values.push((path.0, i as u32, value.value));
                     }
                     Some(_) => {}
-                    // The root of everything has sums only, which follow from the rest.
-                    None => n_lost += u64::from(value.context != 0),
+                    // Places that the tree leaves out are in the inclusive values of their frames.
+                    None => n_lost += u64::from(!is_inclusive && value.context != 0),
                 }
             }
         }
-        // Stable: values of one frame and thread are summed in the order of the file.
-        rows.values.sort_by_key(|&(path, location, _)| (path, std::cmp::Reverse(location)));
+        rows.sort();
         let said = [
             (n_lost, NoticeCode::UndefinedReference, "values belong to a call path that is not defined"),
             (n_infinite, NoticeCode::NotRepresented, "values are not finite numbers and are left out"),
@@ -175,37 +175,5 @@ impl ProfileSource for DatabaseProfile {
             rows.notices.push(Notice::new(Level::Medium, code, message).times(count).in_file(name.clone()));
         }
         Ok(Box::new(rows))
-    }
-}
-
-/// The values of one metric: call path, location, value. Popped from the end, the last call path first and its
-/// locations in order.
-struct Rows {
-    values: Vec<(u32, u32, f64)>,
-    notices: Vec<Notice>,
-}
-
-impl SeverityRows for Rows {
-    fn read(&mut self, row: &mut SeverityRow) -> Result<bool, ReadError> {
-        row.clear();
-        let Some(&(path, ..)) = self.values.last() else { return Ok(false) };
-        row.path = CallPathId(path);
-        let mut locations = Vec::new();
-        let mut values: Vec<f64> = Vec::new();
-        while let Some((_, location, value)) = self.values.pop_if(|(at, ..)| *at == path) {
-            if locations.last() == Some(&LocationId(location)) {
-                *values.last_mut().expect("each location has a value") += value;
-            } else {
-                locations.push(LocationId(location));
-                values.push(value);
-            }
-        }
-        row.locations = Some(locations);
-        row.values = Severities::F64(values);
-        Ok(true)
-    }
-
-    fn notices(&mut self) -> Vec<Notice> {
-        std::mem::take(&mut self.notices)
     }
 }

@@ -1,0 +1,135 @@
+//! Raw measurements: `.hpctrace` files with the `.hpcrun` files that hold their call paths.
+//!
+//! Nothing is known yet of functions, loops and lines: a frame is a place in a library.
+//! `hpcprof` finds out what stands there; before it did, its address is its name.
+
+use super::contexts::{ContextIds, ContextsBuilder, Placed};
+use super::files::{TraceFile, sampled_trace, trace_file, trace_files};
+use super::regions;
+use crate::detect::{OpenError, Opened};
+use ouzel_hpcdb::measurement::{Measurement, Node};
+use ouzel_model::{ContextId, Level, Notice, NoticeCode, Paradigm, Provenance, Region, RegionRole};
+use rustc_hash::FxHashMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What stands for the time at which nothing runs.
+const NO_ACTIVITY: &str = "NoActvty";
+
+/// Opens the measurements of a folder, or one trace.
+pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
+    let mut notices = Vec::new();
+    let mut files = match path.is_dir() {
+        true => trace_files(path, &mut notices)?,
+        false => vec![trace_file(&path.with_extension("hpctrace"))?],
+    };
+    if files.is_empty() {
+        return Err(OpenError::Refused {
+            path: path.to_owned(),
+            reason:
+                "these HPCToolkit measurements hold no traces; run hpcprof over them and open its database"
+                    .to_owned(),
+        });
+    }
+    let mut builder = ContextsBuilder::default();
+    builder.placeholder(regions::entry(&Arc::from("<unknown call path>")));
+    let mut program = None;
+    let mut metric = None;
+    for file in &mut files {
+        match measurement(file) {
+            Ok(measurement) => {
+                file.ids = Some(Arc::new(build(&measurement, &mut builder, &mut notices)));
+                let property = |name: &str| {
+                    measurement.properties.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())
+                };
+                program = program.or_else(|| property("program-name"));
+                if let ([(name, _)], None) = (&measurement.metrics[..], &metric) {
+                    metric = Some(name.clone());
+                }
+            }
+            Err(error) => {
+                let reason = format!("the call paths of a trace are lost: {}", error.kind);
+                let notice = Notice::new(Level::High, NoticeCode::MissingDefinitions, reason);
+                notices.push(notice.in_file(error.file).at(error.offset));
+            }
+        }
+    }
+    notices.extend(builder.notice());
+    let message = "these are measurements: functions are known by their addresses, loops and lines are not known; hpcprof finds them out";
+    notices.push(Notice::new(Level::Medium, NoticeCode::MissingDefinitions, message));
+    let provenance = Provenance {
+        format: "HPCToolkit measurements".to_owned(),
+        format_version: String::new(),
+        creator: "hpcrun".to_owned(),
+        machine: String::new(),
+        description: program.unwrap_or_default(),
+    };
+    let tree = (builder.contexts, builder.regions.into_vec());
+    Ok(Opened::trace(sampled_trace(files, tree, provenance, metric.as_deref(), false, notices)))
+}
+
+fn measurement(file: &TraceFile) -> Result<Measurement, ouzel_hpcdb::ReadError> {
+    let path = file.path.with_extension("hpcrun");
+    let name: Arc<str> = Arc::from(path.display().to_string());
+    let opened = File::open(&path).map_err(|error| ouzel_hpcdb::ReadError::of_file(&name, error.into()))?;
+    Measurement::read(&name, opened)
+}
+
+/// Adds the call paths of one thread; what its numbers stand for.
+fn build(measurement: &Measurement, builder: &mut ContextsBuilder, notices: &mut Vec<Notice>) -> ContextIds {
+    let nodes = &measurement.nodes;
+    let modules: FxHashMap<u16, &str> =
+        measurement.modules.iter().map(|(id, path)| (*id, path.rsplit('/').next().unwrap_or(path))).collect();
+    let by_id: FxHashMap<u32, usize> = nodes.iter().enumerate().map(|(i, node)| (node.id, i)).collect();
+    let mut placed: Vec<Option<Placed>> = vec![None; nodes.len()];
+    let mut seen = vec![false; nodes.len()];
+    let mut n_circular = 0;
+    let mut numbers: Vec<(u32, Option<ContextId>)> = Vec::with_capacity(nodes.len());
+    for start in 0..nodes.len() {
+        // Callers first, wherever they stand.
+        let mut chain = Vec::new();
+        let mut at = Some(start);
+        while let Some(i) = at.filter(|&i| placed[i].is_none()) {
+            if std::mem::replace(&mut seen[i], true) {
+                n_circular += 1;
+                break;
+            }
+            chain.push(i);
+            at = by_id.get(&nodes[i].parent).copied();
+        }
+        for i in chain.into_iter().rev() {
+            let caller = by_id.get(&nodes[i].parent).and_then(|&caller| placed[caller]);
+            placed[i] = Some(builder.frame(caller, region(&nodes[i], &modules), u64::from(nodes[i].id)));
+        }
+        let is_idle = nodes[start].placeholder().as_deref() == Some(NO_ACTIVITY);
+        numbers.push((nodes[start].id, placed[start].map(|placed| placed.context).filter(|_| !is_idle)));
+    }
+    let (ids, n_twice) = ContextIds::new(&numbers);
+    let said = [
+        (n_circular, NoticeCode::DamagedDefinitions, "call paths are their own callers; the circle is cut"),
+        (n_twice, NoticeCode::DuplicateDefinition, "call paths are defined twice; the first was kept"),
+    ];
+    for (count, code, message) in said.into_iter().filter(|said| 0 < said.0) {
+        notices.push(Notice::new(Level::Medium, code, message).times(count));
+    }
+    ids
+}
+
+fn region(node: &Node, modules: &FxHashMap<u16, &str>) -> Region {
+    match node.placeholder() {
+        Some(text) => regions::entry(&Arc::from(format!("<{text}>"))),
+        None => {
+            let module = modules.get(&node.module).copied().unwrap_or("unknown module");
+            Region {
+                name: Arc::from(format!("<unknown procedure> {:#x} [{module}]", node.offset)),
+                canonical_name: None,
+                file: None,
+                line: None,
+                end_line: None,
+                role: RegionRole::Function,
+                paradigm: Paradigm::Unknown,
+            }
+        }
+    }
+}
