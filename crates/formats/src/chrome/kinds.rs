@@ -82,8 +82,8 @@ pub(super) fn role(class: Class, op: Option<CollectiveOp>) -> RegionRole {
             Some(_) => RegionRole::CollectiveOther,
             None => RegionRole::PointToPoint,
         },
-        Class::Sync => RegionRole::ThreadWait,
-        Class::Tool => RegionRole::Artificial,
+        // The host waits, and its call of the runtime says so; here it is drawn once more.
+        Class::Sync | Class::Tool => RegionRole::Artificial,
     }
 }
 
@@ -91,8 +91,8 @@ pub(super) fn role(class: Class, op: Option<CollectiveOp>) -> RegionRole {
 pub(super) fn paradigm(class: Class, device: Paradigm) -> Paradigm {
     match class {
         Class::Code | Class::Step | Class::Python | Class::HostCollective => Paradigm::User,
-        Class::Runtime | Class::Kernel | Class::Copy | Class::CollectiveKernel | Class::Sync => device,
-        Class::DeviceRange | Class::Tool => Paradigm::MeasurementSystem,
+        Class::Runtime | Class::Kernel | Class::Copy | Class::CollectiveKernel => device,
+        Class::DeviceRange | Class::Sync | Class::Tool => Paradigm::MeasurementSystem,
     }
 }
 
