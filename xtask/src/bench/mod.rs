@@ -8,6 +8,7 @@
 mod archives;
 pub mod machine;
 mod measure;
+mod nsight;
 mod peers;
 mod scale;
 mod table;
@@ -54,6 +55,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let mut rows = bench.speed()?;
     rows.extend(bench.start_up()?);
     rows.extend(bench.memory()?);
+    let quick = !arguments.is_empty();
+    rows.extend(nsight::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds)?);
     let peak_memory = bench.root.join("peers/python/peak_memory.py");
     rows.extend(scale::rows(&bench.ours.cluster_scale, &peak_memory)?);
     println!("\n{machine}\n\n{}", table::render(&rows));

@@ -62,6 +62,13 @@ impl Row {
         self
     }
 
+    /// How many a second there should be.
+    #[must_use]
+    pub fn at_rate(mut self, per_second: f64, target: Target) -> Self {
+        self.judge(target, per_second, |bound| format!("{} M/s", bound / 1e6));
+        self
+    }
+
     fn new(cells: [&str; 7]) -> Self {
         Self { cells: cells.map(str::to_owned) }
     }
