@@ -1,6 +1,7 @@
 //! Every analysis, for passes that are made by other processes.
 
 use crate::breakdown::Breakdown;
+use crate::clock_repair::ClockRepairs;
 use crate::comm_matrix::CommMatrix;
 use crate::comm_over_time::CommOverTime;
 use crate::communication::Communication;
@@ -23,6 +24,7 @@ pub fn catalogue() -> Catalogue {
     let mut catalogue = Catalogue::default();
     catalogue.add::<Breakdown>();
     catalogue.add::<CallSeries>();
+    catalogue.add::<ClockRepairs>();
     catalogue.add::<CommMatrix>();
     catalogue.add::<CommOverTime>();
     catalogue.add::<Communication>();

@@ -11,6 +11,7 @@ pub mod breakdown;
 pub mod call_tree;
 pub mod calls;
 mod catalogue;
+pub mod clock_repair;
 pub mod comm_matrix;
 pub mod comm_over_time;
 pub mod communication;

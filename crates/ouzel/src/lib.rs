@@ -23,6 +23,7 @@
 mod ask;
 mod missing;
 pub mod multi_run;
+mod repaired;
 pub mod workers;
 
 pub use ouzel_analyses as analyses;

@@ -34,7 +34,7 @@ fn sentence(source: &dyn TraceSource, content: Content, filter: &Filter, report:
     match source.lacks(content) {
         Some(reason) => format!("no {what} in this trace: {reason}"),
         None if !filter.is_everything() => {
-            format!("no {what} in the selected part of this trace: none were recorded there")
+            format!("no {what} in this trace: none were recorded in what was selected")
         }
         None if 0 < report.coverage.locations_damaged => {
             format!("no {what} in this trace: none were found where it is not damaged")
@@ -121,7 +121,7 @@ mod tests {
     fn a_selection_and_damage_are_reasons() {
         let trace = ToyTrace::new(MESSAGES);
         let late = Filter { time_ns: Some((5, 9)), ..Filter::default() };
-        let said = ["no messages in the selected part of this trace: none were recorded there"];
+        let said = ["no messages in this trace: none were recorded in what was selected"];
         assert_eq!(told(&trace, &late, matrix), said);
         let damaged = ToyTrace::new(MESSAGES).with_damage(LocationId(0), 1);
         let said = ["no messages in this trace: none were found where it is not damaged"];

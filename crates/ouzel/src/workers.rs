@@ -53,6 +53,13 @@ pub struct Group {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(u128);
 
+impl Fingerprint {
+    /// That of the trace on repaired clocks: processes that did not repair it have another one.
+    pub(crate) fn on_repaired_clocks(self) -> Self {
+        Fingerprint(!self.0)
+    }
+}
+
 impl std::fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:032x}", self.0)

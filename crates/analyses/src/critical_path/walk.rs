@@ -82,7 +82,7 @@ pub fn critical_path(
 ) -> CriticalPathOutput {
     let (waits, n_out_of_order) = waits(output, definitions);
     if 0 < n_out_of_order {
-        let what = "the critical path does not follow a message: it was received before it was sent";
+        let what = "the critical path does not follow a message: it was received before it was sent; --repair-clocks corrects clocks";
         notices.push(Notice::new(Level::Medium, NoticeCode::MessageOrder, what).times(n_out_of_order));
     }
     let mut segments = walk(output, &waits);

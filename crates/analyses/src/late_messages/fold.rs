@@ -181,7 +181,11 @@ impl LateMessages {
             output.received_before_sent,
             Level::Medium,
             NoticeCode::MessageOrder,
-            "a message was received before it was sent: who waited for whom is doubtful",
+            &format!(
+                "a message was received before it was sent, the worst by {} ns: who waited for whom is doubtful; \
+                 --repair-clocks corrects clocks",
+                cx.clock().ns_from_ticks(output.received_before_sent_worst)
+            ),
         );
     }
 }

@@ -31,6 +31,8 @@ pub struct LateMessagesOutput {
     pub uncompleted_receives: u64,
     /// Messages whose receive completed before the send was posted: clocks are wrong.
     pub received_before_sent: u64,
+    /// By how much at worst.
+    pub received_before_sent_worst: Ticks,
 }
 
 /// Messages of one call path.
@@ -115,8 +117,10 @@ pub(super) fn output(pairing: &Pairing, waits: &[Wait], call_paths: CallPathTree
     }
     let mut rows: Vec<LateRow> = rows.into_iter().filter_map(|(key, row)| row.finish(key)).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.wait));
-    let before =
-        |pair: &&super::pairing::Pair| pair.receive.completed.is_some_and(|c| c.leave < pair.send.posted);
+    let early = |pair: &super::pairing::Pair| {
+        let completed = pair.receive.completed?.leave;
+        (completed < pair.send.posted).then(|| pair.send.posted.since(completed))
+    };
     LateMessagesOutput {
         call_paths,
         rows,
@@ -127,7 +131,8 @@ pub(super) fn output(pairing: &Pairing, waits: &[Wait], call_paths: CallPathTree
         unresolved_peers: 0,
         null_peers: 0,
         uncompleted_receives: 0,
-        received_before_sent: pairing.pairs.iter().filter(before).count() as u64,
+        received_before_sent: pairing.pairs.iter().filter_map(early).count() as u64,
+        received_before_sent_worst: pairing.pairs.iter().filter_map(early).max().unwrap_or_default(),
     }
 }
 

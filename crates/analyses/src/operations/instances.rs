@@ -6,7 +6,6 @@
 //! Where members made different numbers of them (a time range, a damaged file), one that was left
 //! before another member arrived belongs to no later one.
 
-use super::output::Operation;
 use super::state::Part;
 use crate::communication::groups;
 use ouzel_model::{CollectiveOp, Communicator, Definitions, LocationId, Ticks, WorldRank};
@@ -14,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// One collective of one member.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Member {
+pub(crate) struct Member {
     /// Index of the operation.
     pub op: u32,
     pub part: Part,
@@ -32,15 +31,15 @@ type Members<'a> = (&'a [WorldRank], &'a [WorldRank], &'a [LocationId]);
 type Queues = BTreeMap<Who, Vec<Member>>;
 
 /// Members of each instance by rank; and how many collectives belong to none.
-pub(super) fn instances(
+pub(crate) fn instances(
     members: &[Member],
-    operations: &[Operation],
+    location_of: impl Fn(u32) -> LocationId,
     definitions: &Definitions,
 ) -> (Vec<Vec<Member>>, u64) {
     let mut by_comm: BTreeMap<_, Queues> = BTreeMap::new();
     let mut n_unaligned = 0;
     for &member in members {
-        let location = operations[member.op as usize].location;
+        let location = location_of(member.op);
         let comm = definitions.communicator(member.part.comm);
         if size(comm) == 0 {
             continue;
@@ -129,7 +128,7 @@ fn left_too_early(queues: &[&[Member]]) -> Option<usize> {
 }
 
 /// Whether nobody can leave before all have arrived.
-fn waits_for_all(op: CollectiveOp) -> bool {
+pub(crate) fn waits_for_all(op: CollectiveOp) -> bool {
     use CollectiveOp as Op;
     matches!(op, Op::Barrier | Op::Allreduce | Op::Allgather | Op::Alltoall | Op::ReduceScatterBlock)
 }

@@ -27,3 +27,6 @@ mod tests;
 pub use fold::Operations;
 pub use output::{CollectiveInstance, Line, Message, Operation, OperationKind, OperationsOutput, Rendezvous};
 pub use state::{Local, OperationsPartial};
+
+pub(crate) use instances::{Member, instances, waits_for_all};
+pub(crate) use state::Part;

@@ -174,7 +174,8 @@ pub(super) fn output(
     let Pairing { pairs, unmatched_sends, unmatched_receives } = pairing(messages.channels, cx.definitions);
     let index = |end: &End| of_end.get(&end.location)?.get(end.nth as usize).copied().filter(|&i| i != NONE);
     let message = |pair: &Pair| Some(Message { send: index(&pair.send)?, receive: index(&pair.receive)? });
-    let (instances, n_unaligned_collectives) = instances(&members, &operations, cx.definitions);
+    let (instances, n_unaligned_collectives) =
+        instances(&members, |op| operations[op as usize].location, cx.definitions);
     OperationsOutput {
         call_paths: cx.call_paths.clone(),
         messages: pairs.iter().filter_map(message).collect(),

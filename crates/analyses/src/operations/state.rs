@@ -28,7 +28,7 @@ pub(super) struct Op {
 
 /// What is known of a collective besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Part {
+pub(crate) struct Part {
     pub op: CollectiveOp,
     pub comm: CommId,
     /// The root, where the operation has one that is known.

@@ -1,0 +1,135 @@
+//! The fold: notes when each record of a message or collective was made.
+
+use super::output::{ClockRepair, repair};
+use super::points::{ClockRepairsPartial, Dependencies, Local, NONE, Part};
+use crate::communication::peer_rank;
+use crate::late_messages::LateMessages;
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_model::{
+    Collective, CollectiveRoot, Contents, EventChunk, EventKind, Needs, Remap, RequestEvent, Ticks,
+};
+use serde::{Deserialize, Serialize};
+
+/// A correction of the clocks of the whole trace. To be asked of everything: what is selected plays no part.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ClockRepairs {
+    messages: LateMessages,
+}
+
+impl Analysis for ClockRepairs {
+    type Local = Local;
+    type Partial = ClockRepairsPartial;
+    type Output = ClockRepair;
+    const NAME: &'static str = "clock_repair";
+    const PARTIAL_VERSION: u32 = 1;
+
+    fn needs(&self) -> Needs {
+        Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS
+    }
+
+    fn speaks_of(&self) -> Contents {
+        // Without messages there is nothing to repair.
+        Contents::NONE
+    }
+
+    fn empty(&self) -> ClockRepairsPartial {
+        ClockRepairsPartial::default()
+    }
+
+    fn begin(&self, cx: &LocationCx<'_>) -> Local {
+        Local { messages: self.messages.begin(cx), ..Local::default() }
+    }
+
+    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+        // Each end of a message is kept there in the order of the records.
+        let mut next_end = local.messages.ends.len();
+        self.messages.fold(&mut local.messages, chunk);
+        let (mut collectives, mut requests) = (chunk.collectives.iter(), chunk.requests.iter());
+        for (&kind, &at) in chunk.kind.iter().zip(chunk.time) {
+            match kind {
+                EventKind::MessageSend | EventKind::MessageRecv => {
+                    let point = local.point(at);
+                    let nth = local.messages.ends[next_end].kept.nth as usize;
+                    next_end += 1;
+                    let of_end = &mut local.points.of_end;
+                    if of_end.len() <= nth {
+                        of_end.resize(nth + 1, NONE);
+                    }
+                    of_end[nth] = point;
+                }
+                EventKind::Request => {
+                    let point = local.point(at);
+                    if let Some(request) = requests.next()
+                        && request.event == RequestEvent::CollectivePosted
+                    {
+                        local.posted.insert(request.request, point);
+                    }
+                }
+                EventKind::CollectiveBegin => local.begun = Some(local.point(at)),
+                EventKind::CollectiveEnd => {
+                    let point = local.point(at);
+                    if let Some(end) = collectives.next() {
+                        local.collective(end, point);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn end(
+        &self,
+        local: Local,
+        cx: &LocationCx<'_>,
+        summary: &LocationSummary,
+        into: &mut ClockRepairsPartial,
+    ) {
+        let Local { messages, mut points, roots, .. } = local;
+        self.messages.end(messages, cx, summary, &mut into.messages);
+        if points.times.is_empty() {
+            return;
+        }
+        let me = cx.definitions.location(cx.location).rank;
+        for (part, root) in points.collectives.iter_mut().zip(roots) {
+            part.root = match (root, me) {
+                (CollectiveRoot::This, me) => me,
+                (CollectiveRoot::Rank(rank), Some(me)) => peer_rank(cx.definitions, part.comm, me, rank),
+                _ => None,
+            };
+        }
+        into.locations.insert(cx.location, points);
+    }
+
+    fn remap(&self, partial: &mut ClockRepairsPartial, remap: &Remap) {
+        self.messages.remap(&mut partial.messages, remap);
+    }
+
+    fn merge(&self, into: &mut ClockRepairsPartial, mut from: ClockRepairsPartial) {
+        self.messages.merge(&mut into.messages, from.messages);
+        into.locations.append(&mut from.locations);
+    }
+
+    fn finish(&self, partial: ClockRepairsPartial, cx: &FinishCx<'_>) -> Result<ClockRepair, AnalysisError> {
+        Ok(repair(&Dependencies::new(partial, cx), cx))
+    }
+}
+
+impl Local {
+    /// The next point. Kinds of rows that make one: see [`Corrector`](super::Corrector).
+    fn point(&mut self, at: Ticks) -> u32 {
+        let point = self.points.times.len() as u32;
+        self.points.times.push(at);
+        point
+    }
+
+    fn collective(&mut self, end: &Collective, point: u32) {
+        let begin = match end.request {
+            Some(request) => self.posted.remove(&request),
+            None => self.begun.take(),
+        };
+        let moves_data = 0 < end.bytes_sent + end.bytes_received;
+        let Collective { op, comm, root, .. } = *end;
+        self.points.collectives.push(Part { op, comm, root: None, moves_data, begin, end: point });
+        self.roots.push(root);
+    }
+}
