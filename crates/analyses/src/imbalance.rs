@@ -12,7 +12,7 @@ use crate::profile::ProfileOutput;
 use crate::semantics::{Category, Class};
 use crate::spread::{MeanTicks, Processes, Spread, ratio, spread_durations};
 use crate::view::{By, Per, RowKey, View};
-use ouzel_model::{ColumnData, Definitions, Table, Ticks, Unit, WorldRank};
+use ouzel_model::{ColumnData, Definitions, Metric, Table, Ticks, Unit, WorldRank};
 use std::sync::Arc;
 
 /// The imbalance of every region or call path.
@@ -192,6 +192,41 @@ impl ImbalanceOutput {
     }
 }
 
+impl ImbalanceOutput {
+    /// The rows as a table of what `metric` gained, if the profile has its gains in place of times.
+    pub fn table_of_metric(
+        &self,
+        profile: &ProfileOutput,
+        definitions: &Definitions,
+        by: By,
+        metric: &Metric,
+    ) -> Table {
+        let view = View::new(definitions, &profile.call_paths, by, Per::Total);
+        let keys: Vec<RowKey> = self.rows.iter().map(|row| row.key).collect();
+        let gain =
+            |value: &dyn Fn(&ImbalanceRow) -> u64| ColumnData::U64(self.rows.iter().map(value).collect());
+        let rank = |value: &dyn Fn(&ImbalanceRow) -> Option<WorldRank>| {
+            let number = |row: &ImbalanceRow| value(row).map(|rank| u64::from(rank.0));
+            ColumnData::OptionU64(self.rows.iter().map(number).collect())
+        };
+        let unit = || Unit::Other(metric.unit.clone());
+        let ratios = ColumnData::F64(self.rows.iter().map(|row| row.imbalance).collect());
+        view.name_columns("imbalance", &keys)
+            .with(
+                "mean",
+                unit(),
+                "Exclusive gain of the counter / number of processes; a process that never runs it counts as 0",
+                gain(&|r| r.exclusive.mean().rounded()),
+            )
+            .with("max", unit(), "Exclusive gain of the process with most", gain(&|r| r.exclusive.max.0))
+            .with("max_rank", Unit::None, "Rank of that process", rank(&|r| r.exclusive.max_process.rank))
+            .with("min", unit(), "Exclusive gain of the process with least", gain(&|r| r.exclusive.min.0))
+            .with("min_rank", Unit::None, "Rank of that process", rank(&|r| r.exclusive.min_process.rank))
+            .with("imbalance", Unit::Ratio, "max / mean; 1 if the mean is 0", ratios)
+            .with("lost", unit(), "max − mean", gain(&|r| r.lost.rounded()))
+    }
+}
+
 impl Loss {
     /// Both losses together as a part of `run`; zero if `run` is.
     pub fn ratio_to(&self, run: Ticks) -> f64 {
@@ -281,6 +316,29 @@ mod tests {
         let lost = |by| imbalance_of(&trace, by).1.rows.iter().map(|row| row.lost.sum).collect::<Vec<_>>();
         assert_eq!(lost(By::Region), [0, 0, 0]);
         assert_eq!(lost(By::CallPath), [8, 8, 0, 0]);
+    }
+
+    #[test]
+    fn counters_are_spread_like_time() {
+        let mut trace = ToyTrace::new(
+            "
+            0: metric m=5 @0, enter work @0, metric m=25 @9, leave @10
+            0.1: metric m=0 @0, enter work @0, metric m=10 @9, leave @20
+            1: metric m=1 @0, enter work @0, metric m=7 @5, leave @6
+            2: other @0",
+        );
+        let metric = trace.metric("m");
+        let counters = run(&trace, crate::metric_profile::MetricProfile);
+        let profile = counters.in_place_of_time(&run(&trace, Profile), metric);
+        let classes = Semantics::default().classes(trace.definitions());
+        let output = imbalance(&profile, trace.definitions(), &classes, By::Region);
+        let spread = &output.rows[0].exclusive;
+        assert_eq!((spread.sum, spread.max.0, spread.min.0), (36, 30, 0));
+        let metric = trace.definitions().metrics[metric.index()].clone();
+        let table = output.table_of_metric(&profile, trace.definitions(), By::Region, &metric);
+        assert_eq!(table.column("mean").unwrap().data, ColumnData::U64(vec![12]));
+        assert_eq!(table.column("imbalance").unwrap().data, ColumnData::F64(vec![2.5]));
+        assert_eq!(table.column("lost").unwrap().data, ColumnData::U64(vec![18]));
     }
 
     #[test]

@@ -25,6 +25,12 @@ impl MeanTicks {
         u64::try_from(ns).unwrap_or(u64::MAX)
     }
 
+    /// The mean of a sum of something else than ticks, in its own unit, rounded half up.
+    pub fn rounded(&self) -> u64 {
+        let n = u128::from(self.n_processes);
+        u64::try_from(self.sum.saturating_add(n / 2) / n).unwrap_or(u64::MAX)
+    }
+
     /// The mean as a part of `whole`; zero if `whole` is.
     pub fn ratio_to(&self, whole: Ticks) -> f64 {
         ratio(self.sum, u128::from(whole.0) * u128::from(self.n_processes)).unwrap_or(0.0)

@@ -9,13 +9,14 @@ use crate::{notices, progress};
 use anyhow::Context;
 use ouzel::analyses::time_grid::TimeGrid;
 use ouzel::engine::{Analysis, AnalysisSet, Coverage, LocationEnd, LocationSummary, Report};
-use ouzel::model::{Definitions, Level, LocationId, Notice, Table};
+use ouzel::model::{Definitions, Level, LocationId, MetricId, Notice, Table};
 use ouzel::{Answer, AskError, Options, Trace};
 use ouzel_export::{CsvWriter, Envelope, Input, InputFilter, NoticeEntry, ParquetWriter, TableWriter};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::num::NonZeroU16;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// A trace with what the user asked of it.
@@ -67,7 +68,10 @@ impl<'a> Session<'a> {
         let Common { filter, jobs, .. } = self.common;
         let total_bytes = self.trace.event_bytes(filter);
         let report = progress::with_bar(self.common.progress, total_bytes, |progress| {
-            self.trace.run(set, &Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress), workers: None })
+            self.trace.run(
+                set,
+                &Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress), workers: None },
+            )
         })?;
         Ok(report)
     }
@@ -90,6 +94,18 @@ impl<'a> Session<'a> {
         analysis: impl Fn(TimeGrid) -> A,
     ) -> anyhow::Result<Answer<A::Output>> {
         self.with_bar(|options| self.trace.ask_in_bins(n_bins, analysis, options))
+    }
+
+    /// The calls that are selected, batch by batch, with a progress bar where one is wanted.
+    ///
+    /// # Errors
+    /// If an analysis broke a promise.
+    pub fn calls(
+        &self,
+        metrics: &[MetricId],
+        take: impl FnMut(Table) -> ControlFlow<()>,
+    ) -> anyhow::Result<Answer<u64>> {
+        self.with_bar(|options| self.trace.calls(metrics, options, take))
     }
 
     fn with_bar<T>(&self, work: impl FnOnce(&Options<'_>) -> Result<T, AskError>) -> anyhow::Result<T> {

@@ -3,7 +3,7 @@
 //! `docs/json.md` explains it; `docs/schema/*.json` are the schemas. A key that holds
 //! a quantity ends with its unit.
 
-use ouzel_model::{Definitions, Filter, Notice};
+use ouzel_model::{Borders, Definitions, Filter, Notice};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -88,6 +88,11 @@ pub struct InputFilter {
     pub end_ns: Option<u64>,
     /// Patterns of region names.
     pub regions: Vec<String>,
+    /// What calls must be like, as an expression; ranges of time that it demands stand in `start_ns` and `end_ns`.
+    #[serde(rename = "where")]
+    pub predicate: Option<String>,
+    /// Whether listings cut calls to the range of time.
+    pub trim: bool,
 }
 
 impl From<&Filter> for InputFilter {
@@ -97,6 +102,8 @@ impl From<&Filter> for InputFilter {
             start_ns: filter.time_ns.map(|(start, _)| start),
             end_ns: filter.time_ns.map(|(_, end)| end).filter(|&end| end != u64::MAX),
             regions: filter.regions.clone(),
+            predicate: filter.predicate.as_ref().map(ToString::to_string),
+            trim: filter.borders == Borders::Trim,
         }
     }
 }
@@ -137,7 +144,7 @@ mod tests {
             format!(
                 concat!(
                     r#"{{"schema":"ouzel/info/1","version":"{}","input":{{"path":"t.otf2","format":"OTF2","#,
-                    r#""filter":{{"ranks":null,"start_ns":5,"end_ns":null,"regions":[]}}}},"coverage":null,"#,
+                    r#""filter":{{"ranks":null,"start_ns":5,"end_ns":null,"regions":[],"where":null,"trim":false}}}},"coverage":null,"#,
                     r#""notices":[{{"level":"high","code":"damaged-events","message":"input ends","count":1,"#,
                     r#""file":"0.evt","offset":31,"location":4294967296}}],"data":[1]}}"#
                 ),

@@ -96,6 +96,24 @@ impl ColumnData {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Adds values of the same type behind.
+    ///
+    /// # Panics
+    /// If they are of another type.
+    fn append(&mut self, more: ColumnData) {
+        match (self, more) {
+            (ColumnData::U64(a), ColumnData::U64(mut b)) => a.append(&mut b),
+            (ColumnData::OptionU64(a), ColumnData::OptionU64(mut b)) => a.append(&mut b),
+            (ColumnData::I64(a), ColumnData::I64(mut b)) => a.append(&mut b),
+            (ColumnData::OptionF64(a), ColumnData::OptionF64(mut b)) => a.append(&mut b),
+            (ColumnData::F64(a), ColumnData::F64(mut b)) => a.append(&mut b),
+            (ColumnData::Text(a), ColumnData::Text(mut b)) => a.append(&mut b),
+            (ColumnData::OptionText(a), ColumnData::OptionText(mut b)) => a.append(&mut b),
+            (ColumnData::TextList(a), ColumnData::TextList(mut b)) => a.append(&mut b),
+            _ => panic!("columns of one name have one type"),
+        }
+    }
 }
 
 impl Table {
@@ -115,6 +133,18 @@ impl Table {
         }
         self.columns.push(Column { name: name.into(), unit, doc, data });
         self
+    }
+
+    /// Adds the rows of a table with the same columns behind.
+    ///
+    /// # Panics
+    /// If the columns differ.
+    pub fn append(&mut self, more: Table) {
+        assert_eq!(self.columns.len(), more.columns.len(), "batches of a table have the same columns");
+        for (column, more) in self.columns.iter_mut().zip(more.columns) {
+            assert_eq!(column.name, more.name, "batches of a table have the same columns");
+            column.data.append(more.data);
+        }
     }
 
     /// Number of rows.

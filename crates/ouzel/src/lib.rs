@@ -21,6 +21,7 @@
 #![deny(missing_docs)]
 
 mod ask;
+mod calls;
 mod missing;
 pub mod multi_run;
 mod repaired;

@@ -32,6 +32,24 @@ pub struct Run {
 }
 
 impl Run {
+    /// What a counter gained instead of time: of the `profile` with its gains in place of times, see
+    /// [`in_place_of_time`](ouzel_analyses::metric_profile::MetricProfileOutput::in_place_of_time).
+    pub fn of_metric(
+        name: &str,
+        profile: &ProfileOutput,
+        definitions: &Definitions,
+        run_range: Option<TimeRange>,
+    ) -> Self {
+        let mut run = Run::new(name, profile, definitions, run_range);
+        run.regions.clear();
+        for row in &flat_profile(profile, definitions, By::Region).rows {
+            let gain = u64::try_from(row.exclusive.sum).unwrap_or(u64::MAX);
+            let sum = run.regions.entry(definitions.region(row.key.region).name.clone()).or_default();
+            *sum = sum.saturating_add(gain);
+        }
+        run
+    }
+
     /// From the profile of a trace.
     pub fn new(
         name: &str,

@@ -26,16 +26,7 @@ fn listed(trace: &ToyTrace, filter: &Filter, metrics: &[MetricId]) -> Table {
     let mut table = batches
         .next()
         .unwrap_or_else(|| super::CallBatch::new(metrics.len()).into_table(definitions, metrics));
-    for more in batches {
-        for (column, more) in table.columns.iter_mut().zip(more.columns) {
-            match (&mut column.data, more.data) {
-                (ColumnData::U64(a), ColumnData::U64(b)) => a.extend(b),
-                (ColumnData::OptionU64(a), ColumnData::OptionU64(b)) => a.extend(b),
-                (ColumnData::Text(a), ColumnData::Text(b)) => a.extend(b),
-                _ => panic!("columns of batches have one type"),
-            }
-        }
-    }
+    batches.for_each(|more| table.append(more));
     table
 }
 

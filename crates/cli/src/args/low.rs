@@ -2,7 +2,7 @@
 
 use super::operations::LowOperation;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ouzel::model::RankSet;
+use ouzel::model::{Predicate, RankSet};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -222,6 +222,14 @@ pub struct LowCommon {
     /// Only regions with such a name, e.g. 'MPI_*' (may be repeated)
     #[arg(long, value_name = "PATTERN", help_heading = "Selection")]
     pub region: Vec<String>,
+
+    /// Only calls that pass, e.g. 'name like "MPI_*" and rank < 4'; see docs/filter.md
+    #[arg(long = "where", value_name = "EXPR", help_heading = "Selection")]
+    pub predicate: Option<Predicate>,
+
+    /// With --time, cut listed calls to the range; sums always count the time inside
+    #[arg(long, help_heading = "Selection")]
+    pub trim: bool,
 
     /// Number of threads [default: SLURM_CPUS_PER_TASK, else all cores]
     #[arg(short, long, value_name = "N", help_heading = "Running")]

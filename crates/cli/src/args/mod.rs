@@ -13,7 +13,7 @@ use clap::{CommandFactory, Parser};
 use console::Term;
 use low::{ColorWhen, LowArgs, LowCommand, LowCommon};
 use operations::Operation;
-use ouzel::model::Filter;
+use ouzel::model::{Borders, Filter};
 use ouzel_plot::ImageFormat;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -121,6 +121,9 @@ fn check(low: &LowCommon, command: &Command) -> Result<(), &'static str> {
     let tables = matches!(format, OutputFormat::Csv | OutputFormat::Parquet);
     match command {
         Command::Report(_) => Ok(()),
+        Command::Print(_) if low.predicate.is_some() || low.trim => {
+            Err("print shows records as they stand: use --ranks, --time and --region, or ouzel calls --where")
+        }
         Command::Print(_) if tables || format == OutputFormat::Html => {
             Err("print writes lines: use --format table or json; ouzel convert writes tables of events")
         }
@@ -165,7 +168,23 @@ fn usage_error(command: &Command, message: &str) -> clap::Error {
 
 fn common(low: LowCommon) -> Common {
     let format = format(&low);
-    let LowCommon { path, format: _, output, ranks, time, region, jobs, color, no_progress, quiet } = low;
+    let LowCommon {
+        path,
+        format: _,
+        output,
+        ranks,
+        time,
+        region,
+        predicate,
+        trim,
+        jobs,
+        color,
+        no_progress,
+        quiet,
+    } = low;
+    let borders = if trim { Borders::Trim } else { Borders::Keep };
+    let filter = Filter { ranks, time_ns: time, regions: region, predicate: None, borders };
+    let filter = predicate.into_iter().fold(filter, Filter::and);
     let to_terminal = output.is_none() && Term::stdout().is_term();
     let stderr_is_terminal = Term::stderr().is_term();
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -182,7 +201,7 @@ fn common(low: LowCommon) -> Common {
         width: width(to_terminal),
         progress: stderr_is_terminal && !no_progress && !quiet,
         output,
-        filter: Filter { ranks, time_ns: time, regions: region, ..Filter::default() },
+        filter,
         jobs: jobs.unwrap_or_else(default_jobs),
         quiet,
     }
@@ -226,6 +245,12 @@ mod tests {
         assert_eq!(args.common.filter.time_ns, Some((1_500_000_000, 2_000_000_000)));
         assert_eq!(args.common.filter.regions, ["MPI_*", "main"]);
         assert_eq!(args.common.jobs.get(), 3);
+        let words =
+            ["ouzel", "idle", "t", "--time", "1..5", "--where", "time < 2s and name = main", "--trim"];
+        let filter = Args::from_words(words.map(OsString::from)).unwrap().common.filter;
+        assert_eq!(filter.time_ns, Some((1_000_000_000, 2_000_000_000)));
+        assert_eq!(filter.predicate.unwrap().to_string(), "name = \"main\"");
+        assert_eq!(filter.borders, Borders::Trim);
     }
 
     #[test]
@@ -256,6 +281,8 @@ mod tests {
             ("ouzel idle t --plot picture.pdf", ".svg"),
             ("ouzel comm-matrix t --log", "--plot"),
             ("ouzel profile t --time 3..2", "ends before"),
+            ("ouzel profile t --where rank=x", "is not a whole number"),
+            ("ouzel print t --where rank=1", "ouzel calls"),
         ] {
             let error = parse(line).unwrap_err();
             assert!(error.use_stderr(), "{line}");

@@ -21,6 +21,8 @@ pub enum Operation {
     Lateness(LatenessArgs),
     Patterns(PatternsArgs),
     Compare(CompareArgs),
+    Calls(CallsArgs),
+    CallTree(CallTreeArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -224,6 +226,36 @@ speed-up is its run time by that of the others, efficiency the same per process.
         #[command(flatten)]
         args: CompareArgs,
     },
+    /// Every call: when, how long, called by which, and what counters gained
+    #[command(after_help = "\
+Examples:
+  ouzel calls scorep-run/ --where 'name like \"MPI_*\" and inclusive > 1ms'
+  ouzel calls scorep-run/ --ranks 3 --time 10s..20s          calls that overlap the range, whole
+  ouzel calls scorep-run/ --metric 'PAPI_*' --format parquet -o calls.parquet
+
+Locations follow each other, the calls of one come as they end. A call is numbered in the order in which
+calls of its location begin; parent is the number of the call around it that is listed, too.
+Files are written as the trace is read; --format json holds the table in memory.")]
+    Calls {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: CallsArgs,
+    },
+    /// One tree of call paths for the whole run, with visits, time and counters
+    #[command(after_help = "\
+Examples:
+  ouzel call-tree scorep-run/
+  ouzel call-tree scorep-run/ --metric PAPI_TOT_INS --format csv -o tree.csv
+  ouzel call-tree scorep-run/ --format json | jq '.data.nodes[] | select(.parent == null)'
+
+A node is a path of names; values are sums over all locations. A recursive call is a deeper node.")]
+    CallTree {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: CallTreeArgs,
+    },
 }
 
 impl LowOperation {
@@ -243,6 +275,8 @@ impl LowOperation {
             LowOperation::Lateness { common, args } => (common, Operation::Lateness(args)),
             LowOperation::Patterns { common, args } => (common, Operation::Patterns(args)),
             LowOperation::Compare { common, args } => (common, Operation::Compare(args)),
+            LowOperation::Calls { common, args } => (common, Operation::Calls(args)),
+            LowOperation::CallTree { common, args } => (common, Operation::CallTree(args)),
         }
     }
 }
@@ -264,6 +298,8 @@ impl Operation {
             Operation::Lateness(_) => "lateness",
             Operation::Patterns(_) => "patterns",
             Operation::Compare(_) => "compare",
+            Operation::Calls(_) => "calls",
+            Operation::CallTree(_) => "call-tree",
         }
     }
 }
@@ -432,8 +468,40 @@ pub struct BreakdownArgs {
     pub plot: PlotArgs,
 }
 
+/// A counter in place of time.
+#[derive(Debug, Args)]
+pub struct MetricArgs {
+    /// Compare what this counter gained instead of time, e.g. PAPI_TOT_INS
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct CallsArgs {
+    /// Add what counters with such a name gained, e.g. 'PAPI_*' (may be repeated)
+    #[arg(long, value_name = "PATTERN")]
+    pub metric: Vec<String>,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct CallTreeArgs {
+    /// Add what counters with such a name gained, e.g. 'PAPI_*' (may be repeated)
+    #[arg(long, value_name = "PATTERN")]
+    pub metric: Vec<String>,
+
+    /// Show the call paths with so many thousandths of the time or more; other formats hold all
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub min_permille: u32,
+}
+
 #[derive(Debug, Args)]
 pub struct ImbalanceArgs {
+    #[command(flatten)]
+    pub metric: MetricArgs,
+
     /// One row for each call path instead of each region
     #[arg(long)]
     pub call_paths: bool,
@@ -526,7 +594,7 @@ impl Operation {
             Operation::CriticalPath(args) => &args.plot,
             Operation::Lateness(args) => &args.plot,
             Operation::Compare(args) => &args.plot,
-            Operation::Patterns(_) => return None,
+            Operation::Patterns(_) | Operation::Calls(_) | Operation::CallTree(_) => return None,
         };
         plot.plot_file.as_deref()
     }
@@ -534,6 +602,9 @@ impl Operation {
 
 #[derive(Debug, Args)]
 pub struct CompareArgs {
+    #[command(flatten)]
+    pub metric: MetricArgs,
+
     /// The other traces
     #[arg(value_name = "OTHER", required = true)]
     pub others: Vec<PathBuf>,

@@ -53,7 +53,7 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
 fn fold(session: &Session<'_>, set: &AnalysisSet, events: &EventArchive) -> Partial {
     let (trace, filter) = (&session.trace, &session.common.filter);
     progress::with_bar(session.common.progress, trace.event_bytes(filter), |progress| {
-        let mut folder = Folder::new(trace.source(), set, filter);
+        let mut folder = Folder::listing(trace.source(), set, filter);
         for location in filter.locations(trace.definitions()) {
             if events.sink().error.is_some() {
                 break;

@@ -97,7 +97,7 @@ fn write_events(
     set.add(events.clone());
     let (trace, filter) = (&session.trace, &session.common.filter);
     let partial = progress::with_bar(session.common.progress, trace.event_bytes(filter), |progress| {
-        let mut folder = Folder::new(trace.source(), &set, filter);
+        let mut folder = Folder::listing(trace.source(), &set, filter);
         for location in filter.locations(trace.definitions()) {
             if events.has_failed() {
                 break;

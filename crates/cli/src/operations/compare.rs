@@ -3,14 +3,18 @@
 use super::{origin, plot, rows};
 use crate::args::operations::CompareArgs;
 use crate::exit::Outcome;
-use crate::session::Session;
+use crate::profile::metrics;
+use crate::session::{Session, taken};
 use crate::terminal::grid::{Grid, GridColumn, Importance};
 use crate::terminal::page::Page;
-use crate::terminal::style::Paint;
+use crate::terminal::style::{Paint, clean};
 use crate::terminal::units;
+use anyhow::{Context, bail};
 use ouzel::Answer;
+use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::profile::Profile;
-use ouzel::engine::Coverage;
+use ouzel::engine::{AnalysisSet, Coverage};
+use ouzel::model::{Table, Unit};
 use ouzel::multi_run::{MultiRunOutput, RegionRow, Run, RunRow, multi_run};
 use ouzel_plot::Picture;
 use ouzel_plot::pictures::{RegionInRuns, runs};
@@ -23,7 +27,10 @@ use std::sync::Arc;
 struct Data {
     /// In the order given.
     runs: Vec<RunEntry>,
-    /// Most time over all runs first.
+    /// With `--metric`: the counter that is compared instead of time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metric: Option<String>,
+    /// Most over all runs first.
     functions: Vec<FunctionEntry>,
 }
 
@@ -43,18 +50,30 @@ struct RunEntry {
 #[derive(Debug, Serialize)]
 struct FunctionEntry {
     region: Arc<str>,
-    /// Of each run, over all processes; `null` where it is not called.
-    exclusive_ns: Vec<Option<u64>>,
-    /// The same / number of processes.
-    mean_ns: Vec<Option<u64>>,
+    #[serde(flatten)]
+    values: Values,
+}
+
+/// By run; `null` where the region is not called.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Values {
+    /// Over all processes, and that / number of processes.
+    Time { exclusive_ns: Vec<Option<u64>>, mean_ns: Vec<Option<u64>> },
+    /// The same of a counter, in its unit.
+    Gain { exclusive: Vec<Option<u64>>, mean: Vec<Option<u64>> },
 }
 
 /// The first trace is opened; the others are opened one after the other, so that no two are in memory.
 pub fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome> {
-    let mut answer = profiled(session, &session.common.path)?.map(|run| vec![run]);
+    let metric = args.metric.metric.as_deref();
+    if metric.is_some() && args.plot.plot_file.is_some() {
+        bail!("--plot draws times: leave --metric out");
+    }
+    let mut answer = profiled(session, &session.common.path, metric)?.map(|run| vec![run]);
     for path in &args.others {
         let other = Session::open_at(session.common, path)?;
-        let Answer { output, coverage, notices, .. } = profiled(&other, path)?;
+        let Answer { output, coverage, notices, .. } = profiled(&other, path, metric)?;
         answer.output.push(output);
         answer.coverage = together(answer.coverage, coverage);
         answer.notices.extend(notices);
@@ -62,9 +81,13 @@ pub fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome>
     answer.notices.sort_by_key(|notice| notice.level);
     let answer = answer.map(|runs| multi_run(&runs));
     plot(&args.plot, || picture(session, &answer.output))?;
-    session.reply("compare", &answer, data, MultiRunOutput::table, |output, page| {
-        write_page(session, output, args, page);
-    })
+    session.reply(
+        "compare",
+        &answer,
+        |output| data(output, metric),
+        |output| table(output, metric),
+        |output, page| write_page(session, output, args, page),
+    )
 }
 
 /// One bar for each run, named by its number in the table and that of its processes.
@@ -87,11 +110,26 @@ fn together(a: Coverage, b: Coverage) -> Coverage {
     }
 }
 
-fn profiled(session: &Session<'_>, path: &Path) -> anyhow::Result<Answer<Run>> {
-    let answer = session.ask(Profile)?;
-    let (definitions, range) = (session.definitions(), answer.run_range);
-    let mut answer =
-        answer.map(|profile| Run::new(&path.display().to_string(), &profile, definitions, range));
+fn profiled(session: &Session<'_>, path: &Path, metric: Option<&str>) -> anyhow::Result<Answer<Run>> {
+    let definitions = session.definitions();
+    let name = path.display().to_string();
+    let mut answer = match metric {
+        None => {
+            let answer = session.ask(Profile)?;
+            let range = answer.run_range;
+            answer.map(|profile| Run::new(&name, &profile, definitions, range))
+        }
+        Some(metric) => {
+            let id = metrics::one(definitions, metric).with_context(|| name.clone())?;
+            let mut set = AnalysisSet::default();
+            let (profile, counters) = (set.add(Profile), set.add(MetricProfile));
+            let mut report = session.run(&set)?;
+            let profile = taken(report.outputs.take(&profile), "profile")?;
+            let gains = taken(report.outputs.take(&counters), "counters")?.in_place_of_time(&profile, id);
+            let run = Run::of_metric(&name, &gains, definitions, report.run_range);
+            Answer::new(run, report)
+        }
+    };
     // Locations of different traces have equal ids: which trace it was is said in words.
     for notice in &mut answer.notices {
         notice.message = format!("{}: {}", path.display(), notice.message);
@@ -100,7 +138,25 @@ fn profiled(session: &Session<'_>, path: &Path) -> anyhow::Result<Answer<Run>> {
     Ok(answer)
 }
 
-fn data(output: &MultiRunOutput) -> Data {
+/// The table, with the counter's name in its columns.
+fn table(output: &MultiRunOutput, metric: Option<&str>) -> Table {
+    let mut table = output.table();
+    for column in table.columns.iter_mut().filter(|_| metric.is_some()) {
+        let (name, doc) = match &*column.name {
+            "exclusive_ns" => {
+                ("exclusive", "What the counter gained, less that in callees, over all processes")
+            }
+            "mean_ns" => ("mean", "The same / number of processes"),
+            _ => continue,
+        };
+        column.name = name.to_owned();
+        column.doc = doc;
+        column.unit = Unit::Count;
+    }
+    table
+}
+
+fn data(output: &MultiRunOutput, metric: Option<&str>) -> Data {
     let runs = output.runs.iter().map(|run| RunEntry {
         path: run.name.clone(),
         n_processes: run.n_processes,
@@ -111,10 +167,12 @@ fn data(output: &MultiRunOutput) -> Data {
     });
     let functions = output.regions.iter().map(|row| FunctionEntry {
         region: row.region.clone(),
-        exclusive_ns: row.exclusive_ns.clone(),
-        mean_ns: row.mean_ns.clone(),
+        values: match metric {
+            None => Values::Time { exclusive_ns: row.exclusive_ns.clone(), mean_ns: row.mean_ns.clone() },
+            Some(_) => Values::Gain { exclusive: row.exclusive_ns.clone(), mean: row.mean_ns.clone() },
+        },
     });
-    Data { runs: runs.collect(), functions: functions.collect() }
+    Data { runs: runs.collect(), metric: metric.map(str::to_owned), functions: functions.collect() }
 }
 
 fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs, page: &mut Page) {
@@ -145,7 +203,8 @@ fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs
             .importance(Importance::Shortened),
     );
     for i in 0..runs.len() {
-        let times = shown.iter().map(|row| row.mean_ns[i].map_or_else(|| "-".to_owned(), units::time));
+        let shown_as = if args.metric.metric.is_some() { units::count } else { units::time };
+        let times = shown.iter().map(|row| row.mean_ns[i].map_or_else(|| "-".to_owned(), shown_as));
         grid = grid.with(GridColumn::numbers(&format!("run {}", i + 1), times));
     }
     let change = |row: &RegionRow| match (row.mean_ns.first(), row.mean_ns.last()) {
@@ -157,5 +216,6 @@ fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs
     grid = grid.with(GridColumn::numbers("last / first", shown.iter().map(change)));
     rows(page, &grid, n_shown, output.regions.len());
     let selected = if session.common.filter.is_everything() { "" } else { ", of what was selected" };
-    page.text(0, &format!("exclusive time per process, mean over all processes{selected}"), Paint::Dim);
+    let what = args.metric.metric.as_deref().map_or_else(|| "time".to_owned(), clean);
+    page.text(0, &format!("exclusive {what} per process, mean over all processes{selected}"), Paint::Dim);
 }

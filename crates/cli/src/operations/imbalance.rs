@@ -1,5 +1,7 @@
 //! `ouzel imbalance`: how unevenly each region's time is spread over the ranks.
 
+mod metric;
+
 use super::{first, origin, plot, rows, title};
 use crate::args::operations::ImbalanceArgs;
 use crate::exit::Outcome;
@@ -52,6 +54,9 @@ pub fn run(session: &Session<'_>, args: &ImbalanceArgs) -> anyhow::Result<Outcom
     let definitions = session.definitions();
     let classes = rules::semantics(args.rules.file())?.classes(definitions);
     let by = if args.call_paths { By::CallPath } else { By::Region };
+    if let Some(name) = &args.metric.metric {
+        return metric::run(session, args, by, name);
+    }
     let answer = session.ask(Profile)?.map(|profile| {
         let judged = imbalance(&profile, definitions, &classes, by);
         (profile, judged)

@@ -4,6 +4,8 @@
 //! where there is nothing to show, the answer says so and why. Not here: computing.
 
 mod breakdown;
+mod call_tree;
+mod calls;
 mod comm_by_process;
 mod comm_matrix;
 mod comm_over_time;
@@ -50,6 +52,8 @@ pub fn run(common: &Common, operation: &Operation) -> anyhow::Result<Outcome> {
         Operation::Lateness(args) => lateness::run(&session, args),
         Operation::Patterns(args) => patterns::run(&session, args),
         Operation::Compare(args) => compare::run(&session, args),
+        Operation::Calls(args) => calls::run(&session, args),
+        Operation::CallTree(args) => call_tree::run(&session, args),
     }
 }
 
@@ -110,7 +114,7 @@ fn plot(plot: &PlotArgs, picture: impl FnOnce() -> Picture) -> anyhow::Result<()
 /// What stands below the title of a picture: the trace, and what was selected of it.
 fn origin(session: &Session<'_>) -> String {
     let mut text = clean(&session.trace.path().display().to_string());
-    let Filter { ranks, time_ns, regions, .. } = &session.common.filter;
+    let Filter { ranks, time_ns, regions, predicate, .. } = &session.common.filter;
     if let Some(ranks) = ranks {
         text += &format!(" · ranks {ranks}");
     }
@@ -120,6 +124,9 @@ fn origin(session: &Session<'_>) -> String {
     }
     if !regions.is_empty() {
         text += &format!(" · {}", clean(&regions.join(", ")));
+    }
+    if let Some(predicate) = predicate {
+        text += &format!(" · where {}", clean(&predicate.to_string()));
     }
     text
 }

@@ -36,6 +36,17 @@ pub fn chosen(definitions: &Definitions, patterns: &[String]) -> anyhow::Result<
     Ok(chosen)
 }
 
+/// The one counter of a name.
+///
+/// # Errors
+/// If there is none, or several; says which there are.
+pub fn one(definitions: &Definitions, name: &str) -> anyhow::Result<MetricId> {
+    match chosen(definitions, &[name.to_owned()])?[..] {
+        [metric] => Ok(metric),
+        _ => bail!("several counters are named like {name:?}: one is compared"),
+    }
+}
+
 /// `table` with the columns of the counters. Its rows are those of `profile` seen by `by` and `per`.
 pub fn with_columns(
     mut table: Table,

@@ -1,7 +1,7 @@
 //! `ouzel profile`: time in each region or call path.
 
 mod messages;
-mod metrics;
+pub mod metrics;
 mod page;
 
 use crate::args::{Common, OutputFormat, Per, ProfileArgs, SortBy};

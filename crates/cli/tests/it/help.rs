@@ -23,6 +23,8 @@ const COMMANDS: [&str; 21] = [
     "lateness",
     "patterns",
     "compare",
+    "calls",
+    "call-tree",
     "convert",
 ];
 

@@ -1,0 +1,84 @@
+//! `ouzel call-tree`: one tree of call paths for the whole run.
+
+use super::{rows, title};
+use crate::args::operations::CallTreeArgs;
+use crate::exit::Outcome;
+use crate::profile::metrics;
+use crate::session::{Session, taken};
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::{Paint, clean};
+use crate::terminal::units;
+use ouzel::Answer;
+use ouzel::analyses::call_tree::{CallTreeOutput, call_tree};
+use ouzel::analyses::metric_profile::MetricProfile;
+use ouzel::analyses::profile::Profile;
+use ouzel::engine::AnalysisSet;
+use ouzel_export::to_json;
+use serde::Serialize;
+use serde_json::Value;
+
+/// What stands under `data` in JSON.
+#[derive(Debug, Serialize)]
+struct Data {
+    /// Parents before children.
+    nodes: Value,
+}
+
+pub fn run(session: &Session<'_>, args: &CallTreeArgs) -> anyhow::Result<Outcome> {
+    let definitions = session.definitions();
+    let chosen = metrics::chosen(definitions, &args.metric)?;
+    let mut set = AnalysisSet::default();
+    let profile = set.add(Profile);
+    let counters = (!chosen.is_empty()).then(|| set.add(MetricProfile));
+    let mut report = session.run(&set)?;
+    let profile = taken(report.outputs.take(&profile), "profile")?;
+    let counters = counters.map(|key| taken(report.outputs.take(&key), "counters")).transpose()?;
+    let tree = call_tree(&profile, counters.as_ref(), &chosen, definitions);
+    let answer = Answer::new(tree, report);
+    session.reply(
+        "call-tree",
+        &answer,
+        |tree| Data { nodes: to_json(&tree.table(definitions)) },
+        |tree| tree.table(definitions),
+        |tree, page| write_page(session, tree, args, page),
+    )
+}
+
+/// The tree, nodes that take too little of the whole left out.
+fn write_page(session: &Session<'_>, tree: &CallTreeOutput, args: &CallTreeArgs, page: &mut Page) {
+    title(session, page);
+    let total: u64 = tree.nodes.iter().map(|node| node.exclusive.0).sum();
+    let is_shown = |i: &usize| {
+        let inclusive = u128::from(tree.nodes[*i].inclusive.0) * 1000;
+        inclusive >= u128::from(total) * u128::from(args.min_permille)
+    };
+    let shown: Vec<usize> = (0..tree.nodes.len()).filter(is_shown).collect();
+    let picked = crate::rows::picked(&tree.table(session.definitions()), &shown);
+    let indent = |&i: &usize| {
+        let node = &tree.nodes[i];
+        format!("{}{}", "  ".repeat(usize::try_from(node.depth).unwrap_or(0).min(40)), clean(&node.region))
+    };
+    let column = |name: &str, title: &str| GridColumn::of(&picked, name, title);
+    let mut grid = Grid::default()
+        .with(
+            GridColumn::text("call path", shown.iter().map(indent))
+                .painted(Paint::Name)
+                .importance(Importance::Shortened),
+        )
+        .with_some(column("visits", "visits"))
+        .with_some(column("inclusive_ns", "inclusive"))
+        .with_some(column("exclusive_ns", "exclusive"));
+    for metric in picked.columns.iter().filter(|c| c.name.ends_with("clusive")) {
+        grid = grid.with_some(column(&metric.name, &metric.name));
+    }
+    rows(page, &grid, shown.len(), shown.len());
+    let n_hidden = tree.nodes.len() - shown.len();
+    let mut text = units::counted(tree.nodes.len() as u64, "call path", "call paths");
+    if n_hidden != 0 {
+        let share = f64::from(args.min_permille) / 10.0;
+        text +=
+            &format!("; {n_hidden} below {share} % of the time are not shown: --min-permille 0 shows all");
+    }
+    page.text(0, &text, Paint::Dim);
+}

@@ -1,0 +1,114 @@
+//! `ouzel calls`: every call as a row.
+
+use super::{first, rows, title};
+use crate::args::OutputFormat;
+use crate::args::operations::CallsArgs;
+use crate::exit::Outcome;
+use crate::output::Output;
+use crate::profile::metrics;
+use crate::session::{Session, outcome};
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use ouzel::analyses::calls::CallBatch;
+use ouzel::model::{MetricId, Table};
+use ouzel_export::{CsvWriter, ExportError, ParquetWriter, Rows, TableWriter};
+use serde::Serialize;
+use std::ops::ControlFlow;
+
+/// What stands under `data` in JSON.
+#[derive(Debug, Serialize)]
+struct Data<'a> {
+    n_calls: u64,
+    /// Locations in the order of the trace, the calls of one as they end.
+    rows: Rows<'a>,
+}
+
+pub fn run(session: &Session<'_>, args: &CallsArgs) -> anyhow::Result<Outcome> {
+    let definitions = session.definitions();
+    let chosen = metrics::chosen(definitions, &args.metric)?;
+    match session.common.format {
+        OutputFormat::Csv | OutputFormat::Parquet => write_tables(session, &chosen),
+        OutputFormat::Json => {
+            let mut all = CallBatch::new(chosen.len()).into_table(definitions, &chosen);
+            let answer = session.calls(&chosen, |batch| {
+                all.append(batch);
+                ControlFlow::Continue(())
+            })?;
+            let data = Data { n_calls: answer.output, rows: Rows(&all) };
+            session.write_json("calls", answer.coverage, &answer.notices, data)?;
+            Ok(outcome(&answer.notices))
+        }
+        OutputFormat::Table | OutputFormat::Html => write_page(session, args, &chosen),
+    }
+}
+
+/// Batch after batch, so that memory does not depend on the number of calls.
+fn write_tables(session: &Session<'_>, chosen: &[MetricId]) -> anyhow::Result<Outcome> {
+    let columns = CallBatch::new(chosen.len()).into_table(session.definitions(), chosen);
+    let mut out = Output::open(session.common.output.as_deref())?;
+    let mut writer: Box<dyn TableWriter + '_> = match session.common.format {
+        OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, &columns)?),
+        _ => Box::new(CsvWriter::new(&mut out, &columns)?),
+    };
+    let mut written: Result<(), ExportError> = Ok(());
+    let answer = session.calls(chosen, |batch| {
+        written = writer.write(&batch);
+        if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    written?;
+    writer.finish()?;
+    out.close()?;
+    session.tell(&answer.notices);
+    Ok(outcome(&answer.notices))
+}
+
+fn write_page(session: &Session<'_>, args: &CallsArgs, chosen: &[MetricId]) -> anyhow::Result<Outcome> {
+    let definitions = session.definitions();
+    let mut head = CallBatch::new(chosen.len()).into_table(definitions, chosen);
+    let answer = session.calls(chosen, |batch| {
+        if args.top.top == 0 || head.n_rows() < args.top.top {
+            head.append(batch);
+        }
+        ControlFlow::Continue(())
+    })?;
+    let n_rows = usize::try_from(answer.output).unwrap_or(usize::MAX);
+    let n_shown = args.top.n_shown(n_rows);
+    let mut page = Page::new(session.style(), session.common.width);
+    title(session, &mut page);
+    if n_rows == 0 {
+        page.text(0, "no call passes what was selected", Paint::Plain);
+    } else {
+        rows(&mut page, &grid(&crate::rows::picked(&head, &first(n_shown))), n_shown, n_rows);
+        page.text(0, &format!("{}, as they end", units::counted(answer.output, "call", "calls")), Paint::Dim);
+    }
+    session.write_page(&page.lines)?;
+    session.tell(&answer.notices);
+    Ok(outcome(&answer.notices))
+}
+
+fn grid(shown: &Table) -> Grid {
+    let column = |name: &str, title: &str| GridColumn::of(shown, name, title);
+    let optional = |name: &str, title: &str, order: u8| {
+        column(name, title).map(|column| column.importance(Importance::Optional(order)))
+    };
+    let mut grid = Grid::default()
+        .with_some(
+            column("region", "region").map(|c| c.painted(Paint::Name).importance(Importance::Shortened)),
+        )
+        .with_some(column("rank", "rank"))
+        .with_some(optional("thread", "thread", 5))
+        .with_some(column("enter_ns", "enter"))
+        .with_some(optional("leave_ns", "leave", 4))
+        .with_some(column("inclusive_ns", "inclusive"))
+        .with_some(column("exclusive_ns", "exclusive"))
+        .with_some(optional("depth", "depth", 2))
+        .with_some(optional("call", "call", 3))
+        .with_some(optional("parent", "parent", 3))
+        .with_some(optional("n_children", "children", 3));
+    for metric in shown.columns.iter().filter(|c| c.name.ends_with("clusive")) {
+        grid = grid.with_some(column(&metric.name, &metric.name));
+    }
+    grid
+}
