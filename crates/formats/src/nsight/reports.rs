@@ -95,10 +95,9 @@ impl About {
             Ok(())
         });
         let _ = database.scan("ThreadNames", &["globalTid", "nameId", "priority"], None, |row| {
-            if let (Some(thread), Some(id)) = (row.int(0), row.int(1)) {
-                if let Some(name) = strings.get(id) {
-                    about.thread_names.insert(thread as u64, name.to_string());
-                }
+            let name = row.int(1).and_then(|id| strings.get(id));
+            if let (Some(thread), Some(name)) = (row.int(0), name) {
+                about.thread_names.insert(thread as u64, name.to_string());
             }
             Ok(())
         });

@@ -16,13 +16,13 @@ impl ReportScan<'_> {
     /// Every table of devices.
     pub(super) fn devices(&mut self) -> Result<(), ReadError> {
         self.kernels()?;
-        self.named("CUPTI_ACTIVITY_KIND_MEMCPY", Some("bytes"), "copyKind", Origin::Memcpy, |kind| {
+        self.named("CUPTI_ACTIVITY_KIND_MEMCPY", Some("bytes"), "copyKind", &Origin::Memcpy, |kind| {
             memcpy_name(kind)
         })?;
-        self.named("CUPTI_ACTIVITY_KIND_MEMSET", Some("bytes"), "", Origin::Memset, |_| {
+        self.named("CUPTI_ACTIVITY_KIND_MEMSET", Some("bytes"), "", &Origin::Memset, |_| {
             "[CUDA memset]".to_owned()
         })?;
-        self.named("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", None, "graphId", Origin::Graph, |graph| {
+        self.named("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", None, "graphId", &Origin::Graph, |graph| {
             format!("[CUDA graph {graph}]")
         })
     }
@@ -41,17 +41,17 @@ impl ReportScan<'_> {
                 scan.leave_out("waits for devices whose call was not traced");
                 return Ok(());
             };
-            let region = scan.coded(Origin::Sync, b'w', row.int(4).unwrap_or(0), sync_name);
+            let region = scan.coded(&Origin::Sync, b'w', row.int(4).unwrap_or(0), sync_name);
             scan.push(place, Row::call(start, end, region))
         })
     }
 
     /// The region of a code.
-    fn coded(&mut self, origin: Origin, cache: u8, code: i64, name: impl Fn(i64) -> String) -> u32 {
+    fn coded(&mut self, origin: &Origin, cache: u8, code: i64, name: impl Fn(i64) -> String) -> u32 {
         if let Some(&region) = self.names.get(&(cache, code)) {
             return region;
         }
-        let region = self.all.regions.get(origin, &Arc::from(name(code)));
+        let region = self.all.regions.get(origin.clone(), &Arc::from(name(code)));
         self.names.insert((cache, code), region);
         region
     }
@@ -82,7 +82,7 @@ impl ReportScan<'_> {
         table: &str,
         bytes: Option<&str>,
         named_by: &str,
-        origin: Origin,
+        origin: &Origin,
         name: impl Fn(i64) -> String,
     ) -> Result<(), ReadError> {
         let [a, b, c, d, e, f, g] = COMMON;
@@ -93,7 +93,7 @@ impl ReportScan<'_> {
             _ => b'g',
         };
         self.table(table, &columns, None, |scan, row| {
-            let region = scan.coded(origin.clone(), cache, row.int(7).unwrap_or(0), &name);
+            let region = scan.coded(origin, cache, row.int(7).unwrap_or(0), &name);
             scan.device_row(row, region, bytes.map(|_| row.int(8).unwrap_or(0)))
         })
     }
