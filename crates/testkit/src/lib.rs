@@ -5,6 +5,7 @@
 //! dozens of random traces. [`run`] gives the answer of one analysis; [`shared_data`] finds real traces.
 
 mod data;
+pub mod hpctoolkit;
 pub mod laws;
 pub mod nsight;
 pub mod pytorch;
