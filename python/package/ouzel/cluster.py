@@ -165,7 +165,8 @@ def _lead(options: argparse.Namespace, file: str) -> int:
     import distributed
 
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
-    scheduler = subprocess.Popen([*command, "--no-jupyter", "--scheduler-file", file], stdout=sys.stderr)
+    command += ["--no-jupyter", "--scheduler-file", file]
+    scheduler = subprocess.Popen(command, stdout=sys.stderr, env=_quiet())
     try:
         _wait_for(file, scheduler)
         with distributed.Client(scheduler_file=file, timeout=_START_S) as client:
@@ -181,6 +182,11 @@ def _lead(options: argparse.Namespace, file: str) -> int:
             scheduler.kill()
             scheduler.wait()
         Path(file).unlink(missing_ok=True)
+
+
+def _quiet() -> dict[str, str]:
+    """The environment, in which Dask tells of trouble alone unless the user wants otherwise."""
+    return {"DASK_LOGGING__DISTRIBUTED": "warning", **os.environ}
 
 
 def _wait_for(file: str, scheduler: subprocess.Popen | None = None) -> None:
@@ -199,7 +205,7 @@ def _work(file: str) -> int:
     threads = os.environ.get("SLURM_CPUS_PER_TASK", "1")
     command = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", file, "--nthreads", threads]
     command += ["--no-dashboard", "--death-timeout", str(_START_S)]
-    worker = subprocess.run(command, stdout=sys.stderr, check=False)
+    worker = subprocess.run(command, stdout=sys.stderr, env=_quiet(), check=False)
     # A worker whose scheduler has gone has done its part.
     return 0 if worker.returncode in (0, 1) else worker.returncode
 
