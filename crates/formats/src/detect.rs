@@ -5,6 +5,7 @@
 //! question decides; where it does not, the error names the candidates.
 
 use crate::readers::READERS;
+use crate::unknown;
 use ouzel_model::{Content, ProfileSource, ReadError, TraceSource};
 use std::path::{Path, PathBuf};
 
@@ -106,7 +107,7 @@ pub enum OpenError {
         reason: String,
     },
     /// Several formats recognise it.
-    #[error("{path:?} holds several traces; name one of them:\n  {}", candidates.join("\n  "))]
+    #[error("{path:?} holds several traces; name one of them: {}", candidates.join(", "))]
     Ambiguous {
         /// What was given.
         path: PathBuf,
@@ -166,11 +167,23 @@ fn open_as(path: &Path, suits: impl Fn(&&Reader) -> bool) -> Result<(Format, Ope
     }
     match &found[..] {
         [(reader, _)] => Ok((reader.format, (reader.open)(path)?)),
-        // What only a stem names does not exist; OTF2 knows stems, and says best what is wrong with the rest.
-        [] => Ok((Format::Otf2, (crate::otf2::READER.open)(path)?)),
+        [] => nothing_found(path),
         several => Err(OpenError::Ambiguous {
             path: path.to_owned(),
             candidates: several.iter().map(|(_, what)| what.clone()).collect(),
         }),
+    }
+}
+
+/// A stem of an OTF2 archive names a trace and no file. OTF2 also says best what is wrong with an archive of its own.
+fn nothing_found(path: &Path) -> Result<(Format, Opened), OpenError> {
+    use ouzel_otf2::ReadErrorKind::{NoArchive, NotAnAnchor};
+    match (crate::otf2::READER.open)(path) {
+        Ok(opened) => Ok((Format::Otf2, opened)),
+        Err(_) if !path.exists() => Err(OpenError::NotFound(path.to_owned())),
+        Err(OpenError::Otf2(error)) if matches!(error.kind, NoArchive | NotAnAnchor) => {
+            Err(OpenError::NotATrace { path: path.to_owned(), reason: unknown::describe(path) })
+        }
+        Err(error) => Err(error),
     }
 }

@@ -17,6 +17,7 @@ pub mod nsight;
 pub mod otf2;
 pub mod projections;
 mod readers;
+mod unknown;
 
 pub use detect::{Format, OpenError, Opened, Reader, open, open_profile};
 pub use readers::READERS;

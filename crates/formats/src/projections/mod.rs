@@ -81,7 +81,6 @@ impl ProjectionsSource {
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let refused = |reason: String| Err(OpenError::Refused { path: path.to_owned(), reason });
         let mut found = files::find(path);
-        found.retain(|files| !files.logs.is_empty() || found_nothing_else(files));
         if found.iter().any(|files| !files.logs.is_empty()) {
             found.retain(|files| !files.logs.is_empty());
         }
@@ -138,10 +137,6 @@ impl ProjectionsSource {
     }
 }
 
-fn found_nothing_else(files: &Files) -> bool {
-    files.sts.is_some()
-}
-
 fn read_sts(files: &Files, notices: &mut Vec<Notice>) -> Result<Sts, ReadError> {
     let mut sts = Sts::default();
     let Some(path) = &files.sts else {
@@ -164,6 +159,9 @@ fn read_sts(files: &Files, notices: &mut Vec<Notice>) -> Result<Sts, ReadError> 
         notices.push(damaged(error.to_string()).at(lines.offset));
     } else if !sts.is_complete {
         notices.push(damaged("the file ends without END: names may be missing".to_owned()));
+    }
+    if !sts.has_version {
+        notices.push(damaged("the file does not say its version; the newest is assumed".to_owned()));
     }
     if let Some((n, first)) = sts.bad_lines {
         let message = "a line cannot be read; the first is named".to_owned();

@@ -12,6 +12,8 @@ use std::io;
 pub(super) struct Sts {
     /// Version of the logs; decides which fields records have.
     pub version: f64,
+    /// Whether the file says it.
+    pub has_version: bool,
     pub machine: String,
     pub hostname: String,
     pub command_line: String,
@@ -58,6 +60,7 @@ impl Default for Sts {
     fn default() -> Self {
         Sts {
             version: 11.0,
+            has_version: false,
             machine: String::new(),
             hostname: String::new(),
             command_line: String::new(),
@@ -106,7 +109,10 @@ impl Sts {
     /// Takes one line; `None` if its fields are not what its keyword asks for.
     fn take(&mut self, keyword: &str, rest: &str) -> Option<()> {
         match keyword {
-            "VERSION" => self.version = rest.parse().ok().filter(|v: &f64| v.is_finite() && 0.0 <= *v)?,
+            "VERSION" => {
+                self.version = rest.parse().ok().filter(|v: &f64| v.is_finite() && 0.0 <= *v)?;
+                self.has_version = true;
+            }
             "MACHINE" => self.machine = unquoted(rest).to_owned(),
             "HOSTNAME" => self.hostname = unquoted(rest).to_owned(),
             "COMMANDLINE" => self.command_line = unquoted(rest).to_owned(),
