@@ -35,12 +35,12 @@ pub fn pack(files: &[(u8, &[u8])]) -> Vec<u8> {
 }
 
 /// The files of an input; the last gets what is left, and of two with one number the later counts.
-fn unpack(mut data: &[u8]) -> [Option<&[u8]>; FILES.len()] {
-    let mut files = [None; FILES.len()];
+pub fn unpack<const N: usize>(mut data: &[u8]) -> [Option<&[u8]>; N] {
+    let mut files = [None; N];
     while let [number, low, high, rest @ ..] = data {
         let n_bytes = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());
         let (bytes, behind) = rest.split_at(n_bytes);
-        files[usize::from(*number) % FILES.len()] = Some(bytes);
+        files[usize::from(*number) % N] = Some(bytes);
         data = behind;
     }
     files
@@ -48,7 +48,7 @@ fn unpack(mut data: &[u8]) -> [Option<&[u8]>; FILES.len()] {
 
 /// Opens what the bytes make, makes a profile of it, and turns it into tables.
 pub fn archive(data: &[u8]) {
-    let files = unpack(data);
+    let files = unpack::<{ FILES.len() }>(data);
     let dir = dir("archive");
     for (name, bytes) in FILES.iter().zip(files) {
         let path = dir.join(name);

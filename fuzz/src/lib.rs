@@ -9,8 +9,10 @@ pub mod archive;
 pub mod chrome;
 pub mod definitions;
 pub mod events;
+pub mod hpctoolkit;
 pub mod nsight;
 pub mod round_trip;
+pub mod text;
 
 use std::num::NonZeroU64;
 

@@ -6,6 +6,7 @@
 //! measured is a loud line, not a guess. Nothing here is a test.
 
 mod archives;
+mod hpctoolkit;
 pub mod machine;
 mod measure;
 mod nsight;
@@ -57,6 +58,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     rows.extend(bench.memory()?);
     let quick = !arguments.is_empty();
     rows.extend(nsight::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds)?);
+    rows.extend(hpctoolkit::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds)?);
     let peak_memory = bench.root.join("peers/python/peak_memory.py");
     rows.extend(scale::rows(&bench.ours.cluster_scale, &peak_memory)?);
     println!("\n{machine}\n\n{}", table::render(&rows));
