@@ -9,7 +9,7 @@ use crate::{notices, progress};
 use anyhow::Context;
 use ouzel::analyses::time_grid::TimeGrid;
 use ouzel::engine::{Analysis, AnalysisSet, Coverage, LocationEnd, LocationSummary, Report};
-use ouzel::model::{Definitions, Level, LocationId, MetricId, Notice, Table};
+use ouzel::model::{Definitions, Filter, Level, LocationId, MetricId, Notice, Table};
 use ouzel::{Answer, AskError, Options, Trace};
 use ouzel_export::{CsvWriter, Envelope, Input, InputFilter, NoticeEntry, ParquetWriter, TableWriter};
 use serde::Serialize;
@@ -26,6 +26,16 @@ pub struct Session<'a> {
     pub common: &'a Common,
     /// The trace.
     pub trace: Trace,
+}
+
+/// The trace on repaired clocks.
+fn repaired(common: &Common, trace: Trace) -> anyhow::Result<Trace> {
+    let everything = Filter::default();
+    let total_bytes = trace.event_bytes(&everything);
+    let jobs = common.jobs;
+    Ok(progress::with_bar(common.progress, total_bytes, |progress| {
+        trace.repair_clocks(&Options { filter: everything, jobs, progress: Some(progress), workers: None })
+    })?)
 }
 
 impl<'a> Session<'a> {
@@ -47,6 +57,7 @@ impl<'a> Session<'a> {
             // A stem need not exist, so this is asked last.
             Err(_) => anyhow::anyhow!("no trace at {path:?}: there is no such file or directory"),
         })?;
+        let trace = if common.repair_clocks { repaired(common, trace)? } else { trace };
         Ok(Session { common, trace })
     }
 

@@ -231,6 +231,10 @@ pub struct LowCommon {
     #[arg(long, help_heading = "Selection")]
     pub trim: bool,
 
+    /// Correct clocks so that no message is received before it is sent; takes a pass of its own
+    #[arg(long, help_heading = "Running")]
+    pub repair_clocks: bool,
+
     /// Number of threads [default: SLURM_CPUS_PER_TASK, else all cores]
     #[arg(short, long, value_name = "N", help_heading = "Running")]
     pub jobs: Option<NonZeroUsize>,

@@ -58,6 +58,8 @@ pub struct Common {
     pub output: Option<PathBuf>,
     /// What to look at.
     pub filter: Filter,
+    /// Whether clocks are corrected first.
+    pub repair_clocks: bool,
     /// Number of threads.
     pub jobs: NonZeroUsize,
     /// Whether pages are coloured.
@@ -124,6 +126,9 @@ fn check(low: &LowCommon, command: &Command) -> Result<(), &'static str> {
         Command::Print(_) if low.predicate.is_some() || low.trim => {
             Err("print shows records as they stand: use --ranks, --time and --region, or ouzel calls --where")
         }
+        Command::Print(_) if low.repair_clocks => {
+            Err("print shows records as they stand: --repair-clocks does not apply")
+        }
         Command::Print(_) if tables || format == OutputFormat::Html => {
             Err("print writes lines: use --format table or json; ouzel convert writes tables of events")
         }
@@ -181,6 +186,7 @@ fn common(low: LowCommon) -> Common {
         color,
         no_progress,
         quiet,
+        repair_clocks,
     } = low;
     let borders = if trim { Borders::Trim } else { Borders::Keep };
     let filter = Filter { ranks, time_ns: time, regions: region, predicate: None, borders };
@@ -202,6 +208,7 @@ fn common(low: LowCommon) -> Common {
         progress: stderr_is_terminal && !no_progress && !quiet,
         output,
         filter,
+        repair_clocks,
         jobs: jobs.unwrap_or_else(default_jobs),
         quiet,
     }

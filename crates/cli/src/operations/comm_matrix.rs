@@ -1,6 +1,6 @@
 //! `ouzel comm-matrix`: who sends how much to whom.
 
-use super::{amount, note_no_messages, origin, plot, rows, title, unit};
+use super::{amount, origin, plot, rows, title, unit};
 use crate::args::operations::CommMatrixArgs;
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -67,11 +67,7 @@ pub fn run(session: &Session<'_>, args: &CommMatrixArgs) -> anyhow::Result<Outco
 /// The matrix, with collective operations or without; says so if nothing was sent.
 pub fn asked(session: &Session<'_>, collectives: bool) -> anyhow::Result<Answer<CommMatrixOutput>> {
     let expansion = if collectives { Expansion::WithCollectives } else { Expansion::PointToPoint };
-    let mut answer = session.ask(CommMatrix { expansion })?;
-    if is_silent(&answer.output) {
-        note_no_messages(session, &mut answer);
-    }
-    Ok(answer)
+    session.ask(CommMatrix { expansion })
 }
 
 /// Whether nobody sent or received anything.

@@ -1,6 +1,6 @@
 //! `ouzel comm-over-time`: when how much is sent and received.
 
-use super::{amount, note_no_messages, origin, plot, rows, title, unit};
+use super::{amount, origin, plot, rows, title, unit};
 use crate::args::operations::CommOverTimeArgs;
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -28,10 +28,7 @@ struct Data {
 pub fn run(session: &Session<'_>, args: &CommOverTimeArgs) -> anyhow::Result<Outcome> {
     let unit = unit(args.traffic.unit);
     let definitions = session.definitions();
-    let mut answer = session.ask_in_bins(args.time.bins, CommOverTime::new)?;
-    if is_silent(&answer.output) {
-        note_no_messages(session, &mut answer);
-    }
+    let answer = session.ask_in_bins(args.time.bins, CommOverTime::new)?;
     plot(&args.plot, || pictures::comm_over_time(&answer.output, definitions, unit, &origin(session)))?;
     session.reply(
         "comm-over-time",

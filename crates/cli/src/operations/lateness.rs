@@ -11,7 +11,6 @@ use crate::terminal::units;
 use anyhow::Context;
 use ouzel::analyses::lateness::{LatenessOutput, lateness};
 use ouzel::analyses::operations::Operations;
-use ouzel::model::{Level, Notice, NoticeCode};
 use ouzel_export::to_json;
 use ouzel_plot::pictures;
 use serde::Serialize;
@@ -32,12 +31,7 @@ pub fn run(session: &Session<'_>, args: &LatenessArgs) -> anyhow::Result<Outcome
     let definitions = session.definitions();
     let answer = session.ask(Operations::new(definitions, &session.common.filter))?;
     let late = lateness(&answer.output, definitions).context("no lateness")?;
-    let mut answer = answer.map(|_| late);
-    if answer.output.operations.is_empty() {
-        let message = "no messages in this trace: neither sends, receives nor collective operations are recorded in \
-                       what was selected, so nothing has peers to be late against";
-        answer.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
-    }
+    let answer = answer.map(|_| late);
     plot(&args.plot, || pictures::lateness(&answer.output, definitions, &origin(session)))?;
     session.reply(
         "lateness",

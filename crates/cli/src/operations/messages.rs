@@ -1,6 +1,6 @@
 //! `ouzel messages`: how many messages there are of which size.
 
-use super::{note_no_messages, origin, plot, rows, title};
+use super::{origin, plot, rows, title};
 use crate::args::operations::MessagesArgs;
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -28,10 +28,7 @@ struct Data {
 }
 
 pub fn run(session: &Session<'_>, args: &MessagesArgs) -> anyhow::Result<Outcome> {
-    let mut answer = session.ask(MessageHistogram)?;
-    if answer.output.n_messages == 0 {
-        note_no_messages(session, &mut answer);
-    }
+    let answer = session.ask(MessageHistogram)?;
     plot(&args.plot, || {
         pictures::message_histogram(&histogram(&answer.output, args), args.log, &origin(session))
     })?;

@@ -27,9 +27,8 @@ use crate::terminal::grid::Grid;
 use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, clean};
 use crate::terminal::units;
-use ouzel::Answer;
 use ouzel::analyses::comm_matrix::TrafficUnit;
-use ouzel::model::{Filter, Level, Notice, NoticeCode};
+use ouzel::model::Filter;
 use ouzel_plot::Picture;
 
 /// Answers.
@@ -71,20 +70,6 @@ fn amount(unit: TrafficUnit, value: u64) -> String {
         TrafficUnit::Bytes => units::bytes(value),
         TrafficUnit::Messages => units::count(value),
     }
-}
-
-/// Says in a notice that there are no messages, and why that can be; pages say it instead of an empty table.
-fn note_no_messages<T>(session: &Session<'_>, answer: &mut Answer<T>) {
-    let filter = &session.common.filter;
-    let why = if !filter.is_everything() {
-        "none was recorded in what was selected"
-    } else if session.definitions().communicators.is_empty() {
-        "it defines no communicator, so it is not of a program that passes messages, or they were not recorded"
-    } else {
-        "no send and no receive was recorded; with collective operations only, try --collectives"
-    };
-    let message = format!("no messages in this trace: {why}");
-    answer.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
 }
 
 /// The line above every page: which trace.

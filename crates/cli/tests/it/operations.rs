@@ -152,6 +152,25 @@ fn where_there_are_no_messages_the_answer_says_so() {
 }
 
 #[test]
+fn clocks_are_repaired_on_request() {
+    let of = |archive: &str, flags: &[&str], code: &str| {
+        let words = [&["critical-path"], flags].concat();
+        let notices = json(&testdata(archive), &words)["notices"].take();
+        let of_code = notices.as_array().unwrap().iter().filter(|notice| notice["code"] == code);
+        of_code.map(|notice| notice["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let said = |flags: &[&str]| {
+        let all = of("eztrace-jacobi", flags, "clocks-unsynchronised");
+        all.iter().any(|message| message.contains("have been repaired"))
+    };
+    assert!(said(&["--repair-clocks"]) && !said(&[]));
+    assert!(of("eztrace-jacobi", &["--repair-clocks"], "message-order").is_empty());
+    let ran = ran_on(&testdata("eztrace-jacobi"), &["print", "--repair-clocks"]);
+    assert_eq!(ran.code, Some(64), "{}", ran.err);
+    assert!(ran.err.contains("--repair-clocks does not apply"), "{}", ran.err);
+}
+
+#[test]
 fn tables_have_the_rows_of_the_json() {
     let scratch = Scratch::new("operations");
     let archive = testdata("pmpi-masterio");
@@ -181,9 +200,16 @@ fn tables_have_the_rows_of_the_json() {
 
 #[test]
 fn pages_fit_their_width() {
-    for command in
-        ["timeline", "time-profile", "comm-matrix", "comm-by-process", "imbalance", "idle", "critical-path", "lateness"]
-    {
+    for command in [
+        "timeline",
+        "time-profile",
+        "comm-matrix",
+        "comm-by-process",
+        "imbalance",
+        "idle",
+        "critical-path",
+        "lateness",
+    ] {
         let ran = ran_on(&testdata("pmpi-jacobi"), &[command]);
         let longest = ran.out.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         assert!(longest <= 100, "{command}: {}", ran.out);
