@@ -3,8 +3,8 @@
 use super::CallBatch;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{
-    Clock, Definitions, EventChunk, EventKind, MetricId, MetricValueType, Needs, RegionId, Remap, Ticks,
-    TimeRange,
+    Clock, Definitions, EventChunk, EventKind, MetricId, MetricValue, MetricValueType, Needs, RegionId,
+    Remap, Ticks, TimeRange,
 };
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -115,6 +115,12 @@ impl CallList {
         }
     }
 
+    fn remember(&self, local: &mut Local, value: &MetricValue) {
+        if let Some(place) = self.place[value.metric.index()] {
+            local.values[place as usize] = Some(value.bits);
+        }
+    }
+
     /// Sends what there is. Nobody listens any more if that fails, and nobody misses the rows.
     fn flush(&self, local: &mut Local) {
         let batch = std::mem::replace(&mut local.batch, CallBatch::new(self.metrics.len()));
@@ -202,11 +208,7 @@ impl Analysis for CallList {
                 EventKind::Leave => self.close(local, at),
                 EventKind::Metric if !self.metrics.is_empty() => {
                     let n = metrics.iter().take_while(|value| value.row as usize <= row).count();
-                    for value in &metrics[..n] {
-                        if let Some(place) = self.place[value.metric.index()] {
-                            local.values[place as usize] = Some(value.bits);
-                        }
-                    }
+                    metrics[..n].iter().for_each(|value| self.remember(local, value));
                     metrics = &metrics[n..];
                 }
                 _ => {}
