@@ -44,7 +44,7 @@ class Cluster:
         Closing it takes back what was handed out.
         """
         self._check_workers(fingerprint)
-        files = [self._file(job, locations) for locations, _ in groups]
+        files = self._checkpoints(job, groups)
         token = uuid.uuid4().hex
         shared = self.client.submit(_given, job, key=f"ouzel-job-{token}", pure=False)
         finished: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -118,14 +118,19 @@ class Cluster:
             if trouble is not None:
                 raise _core.OuzelError(f"worker {worker} {trouble}")
 
-    def _file(self, job: bytes, locations: list[int]) -> str | None:
-        """The name of the checkpoint of a group: by files, question, group and build, which is in the job."""
+    def _checkpoints(self, job: bytes, groups: list[tuple[list[int], int]]) -> list[str | None]:
+        """The file of each group, named by files, question, build, which is in the job, and group."""
         if self.checkpoint is None:
-            return None
-        name = hashlib.blake2b(digest_size=20)
-        for part in [job, repr(locations).encode(), repr(_files(self.path)).encode()]:
-            name.update(len(part).to_bytes(8, "little") + part)
-        return os.path.join(self.checkpoint, name.hexdigest() + ".partial")
+            return [None] * len(groups)
+        common = hashlib.blake2b(digest_size=20)
+        for part in [job, repr(_files(self.path)).encode()]:
+            common.update(len(part).to_bytes(8, "little") + part)
+        names = []
+        for locations, _ in groups:
+            name = common.copy()
+            name.update(repr(locations).encode())
+            names.append(os.path.join(self.checkpoint, name.hexdigest() + ".partial"))
+        return names
 
 
 def _client(client: Any) -> Any:
