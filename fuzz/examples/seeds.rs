@@ -43,8 +43,35 @@ fn main() -> Result<()> {
         }
     }
     corpus.add("nsight", "small", &fs::read(root.join("../testdata/nsight-made/small.sqlite"))?)?;
+    cube_seeds(&corpus)?;
     cut_from(&corpus, &root.join("../testdata/pmpi-masterio/traces"), "pmpi")?;
     cut_from(&corpus, &root.join("../testdata/eztrace-pingpong/eztrace_log"), "eztrace")
+}
+
+/// A profile of two calls at two locations, as archive and as XML, and expressions.
+fn cube_seeds(corpus: &Corpus) -> Result<()> {
+    let xml = "<cube version=\"3.0\"><metrics><metric id=\"0\"><uniq_name>time</uniq_name><dtype>FLOAT</dtype></metric>\
+        </metrics><program><region id=\"0\" mod=\"a.c\" begin=\"1\" end=\"2\"><name>main</name></region>\
+        <cnode id=\"0\" calleeId=\"0\"><cnode id=\"1\" calleeId=\"0\"/></cnode></program><system><machine Id=\"0\">\
+        <name>m</name><node Id=\"0\"><process Id=\"0\"><rank>0</rank><thread Id=\"0\"/><thread Id=\"1\"/></process></node>\
+        </machine><topologies><cart name=\"g\" ndims=\"1\"><dim size=\"2\" periodic=\"true\"/><coord thrdId=\"0\">1</coord>\
+        </cart></topologies></system><severity><matrix metricId=\"0\"><row cnodeId=\"1\">1 2.5</row></matrix></severity></cube>";
+    corpus.add("cube", "xml", xml.as_bytes())?;
+    let path = std::env::temp_dir().join(format!("ouzel-seed-{}", std::process::id()));
+    fs::write(&path, xml)?;
+    let cube = ouzel_cube::open(&path).map_err(std::io::Error::other)?;
+    fs::remove_file(&path)?;
+    let mut anchor = cube.anchor().clone();
+    anchor.rows.clear();
+    anchor.metrics[0].kind = "INCLUSIVE".to_owned();
+    let mut writer = ouzel_cube::Writer::new(std::io::Cursor::new(Vec::new()));
+    writer.metric(0, &[0, 1], 16)?;
+    writer.row(1, &[1; 16])?;
+    corpus.add("cube", "archive", writer.finish(&anchor)?.get_ref())?;
+    for (name, text) in [("ratio", "metric::time(i) / metric::visits()"), ("all", "{ return -min(2^3, abs(1)) * (4 - .5e1); }")] {
+        corpus.add("cubepl", name, text.as_bytes())?;
+    }
+    Ok(())
 }
 
 struct Corpus {

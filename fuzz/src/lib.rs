@@ -7,6 +7,7 @@
 pub mod allocation;
 pub mod archive;
 pub mod chrome;
+pub mod cube;
 pub mod definitions;
 pub mod events;
 pub mod hpctoolkit;

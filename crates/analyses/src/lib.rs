@@ -40,6 +40,7 @@ mod reference;
 pub mod semantics;
 #[cfg(test)]
 mod serialised_output;
+pub mod severities;
 mod spread;
 pub mod time_grid;
 pub mod time_profile;

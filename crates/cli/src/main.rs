@@ -21,6 +21,7 @@ mod operations;
 mod output;
 mod print;
 mod profile;
+mod profile_session;
 mod progress;
 mod report;
 mod rows;

@@ -161,11 +161,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If the output cannot be written.
     pub fn write_page(&self, lines: &[String]) -> anyhow::Result<()> {
-        let mut out = Output::open(self.common.output.as_deref())?;
-        for line in lines {
-            writeln!(out, "{line}")?;
-        }
-        out.close()
+        write_lines(self.common, lines)
     }
 
     /// Writes a page that is one text.
@@ -206,28 +202,53 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If the output cannot be written.
     pub fn write_table(&self, table: &Table) -> anyhow::Result<()> {
-        let mut out = Output::open(self.common.output.as_deref())?;
-        let mut writer: Box<dyn TableWriter + '_> = match self.common.format {
-            OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, table)?),
-            OutputFormat::Csv | OutputFormat::Json | OutputFormat::Table | OutputFormat::Html => {
-                Box::new(CsvWriter::new(&mut out, table)?)
-            }
-        };
-        writer.write(table)?;
-        writer.finish()?;
-        out.close()
+        write_table_as(self.common, table)
     }
 
     /// Says on standard error what went wrong, unless the answer holds it or nobody wants to hear.
     pub fn tell(&self, notices: &[Notice]) {
-        if self.common.quiet || self.common.format == OutputFormat::Json {
-            return;
+        tell_of(self.common, notices);
+    }
+}
+
+/// Writes a page.
+///
+/// # Errors
+/// If the output cannot be written.
+pub fn write_lines(common: &Common, lines: &[String]) -> anyhow::Result<()> {
+    let mut out = Output::open(common.output.as_deref())?;
+    for line in lines {
+        writeln!(out, "{line}")?;
+    }
+    out.close()
+}
+
+/// Writes `table` as CSV or Parquet, whichever was asked for.
+///
+/// # Errors
+/// If the output cannot be written.
+pub fn write_table_as(common: &Common, table: &Table) -> anyhow::Result<()> {
+    let mut out = Output::open(common.output.as_deref())?;
+    let mut writer: Box<dyn TableWriter + '_> = match common.format {
+        OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, table)?),
+        OutputFormat::Csv | OutputFormat::Json | OutputFormat::Table | OutputFormat::Html => {
+            Box::new(CsvWriter::new(&mut out, table)?)
         }
-        let style = Style::new(self.common.notice_colour);
-        for line in notices::short(notices, &self.common.path, style) {
-            // An answer was given; that standard error is closed does not change it.
-            let _ = writeln!(std::io::stderr(), "{line}");
-        }
+    };
+    writer.write(table)?;
+    writer.finish()?;
+    out.close()
+}
+
+/// Says on standard error what went wrong, unless the answer holds it or nobody wants to hear.
+pub fn tell_of(common: &Common, notices: &[Notice]) {
+    if common.quiet || common.format == OutputFormat::Json {
+        return;
+    }
+    let style = Style::new(common.notice_colour);
+    for line in notices::short(notices, &common.path, style) {
+        // An answer was given; that standard error is closed does not change it.
+        let _ = writeln!(std::io::stderr(), "{line}");
     }
 }
 

@@ -177,10 +177,14 @@ impl<R: Read + Seek> MetricRows<R> {
             Storage::Plain(start) => {
                 let at = start + row as u64 * self.row_bytes;
                 let end = at + self.row_bytes;
-                if at < self.block_start || end > self.block_start + self.block.len() as u64 {
+                let is_there = self.block_start <= at && end - self.block_start <= self.block.len() as u64;
+                if !is_there {
                     // Readers go from the last row to the first: a block ends with the row that is asked for.
                     let first = end.saturating_sub(BLOCK_BYTES.max(self.row_bytes)).max(*start);
-                    self.block = self.read_at(first, end - first)?;
+                    let (offset, n_bytes) = (self.data.offset + first, end - first);
+                    // The block is not valid until it is read.
+                    self.block_start = u64::MAX;
+                    read_into(&mut self.input, &self.file, offset, n_bytes, &mut self.block)?;
                     self.block_start = first;
                 }
                 let from = (at - self.block_start) as usize;
@@ -219,14 +223,26 @@ fn read_at(
     offset: u64,
     n_bytes: u64,
 ) -> Result<Vec<u8>, CubeError> {
+    let mut bytes = Vec::new();
+    read_into(input, file, offset, n_bytes, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Replaces the contents of `bytes`; its memory is used again.
+fn read_into(
+    input: &mut (impl Read + Seek),
+    file: &Arc<str>,
+    offset: u64,
+    n_bytes: u64,
+    bytes: &mut Vec<u8>,
+) -> Result<(), CubeError> {
     let failed = |error: std::io::Error| CubeError::io(file, offset, &error);
     input.seek(SeekFrom::Start(offset)).map_err(failed)?;
-    let mut bytes = Vec::with_capacity(n_bytes as usize);
-    input.by_ref().take(n_bytes).read_to_end(&mut bytes).map_err(failed)?;
-    if (bytes.len() as u64) < n_bytes {
-        return Err(CubeError::new(file, offset + bytes.len() as u64, "the file has become shorter"));
-    }
-    Ok(bytes)
+    bytes.resize(n_bytes as usize, 0);
+    input.read_exact(bytes).map_err(|error| match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => CubeError::new(file, offset, "the file has become shorter"),
+        _ => failed(error),
+    })
 }
 
 enum RowIds {

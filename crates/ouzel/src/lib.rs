@@ -25,6 +25,7 @@ mod calls;
 mod missing;
 pub mod multi_run;
 mod repaired;
+mod profile;
 pub mod workers;
 
 pub use ouzel_analyses as analyses;
@@ -34,7 +35,8 @@ pub use ouzel_formats as formats;
 pub use ouzel_model as model;
 
 pub use ask::{Answer, AskError, Diagnosed};
-pub use ouzel_formats::{Format, OpenError, READERS, open_profile};
+pub use ouzel_formats::{Format, OpenError, READERS};
+pub use profile::{Profile, open_profile};
 
 use ouzel_engine::{AnalysisSet, Pass, PassError, Progress, Report};
 use ouzel_model::{Definitions, Filter, Notice, TraceSource};

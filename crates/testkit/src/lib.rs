@@ -1,6 +1,6 @@
 //! Traces for tests: a small language for events, the law harness, the synthetic generator.
 //!
-//! [`ToyTrace`] is a trace in memory, written as text or made from a seed ([`RandomTrace`]).
+//! [`ToyProfile`] is a profile in memory, [`ToyTrace`] a trace in memory, written as text or made from a seed ([`RandomTrace`]).
 //! [`laws::check`] holds an analysis to the laws of [`Analysis`](ouzel_engine::Analysis) on
 //! dozens of random traces. [`run`] gives the answer of one analysis; [`shared_data`] finds real traces.
 
@@ -13,8 +13,10 @@ mod rng;
 mod run;
 pub mod synth;
 mod toy;
+mod toy_profile;
 
 pub use data::{shared_data, workspace_root};
 pub use rng::Rng;
 pub use run::{run, run_report};
 pub use toy::{Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace, region_from_name, sampled_trace};
+pub use toy_profile::ToyProfile;

@@ -7,6 +7,7 @@
 
 mod archives;
 mod hpctoolkit;
+mod cube;
 pub mod machine;
 mod measure;
 mod nsight;
@@ -61,6 +62,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     rows.extend(hpctoolkit::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds)?);
     let peak_memory = bench.root.join("peers/python/peak_memory.py");
     rows.extend(scale::rows(&bench.ours.cluster_scale, &peak_memory)?);
+    rows.extend(cube::rows(&bench.root, tools.python.as_deref(), &bench.ours.cubex)?);
     println!("\n{machine}\n\n{}", table::render(&rows));
     for why in &bench.peers.skipped {
         println!("skipped: {why}");
@@ -72,18 +74,21 @@ struct Ours {
     ouzel: PathBuf,
     count: PathBuf,
     cluster_scale: PathBuf,
+    cubex: cube::Programs,
 }
 
 fn build_ours(root: &Path) -> Result<Ours> {
     let example = ["build", "--release", "--quiet", "--package", "ouzel-otf2", "--example", "count"];
     let scale = ["build", "--release", "--quiet", "--package", "ouzel", "--example", "cluster_scale"];
-    for arguments in [["build", "--release", "--quiet"].as_slice(), &example, &scale] {
+    let cubex = ["build", "--release", "--quiet", "--package", "ouzel-cube", "--examples"];
+    for arguments in [["build", "--release", "--quiet"].as_slice(), &example, &scale, &cubex] {
         let ran = run_command(Command::new(workspace::cargo()).args(arguments).current_dir(root))?;
         anyhow::ensure!(ran.status.success(), "cargo {} failed", arguments.join(" "));
     }
     let release = workspace::target(root)?.join("release");
     let cluster_scale = release.join("examples/cluster_scale");
-    Ok(Ours { ouzel: release.join("ouzel"), count: release.join("examples/count"), cluster_scale })
+    let cubex = cube::Programs::in_folder(&release.join("examples"));
+    Ok(Ours { ouzel: release.join("ouzel"), count: release.join("examples/count"), cluster_scale, cubex })
 }
 
 struct Bench {

@@ -149,6 +149,7 @@ Examples:
   ouzel profile scorep-run/ --per rank --region 'MPI_*' --format csv -o mpi.csv
   ouzel profile scorep-run/ --metric 'PAPI_*'
   ouzel profile scorep-run/ --messages --per rank --region 'MPI_*'
+  ouzel profile profile.cubex --metric visits --call-paths --scope inclusive
 
 Columns:
   visits      how often the region was entered
@@ -159,7 +160,11 @@ Columns:
   sends, bytes_sent, receives, bytes_received, collectives, collective_bytes_…   with --messages
   PAPI_…      exclusive value of a counter asked for by --metric
 Times are summed over all locations unless --per says otherwise. With --region the time in all
-other regions is gathered in [filtered], so that totals stay what they were.")]
+other regions is gathered in [filtered], so that totals stay what they were.
+
+Of a profile (CUBE, HPCToolkit without a trace) one metric is shown: total, mean, least and greatest over
+locations, and where the greatest is; ouzel info lists the metrics. A directory that holds both a trace and a
+profile is asked as a trace, unless --metric names a metric of the profile alone.")]
     Profile {
         #[command(flatten)]
         common: LowCommon,
@@ -393,6 +398,10 @@ pub struct ProfileArgs {
     #[arg(long, value_name = "PATTERN")]
     pub metric: Vec<String>,
 
+    /// Of a profile: values without or with those of callees
+    #[arg(long, value_enum, default_value_t = Scope::Exclusive, value_name = "SCOPE")]
+    pub scope: Scope,
+
     /// Show so many rows of the table (0: all) [default: 30; other formats always hold all]
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
@@ -400,6 +409,15 @@ pub struct ProfileArgs {
     /// What to sort by, largest first; names ascending
     #[arg(long, value_enum, default_value_t = SortBy::Exclusive, value_name = "COLUMN")]
     pub sort: SortBy,
+}
+
+/// Which value of a call path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Scope {
+    /// Without its callees
+    Exclusive,
+    /// With its callees
+    Inclusive,
 }
 
 /// What each row is for.
@@ -446,4 +464,6 @@ pub enum Target {
     Csv,
     /// Tables as Parquet
     Parquet,
+    /// Of a profile: a CUBE profile (.cubex)
+    Cube,
 }

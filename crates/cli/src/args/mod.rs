@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 pub use low::{
     ClustersArgs, ConvertArgs, InfoArgs, IterationsArgs, OutputFormat, Per, PrintArgs, ProfileArgs,
-    ReportArgs, SegmentsArgs, SortBy, Target,
+    ReportArgs, Scope, SegmentsArgs, SortBy, Target,
 };
 
 /// A command line that makes sense.

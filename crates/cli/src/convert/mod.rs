@@ -1,6 +1,7 @@
-//! `ouzel convert`: the trace's events in another format.
+//! `ouzel convert`: the trace's events, or the severities of a profile, in another format.
 
 mod batch;
+mod cube;
 mod events;
 mod otf2;
 mod tables;
@@ -15,6 +16,7 @@ use crate::exit::Outcome;
 pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
     match args.to {
         Target::Otf2 => otf2::run(common, args),
+        Target::Cube => cube::run(common, args),
         Target::Csv | Target::Parquet => tables::run(common, args),
     }
 }

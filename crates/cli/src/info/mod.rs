@@ -2,33 +2,67 @@
 
 mod data;
 mod page;
+mod profile;
 
 use crate::args::{Common, InfoArgs, OutputFormat};
 use crate::catalogue;
 use crate::exit::Outcome;
 use crate::session::{Session, outcome, taken};
+use crate::terminal::page::Page;
 use data::Data;
 use ouzel::analyses::inventory::Inventory;
 use ouzel::engine::AnalysisSet;
+use profile::ProfileData;
+use serde::Serialize;
+
+/// What is known of a trace, and of the profile beside it.
+#[derive(Serialize)]
+struct WithProfile {
+    #[serde(flatten)]
+    data: Data,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<ProfileData>,
+}
 
 /// Answers.
 ///
 /// # Errors
 /// If the trace cannot be opened or the answer not be written.
 pub fn run(common: &Common, _args: &InfoArgs) -> anyhow::Result<Outcome> {
-    let session = Session::open(common)?;
+    let session = match Session::open(common) {
+        Ok(session) => session,
+        // What holds no events may hold a profile; if not, the first trouble is the one to tell.
+        Err(error) => {
+            let Ok(_) = ouzel::open_profile(&common.path) else { return Err(error) };
+            return profile::run(common);
+        }
+    };
+    let found = ouzel::open_profile(&common.path).ok().map(|found| (ProfileData::new(&found), found));
     let mut set = AnalysisSet::default();
     let inventory = set.add(Inventory);
     let mut report = session.run(&set)?;
     let inventory = taken(report.outputs.take(&inventory), "inventory")?;
+    let beside = found.map(|((data, notices), found)| {
+        report.notices.extend(found.notices().iter().cloned());
+        report.notices.extend(notices);
+        data
+    });
     let definitions = session.definitions();
     match common.format {
         OutputFormat::Table | OutputFormat::Html => {
             let data = Data::new(&session, &report, &inventory);
-            session.write_page(&page::lines(&session, &data, &report.notices))?;
+            let mut lines = page::lines(&session, &data, &report.notices);
+            if let Some(profile) = &beside {
+                let mut page = Page::new(session.style(), common.width);
+                page.heading("a profile beside the trace");
+                profile.lines(&mut page);
+                lines.append(&mut page.lines);
+            }
+            session.write_page(&lines)?;
         }
         OutputFormat::Json => {
             let data = Data::new(&session, &report, &inventory);
+            let data = WithProfile { data, profile: beside };
             session.write_json("info", report.coverage, &report.notices, data)?;
         }
         OutputFormat::Csv | OutputFormat::Parquet => {

@@ -3,9 +3,13 @@
 mod messages;
 pub mod metrics;
 mod page;
+mod severities;
+
+pub use severities::aggregation_text;
 
 use crate::args::{Common, OutputFormat, Per, ProfileArgs, SortBy};
 use crate::exit::Outcome;
+use crate::profile_session::ProfileSession;
 use crate::rows;
 use crate::session::{Session, outcome, taken};
 use ouzel::analyses::communication::Communication;
@@ -44,9 +48,26 @@ struct ColumnEntry<'a> {
 /// # Errors
 /// If the trace cannot be opened or the answer not be written.
 pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
-    let session = Session::open(common)?;
+    let session = match Session::open(common) {
+        Ok(session) => session,
+        // What holds no events may hold a profile; if not, the first trouble is the one to tell.
+        Err(error) => {
+            let Ok(_) = ouzel::open_profile(&common.path) else { return Err(error) };
+            return severities::run(&ProfileSession::open(common)?, args);
+        }
+    };
     let definitions = session.definitions();
-    let chosen = metrics::chosen(definitions, &args.metric)?;
+    let chosen = match metrics::chosen(definitions, &args.metric) {
+        Ok(chosen) => chosen,
+        Err(error) => {
+            let Ok(profile) = ouzel::open_profile(&common.path) else { return Err(error) };
+            let in_profile = |name: &String| profile.definitions().metric_by_name(name).is_some();
+            if !args.metric.iter().all(in_profile) {
+                return Err(error);
+            }
+            return severities::run(&ProfileSession::open(common)?, args);
+        }
+    };
     let mut set = AnalysisSet::default();
     let profile = set.add(Profile);
     let counters = (!chosen.is_empty()).then(|| set.add(MetricProfile));

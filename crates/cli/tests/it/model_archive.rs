@@ -6,10 +6,10 @@ use crate::run::Scratch;
 use ouzel::formats::otf2::Otf2Source;
 use ouzel::formats::otf2::model_archive::{Clocks, Finished, ModelArchive};
 use ouzel::model::{
-    CartDimension, CartMembers, CartTopology, ChunkBuffer, Clock, Collective, CollectiveOp, CollectiveRoot, CommId,
-    CommRank, Communicator, Definitions, EventKind, Filter, LocationId, LocationKind, MetricId, MetricMode,
-    MetricValueType, Needs, ParameterId, ParameterValue, RegionId, Request, RequestEvent, Ticks, TraceSource,
-    WorldRank,
+    CartDimension, CartMembers, CartTopology, ChunkBuffer, Clock, Collective, CollectiveOp, CollectiveRoot,
+    CommId, CommRank, Communicator, Definitions, EventKind, Filter, LocationId, LocationKind, MetricId,
+    MetricMode, MetricValueType, Needs, ParameterId, ParameterValue, RegionId, Request, RequestEvent, Ticks,
+    TraceSource, WorldRank,
 };
 use ouzel_testkit::{Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace};
 use std::path::Path;

@@ -133,7 +133,7 @@ impl SeverityRow {
 
     /// Puts `other` to it by the rule of `aggregation`, location by location. Sums of integers stop at the ends of
     /// their type; returns how many did.
-    pub(super) fn merge(&mut self, other: &SeverityRow, aggregation: Aggregation) -> u64 {
+    pub fn merge(&mut self, other: &SeverityRow, aggregation: Aggregation) -> u64 {
         match aggregation {
             Aggregation::Min => self.combine(other, Op::Min),
             Aggregation::Max => self.combine(other, Op::Max),

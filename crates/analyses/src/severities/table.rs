@@ -1,0 +1,101 @@
+//! A severity profile as a table.
+
+use super::SeverityProfile;
+use ouzel_model::{ColumnData, ProfileDefinitions, Table, Unit};
+use std::sync::Arc;
+
+/// What a row stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grouping {
+    /// A region, wherever it is called.
+    Region,
+    /// A call path.
+    CallPath,
+}
+
+impl SeverityProfile {
+    /// The rows as a table; values have the unit that the profile gives the metric.
+    pub fn table(&self, definitions: &ProfileDefinitions) -> Table {
+        let unit = &definitions.metric(self.metric).unit;
+        let unit = || if unit.is_empty() { Unit::None } else { Unit::Other(unit.clone()) };
+        let entries = &self.entries;
+        let names = |region: &dyn Fn(&super::SeverityEntry) -> Arc<str>| {
+            ColumnData::Text(entries.iter().map(region).collect())
+        };
+        let region = |id: ouzel_model::RegionId| &definitions.regions[id.index()];
+        let mut table = match self.grouping {
+            Grouping::Region => Table::new("regions").with(
+                "region",
+                Unit::None,
+                "Name of the region",
+                names(&|entry| region(entry.region).name.clone()),
+            ),
+            Grouping::CallPath => {
+                let path = |entry: &super::SeverityEntry| -> Vec<Arc<str>> {
+                    let nodes =
+                        entry.path.map(|path| definitions.call_tree.from_root(path)).unwrap_or_default();
+                    nodes
+                        .iter()
+                        .map(|&node| region(definitions.call_tree.node(node).region).name.clone())
+                        .collect()
+                };
+                Table::new("call paths")
+                    .with(
+                        "call_path",
+                        Unit::None,
+                        "Regions from the outermost to the innermost",
+                        ColumnData::TextList(entries.iter().map(path).collect()),
+                    )
+                    .with(
+                        "call_path_id",
+                        Unit::None,
+                        "Id of the call path in the profile's file",
+                        ColumnData::OptionU64(
+                            entries
+                                .iter()
+                                .map(|entry| {
+                                    entry.path.map(|path| definitions.call_tree.node(path).native_id)
+                                })
+                                .collect(),
+                        ),
+                    )
+            }
+        };
+        let floats = |value: &dyn Fn(&super::SeverityEntry) -> f64| {
+            ColumnData::F64(entries.iter().map(value).collect())
+        };
+        table = table
+            .with(
+                "total",
+                unit(),
+                "Over all locations: the sum, the extreme for minima and maxima, or the formula over sums",
+                ColumnData::OptionF64(entries.iter().map(|entry| entry.total).collect()),
+            )
+            .with(
+                "mean",
+                unit(),
+                "Sum over locations divided by their number, or by that of those with a value where a missing one is none",
+                floats(&|entry| entry.mean),
+            )
+            .with("min", unit(), "The least value of a location", floats(&|entry| entry.min))
+            .with("max", unit(), "The greatest value of a location", floats(&|entry| entry.max));
+        let location = |entry: &super::SeverityEntry| &definitions.locations[entry.max_location.index()];
+        let group =
+            |entry: &super::SeverityEntry| &definitions.location_groups[location(entry).group.index()];
+        table
+            .with(
+                "max_location",
+                Unit::None,
+                "Id in the profile's file of the first location with the greatest value",
+                ColumnData::U64(entries.iter().map(|entry| location(entry).native_id).collect()),
+            )
+            .with(
+                "max_rank",
+                Unit::None,
+                "World rank of that location; missing if it has none",
+                ColumnData::OptionU64(
+                    entries.iter().map(|entry| group(entry).rank.map(|rank| u64::from(rank.0))).collect(),
+                ),
+            )
+    }
+}

@@ -1,0 +1,186 @@
+//! `ouzel profile` of a profile: one metric in each region or call path.
+
+use crate::args::{OutputFormat, ProfileArgs, Scope as ScopeArg};
+use crate::exit::Outcome;
+use crate::profile_session::ProfileSession;
+use crate::rows;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::{Paint, Style};
+use crate::terminal::units;
+use anyhow::{Context, bail};
+use ouzel::analyses::severities::Grouping;
+use ouzel::model::{Aggregation, ColumnData, MetricId, ProfileMetric, Scope, Table};
+use ouzel_export::Rows;
+use serde::Serialize;
+
+/// Rows shown unless the user says how many.
+const DEFAULT_TOP: usize = 30;
+const BAR_WIDTH: usize = 10;
+
+/// What stands under `data` in JSON.
+#[derive(Debug, Serialize)]
+struct Data<'a> {
+    metric: &'a str,
+    display_name: &'a str,
+    unit: &'a str,
+    description: &'a str,
+    /// `exclusive`, `inclusive`, `simple` or `derived`.
+    kind: &'static str,
+    /// `sum`, `min`, `max` or `formula`.
+    aggregation: &'static str,
+    /// `inclusive` or `exclusive`: what a row holds.
+    scope: &'static str,
+    /// `region` or `call_path`: what a row is about.
+    by: &'static str,
+    /// Over all call paths and locations.
+    total: Option<f64>,
+    columns: Vec<super::ColumnEntry<'a>>,
+    rows: Rows<'a>,
+}
+
+/// The word of an aggregation.
+pub fn aggregation_text(aggregation: Aggregation) -> &'static str {
+    match aggregation {
+        Aggregation::Sum => "sum",
+        Aggregation::Min => "min",
+        Aggregation::Max => "max",
+        Aggregation::Formula => "formula",
+    }
+}
+
+/// Answers.
+///
+/// # Errors
+/// If there is no such metric, or it cannot be read.
+pub fn run(session: &ProfileSession<'_>, args: &ProfileArgs) -> anyhow::Result<Outcome> {
+    if args.messages || args.per.is_some() {
+        bail!("a profile holds no messages and is summed over locations: --messages and --per need a trace");
+    }
+    let profile = &session.profile;
+    let definitions = profile.definitions();
+    let id = chosen(session, args)?;
+    let metric = definitions.metric(id);
+    let (grouping, by) =
+        if args.call_paths { (Grouping::CallPath, "call_path") } else { (Grouping::Region, "region") };
+    let scope = match args.scope {
+        ScopeArg::Exclusive => Scope::Exclusive,
+        ScopeArg::Inclusive => Scope::Inclusive,
+    };
+    let answer = profile.severities(id, scope, grouping)?;
+    let (total, _) = profile.total(id)?;
+    let table = answer.table(definitions);
+    let notices = session.notices(answer.notices);
+    match session.common.format {
+        OutputFormat::Table | OutputFormat::Html => {
+            session.write_page(&lines(session, args, metric, (scope, total), &table))?;
+        }
+        OutputFormat::Json => {
+            let data = Data {
+                metric: &metric.name,
+                display_name: &metric.display_name,
+                unit: &metric.unit,
+                description: &metric.description,
+                kind: metric.kind.as_str(),
+                aggregation: aggregation_text(metric.aggregation),
+                scope: scope.as_str(),
+                by,
+                total,
+                columns: table.columns.iter().map(super::entry).collect(),
+                rows: Rows(&table),
+            };
+            session.write_json("severities", &notices, data)?;
+        }
+        OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&table)?,
+    }
+    Ok(session.end(&notices))
+}
+
+/// The metric asked for, else the one that stands for time.
+fn chosen(session: &ProfileSession<'_>, args: &ProfileArgs) -> anyhow::Result<MetricId> {
+    let profile = &session.profile;
+    match &args.metric[..] {
+        [] => profile.default_metric().context("the profile defines no metric"),
+        [name] => profile.definitions().metric_by_name(name).with_context(|| {
+            let near = profile.near_metrics(name);
+            format!("the profile has no metric {name:?}; it has: {}", near.join(", "))
+        }),
+        _ => bail!("a profile is shown for one metric at a time: name one --metric"),
+    }
+}
+
+fn lines(
+    session: &ProfileSession<'_>,
+    args: &ProfileArgs,
+    metric: &ProfileMetric,
+    (scope, total): (Scope, Option<f64>),
+    table: &Table,
+) -> Vec<String> {
+    let mut page = Page::new(Style::new(session.common.page_colour), session.common.width);
+    let unit = if metric.unit.is_empty() { String::new() } else { format!(" [{}]", metric.unit) };
+    let chosen = if args.metric.is_empty() { " (no --metric was named)" } else { "" };
+    let title = format!("{} of {}{unit}{chosen}", scope.as_str(), metric.display_name);
+    page.text(0, &title, Paint::Heading);
+    let n_rows = table.n_rows();
+    let what = if args.call_paths { ("call path", "call paths") } else { ("region", "regions") };
+    if n_rows == 0 {
+        page.text(0, "no call path has a value", Paint::Dim);
+        return page.lines;
+    }
+    let n_shown = match args.top.unwrap_or(DEFAULT_TOP) {
+        0 => n_rows,
+        top => top.min(n_rows),
+    };
+    let shown = rows::picked(table, &(0..n_shown).collect::<Vec<_>>());
+    page.grid(0, &grid(&shown, metric, scope, total));
+    if n_shown < n_rows {
+        let n_hidden = units::counted((n_rows - n_shown) as u64, "more row", "more rows");
+        page.text(0, &format!("… {n_hidden}: --top 0 shows all"), Paint::Dim);
+    }
+    let n_locations = session.profile.definitions().locations.len() as u64;
+    let text = format!(
+        "{} · {} in all · {}",
+        units::counted(n_rows as u64, what.0, what.1),
+        units::number(total),
+        units::counted(n_locations, "location", "locations")
+    );
+    page.text(0, &text, Paint::Dim);
+    page.lines
+}
+
+fn grid(shown: &Table, metric: &ProfileMetric, scope: Scope, total: Option<f64>) -> Grid {
+    let totals = match shown.column("total").map(|column| &column.data) {
+        Some(ColumnData::OptionF64(totals)) => totals.clone(),
+        _ => Vec::new(),
+    };
+    let optional = |name: &str, title: &str, order: u8| {
+        GridColumn::of(shown, name, title).map(|column| column.importance(Importance::Optional(order)))
+    };
+    let name =
+        GridColumn::of(shown, "call_path", "call path").or_else(|| GridColumn::of(shown, "region", "region"));
+    let mut grid = Grid::default()
+        .with_some(name.map(|column| column.painted(Paint::Name).importance(Importance::Shortened)))
+        .with_some(GridColumn::of(shown, "total", "total"));
+    // Parts of a sum that is not zero, and not of a difference.
+    let is_part = |value: &Option<f64>| value.is_none_or(|value| value >= 0.0);
+    if metric.aggregation == Aggregation::Sum
+        && totals.iter().all(is_part)
+        && total.is_some_and(|all| all > 0.0)
+    {
+        let share = |value: &Option<f64>| value.zip(total).map(|(value, all)| value / all);
+        grid =
+            grid.with(GridColumn::numbers("share", totals.iter().map(|value| units::percent(share(value)))));
+        if scope == Scope::Exclusive {
+            let per_mille = |value: &Option<f64>| (share(value).unwrap_or(0.0) * 1000.0) as u64;
+            let largest = totals.iter().map(per_mille).max().unwrap_or(0);
+            let bars = totals.iter().map(|value| units::bar(per_mille(value), largest, BAR_WIDTH));
+            grid =
+                grid.with(GridColumn::text("", bars).painted(Paint::Bar).importance(Importance::Optional(2)));
+        }
+    }
+    grid.with_some(optional("mean", "mean", 3))
+        .with_some(optional("min", "min", 4))
+        .with_some(optional("max", "max", 1))
+        .with_some(optional("max_rank", "at rank", 2))
+        .with_some(optional("max_location", "location", 5))
+}

@@ -1,0 +1,105 @@
+//! An opened profile.
+
+use ouzel_analyses::severities::{self, Grouping, SeverityProfile};
+use ouzel_formats::{Format, OpenError};
+use ouzel_model::{MetricId, Notice, ProfileDefinitions, ProfileSource, Scope, SeverityError};
+use std::path::{Path, PathBuf};
+
+/// An opened profile: severities of metrics for each call path and location, summed over the run.
+pub struct Profile {
+    path: PathBuf,
+    format: Format,
+    source: Box<dyn ProfileSource>,
+}
+
+impl std::fmt::Debug for Profile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Profile")
+            .field("path", &self.path)
+            .field("format", &self.format)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Opens a profile: a file, or a directory that holds one.
+///
+/// # Errors
+/// If there is nothing, nothing that is recognised, or nothing that can be read.
+pub fn open_profile(path: &Path) -> Result<Profile, OpenError> {
+    let (format, source) = ouzel_formats::open_profile(path)?;
+    Ok(Profile { path: path.to_owned(), format, source })
+}
+
+/// Letters by which the name of a metric may differ from what was asked for, to be worth naming: a third of it.
+const NEAR: usize = 3;
+
+impl Profile {
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its format.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What is known once.
+    pub fn definitions(&self) -> &ProfileDefinitions {
+        self.source.definitions()
+    }
+
+    /// What went wrong while opening.
+    pub fn notices(&self) -> &[Notice] {
+        self.source.notices()
+    }
+
+    /// The source, for reading row by row.
+    pub fn source(&self) -> &dyn ProfileSource {
+        &*self.source
+    }
+
+    /// The metric that stands for time: `time`, else the first that is measured in seconds, else the first.
+    pub fn default_metric(&self) -> Option<MetricId> {
+        let definitions = self.definitions();
+        let is_time = |unit: &str| matches!(unit.trim(), "sec" | "s" | "seconds");
+        let in_seconds = || definitions.metric_ids().find(|&id| is_time(&definitions.metric(id).unit));
+        definitions.metric_by_name("time").or_else(in_seconds).or_else(|| definitions.metric_ids().next())
+    }
+
+    /// Names of metrics that are spelled much like `name`, or hold it, the nearest first; of all if none is.
+    pub fn near_metrics(&self, name: &str) -> Vec<&str> {
+        let wanted = name.to_lowercase();
+        let distance = |metric: &str| {
+            let metric = metric.to_lowercase();
+            if metric.contains(&wanted) { 0 } else { strsim::levenshtein(&metric, &wanted) }
+        };
+        let names = || self.definitions().metrics.iter().map(|metric| &*metric.name);
+        let limit = wanted.chars().count() / NEAR;
+        let mut near: Vec<(usize, &str)> = names().map(|name| (distance(name), name)).collect();
+        near.retain(|(distance, _)| *distance <= limit);
+        near.sort_unstable();
+        if near.is_empty() { names().collect() } else { near.into_iter().map(|(_, name)| name).collect() }
+    }
+
+    /// One metric, for each call path or region.
+    ///
+    /// # Errors
+    /// If the metric has no values in this scope, or they cannot be read.
+    pub fn severities(
+        &self,
+        metric: MetricId,
+        scope: Scope,
+        grouping: Grouping,
+    ) -> Result<SeverityProfile, SeverityError> {
+        severities::severity_profile(&*self.source, metric, scope, grouping)
+    }
+
+    /// The whole of a metric, over all call paths and locations.
+    ///
+    /// # Errors
+    /// If its severities cannot be read.
+    pub fn total(&self, metric: MetricId) -> Result<(Option<f64>, Vec<Notice>), SeverityError> {
+        severities::metric_total(&*self.source, metric)
+    }
+}
