@@ -297,3 +297,65 @@ impl FromWord for i64 {
         word.parse().ok().or_else(from_float)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANCHOR: &str = "<cube version=\"4.4\"><program><cnode id=\"0\" calleeId=\"0\"/><cnode id=\"1\" calleeId=\"0\"/>\
+        </program><system><location Id=\"0\"/><location Id=\"1\"/></system></cube>";
+
+    /// The rows of metric 0 of an archive of two call paths and two locations, and what was lost.
+    fn rows(name: &str, index: &[u8], data: &[u8]) -> (Vec<Option<Vec<u8>>>, usize) {
+        let mut bytes = Vec::new();
+        for (name, contents) in [("0.index", index), ("0.data", data), ("anchor.xml", ANCHOR.as_bytes())] {
+            bytes.extend_from_slice(&tar::header(name, contents.len() as u64));
+            bytes.extend_from_slice(contents);
+            bytes.resize(bytes.len().next_multiple_of(512), 0);
+        }
+        bytes.extend_from_slice(&[0; 1024]);
+        let path = std::env::temp_dir().join(format!("ouzel-archive-{}-{name}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+        assert_eq!(recognise(&path), Some(Kind::Archive));
+        let mut rows = open(&path).unwrap().metric_rows(0, 1).unwrap().unwrap();
+        let found = (0..2).map(|path| rows.read(path).unwrap().map(<[u8]>::to_vec)).collect();
+        let n_damage = rows.take_damage().len();
+        std::fs::remove_file(&path).unwrap();
+        (found, n_damage)
+    }
+
+    fn packed(rows: &[(u64, &[u8])]) -> Vec<u8> {
+        use std::io::Write;
+        let (mut table, mut streams) = (Vec::new(), Vec::new());
+        for (start, row) in rows {
+            let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(row).unwrap();
+            let stream = encoder.finish().unwrap();
+            for field in [*start, streams.len() as u64, stream.len() as u64] {
+                table.extend_from_slice(&field.to_le_bytes());
+            }
+            streams.extend_from_slice(&stream);
+        }
+        [&b"ZCUBEX.DATA"[..], &(rows.len() as u64).to_le_bytes(), &table, &streams].concat()
+    }
+
+    #[test]
+    fn rows_are_found_however_they_are_stored() {
+        let dense_big = b"CUBEX.INDEX\0\0\0\x01\0\0\x03";
+        let all = vec![Some(vec![1, 2]), Some(vec![3, 4])];
+        assert_eq!(rows("dense", dense_big, b"CUBEX.DATA\x01\x02\x03\x04"), (all.clone(), 0));
+        let swapped = b"CUBEX.INDEX\x01\0\0\0\0\0\x01\x02\0\0\0\x01\0\0\0\0\0\0\0";
+        assert_eq!(rows("swapped", swapped, b"CUBEX.DATA\x03\x04\x01\x02"), (all.clone(), 0));
+        let dense = b"CUBEX.INDEX\x01\0\0\0\0\0\x03";
+        assert_eq!(rows("packed", dense, &packed(&[(0, &[1, 2]), (2, &[3, 4])])), (all, 0));
+    }
+
+    #[test]
+    fn a_row_is_lost_alone() {
+        let dense = b"CUBEX.INDEX\x01\0\0\0\0\0\x03";
+        let first = vec![Some(vec![1, 2]), None];
+        assert_eq!(rows("cut", dense, b"CUBEX.DATA\x01\x02\x03"), (first.clone(), 1));
+        // Another size than a row has.
+        assert_eq!(rows("short", dense, &packed(&[(0, &[1, 2]), (2, &[3])])), (first, 1));
+    }
+}
