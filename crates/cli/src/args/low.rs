@@ -464,6 +464,8 @@ pub enum Target {
     Csv,
     /// Tables as Parquet
     Parquet,
+    /// JSON for Perfetto and chrome://tracing
+    Chrome,
     /// Of a profile: a CUBE profile (.cubex)
     Cube,
 }

@@ -298,7 +298,7 @@ fn rank_number(rank: Option<WorldRank>) -> Option<u64> {
 }
 
 /// Takes the first element off `side` if it belongs to `row`.
-fn popped<'a, T>(side: &mut &'a [T], row: usize, row_of: impl Fn(&T) -> u32) -> Option<&'a T> {
+pub(super) fn popped<'a, T>(side: &mut &'a [T], row: usize, row_of: impl Fn(&T) -> u32) -> Option<&'a T> {
     let (first, rest) = side.split_first()?;
     if row_of(first) as usize != row {
         return None;

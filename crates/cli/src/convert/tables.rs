@@ -142,9 +142,7 @@ impl Place {
         } else {
             self.out.join(format!("{table}.{}", Self::extension(self.is_parquet)))
         };
-        let mut in_work = path.clone().into_os_string();
-        in_work.push(".part");
-        Ok(FileInWork { path, in_work: PathBuf::from(in_work), is_complete: false })
+        Ok(FileInWork::new(path))
     }
 
     fn writer(&self, out: BufWriter<File>, table: &Table) -> Result<Box<dyn TableWriter>, ExportError> {
@@ -156,7 +154,7 @@ impl Place {
     }
 }
 
-fn is_in_the_way(out: &Path) -> anyhow::Result<bool> {
+pub(super) fn is_in_the_way(out: &Path) -> anyhow::Result<bool> {
     if !out.is_dir() {
         return Ok(out.exists());
     }
@@ -165,19 +163,25 @@ fn is_in_the_way(out: &Path) -> anyhow::Result<bool> {
 }
 
 /// A file that gets its name when it is complete, and goes away if that never happens.
-struct FileInWork {
+pub(super) struct FileInWork {
     path: PathBuf,
     in_work: PathBuf,
     is_complete: bool,
 }
 
 impl FileInWork {
-    fn open(&mut self) -> anyhow::Result<BufWriter<File>> {
+    pub(super) fn new(path: PathBuf) -> Self {
+        let mut in_work = path.clone().into_os_string();
+        in_work.push(".part");
+        FileInWork { path, in_work: PathBuf::from(in_work), is_complete: false }
+    }
+
+    pub(super) fn open(&mut self) -> anyhow::Result<BufWriter<File>> {
         let file = File::create(&self.in_work).with_context(|| format!("cannot write {:?}", self.in_work))?;
         Ok(BufWriter::with_capacity(1 << 18, file))
     }
 
-    fn complete(mut self, n_rows: u64) -> anyhow::Result<Written> {
+    pub(super) fn complete(mut self, n_rows: u64) -> anyhow::Result<Written> {
         let cannot = || format!("cannot write {:?}", self.path);
         std::fs::rename(&self.in_work, &self.path).with_context(cannot)?;
         let size_bytes = std::fs::metadata(&self.path).with_context(cannot)?.len();

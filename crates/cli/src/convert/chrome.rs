@@ -1,0 +1,152 @@
+//! `--to chrome`: the events as Chrome JSON, for Perfetto and chrome://tracing.
+//!
+//! | in the trace | in the file |
+//! |---|---|
+//! | call | `B` and `E`; on a stream `X` of category `kernel`, `gpu_memcpy` or `gpu_op` |
+//! | parameter, collective | arguments of the end of the call |
+//! | link, message | flow (`s`, `f`) between the calls around its ends |
+//! | metric value | `C` |
+//! | sample | `P` with a stack frame |
+//! | request | not written, and said |
+//!
+//! Processes are location groups, threads are locations. Times are microseconds with three decimals: nanoseconds
+//! are exact, finer clocks are rounded to them.
+
+mod events;
+
+use super::tables::{FileInWork, answer, is_in_the_way};
+use crate::args::{Common, ConvertArgs};
+use crate::exit::Outcome;
+use crate::progress;
+use crate::session::{Session, coverage};
+use anyhow::bail;
+use events::ChromeEvents;
+use ouzel::engine::{AnalysisSet, Folder};
+use ouzel::model::Notices;
+
+/// Writes.
+///
+/// # Errors
+/// If the trace cannot be opened, something is in the way, or writing fails.
+pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
+    let session = Session::open(common)?;
+    if args.out.is_dir() {
+        bail!("{:?} is a directory; name a file, e.g. trace.json", args.out);
+    }
+    if !args.force && is_in_the_way(&args.out)? {
+        bail!("{:?} is there already; add --force to replace it", args.out);
+    }
+    let mut file = FileInWork::new(args.out.clone());
+    let events = ChromeEvents::create(file.open()?, session.definitions())?;
+    let mut set = AnalysisSet::default();
+    set.add(events.clone());
+    let (trace, filter) = (&session.trace, &session.common.filter);
+    let partial = progress::with_bar(session.common.progress, trace.event_bytes(filter), |progress| {
+        let mut folder = Folder::listing(trace.source(), &set, filter);
+        for location in filter.locations(trace.definitions()) {
+            if events.has_failed() {
+                break;
+            }
+            folder.fold(location, Some(progress));
+        }
+        folder.into_partial()
+    });
+    let (n_events, unsaid) = events.finish_writing()?;
+    let files = vec![file.complete(n_events)?];
+    let definitions = session.definitions();
+    let coverage = coverage(definitions, partial.locations());
+    let notices = Notices::default();
+    notices.extend(session.trace.notices().iter().cloned());
+    notices.extend(unsaid);
+    set.finish(partial, definitions, &notices);
+    answer(&session, coverage, &notices.to_vec(), files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouzel::formats::chrome::ChromeSource;
+    use ouzel::model::{ChunkBuffer, EventKind, Filter, LinkEnd, LocationId, Needs, TraceSource};
+    use ouzel_testkit::ToyTrace;
+    use std::fs::File;
+    use std::io::BufWriter;
+
+    /// What is written of a trace.
+    fn written(name: &str, trace: &dyn TraceSource) -> String {
+        let path = std::env::temp_dir().join(format!("ouzel-chrome-{}-{name}.json", std::process::id()));
+        let out = BufWriter::new(File::create(&path).unwrap());
+        let events = ChromeEvents::create(out, trace.definitions()).unwrap();
+        let mut set = AnalysisSet::default();
+        set.add(events.clone());
+        let mut folder = Folder::new(trace, &set, &Filter::default());
+        trace.definitions().location_ids().for_each(|location| folder.fold(location, None));
+        events.finish_writing().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        text
+    }
+
+    /// Enters, leaves and numbers of link ends of each location.
+    fn told(trace: &dyn TraceSource) -> Vec<(String, Vec<String>, [usize; 2])> {
+        let definitions = trace.definitions();
+        let plan = trace.plan(Needs::ALL_EVENTS, &Filter::default());
+        let of_location = |id: LocationId| {
+            let (mut rows, mut links) = (Vec::new(), [0, 0]);
+            let mut reader = trace.open(id, &plan).unwrap();
+            loop {
+                let mut chunk = ChunkBuffer::default();
+                let more = reader.read(&mut chunk).unwrap();
+                for row in 0..chunk.len() {
+                    let name = &definitions.region(chunk.region[row]).name;
+                    match chunk.kind[row] {
+                        EventKind::Enter => rows.push(format!("{} {name}", chunk.time[row].0)),
+                        EventKind::Leave => rows.push(format!("{} end", chunk.time[row].0)),
+                        _ => {}
+                    }
+                }
+                chunk.links.iter().for_each(|link| links[usize::from(link.end == LinkEnd::To)] += 1);
+                if !more {
+                    return (definitions.location(id).name.to_string(), rows, links);
+                }
+            }
+        };
+        definitions.location_ids().map(of_location).collect()
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_with_messages_as_links() {
+        let toy = ToyTrace::new(
+            "
+            0: enter main @0, enter MPI_Send @10, send>1 @11, leave @12, leave @40
+            1: enter main @5, enter MPI_Recv @7, recv<0 @13, leave @14, leave @30",
+        );
+        let text = written("messages", &toy);
+        let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(whole["traceEvents"].as_array().is_some_and(|events| 12 < events.len()));
+        let back = ChromeSource::from_text("back.json", text.into_bytes()).unwrap();
+        let (mut wanted, found) = (told(&toy), told(&back));
+        (wanted[0].2, wanted[1].2) = ([1, 0], [0, 1]);
+        assert_eq!(found, wanted);
+        assert!(back.notices().is_empty(), "{:?}", back.notices());
+    }
+
+    #[test]
+    fn kernels_stay_kernels_on_streams() {
+        let text = r#"{"schemaVersion":1,"traceEvents":[
+            {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":5,"tid":5,"ts":1,"dur":2,"args":{"correlation":9}},
+            {"ph":"C","name":"memory","pid":5,"ts":2,"args":{"value":3}},{"ph":"i","name":"a \"mark\"","pid":5,"tid":5,"ts":2},
+            {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":4,"dur":2.5,"args":{"correlation":9,"stream":7}},
+            {"ph":"X","cat":"gpu_memcpy","name":"copy","pid":0,"tid":7,"ts":8,"dur":1,"args":{"stream":7,"bytes":64}}]}"#;
+        let first = ChromeSource::from_text("first.json", text.as_bytes().to_vec()).unwrap();
+        let text = written("kernels", &first);
+        let back = ChromeSource::from_text("back.json", text.into_bytes()).unwrap();
+        assert_eq!(told(&back).len(), told(&first).len());
+        let of = |source: &ChromeSource| -> Vec<_> {
+            let regions = source.definitions().regions.iter();
+            let mut roles: Vec<_> = regions.map(|region| (region.name.to_string(), region.role)).collect();
+            roles.sort();
+            roles
+        };
+        assert_eq!(of(&back), of(&first));
+    }
+}
