@@ -150,7 +150,7 @@ fn main_groups(collector: &Collector) -> Vec<Option<usize>> {
 
 /// Kineto's rows for itself.
 fn is_pseudo(group: &GroupDraft) -> bool {
-    matches!(&group.pid[..], "Spans" | "Traces")
+    matches!(&group.pid[..], "Spans" | "Traces" | "")
 }
 
 /// Whether a process is a device by the name that TensorFlow, JAX and rocprof give it.
