@@ -5,7 +5,7 @@
 //! | host | MPI, SHMEM: waits and synchronises | communication |
 //! | host | NCCL/RCCL: waits and synchronises, in a process without streams | communication |
 //! | host | the program, OpenMP: computes | computation, as [`HostCode`] says |
-//! | stream | NCCL/RCCL, MPI, SHMEM | communication |
+//! | stream | NCCL/RCCL, MPI, SHMEM; role collective or point-to-point | communication |
 //! | stream | role data transfer, or a copy or fill by its name | transfer |
 //! | stream | waits, synchronises | other |
 //! | stream | everything else: kernels | computation |
@@ -99,11 +99,25 @@ fn on_host(region: &Region, class: Class, place: Place) -> Activity {
 fn on_stream(region: &Region, class: Class) -> Activity {
     match class.family {
         Family::Nccl | Family::Mpi | Family::Shmem => Activity::Communication,
+        _ if communicates(region) => Activity::Communication,
         _ if region.role == RegionRole::Kernel => Activity::Computation,
         _ if moves_data(region) => Activity::Transfer,
         _ if class.category != Category::Computation => Activity::Other,
         _ => Activity::Computation,
     }
+}
+
+/// Whether a region of a stream is a collective or a message by its role, whatever its name: readers set it from
+/// metadata.
+fn communicates(region: &Region) -> bool {
+    matches!(
+        region.role,
+        RegionRole::CollectiveOneToAll
+            | RegionRole::CollectiveAllToOne
+            | RegionRole::CollectiveAllToAll
+            | RegionRole::CollectiveOther
+            | RegionRole::PointToPoint
+    )
 }
 
 /// Whether a region copies or fills memory of the device: by its role, else by the words that profilers use.

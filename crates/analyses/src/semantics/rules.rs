@@ -71,6 +71,11 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
     ]),
     // What runtimes of tasks and messages call a worker that has nothing to do.
     (User, Wait, &[r"Idle"]),
+    // Ranges of PyTorch around collectives on the host.
+    (Nccl, Synchronization, &[
+        r"(nccl|rccl|gloo|ucc|xccl|hccl):_?(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|barrier).*",
+    ]),
+    (Nccl, Wait, &[r"(nccl|rccl|gloo|ucc|xccl|hccl):_?(broadcast|reduce|gather|scatter|send|recv).*"]),
     // Names that tell the family only.
     (OpenMp, Computation, &[r"(omp_|GOMP_|__kmpc_|__kmp_|kmp_|!\$omp |<omp ).*"]),
     (Shmem, Computation, &[r"p?shmemx?_.*"]),
