@@ -67,6 +67,39 @@ fn install_reference_reader(tools: &mut Tools) {
     }
 }
 
+/// HolisticTraceAnalysis, the peer of `ouzel breakdown`: it does not run with the pandas that the tests use.
+///
+/// # Errors
+/// The reason, if it is not there and cannot be installed.
+pub fn install_hta(root: &Path) -> Result<PathBuf> {
+    install_peer(root, "hta", "hta.trace_analysis", &["HolisticTraceAnalysis==0.5.0", "pandas<3"])
+}
+
+/// stumpy, the peer of `ouzel patterns`.
+///
+/// # Errors
+/// The reason, if it is not there and cannot be installed.
+pub fn install_stumpy(root: &Path) -> Result<PathBuf> {
+    install_peer(root, "stumpy", "stumpy", &["stumpy==1.13.0"])
+}
+
+/// A peer from PyPI in an environment of its own, told by the module that can be imported. Gives its interpreter.
+fn install_peer(root: &Path, name: &str, module: &str, packages: &[&str]) -> Result<PathBuf> {
+    let environment = workspace::cache(root).join(format!("venv-{name}"));
+    let python = environment.join("bin/python");
+    let is_there = || answers(Command::new(&python).args(["-c", &format!("import {module}")]));
+    if is_there() {
+        return Ok(python);
+    }
+    create_environment(&environment)?;
+    println!("installing Python package {}", packages[0]);
+    let mut pip = bounded(2 * PIP_SECONDS, &python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "2"]);
+    let status = run_command(pip.args(["--timeout", "20"]).args(packages))?.status;
+    anyhow::ensure!(status.success() && is_there(), "pip could not install {}", packages[0]);
+    Ok(python)
+}
+
 /// The page of the report is tried in a real browser.
 fn install_browser(tools: &mut Tools) {
     let is_there = |name: &str| answers(Command::new(name).arg("--version"));

@@ -1,8 +1,11 @@
 //! `cargo xtask synth`: a synthetic archive, with the truth about it in `facts.json`.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
+use ouzel_testkit::pytorch;
 use ouzel_testkit::synth::{self, Counters, Endian, Skew, SynthOptions};
 
 use crate::stopwatch::Stopwatch;
@@ -10,7 +13,9 @@ use crate::stopwatch::Stopwatch;
 const HELP: &str = "\
 usage: cargo xtask synth --out DIR [option ...]
 
-writes DIR/traces.otf2 with its files and DIR/facts.json
+       cargo xtask synth --pytorch BYTES --out FILE
+
+writes DIR/traces.otf2 with its files and DIR/facts.json; or FILE, a trace as the PyTorch profiler writes it
 
   --events N         events, at least; K and M are understood (default 1M)
   --ranks N          MPI ranks (default 16, and 64 from 20M events on)
@@ -27,6 +32,14 @@ writes DIR/traces.otf2 with its files and DIR/facts.json
 pub fn run(arguments: &[String]) -> Result<()> {
     if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
         print!("{HELP}");
+        return Ok(());
+    }
+    if let [name, n_bytes, out, file] = arguments
+        && (name.as_str(), out.as_str()) == ("--pytorch", "--out")
+    {
+        let writer = BufWriter::new(File::create(file).with_context(|| format!("cannot write {file:?}"))?);
+        let facts = pytorch::write_trace(writer, 0, count(n_bytes)?)?;
+        println!("{file}: {} events of {} steps, {} bytes", facts.n_events, facts.n_steps, facts.n_bytes);
         return Ok(());
     }
     let (options, out) = parse(arguments).with_context(|| format!("see below\n\n{HELP}"))?;

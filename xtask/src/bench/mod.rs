@@ -6,6 +6,7 @@
 //! measured is a loud line, not a guess. Nothing here is a test.
 
 mod archives;
+mod chrome;
 mod hpctoolkit;
 mod cube;
 pub mod machine;
@@ -60,11 +61,13 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let quick = !arguments.is_empty();
     rows.extend(nsight::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds)?);
     rows.extend(hpctoolkit::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds)?);
+    let mut skipped = bench.peers.skipped.clone();
+    rows.extend(chrome::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds, &mut skipped)?);
     let peak_memory = bench.root.join("peers/python/peak_memory.py");
     rows.extend(scale::rows(&bench.ours.cluster_scale, &peak_memory)?);
     rows.extend(cube::rows(&bench.root, tools.python.as_deref(), &bench.ours.cubex)?);
     println!("\n{machine}\n\n{}", table::render(&rows));
-    for why in &bench.peers.skipped {
+    for why in &skipped {
         println!("skipped: {why}");
     }
     Ok(())

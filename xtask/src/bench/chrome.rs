@@ -1,0 +1,88 @@
+//! Traces of PyTorch: bytes per second and memory of a breakdown, and its time beside HTA's, from files to answer.
+
+use super::measure::{Contender, alternate, median};
+use super::table::{Row, Target};
+use crate::runner::output;
+use crate::{setup, workspace};
+use anyhow::{Context, Result};
+use ouzel_testkit::pytorch::{PyTorchFacts, write_trace};
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// HTA takes minutes and gigabytes for the large trace, so it is compared on this many bytes.
+const BYTES_FOR_HTA: u64 = 20_000_000;
+const ROUNDS_OF_HTA: usize = 3;
+
+/// A folder with the trace of rank 0, of `n_bytes`.
+fn trace(root: &Path, n_bytes: u64) -> Result<(PathBuf, PyTorchFacts)> {
+    let folder = workspace::cache(root).join("bench").join(format!("pytorch-{n_bytes}"));
+    fs::create_dir_all(&folder).context("cannot write into the cache folder")?;
+    let path = folder.join("rank-0.pt.trace.json");
+    if path.exists() {
+        return Ok((folder, write_trace(std::io::sink(), 0, n_bytes)?));
+    }
+    println!("writing a PyTorch trace of {} MB", n_bytes / 1_000_000);
+    let half = path.with_extension("half");
+    let facts = write_trace(BufWriter::new(File::create(&half)?), 0, n_bytes)?;
+    fs::rename(&half, &path)?;
+    Ok((folder, facts))
+}
+
+fn breakdown(ouzel: &Path, folder: &Path) -> Contender {
+    let arguments: [PathBuf; 6] =
+        ["breakdown".into(), folder.into(), "--jobs".into(), "1".into(), "--format".into(), "json".into()];
+    Contender::whole_process(ouzel, arguments)
+}
+
+/// The rows of the table; what is skipped goes to `skipped`.
+pub fn rows(
+    root: &Path,
+    ouzel: &Path,
+    quick: bool,
+    rounds: usize,
+    skipped: &mut Vec<String>,
+) -> Result<Vec<Row>> {
+    let (n_bytes, size) = if quick { (50_000_000, "50 MB") } else { (500_000_000, "500 MB") };
+    let (folder, facts) = trace(root, n_bytes)?;
+    println!("measuring ouzel breakdown on {size}");
+    let runs = alternate(&[breakdown(ouzel, &folder)], rounds)?;
+    let seconds = median(&runs[0]);
+    let mut memory = Command::new("python3");
+    memory.arg(root.join("peers/python/peak_memory.py")).arg(ouzel).arg("breakdown").arg(&folder);
+    memory.args(["--jobs", "1", "--format", "json"]);
+    let peak_bytes: f64 = output(&mut memory)?.trim().parse().context("peak_memory.py prints a number")?;
+    let megabytes = facts.n_bytes as f64 / 1e6;
+    let what = format!("ouzel breakdown --jobs 1, PyTorch trace, {:.0} MB/s", megabytes / seconds);
+    let wanted = Target::AtLeast(300e6 * facts.n_events as f64 / facts.n_bytes as f64);
+    let mut rows = vec![
+        Row::speed(&what, size, seconds, facts.n_events).at_rate(facts.n_events as f64 / seconds, wanted),
+        Row::memory("the same, peak memory", size, peak_bytes, Target::Below(300e6)),
+    ];
+    match setup::install_hta(root) {
+        Ok(python) => rows.extend(beside_hta(root, ouzel, &python)?),
+        Err(error) => {
+            println!("skipped: HTA: {error:#}");
+            skipped.push(format!("HTA: {error:#}"));
+        }
+    }
+    Ok(rows)
+}
+
+fn beside_hta(root: &Path, ouzel: &Path, python: &Path) -> Result<Vec<Row>> {
+    let (folder, facts) = trace(root, BYTES_FOR_HTA)?;
+    let script = root.join("peers/python/hta_breakdown.py");
+    let contenders = [breakdown(ouzel, &folder), Contender::whole_process(python, [script, folder.clone()])];
+    println!("measuring ouzel breakdown and HTA on 20 MB");
+    let runs = alternate(&contenders, ROUNDS_OF_HTA)?;
+    let (ours, theirs) = (median(&runs[0]), median(&runs[1]));
+    Ok(vec![
+        Row::speed("HTA, files to temporal breakdown", "20 MB", theirs, facts.n_events),
+        Row::speed("ouzel breakdown --jobs 1", "20 MB", ours, facts.n_events).beside(
+            "HTA",
+            theirs / ours,
+            Target::AtLeast(20.0),
+        ),
+    ])
+}
