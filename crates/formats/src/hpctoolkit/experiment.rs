@@ -56,7 +56,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
         };
         let has_profile = opened.profile.is_some();
         let trace = sampled_trace(
-            files,
+            &files,
             (tree.contexts, tree.regions),
             provenance,
             metric.as_deref(),

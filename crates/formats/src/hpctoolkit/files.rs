@@ -133,7 +133,7 @@ fn named(path: &Path) -> Option<Named> {
 
 /// The trace of these files.
 pub(super) fn sampled_trace(
-    files: Vec<TraceFile>,
+    files: &[TraceFile],
     (contexts, regions): (SampledContexts, Vec<Region>),
     provenance: Provenance,
     metric: Option<&str>,

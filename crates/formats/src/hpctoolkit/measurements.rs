@@ -66,7 +66,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
         description: program.unwrap_or_default(),
     };
     let tree = (builder.contexts, builder.regions.into_vec());
-    Ok(Opened::trace(sampled_trace(files, tree, provenance, metric.as_deref(), false, notices)))
+    Ok(Opened::trace(sampled_trace(&files, tree, provenance, metric.as_deref(), false, notices)))
 }
 
 fn measurement(file: &TraceFile) -> Result<Measurement, ouzel_hpcdb::ReadError> {

@@ -174,27 +174,35 @@ impl ProfileSource for ExperimentProfile {
             }
             Values::Threads { files, columns } => {
                 let wanted: Vec<_> = self.frames.iter().filter(|frame| paths.contains(&frame.1)).collect();
+                let column = columns[metric.index()];
                 for (i, path) in files.iter().enumerate() {
-                    let location = LocationId::from_index(i);
-                    match thread_values(path) {
-                        Ok(values) => {
-                            let column = columns[metric.index()];
-                            let value = |&&(node, path): &&(u32, CallPathId)| {
-                                let value = values.get(node, column)?;
-                                (value != 0.0 && value.is_finite()).then_some((path.0, i as u32, value))
-                            };
-                            rows.values.extend(wanted.iter().filter_map(value));
-                        }
-                        Err(error) => {
-                            let notice = Notice::new(Level::High, NoticeCode::DamagedEvents, error.reason);
-                            rows.notices.push(notice.in_file(error.file).at(error.offset).on(location));
-                        }
-                    }
+                    gather(path, LocationId::from_index(i), column, &wanted, &mut rows);
                 }
             }
         }
         rows.sort();
         Ok(Box::new(rows))
+    }
+}
+
+/// Adds the values of one thread in one column; a file that cannot be read is told.
+fn gather(
+    path: &Path,
+    location: LocationId,
+    column: u32,
+    wanted: &[&(u32, CallPathId)],
+    rows: &mut GatheredRows,
+) {
+    match thread_values(path) {
+        Ok(values) => {
+            let found = wanted.iter().filter_map(|&&(node, path)| Some((path, values.get(node, column)?)));
+            let found = found.filter(|(_, value)| *value != 0.0 && value.is_finite());
+            rows.values.extend(found.map(|(path, value)| (path.0, location.0, value)));
+        }
+        Err(error) => {
+            let notice = Notice::new(Level::High, NoticeCode::DamagedEvents, error.reason);
+            rows.notices.push(notice.in_file(error.file).at(error.offset).on(location));
+        }
     }
 }
 
