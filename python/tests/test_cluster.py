@@ -208,6 +208,18 @@ def test_a_worker_that_does_not_see_the_files_is_named(client, processes, testda
         there.profile()
 
 
+def test_repaired_clocks_do_not_travel(client, testdata):
+    from ouzel._cluster import Cluster
+
+    path = str(testdata / "pmpi-jacobi")
+    recorded = ouzel._core.fingerprint(path, "")
+    cluster = Cluster(client, path, None, PATIENCE_S)
+    cluster._check_workers(recorded)
+    # What `Fingerprint::on_repaired_clocks` makes of it.
+    with pytest.raises(ouzel.OuzelError, match="repaired clocks do not travel"):
+        cluster._check_workers(f"{2**128 - 1 - int(recorded, 16):032x}")
+
+
 COUNTED = """
 from ouzel import _core
 fold = _core.fold_group
