@@ -44,6 +44,7 @@ fn main() -> Result<()> {
     }
     corpus.add("nsight", "small", &fs::read(root.join("../testdata/nsight-made/small.sqlite"))?)?;
     cube_seeds(&corpus)?;
+    hpctoolkit(&corpus)?;
     cut_from(&corpus, &root.join("../testdata/pmpi-masterio/traces"), "pmpi")?;
     cut_from(&corpus, &root.join("../testdata/eztrace-pingpong/eztrace_log"), "eztrace")
 }
@@ -68,10 +69,36 @@ fn cube_seeds(corpus: &Corpus) -> Result<()> {
     writer.metric(0, &[0, 1], 16)?;
     writer.row(1, &[1; 16])?;
     corpus.add("cube", "archive", writer.finish(&anchor)?.get_ref())?;
-    for (name, text) in [("ratio", "metric::time(i) / metric::visits()"), ("all", "{ return -min(2^3, abs(1)) * (4 - .5e1); }")] {
+    for (name, text) in [
+        ("ratio", "metric::time(i) / metric::visits()"),
+        ("all", "{ return -min(2^3, abs(1)) * (4 - .5e1); }"),
+    ] {
         corpus.add("cubepl", name, text.as_bytes())?;
     }
     Ok(())
+}
+
+/// A trace of two samples, alone, merged and with the tree of an older database; the number before each decodes it.
+fn hpctoolkit(corpus: &Corpus) -> Result<()> {
+    let sample = |time: u64, context: u32| [&time.to_be_bytes()[..], &context.to_be_bytes()].concat();
+    let samples = [sample(1_659_713_364_904_210_000, 19), sample(1_659_713_364_907_544_000, 3)].concat();
+    let trace = [b"HPCRUN-trace______01.01b".as_slice(), &[0; 8], &samples].concat();
+    let merged = [&[0, 0, 0, 2, 0, 0, 0, 1], &[0; 8][..], &24_u64.to_be_bytes(), &trace, &[0xff; 8]].concat();
+    let tree = "<?xml version=\"1.0\"?><HPCToolkitExperiment version=\"2.2\"><Header n=\"made\"/>\
+        <Metric i=\"4\" n=\"cycles:Sum (I)\" t=\"inclusive\"/><TraceDB u=\"1000000000\"/>\
+        <Procedure i=\"7\" n=\"main\"/><PF i=\"2\" l=\"1\" n=\"7\"><M n=\"4\" v=\"2\"/><S i=\"3\" l=\"9\" it=\"19\"/></PF>\
+        </HPCToolkitExperiment>";
+    let values =
+        [b"HPCPROF-metricdb__00.10b".as_slice(), &[0, 0, 0, 1, 0, 0, 0, 1], &2_f64.to_be_bytes()].concat();
+    for (number, name, bytes) in [
+        (4_u8, "trace", &trace[..]),
+        (5, "merged", &merged),
+        (7, "tree", tree.as_bytes()),
+        (7, "values", &values),
+    ] {
+        corpus.add("hpctoolkit_decoder", name, &[&[number], bytes].concat())?;
+    }
+    corpus.add("hpctoolkit_database", "older", &pack(&[(3, tree.as_bytes()), (4, &trace)]))
 }
 
 struct Corpus {
