@@ -2,9 +2,10 @@
 
 use crate::catalogue;
 use crate::session::Session;
+use crate::terminal::units::counted;
 use ouzel::analyses::inventory::{EVENT_KINDS, InventoryOutput, kind_name};
 use ouzel::engine::{LocationEnd, Report};
-use ouzel::model::{CartTopology, Definitions, EventKind, LocationId, LocationKind, NoticeCode};
+use ouzel::model::{CartTopology, Content, Definitions, EventKind, LocationId, LocationKind, NoticeCode};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -70,8 +71,10 @@ pub struct DimensionEntry {
 pub struct Ability {
     pub what: &'static str,
     pub available: bool,
-    /// How much there is, or what is missing.
+    /// How much there is, or why it is missing.
     pub reason: String,
+    /// The commands that answer from it, and cannot without.
+    pub commands: &'static [&'static str],
 }
 
 #[derive(Debug, Serialize)]
@@ -122,7 +125,7 @@ impl Data {
             events: events(inventory),
             metrics: metrics(definitions),
             topologies: definitions.topologies.iter().map(|t| topology(definitions, t)).collect(),
-            abilities: abilities(definitions, inventory),
+            abilities: abilities(session, inventory),
             locations: locations(definitions, report),
         }
     }
@@ -186,57 +189,85 @@ fn locations(definitions: &Definitions, report: &Report) -> Vec<LocationEntry> {
         .collect()
 }
 
-fn abilities(definitions: &Definitions, inventory: &InventoryOutput) -> Vec<Ability> {
-    use crate::terminal::units::counted;
+fn abilities(session: &Session<'_>, inventory: &InventoryOutput) -> Vec<Ability> {
+    let definitions = session.definitions();
     let n = |kind| inventory.n_events(kind);
-    let ability = |what, count: u64, singular: &str, plural: &str, missing: &str| Ability {
-        what,
-        available: 0 < count,
-        reason: if 0 < count { counted(count, singular, plural) } else { missing.to_owned() },
-    };
+    // What the reader says of its format is more to the point than that nothing was found.
+    let lacks =
+        |content, missing: &str| session.trace.source().lacks(content).unwrap_or_else(|| missing.to_owned());
     let n_messages = n(EventKind::MessageSend).max(n(EventKind::MessageRecv));
     let n_counters = definitions.metrics.iter().filter(|metric| metric.is_counter()).count() as u64;
     let n_gauges = definitions.metrics.len() as u64 - n_counters;
     let n_lines = definitions.regions.iter().filter(|region| region.line.is_some()).count() as u64;
     let n_ranks = definitions.ranks().len() as u64;
+    let no_counters = || lacks(Content::Counters, "no counters recorded");
+    let (n_calls, call, calls) = match n(EventKind::Enter) {
+        0 => (n(EventKind::Sample), "sample", "samples, of which calls are made"),
+        visits => (visits, "visit", "visits"),
+    };
     vec![
-        ability(
-            "time in regions and call paths",
-            n(EventKind::Enter),
-            "visit",
-            "visits",
-            "no region is entered",
-        ),
-        ability(
+        Ability::of("time in regions and call paths", n_calls, (call, calls), TIME, || {
+            lacks(Content::Calls, "no region is entered")
+        }),
+        Ability::of(
             "imbalance between ranks",
             if 1 < n_ranks { n_ranks } else { 0 },
-            "rank",
-            "ranks",
-            if n_ranks == 1 { "one rank only" } else { "no ranks recorded" },
+            RANKS,
+            IMBALANCE,
+            || if n_ranks == 1 { "one rank only" } else { "no ranks recorded" }.to_owned(),
         ),
-        ability("messages", n_messages, "message", "messages", "no messages recorded"),
-        ability(
+        Ability::of("messages", n_messages, ("message", "messages"), MESSAGES, || {
+            lacks(Content::Messages, "no messages recorded")
+        }),
+        Ability::of(
             "collective operations",
             n(EventKind::CollectiveEnd),
-            "operation, counted at each member",
-            "operations, counted at each member",
-            "no collective operations recorded",
+            COLLECTIVE_OPERATIONS,
+            COLLECTIVES,
+            || lacks(Content::Collectives, "no collective operations recorded"),
         ),
-        ability("counters in call paths", n_counters, "counter", "counters", "no counters recorded"),
-        ability("metrics over time", n_gauges, "metric", "metrics", "no other metrics recorded"),
-        ability(
+        Ability::of("counters in call paths", n_counters, ("counter", "counters"), COUNTERS, no_counters),
+        Ability::of("metrics over time", n_gauges, ("metric", "metrics"), &[], || {
+            lacks(Content::Counters, "no other metrics recorded")
+        }),
+        Ability::of(
             "source lines",
             n_lines,
-            "region with its line",
-            "regions with their lines",
-            "no source lines recorded",
+            ("region with its line", "regions with their lines"),
+            &[],
+            || "no source lines recorded".to_owned(),
         ),
-        ability(
+        Ability::of(
             "place in a topology",
             definitions.topologies.len() as u64,
-            "topology",
-            "topologies",
-            "no topology recorded",
+            ("topology", "topologies"),
+            &[],
+            || lacks(Content::Topologies, "no topology recorded"),
         ),
     ]
+}
+
+const RANKS: (&str, &str) = ("rank", "ranks");
+const COLLECTIVE_OPERATIONS: (&str, &str) =
+    ("operation, counted at each member", "operations, counted at each member");
+
+const TIME: &[&str] =
+    &["report", "profile", "time-profile", "breakdown", "idle", "patterns", "compare", "timeline"];
+const IMBALANCE: &[&str] = &["imbalance", "segments", "clusters"];
+const MESSAGES: &[&str] = &["comm-matrix", "comm-by-process", "comm-over-time", "messages", "lateness"];
+const COLLECTIVES: &[&str] = &["comm-matrix --collectives"];
+const COUNTERS: &[&str] = &["profile --metric", "imbalance --metric"];
+
+impl Ability {
+    fn of(
+        what: &'static str,
+        count: u64,
+        (singular, plural): (&str, &str),
+        commands: &'static [&'static str],
+        missing: impl FnOnce() -> String,
+    ) -> Self {
+        let available = 0 < count;
+        let reason = if available { counted(count, singular, plural) } else { missing() };
+        Ability { what, available, reason, commands }
+    }
 }

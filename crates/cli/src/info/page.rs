@@ -18,12 +18,11 @@ pub fn lines(session: &Session<'_>, data: &Data, notices: &[Notice]) -> Vec<Stri
     lines.extend([String::new(), heading("what can be analysed")]);
     lines.extend(data.abilities.iter().map(|ability| {
         let (mark, paint) = if ability.available { ("yes", Paint::Good) } else { ("no ", Paint::Dim) };
-        format!(
-            "  {}  {:<32}{}",
-            style.paint(paint, mark),
-            ability.what,
-            style.paint(Paint::Dim, &ability.reason)
-        )
+        let mut reason = clean(&ability.reason);
+        if !ability.available && !ability.commands.is_empty() {
+            reason += &format!("; not possible: {}", ability.commands.join(", "));
+        }
+        format!("  {}  {:<32}{}", style.paint(paint, mark), ability.what, style.paint(Paint::Dim, &reason))
     }));
     if !data.metrics.is_empty() {
         lines.extend([String::new(), heading("metrics")]);

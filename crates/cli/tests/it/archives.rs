@@ -21,7 +21,7 @@ fn convert(from: &Path, to: &Path, more: &[&str]) -> Ran {
     ran_on(from, &words)
 }
 
-fn converted(from: &Path, to: &Path, more: &[&str]) {
+pub fn converted(from: &Path, to: &Path, more: &[&str]) {
     let ran = convert(from, to, more);
     assert_eq!(ran.code, Some(0), "{from:?} {more:?}: {}", ran.err);
 }
@@ -59,7 +59,7 @@ fn answers(path: &Path, filter: Filter) -> BTreeMap<&'static str, String> {
     ])
 }
 
-fn assert_same_answers(one: &Path, filter: &Filter, other: &Path) {
+pub fn assert_same_answers(one: &Path, filter: &Filter, other: &Path) {
     let (one_says, other_says) = (answers(one, filter.clone()), answers(other, Filter::default()));
     for (what, says) in one_says {
         assert!(says == other_says[what], "{what} of {one:?}, {filter:?}:\n{says}\n{}", other_says[what]);
@@ -105,7 +105,7 @@ fn archives() -> Vec<PathBuf> {
     for dir in [Some(testdata("")), shared].into_iter().flatten() {
         for entry in std::fs::read_dir(&dir).unwrap() {
             let entry = entry.unwrap();
-            if ouzel::open(&entry.path()).is_ok() {
+            if ouzel::open(&entry.path()).is_ok_and(|trace| trace.format() == ouzel::Format::Otf2) {
                 // Some are in both places.
                 all.entry(entry.file_name()).or_insert(entry.path());
             }

@@ -6,6 +6,7 @@ mod damage;
 mod diagnosis;
 mod ends;
 mod facts;
+mod formats;
 mod help;
 mod model_archive;
 mod operations;

@@ -147,13 +147,16 @@ fn definitions(index: &Index) -> Definitions {
     definitions.provenance = Provenance { format: "CSV".to_owned(), ..Provenance::default() };
     let attributes = index.header.attributes.iter().map(|(_, name)| Arc::from(name.as_str()));
     definitions.parameters = std::iter::once(Arc::from("instant")).chain(attributes).collect();
-    let region = |name: &Vec<u8>| {
-        let name = String::from_utf8_lossy(name);
+    let region = |(i, name): (usize, &Vec<u8>)| {
+        let name = match &name[..] {
+            [] => format!("<region {i} without a name>"),
+            name => String::from_utf8_lossy(name).into_owned(),
+        };
         let (role, paradigm) = naming::of_function(&name);
         let name = Arc::from(name);
         Region { name, canonical_name: None, file: None, line: None, end_line: None, role, paradigm }
     };
-    definitions.set_regions(index.regions.iter().map(region).collect());
+    definitions.set_regions(index.regions.iter().enumerate().map(region).collect());
     let mut groups: FxHashMap<Option<i64>, LocationGroupId> = FxHashMap::default();
     for rows in &index.locations {
         let Key { process, thread } = &rows.key;

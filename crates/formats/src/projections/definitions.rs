@@ -145,8 +145,11 @@ fn regions_and_metrics(definitions: &mut Definitions, sts: &Sts) -> Refs {
         region("Interrupt", RegionRole::Function, Paradigm::Unknown),
     ];
     let mut add = |name: &str| {
-        regions.push(region(name, RegionRole::Function, Paradigm::User));
-        RegionId::from_index(regions.len() - 1)
+        let id = RegionId::from_index(regions.len());
+        let unnamed = || format!("<region {} without a name>", id.0);
+        let name = if name.is_empty() { unnamed() } else { name.to_owned() };
+        regions.push(region(&name, RegionRole::Function, Paradigm::User));
+        id
     };
     let full_name = |entry: &super::sts::Entry| match sts.chares.get(&entry.chare) {
         Some(chare) => format!("{}::{}", chare.name, entry.name),
