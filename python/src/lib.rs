@@ -10,10 +10,12 @@
 
 mod arguments;
 mod arrow;
+mod calls;
 mod cluster;
 mod compare;
 mod diagnosis;
 mod errors;
+mod events;
 mod operations;
 mod page;
 mod pass;
@@ -34,6 +36,8 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DataLostWarning", module.py().get_type::<errors::DataLostWarning>())?;
     module.add_class::<trace::Trace>()?;
     module.add_class::<table::Table>()?;
+    module.add_class::<events::Events>()?;
+    module.add_class::<events::EventRows>()?;
     module.add_class::<shapes::CommMatrix>()?;
     module.add_class::<shapes::Histogram>()?;
     module.add_function(wrap_pyfunction!(cluster::build, module)?)?;

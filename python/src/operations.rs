@@ -18,6 +18,7 @@ use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::profile::Profile;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::time_profile::{Scale, TimeProfile};
+use ouzel_plot::{ColourScale, pictures};
 use pyo3::prelude::*;
 
 #[pymethods]
@@ -63,7 +64,8 @@ impl Trace {
         })
     }
 
-    #[pyo3(signature = (num_bins=50, normalized=false, *, by="region", idle=false))]
+    #[pyo3(signature = (num_bins=50, normalized=false, *, by="region", idle=false, wide=false))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn time_profile(
         &self,
         py: Python<'_>,
@@ -71,26 +73,42 @@ impl Trace {
         normalized: bool,
         by: &str,
         idle: bool,
+        wide: bool,
     ) -> PyResult<Table> {
         let (n_bins, by) = (arguments::bins(num_bins, "num_bins")?, by_what(by)?);
         let scale = if normalized { Scale::Normalised } else { Scale::Time };
-        self.table(py, |trace, options| {
+        let origin = self.origin();
+        self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
-            Ok(trace.ask_in_bins(n_bins, TimeProfile::new, options)?.map(|profile| match idle {
-                true => profile.bins_table(definitions, scale),
-                false => profile.table(definitions, by, scale),
+            let classes = Semantics::default().classes(definitions);
+            Ok(trace.ask_in_bins(n_bins, TimeProfile::new, options)?.map(|profile| {
+                let table = match (wide, idle) {
+                    (true, _) => profile.wide_table(definitions, by, scale),
+                    (false, true) => profile.bins_table(definitions, scale),
+                    (false, false) => profile.table(definitions, by, scale),
+                };
+                (table, pictures::time_profile(&profile, definitions, &classes, &origin))
             }))
         })
     }
 
-    #[pyo3(signature = (output="size", *, collectives=false))]
-    fn comm_matrix(&self, py: Python<'_>, output: &str, collectives: bool) -> PyResult<Py<CommMatrix>> {
+    #[pyo3(signature = (output="size", *, collectives=false, log=false))]
+    fn comm_matrix(
+        &self,
+        py: Python<'_>,
+        output: &str,
+        collectives: bool,
+        log: bool,
+    ) -> PyResult<Py<CommMatrix>> {
         let unit = traffic_unit(output)?;
         let expansion = if collectives { Expansion::WithCollectives } else { Expansion::PointToPoint };
         let answer =
             self.answer(py, |trace, options| trace.ask(CommMatrixAnalysis { expansion }, options))?;
         let matrix = CommMatrix::new(answer.output.clone(), unit);
+        let scale = if log { ColourScale::Logarithmic } else { ColourScale::Linear };
+        let picture = pictures::comm_matrix(&answer.output, unit, scale, &self.origin());
         let table = Table::new(py, answer.map(|output| output.table()), self.inner.definitions())?;
+        let table = table.with_picture(Some(picture));
         Py::new(py, PyClassInitializer::from(table).add_subclass(matrix))
     }
 
@@ -98,7 +116,8 @@ impl Trace {
     fn comm_by_process(&self, py: Python<'_>, output: &str, collectives: bool) -> PyResult<Table> {
         let unit = traffic_unit(output)?;
         let expansion = if collectives { Expansion::WithCollectives } else { Expansion::PointToPoint };
-        self.table(py, |trace, options| {
+        let origin = self.origin();
+        self.drawn(py, |trace, options| {
             Ok(trace.ask(CommMatrixAnalysis { expansion }, options)?.map(|output| {
                 let mut table = output.by_process_table();
                 let kept: &[&str] = match unit {
@@ -106,7 +125,7 @@ impl Trace {
                     TrafficUnit::Messages => &["rank", "sends", "receives"],
                 };
                 table.columns.retain(|column| kept.contains(&&*column.name));
-                table
+                (table, pictures::comm_by_process(&output, unit, &origin))
             }))
         })
     }
@@ -120,7 +139,9 @@ impl Trace {
         })?;
         let histogram =
             Histogram { counts: answer.output.counts.clone(), edges: answer.output.edges.clone() };
+        let picture = pictures::message_histogram(&answer.output, log, &self.origin());
         let table = Table::new(py, answer.map(|histogram| histogram.table()), self.inner.definitions())?;
+        let table = table.with_picture(Some(picture));
         Py::new(py, PyClassInitializer::from(table).add_subclass(histogram))
     }
 
@@ -144,7 +165,9 @@ impl Trace {
             counts: answer.output.bins.iter().map(traffic).collect(),
             edges: answer.output.grid.edges_ns(definitions).into_iter().map(|ns| ns as f64).collect(),
         };
+        let picture = pictures::comm_over_time(&answer.output, definitions, unit, &self.origin());
         let table = Table::new(py, answer.map(|output| output.table(definitions)), definitions)?;
+        let table = table.with_picture(Some(picture));
         Py::new(py, PyClassInitializer::from(table).add_subclass(histogram))
     }
 
@@ -157,11 +180,14 @@ impl Trace {
         ];
         let host_code = choice("host_code", host_code, &host_codes)?;
         let requests = if requests { Requests::Included } else { Requests::LeftOut };
-        self.table(py, |trace, options| {
+        let origin = self.origin();
+        self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
             let classes = Semantics::default().classes(definitions);
             let breakdown = Breakdown::new(definitions, &options.filter, &classes, host_code, requests);
-            Ok(trace.ask(breakdown, options)?.map(|output| output.table(definitions)))
+            Ok(trace.ask(breakdown, options)?.map(|output| {
+                (output.table(definitions), pictures::breakdown(&output, definitions, &origin))
+            }))
         })
     }
 
@@ -169,11 +195,14 @@ impl Trace {
     fn load_imbalance(&self, py: Python<'_>, metric: &str, by: &str) -> PyResult<Table> {
         choice("metric", metric, &[("time.exc", ())])?;
         let by = by_what(by)?;
-        self.table(py, |trace, options| {
+        let origin = self.origin();
+        self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
             let classes = Semantics::default().classes(definitions);
             Ok(trace.ask(Profile, options)?.map(|profile| {
-                imbalance(&profile, definitions, &classes, by).table(&profile, definitions, by)
+                let output = imbalance(&profile, definitions, &classes, by);
+                let picture = pictures::imbalance(&output, definitions, &origin);
+                (output.table(&profile, definitions, by), picture)
             }))
         })
     }
@@ -190,12 +219,14 @@ impl Trace {
         let named = idle_functions.map(patterns).transpose()?;
         let mut names = named.unwrap_or_else(|| IDLE.iter().map(|&name| name.to_owned()).collect());
         names.extend(mpi_events.then_some(MPI_WAITS).into_iter().flatten().map(|&name| name.to_owned()));
-        self.table(py, |trace, options| {
+        let origin = self.origin();
+        self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
             let idle = IdleRegions::named(definitions, &names);
-            Ok(trace
-                .ask(Profile, options)?
-                .map(|profile| idle_time(&profile, definitions, &idle).table(definitions, per)))
+            Ok(trace.ask(Profile, options)?.map(|profile| {
+                let output = idle_time(&profile, definitions, &idle);
+                (output.table(definitions, per), pictures::idle(&output, definitions, &origin))
+            }))
         })
     }
 }

@@ -5,6 +5,7 @@ use crate::table::Table;
 use crate::trace::Trace;
 use ouzel::analyses::patterns::PatternOptions;
 use ouzel::model::{Definitions, RegionId, WorldRank};
+use ouzel_plot::pictures;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
@@ -27,12 +28,16 @@ impl Trace {
             ("call_path", PathRows::CallPaths),
         ];
         let rows = choice("by", by, &choices)?;
-        self.table(py, |trace, options| {
+        let origin = self.origin();
+        self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
-            Ok(trace.critical_path(options)?.map(|path| match rows {
-                PathRows::Segments => path.segments_table(definitions),
-                PathRows::Regions => path.by_region_table(definitions),
-                PathRows::CallPaths => path.table(definitions),
+            Ok(trace.critical_path(options)?.map(|path| {
+                let table = match rows {
+                    PathRows::Segments => path.segments_table(definitions),
+                    PathRows::Regions => path.by_region_table(definitions),
+                    PathRows::CallPaths => path.table(definitions),
+                };
+                (table, pictures::critical_path(&path, definitions, &origin))
             }))
         })
     }
@@ -40,11 +45,15 @@ impl Trace {
     #[pyo3(signature = (*, per="rank"))]
     fn calculate_lateness(&self, py: Python<'_>, per: &str) -> PyResult<Table> {
         let of_operations = choice("per", per, &[("rank", false), ("operation", true)])?;
-        self.table(py, |trace, options| {
+        let origin = self.origin();
+        self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
-            Ok(trace.lateness(options)?.map(|late| match of_operations {
-                true => late.operations_table(definitions),
-                false => late.table(&definitions.clock),
+            Ok(trace.lateness(options)?.map(|late| {
+                let table = match of_operations {
+                    true => late.operations_table(definitions),
+                    false => late.table(&definitions.clock),
+                };
+                (table, pictures::lateness(&late, definitions, &origin))
             }))
         })
     }

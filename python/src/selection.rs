@@ -3,7 +3,7 @@
 use crate::cluster::Cluster;
 use ouzel::Options;
 use ouzel::engine::Progress;
-use ouzel::model::{Filter, RankSet};
+use ouzel::model::{Borders, Filter, FilterError, Predicate, RankSet};
 use ouzel::workers::Workers;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -24,9 +24,13 @@ pub struct Selection {
 /// The arguments that make a selection, as given.
 #[derive(Debug)]
 pub struct Arguments<'py> {
+    /// Anything whose text is a filter.
+    pub r#where: Option<Bound<'py, PyAny>>,
     pub ranks: Option<Bound<'py, PyAny>>,
     pub time_ns: Option<(Option<u64>, Option<u64>)>,
     pub regions: Option<Bound<'py, PyAny>>,
+    /// Whether listings cut calls at the borders of the time range.
+    pub trim: Option<bool>,
     pub jobs: Option<usize>,
     pub progress: Option<Py<PyAny>>,
 }
@@ -40,7 +44,7 @@ impl Selection {
     /// Like `self`, with what the arguments say instead. Selections narrow: what is selected twice must be in both,
     /// which a filter cannot say of ranks and regions, so that is an error.
     pub fn narrowed(&self, py: Python<'_>, arguments: Arguments<'_>) -> PyResult<Self> {
-        let Arguments { ranks, time_ns, regions, jobs, progress } = arguments;
+        let Arguments { r#where, ranks, time_ns, regions, trim, jobs, progress } = arguments;
         let mut filter = self.filter.clone();
         if let Some(ranks) = ranks {
             once(filter.ranks.is_none(), "ranks")?;
@@ -60,6 +64,16 @@ impl Selection {
         if let Some(regions) = regions {
             once(filter.regions.is_empty(), "regions")?;
             filter.regions = patterns(&regions)?;
+        }
+        if let Some(expression) = r#where {
+            let text = expression.str()?.to_string();
+            let predicate: Predicate = text
+                .parse()
+                .map_err(|error: FilterError| PyValueError::new_err(format!("{error}: {text}")))?;
+            filter = filter.and(predicate);
+        }
+        if let Some(trim) = trim {
+            filter.borders = if trim { Borders::Trim } else { Borders::Keep };
         }
         let jobs = match jobs {
             None => self.jobs,

@@ -6,15 +6,19 @@ use crate::{arrow, page};
 use ouzel::Answer;
 use ouzel::model::{Column, ColumnData, Definitions};
 use ouzel_export::NoticeEntry;
+use ouzel_plot::{Picture, PlotError};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
+use std::path::PathBuf;
 
 /// Columns with names, units and explanations, and how far they can be trusted.
 #[pyclass(frozen, subclass, module = "ouzel")]
 #[derive(Debug)]
 pub struct Table {
     pub(crate) table: ouzel::model::Table,
+    /// What a notebook draws below the rows.
+    picture: Option<Picture>,
     notices: Py<PyAny>,
     coverage: Py<PyAny>,
 }
@@ -29,7 +33,12 @@ impl Table {
         let Answer { output: table, coverage, notices, .. } = answer;
         let notices: Vec<_> = notices.iter().map(|notice| NoticeEntry::new(notice, definitions)).collect();
         let notices = to_python(py, &notices)?.unbind();
-        Ok(Table { table, notices, coverage: to_python(py, &coverage)?.unbind() })
+        Ok(Table { table, picture: None, notices, coverage: to_python(py, &coverage)?.unbind() })
+    }
+
+    /// The same with a picture.
+    pub fn with_picture(self, picture: Option<Picture>) -> Self {
+        Table { picture, ..self }
     }
 
     fn by_column<'py, T: IntoPyObject<'py>>(
@@ -137,8 +146,22 @@ impl Table {
         page::text(&self.table)
     }
 
-    fn _repr_html_(&self) -> String {
-        page::html(&self.table)
+    fn _repr_html_(&self) -> PyResult<String> {
+        let picture = self._repr_svg_()?.unwrap_or_default();
+        Ok(page::html(&self.table) + &picture)
+    }
+
+    fn _repr_svg_(&self) -> PyResult<Option<String>> {
+        let failed = |error: PlotError| OuzelError::new_err(error.to_string());
+        self.picture.as_ref().map(|picture| picture.svg().map_err(failed)).transpose()
+    }
+
+    /// Writes the picture, as SVG or PNG by the ending of the name.
+    fn save_picture(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let Some(picture) = &self.picture else {
+            return Err(OuzelError::new_err(format!("there is no picture of {}", self.table.name)));
+        };
+        py.detach(|| picture.write(&path)).map_err(|error| OuzelError::new_err(error.to_string()))
     }
 }
 

@@ -4,8 +4,9 @@ use crate::errors;
 use crate::selection::{Arguments, Selection};
 use crate::table::Table;
 use crate::value::to_python;
-use ouzel::{Answer, AskError, Options};
+use ouzel::{Answer, AskError, Format, Options};
 use ouzel_export::NoticeEntry;
+use ouzel_plot::Picture;
 use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -22,7 +23,7 @@ pub struct Trace {
 
 /// `ouzel.open`
 #[pyfunction]
-#[pyo3(signature = (path, *, ranks=None, time_ns=None, regions=None, jobs=None, progress=None))]
+#[pyo3(signature = (path, *, r#where=None, ranks=None, time_ns=None, regions=None, trim=None, jobs=None, progress=None, repair_clocks=false))]
 #[expect(
     clippy::too_many_arguments,
     clippy::needless_pass_by_value,
@@ -31,13 +32,16 @@ pub struct Trace {
 pub fn open<'py>(
     py: Python<'py>,
     path: PathBuf,
+    r#where: Option<Bound<'py, PyAny>>,
     ranks: Option<Bound<'py, PyAny>>,
     time_ns: Option<(Option<u64>, Option<u64>)>,
     regions: Option<Bound<'py, PyAny>>,
+    trim: Option<bool>,
     jobs: Option<usize>,
     progress: Option<Py<PyAny>>,
+    repair_clocks: bool,
 ) -> PyResult<Trace> {
-    let arguments = Arguments { ranks, time_ns, regions, jobs, progress };
+    let arguments = Arguments { r#where, ranks, time_ns, regions, trim, jobs, progress };
     let selection = Selection::everything().narrowed(py, arguments)?;
     let inner = py.detach(|| ouzel::open(&path)).map_err(|error| match path.symlink_metadata() {
         Ok(_) => errors::of_open(&error),
@@ -46,7 +50,23 @@ pub fn open<'py>(
             PyFileNotFoundError::new_err(format!("no trace at {path:?}: there is no such file or directory"))
         }
     })?;
-    Ok(Trace { inner: Arc::new(inner), selection })
+    if !repair_clocks {
+        return Ok(Trace { inner: Arc::new(inner), selection });
+    }
+    let repair = crate::pass::run(py, &inner, &selection, |options| inner.clock_repair(options))?;
+    Ok(Trace { inner: Arc::new(inner.on_clocks(repair)), selection })
+}
+
+/// Opens a trace that must have this format.
+fn open_as(py: Python<'_>, path: PathBuf, expected: Format) -> PyResult<Trace> {
+    let trace = open(py, path, None, None, None, None, None, None, None, false)?;
+    match trace.inner.format() {
+        found if found == expected => Ok(trace),
+        found => {
+            let (path, found, expected) = (trace.inner.path(), found.as_str(), expected.as_str());
+            Err(errors::OuzelError::new_err(format!("{path:?} holds {found} data, not {expected}")))
+        }
+    }
 }
 
 #[pymethods]
@@ -54,21 +74,59 @@ impl Trace {
     /// `Trace.from_otf2`
     #[staticmethod]
     fn from_otf2(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
-        open(py, path, None, None, None, None, None)
+        open_as(py, path, Format::Otf2)
     }
 
-    #[pyo3(signature = (*, ranks=None, time_ns=None, regions=None, jobs=None, progress=None))]
+    /// `Trace.from_hpctoolkit`
+    #[staticmethod]
+    fn from_hpctoolkit(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
+        open_as(py, path, Format::HpcToolkit)
+    }
+
+    /// `Trace.from_projections`
+    #[staticmethod]
+    fn from_projections(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
+        open_as(py, path, Format::Projections)
+    }
+
+    /// `Trace.from_nsight`
+    #[staticmethod]
+    fn from_nsight(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
+        open_as(py, path, Format::Nsight)
+    }
+
+    /// `Trace.from_pytorch`
+    #[staticmethod]
+    fn from_pytorch(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
+        open_as(py, path, Format::Chrome)
+    }
+
+    /// `Trace.from_chrome`
+    #[staticmethod]
+    fn from_chrome(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
+        open_as(py, path, Format::Chrome)
+    }
+
+    /// `Trace.from_csv`
+    #[staticmethod]
+    fn from_csv(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
+        open_as(py, path, Format::Csv)
+    }
+
+    #[pyo3(signature = (r#where=None, *, ranks=None, time_ns=None, regions=None, trim=None, jobs=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn filter<'py>(
         &self,
         py: Python<'py>,
+        r#where: Option<Bound<'py, PyAny>>,
         ranks: Option<Bound<'py, PyAny>>,
         time_ns: Option<(Option<u64>, Option<u64>)>,
         regions: Option<Bound<'py, PyAny>>,
+        trim: Option<bool>,
         jobs: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Trace> {
-        let arguments = Arguments { ranks, time_ns, regions, jobs, progress };
+        let arguments = Arguments { r#where, ranks, time_ns, regions, trim, jobs, progress };
         let selection = self.selection.narrowed(py, arguments)?;
         Ok(Trace { inner: Arc::clone(&self.inner), selection })
     }
@@ -145,6 +203,24 @@ impl Trace {
     ) -> PyResult<Table> {
         let answer = self.answer(py, ask)?;
         Table::new(py, answer, self.inner.definitions())
+    }
+
+    /// The same with a picture.
+    pub(crate) fn drawn(
+        &self,
+        py: Python<'_>,
+        ask: impl FnOnce(&ouzel::Trace, &Options<'_>) -> Result<Answer<(ouzel::model::Table, Picture)>, AskError>
+        + Send,
+    ) -> PyResult<Table> {
+        let answer = self.answer(py, ask)?;
+        let picture = answer.output.1.clone();
+        let table = Table::new(py, answer.map(|(table, _)| table), self.inner.definitions())?;
+        Ok(table.with_picture(Some(picture)))
+    }
+
+    /// What stands below the title of a picture.
+    pub(crate) fn origin(&self) -> String {
+        self.inner.path().display().to_string()
     }
 
     /// Runs a question over what is selected, and warns if the answer is not from all of it.

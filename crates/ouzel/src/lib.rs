@@ -23,6 +23,7 @@
 mod ask;
 mod calls;
 mod missing;
+pub mod events;
 pub mod multi_run;
 mod repaired;
 mod profile;

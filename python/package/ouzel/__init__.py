@@ -11,6 +11,8 @@ protocol. Every number has its unit in ``table.units`` and its formula in ``tabl
 from ouzel._core import (
     CommMatrix,
     DataLostWarning,
+    EventRows,
+    Events,
     Histogram,
     OuzelError,
     Table,
@@ -20,10 +22,14 @@ from ouzel._core import (
     multirun_analysis,
     open,
 )
+from ouzel._filter import Filter
 
 __all__ = [
     "CommMatrix",
     "DataLostWarning",
+    "EventRows",
+    "Events",
+    "Filter",
     "Histogram",
     "OuzelError",
     "Table",

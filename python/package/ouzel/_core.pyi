@@ -86,8 +86,66 @@ class Table:
         """A ``polars.DataFrame``. Raises ``ImportError`` without polars."""
     def to_pyarrow(self) -> Any:
         """A ``pyarrow.Table``; units and explanations are the fields' metadata. Raises ``ImportError`` without it."""
+    def save_picture(self, path: str | os.PathLike[str]) -> None:
+        """Writes the picture that a notebook shows, as ``.svg`` or ``.png``. Raises :class:`OuzelError` if there is none."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def _repr_html_(self) -> str: ...
+    def _repr_svg_(self) -> str | None: ...
+
+class Location(TypedDict):
+    """A sequence of time-ordered events: a thread, a stream, a source of metric values."""
+
+    location: int
+    name: str
+    rank: int | None
+    kind: Literal["thread", "accelerator stream", "metric source", "unknown"]
+
+@final
+class EventRows:
+    """Rows of events that were read; ``pyarrow.record_batch(rows)``, ``polars.DataFrame(rows)``."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+    def __len__(self) -> int: ...
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame``. Raises ``ImportError`` without pandas and pyarrow."""
+    def to_polars(self) -> Any:
+        """A ``polars.DataFrame``. Raises ``ImportError`` without polars."""
+    def to_pyarrow(self) -> Any:
+        """A ``pyarrow.Table``. Raises ``ImportError`` without pyarrow."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+@final
+class Events:
+    """The events of a trace as a table that is not read before somebody asks for its rows.
+
+    Columns: "Timestamp (ns)" since the trace start, "Event Type" (Enter, Leave, Instant), "Name", "Process" (world
+    rank), "Thread" (location); and, if asked for, "Depth", "Partner", "Tag", "Bytes", "Value". Rows come by location,
+    those of a location in order of time. Calls of sampled locations are made from their samples. Not every payload of
+    an event has a column: ``ouzel convert --to parquet`` writes all.
+    """
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that are read."""
+    @property
+    def notices(self) -> list[Notice]:
+        """What went wrong when rows were read last, worst first."""
+    def __getitem__(self, columns: str | Sequence[str]) -> Events:
+        """The same events with these columns. Raises ``KeyError`` for a name that is none."""
+    def head(self, n: int = 5) -> EventRows:
+        """The first ``n`` rows; no more than the first locations are read."""
+    def __iter__(self) -> Iterator[EventRows]:
+        """Batches of one location each, of some 260,000 rows at most, one after the other."""
+    def to_pandas(self) -> Any:
+        """All rows as a ``pandas.DataFrame``; some 25 bytes a row. Raises ``ImportError`` without pandas and pyarrow."""
+    def to_polars(self) -> Any:
+        """All rows as a ``polars.DataFrame``. Raises ``ImportError`` without polars."""
+    def to_pyarrow(self) -> Any:
+        """All rows as a ``pyarrow.Table``. Raises ``ImportError`` without pyarrow."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
 class CommMatrix(Table):
@@ -124,15 +182,20 @@ class Histogram(Table):
 def open(
     path: str | os.PathLike[str],
     *,
+    where: object | None = None,
     ranks: _Ranks | None = None,
     time_ns: _TimeNs | None = None,
     regions: _Names | None = None,
+    trim: bool | None = None,
     jobs: int | None = None,
     progress: _Progress | None = None,
+    repair_clocks: bool = False,
 ) -> Trace:
     """Opens a trace: a directory, its anchor file, or the stem of it. Events are not read before they are asked for.
 
-    ``ranks``, ``time_ns``, ``regions``, ``jobs`` and ``progress`` are those of :meth:`Trace.filter`.
+    ``where``, ``ranks``, ``time_ns``, ``regions``, ``trim``, ``jobs`` and ``progress`` are those of :meth:`Trace.filter`.
+    ``repair_clocks``: correct times so that no message is received before it is sent, see docs/method.md; that reads
+    the whole trace once, and a notice says what was found.
 
     Raises ``FileNotFoundError`` if there is nothing, :class:`OuzelError` if it is no trace or cannot be read.
     """
@@ -155,17 +218,60 @@ class Trace:
     @staticmethod
     def from_otf2(path: str | os.PathLike[str]) -> Trace:
         """Opens an OTF2 archive, as Pipit names it; :func:`open` finds the format itself."""
+    @staticmethod
+    def from_hpctoolkit(path: str | os.PathLike[str]) -> Trace:
+        """Opens an HPCToolkit database; raises :class:`OuzelError` if it is something else, as all of these do."""
+    @staticmethod
+    def from_projections(path: str | os.PathLike[str]) -> Trace:
+        """Opens the logs of Charm++'s Projections."""
+    @staticmethod
+    def from_nsight(path: str | os.PathLike[str]) -> Trace:
+        """Opens an SQLite export of Nsight Systems, or a folder of them."""
+    @staticmethod
+    def from_pytorch(path: str | os.PathLike[str]) -> Trace:
+        """Opens a trace of PyTorch's profiler, or a folder with one for each rank."""
+    @staticmethod
+    def from_chrome(path: str | os.PathLike[str]) -> Trace:
+        """Opens a Chrome trace."""
+    @staticmethod
+    def from_csv(path: str | os.PathLike[str]) -> Trace:
+        """Opens a table of events as Pipit writes it."""
+    @property
+    def events(self) -> Events:
+        """The events that are selected, as a table that is read when it is asked for. Pipit, ``Trace.events``."""
+    @property
+    def locations(self) -> list[Location]:
+        """The locations that are selected."""
+    def map_locations(
+        self,
+        function: Callable[[Location, Events], Any],
+        *,
+        reduce: Callable[[Any, Any], Any] | None = None,
+        columns: str | Sequence[str] | None = None,
+    ) -> Any:
+        """Calls ``function(location, events)`` for each location, in order; an analysis of your own.
+
+        The list of what it returns, or with ``reduce`` these values put together two by two (``None`` without a
+        location). ``columns`` of the events: the first five by default. What the function raises goes through.
+        """
     def filter(
         self,
+        where: object | None = None,
         *,
         ranks: _Ranks | None = None,
         time_ns: _TimeNs | None = None,
         regions: _Names | None = None,
+        trim: bool | None = None,
         jobs: int | None = None,
         progress: _Progress | None = None,
     ) -> Trace:
         """A part of the trace; what is left out is never read. The trace itself stays as it is.
 
+        ``where``: a text of the filter language, such as ``"name like 'MPI_*' and not rank in 0-3"``, or a
+        :class:`ouzel.Filter`. It chooses calls: time in others goes to their callers' ``[filtered]``. Several of them
+        must all hold. Raises ``ValueError`` that says where the text is wrong.
+        ``trim``: whether events and calls are cut at the borders of the time range; without it those that overlap it
+        are listed whole. Sums count the time inside either way.
         ``ranks``: a number, numbers, or text such as ``"0-63,128"``.
         ``time_ns``: the half-open range ``(start, end)`` in nanoseconds since the trace start, ``None`` an open end;
         calls that reach over a border are clipped.
@@ -217,6 +323,25 @@ class Trace:
     @property
     def notices(self) -> list[Notice]:
         """What went wrong while opening, worst first."""
+    def calls(self, metrics: Sequence[str] | None = None) -> Table:
+        """One row for each call: when and where it ran, its caller and number of callees, inclusive and exclusive time.
+
+        ``metrics``: names of counters whose inclusive and exclusive gains are columns, too. The table is as large as the
+        trace, some 100 bytes a call. Raises ``ValueError`` for a counter that is not there.
+        """
+    def match_events(self) -> Table:
+        """The enter of each call with the leave that ends it. Pipit, ``match_events``."""
+    def match_caller_callee(self) -> Table:
+        """Each call with its caller (``parent``, by ``call`` in the same location), depth and number of callees.
+
+        Pipit, ``match_caller_callee``.
+        """
+    def calc_inc_metrics(self, metrics: Sequence[str] | None = None) -> Table:
+        """Inclusive time of each call, and what counters gained from its enter to its leave. Pipit, ``calc_inc_metrics``."""
+    def calc_exc_metrics(self, metrics: Sequence[str] | None = None) -> Table:
+        """The same less what callees took. Pipit, ``calc_exc_metrics``."""
+    def create_cct(self, metrics: Sequence[str] | None = None) -> Table:
+        """One tree of call paths for all locations: a row for each node, parents before children. Pipit, ``create_cct``."""
     def profile(self, *, by: _By = "region", per: _Per = "total") -> Table:
         """Visits, inclusive, exclusive, shortest and longest time of each region or call path.
 
@@ -234,18 +359,23 @@ class Trace:
         rank instead of means. Pipit, operation ``flat_profile``; its code shows the mean over callers.
         """
     def time_profile(
-        self, num_bins: int = 50, normalized: bool = False, *, by: _By = "region", idle: bool = False
+        self, num_bins: int = 50, normalized: bool = False, *, by: _By = "region", idle: bool = False,
+        wide: bool = False,
     ) -> Table:
         """Exclusive time of each region in each of ``num_bins`` bins over the run, in all locations together.
 
         ``num_bins`` rows for each region, or with ``idle`` one row for each bin: busy and idle time of all regions.
+        ``wide``: one row for each bin and one column for each region, as Pipit has it.
         ``normalized``: as parts of width × number of locations. One pass, or two if the trace declares a wrong
         length. Pipit, operation ``time_profile``.
         """
-    def comm_matrix(self, output: _Output = "size", *, collectives: bool = False) -> CommMatrix:
+    def comm_matrix(
+        self, output: _Output = "size", *, collectives: bool = False, log: bool = False
+    ) -> CommMatrix:
         """Bytes ("size") or messages ("count") from each rank to each, from sends.
 
-        ``collectives``: those too, spread over pairs. Pipit, operation ``comm_matrix``.
+        ``collectives``: those too, spread over pairs. ``log``: colours of the picture by ratios. Pipit, operation
+        ``comm_matrix``.
         """
     def comm_by_process(self, output: _Output = "size", *, collectives: bool = False) -> Table:
         """What each rank sent, by its sends, and received, by its receives. Pipit, ``comm_by_process``."""

@@ -7,6 +7,7 @@ use ouzel_model::{
     CallPathId, CallPathTree, ColumnData, Definitions, LocationId, Table, Ticks, TimeRange, Unit,
 };
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Exclusive time of every call path in every bin, over all locations.
 #[derive(Debug, Clone)]
@@ -107,6 +108,31 @@ impl TimeProfileOutput {
         table.columns.extend(view.name_columns("", &keys).columns);
         let values = cells().map(|(_, (bin, &ticks))| (bin, ticks));
         self.with_time(table, definitions, scale, "exclusive", &values.collect::<Vec<_>>())
+    }
+
+    /// One row for each bin and one column for each region or call path, most time first; the idle time last.
+    /// Names that come twice are told apart by a number.
+    pub fn wide_table(&self, definitions: &Definitions, by: By, scale: Scale) -> Table {
+        let view = View::new(definitions, &self.call_paths, by, Per::Total);
+        let bins: Vec<usize> = (0..self.grid.n_bins()).collect();
+        let mut table = self.grid.bin_columns("time profile", definitions, &bins);
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        for row in self.functions_of(&view) {
+            let regions = match row.key.call_path {
+                Some(path) => self.call_paths.regions(path),
+                None => vec![row.key.region],
+            };
+            let names: Vec<&str> = regions.iter().map(|&region| &*definitions.region(region).name).collect();
+            let name = names.join("/");
+            let n_before = seen.entry(name.clone()).or_default();
+            let label = if *n_before == 0 { name } else { format!("{name} ({})", *n_before + 1) };
+            *n_before += 1;
+            let values: Vec<(usize, Ticks)> = row.exclusive.iter().copied().enumerate().collect();
+            table = self.with_time(table, definitions, scale, "exclusive", &values);
+            table.columns.last_mut().expect("it was just added").name = label;
+        }
+        let idle: Vec<(usize, Ticks)> = self.idle.iter().copied().enumerate().collect();
+        self.with_time(table, definitions, scale, "idle", &idle)
     }
 
     /// One row for each bin: the time of all regions together and the idle time.

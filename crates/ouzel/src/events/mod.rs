@@ -1,0 +1,16 @@
+//! The events of a trace as columns, location by location: for programs that ask what no analysis here does.
+//!
+//! ```text
+//! group of locations ──fold on several threads──► batches of each location ──in order──► the caller, who pulls
+//! ```
+//!
+//! Rows are those that analyses see: times cut or kept as the filter says, calls nested, calls of sampled locations
+//! made from their samples. Law: batches come by location, those of a location in order of time, whatever the number
+//! of threads; nothing is read before it is asked for. Memory is bounded by the largest group, which is one location
+//! or some [`GROUP_BYTES`] of files. Not here: data frames.
+
+mod columns;
+mod reader;
+
+pub use columns::{EventBatch, EventNames, EventType};
+pub use reader::{EventOptions, EventReader};

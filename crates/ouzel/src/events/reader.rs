@@ -1,0 +1,144 @@
+//! Batches on demand.
+
+use super::columns::{EventBatch, EventNames, Lister, Meaning};
+use crate::Trace;
+use ouzel_engine::{AnalysisSet, Folder, PassError};
+use ouzel_model::{Filter, LocationId, Notice, Notices};
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of event files that are read ahead of the caller, unless one location alone has more.
+pub(super) const GROUP_BYTES: u64 = 16 << 20;
+
+/// What to read, and how.
+#[derive(Debug, Clone)]
+pub struct EventOptions {
+    /// The selection.
+    pub filter: Filter,
+    /// Only these of the selected locations; `None` is all.
+    pub locations: Option<Vec<LocationId>>,
+    /// Whether the columns of messages and metrics are filled.
+    pub with_payload: bool,
+    /// Number of threads.
+    pub jobs: NonZeroUsize,
+}
+
+/// Gives the batches of a trace, location by location.
+#[derive(Debug)]
+pub struct EventReader {
+    trace: Arc<Trace>,
+    options: EventOptions,
+    meaning: Arc<Meaning>,
+    locations: VecDeque<LocationId>,
+    ready: VecDeque<EventBatch>,
+    notices: Arc<Notices>,
+}
+
+impl Trace {
+    /// The events that `options` select, as an iterator that reads when it is asked.
+    pub fn events(self: &Arc<Self>, options: EventOptions) -> EventReader {
+        let mut locations = options.filter.locations(self.definitions());
+        if let Some(only) = &options.locations {
+            locations.retain(|location| only.contains(location));
+        }
+        let notices = Arc::new(Notices::default());
+        notices.extend(self.notices().iter().cloned());
+        EventReader {
+            meaning: Arc::new(Meaning::new(self.definitions())),
+            trace: Arc::clone(self),
+            options,
+            locations: locations.into(),
+            ready: VecDeque::new(),
+            notices,
+        }
+    }
+}
+
+impl EventReader {
+    /// What the codes of names mean.
+    pub fn names(&self) -> &EventNames {
+        &self.meaning.names
+    }
+
+    /// What went wrong so far, worst first.
+    pub fn notices(&self) -> Vec<Notice> {
+        self.notices.to_vec()
+    }
+
+    /// Where notices go; stays when the reader is gone.
+    pub fn shared_notices(&self) -> Arc<Notices> {
+        Arc::clone(&self.notices)
+    }
+
+    /// The next locations: one at least, as many as fit.
+    fn next_group(&mut self) -> Vec<LocationId> {
+        let mut group = Vec::new();
+        let mut bytes = 0_u64;
+        while let Some(&location) = self.locations.front() {
+            bytes = bytes.saturating_add(self.trace.source().location_bytes(location));
+            if !group.is_empty() && GROUP_BYTES < bytes {
+                break;
+            }
+            group.push(location);
+            self.locations.pop_front();
+        }
+        group
+    }
+
+    /// Reads a group on all threads; the order of its batches is that of its locations.
+    fn read(&mut self, group: &[LocationId]) -> Result<(), PassError> {
+        let next = AtomicUsize::new(0);
+        let found: Mutex<BTreeMap<LocationId, Vec<EventBatch>>> = Mutex::default();
+        let (trace, options, meaning, notices) = (&self.trace, &self.options, &self.meaning, &self.notices);
+        let work = || {
+            let sink: Arc<Mutex<Vec<EventBatch>>> = Arc::default();
+            let mut set = AnalysisSet::default();
+            let lister = Lister {
+                meaning: Arc::clone(meaning),
+                with_payload: options.with_payload,
+                sink: Arc::clone(&sink),
+            };
+            set.add(lister);
+            let mut folder = Folder::listing(trace.source(), &set, &options.filter);
+            while let Some(&location) = group.get(next.fetch_add(1, Ordering::Relaxed)) {
+                folder.fold(location, None);
+                let batches = std::mem::take(&mut *sink.lock().unwrap_or_else(PoisonError::into_inner));
+                found.lock().unwrap_or_else(PoisonError::into_inner).insert(location, batches);
+            }
+            // There is no output; what went wrong is told here.
+            set.finish(folder.into_partial(), trace.definitions(), notices);
+        };
+        let n_workers = options.jobs.get().min(group.len()).max(1);
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..n_workers).map(|_| scope.spawn(work)).collect();
+            work();
+            let failed = others.into_iter().filter_map(|other| other.join().err()).next();
+            failed.map_or(Ok(()), |_| Err(PassError::Panicked("a thread that lists events".to_owned())))
+        })?;
+        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.ready.extend(found.into_values().flatten());
+        Ok(())
+    }
+}
+
+impl Iterator for EventReader {
+    type Item = Result<EventBatch, PassError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Some(Ok(batch));
+            }
+            let group = self.next_group();
+            if group.is_empty() {
+                return None;
+            }
+            if let Err(error) = self.read(&group) {
+                self.locations.clear();
+                return Some(Err(error));
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+"""Filters as objects, in the words of Pipit, for :meth:`ouzel.Trace.filter`.
+
+A filter is a text of the filter language (see docs/filter.md) that can be joined: ``a & b``, ``a | b``, ``~a``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+#: Pipit's columns, as the filter language calls them.
+_FIELDS = {
+    "Name": "name",
+    "Process": "rank",
+    "Thread": "thread",
+    "Timestamp (ns)": "time",
+    "_depth": "depth",
+    "time.inc": "inclusive",
+    "time.exc": "exclusive",
+}
+_NATIVE = ("name", "path", "within", "depth", "rank", "thread", "time", "enter", "leave", "inclusive", "exclusive")
+_TEXTS = ("name", "path", "within")
+_TIMES = ("time", "enter", "leave", "inclusive", "exclusive")
+_OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "not-in", "between", "like", "not-like")
+
+
+class Filter:
+    """A test of calls: ``Filter("Name", "==", "MPI_Send")``, ``Filter("Process", "in", [0, 1])``.
+
+    ``field``: a column as Pipit calls it ("Name", "Process", "Thread", "Timestamp (ns)", "time.inc", "time.exc"), a
+    field of the filter language ("name", "path", "within", "depth", "rank", "thread", "time", "enter", "leave",
+    "inclusive", "exclusive"), or the name of a counter. ``operator``: "==", "!=", "<", "<=", ">", ">=", "in", "not-in",
+    "between" (both ends inside), "like" and "not-like" (``*`` and ``?``). ``value``: a text, a number (times in
+    nanoseconds), or a list of them.
+
+    Raises ``ValueError`` for another operator. Pipit, class ``Filter``.
+    """
+
+    def __init__(self, field: str, operator: str, value: Any):
+        if operator not in _OPERATORS:
+            raise ValueError(f"operator {operator!r} is not one of {', '.join(_OPERATORS)}")
+        name = _FIELDS.get(field, field)
+        if name not in _NATIVE:
+            name = f"metric({_quoted(field)})"
+        word = operator.removeprefix("not-")
+        values = _values(name, value, several=word in ("in", "like"))
+        if word == "between":
+            low, high = _pair(value)
+            test = f"{name} between {_literal(name, low)} and {_literal(name, high)}"
+        else:
+            test = f"{name} {word} {values}"
+        self.text = f"not ({test})" if operator.startswith("not-") else test
+
+    @classmethod
+    def parse(cls, text: str) -> Filter:
+        """The filter that a text of the filter language is; it is read when it is used."""
+        made = cls.__new__(cls)
+        made.text = text
+        return made
+
+    def __and__(self, other: Filter) -> Filter:
+        return Filter.parse(f"({self.text}) and ({other.text})")
+
+    def __or__(self, other: Filter) -> Filter:
+        return Filter.parse(f"({self.text}) or ({other.text})")
+
+    def __invert__(self) -> Filter:
+        return Filter.parse(f"not ({self.text})")
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Filter.parse({self.text!r})"
+
+
+def _pair(value: Any) -> tuple[Any, Any]:
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        raise ValueError("between takes two values") from None
+    return low, high
+
+
+def _values(name: str, value: Any, several: bool) -> str:
+    if not several:
+        return "" if isinstance(value, (list, tuple)) else _literal(name, value)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        value = [value]
+    literals = [_literal(name, each) for each in value]
+    if not literals:
+        raise ValueError("a list of values is empty")
+    return f"({', '.join(literals)})"
+
+
+def _literal(name: str, value: Any) -> str:
+    if name in _TEXTS:
+        return _quoted(str(value))
+    number = int(value)
+    if number != value or number < 0:
+        raise ValueError(f"{name} is compared with a whole number of zero or more, not {value!r}")
+    return f"{number}ns" if name in _TIMES else str(number)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,477 @@
+//! The table of events, read when it is asked for: Pipit's `Trace.events`, and functions of a user's own over it.
+//!
+//! ```text
+//! Events (columns, selection) ──__arrow_c_stream__──► batches of locations, in order ──► data frame
+//!                             ──iteration──────────► EventBatch, EventBatch, …
+//! ```
+//!
+//! Law: nothing is read before somebody pulls; a stream holds one group of locations at a time.
+
+use crate::errors;
+use crate::errors::OuzelError;
+use crate::selection::Selection;
+use crate::trace::Trace;
+use crate::value::to_python;
+use arrow_array::ffi::to_ffi;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Float64Array, Int8Array, Int32Array, RecordBatch, RecordBatchIterator,
+    StringArray, StructArray, UInt32Array, UInt64Array,
+};
+use arrow_schema::{ArrowError, DataType, Field, Metadata, Schema};
+use ouzel::engine::Progress;
+use ouzel::events::{EventBatch, EventNames, EventOptions, EventReader, EventType};
+use ouzel::model::{LocationId, LocationKind, Notices};
+use ouzel_export::NoticeEntry;
+use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A column of the events, under Pipit's name where it has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EventColumn {
+    Timestamp,
+    EventType,
+    Name,
+    Process,
+    Thread,
+    Depth,
+    Partner,
+    Tag,
+    Bytes,
+    Value,
+}
+
+impl EventColumn {
+    const ALL: [EventColumn; 10] = [
+        EventColumn::Timestamp,
+        EventColumn::EventType,
+        EventColumn::Name,
+        EventColumn::Process,
+        EventColumn::Thread,
+        EventColumn::Depth,
+        EventColumn::Partner,
+        EventColumn::Tag,
+        EventColumn::Bytes,
+        EventColumn::Value,
+    ];
+    /// Without those of messages and metrics.
+    const N_BASE: usize = 5;
+
+    fn name(self) -> &'static str {
+        match self {
+            EventColumn::Timestamp => "Timestamp (ns)",
+            EventColumn::EventType => "Event Type",
+            EventColumn::Name => "Name",
+            EventColumn::Process => "Process",
+            EventColumn::Thread => "Thread",
+            EventColumn::Depth => "Depth",
+            EventColumn::Partner => "Partner",
+            EventColumn::Tag => "Tag",
+            EventColumn::Bytes => "Bytes",
+            EventColumn::Value => "Value",
+        }
+    }
+
+    fn doc(self) -> &'static str {
+        match self {
+            EventColumn::Timestamp => "When, in nanoseconds since the trace start",
+            EventColumn::EventType => "Enter, Leave or Instant",
+            EventColumn::Name => "The region, the kind of instant, or the metric",
+            EventColumn::Process => "World rank; missing where the trace knows none",
+            EventColumn::Thread => "Id of the location as the trace's files write it",
+            EventColumn::Depth => "Number of calls that are open around the event",
+            EventColumn::Partner => "World rank of the other side of a message",
+            EventColumn::Tag => "Tag of a message",
+            EventColumn::Bytes => "Bytes of a message, or that a collective operation sent from here",
+            EventColumn::Value => "Value of a metric",
+        }
+    }
+
+    fn is_payload(self) -> bool {
+        matches!(self, EventColumn::Partner | EventColumn::Tag | EventColumn::Bytes | EventColumn::Value)
+    }
+
+    fn named(name: &str) -> PyResult<EventColumn> {
+        EventColumn::ALL.into_iter().find(|column| column.name() == name).ok_or_else(|| {
+            let names = EventColumn::ALL.map(EventColumn::name).join(", ");
+            PyKeyError::new_err(format!("no column {name:?}; there are {names}"))
+        })
+    }
+
+    fn field(self) -> Field {
+        let text = |key| DataType::Dictionary(Box::new(key), Box::new(DataType::Utf8));
+        let (data_type, is_nullable) = match self {
+            EventColumn::Timestamp | EventColumn::Thread => (DataType::UInt64, false),
+            EventColumn::EventType => (text(DataType::Int8), false),
+            EventColumn::Name => (text(DataType::Int32), false),
+            EventColumn::Depth => (DataType::UInt32, false),
+            EventColumn::Process | EventColumn::Partner | EventColumn::Tag => (DataType::UInt32, true),
+            EventColumn::Bytes => (DataType::UInt64, true),
+            EventColumn::Value => (DataType::Float64, true),
+        };
+        let metadata = [("doc".to_owned(), self.doc().to_owned())];
+        Field::new(self.name(), data_type, is_nullable).with_metadata(Metadata::from_iter(metadata))
+    }
+}
+
+/// What batches are made with.
+#[derive(Debug)]
+struct Shape {
+    columns: Vec<EventColumn>,
+    schema: Arc<Schema>,
+    names: ArrayRef,
+    types: ArrayRef,
+    trace: Arc<ouzel::Trace>,
+}
+
+impl Shape {
+    fn new(trace: &Arc<ouzel::Trace>, columns: &[EventColumn], names: &EventNames) -> Self {
+        let fields: Vec<Field> = columns.iter().map(|column| column.field()).collect();
+        let metadata = [("name".to_owned(), "events".to_owned())];
+        Shape {
+            columns: columns.to_vec(),
+            schema: Arc::new(Schema::new(fields).with_metadata(Metadata::from_iter(metadata))),
+            names: Arc::new(StringArray::from_iter_values(names.all())),
+            types: Arc::new(StringArray::from_iter_values(EventType::ALL)),
+            trace: Arc::clone(trace),
+        }
+    }
+
+    fn batch(&self, batch: EventBatch) -> Result<RecordBatch, ArrowError> {
+        let n_rows = batch.len();
+        let location = self.trace.definitions().location(batch.location);
+        let mut batch = batch;
+        let array = |column: &EventColumn| -> Result<ArrayRef, ArrowError> {
+            let batch = &mut batch;
+            Ok(match column {
+                EventColumn::Timestamp => Arc::new(UInt64Array::from(std::mem::take(&mut batch.time_ns))),
+                EventColumn::EventType => {
+                    let codes = batch.event_type.iter().map(|&code| code as i8);
+                    let keys = Int8Array::from_iter_values(codes);
+                    Arc::new(DictionaryArray::<Int8Type>::try_new(keys, Arc::clone(&self.types))?)
+                }
+                EventColumn::Name => {
+                    let keys = Int32Array::from_iter_values(batch.name.iter().map(|&code| code as i32));
+                    Arc::new(DictionaryArray::<Int32Type>::try_new(keys, Arc::clone(&self.names))?)
+                }
+                EventColumn::Process => match location.rank {
+                    Some(rank) => Arc::new(UInt32Array::from(vec![rank.0; n_rows])),
+                    None => Arc::new(UInt32Array::new_null(n_rows)),
+                },
+                EventColumn::Thread => Arc::new(UInt64Array::from(vec![location.native_id; n_rows])),
+                EventColumn::Depth => Arc::new(UInt32Array::from(std::mem::take(&mut batch.depth))),
+                EventColumn::Partner => Arc::new(UInt32Array::from(std::mem::take(&mut batch.partner))),
+                EventColumn::Tag => Arc::new(UInt32Array::from(std::mem::take(&mut batch.tag))),
+                EventColumn::Bytes => Arc::new(UInt64Array::from(std::mem::take(&mut batch.bytes))),
+                EventColumn::Value => Arc::new(Float64Array::from(std::mem::take(&mut batch.value))),
+            })
+        };
+        let arrays = self.columns.iter().map(array).collect::<Result<Vec<_>, _>>()?;
+        RecordBatch::try_new(Arc::clone(&self.schema), arrays)
+    }
+}
+
+/// `Trace.events`
+#[pyclass(frozen, module = "ouzel")]
+#[derive(Debug)]
+pub struct Events {
+    trace: Arc<ouzel::Trace>,
+    selection: Selection,
+    locations: Option<Vec<LocationId>>,
+    columns: Vec<EventColumn>,
+    /// What went wrong when it was read last.
+    notices: Mutex<Arc<Notices>>,
+}
+
+impl Events {
+    fn reader(&self) -> (EventReader, Shape) {
+        let progress = Progress::default();
+        let options = self.selection.options(&progress);
+        let reader = self.trace.events(EventOptions {
+            filter: options.filter.clone(),
+            locations: self.locations.clone(),
+            with_payload: self.columns.iter().any(|column| column.is_payload()),
+            jobs: options.jobs,
+        });
+        *self.notices.lock().unwrap_or_else(PoisonError::into_inner) = reader.shared_notices();
+        let shape = Shape::new(&self.trace, &self.columns, reader.names());
+        (reader, shape)
+    }
+
+    fn with_columns(&self, py: Python<'_>, columns: Vec<EventColumn>) -> Events {
+        Events {
+            trace: Arc::clone(&self.trace),
+            selection: self.selection.clone_ref(py),
+            locations: self.locations.clone(),
+            columns,
+            notices: Mutex::default(),
+        }
+    }
+
+    fn warn(&self, py: Python<'_>) -> PyResult<()> {
+        let notices = Arc::clone(&self.notices.lock().unwrap_or_else(PoisonError::into_inner));
+        errors::warn(py, &notices.to_vec())
+    }
+}
+
+#[pymethods]
+impl Events {
+    #[getter]
+    fn columns(&self) -> Vec<&'static str> {
+        self.columns.iter().map(|column| column.name()).collect()
+    }
+
+    #[getter]
+    fn notices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let notices = Arc::clone(&self.notices.lock().unwrap_or_else(PoisonError::into_inner));
+        let definitions = self.trace.definitions();
+        let entries: Vec<_> =
+            notices.to_vec().iter().map(|notice| NoticeEntry::new(notice, definitions)).collect();
+        to_python(py, &entries)
+    }
+
+    fn __getitem__(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<Events> {
+        let names = match columns.extract::<String>() {
+            Ok(name) => vec![name],
+            Err(_) => columns
+                .extract::<Vec<String>>()
+                .map_err(|_| PyTypeError::new_err("events are indexed by a column's name or by names"))?,
+        };
+        let columns = names.iter().map(|name| EventColumn::named(name)).collect::<PyResult<Vec<_>>>()?;
+        Ok(self.with_columns(py, columns))
+    }
+
+    #[pyo3(signature = (n=5))]
+    fn head(&self, py: Python<'_>, n: usize) -> PyResult<EventRows> {
+        let (reader, shape) = self.reader();
+        py.detach(|| {
+            let mut batches = Vec::new();
+            let mut n_missing = n;
+            for batch in reader {
+                let batch = shape.batch(batch.map_err(failed)?).map_err(|error| failed(error))?;
+                let batch = batch.slice(0, batch.num_rows().min(n_missing));
+                n_missing -= batch.num_rows();
+                batches.push(batch);
+                if n_missing == 0 {
+                    break;
+                }
+            }
+            Ok(EventRows { schema: Arc::clone(&shape.schema), batches })
+        })
+    }
+
+    fn __iter__(&self) -> EventIterator {
+        let (reader, shape) = self.reader();
+        EventIterator { state: Mutex::new((reader, shape)) }
+    }
+
+    /// Arrow's PyCapsule protocol. A schema asked for is a wish that may go unheard.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let (reader, shape) = self.reader();
+        let schema = Arc::clone(&shape.schema);
+        let batches = reader.map(move |batch| {
+            shape.batch(batch.map_err(|error| ArrowError::ExternalError(Box::new(error)))?)
+        });
+        let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, schema)));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let table = slf.py().import("pyarrow")?.call_method1("table", (slf,))?;
+        slf.get().warn(slf.py())?;
+        Ok(table)
+    }
+
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Events::to_pyarrow(slf)?.call_method0("to_pandas")
+    }
+
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let frame = slf.py().import("polars")?.call_method1("DataFrame", (slf,))?;
+        slf.get().warn(slf.py())?;
+        Ok(frame)
+    }
+
+    fn __repr__(&self) -> String {
+        let n_locations = self.selection.filter.locations(self.trace.definitions()).len();
+        format!(
+            "<ouzel.Events of {n_locations} locations: {}; not read yet, see head(), iteration, to_pandas()>",
+            self.columns().join(", ")
+        )
+    }
+}
+
+/// Rows of one location, or the first rows of a trace: takes part in Arrow's protocols.
+#[pyclass(frozen, module = "ouzel")]
+#[derive(Debug)]
+pub struct EventRows {
+    schema: Arc<Schema>,
+    batches: Vec<RecordBatch>,
+}
+
+#[pymethods]
+impl EventRows {
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let batches = self.batches.clone().into_iter().map(Ok);
+        let reader = RecordBatchIterator::new(batches, Arc::clone(&self.schema));
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
+    }
+
+    /// Arrow's protocol of one batch.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        drop(requested_schema);
+        let [batch] = &self.batches[..] else {
+            return Err(OuzelError::new_err("these rows are several batches; use the stream"));
+        };
+        let whole = StructArray::from(batch.clone());
+        let (array, schema) = to_ffi(&whole.to_data()).map_err(failed)?;
+        let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
+        let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;
+        PyTuple::new(py, [schema, array])
+    }
+
+    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("pyarrow")?.call_method1("table", (slf,))
+    }
+
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        EventRows::to_pyarrow(slf)?.call_method0("to_pandas")
+    }
+
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("polars")?.call_method1("DataFrame", (slf,))
+    }
+
+    fn __repr__(&self) -> String {
+        let n_rows: usize = self.batches.iter().map(RecordBatch::num_rows).sum();
+        format!("<ouzel.EventRows: {n_rows} rows of {}>", self.columns().join(", "))
+    }
+}
+
+/// Batch after batch.
+#[pyclass(frozen, module = "ouzel")]
+#[derive(Debug)]
+pub struct EventIterator {
+    state: Mutex<(EventReader, Shape)>,
+}
+
+#[pymethods]
+impl EventIterator {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<EventRows>> {
+        py.check_signals()?;
+        py.detach(|| {
+            let (reader, shape) = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(batch) = reader.next() else { return Ok(None) };
+            let batch = shape.batch(batch.map_err(failed)?).map_err(failed)?;
+            Ok(Some(EventRows { schema: Arc::clone(&shape.schema), batches: vec![batch] }))
+        })
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> PyErr {
+    OuzelError::new_err(error.to_string())
+}
+
+#[pymethods]
+impl Trace {
+    #[getter]
+    fn events(&self, py: Python<'_>) -> Events {
+        Events {
+            trace: Arc::clone(&self.inner),
+            selection: self.selection.clone_ref(py),
+            locations: None,
+            columns: EventColumn::ALL[..EventColumn::N_BASE].to_vec(),
+            notices: Mutex::default(),
+        }
+    }
+
+    /// One dict for each selected location.
+    #[getter]
+    fn locations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let definitions = self.inner.definitions();
+        let list = PyList::empty(py);
+        for id in self.selection.filter.locations(definitions) {
+            list.append(self.location(py, id)?)?;
+        }
+        Ok(list)
+    }
+
+    #[pyo3(signature = (function, *, reduce=None, columns=None))]
+    fn map_locations<'py>(
+        &self,
+        py: Python<'py>,
+        function: &Bound<'py, PyAny>,
+        reduce: Option<&Bound<'py, PyAny>>,
+        columns: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut all = self.events(py);
+        if let Some(columns) = columns {
+            all = all.__getitem__(py, columns)?;
+        }
+        let values = PyList::empty(py);
+        for id in self.selection.filter.locations(self.inner.definitions()) {
+            py.check_signals()?;
+            let mut events = all.with_columns(py, all.columns.clone());
+            events.locations = Some(vec![id]);
+            let events = Bound::new(py, events)?;
+            values.append(function.call1((self.location(py, id)?, &events))?)?;
+            events.get().warn(py)?;
+        }
+        match reduce {
+            Some(_) if values.is_empty() => Ok(py.None().into_bound(py)),
+            Some(reduce) => py.import("functools")?.call_method1("reduce", (reduce, values)),
+            None => Ok(values.into_any()),
+        }
+    }
+}
+
+impl Trace {
+    fn location<'py>(&self, py: Python<'py>, id: LocationId) -> PyResult<Bound<'py, PyDict>> {
+        let location = self.inner.definitions().location(id);
+        let kind = match location.kind {
+            LocationKind::CpuThread => "thread",
+            LocationKind::AcceleratorStream => "accelerator stream",
+            LocationKind::Metric => "metric source",
+            LocationKind::Unknown => "unknown",
+        };
+        let dict = PyDict::new(py);
+        dict.set_item("location", location.native_id)?;
+        dict.set_item("name", &*location.name)?;
+        dict.set_item("rank", location.rank.map(|rank| rank.0))?;
+        dict.set_item("kind", kind)?;
+        Ok(dict)
+    }
+}
