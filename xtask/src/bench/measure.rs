@@ -15,7 +15,7 @@ pub struct Contender {
 enum Counts {
     /// From start to end, output thrown away.
     Process,
-    /// What the C peer says of its event loop.
+    /// What the program says of its loop.
     EventLoop,
 }
 
@@ -26,7 +26,13 @@ impl Contender {
     }
 
     pub fn c_loop(program: &Path, anchor: &Path) -> Self {
-        Self { program: program.into(), arguments: vec![anchor.into()], counts: Counts::EventLoop }
+        Self::own_clock(program, [anchor.into()])
+    }
+
+    /// What the program says of its own work, `events_seconds` in a line of JSON.
+    pub fn own_clock(program: &Path, arguments: impl IntoIterator<Item = PathBuf>) -> Self {
+        let arguments = arguments.into_iter().collect();
+        Self { program: program.into(), arguments, counts: Counts::EventLoop }
     }
 
     fn seconds(&self) -> Result<f64> {
@@ -49,7 +55,7 @@ impl Contender {
             }
             Counts::EventLoop => {
                 let said: serde_json::Value = serde_json::from_str(&crate::runner::output(&mut command)?)?;
-                said["events_seconds"].as_f64().context("the C peer says how long its loop took")
+                said["events_seconds"].as_f64().context("the program says how long its loop took")
             }
         }
     }

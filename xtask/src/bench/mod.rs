@@ -7,11 +7,12 @@
 
 mod archives;
 mod chrome;
-mod hpctoolkit;
 mod cube;
+mod hpctoolkit;
 pub mod machine;
 mod measure;
 mod nsight;
+mod operations;
 mod peers;
 mod scale;
 mod table;
@@ -59,9 +60,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
     rows.extend(bench.start_up()?);
     rows.extend(bench.memory()?);
     let quick = !arguments.is_empty();
+    let mut skipped = bench.peers.skipped.clone();
+    rows.extend(operations::rows(&bench, tools.python.as_deref(), &mut skipped)?);
     rows.extend(nsight::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds)?);
     rows.extend(hpctoolkit::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds)?);
-    let mut skipped = bench.peers.skipped.clone();
     rows.extend(chrome::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds, &mut skipped)?);
     let peak_memory = bench.root.join("peers/python/peak_memory.py");
     rows.extend(scale::rows(&bench.ours.cluster_scale, &peak_memory)?);
@@ -77,6 +79,7 @@ struct Ours {
     ouzel: PathBuf,
     count: PathBuf,
     cluster_scale: PathBuf,
+    matrix_profile: PathBuf,
     cubex: cube::Programs,
 }
 
@@ -84,14 +87,22 @@ fn build_ours(root: &Path) -> Result<Ours> {
     let example = ["build", "--release", "--quiet", "--package", "ouzel-otf2", "--example", "count"];
     let scale = ["build", "--release", "--quiet", "--package", "ouzel", "--example", "cluster_scale"];
     let cubex = ["build", "--release", "--quiet", "--package", "ouzel-cube", "--examples"];
-    for arguments in [["build", "--release", "--quiet"].as_slice(), &example, &scale, &cubex] {
+    let patterns =
+        ["build", "--release", "--quiet", "--package", "ouzel-analyses", "--example", "matrix_profile"];
+    for arguments in [["build", "--release", "--quiet"].as_slice(), &example, &scale, &cubex, &patterns] {
         let ran = run_command(Command::new(workspace::cargo()).args(arguments).current_dir(root))?;
         anyhow::ensure!(ran.status.success(), "cargo {} failed", arguments.join(" "));
     }
     let release = workspace::target(root)?.join("release");
     let cluster_scale = release.join("examples/cluster_scale");
     let cubex = cube::Programs::in_folder(&release.join("examples"));
-    Ok(Ours { ouzel: release.join("ouzel"), count: release.join("examples/count"), cluster_scale, cubex })
+    Ok(Ours {
+        ouzel: release.join("ouzel"),
+        count: release.join("examples/count"),
+        cluster_scale,
+        matrix_profile: release.join("examples/matrix_profile"),
+        cubex,
+    })
 }
 
 struct Bench {
