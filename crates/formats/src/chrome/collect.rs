@@ -110,6 +110,9 @@ pub(super) struct FileFacts {
     pub has_device_collectives: bool,
 }
 
+/// How often something was seen, and the file and offset of the first time.
+type Seen = (u64, Arc<str>, u64);
+
 /// Everything read so far.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
@@ -135,7 +138,7 @@ pub(super) struct Collector {
     key: Vec<u8>,
     last_track: Option<(Vec<u8>, u32)>,
     last_category: Option<(Vec<u8>, Class)>,
-    oddities: BTreeMap<(Level, NoticeCode, String), (u64, Arc<str>, u64)>,
+    oddities: BTreeMap<(Level, NoticeCode, String), Seen>,
     offset: u64,
 }
 
@@ -229,6 +232,7 @@ impl Collector {
         self.note(Level::Low, NoticeCode::NotRepresented, format!("{what} have no place in the model"));
     }
 
+    #[expect(clippy::too_many_arguments, reason = "the fields of a record, in the hot path")]
     pub(super) fn push(
         &mut self,
         track: u32,

@@ -126,7 +126,7 @@ const WORDS: [(&str, Option<CollectiveOp>); 16] = [
 /// The operation that a name in collective metadata says, e.g. `_allgather_base`, `all_to_allv`.
 pub(super) fn communication(name: &str) -> Communication {
     let plain: String =
-        name.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
+        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     let found = WORDS.iter().find(|(word, _)| plain.contains(word));
     Communication { op: found.map_or(Some(CollectiveOp::Unknown), |(_, op)| *op) }
 }

@@ -157,7 +157,7 @@ impl File<'_> {
                         Stop::Bad(rule) => format!("{rule} in the outermost object; the rest was not read"),
                     };
                     self.say(Level::Medium, what, at);
-                    self.window.at = self.window.at + self.window.rest().len();
+                    self.window.at += self.window.rest().len();
                     return None;
                 }
             }
@@ -183,7 +183,7 @@ impl File<'_> {
                 _ => {
                     let name = String::from_utf8_lossy(key).into_owned();
                     self.say(Level::Medium, format!("member {name:?} cannot be read, nor what follows"), 0);
-                    self.window.at = self.window.at + self.window.rest().len();
+                    self.window.at += self.window.rest().len();
                     return false;
                 }
             }
@@ -218,14 +218,9 @@ impl File<'_> {
                         return Ok(End::Bracket);
                     }
                     Ok(_) => match event::event(&mut cursor) {
-                        Ok(mut event) => {
-                            if are_samples {
-                                event.phase = b'P';
-                            }
-                            if let Err(error) = self.collector.event(&event, base + done as u64) {
-                                let reason = format!("the temporary file cannot be written: {error}");
-                                return Err(self.window.error(done, self.collector.n_events, reason));
-                            }
+                        Ok(event) => {
+                            let taken = take_event(self.collector, event, are_samples, base + done as u64);
+                            taken.map_err(|reason| self.window.error(done, 0, reason))?;
                         }
                         Err(stop) => break stop,
                     },
@@ -238,16 +233,7 @@ impl File<'_> {
             match stop {
                 Stop::End if self.window.grow() => {}
                 Stop::End => {
-                    let rest = self.window.rest();
-                    if rest.iter().any(|b| !b.is_ascii_whitespace()) {
-                        let what = if self.window.is_full() {
-                            "an event is longer than can be read; the rest was not read"
-                        } else {
-                            "the last event is cut and was left out"
-                        };
-                        self.say(Level::High, what, 0);
-                        self.window.at += self.window.rest().len();
-                    }
+                    self.cut_event();
                     return Ok(End::Cut);
                 }
                 Stop::Bad(rule) => {
@@ -265,6 +251,20 @@ impl File<'_> {
                 return Ok(End::Cut);
             }
         }
+    }
+
+    /// Says that the text ends inside of an event, if it does.
+    fn cut_event(&mut self) {
+        if self.window.rest().iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        let what = if self.window.is_full() {
+            "an event is longer than can be read; the rest was not read"
+        } else {
+            "the last event is cut and was left out"
+        };
+        self.say(Level::High, what, 0);
+        self.window.at += self.window.rest().len();
     }
 
     /// Goes on behind damage that is `ahead` of the position, at the next `{` that begins an event: one that stands
@@ -293,6 +293,19 @@ impl File<'_> {
     }
 }
 
+/// Adds an event; the error is that of the temporary file.
+fn take_event(
+    collector: &mut Collector,
+    mut event: event::Event<'_>,
+    are_samples: bool,
+    offset: u64,
+) -> Result<(), String> {
+    if are_samples {
+        event.phase = b'P';
+    }
+    collector.event(&event, offset).map_err(|error| format!("the temporary file cannot be written: {error}"))
+}
+
 /// Pieces of damage that are said one by one before the rest is given up.
 const NOTICES_MAX: usize = 1000;
 
@@ -304,10 +317,7 @@ fn take_member(key: &[u8], value: Value<'_>, collector: &mut Collector, profile:
     };
     match key {
         b"nodes" | b"samples" | b"timeDeltas" | b"startTime" | b"endTime" => {
-            let raw = match value {
-                Value::Nested(raw) | Value::Bare(raw) => raw,
-                _ => return,
-            };
+            let (Value::Nested(raw) | Value::Bare(raw)) = value else { return };
             profile.push([b"\"", key, b"\":", raw].concat());
         }
         b"stackFrames" => {

@@ -114,7 +114,7 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
 
 fn say(collector: &mut Collector, name: &str, laid: &Laid) {
     let mut note = |n: u64, level, code, what: String| {
-        (0..n.min(1)).for_each(|_| collector.note(level, code, what.clone()))
+        (0..n.min(1)).for_each(|_| collector.note(level, code, what.clone()));
     };
     let Laid { lanes, n_unmatched, n_cut, n_lost_flows } = laid;
     let what = format!("{name:?}: {n_unmatched} ends (phase E) had no begin and were dropped");

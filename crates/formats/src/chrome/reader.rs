@@ -106,7 +106,7 @@ impl<'a> LocationReader<'a> {
                 }
             }
             Kind::Slice => {
-                self.enter(record, record.end_ns(), (record.link != 0).then_some(record.link), buffer)
+                self.enter(record, record.end_ns(), (record.link != 0).then_some(record.link), buffer);
             }
             Kind::DetailedSlice => {
                 let link = self.source.details[record.link as usize].link;
