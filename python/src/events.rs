@@ -251,7 +251,7 @@ impl Events {
             let mut batches = Vec::new();
             let mut n_missing = n;
             for batch in reader {
-                let batch = shape.batch(batch.map_err(failed)?).map_err(|error| failed(error))?;
+                let batch = shape.batch(batch.map_err(failed)?).map_err(failed)?;
                 let batch = batch.slice(0, batch.num_rows().min(n_missing));
                 n_missing -= batch.num_rows();
                 batches.push(batch);

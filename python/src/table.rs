@@ -157,6 +157,7 @@ impl Table {
     }
 
     /// Writes the picture, as SVG or PNG by the ending of the name.
+    #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
     fn save_picture(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let Some(picture) = &self.picture else {
             return Err(OuzelError::new_err(format!("there is no picture of {}", self.table.name)));

@@ -152,7 +152,7 @@ fn operator<W: Write>(writer: &mut Writer<W>, rng: &mut Rng, times: &mut Times, 
             "    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)\", \"pid\": 0, \"tid\": {tid},\n    \"ts\": {at}, \"dur\": {dur},\n    \
              \"args\": {{\n      \"External id\": {correlation}, \"queued\": 0, \"device\": 0, \"context\": 1,\n      \"stream\": {tid}, \"correlation\": {correlation},\n      \"Collective name\": \"allreduce\", \"In msg nelems\": 394241, \"Out msg nelems\": 394241, \"Group size\": 8, \"dtype\": \"Float\", \"Process Group Name\": \"0\", \"Process Group Ranks\": \"[0, 1, 2, 3, 4, 5, 6, 7]\",\n      \"grid\": [16, 1, 1],\n      \"block\": [544, 1, 1]\n    }}"
         ))?;
-    } else if i % COPY_EVERY == 0 {
+    } else if i.is_multiple_of(COPY_EVERY) {
         writer.event(&format!(
             "    \"ph\": \"X\", \"cat\": \"gpu_memcpy\", \"name\": \"Memcpy HtoD (Pinned -> Device)\", \"pid\": 0, \"tid\": {tid},\n    \"ts\": {at}, \"dur\": {dur},\n    \
              \"args\": {{\n      \"External id\": {correlation}, \"device\": 0, \"context\": 1,\n      \"stream\": {tid}, \"correlation\": {correlation},\n      \"bytes\": 262144, \"memory bandwidth (GB/s)\": 21.8\n    }}"

@@ -16,6 +16,7 @@ use super::points::{Cause, Dependencies, Point};
 use ouzel_engine::FinishCx;
 use ouzel_model::{Definitions, LocationGroupId, LocationId, WorldRank};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// What has a clock of its own: the locations of a rank, or of a group without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,8 +145,8 @@ fn offsets(pairs: &Pairs, run: (u64, u64)) -> BTreeMap<Domain, Ends> {
         while let Some(at) = open.pop() {
             let (start, end) = offsets[&at];
             for &(to, (more_start, more_end)) in edges.get(&at).into_iter().flatten() {
-                if !offsets.contains_key(&to) {
-                    offsets.insert(to, (start.saturating_add(more_start), end.saturating_add(more_end)));
+                if let Entry::Vacant(place) = offsets.entry(to) {
+                    place.insert((start.saturating_add(more_start), end.saturating_add(more_end)));
                     open.push(to);
                 }
             }

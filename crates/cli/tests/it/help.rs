@@ -2,7 +2,7 @@
 
 use crate::run::ran;
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 23] = [
     "report",
     "segments",
     "clusters",
