@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn anchor(n_paths: u32, n_locations: u32, n_metrics: u32) -> Anchor {
     let metric = |id: u32| AnchorMetric {
         id,
-        kind: if id % 2 == 0 { "INCLUSIVE" } else { "EXCLUSIVE" }.to_owned(),
+        kind: if id.is_multiple_of(2) { "INCLUSIVE" } else { "EXCLUSIVE" }.to_owned(),
         display_name: format!("Metric {id}"),
         unique_name: format!("metric_{id}"),
         data_type: "DOUBLE".to_owned(),

@@ -1,4 +1,5 @@
 //! The columns of events, against the analyses of the same trace.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use ouzel::analyses::comm_matrix::{CommMatrix, Expansion, TrafficUnit};
 use ouzel::analyses::profile::Profile;

@@ -136,7 +136,7 @@ fn lanes_of(n: usize) -> Lanes {
         lane: i % 2,
         from_lane: None,
         range: (i as f64, i as f64 + 1.0),
-        colour: if i % 2 == 0 { Colour::computation() } else { Colour::idle() },
+        colour: if i.is_multiple_of(2) { Colour::computation() } else { Colour::idle() },
     };
     Lanes {
         x_name: "time (s)".to_owned(),

@@ -96,14 +96,15 @@ mod tests {
             loop {
                 let mut chunk = ChunkBuffer::default();
                 let more = reader.read(&mut chunk).unwrap();
-                for row in 0..chunk.len() {
-                    let name = &definitions.region(chunk.region[row]).name;
-                    match chunk.kind[row] {
-                        EventKind::Enter => rows.push(format!("{} {name}", chunk.time[row].0)),
-                        EventKind::Leave => rows.push(format!("{} end", chunk.time[row].0)),
-                        _ => {}
+                let row = |row: usize| match chunk.kind[row] {
+                    EventKind::Enter => {
+                        let name = &definitions.region(chunk.region[row]).name;
+                        Some(format!("{} {name}", chunk.time[row].0))
                     }
-                }
+                    EventKind::Leave => Some(format!("{} end", chunk.time[row].0)),
+                    _ => None,
+                };
+                rows.extend((0..chunk.len()).filter_map(row));
                 chunk.links.iter().for_each(|link| links[usize::from(link.end == LinkEnd::To)] += 1);
                 if !more {
                     return (definitions.location(id).name.to_string(), rows, links);

@@ -1,7 +1,7 @@
 //! Small traces by eye, real traces against an independent parser and HTA, and damage.
 
 use super::*;
-use ouzel_model::{ChunkBuffer, EventKind, LinkEnd, NoticeCode, ParameterValue, RegionRole};
+use ouzel_model::{ChunkBuffer, EventKind, Link, LinkEnd, NoticeCode, ParameterValue, RegionRole};
 use ouzel_testkit::Rng;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -74,15 +74,21 @@ fn told(source: &ChromeSource) -> String {
                     other => write!(text, " {at}{other:?}"),
                 }
                 .unwrap();
-                for link in chunk.links.iter().filter(|link| link.row as usize == row) {
-                    let arrow = if link.end == LinkEnd::From { "-" } else { "+" };
-                    write!(text, "{arrow}{}", link.id & 0xffff).unwrap();
-                }
+                text += &links(&chunk.links, row);
             }
         }
         text.push('\n');
     }
     text
+}
+
+/// The ends of links in a row: `-` from here, `+` to here.
+fn links(links: &[Link], row: usize) -> String {
+    let end = |link: &Link| {
+        let arrow = if link.end == LinkEnd::From { "-" } else { "+" };
+        format!("{arrow}{}", link.id & 0xffff)
+    };
+    links.iter().filter(|link| link.row as usize == row).map(end).collect()
 }
 
 fn check(events: &str, wanted: &str) {

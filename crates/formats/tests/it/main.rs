@@ -4,6 +4,8 @@
 mod csv;
 mod damage;
 mod detect;
+mod hpctoolkit;
+mod hpctoolkit_damage;
 mod projections;
 mod read;
 mod table;

@@ -89,7 +89,7 @@ fn times_are_those_of_pipit_where_it_is_right() {
     let rows = read::all(&*source);
     for (pe, row) in golden["idle_time"]["data"].as_array().unwrap().iter().enumerate() {
         let idle_us = rows[pe].exclusive()["Idle"] as f64;
-        assert_eq!(row[1].as_f64().unwrap(), idle_us * 1000.0, "PE {pe}");
+        assert!((row[1].as_f64().unwrap() - idle_us * 1000.0).abs() < 0.5, "PE {pe}");
     }
     // Pipit's mean is over the PEs that call the function.
     let regions = golden["flat_profile"]["index"].as_array().unwrap();
@@ -107,7 +107,7 @@ fn times_are_those_of_pipit_where_it_is_right() {
             })
             .collect();
         let mean_ns = times.iter().sum::<u64>() as f64 * 1000.0 / times.len() as f64;
-        assert_eq!(data[at][0].as_f64().unwrap(), mean_ns, "{name}");
+        assert!((data[at][0].as_f64().unwrap() - mean_ns).abs() < 0.5, "{name}");
     }
 }
 

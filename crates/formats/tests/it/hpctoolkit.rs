@@ -331,7 +331,7 @@ fn what_cannot_be_read_is_named() {
     let path = shared.join("data/hpctoolkit-prof2/viewer-prof2-loop-inline");
     match (READER.open)(&path) {
         Err(OpenError::Refused { reason, .. }) => {
-            assert!(reason.contains("pre-release 4.0 layout"), "{reason}")
+            assert!(reason.contains("pre-release 4.0 layout"), "{reason}");
         }
         other => panic!("{other:?}"),
     }

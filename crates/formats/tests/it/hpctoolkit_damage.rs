@@ -3,8 +3,8 @@
 
 use ouzel_formats::{Opened, Reader};
 use ouzel_model::{
-    ChunkBuffer, Filter, Level, MetricId, MetricValueType, Needs, Notice, ProfileSource, ReadError,
-    SeverityRow, TraceSource,
+    ChunkBuffer, ContextId, Filter, Level, MetricId, MetricValueType, Needs, Notice, ProfileSource,
+    ReadError, SeverityRow, TraceSource,
 };
 use ouzel_testkit::hpctoolkit::{DatabaseShape, write_database};
 use std::fs;
@@ -72,6 +72,12 @@ fn read(path: &Path) -> Found {
     found
 }
 
+/// Every id leads somewhere.
+fn look_up(source: &dyn TraceSource, id: ContextId) {
+    let context = source.definitions().sampled_contexts.get(id);
+    source.definitions().region(context.region);
+}
+
 fn read_trace(source: &dyn TraceSource, found: &mut Found) {
     found.notices.extend_from_slice(source.notices());
     for range in [None, Some((5_000_000, 20_000_000))] {
@@ -85,10 +91,11 @@ fn read_trace(source: &dyn TraceSource, found: &mut Found) {
                 while reader.read(&mut buffer)? {
                     assert!(buffer.time.is_sorted() && buffer.time.first().is_none_or(|time| last <= time.0));
                     last = buffer.time.last().map_or(last, |time| time.0);
-                    for context in buffer.samples.iter().filter_map(|sample| sample.context) {
-                        let context = source.definitions().sampled_contexts.get(context);
-                        source.definitions().region(context.region);
-                    }
+                    buffer
+                        .samples
+                        .iter()
+                        .filter_map(|sample| sample.context)
+                        .for_each(|id| look_up(source, id));
                     n_samples += buffer.samples.len();
                 }
                 found.notices.extend(reader.notices());
