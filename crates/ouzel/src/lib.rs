@@ -22,11 +22,11 @@
 
 mod ask;
 mod calls;
-mod missing;
 pub mod events;
+mod missing;
 pub mod multi_run;
-mod repaired;
 mod profile;
+mod repaired;
 pub mod workers;
 
 pub use ouzel_analyses as analyses;
