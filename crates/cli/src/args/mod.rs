@@ -48,7 +48,7 @@ pub enum Command {
 }
 
 /// What every command takes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Common {
     /// The trace.
     pub path: PathBuf,

@@ -9,6 +9,7 @@ mod tables;
 
 use crate::args::{Common, ConvertArgs, Target};
 use crate::exit::Outcome;
+use ouzel::model::{Borders, Filter};
 
 /// Writes.
 ///
@@ -16,9 +17,16 @@ use crate::exit::Outcome;
 /// If the trace cannot be opened, something is in the way, or writing fails.
 pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
     match args.to {
-        Target::Chrome => chrome::run(common, args),
-        Target::Otf2 => otf2::run(common, args),
+        Target::Chrome => chrome::run(&cut(common), args),
+        Target::Otf2 => otf2::run(&cut(common), args),
         Target::Cube => cube::run(common, args),
         Target::Csv | Target::Parquet => tables::run(common, args),
     }
+}
+
+/// With calls cut to the range of time: a trace is summed up by whoever reads it, so one with whole calls would give
+/// other sums than the range it is of. Tables are listings and keep calls whole unless `--trim` is given.
+fn cut(common: &Common) -> Common {
+    let filter = Filter { borders: Borders::Trim, ..common.filter.clone() };
+    Common { filter, ..common.clone() }
 }
