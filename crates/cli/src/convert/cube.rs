@@ -1,13 +1,13 @@
 //! A profile as `.cubex`.
 
+use super::tables::FileInWork;
+use super::tables::severities::written;
 use crate::args::{Common, ConvertArgs};
 use crate::exit::Outcome;
 use crate::profile_session::ProfileSession;
-use anyhow::{Context, bail};
-use std::fs::File;
-use std::io::BufWriter;
+use anyhow::bail;
 
-/// Writes.
+/// Writes. The rows of the file that is told are its call paths.
 ///
 /// # Errors
 /// If there is no profile, the file is there already, or it cannot be written.
@@ -17,8 +17,10 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
     if out.exists() && !args.force {
         bail!("{out:?} is there already: --force replaces it");
     }
-    let file = File::create(out).with_context(|| format!("cannot write {out:?}"))?;
-    let more = ouzel::formats::cube::write::write(session.profile.source(), BufWriter::new(file))?;
+    let mut file = FileInWork::new(out.clone());
+    let source = session.profile.source();
+    let more = ouzel::formats::cube::write::write(source, file.open()?)?;
     let notices = session.notices(more);
-    Ok(session.end(&notices))
+    let n_call_paths = source.definitions().call_tree.len() as u64;
+    written(&session, &notices, &[file.complete(n_call_paths)?])
 }

@@ -3,6 +3,8 @@
 //! Law: a name that ends in the format is one file with the events alone, any other a
 //! directory. Files get their names when they are complete, so that none is half a table.
 
+pub(super) mod severities;
+
 use super::batch::Batch;
 use super::events::EventTable;
 use crate::args::{Common, ConvertArgs, OutputFormat, Target};
@@ -39,7 +41,14 @@ pub(super) struct Written {
 /// # Errors
 /// If the trace cannot be opened, something is in the way, or writing fails.
 pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
-    let session = Session::open(common)?;
+    let session = match Session::open(common) {
+        Ok(session) => session,
+        // What holds no events may hold a profile; if not, the first trouble is the one to tell.
+        Err(error) => {
+            let Ok(_) = ouzel::open_profile(&common.path) else { return Err(error) };
+            return severities::run(common, args);
+        }
+    };
     let place = Place::new(args)?;
     let mut files = Vec::new();
     let (partial, set) = write_events(&session, &place, &mut files)?;

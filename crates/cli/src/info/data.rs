@@ -74,7 +74,7 @@ pub struct Ability {
     /// How much there is, or why it is missing.
     pub reason: String,
     /// The commands that answer from it, and cannot without.
-    pub commands: &'static [&'static str],
+    pub commands: Vec<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -268,6 +268,6 @@ impl Ability {
     ) -> Self {
         let available = 0 < count;
         let reason = if available { counted(count, singular, plural) } else { missing() };
-        Ability { what, available, reason, commands }
+        Ability { what, available, reason, commands: commands.to_vec() }
     }
 }

@@ -10,8 +10,8 @@ use crate::exit::Outcome;
 use crate::session::{Session, outcome, taken};
 use crate::terminal::page::Page;
 use data::Data;
-use ouzel::analyses::inventory::Inventory;
-use ouzel::engine::AnalysisSet;
+use ouzel::analyses::inventory::{Inventory, InventoryOutput};
+use ouzel::engine::{AnalysisSet, Report};
 use profile::ProfileData;
 use serde::Serialize;
 
@@ -22,6 +22,21 @@ struct WithProfile {
     data: Data,
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<ProfileData>,
+}
+
+/// Commands that ask counters of a trace, and metrics of a profile.
+const OF_BOTH: &str = "profile --metric";
+
+/// What is in the trace. A profile beside it answers what its counters cannot.
+fn data(session: &Session<'_>, report: &Report, inventory: &InventoryOutput, has_profile: bool) -> Data {
+    let mut data = Data::new(session, report, inventory);
+    for ability in data.abilities.iter_mut().filter(|ability| has_profile && !ability.available) {
+        if ability.commands.contains(&OF_BOTH) {
+            ability.commands.retain(|&command| command != OF_BOTH);
+            ability.reason += "; the profile beside it has sums";
+        }
+    }
+    data
 }
 
 /// Answers.
@@ -50,7 +65,7 @@ pub fn run(common: &Common, _args: &InfoArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     match common.format {
         OutputFormat::Table | OutputFormat::Html => {
-            let data = Data::new(&session, &report, &inventory);
+            let data = data(&session, &report, &inventory, beside.is_some());
             let mut lines = page::lines(&session, &data, &report.notices);
             if let Some(profile) = &beside {
                 let mut page = Page::new(session.style(), common.width);
@@ -61,7 +76,7 @@ pub fn run(common: &Common, _args: &InfoArgs) -> anyhow::Result<Outcome> {
             session.write_page(&lines)?;
         }
         OutputFormat::Json => {
-            let data = Data::new(&session, &report, &inventory);
+            let data = data(&session, &report, &inventory, beside.is_some());
             let data = WithProfile { data, profile: beside };
             session.write_json("info", report.coverage, &report.notices, data)?;
         }

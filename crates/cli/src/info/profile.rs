@@ -13,6 +13,9 @@ use ouzel::model::{CartTopology, ColumnData, Notice, Table, Unit};
 use serde::Serialize;
 use std::sync::Arc;
 
+/// Longer names of metrics push what follows out of its column.
+const MAX_NAME_WIDTH: usize = 30;
+
 /// What is in a profile; the keys are those of the JSON.
 #[derive(Debug, Serialize)]
 pub struct ProfileData {
@@ -165,14 +168,35 @@ impl ProfileData {
             page.hanging(&format!("  {:<14}", "topology"), 16, &topology_text(topology), Paint::Plain);
         }
         page.heading("metrics");
-        for metric in &self.metrics {
-            let unit = if metric.unit.is_empty() { String::new() } else { format!(" {}", metric.unit) };
-            let total =
-                metric.total.map_or("no value".to_owned(), |total| format!("{}{unit}", number(Some(total))));
-            let hidden = if metric.hidden { ", hidden" } else { "" };
-            let text = format!("{total}  ({}{hidden})  {}", metric.kind, metric.description);
-            page.hanging(&format!("  {:<28}  ", metric.name), 32, &text, Paint::Plain);
+        let has_value = |metric: &&MetricEntry| metric.total.is_some_and(|total| total != 0.0);
+        let (with, without): (Vec<&MetricEntry>, Vec<&MetricEntry>) =
+            self.metrics.iter().partition(has_value);
+        let name_width = with.iter().map(|metric| metric.name.chars().count()).max().unwrap_or(0);
+        let name_width = name_width.min(MAX_NAME_WIDTH);
+        let value_width = with.iter().map(|metric| metric.total_text().chars().count()).max().unwrap_or(0);
+        for metric in with {
+            let hidden = if metric.hidden { "  (hidden)" } else { "" };
+            let first = format!("  {:<name_width$}  {:>value_width$}  ", metric.name, metric.total_text());
+            let text = format!("{}{hidden}", metric.description);
+            match text.trim_start() {
+                "" => page.text(0, first.trim_end(), Paint::Plain),
+                text => page.hanging(&first, first.chars().count(), text, Paint::Plain),
+            }
         }
+        // Tools define what they could measure; most of it never happens.
+        for (title, is_zero) in [("  zero everywhere  ", true), ("  without a value  ", false)] {
+            let names: Vec<&str> =
+                without.iter().filter(|metric| metric.total.is_some() == is_zero).map(|m| &*m.name).collect();
+            if !names.is_empty() {
+                page.hanging(title, title.len(), &names.join(", "), Paint::Dim);
+            }
+        }
+    }
+}
+
+impl MetricEntry {
+    fn total_text(&self) -> String {
+        format!("{} {}", number(self.total), self.unit).trim_end().to_owned()
     }
 }
 

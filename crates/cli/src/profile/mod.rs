@@ -61,9 +61,8 @@ pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
         Ok(chosen) => chosen,
         Err(error) => {
             let Ok(profile) = ouzel::open_profile(&common.path) else { return Err(error) };
-            let in_profile = |name: &String| profile.definitions().metric_by_name(name).is_some();
-            if !args.metric.iter().all(in_profile) {
-                return Err(error);
+            if let Err(in_profile) = severities::chosen(&profile, &args.metric) {
+                return Err(anyhow::anyhow!("{error}; beside the trace, {in_profile}"));
             }
             return severities::run(&ProfileSession::open(common)?, args);
         }

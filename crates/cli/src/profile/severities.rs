@@ -9,10 +9,13 @@ use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, Style};
 use crate::terminal::units;
 use anyhow::{Context, bail};
+use ouzel::Profile;
 use ouzel::analyses::severities::Grouping;
-use ouzel::model::{Aggregation, ColumnData, MetricId, ProfileMetric, Scope, Table};
+use ouzel::model::{Aggregation, ColumnData, MetricId, ProfileMetric, Scope, SeverityError, Table};
 use ouzel_export::Rows;
 use serde::Serialize;
+use std::collections::BTreeSet;
+use wildmatch::WildMatch;
 
 /// Rows shown unless the user says how many.
 const DEFAULT_TOP: usize = 30;
@@ -49,6 +52,9 @@ pub fn aggregation_text(aggregation: Aggregation) -> &'static str {
     }
 }
 
+/// Names of metrics that a refusal lists.
+const MAX_NAMES: usize = 8;
+
 /// Answers.
 ///
 /// # Errors
@@ -58,15 +64,14 @@ pub fn run(session: &ProfileSession<'_>, args: &ProfileArgs) -> anyhow::Result<O
         bail!("a profile holds no messages and is summed over locations: --messages and --per need a trace");
     }
     let profile = &session.profile;
-    let definitions = profile.definitions();
-    let id = chosen(session, args)?;
-    let metric = definitions.metric(id);
-    let (grouping, by) =
-        if args.call_paths { (Grouping::CallPath, "call_path") } else { (Grouping::Region, "region") };
-    let scope = match args.scope {
-        ScopeArg::Exclusive => Scope::Exclusive,
-        ScopeArg::Inclusive => Scope::Inclusive,
+    let ids = match &args.metric[..] {
+        [] => vec![profile.default_metric().context("the profile defines no metric")?],
+        patterns => chosen(profile, patterns)?,
     };
+    let [id] = ids[..] else { return several(session, args, &ids) };
+    let (scope, grouping) = view(args);
+    let definitions = profile.definitions();
+    let metric = definitions.metric(id);
     let answer = profile.severities(id, scope, grouping)?;
     let (total, _) = profile.total(id)?;
     let table = answer.table(definitions);
@@ -84,7 +89,7 @@ pub fn run(session: &ProfileSession<'_>, args: &ProfileArgs) -> anyhow::Result<O
                 kind: metric.kind.as_str(),
                 aggregation: aggregation_text(metric.aggregation),
                 scope: scope.as_str(),
-                by,
+                by: if args.call_paths { "call_path" } else { "region" },
                 total,
                 columns: table.columns.iter().map(super::entry).collect(),
                 rows: Rows(&table),
@@ -96,16 +101,75 @@ pub fn run(session: &ProfileSession<'_>, args: &ProfileArgs) -> anyhow::Result<O
     Ok(session.end(&notices))
 }
 
-/// The metric asked for, else the one that stands for time.
-fn chosen(session: &ProfileSession<'_>, args: &ProfileArgs) -> anyhow::Result<MetricId> {
+/// Several metrics for people, one after the other. One that has no values in this scope says so in its place.
+fn several(session: &ProfileSession<'_>, args: &ProfileArgs, ids: &[MetricId]) -> anyhow::Result<Outcome> {
     let profile = &session.profile;
-    match &args.metric[..] {
-        [] => profile.default_metric().context("the profile defines no metric"),
-        [name] => profile.definitions().metric_by_name(name).with_context(|| {
-            let near = profile.near_metrics(name);
-            format!("the profile has no metric {name:?}; it has: {}", near.join(", "))
-        }),
-        _ => bail!("a profile is shown for one metric at a time: name one --metric"),
+    let definitions = profile.definitions();
+    if !matches!(session.common.format, OutputFormat::Table | OutputFormat::Html) {
+        let n = ids.len();
+        bail!("{n} metrics are named so, and this format holds one: `ouzel convert --to csv` writes all");
+    }
+    let (scope, grouping) = view(args);
+    let (mut page, mut more) = (Vec::new(), Vec::new());
+    for &id in ids {
+        let metric = definitions.metric(id);
+        match profile.severities(id, scope, grouping) {
+            Ok(answer) => {
+                let (total, _) = profile.total(id)?;
+                page.append(&mut lines(session, args, metric, (scope, total), &answer.table(definitions)));
+                more.extend(answer.notices);
+            }
+            Err(error @ SeverityError::NotAdditive { .. }) => page.push(error.to_string()),
+            Err(error) => return Err(error.into()),
+        }
+        page.push(String::new());
+    }
+    page.pop();
+    let notices = session.notices(more);
+    session.write_page(&page)?;
+    Ok(session.end(&notices))
+}
+
+fn view(args: &ProfileArgs) -> (Scope, Grouping) {
+    let scope = match args.scope {
+        ScopeArg::Exclusive => Scope::Exclusive,
+        ScopeArg::Inclusive => Scope::Inclusive,
+    };
+    (scope, if args.call_paths { Grouping::CallPath } else { Grouping::Region })
+}
+
+/// The metrics of these names; a name may be a pattern (`bytes_*`).
+///
+/// # Errors
+/// If there is none of a name; says which are near, or are there.
+pub fn chosen(profile: &Profile, names: &[String]) -> anyhow::Result<Vec<MetricId>> {
+    let definitions = profile.definitions();
+    let mut ids = Vec::new();
+    for name in names {
+        let before = ids.len();
+        // A name is one also where it holds what stands for anything in a pattern.
+        match definitions.metric_by_name(name) {
+            Some(id) => ids.push(id),
+            None => {
+                let pattern = WildMatch::new(name);
+                let fits = |id: &MetricId| pattern.matches(&definitions.metric(*id).name);
+                ids.extend(definitions.metric_ids().filter(fits));
+            }
+        }
+        if ids.len() == before {
+            bail!("the profile has no metric {name:?}; it has: {}", some_of(&profile.near_metrics(name)));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    ids.retain(|&id| seen.insert(id));
+    Ok(ids)
+}
+
+fn some_of(names: &[&str]) -> String {
+    match names.len().saturating_sub(MAX_NAMES) {
+        0 if names.is_empty() => "none".to_owned(),
+        0 => names.join(", "),
+        n_more => format!("{} and {n_more} more, which ouzel info lists", names[..MAX_NAMES].join(", ")),
     }
 }
 
@@ -117,9 +181,11 @@ fn lines(
     table: &Table,
 ) -> Vec<String> {
     let mut page = Page::new(Style::new(session.common.page_colour), session.common.width);
-    let unit = if metric.unit.is_empty() { String::new() } else { format!(" [{}]", metric.unit) };
+    // Names that HPCToolkit shows have their unit already: `GXCOPY (sec)`.
+    let has_unit = metric.unit.is_empty() || metric.display_name.ends_with(')');
+    let unit = if has_unit { String::new() } else { format!(" [{}]", metric.unit) };
     let chosen = if args.metric.is_empty() { " (no --metric was named)" } else { "" };
-    let title = format!("{} of {}{unit}{chosen}", scope.as_str(), metric.display_name);
+    let title = format!("{}{unit}, {}{chosen}", metric.display_name, scope.as_str());
     page.text(0, &title, Paint::Heading);
     let n_rows = table.n_rows();
     let what = if args.call_paths { ("call path", "call paths") } else { ("region", "regions") };

@@ -1,0 +1,169 @@
+//! The severities of a profile as one long table: a row for each value.
+//!
+//! Law: metrics in the order of the profile, call paths from the last to the first as rows
+//! are read, locations ascending. Values are without those of callees; extremes, which
+//! cannot be split up, are with them, and `scope` says which. What has no row is zero in a
+//! metric that is summed, and no value in any other. One batch is in memory at a time.
+
+use super::{Place, Written};
+use crate::args::{Common, ConvertArgs, OutputFormat};
+use crate::exit::Outcome;
+use crate::profile_session::ProfileSession;
+use crate::terminal::units;
+use ouzel::model::{
+    ColumnData, MetricId, Notice, ProfileDefinitions, ProfileSource, Scope, ScopedRows, SeverityError,
+    SeverityRow, Table, Unit,
+};
+use ouzel_export::TableWriter;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Rows that are gathered before they are written: some megabytes.
+const BATCH_ROWS: usize = 1 << 16;
+
+#[derive(Debug, Serialize)]
+struct Data<'a> {
+    files: &'a [Written],
+}
+
+/// Writes.
+///
+/// # Errors
+/// If something is in the way, severities cannot be read, or writing fails.
+pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
+    let session = ProfileSession::open(common)?;
+    let place = Place::new(args)?;
+    let source = session.profile.source();
+    let definitions = source.definitions();
+    let mut file = place.create("severities")?;
+    let mut batch = Batch::default();
+    let mut writer = place.writer(file.open()?, &batch.take())?;
+    let mut notices = Vec::new();
+    let mut n_rows = 0;
+    for id in definitions.metric_ids() {
+        n_rows += write_metric(source, id, &mut batch, writer.as_mut(), &mut notices)?;
+    }
+    writer.write(&batch.take())?;
+    writer.finish()?;
+    let notices = session.notices(notices);
+    written(&session, &notices, &[file.complete(n_rows)?])
+}
+
+/// Says what was written of a profile.
+///
+/// # Errors
+/// If that cannot be written.
+pub fn written(
+    session: &ProfileSession<'_>,
+    notices: &[Notice],
+    files: &[Written],
+) -> anyhow::Result<Outcome> {
+    if session.common.format == OutputFormat::Json {
+        session.write_json("convert", notices, Data { files })?;
+    } else if !session.common.quiet {
+        let line = |file: &Written| {
+            let rows = units::counted(file.n_rows, "row", "rows");
+            format!("{}  {rows}, {}", file.path, units::bytes(file.size_bytes))
+        };
+        session.write_page(&files.iter().map(line).collect::<Vec<_>>())?;
+    }
+    Ok(session.end(notices))
+}
+
+fn write_metric(
+    source: &dyn ProfileSource,
+    id: MetricId,
+    batch: &mut Batch,
+    writer: &mut dyn TableWriter,
+    notices: &mut Vec<Notice>,
+) -> anyhow::Result<u64> {
+    let definitions = source.definitions();
+    let metric = definitions.metric(id);
+    let all = definitions.call_tree.all();
+    let (scope, mut rows) = match ScopedRows::open(source, id, Scope::Exclusive, all.clone()) {
+        Err(SeverityError::NotAdditive { .. }) => {
+            (Scope::Inclusive, ScopedRows::open(source, id, Scope::Inclusive, all)?)
+        }
+        rows => (Scope::Exclusive, rows?),
+    };
+    let mut row = SeverityRow::new(metric.value_type);
+    let (name, scope): (_, Arc<str>) = (metric.name.clone(), Arc::from(scope.as_str()));
+    let mut n_rows = 0;
+    while rows.read(&mut row)? {
+        batch.push(definitions, (&name, &scope), &row);
+        n_rows += row.values.len() as u64;
+        if BATCH_ROWS <= batch.value.len() {
+            writer.write(&batch.take())?;
+        }
+    }
+    notices.extend(rows.notices());
+    Ok(n_rows)
+}
+
+/// Rows to be written.
+#[derive(Debug, Default)]
+struct Batch {
+    metric: Vec<Arc<str>>,
+    scope: Vec<Arc<str>>,
+    call_path: Vec<Vec<Arc<str>>>,
+    call_path_id: Vec<u64>,
+    rank: Vec<Option<u64>>,
+    location: Vec<u64>,
+    value: Vec<f64>,
+}
+
+impl Batch {
+    fn push(
+        &mut self,
+        definitions: &ProfileDefinitions,
+        (metric, scope): (&Arc<str>, &Arc<str>),
+        row: &SeverityRow,
+    ) {
+        let tree = &definitions.call_tree;
+        let region = |path| definitions.regions[tree.node(path).region.index()].name.clone();
+        let names: Vec<Arc<str>> = tree.from_root(row.path).into_iter().map(region).collect();
+        for (id, value) in row.iter() {
+            let location = &definitions.locations[id.index()];
+            self.metric.push(metric.clone());
+            self.scope.push(scope.clone());
+            self.call_path.push(names.clone());
+            self.call_path_id.push(tree.node(row.path).native_id);
+            self.rank.push(location.rank.map(|rank| u64::from(rank.0)));
+            self.location.push(location.native_id);
+            self.value.push(value);
+        }
+    }
+
+    /// The rows as a table; none are left.
+    fn take(&mut self) -> Table {
+        let Batch { metric, scope, call_path, call_path_id, rank, location, value } = std::mem::take(self);
+        Table::new("severities")
+            .with("metric", Unit::None, "Unique name of the metric", ColumnData::Text(metric))
+            .with(
+                "scope",
+                Unit::None,
+                "Whether the value is without callees (exclusive) or with them",
+                ColumnData::Text(scope),
+            )
+            .with(
+                "call_path",
+                Unit::None,
+                "Regions from the outermost to the innermost",
+                ColumnData::TextList(call_path),
+            )
+            .with(
+                "call_path_id",
+                Unit::None,
+                "Id of the call path in the profile's file",
+                ColumnData::U64(call_path_id),
+            )
+            .with("rank", Unit::None, "World rank of the location", ColumnData::OptionU64(rank))
+            .with("location", Unit::None, "Id of the location in the profile", ColumnData::U64(location))
+            .with(
+                "value",
+                Unit::None,
+                "The severity, in the unit of the metric; whole numbers beyond 2^53 are rounded",
+                ColumnData::F64(value),
+            )
+    }
+}
