@@ -25,7 +25,8 @@ def rows(path):
                 continue
             for cnode in cubex.all_cnodes():
                 if cnode.id in values.cnode_indices:
-                    found[metric.name, cnode.id] = [float(getattr(v, "value", v)) for v in values.cnode_values(cnode)]
+                    # Values of extremes are in a class of pycubexr's own, which knows this call too.
+                    found[metric.name, cnode.id] = list(values.cnode_values(cnode).astype(float))
         return found
 
 
@@ -37,5 +38,7 @@ def test_what_we_write_is_what_was_there(ouzel, path, tmp_path):
     assert after
     if path.suffix == ".cubex":
         # Ids of call paths are those of the file only where they count in its order.
-        total = lambda found: sorted(sum(row) for row in found.values() if any(row))
+        # The greatest and least numbers are marks for "never" in rows of extremes.
+        real = lambda row: [value for value in row if abs(value) < 1e300]
+        total = lambda found: sorted(sum(real(row)) for row in found.values() if any(real(row)))
         assert total(after) == pytest.approx(total(rows(path)), rel=1e-12)

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Plain rows are read in blocks of so many bytes, or one row where that is more. A read of 1 MiB takes some 100 µs
 /// from the page cache: calls to the system no longer count.
-const BLOCK_BYTES: u64 = 1 << 20;
+const BLOCK_BYTES: u64 = 1 << 18;
 
 const INDEX_MAGIC: &[u8] = b"CUBEX.INDEX";
 const DATA_MAGIC: &[u8] = b"CUBEX.DATA";

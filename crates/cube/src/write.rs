@@ -2,7 +2,7 @@
 //!
 //! First the rows, metric by metric, in any order of rows; then the definitions. Rows are
 //! plain and little-endian, with sparse indices, as the tools of CUBE write them. A metric
-//! without rows gets empty files: all of its values are zero.
+//! that is never begun has no files: all of its values are zero.
 
 use crate::tar::{self, BLOCK_BYTES};
 use crate::{Anchor, anchor_xml};

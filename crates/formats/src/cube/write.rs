@@ -82,6 +82,11 @@ fn write_metric<W: Write + Seek>(
     while rows.read(&mut row)? {
         indices.push(tree_index(row.path));
     }
+    // As the tools of CUBE do: readers (pycubexr 2.1.1) refuse an index without rows.
+    if indices.is_empty() {
+        notices.extend(rows.notices());
+        return Ok(());
+    }
     indices.sort_unstable();
     let n_locations = definitions.locations.len();
     writer.metric(id.0, &indices, 8 * n_locations as u64)?;
