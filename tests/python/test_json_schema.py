@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import ROOT, anchor_parameters
+from conftest import ROOT, SHARED, anchor_parameters
 
 jsonschema = pytest.importorskip("jsonschema", reason="the Python package jsonschema is not installed")
 
@@ -75,6 +75,31 @@ def test_compare_holds_to_its_schema(ouzel):
     runs = [ROOT / "testdata" / name for name in ("pmpi-jacobi", "pmpi-masterio", "eztrace-jacobi")]
     answer = checked("compare", ouzel("compare", *runs, "--format", "json"))
     assert [run["path"] for run in answer["data"]["runs"]] == [str(run) for run in runs]
+
+
+def profiles():
+    """Recorded profiles: each file of CUBE, and one database of HPCToolkit with a trace beside it."""
+    data = SHARED / "data"
+    found = sorted((data / "cube").rglob("*.cubex")) + sorted((data / "cube3-xml").rglob("*.cube"))
+    found += [path for path in [data / "hpctoolkit" / "test-loops-cuda-nvidia-t.d"] if path.is_dir()]
+    return [pytest.param(path, id=f"{path.parent.name}-{path.name}") for path in found]
+
+
+@pytest.mark.parametrize("path", profiles())
+def test_answers_about_profiles_hold_to_their_schema(ouzel, path, tmp_path):
+    text = ouzel("info", path, "--format", "json")
+    info = checked("profile-info" if json.loads(text)["schema"] == "ouzel/profile-info/1" else "info", text)["data"]
+    metrics = info.get("profile", info)["metrics"]
+    assert metrics
+    for metric in metrics[:3]:
+        additive = metric["aggregation"] == "sum"
+        for options in ([], ["--call-paths"], ["--scope", "inclusive"]) if additive else ([],):
+            text = ouzel("profile", path, "--metric", metric["name"], "--format", "json", *options)
+            assert checked("severities", text)["data"]["metric"] == metric["name"]
+    if "profile" not in info:
+        answer = checked("convert", ouzel("convert", path, tmp_path / "long.csv", "--to", "csv", "--format", "json"))
+        lines = (tmp_path / "long.csv").read_text().count("\n")
+        assert answer["data"]["files"][0]["n_rows"] == lines - 1
 
 
 def test_an_answer_with_another_key_is_refused(ouzel):

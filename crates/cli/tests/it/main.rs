@@ -11,6 +11,7 @@ mod help;
 mod model_archive;
 mod operations;
 mod print;
+mod profiles;
 mod rules;
 mod run;
 mod zoo;
