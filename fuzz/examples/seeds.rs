@@ -45,8 +45,23 @@ fn main() -> Result<()> {
     corpus.add("nsight", "small", &fs::read(root.join("../testdata/nsight-made/small.sqlite"))?)?;
     cube_seeds(&corpus)?;
     hpctoolkit(&corpus)?;
+    text_seeds(&corpus)?;
     cut_from(&corpus, &root.join("../testdata/pmpi-masterio/traces"), "pmpi")?;
     cut_from(&corpus, &root.join("../testdata/eztrace-pingpong/eztrace_log"), "eztrace")
+}
+
+/// Formats of text: every phase of a Chrome trace and one that is cut; a table; a log of one PE behind its `.sts`.
+fn text_seeds(corpus: &Corpus) -> Result<()> {
+    corpus.add("chrome", "phases.json", PHASES.as_bytes())?;
+    corpus.add("chrome", "cut.json", CUT.as_bytes())?;
+    let table = "Timestamp (ns), Event Type, Name, Process, Thread\n0, Enter, main, 0, 0\n1.5, Instant, MpiSend, 0, 0\n\
+        9, Leave, main, 0, 0\n";
+    corpus.add("csv", "table", table.as_bytes())?;
+    let sts = "VERSION 3.0\nMACHINE m\nPROCESSORS 1\nTOTAL_CHARES 1\nTOTAL_EPS 1\nTOTAL_MSGS 1\nCHARE 0 main\n\
+        ENTRY CHARE 0 f 0 0\nMESSAGE 0 8\nEND\n";
+    let log = "PROJECTIONS-RECORD\n6 0\n14 5 0\n15 7 0\n7 9\n";
+    let length = u16::try_from(sts.len()).unwrap_or(u16::MAX).to_le_bytes();
+    corpus.add("projections", "small", &[&length, sts.as_bytes(), log.as_bytes()].concat())
 }
 
 /// A profile of two calls at two locations, as archive and as XML, and expressions.
@@ -234,3 +249,17 @@ fn cut_from(corpus: &Corpus, stem: &Path, name: &str) -> Result<()> {
     let cut = &events[..events.len().min(600)];
     corpus.add("archive", name, &pack(&[(0, &anchor), (1, &definitions), (2, cut), (3, &local)]))
 }
+
+const PHASES: &str = r##"{"schemaVersion":1,"distributedInfo":{"rank":1,"world_size":2},"traceEvents":[
+{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"p"}},
+{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":1.5,"dur":9},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":2,"dur":1,"args":{"correlation":3}},
+{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":7,"ts":4,"dur":5,"args":{"correlation":3,"stream":7,"Collective name":"allreduce"}},
+{"ph":"B","name":"a","pid":1,"tid":2,"ts":0},{"ph":"E","pid":1,"tid":2,"ts":5},{"ph":"s","id":1,"cat":"f","name":"f","pid":1,"tid":2,"ts":1},
+{"ph":"f","id":1,"cat":"f","name":"f","bp":"e","pid":1,"tid":1,"ts":3},{"ph":"b","id":1,"cat":"n","name":"n","pid":1,"tid":1,"ts":1},
+{"ph":"e","id":1,"cat":"n","pid":1,"tid":1,"ts":2},{"ph":"C","name":"c","pid":1,"ts":1,"args":{"v":1.5}},{"ph":"i","name":"i","pid":1,"tid":1,"ts":1}],
+"samples":[{"pid":1,"tid":1,"ts":1,"sf":1}],"stackFrames":{"1":{"name":"root"}}}
+"##;
+
+const CUT: &str = r##"[{"ph":"X","ts":1e3,"dur":-2,"pid":"a","tid":"b","name":"x\u00e9"},
+{"ph":"P","name":"ProfileChunk","ts":1,"pid":1,"tid":1,"id":"0x1","args":{"data":{"cpuProfile":{"nodes":[{"id":1,"callFrame":{"functionName":"r"}}],"samples":[1,1]},"timeDeltas":[1,2]}}},"##;

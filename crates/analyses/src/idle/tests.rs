@@ -66,7 +66,7 @@ fn streams_are_idle_between_kernels_and_ranks_sum_up() {
     let classes = Semantics::default().classes(trace.definitions());
     let waits = IdleRegions::of_categories(&classes, &[Category::Wait, Category::Synchronization]);
     let names: Vec<&str> = waits.regions().map(|region| &*trace.definitions().region(region).name).collect();
-    assert_eq!(names, ["MPI_Wait", "MPI_Recv"]);
+    assert_eq!(names, ["MPI_Wait", "MPI_Recv", "Idle"]);
     let profile = run(&trace, Profile);
     let output = idle_time(&profile, trace.definitions(), &waits);
     let rows: Vec<_> = output
@@ -74,13 +74,13 @@ fn streams_are_idle_between_kernels_and_ranks_sum_up() {
         .iter()
         .map(|row| (row.rank.unwrap().0, row.threads.0, row.streams.0, row.span.0))
         .collect();
-    assert_eq!(rows, [(0, 0, 0, 4), (1, 10, 20, 150)]);
+    assert_eq!(rows, [(0, 3, 0, 4), (1, 10, 20, 150)]);
     let column = |per, name: &str| {
         let table = output.table(trace.definitions(), per);
         table.column(name).unwrap().data.clone()
     };
-    assert_eq!(column(Per::Rank, "idle_ns"), ColumnData::U64(vec![0, 30]));
+    assert_eq!(column(Per::Rank, "idle_ns"), ColumnData::U64(vec![3, 30]));
     assert_eq!(column(Per::Location, "in_gaps_ns"), ColumnData::U64(vec![0, 0, 20]));
-    assert_eq!(column(Per::Total, "idle_ns"), ColumnData::U64(vec![30]));
+    assert_eq!(column(Per::Total, "idle_ns"), ColumnData::U64(vec![33]));
     assert_eq!(column(Per::Total, "rank"), ColumnData::OptionU64(vec![None]));
 }
