@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-/// Plain rows are read in blocks of so many bytes, or one row where that is more. A read of 1 MiB takes some 100 µs
-/// from the page cache: calls to the system no longer count.
+/// Plain rows are read in blocks of so many bytes, or one row where that is more. They stay in the second cache until
+/// they are used: blocks of 1 MiB took 30 % longer; of 64 KiB, calls to the system count.
 const BLOCK_BYTES: u64 = 1 << 18;
 
 const INDEX_MAGIC: &[u8] = b"CUBEX.INDEX";

@@ -162,7 +162,7 @@ Columns:
 Times are summed over all locations unless --per says otherwise. With --region the time in all
 other regions is gathered in [filtered], so that totals stay what they were.
 
-Of a profile (CUBE, HPCToolkit without a trace) one metric is shown: total, mean, least and greatest over
+Of a profile (CUBE, HPCToolkit without a trace) each metric is a table: total, mean, least and greatest over
 locations, and where the greatest is; ouzel info lists the metrics. A directory that holds both a trace and a
 profile is asked as a trace, unless --metric names a metric of the profile alone.")]
     Profile {
@@ -179,6 +179,7 @@ Examples:
   ouzel convert scorep-run/ events.parquet --to parquet     the table of events alone
   ouzel convert scorep-run/ out/ --to csv                   events, locations, regions and metrics
   ouzel convert scorep-run/ part/ --to otf2 --ranks 0-7 --time 10s..20s
+  ouzel convert profile.cubex values.parquet --to parquet   of a profile: a row for each value
 
 The table of events has one row for each event, ordered by location, then by time:
   time_ns, rank, location, kind                 when, where, what
