@@ -3,7 +3,7 @@
 //! Law: integers stay integers, a missing value is null, names are those of the table. Metadata: `name` of the schema;
 //! `unit` and `doc` of each field.
 
-use arrow_array::builder::{ListBuilder, StringBuilder};
+use arrow_array::builder::{ListBuilder, StringBuilder, UInt64Builder};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
     Array, ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
@@ -61,6 +61,14 @@ fn array(data: &ColumnData) -> Result<ArrayRef, ArrowError> {
             let mut lists = ListBuilder::new(StringBuilder::new());
             for list in values {
                 list.iter().for_each(|text| lists.values().append_value(text));
+                lists.append(true);
+            }
+            Arc::new(lists.finish())
+        }
+        ColumnData::U64List(values) => {
+            let mut lists = ListBuilder::new(UInt64Builder::new());
+            for list in values {
+                lists.values().append_slice(list);
                 lists.append(true);
             }
             Arc::new(lists.finish())

@@ -87,18 +87,17 @@ impl Trace {
 
     /// The counters of these names.
     fn counters(&self, names: Option<Vec<String>>) -> PyResult<Vec<MetricId>> {
+        names.unwrap_or_default().iter().map(|name| self.counter(name)).collect()
+    }
+
+    /// The counter of this name.
+    pub(crate) fn counter(&self, name: &str) -> PyResult<MetricId> {
         let metrics = &self.inner.definitions().metrics;
-        let counter = |name: String| {
-            let found = metrics.iter().position(|metric| *metric.name == *name && metric.is_counter());
-            found.map(MetricId::from_index).ok_or_else(|| {
-                let there: Vec<&str> =
-                    metrics.iter().filter(|metric| metric.is_counter()).map(|metric| &*metric.name).collect();
-                PyValueError::new_err(format!(
-                    "no counter is called {name:?}; there are: {}",
-                    there.join(", ")
-                ))
-            })
-        };
-        names.unwrap_or_default().into_iter().map(counter).collect()
+        let found = metrics.iter().position(|metric| *metric.name == *name && metric.is_counter());
+        found.map(MetricId::from_index).ok_or_else(|| {
+            let there: Vec<&str> =
+                metrics.iter().filter(|metric| metric.is_counter()).map(|metric| &*metric.name).collect();
+            PyValueError::new_err(format!("no counter is called {name:?}; there are: {}", there.join(", ")))
+        })
     }
 }

@@ -6,7 +6,7 @@ use crate::selection::patterns;
 use crate::shapes::{CommMatrix, Histogram};
 use crate::table::Table;
 use crate::trace::Trace;
-use ouzel::analyses::Per;
+use ouzel::Answer;
 use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
 use ouzel::analyses::comm_matrix::{CommMatrix as CommMatrixAnalysis, Expansion, TrafficUnit};
 use ouzel::analyses::comm_over_time::CommOverTime;
@@ -18,6 +18,8 @@ use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::profile::Profile;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::time_profile::{Scale, TimeProfile};
+use ouzel::analyses::{By, Per};
+use ouzel::engine::AnalysisSet;
 use ouzel_plot::{ColourScale, pictures};
 use pyo3::prelude::*;
 
@@ -191,10 +193,18 @@ impl Trace {
         })
     }
 
-    #[pyo3(signature = (metric="time.exc", *, by="region"))]
-    fn load_imbalance(&self, py: Python<'_>, metric: &str, by: &str) -> PyResult<Table> {
-        choice("metric", metric, &[("time.exc", ())])?;
+    #[pyo3(signature = (metric="time.exc", *, num_processes=5, by="region"))]
+    fn load_imbalance(
+        &self,
+        py: Python<'_>,
+        metric: &str,
+        num_processes: usize,
+        by: &str,
+    ) -> PyResult<Table> {
         let by = by_what(by)?;
+        if metric != "time.exc" {
+            return self.imbalance_of_counter(py, metric, num_processes, by);
+        }
         let origin = self.origin();
         self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
@@ -202,7 +212,7 @@ impl Trace {
             Ok(trace.ask(Profile, options)?.map(|profile| {
                 let output = imbalance(&profile, definitions, &classes, by);
                 let picture = pictures::imbalance(&output, definitions, &origin);
-                (output.table(&profile, definitions, by), picture)
+                (output.table(&profile, definitions, by, num_processes), picture)
             }))
         })
     }
@@ -228,5 +238,26 @@ impl Trace {
                 (output.table(definitions, per), pictures::idle(&output, definitions, &origin))
             }))
         })
+    }
+}
+
+impl Trace {
+    /// How unevenly what a counter gained is spread.
+    fn imbalance_of_counter(&self, py: Python<'_>, name: &str, n_top: usize, by: By) -> PyResult<Table> {
+        let id = self.counter(name)?;
+        let definitions = self.inner.definitions();
+        let answer = self.answer(py, |trace, options| {
+            let mut set = AnalysisSet::default();
+            let (profile, counters) = (set.add(Profile), set.add(MetricProfile));
+            let mut report = trace.run(&set, options)?;
+            let profile = report.outputs.take(&profile)?;
+            let gains = report.outputs.take(&counters)?.in_place_of_time(&profile, id);
+            let classes = Semantics::default().classes(definitions);
+            let output = imbalance(&gains, definitions, &classes, by);
+            let metric = &definitions.metrics[id.index()];
+            let table = output.table_of_metric(&gains, definitions, by, metric, n_top);
+            Ok(Answer::new(table, report))
+        })?;
+        Table::new(py, answer, definitions)
     }
 }

@@ -74,7 +74,10 @@ fn more(table: &Table, n_shown: usize) -> String {
 }
 
 fn is_number(data: &ColumnData) -> bool {
-    !matches!(data, ColumnData::Text(_) | ColumnData::OptionText(_) | ColumnData::TextList(_))
+    !matches!(
+        data,
+        ColumnData::Text(_) | ColumnData::OptionText(_) | ColumnData::TextList(_) | ColumnData::U64List(_)
+    )
 }
 
 fn cell(data: &ColumnData, row: usize) -> String {
@@ -88,6 +91,9 @@ fn cell(data: &ColumnData, row: usize) -> String {
         ColumnData::Text(values) => values[row].to_string(),
         ColumnData::OptionText(values) => values[row].as_deref().map_or_else(missing, str::to_owned),
         ColumnData::TextList(values) => values[row].join(" › "),
+        ColumnData::U64List(values) => {
+            values[row].iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        }
     }
 }
 

@@ -179,6 +179,7 @@ fn values<'py>(py: Python<'py>, data: &ColumnData) -> PyResult<Bound<'py, PyAny>
         ColumnData::OptionText(values) => {
             values.iter().map(|value| value.as_ref().map(text)).collect::<Vec<_>>().into_pyobject(py)
         }
+        ColumnData::U64List(values) => values.into_pyobject(py),
         ColumnData::TextList(values) => values
             .iter()
             .map(|list| list.iter().map(text).collect())

@@ -105,6 +105,14 @@ def test_imbalance_is_most_over_mean(archive):
     n = len(trace.ranks)
     for region, ratio in zip(table["region"], table["imbalance"]):
         assert math.isclose(ratio, most[region] * n / sums.exclusive[region])
+    for region, first, tops in zip(table["region"], table["max_rank"], table["top_ranks"]):
+        assert len(tops) <= 5 and (not tops or tops[0] == first), region
+        rows = zip(per_rank["region"], per_rank["rank"], per_rank["exclusive_ns"])
+        assert len(tops) == min(5, sum(name == region and ns > 0 for name, _, ns in rows))
+    for tops, two in zip(table["top_ranks"], trace.load_imbalance(num_processes=2)["top_ranks"]):
+        assert two == tops[:2]
+    with pytest.raises(ValueError, match="no counter is called 'NOPE'"):
+        trace.load_imbalance("NOPE")
 
 
 def test_the_diagnosis_finds_what_was_planted(testdata):

@@ -8,11 +8,13 @@
 //! are summed. Law: every difference is exact; ratios are divided once, at the end.
 //! Not here: why the time differs.
 
+use crate::flat_profile::{PerProcessRow, per_process};
 use crate::profile::ProfileOutput;
 use crate::semantics::{Category, Class};
 use crate::spread::{MeanTicks, Processes, Spread, ratio, spread_durations};
 use crate::view::{By, Per, RowKey, View};
 use ouzel_model::{ColumnData, Definitions, Metric, Table, Ticks, Unit, WorldRank};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The imbalance of every region or call path.
@@ -135,9 +137,31 @@ pub fn imbalance(
     ImbalanceOutput { n_processes: processes.list.len() as u64, rows }
 }
 
+const TOP_RANKS_DOC: &str = "The ranks with most, the first with most of all; those with none are left out";
+
+/// For each region or call path the at most `n` ranks that spend most time in it, the one with most first, equals in
+/// the order of their ranks. Ranks that spend none in it are left out, and processes without a rank.
+///
+/// After Pipit's `load_imbalance` (`num_processes`), Bhatele et al., SC 2023.
+pub fn top_ranks(
+    profile: &ProfileOutput,
+    definitions: &Definitions,
+    by: By,
+    n: usize,
+) -> BTreeMap<RowKey, Vec<u32>> {
+    let each = per_process(profile, definitions, by);
+    let ranks = |row: &PerProcessRow| {
+        let with_time = row.top(n).into_iter().filter(|&i| 0 < row.exclusive[i].0);
+        with_time.filter_map(|i| Some(each.processes[i].rank?.0)).collect()
+    };
+    each.rows.iter().map(|row| (row.key, ranks(row))).collect()
+}
+
 impl ImbalanceOutput {
-    /// The rows as a table; `profile` and `by` are those it was made from.
-    pub fn table(&self, profile: &ProfileOutput, definitions: &Definitions, by: By) -> Table {
+    /// The rows as a table with the `n_top` ranks that spend most time in each; `profile` and `by` are those it was
+    /// made from.
+    pub fn table(&self, profile: &ProfileOutput, definitions: &Definitions, by: By, n_top: usize) -> Table {
+        let tops = top_ranks(profile, definitions, by, n_top);
         let view = View::new(definitions, &profile.call_paths, by, Per::Total);
         let keys: Vec<RowKey> = self.rows.iter().map(|row| row.key).collect();
         let clock = &definitions.clock;
@@ -189,6 +213,7 @@ impl ImbalanceOutput {
                 "0 of computation, mean of waiting, min of synchronisation",
                 ns(&|r| r.loss.wait.ns(clock)),
             )
+            .with("top_ranks", Unit::None, TOP_RANKS_DOC, self.top_column(&tops))
     }
 }
 
@@ -200,7 +225,9 @@ impl ImbalanceOutput {
         definitions: &Definitions,
         by: By,
         metric: &Metric,
+        n_top: usize,
     ) -> Table {
+        let tops = top_ranks(profile, definitions, by, n_top);
         let view = View::new(definitions, &profile.call_paths, by, Per::Total);
         let keys: Vec<RowKey> = self.rows.iter().map(|row| row.key).collect();
         let gain =
@@ -224,6 +251,12 @@ impl ImbalanceOutput {
             .with("min_rank", Unit::None, "Rank of that process", rank(&|r| r.exclusive.min_process.rank))
             .with("imbalance", Unit::Ratio, "max / mean; 1 if the mean is 0", ratios)
             .with("lost", unit(), "max − mean", gain(&|r| r.lost.rounded()))
+            .with("top_ranks", Unit::None, TOP_RANKS_DOC, self.top_column(&tops))
+    }
+
+    fn top_column(&self, tops: &BTreeMap<RowKey, Vec<u32>>) -> ColumnData {
+        let ranks = |row: &ImbalanceRow| tops.get(&row.key).into_iter().flatten().map(|&rank| rank.into());
+        ColumnData::U64List(self.rows.iter().map(|row| ranks(row).collect()).collect())
     }
 }
 
@@ -301,7 +334,9 @@ mod tests {
             ]
         );
         assert_eq!(output.rows[2].class, Class { category: Category::Synchronization, family: Family::Mpi });
-        let table = output.table(&profile, trace.definitions(), By::Region);
+        let table = output.table(&profile, trace.definitions(), By::Region, 2);
+        let tops = ColumnData::U64List(vec![vec![0, 1], vec![0], vec![1]]);
+        assert_eq!(table.column("top_ranks").unwrap().data, tops);
         assert_eq!(table.column("mean_ns").unwrap().data, ColumnData::U64(vec![12, 2, 1]));
         assert_eq!(table.column("imbalance").unwrap().data, ColumnData::F64(vec![2.5, 3.0, 3.0]));
     }
@@ -335,7 +370,8 @@ mod tests {
         let spread = &output.rows[0].exclusive;
         assert_eq!((spread.sum, spread.max.0, spread.min.0), (36, 30, 0));
         let metric = trace.definitions().metrics[metric.index()].clone();
-        let table = output.table_of_metric(&profile, trace.definitions(), By::Region, &metric);
+        let table = output.table_of_metric(&profile, trace.definitions(), By::Region, &metric, 1);
+        assert_eq!(table.column("top_ranks").unwrap().data, ColumnData::U64List(vec![vec![0]]));
         assert_eq!(table.column("mean").unwrap().data, ColumnData::U64(vec![12]));
         assert_eq!(table.column("imbalance").unwrap().data, ColumnData::F64(vec![2.5]));
         assert_eq!(table.column("lost").unwrap().data, ColumnData::U64(vec![18]));

@@ -18,6 +18,7 @@ pub fn picked(table: &Table, rows: &[usize]) -> Table {
             ColumnData::Text(v) => ColumnData::Text(pick(v, rows)),
             ColumnData::OptionText(v) => ColumnData::OptionText(pick(v, rows)),
             ColumnData::TextList(v) => ColumnData::TextList(pick(v, rows)),
+            ColumnData::U64List(v) => ColumnData::U64List(pick(v, rows)),
         };
         Column { name: column.name.clone(), unit: column.unit.clone(), doc: column.doc, data }
     });
@@ -44,6 +45,7 @@ fn compare(data: &ColumnData, a: usize, b: usize) -> Ordering {
         ColumnData::Text(v) => v[a].cmp(&v[b]),
         ColumnData::OptionText(v) => v[a].cmp(&v[b]),
         ColumnData::TextList(v) => v[a].cmp(&v[b]),
+        ColumnData::U64List(v) => v[a].cmp(&v[b]),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Tables as CSV (RFC 4180, line feeds, one header line with the names of the columns).
 //!
-//! A missing value is an empty field; a list of text is joined by `;`.
+//! A missing value is an empty field; a list is joined by `;`.
 
 use crate::TableWriter;
 use crate::error::{ExportError, check_columns};
 use ouzel_model::{ColumnData, Table};
+use std::fmt::{Display, Write as _};
 use std::io::Write;
-use std::sync::Arc;
 
 /// Stands between the elements of a list, e.g. the regions of a call path. No name of C, C++ or Fortran holds it.
 pub const LIST_SEPARATOR: &str = ";";
@@ -46,6 +46,7 @@ impl<W: Write> CsvWriter<W> {
                 ColumnData::Text(v) => out.write_field(&*v[row])?,
                 ColumnData::OptionText(v) => out.write_field(v[row].as_deref().unwrap_or_default())?,
                 ColumnData::TextList(v) => out.write_field(joined(&v[row], scratch))?,
+                ColumnData::U64List(v) => out.write_field(joined(&v[row], scratch))?,
             }
         }
         out.write_record(None::<&[u8]>)?;
@@ -77,13 +78,14 @@ fn float(value: Option<f64>, scratch: &mut String) -> &str {
     scratch
 }
 
-fn joined<'s>(list: &[Arc<str>], scratch: &'s mut String) -> &'s str {
+fn joined<'s>(list: &[impl Display], scratch: &'s mut String) -> &'s str {
     scratch.clear();
-    for (i, text) in list.iter().enumerate() {
+    for (i, value) in list.iter().enumerate() {
         if 0 < i {
             scratch.push_str(LIST_SEPARATOR);
         }
-        scratch.push_str(text);
+        // Writing to a string cannot fail.
+        let _ = write!(scratch, "{value}");
     }
     scratch
 }
@@ -100,8 +102,11 @@ mod tests {
         writer.write(&table()).unwrap();
         writer.write(&table()).unwrap();
         (writer as Box<dyn TableWriter>).finish().unwrap();
-        let rows = "main,18446744073709551615,,-3,0.5,,,\n\"a, \"\"b\"\"\",0,7,4,,1.25,x.c:3,\"main;a, \"\"b\"\"\"\n";
-        let header = "region,visits,rank,delta,share,rate,source,call_path\n";
+        let rows = concat!(
+            "main,18446744073709551615,,-3,0.5,,,,3;18446744073709551615\n",
+            "\"a, \"\"b\"\"\",0,7,4,,1.25,x.c:3,\"main;a, \"\"b\"\"\",\n"
+        );
+        let header = "region,visits,rank,delta,share,rate,source,call_path,top_ranks\n";
         assert_eq!(String::from_utf8(out).unwrap(), format!("{header}{rows}{rows}"));
     }
 

@@ -44,6 +44,7 @@ impl Serialize for Row<'_> {
                 ColumnData::Text(v) => map.serialize_entry(name, &*v[i])?,
                 ColumnData::OptionText(v) => map.serialize_entry(name, &v[i].as_deref())?,
                 ColumnData::TextList(v) => map.serialize_entry(name, &v[i])?,
+                ColumnData::U64List(v) => map.serialize_entry(name, &v[i])?,
             }
         }
         map.end()
@@ -61,9 +62,9 @@ mod tests {
             json,
             concat!(
                 r#"[{"region":"main","visits":18446744073709551615,"rank":null,"delta":-3,"share":0.5,"rate":null,"#,
-                r#""source":null,"call_path":[]},"#,
+                r#""source":null,"call_path":[],"top_ranks":[3,18446744073709551615]},"#,
                 r#"{"region":"a, \"b\"","visits":0,"rank":7,"delta":4,"share":null,"rate":1.25,"#,
-                r#""source":"x.c:3","call_path":["main","a, \"b\""]}]"#
+                r#""source":"x.c:3","call_path":["main","a, \"b\""],"top_ranks":[]}]"#
             )
         );
     }

@@ -85,7 +85,8 @@ fn field(column: &Column) -> ParquetResult<TypePtr> {
         ColumnData::OptionF64(_) => (PhysicalType::DOUBLE, None, Repetition::OPTIONAL),
         ColumnData::Text(_) => (PhysicalType::BYTE_ARRAY, Some(text), Repetition::REQUIRED),
         ColumnData::OptionText(_) => (PhysicalType::BYTE_ARRAY, Some(text), Repetition::OPTIONAL),
-        ColumnData::TextList(_) => return list_field(name),
+        ColumnData::TextList(_) => return list_field(name, PhysicalType::BYTE_ARRAY, text),
+        ColumnData::U64List(_) => return list_field(name, PhysicalType::INT64, unsigned),
     };
     let field = Type::primitive_type_builder(name, physical)
         .with_logical_type(logical)
@@ -94,9 +95,9 @@ fn field(column: &Column) -> ParquetResult<TypePtr> {
     Ok(Arc::new(field))
 }
 
-fn list_field(name: &str) -> ParquetResult<TypePtr> {
-    let element = Type::primitive_type_builder("element", PhysicalType::BYTE_ARRAY)
-        .with_logical_type(Some(LogicalType::String))
+fn list_field(name: &str, physical: PhysicalType, logical: LogicalType) -> ParquetResult<TypePtr> {
+    let element = Type::primitive_type_builder("element", physical)
+        .with_logical_type(Some(logical))
         .with_repetition(Repetition::REQUIRED)
         .build()?;
     let list = Type::group_type_builder("list")
@@ -178,6 +179,11 @@ impl Scratch {
                 push_texts(v.iter().flatten(), texts);
                 out.typed::<ByteArrayType>().write_batch(texts, Some(def_levels), Some(rep_levels))?;
             }
+            ColumnData::U64List(v) => {
+                list_levels(v, def_levels, rep_levels);
+                ints.extend(v.iter().flatten().map(|&n| n.cast_signed()));
+                out.typed::<Int64Type>().write_batch(ints, Some(def_levels), Some(rep_levels))?;
+            }
         }
         Ok(())
     }
@@ -198,7 +204,7 @@ fn push_texts<'a>(values: impl Iterator<Item = &'a Arc<str>>, texts: &mut Vec<By
 }
 
 /// Definition and repetition levels of lists without missing elements: an empty list is one entry of level 0.
-fn list_levels(lists: &[Vec<Arc<str>>], def_levels: &mut Vec<i16>, rep_levels: &mut Vec<i16>) {
+fn list_levels<T>(lists: &[Vec<T>], def_levels: &mut Vec<i16>, rep_levels: &mut Vec<i16>) {
     for list in lists {
         def_levels.push(i16::from(!list.is_empty()));
         rep_levels.push(0);
@@ -241,7 +247,8 @@ mod tests {
                 "share=NaN",
                 "rate=1.25",
                 "source=\"x.c:3\"",
-                "call_path=[\"main\", \"a, \"b\"\"]"
+                "call_path=[\"main\", \"a, \"b\"\"]",
+                "top_ranks=[]"
             ]
         );
         let field = |i: usize| rows[2].get_column_iter().nth(i).unwrap().1.clone();
@@ -251,6 +258,7 @@ mod tests {
             "missing values are null and large integers exact"
         );
         assert_eq!(field(7).to_string(), "[]");
+        assert_eq!(field(8).to_string(), "[3, 18446744073709551615]");
     }
 
     #[test]

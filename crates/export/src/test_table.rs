@@ -19,4 +19,5 @@ pub fn table() -> Table {
             "Path from the root.",
             ColumnData::TextList(vec![vec![], vec![text("main"), text("a, \"b\"")]]),
         )
+        .with("top_ranks", Unit::None, "Ranks.", ColumnData::U64List(vec![vec![3, u64::MAX], vec![]]))
 }

@@ -75,6 +75,8 @@ pub enum ColumnData {
     OptionText(Vec<Option<Arc<str>>>),
     /// Lists of text, e.g. call paths from the root.
     TextList(Vec<Vec<Arc<str>>>),
+    /// Lists of unsigned integers, e.g. ranks.
+    U64List(Vec<Vec<u64>>),
 }
 
 impl ColumnData {
@@ -89,6 +91,7 @@ impl ColumnData {
             ColumnData::Text(v) => v.len(),
             ColumnData::OptionText(v) => v.len(),
             ColumnData::TextList(v) => v.len(),
+            ColumnData::U64List(v) => v.len(),
         }
     }
 
@@ -111,6 +114,7 @@ impl ColumnData {
             (ColumnData::Text(a), ColumnData::Text(mut b)) => a.append(&mut b),
             (ColumnData::OptionText(a), ColumnData::OptionText(mut b)) => a.append(&mut b),
             (ColumnData::TextList(a), ColumnData::TextList(mut b)) => a.append(&mut b),
+            (ColumnData::U64List(a), ColumnData::U64List(mut b)) => a.append(&mut b),
             _ => panic!("columns of one name have one type"),
         }
     }

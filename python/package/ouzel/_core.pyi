@@ -400,9 +400,13 @@ class Trace:
         ``requests``: whether a non-blocking operation communicates from its post to its completion.
         Pipit, operation ``comm_comp_breakdown``.
         """
-    def load_imbalance(self, metric: Literal["time.exc"] = "time.exc", *, by: _By = "region") -> Table:
+    def load_imbalance(
+        self, metric: str = "time.exc", *, num_processes: int = 5, by: _By = "region"
+    ) -> Table:
         """``max / mean`` of the exclusive time of each region over all processes, most time lost first.
 
+        ``metric``: ``"time.exc"``, or the name of a counter for what it gained. ``num_processes``: how many ranks
+        ``top_ranks`` lists at most, the one with most first; ranks with none are left out.
         A process that never runs a region counts as 0. Pipit, operation ``load_imbalance``, whose code takes the mean
         over callers.
         """

@@ -502,6 +502,10 @@ pub struct ImbalanceArgs {
     #[command(flatten)]
     pub metric: MetricArgs,
 
+    /// How many of the ranks with most are named for each row
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub top_ranks: usize,
+
     /// One row for each call path instead of each region
     #[arg(long)]
     pub call_paths: bool,

@@ -11,14 +11,12 @@ use crate::terminal::grid::{Grid, GridColumn, Importance};
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
-use ouzel::analyses::flat_profile::per_process;
-use ouzel::analyses::imbalance::{ImbalanceOutput, imbalance};
+use ouzel::analyses::By;
+use ouzel::analyses::imbalance::{ImbalanceOutput, imbalance, top_ranks};
 use ouzel::analyses::profile::{Profile, ProfileOutput};
-use ouzel::analyses::{By, RowKey};
 use ouzel::model::{Definitions, Table};
 use ouzel_plot::pictures;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What stands under `data` in JSON.
@@ -47,9 +45,6 @@ struct RegionEntry {
     top_ranks: Vec<u32>,
 }
 
-/// Ranks listed for each region.
-const N_TOP_RANKS: usize = 5;
-
 pub fn run(session: &Session<'_>, args: &ImbalanceArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let classes = rules::semantics(args.rules.file())?.classes(definitions);
@@ -65,16 +60,28 @@ pub fn run(session: &Session<'_>, args: &ImbalanceArgs) -> anyhow::Result<Outcom
     session.reply(
         "imbalance",
         &answer,
-        |(profile, judged)| data(profile, judged, definitions, by),
-        |(profile, judged)| judged.table(profile, definitions, by),
+        |(profile, judged)| data(profile, judged, definitions, by, args.top_ranks),
+        |(profile, judged)| judged.table(profile, definitions, by, args.top_ranks),
         |(profile, judged), page| {
-            write_page(session, &judged.table(profile, definitions, by), judged.n_processes, args, page);
+            write_page(
+                session,
+                &judged.table(profile, definitions, by, args.top_ranks),
+                judged.n_processes,
+                args,
+                page,
+            );
         },
     )
 }
 
-fn data(profile: &ProfileOutput, judged: &ImbalanceOutput, definitions: &Definitions, by: By) -> Data {
-    let tops = top_ranks(profile, definitions, by);
+fn data(
+    profile: &ProfileOutput,
+    judged: &ImbalanceOutput,
+    definitions: &Definitions,
+    by: By,
+    n_top: usize,
+) -> Data {
+    let tops = top_ranks(profile, definitions, by, n_top);
     let clock = &definitions.clock;
     let name = |region| definitions.region(region).name.clone();
     let rows = judged.rows.iter().map(|row| RegionEntry {
@@ -91,16 +98,6 @@ fn data(profile: &ProfileOutput, judged: &ImbalanceOutput, definitions: &Definit
         top_ranks: tops.get(&row.key).cloned().unwrap_or_default(),
     });
     Data { n_processes: judged.n_processes, rows: rows.collect() }
-}
-
-/// For each region or call path the ranks that spend most time in it.
-fn top_ranks(profile: &ProfileOutput, definitions: &Definitions, by: By) -> BTreeMap<RowKey, Vec<u32>> {
-    let each = per_process(profile, definitions, by);
-    let ranks = |row: &ouzel::analyses::flat_profile::PerProcessRow| {
-        let with_time = row.top(N_TOP_RANKS).into_iter().filter(|&i| 0 < row.exclusive[i].0);
-        with_time.filter_map(|i| Some(each.processes[i].rank?.0)).collect()
-    };
-    each.rows.iter().map(|row| (row.key, ranks(row))).collect()
 }
 
 fn write_page(session: &Session<'_>, table: &Table, n_processes: u64, args: &ImbalanceArgs, page: &mut Page) {
@@ -136,7 +133,8 @@ fn write_page(session: &Session<'_>, table: &Table, n_processes: u64, args: &Imb
         .with_some(GridColumn::of(&shown, "max_ns", "max"))
         .with_some(GridColumn::of(&shown, "max_rank", "of rank"))
         .with_some(optional("min_ns", "min", 3))
-        .with_some(optional("min_rank", "of rank", 4));
+        .with_some(optional("min_rank", "of rank", 4))
+        .with_some(optional("top_ranks", "ranks with most", 5));
     rows(page, &grid, n_shown, n_rows);
     if n_rows == 0 {
         page.text(0, "no region was entered in what was selected", Paint::Plain);

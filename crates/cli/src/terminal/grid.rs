@@ -92,6 +92,11 @@ impl GridColumn {
                 Self::text(title, v.iter().map(text))
             }
             ColumnData::TextList(v) => Self::text(title, v.iter().map(|list| list.join(" › "))),
+            ColumnData::U64List(v) => {
+                let list =
+                    |list: &Vec<u64>| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+                Self::text(title, v.iter().map(list))
+            }
         })
     }
 

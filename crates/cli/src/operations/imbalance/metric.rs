@@ -1,7 +1,6 @@
 //! `--metric NAME`: how unevenly what a counter gained is spread.
 
 use super::super::{first, rows, title};
-use super::top_ranks;
 use crate::args::operations::ImbalanceArgs;
 use crate::exit::Outcome;
 use crate::profile::metrics;
@@ -11,7 +10,7 @@ use crate::terminal::grid::{Grid, GridColumn, Importance};
 use crate::terminal::style::Paint;
 use anyhow::bail;
 use ouzel::Answer;
-use ouzel::analyses::imbalance::{ImbalanceOutput, imbalance};
+use ouzel::analyses::imbalance::{ImbalanceOutput, imbalance, top_ranks};
 use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::profile::{Profile, ProfileOutput};
 use ouzel::analyses::{By, RowKey};
@@ -62,11 +61,11 @@ pub fn run(session: &Session<'_>, args: &ImbalanceArgs, by: By, name: &str) -> a
     session.reply(
         "imbalance",
         &answer,
-        |judged| data(&gains, judged, definitions, by, metric),
-        |judged| judged.table_of_metric(&gains, definitions, by, metric),
+        |judged| data(&gains, judged, definitions, by, metric, args.top_ranks),
+        |judged| judged.table_of_metric(&gains, definitions, by, metric, args.top_ranks),
         |judged, page| {
             title(session, page);
-            let table = judged.table_of_metric(&gains, definitions, by, metric);
+            let table = judged.table_of_metric(&gains, definitions, by, metric, args.top_ranks);
             let n_shown = args.top.n_shown(table.n_rows());
             rows(page, &grid(&crate::rows::picked(&table, &first(n_shown))), n_shown, table.n_rows());
             let text = format!("{} in {}, over {} processes", metric.name, metric.unit, judged.n_processes);
@@ -81,8 +80,9 @@ fn data(
     definitions: &Definitions,
     by: By,
     metric: &Metric,
+    n_top: usize,
 ) -> Data {
-    let tops = top_ranks(gains, definitions, by);
+    let tops = top_ranks(gains, definitions, by, n_top);
     let name = |region| definitions.region(region).name.clone();
     let path = |key: &RowKey| {
         key.call_path.map(|path| gains.call_paths.regions(path).into_iter().map(name).collect())
@@ -118,4 +118,5 @@ fn grid(shown: &Table) -> Grid {
         .with_some(column("max_rank", "of rank"))
         .with_some(column("min", "min"))
         .with_some(column("min_rank", "of rank"))
+        .with_some(column("top_ranks", "ranks with most").map(|c| c.importance(Importance::Optional(2))))
 }
