@@ -6,7 +6,7 @@
 //! ```
 //!
 //! What starts the processes and carries the bytes is a [`Workers`]; nothing else changes, so every question of
-//! [`Trace`](crate::Trace) is asked of workers as it is asked of threads. Laws: folding and merging are pure, so that
+//! [`Trace`] is asked of workers as it is asked of threads. Laws: folding and merging are pure, so that
 //! both may be done twice; partials merge in any grouping; the answer is that of one machine, byte for byte. Every
 //! job and every partial carries the [`BUILD`] that made it, and one of another build is refused.
 

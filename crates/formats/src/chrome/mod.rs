@@ -8,7 +8,7 @@
 //!                                     locations ──reader──► enters, leaves, links, collectives
 //! ```
 //!
-//! Law: a file is parsed once, in a window; memory is bounded by the budget of [`record`], the names and the side
+//! Law: a file is parsed once, in a window; memory is bounded by the budget of `record`, the names and the side
 //! tables of copies, collectives and flows, not by the size of the file. Times are integer nanoseconds.
 //! Not here: Perfetto's binary format.
 

@@ -1,7 +1,7 @@
 //! Tables of events in CSV, as Pipit writes them, as a [`TraceSource`].
 //!
 //! One row an event: time, `Enter`, `Leave` or `Instant`, the name, process and thread, and
-//! attributes. One pass makes an [`index`] of locations and names; then every location is
+//! attributes. One pass makes an `index` of locations and names; then every location is
 //! read as a stream of its own. Time zero is the first event.
 //!
 //! Instants named `MpiSend` and the like, with the attributes Pipit gives them, are messages.

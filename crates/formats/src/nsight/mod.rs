@@ -9,7 +9,7 @@
 //! from several tables (CUDA, NVTX, MPI, operating system) and nest; what overlaps goes to a location beside it.
 //! Times are nanoseconds from the start of the session that began first.
 //!
-//! Memory is constant: rows are sorted through temporary files (see [`store`]), since the tables have no index.
+//! Memory is constant: rows are sorted through temporary files (see `store`), since the tables have no index.
 //! For that reason the file is scanned once when it is opened, and filters are applied to the sorted rows.
 //! Reports before their export (`.nsys-rep`) are refused: their format is not published.
 

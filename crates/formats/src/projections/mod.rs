@@ -2,7 +2,7 @@
 //!
 //! `NAME.sts` names things, `NAME.<pe>.log` holds the events of a PE: one location, one
 //! process and one world rank each. Logs are text and are read as a stream; who receives a
-//! message is only known from the logs of all PEs (see [`messages`]).
+//! message is only known from the logs of all PEs (see `messages`).
 //!
 //! | record | in the model |
 //! |---|---|

@@ -7,7 +7,7 @@
 //! Rows are those that analyses see: times cut or kept as the filter says, calls nested, calls of sampled locations
 //! made from their samples. Law: batches come by location, those of a location in order of time, whatever the number
 //! of threads; nothing is read before it is asked for. Memory is bounded by the largest group, which is one location
-//! or some [`GROUP_BYTES`] of files. Not here: data frames.
+//! or 16 MiB of files. Not here: data frames.
 
 mod columns;
 mod reader;
