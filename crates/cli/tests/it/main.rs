@@ -14,4 +14,5 @@ mod print;
 mod profiles;
 mod rules;
 mod run;
+mod selection;
 mod zoo;
