@@ -81,7 +81,7 @@ impl EventColumn {
             EventColumn::EventType => "Enter, Leave or Instant",
             EventColumn::Name => "The region, the kind of instant, or the metric",
             EventColumn::Process => "World rank; missing where the trace knows none",
-            EventColumn::Thread => "Id of the location as the trace's files write it",
+            EventColumn::Thread => "Number of the location in its process; missing of a source of metrics",
             EventColumn::Depth => "Number of calls that are open around the event",
             EventColumn::Partner => "World rank of the other side of a message",
             EventColumn::Tag => "Tag of a message",
@@ -104,11 +104,13 @@ impl EventColumn {
     fn field(self) -> Field {
         let text = |key| DataType::Dictionary(Box::new(key), Box::new(DataType::Utf8));
         let (data_type, is_nullable) = match self {
-            EventColumn::Timestamp | EventColumn::Thread => (DataType::UInt64, false),
+            EventColumn::Timestamp => (DataType::UInt64, false),
             EventColumn::EventType => (text(DataType::Int8), false),
             EventColumn::Name => (text(DataType::Int32), false),
             EventColumn::Depth => (DataType::UInt32, false),
-            EventColumn::Process | EventColumn::Partner | EventColumn::Tag => (DataType::UInt32, true),
+            EventColumn::Process | EventColumn::Thread | EventColumn::Partner | EventColumn::Tag => {
+                (DataType::UInt32, true)
+            }
             EventColumn::Bytes => (DataType::UInt64, true),
             EventColumn::Value => (DataType::Float64, true),
         };
@@ -124,6 +126,8 @@ struct Shape {
     schema: Arc<Schema>,
     names: ArrayRef,
     types: ArrayRef,
+    /// Number of each location in its process.
+    threads: Vec<Option<u32>>,
     trace: Arc<ouzel::Trace>,
 }
 
@@ -136,6 +140,7 @@ impl Shape {
             schema: Arc::new(Schema::new(fields).with_metadata(Metadata::from_iter(metadata))),
             names: Arc::new(StringArray::from_iter_values(names.all())),
             types: Arc::new(StringArray::from_iter_values(EventType::ALL)),
+            threads: trace.definitions().threads(),
             trace: Arc::clone(trace),
         }
     }
@@ -161,7 +166,10 @@ impl Shape {
                     Some(rank) => Arc::new(UInt32Array::from(vec![rank.0; n_rows])),
                     None => Arc::new(UInt32Array::new_null(n_rows)),
                 },
-                EventColumn::Thread => Arc::new(UInt64Array::from(vec![location.native_id; n_rows])),
+                EventColumn::Thread => match self.threads[batch.location.index()] {
+                    Some(thread) => Arc::new(UInt32Array::from(vec![thread; n_rows])),
+                    None => Arc::new(UInt32Array::new_null(n_rows)),
+                },
                 EventColumn::Depth => Arc::new(UInt32Array::from(std::mem::take(&mut batch.depth))),
                 EventColumn::Partner => Arc::new(UInt32Array::from(std::mem::take(&mut batch.partner))),
                 EventColumn::Tag => Arc::new(UInt32Array::from(std::mem::take(&mut batch.tag))),

@@ -202,3 +202,22 @@ def test_clocks_are_repaired(testdata):
     repaired = ouzel.open(crooked, repair_clocks=True)
     assert any("clock" in notice["message"] for notice in repaired.notices)
     assert sum(repaired.flat_profile()["visits"]) == sum(ouzel.open(crooked).flat_profile()["visits"])
+
+
+def test_the_published_ping_pong_is_what_pipits_tests_say(shared):
+    """120 events, 60 a rank, one thread each; 8 messages each way, 4,177,920 bytes; main and what it calls."""
+    pyarrow = pytest.importorskip("pyarrow")
+    trace = ouzel.Trace.from_otf2(shared / "otf2" / "scorep-pingpong")
+    rows = pyarrow.table(trace.events[[*trace.events.columns, "Depth"]]).to_pylist()
+    assert len(rows) == 120
+    assert [sum(row["Process"] == rank for row in rows) for rank in (0, 1)] == [60, 60]
+    assert {row["Thread"] for row in rows} == {0}
+    assert {row["Event Type"] for row in rows} == {"Enter", "Instant", "Leave"}
+    assert sum(row["Name"] == "MPI_Send" for row in rows) == 32
+    calls = {"MPI_Send", "MPI_Recv", "MPI_Init", "MPI_Finalize", "MPI_Comm_rank", "MPI_Comm_size", "int main(int, char**)"}
+    assert {row["Name"] for row in rows if row["Event Type"] == "Enter"} == calls
+    assert {"MpiSend", "MpiRecv"} < {row["Name"] for row in rows if row["Event Type"] == "Instant"}
+    assert trace.comm_matrix().matrix == [[0, 4177920], [4177920, 0]]
+    assert trace.comm_matrix("count").matrix == [[0, 8], [8, 0]]
+    assert {row["Depth"] for row in rows if row["Event Type"] == "Enter"} == {0, 1}
+    assert set(trace.match_caller_callee()["depth"]) == {0, 1}

@@ -122,7 +122,7 @@ class Events:
     """The events of a trace as a table that is not read before somebody asks for its rows.
 
     Columns: "Timestamp (ns)" since the trace start, "Event Type" (Enter, Leave, Instant), "Name", "Process" (world
-    rank), "Thread" (location); and, if asked for, "Depth", "Partner", "Tag", "Bytes", "Value". Rows come by location,
+    rank), "Thread" (number of the location in its process); and, if asked for, "Depth", "Partner", "Tag", "Bytes", "Value". Rows come by location,
     those of a location in order of time. Calls of sampled locations are made from their samples. Not every payload of
     an event has a column: ``ouzel convert --to parquet`` writes all.
     """

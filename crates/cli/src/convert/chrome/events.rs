@@ -175,6 +175,10 @@ impl Names {
             }
         }
         for (tid, location) in self.definitions.locations.iter().enumerate() {
+            // Counters belong to a process here; a thread without events would be one more location.
+            if location.kind == LocationKind::Metric {
+                continue;
+            }
             let (pid, name) = (location.group.index(), json(&location.name));
             let head = format!(r#""ph":"M","pid":{pid},"tid":{tid}"#);
             sink.event(&format!(r#"{head},"name":"thread_name","args":{{"name":{name}}}"#));
