@@ -396,11 +396,7 @@ impl Collector {
     /// The track of an event, made when it is new.
     #[inline]
     pub(super) fn track(&mut self, event: &Event<'_>, kind: TrackKind) -> u32 {
-        self.key.clear();
-        self.key.push(kind as u8);
-        self.key.extend_from_slice(event.pid.raw());
-        self.key.push(0);
-        self.key.extend_from_slice(if kind == TrackKind::Async { event.category } else { event.tid.raw() });
+        self.set_key(event, kind);
         if let Some((key, track)) = &self.last_track
             && *key == self.key
         {
@@ -418,6 +414,21 @@ impl Collector {
             none => *none = Some((self.key.clone(), track)),
         }
         track
+    }
+
+    /// Whether the track of an event was seen before.
+    pub(super) fn has_track(&mut self, event: &Event<'_>, kind: TrackKind) -> bool {
+        self.set_key(event, kind);
+        self.track_ids.contains_key(&self.key[..])
+    }
+
+    /// What tells the track of an event from others.
+    fn set_key(&mut self, event: &Event<'_>, kind: TrackKind) {
+        self.key.clear();
+        self.key.push(kind as u8);
+        self.key.extend_from_slice(event.pid.raw());
+        self.key.push(0);
+        self.key.extend_from_slice(if kind == TrackKind::Async { event.category } else { event.tid.raw() });
     }
 
     #[cold]

@@ -81,7 +81,10 @@ impl Collector {
             return Ok(());
         }
         let id = self.flows.id(&key(event, true));
-        let track = self.track(event, TrackKind::Thread);
+        // A flow on the row of a stream belongs to its kernels.
+        let kind =
+            if self.has_track(event, TrackKind::Stream) { TrackKind::Stream } else { TrackKind::Thread };
+        let track = self.track(event, kind);
         let is_start = event.phase == b's';
         let kind = if is_start || event.binds_around { Kind::FlowAround } else { Kind::FlowNext };
         self.push(track, at_ns, 0, kind, u32::from(!is_start), id)

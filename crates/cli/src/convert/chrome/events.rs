@@ -219,6 +219,8 @@ struct Open {
     region: usize,
     enter: Ticks,
     args: String,
+    /// Links of a call on a stream.
+    links: Vec<(u64, LinkEnd)>,
 }
 
 impl Local {
@@ -288,7 +290,11 @@ impl Names {
                 self.enter(local, rest.region[row].index(), at, &ts, sink);
                 while let Some(link) = popped(&mut rest.links, row, |link| link.row) {
                     let id = sink.flows.link(link.id);
-                    flow(local, &ts, "link", id, link.end, sink);
+                    match local.open.last_mut().filter(|_| local.is_stream) {
+                        // A kernel is written when it ends, and readers look for the calls of flows among those before.
+                        Some(open) => open.links.push((id, link.end)),
+                        None => flow(local, &ts, "link", id, link.end, sink),
+                    }
                 }
             }
             EventKind::Leave => self.leave(local, at, &ts, sink),
@@ -335,11 +341,11 @@ impl Names {
             let category = self.definitions.regions[region].paradigm.as_str();
             sink.event(&format!(r#""ph":"B","name":{name},"cat":"{category}",{place},"ts":{ts}"#));
         }
-        local.open.push(Open { region, enter, args: String::new() });
+        local.open.push(Open { region, enter, args: String::new(), links: Vec::new() });
     }
 
     fn leave(&self, local: &mut Local, at: Ticks, ts: &str, sink: &mut Sink) {
-        let Some(Open { region, enter, args }) = local.open.pop() else { return };
+        let Some(Open { region, enter, args, links }) = local.open.pop() else { return };
         let place = &local.place;
         let args = if args.is_empty() { args } else { format!(r#","args":{{{args}}}"#) };
         if local.is_stream {
@@ -350,6 +356,7 @@ impl Names {
             sink.event(&format!(
                 r#""ph":"X","name":{name},"cat":"{category}",{place},"ts":{begin},"dur":{dur}{args}"#
             ));
+            links.into_iter().for_each(|(id, end)| flow(local, &begin, "link", id, end, sink));
         } else {
             sink.event(&format!(r#""ph":"E",{place},"ts":{ts}{args}"#));
         }
