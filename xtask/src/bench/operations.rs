@@ -1,7 +1,7 @@
 //! The operations beside `ouzel profile`, and what Python and patterns cost.
 //!
-//! Each operation is a whole process from the file to its JSON, in turn with the profile at the same number of
-//! threads. Message matching counts both ends of every message of an archive that has little else.
+//! Each operation is a whole process from the file to its page, in turn with the profile at the same number of
+//! threads. Pages are compared, as the JSON of some names every operation of the run.
 
 use super::Bench;
 use super::measure::{Contender, alternate, median};
@@ -44,7 +44,7 @@ fn beside_profile(bench: &Bench, anchor: &Path) -> Result<Vec<Row>> {
     let contender = |words: &[&str]| {
         let command = words[0].into();
         let rest = words[1..].iter().map(PathBuf::from);
-        let common = ["--jobs", JOBS, "--format", "json"].map(PathBuf::from);
+        let common = ["--jobs", JOBS, "--format", "table"].map(PathBuf::from);
         let arguments: Vec<PathBuf> =
             [command, anchor.to_owned()].into_iter().chain(rest).chain(common).collect();
         Contender::whole_process(&bench.ours.ouzel, arguments)
