@@ -30,6 +30,8 @@ mod repaired;
 pub mod workers;
 
 pub use ouzel_analyses as analyses;
+pub use ouzel_causes as causes;
+pub use ouzel_correlate as correlate;
 pub use ouzel_diagnose as diagnose;
 pub use ouzel_engine as engine;
 pub use ouzel_formats as formats;

@@ -1,0 +1,12 @@
+//! Which severity views of a profile vary over the topology of the machine like a given one, with chosen axes
+//! filtered out in the frequency domain.
+//!
+//! ```text
+//! profile rows ──grid──► views v(x) ──Fourier──► spectra V(k) ──filter, bound, inverse──► ranked list of |r_f|
+//! ```
+//!
+//! The method is that of the poster on filtered correlation analysis; `docs/method.md` says where we differ.
+//! Law: |r_f| ≤ 1; a view's scale, offset and toroidal shift change no r_f, but for the shift reported. Not here:
+//! reading formats, drawing.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
