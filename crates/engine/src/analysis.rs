@@ -17,7 +17,9 @@ use std::collections::BTreeMap;
 /// 3. chunk borders carry no meaning;
 /// 4. encoding and decoding a partial changes nothing;
 /// 5. an analysis says the same alone and in company;
-/// 6. merging the buckets of [`split`](Analysis::split) gives the partial back.
+/// 6. merging the rest and the buckets of [`split`](Analysis::split) gives the partial back;
+/// 7. [`settle`](Analysis::settle) changes no output: a bucket of all locations may be settled before it is merged
+///    with the rest and other buckets, and settling it twice is settling it once.
 pub trait Analysis: Send + Sync + 'static {
     /// Alive while one location is folded: open intervals, last values.
     type Local: Send + 'static;
@@ -30,6 +32,8 @@ pub trait Analysis: Send + Sync + 'static {
     const NAME: &'static str;
     /// Raised whenever `Partial` changes shape or meaning.
     const PARTIAL_VERSION: u32;
+    /// Whether [`split`](Analysis::split) fills buckets.
+    const PAIRS_LOCATIONS: bool = false;
 
     /// The side tables and derived columns to be filled.
     fn needs(&self) -> Needs;
@@ -56,12 +60,17 @@ pub trait Analysis: Send + Sync + 'static {
     fn remap(&self, partial: &mut Self::Partial, remap: &Remap);
     /// Adds the locations of `from`, whose call paths are numbered like those of `into`.
     fn merge(&self, into: &mut Self::Partial, from: Self::Partial);
-    /// Cuts a partial into `n_buckets` by a hash of what pairs locations (a channel, a collective), so that pairs
-    /// can be settled bucket by bucket. Analyses that pair nothing keep everything in the first.
-    fn split(&self, partial: Self::Partial, n_buckets: usize) -> Vec<Self::Partial> {
-        let mut buckets = vec![partial];
-        buckets.resize_with(n_buckets.max(1), || self.empty());
-        buckets
+    /// Takes what pairs locations out of `rest`, cut into `n_buckets` by a hash of what brings them together (a channel):
+    /// what may belong together is in one bucket. Analyses that pair nothing leave everything in the rest.
+    fn split(&self, rest: &mut Self::Partial, n_buckets: usize) -> Vec<Self::Partial> {
+        let _ = rest;
+        (0..n_buckets).map(|_| self.empty()).collect()
+    }
+    /// Pairs what is in one bucket of all locations, and keeps only what [`finish`](Analysis::finish) needs of it. By
+    /// default nothing changes.
+    fn settle(&self, bucket: Self::Partial, cx: &SettleCx<'_>) -> Self::Partial {
+        let _ = cx;
+        bucket
     }
     /// The result. Floats and names enter here.
     ///
@@ -77,6 +86,15 @@ pub struct LocationCx<'a> {
     pub location: LocationId,
     /// The trace's definitions.
     pub definitions: &'a Definitions,
+}
+
+/// What an analysis may know when it settles a bucket.
+#[derive(Debug, Clone, Copy)]
+pub struct SettleCx<'a> {
+    /// The trace's definitions.
+    pub definitions: &'a Definitions,
+    /// The call paths that the bucket speaks of, in canonical order.
+    pub call_paths: &'a CallPathTree,
 }
 
 /// What an analysis may know when all locations are folded.

@@ -2,7 +2,7 @@
 //!
 //! Law: slot `i` of every vector here holds the state of analysis `i`.
 
-use crate::analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use crate::analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, SettleCx};
 use ouzel_model::{Contents, EventChunk, Needs, Remap};
 use std::any::Any;
 use std::marker::PhantomData;
@@ -23,7 +23,9 @@ pub(crate) trait DynAnalysis: Send + Sync {
     fn end(&self, local: Erased, cx: &LocationCx<'_>, summary: &LocationSummary, into: &mut Erased);
     fn remap(&self, partial: &mut Erased, remap: &Remap);
     fn merge(&self, into: &mut Erased, from: Erased);
-    fn split(&self, partial: Erased, n_buckets: usize) -> Vec<Erased>;
+    fn pairs_locations(&self) -> bool;
+    fn split(&self, rest: &mut Erased, n_buckets: usize) -> Vec<Erased>;
+    fn settle(&self, bucket: Erased, cx: &SettleCx<'_>) -> Erased;
     fn encode(&self, partial: &Erased) -> Result<Vec<u8>, postcard::Error>;
     fn decode(&self, bytes: &[u8]) -> Result<Erased, postcard::Error>;
     fn finish(&self, partial: Erased, cx: &FinishCx<'_>) -> Result<Erased, AnalysisError>;
@@ -68,9 +70,15 @@ impl<A: Analysis> DynAnalysis for A {
     fn merge(&self, into: &mut Erased, from: Erased) {
         Analysis::merge(self, mutable(into), own(from));
     }
-    fn split(&self, partial: Erased, n_buckets: usize) -> Vec<Erased> {
-        let buckets = Analysis::split(self, own(partial), n_buckets);
+    fn pairs_locations(&self) -> bool {
+        A::PAIRS_LOCATIONS
+    }
+    fn split(&self, rest: &mut Erased, n_buckets: usize) -> Vec<Erased> {
+        let buckets = Analysis::split(self, mutable(rest), n_buckets);
         buckets.into_iter().map(|bucket| Box::new(bucket) as Erased).collect()
+    }
+    fn settle(&self, bucket: Erased, cx: &SettleCx<'_>) -> Erased {
+        Box::new(Analysis::settle(self, own(bucket), cx))
     }
     fn encode(&self, partial: &Erased) -> Result<Vec<u8>, postcard::Error> {
         postcard::to_stdvec(partial.downcast_ref::<A::Partial>().expect(SLOT))
@@ -122,6 +130,11 @@ impl AnalysisSet {
     pub fn questions(&self) -> impl Iterator<Item = Contents> {
         let members = self.members.iter().zip(&self.is_asked);
         members.filter(|(_, is_asked)| **is_asked).map(|(member, _)| member.speaks_of())
+    }
+
+    /// Whether any of them pairs locations, so that buckets are worth while.
+    pub fn pairs_locations(&self) -> bool {
+        self.members.iter().any(|member| member.pairs_locations())
     }
 
     /// What all of them need, united.

@@ -24,7 +24,7 @@ mod progress;
 mod sampled_calls;
 mod verdicts;
 
-pub use analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationEnd, LocationSummary};
+pub use analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationEnd, LocationSummary, SettleCx};
 pub use catalogue::{Catalogue, CatalogueError, SetDescription};
 pub use erased::{AnalysisSet, Key, Outputs};
 pub use fold::Folder;

@@ -4,7 +4,7 @@
 //! the order of folding and merging. The encoding is for exchange between equal
 //! builds, not an archive.
 
-use crate::analysis::{FinishCx, LocationSummary};
+use crate::analysis::{FinishCx, LocationSummary, SettleCx};
 use crate::erased::{AnalysisSet, Erased, Outputs};
 use ouzel_model::{CallPathTree, Definitions, LocationId, Notice, Notices};
 use serde::{Deserialize, Serialize};
@@ -148,33 +148,37 @@ impl AnalysisSet {
         Ok(Partial { call_paths: wire.call_paths, locations: wire.locations, notices, slots })
     }
 
-    /// Cuts a partial into buckets, see [`Analysis::split`](crate::Analysis::split). The first keeps the locations.
-    pub fn split(&self, partial: Partial, n_buckets: usize) -> Vec<Partial> {
-        let n_buckets = n_buckets.max(1);
-        let call_paths = partial.call_paths.clone();
-        let mut buckets: Vec<Partial> = (0..n_buckets)
-            .map(|_| Partial {
-                call_paths: call_paths.clone(),
-                locations: BTreeMap::new(),
-                notices: Notices::default(),
-                slots: Vec::new(),
-            })
-            .collect();
-        for (member, slot) in self.members.iter().zip(partial.slots) {
+    /// The rest and `n_buckets` buckets of a partial, see [`Analysis::split`](crate::Analysis::split). Locations and
+    /// notices stay in the rest; call paths go with each.
+    pub fn split(&self, mut partial: Partial, n_buckets: usize) -> (Partial, Vec<Partial>) {
+        let bucket = || Partial {
+            call_paths: partial.call_paths.clone(),
+            locations: BTreeMap::new(),
+            notices: Notices::default(),
+            slots: Vec::with_capacity(self.members.len()),
+        };
+        let mut buckets: Vec<Partial> = (0..n_buckets).map(|_| bucket()).collect();
+        for (member, slot) in self.members.iter().zip(&mut partial.slots) {
             let parts = member.split(slot, n_buckets);
-            assert_eq!(
-                parts.len(),
-                n_buckets,
-                "{} splits into as many buckets as asked for",
-                member.stamp().0
-            );
+            let name = member.stamp().0;
+            assert_eq!(parts.len(), n_buckets, "{name} splits into as many buckets as asked for");
             for (bucket, part) in buckets.iter_mut().zip(parts) {
                 bucket.slots.push(part);
             }
         }
-        buckets[0].locations = partial.locations;
-        buckets[0].notices = partial.notices;
-        buckets
+        (partial, buckets)
+    }
+
+    /// Settles a bucket that holds what all locations have in it, see [`Analysis::settle`](crate::Analysis::settle).
+    #[must_use]
+    pub fn settle(&self, mut bucket: Partial, definitions: &Definitions) -> Partial {
+        // Who breaks ties by call path must do it as the whole would.
+        self.canonicalise(&mut bucket);
+        let cx = SettleCx { definitions, call_paths: &bucket.call_paths };
+        let slots = std::mem::take(&mut bucket.slots);
+        bucket.slots =
+            self.members.iter().zip(slots).map(|(member, slot)| member.settle(slot, &cx)).collect();
+        bucket
     }
 
     /// The results. What went wrong is added to `notices`.

@@ -33,8 +33,10 @@ pub enum Law {
     Encoding,
     /// 5: the same alone and in company.
     Company,
-    /// 6: the buckets of a split merge to the whole.
+    /// 6: the rest and the buckets of a split merge to the whole.
     Split,
+    /// 7: settled buckets give the same output, and settle once.
+    Settling,
     /// Any number of threads gives one answer.
     Threads,
 }
@@ -163,8 +165,10 @@ where
         self.check_encoding(&set, &key, &locations, &expected)?;
         self.check_company(&locations)?;
         for n_buckets in [1, 2, 5] {
-            let merged = self.merged(&set, set.split(whole(), n_buckets));
+            let (rest, buckets) = set.split(whole(), n_buckets);
+            let merged = self.merged(&set, [rest].into_iter().chain(buckets));
             expected.bytes_are(Law::Split, &format!("{n_buckets} buckets"), &encode(&set, merged))?;
+            self.check_settling(&set, &key, &locations, n_buckets, &expected)?;
         }
         for jobs in [1, 2, 3] {
             expected.text_is(Law::Threads, &format!("{jobs} threads"), &self.run(&set, &key, jobs))?;
@@ -302,6 +306,43 @@ where
         let case = "each location encoded and decoded";
         expected.bytes_are(Law::Encoding, case, &encode(set, self.merged(set, parts()?)))?;
         expected.text_is(Law::Encoding, case, &self.finish(set, key, self.trace, self.merged(set, parts()?)))
+    }
+
+    /// Law 7: two rounds, each piece encoded and decoded, in any order.
+    fn check_settling(
+        &self,
+        set: &AnalysisSet,
+        key: &Key<A>,
+        locations: &[LocationId],
+        n_buckets: usize,
+        expected: &Expected,
+    ) -> Result<(), Violation> {
+        let travelled = |partial| set.decode(&encode(set, partial)).expect("law 4 holds");
+        let definitions = self.trace.definitions();
+        let case = format!("{n_buckets} buckets settled");
+        let mut rng = Rng::new(self.seed ^ n_buckets as u64);
+        let mut order = locations.to_vec();
+        rng.shuffle(&mut order);
+        let mut rest = set.empty();
+        let mut buckets: Vec<Partial> = (0..n_buckets).map(|_| set.empty()).collect();
+        for &location in &order {
+            let (own_rest, pieces) = set.split(self.fold(set, self.trace, &[location]), n_buckets);
+            set.merge(&mut rest, travelled(own_rest)).expect("parts are disjoint");
+            for (bucket, piece) in buckets.iter_mut().zip(pieces) {
+                set.merge(bucket, travelled(piece)).expect("pieces of buckets have no locations");
+            }
+        }
+        let mut settled: Vec<Partial> = Vec::new();
+        for bucket in buckets {
+            let once = encode(set, set.settle(bucket, definitions));
+            let again = set.settle(set.decode(&once).expect("law 4 holds"), definitions);
+            let once = Expected { bytes: once, text: String::new() };
+            once.bytes_are(Law::Settling, &format!("{case} twice"), &encode(set, again))?;
+            settled.push(set.decode(&once.bytes).expect("law 4 holds"));
+        }
+        settled.insert(rng.below(settled.len() as u64 + 1) as usize, rest);
+        let whole = self.merged(set, settled);
+        expected.text_is(Law::Settling, &case, &self.finish(set, key, self.trace, whole))
     }
 
     /// Law 5.

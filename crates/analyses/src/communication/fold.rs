@@ -45,6 +45,7 @@ impl Analysis for Communication {
     type Output = CommunicationOutput;
     const NAME: &'static str = "communication";
     const PARTIAL_VERSION: u32 = 1;
+    const PAIRS_LOCATIONS: bool = true;
 
     fn needs(&self) -> Needs {
         Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS
@@ -112,14 +113,13 @@ impl Analysis for Communication {
         }
     }
 
-    fn split(&self, mut partial: CommunicationPartial, n_buckets: usize) -> Vec<CommunicationPartial> {
-        let n_buckets = n_buckets.max(1);
-        let channels = std::mem::take(&mut partial.channels);
-        let mut buckets = vec![partial];
+    fn split(&self, rest: &mut CommunicationPartial, n_buckets: usize) -> Vec<CommunicationPartial> {
+        let mut buckets: Vec<CommunicationPartial> = Vec::new();
         buckets.resize_with(n_buckets, CommunicationPartial::default);
-        for (channel, difference) in channels {
+        for (channel, difference) in std::mem::take(&mut rest.channels) {
             buckets[channel.bucket(n_buckets)].channels.insert(channel, difference);
         }
+        // A channel that comes into balance is dropped where its sides are merged: nothing is left to settle.
         buckets
     }
 

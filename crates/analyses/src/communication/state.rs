@@ -82,10 +82,11 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The bucket of `n` that the channel belongs to, the same on every machine.
+    /// The bucket of `n` that the channel belongs to, the same on every machine. The communicator plays no part: a
+    /// tracer may define one several times, and their channels belong together.
     pub(crate) fn bucket(&self, n: usize) -> usize {
         let mut hash = 0_u64;
-        for part in [self.from.0, self.to.0, self.comm.0, self.tag] {
+        for part in [self.from.0, self.to.0, self.tag] {
             hash = (hash ^ u64::from(part)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             hash ^= hash >> 29;
         }

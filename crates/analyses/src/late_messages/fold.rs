@@ -36,6 +36,7 @@ impl Analysis for LateMessages {
     type Output = LateMessagesOutput;
     const NAME: &'static str = "late_messages";
     const PARTIAL_VERSION: u32 = 1;
+    const PAIRS_LOCATIONS: bool = true;
 
     fn needs(&self) -> Needs {
         Needs::MESSAGES | Needs::CALL_PATHS
@@ -110,12 +111,10 @@ impl Analysis for LateMessages {
         }
     }
 
-    fn split(&self, mut partial: LateMessagesPartial, n_buckets: usize) -> Vec<LateMessagesPartial> {
-        let n_buckets = n_buckets.max(1);
-        let channels = std::mem::take(&mut partial.channels);
-        let mut buckets = vec![partial];
+    fn split(&self, rest: &mut LateMessagesPartial, n_buckets: usize) -> Vec<LateMessagesPartial> {
+        let mut buckets: Vec<LateMessagesPartial> = Vec::new();
         buckets.resize_with(n_buckets, LateMessagesPartial::default);
-        for (channel, ends) in channels {
+        for (channel, ends) in std::mem::take(&mut rest.channels) {
             buckets[channel.bucket(n_buckets)].channels.insert(channel, ends);
         }
         buckets

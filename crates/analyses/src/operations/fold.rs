@@ -44,6 +44,7 @@ impl Analysis for Operations {
     type Output = OperationsOutput;
     const NAME: &'static str = "operations";
     const PARTIAL_VERSION: u32 = 1;
+    const PAIRS_LOCATIONS: bool = true;
 
     fn needs(&self) -> Needs {
         Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS
@@ -122,16 +123,10 @@ impl Analysis for Operations {
         into.locations.append(&mut from.locations);
     }
 
-    fn split(&self, partial: OperationsPartial, n_buckets: usize) -> Vec<OperationsPartial> {
-        let OperationsPartial { messages, locations } = partial;
-        let mut buckets: Vec<OperationsPartial> = self
-            .messages
-            .split(messages, n_buckets)
-            .into_iter()
-            .map(|messages| OperationsPartial { messages, ..OperationsPartial::default() })
-            .collect();
-        buckets[0].locations = locations;
-        buckets
+    fn split(&self, rest: &mut OperationsPartial, n_buckets: usize) -> Vec<OperationsPartial> {
+        let messages = self.messages.split(&mut rest.messages, n_buckets);
+        let of_bucket = |messages| OperationsPartial { messages, ..OperationsPartial::default() };
+        messages.into_iter().map(of_bucket).collect()
     }
 
     /// # Errors

@@ -1,5 +1,5 @@
 use super::*;
-use ouzel_engine::{AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_engine::{AnalysisError, FinishCx, LocationCx, LocationSummary, SettleCx};
 use ouzel_model::{CallPathId, EventChunk, Needs, Remap, Ticks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -22,6 +22,10 @@ enum Fault {
     SkipsField,
     /// Splitting loses all but the first bucket.
     LosesBuckets,
+    /// Settling forgets what was in the bucket.
+    LosesWhenSettled,
+    /// Settling adds something each time.
+    SettlesTwice,
     /// Folding several locations into one partial overwrites.
     OverwritesInEnd,
 }
@@ -93,16 +97,25 @@ impl Analysis for Faulty {
         into.n_merges += u64::from(self.0 == Fault::CountsMerges);
         self.add(into, from);
     }
-    fn split(&self, mut partial: State, n_buckets: usize) -> Vec<State> {
+    fn split(&self, rest: &mut State, n_buckets: usize) -> Vec<State> {
         let mut buckets = vec![State::default(); n_buckets];
-        for (path, time) in std::mem::take(&mut partial.time) {
+        for (path, time) in std::mem::take(&mut rest.time) {
             if self.0 != Fault::LosesBuckets || path.index() % n_buckets == 0 {
                 buckets[path.index() % n_buckets].time.insert(path, time);
             }
         }
-        let time = std::mem::take(&mut buckets[0].time);
-        buckets[0] = State { time, ..partial };
         buckets
+    }
+    fn settle(&self, mut bucket: State, cx: &SettleCx<'_>) -> State {
+        assert!(bucket.time.keys().all(|path| path.index() < cx.call_paths.len()), "paths are of this tree");
+        match self.0 {
+            Fault::LosesWhenSettled => State::default(),
+            Fault::SettlesTwice => {
+                bucket.n_merges += 1;
+                bucket
+            }
+            _ => bucket,
+        }
     }
     fn finish(&self, partial: State, _: &FinishCx<'_>) -> Result<State, AnalysisError> {
         Ok(partial)
@@ -203,6 +216,12 @@ fn state_that_does_not_travel_is_caught() {
 #[test]
 fn buckets_that_lose_something_are_caught() {
     assert_eq!(law_broken_by(Fault::LosesBuckets), Some(Law::Split));
+}
+
+#[test]
+fn settling_that_changes_something_is_caught() {
+    assert_eq!(law_broken_by(Fault::LosesWhenSettled), Some(Law::Settling));
+    assert_eq!(law_broken_by(Fault::SettlesTwice), Some(Law::Settling));
 }
 
 #[test]
