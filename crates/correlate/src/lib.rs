@@ -10,3 +10,20 @@
 //! reading formats, drawing.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+
+mod axes;
+mod correlations;
+mod fourier;
+mod grid;
+mod peaks;
+mod query;
+mod question;
+mod views;
+mod weights;
+
+pub use axes::{AxisError, AxisSet};
+pub use correlations::{CacheUse, CorrelateError, Correlation, Correlations};
+pub use grid::{Grid, GridError};
+pub use query::correlate;
+pub use question::{Cache, Peak, Question, Run, View, Weights};
+pub use views::view_on_grid;

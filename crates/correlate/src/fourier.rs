@@ -1,0 +1,194 @@
+//! Transforms of real values on a grid of any number of axes and any sizes.
+//!
+//! A [`Shape`] is the grid as transforms see it: axes of one place are dropped, the longest axis stands last, because
+//! spectra of real values are stored by half along the last axis (0..=d/2) and the loss from rounding is least there.
+//! Forward: V(k) = (1/N) Σ v(x) e^(−2πi Σ k_j x_j / d_j). Inverse: v(x) = Σ V(k) e^(+2πi Σ k_j x_j / d_j).
+
+use crate::Grid;
+use realfft::num_complex::Complex;
+use realfft::{ComplexToReal, FftNum, RealFftPlanner, RealToComplex};
+use rustfft::{Fft, FftPlanner};
+use std::sync::Arc;
+
+/// Columns that are copied together: a cache line of the narrowest numbers.
+const TILE: usize = 16;
+
+/// The axes as transforms see them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    sizes: Vec<usize>,
+    /// For each of them, its position in the grid.
+    grid_axes: Vec<usize>,
+    n_grid_axes: usize,
+}
+
+impl Shape {
+    /// The shape of axes of these sizes; `None` if there is one place only.
+    pub fn new(grid_sizes: &[usize]) -> Option<Shape> {
+        let mut grid_axes: Vec<usize> = (0..grid_sizes.len()).filter(|&axis| grid_sizes[axis] > 1).collect();
+        let longest = (0..grid_axes.len()).max_by_key(|&at| grid_sizes[grid_axes[at]])?;
+        let last = grid_axes.remove(longest);
+        grid_axes.push(last);
+        let sizes = grid_axes.iter().map(|&axis| grid_sizes[axis]).collect();
+        Some(Shape { sizes, grid_axes, n_grid_axes: grid_sizes.len() })
+    }
+
+    /// The shape of a grid.
+    pub fn of(grid: &Grid) -> Option<Shape> {
+        let sizes: Vec<usize> = grid.axes().iter().map(|axis| axis.size as usize).collect();
+        Shape::new(&sizes)
+    }
+
+    /// The sizes, the last one running fastest.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// For each axis its position in the grid.
+    pub fn grid_axes(&self) -> &[usize] {
+        &self.grid_axes
+    }
+
+    /// The sizes of the half spectrum.
+    pub fn half(&self) -> Vec<usize> {
+        let mut half = self.sizes.clone();
+        if let Some(last) = half.last_mut() {
+            *last = *last / 2 + 1;
+        }
+        half
+    }
+
+    /// Number of places.
+    pub fn n_places(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    /// Number of frequencies of a half spectrum.
+    pub fn n_half(&self) -> usize {
+        self.half().iter().product()
+    }
+
+    /// The coordinates in the grid of a place of the shape.
+    pub fn grid_coordinates(&self, place: usize) -> Vec<u32> {
+        let mut rest = place;
+        let mut coordinates = vec![0; self.n_grid_axes];
+        for (&size, &axis) in self.sizes.iter().zip(&self.grid_axes).rev() {
+            coordinates[axis] = (rest % size) as u32;
+            rest /= size;
+        }
+        coordinates
+    }
+
+    /// The place of the shape for coordinates of the grid.
+    pub fn place(&self, grid_coordinates: &[u32]) -> usize {
+        let step = |place, (&size, &axis): (&usize, &usize)| place * size + grid_coordinates[axis] as usize;
+        self.sizes.iter().zip(&self.grid_axes).fold(0, step)
+    }
+}
+
+/// Transforms of one shape and one type of numbers; shared by threads.
+pub struct Transforms<T: FftNum> {
+    shape: Shape,
+    real: Arc<dyn RealToComplex<T>>,
+    unreal: Arc<dyn ComplexToReal<T>>,
+    forward: Vec<Arc<dyn Fft<T>>>,
+    inverse: Vec<Arc<dyn Fft<T>>>,
+}
+
+impl<T: FftNum> std::fmt::Debug for Transforms<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transforms").field("shape", &self.shape).finish_non_exhaustive()
+    }
+}
+
+/// What a thread needs to transform.
+#[derive(Debug)]
+pub struct Scratch<T> {
+    tile: Vec<Complex<T>>,
+    inner: Vec<Complex<T>>,
+}
+
+impl<T: FftNum> Transforms<T> {
+    /// Plans them.
+    pub fn new(shape: &Shape) -> Self {
+        let (mut reals, mut complexes) = (RealFftPlanner::new(), FftPlanner::new());
+        let (&last, outer) = shape.sizes.split_last().expect("a shape has an axis");
+        Transforms {
+            shape: shape.clone(),
+            real: reals.plan_fft_forward(last),
+            unreal: reals.plan_fft_inverse(last),
+            forward: outer.iter().map(|&size| complexes.plan_fft_forward(size)).collect(),
+            inverse: outer.iter().map(|&size| complexes.plan_fft_inverse(size)).collect(),
+        }
+    }
+
+    /// Buffers for one thread.
+    pub fn scratch(&self) -> Scratch<T> {
+        let zero = Complex::new(T::zero(), T::zero());
+        let ffts = || self.forward.iter().chain(&self.inverse);
+        let n_tile = ffts().map(|fft| fft.len() * TILE).max().unwrap_or(0);
+        let n_inner = ffts().map(|fft| fft.get_inplace_scratch_len()).max().unwrap_or(0);
+        let n_inner = n_inner.max(self.real.get_scratch_len()).max(self.unreal.get_scratch_len());
+        Scratch { tile: vec![zero; n_tile], inner: vec![zero; n_inner] }
+    }
+
+    /// The half spectrum of `values`, which it destroys.
+    pub fn forward(&self, values: &mut [T], spectrum: &mut [Complex<T>], scratch: &mut Scratch<T>) {
+        let n = self.real.len();
+        let lines = values.chunks_exact_mut(n).zip(spectrum.chunks_exact_mut(n / 2 + 1));
+        for (line, out) in lines {
+            self.real
+                .process_with_scratch(line, out, &mut scratch.inner)
+                .expect("lines have the planned length");
+        }
+        for axis in 0..self.forward.len() {
+            self.along(axis, &*self.forward[axis], spectrum, scratch);
+        }
+        let scale = T::one() / T::from_usize(values.len()).expect("a count is a number");
+        for v in spectrum.iter_mut() {
+            *v = *v * scale;
+        }
+    }
+
+    /// The values of a half spectrum, which it destroys.
+    pub fn inverse(&self, spectrum: &mut [Complex<T>], values: &mut [T], scratch: &mut Scratch<T>) {
+        for axis in 0..self.inverse.len() {
+            self.along(axis, &*self.inverse[axis], spectrum, scratch);
+        }
+        let n = self.unreal.len();
+        let lines = spectrum.chunks_exact_mut(n / 2 + 1).zip(values.chunks_exact_mut(n));
+        for (line, out) in lines {
+            // Zero but for rounding, as the values are real.
+            line[0].im = T::zero();
+            if n % 2 == 0 {
+                line[n / 2].im = T::zero();
+            }
+            self.unreal
+                .process_with_scratch(line, out, &mut scratch.inner)
+                .expect("lines have the planned length and real ends");
+        }
+    }
+
+    /// One complex transform along an axis, in place.
+    fn along(&self, axis: usize, fft: &dyn Fft<T>, data: &mut [Complex<T>], scratch: &mut Scratch<T>) {
+        let size = fft.len();
+        let stride: usize = self.shape.half()[axis + 1..].iter().product();
+        for block in data.chunks_exact_mut(size * stride) {
+            for first in (0..stride).step_by(TILE) {
+                let width = TILE.min(stride - first);
+                let tile = &mut scratch.tile[..size * width];
+                for (row, line) in block.chunks_exact(stride).enumerate() {
+                    for (column, &v) in line[first..first + width].iter().enumerate() {
+                        tile[column * size + row] = v;
+                    }
+                }
+                fft.process_with_scratch(tile, &mut scratch.inner);
+                for (row, line) in block.chunks_exact_mut(stride).enumerate() {
+                    for (column, v) in line[first..first + width].iter_mut().enumerate() {
+                        *v = tile[column * size + row];
+                    }
+                }
+            }
+        }
+    }
+}
