@@ -15,6 +15,7 @@ use crate::operations::Operations;
 use crate::patterns::CallSeries;
 use crate::phases::Phases;
 use crate::profile::Profile;
+use crate::severity_cube::SeverityCube;
 use crate::time_profile::TimeProfile;
 use crate::timeline::Timeline;
 use ouzel_engine::Catalogue;
@@ -37,6 +38,7 @@ pub fn catalogue() -> Catalogue {
     catalogue.add::<PathCalls>();
     catalogue.add::<Phases>();
     catalogue.add::<Profile>();
+    catalogue.add::<SeverityCube>();
     catalogue.add::<TimeProfile>();
     catalogue.add::<Timeline>();
     catalogue

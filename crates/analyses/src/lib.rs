@@ -41,6 +41,7 @@ pub mod semantics;
 #[cfg(test)]
 mod serialised_output;
 pub mod severities;
+pub mod severity_cube;
 mod spread;
 pub mod time_grid;
 pub mod time_profile;

@@ -101,7 +101,12 @@ impl Analysis for MetricProfile {
 
 /// Takes the rows in order: values are remembered, enters and leaves give gains to calls.
 #[inline(never)]
-fn fold_rows(kind: &[EventKind], call_path: &[CallPathId], metrics: &[MetricValue], local: &mut Local) {
+pub(crate) fn fold_rows(
+    kind: &[EventKind],
+    call_path: &[CallPathId],
+    metrics: &[MetricValue],
+    local: &mut Local,
+) {
     let mut values = metrics;
     for (row, (&kind, &path)) in kind.iter().zip(call_path).enumerate() {
         match kind {
@@ -234,7 +239,8 @@ fn summarise(
     }
 }
 
-fn report(cx: &FinishCx<'_>, location: LocationId, doubt: &Doubt) {
+/// Tells what is doubtful about a counter at a location.
+pub(crate) fn report(cx: &FinishCx<'_>, location: LocationId, doubt: &Doubt) {
     let name = &cx.definitions.metrics[doubt.metric.index()].name;
     let push = |count: u64, level, what: String| {
         if 0 < count {

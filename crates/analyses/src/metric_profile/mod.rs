@@ -16,5 +16,7 @@ mod state;
 mod tests;
 
 pub use fold::MetricProfile;
+pub(crate) use fold::{fold_rows, report};
 pub use output::{LocationMetrics, MetricProfileOutput, MetricRow, MetricSummary, PathMetric};
 pub use state::{Local, MetricPartial};
+pub(crate) use state::{Doubt, LocationPartial};

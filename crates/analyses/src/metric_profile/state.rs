@@ -48,7 +48,7 @@ pub(super) struct Counter {
 
 /// Values of a metric that is no counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Summary {
+pub(crate) struct Summary {
     pub count: u64,
     /// Bits of the least value, as the metric's type reads them.
     pub min_bits: u64,
@@ -59,7 +59,7 @@ pub(super) struct Summary {
 
 /// The sum of the values of one location, in the order of the events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Sum {
+pub(crate) enum Sum {
     Integer(i128),
     /// Bits of a floating-point number; never added to another location's.
     Float(u64),
@@ -106,7 +106,7 @@ impl Summary {
 
 /// What a call path gained of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Gain {
+pub(crate) struct Gain {
     pub metric: MetricId,
     pub call_path: CallPathId,
     pub exclusive: u64,
@@ -114,7 +114,7 @@ pub(super) struct Gain {
 
 /// What was doubtful about a counter at a location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Doubt {
+pub(crate) struct Doubt {
     pub metric: MetricId,
     pub n_backward: u64,
     pub n_entered_before: u64,
@@ -122,15 +122,29 @@ pub(super) struct Doubt {
 
 /// Everything about one location, each list sorted by metric.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct LocationPartial {
+pub(crate) struct LocationPartial {
     /// Sorted by metric, then by call path; none is zero.
     pub gains: Vec<Gain>,
     pub doubts: Vec<Doubt>,
     pub summaries: Vec<(MetricId, Summary)>,
 }
 
+impl Local {
+    /// The counters that were read.
+    pub(crate) fn metrics(&self) -> impl Iterator<Item = MetricId> + '_ {
+        self.counters.iter().map(|counter| counter.metric)
+    }
+}
+
 /// Gains and summaries by location.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetricPartial {
     pub(super) locations: BTreeMap<LocationId, LocationPartial>,
+}
+
+impl MetricPartial {
+    /// What is kept of one location.
+    pub(crate) fn into_location(mut self, location: LocationId) -> LocationPartial {
+        self.locations.remove(&location).unwrap_or_default()
+    }
 }

@@ -68,7 +68,7 @@ impl Analysis for Profile {
 
 /// Adds each visit to the times of its call path.
 #[inline(never)]
-fn add_visits(visits: &[Visit], paths: &mut Vec<Times>) {
+pub(crate) fn add_visits(visits: &[Visit], paths: &mut Vec<Times>) {
     for visit in visits {
         let i = visit.call_path.index();
         if paths.len() <= i {

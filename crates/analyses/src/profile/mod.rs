@@ -14,5 +14,6 @@ mod state;
 mod tests;
 
 pub use fold::Profile;
+pub(crate) use fold::add_visits;
 pub use output::{LocationProfile, ProfileOutput, ProfileRow};
 pub use state::{Local, PathTimes, ProfilePartial, Times};

@@ -1,0 +1,201 @@
+//! The fold: an addition for each visit, message, collective operation and cut of the counters.
+
+use super::output::SeverityCubeOutput;
+use super::quantity::Quantity;
+use super::state::{Column, Local, LocationColumns, SeverityCubePartial};
+use crate::communication::{CollectiveTotals, MessageTotals};
+use crate::metric_profile::{self, MetricPartial, MetricProfile};
+use crate::profile::{Times, add_visits};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_model::{CallPathId, Collective, Content, Contents, EventChunk, MessageEnd, Needs, Remap};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Everything that is counted, by call path and location.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct SeverityCube {
+    /// Bytes that the partials of this process take together, counted at the end of each location.
+    #[serde(skip)]
+    held_bytes: Arc<AtomicU64>,
+}
+
+impl SeverityCube {
+    /// A cube whose partials add the bytes they take to `held_bytes`, for who decides when they are too many.
+    pub fn counting(held_bytes: Arc<AtomicU64>) -> Self {
+        SeverityCube { held_bytes }
+    }
+}
+
+/// Bytes of one value in a partial: a call path and a number.
+const VALUE_BYTES: u64 = 12;
+
+impl Analysis for SeverityCube {
+    type Local = Local;
+    type Partial = SeverityCubePartial;
+    type Output = SeverityCubeOutput;
+    const NAME: &'static str = "severity-cube";
+    const PARTIAL_VERSION: u32 = 1;
+
+    fn needs(&self) -> Needs {
+        Needs::VISITS | Needs::MESSAGES | Needs::COLLECTIVES | Needs::METRICS | Needs::CALL_PATHS
+    }
+
+    fn speaks_of(&self) -> Contents {
+        Contents::of(&[Content::Calls])
+    }
+
+    fn empty(&self) -> SeverityCubePartial {
+        SeverityCubePartial::default()
+    }
+
+    fn begin(&self, cx: &LocationCx<'_>) -> Local {
+        Local { counters: MetricProfile.begin(cx), ..Local::default() }
+    }
+
+    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+        add_visits(chunk.visits, &mut local.times);
+        add_ends(chunk.sends, chunk.call_path, &mut local.messages, |totals, bytes| {
+            totals.add(&MessageTotals { sends: 1, bytes_sent: bytes, ..MessageTotals::default() });
+        });
+        add_ends(chunk.recvs, chunk.call_path, &mut local.messages, |totals, bytes| {
+            totals.add(&MessageTotals { receives: 1, bytes_received: bytes, ..MessageTotals::default() });
+        });
+        add_collectives(chunk.collectives, chunk.call_path, &mut local.collectives);
+        metric_profile::fold_rows(chunk.kind, chunk.call_path, chunk.metrics, &mut local.counters);
+    }
+
+    fn end(
+        &self,
+        local: Local,
+        cx: &LocationCx<'_>,
+        summary: &LocationSummary,
+        into: &mut SeverityCubePartial,
+    ) {
+        let mut location = LocationColumns::default();
+        let Local { times, messages, collectives, counters } = local;
+        push_times(&times, &mut location);
+        push_traffic(&messages, &collectives, &mut location);
+        into.counters.extend(counters.metrics());
+        let mut of_counters = MetricPartial::default();
+        MetricProfile.end(counters, cx, summary, &mut of_counters);
+        let metric_profile::LocationPartial { gains, doubts, summaries } =
+            of_counters.into_location(cx.location);
+        for gains in gains.chunk_by(|a, b| a.metric == b.metric) {
+            let mut column = Column::default();
+            gains.iter().for_each(|gain| column.push(gain.call_path, gain.exclusive));
+            location.push(Quantity::Counter(gains[0].metric), column);
+        }
+        location.doubts = doubts;
+        into.not_attributed.extend(summaries.into_iter().map(|(metric, _)| metric));
+        let n_values: usize = location.columns.iter().map(|(_, column)| column.paths.len()).sum();
+        self.held_bytes.fetch_add(VALUE_BYTES * n_values as u64, Ordering::Relaxed);
+        into.locations.insert(cx.location, location);
+    }
+
+    fn remap(&self, partial: &mut SeverityCubePartial, remap: &Remap) {
+        for location in partial.locations.values_mut() {
+            location.columns.iter_mut().for_each(|(_, column)| column.remap(remap));
+        }
+    }
+
+    fn merge(&self, into: &mut SeverityCubePartial, mut from: SeverityCubePartial) {
+        into.locations.append(&mut from.locations);
+        into.counters.append(&mut from.counters);
+        into.not_attributed.append(&mut from.not_attributed);
+    }
+
+    fn finish(
+        &self,
+        partial: SeverityCubePartial,
+        cx: &FinishCx<'_>,
+    ) -> Result<SeverityCubeOutput, AnalysisError> {
+        Ok(SeverityCubeOutput::new(partial, cx))
+    }
+}
+
+/// Adds one side of each message to its call path.
+#[inline(never)]
+fn add_ends(
+    ends: &[MessageEnd],
+    call_path: &[CallPathId],
+    messages: &mut Vec<MessageTotals>,
+    add: impl Fn(&mut MessageTotals, u64),
+) {
+    for end in ends {
+        add(at(messages, call_path[end.row as usize]), end.bytes);
+    }
+}
+
+/// Adds each collective operation to its call path.
+#[inline(never)]
+fn add_collectives(ends: &[Collective], call_path: &[CallPathId], collectives: &mut Vec<CollectiveTotals>) {
+    for end in ends {
+        let Collective { bytes_sent, bytes_received, .. } = *end;
+        let totals = CollectiveTotals { operations: 1, bytes_sent, bytes_received };
+        at(collectives, call_path[end.row as usize]).add(&totals);
+    }
+}
+
+/// The totals of a call path; there is room for it afterwards.
+#[inline]
+fn at<T: Clone + Default>(totals: &mut Vec<T>, path: CallPathId) -> &mut T {
+    let i = path.index();
+    if totals.len() <= i {
+        totals.resize((i + 1).next_power_of_two(), T::default());
+    }
+    &mut totals[i]
+}
+
+fn push_times(times: &[Times], location: &mut LocationColumns) {
+    type Value = fn(&Times) -> u64;
+    let quantities: [(Quantity, Value); 4] = [
+        (Quantity::Time, |times| times.exclusive.0),
+        (Quantity::Visits, |times| times.visits),
+        (Quantity::MinTime, |times| times.min.0),
+        (Quantity::MaxTime, |times| times.max.0),
+    ];
+    for (quantity, value) in quantities {
+        let mut column = Column::default();
+        for (i, times) in times.iter().enumerate().filter(|(_, times)| 0 < times.visits) {
+            let value = value(times);
+            // Zero time is a least or greatest one all the same.
+            if value != 0 || matches!(quantity, Quantity::MinTime | Quantity::MaxTime) {
+                column.push(CallPathId::from_index(i), value);
+            }
+        }
+        location.push(quantity, column);
+    }
+}
+
+fn push_traffic(
+    messages: &[MessageTotals],
+    collectives: &[CollectiveTotals],
+    location: &mut LocationColumns,
+) {
+    type Value = fn(&MessageTotals, &CollectiveTotals) -> u64;
+    let quantities: [(Quantity, Value); 9] = [
+        (Quantity::MessagesSent, |m, _| m.sends),
+        (Quantity::MessagesReceived, |m, _| m.receives),
+        (Quantity::Collectives, |_, c| c.operations),
+        (Quantity::BytesSent, |m, c| m.bytes_sent.saturating_add(c.bytes_sent)),
+        (Quantity::BytesSentP2p, |m, _| m.bytes_sent),
+        (Quantity::BytesSentColl, |_, c| c.bytes_sent),
+        (Quantity::BytesReceived, |m, c| m.bytes_received.saturating_add(c.bytes_received)),
+        (Quantity::BytesReceivedP2p, |m, _| m.bytes_received),
+        (Quantity::BytesReceivedColl, |_, c| c.bytes_received),
+    ];
+    let no_collectives = CollectiveTotals::default();
+    let no_messages = MessageTotals::default();
+    for (quantity, value) in quantities {
+        let mut column = Column::default();
+        for i in 0..messages.len().max(collectives.len()) {
+            let value =
+                value(messages.get(i).unwrap_or(&no_messages), collectives.get(i).unwrap_or(&no_collectives));
+            if value != 0 {
+                column.push(CallPathId::from_index(i), value);
+            }
+        }
+        location.push(quantity, column);
+    }
+}

@@ -1,0 +1,31 @@
+//! A trace as a profile: v(metric, call path, location) of everything that is counted, in one pass.
+//!
+//! ```text
+//! visits, messages, collectives, counters ──fold──► totals by call path, of one location
+//!   ──end──► columns (paths, values) for each quantity that is not zero ──finish──► rows by metric and call path
+//! ```
+//!
+//! Every value is that of a call path without its callees, summed over the visits: time is the exclusive time; a
+//! message, a collective operation and what a counter gained belong to the innermost call that is open then. Inclusive
+//! values follow by sums along the tree (`ouzel_model::ScopedRows`). Least and greatest times are those of one visit,
+//! callees included, as Score-P has them. Names and units are Score-P's and Scalasca's, see [`Quantity`].
+//!
+//! Laws: sums over locations and call paths are those of `profile`, `metric_profile` and `communication`; a location
+//! that is selected and runs code is in the profile, no other one is; partials hold what is not zero, 12 bytes a value.
+//! Not here: time outside of all calls, metrics that do not count up (both are said), files.
+
+mod definitions;
+mod fold;
+mod output;
+mod quantity;
+mod rows;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use definitions::{CubeParts, profile_definitions};
+pub use fold::SeverityCube;
+pub use output::{CubeMetric, SeverityCubeOutput, quantities};
+pub use quantity::Quantity;
+pub use rows::{TraceProfile, fill};
+pub use state::{Local, SeverityCubePartial};
