@@ -65,4 +65,4 @@ pub use samples::{
 pub use source::{ChunkReader, Pushdown, ReadPlan, TraceSource};
 pub use system_tree::{SystemNode, SystemTree};
 pub use table::{Column, ColumnData, Table, Unit};
-pub use topologies::{CartDimension, CartMembers, CartTopology};
+pub use topologies::{CartDimension, CartMembers, CartTopology, TopologyError, TopologyShape};

@@ -2,7 +2,13 @@
 //!
 //! A topology of n axes gives each of its members one coordinate on each axis. Law: members are sorted and each
 //! occurs once; `coordinates` holds `dimensions.len()` numbers for each of them, one below the size of its axis.
-//! Places may stay empty, and several members may share one.
+//! Places may stay empty, and several members may share one. Who has none, and how many places are empty, is counted
+//! here and told by whoever works on the places.
+
+mod by_hand;
+mod constructed;
+
+pub use by_hand::{TopologyError, TopologyShape};
 
 use crate::{CommId, CommRank, LocationGroupId, LocationId, SystemNodeId};
 use serde::{Deserialize, Serialize};
@@ -104,6 +110,16 @@ impl CartTopology {
         places.sort_unstable();
         places.dedup();
         places.len() as u64
+    }
+
+    /// Number of places that are empty; `None` if there are too many to number.
+    pub fn n_missing(&self) -> Option<u64> {
+        Some(self.n_places()?.saturating_sub(self.n_taken()))
+    }
+
+    /// Number of members that stand in a place that another one has already.
+    pub fn n_shared(&self) -> u64 {
+        (self.members.len() as u64).saturating_sub(self.n_taken())
     }
 }
 
