@@ -82,6 +82,19 @@ impl LossKind {
             LossKind::WaitForThreads => "wait_for_threads",
         }
     }
+
+    /// The kind in words, as pages show it.
+    pub fn title(self) -> &'static str {
+        match self {
+            LossKind::UnevenWork => "uneven work",
+            LossKind::WaitForOne => "waiting for another rank",
+            LossKind::WaitForAll => "waiting for all ranks",
+            LossKind::StartAndEnd => "starting and ending MPI",
+            LossKind::OtherMpi => "other time in MPI",
+            LossKind::WaitForDevice => "waiting for the accelerator",
+            LossKind::WaitForThreads => "waiting for other threads",
+        }
+    }
 }
 
 /// The losses as a table.

@@ -2,7 +2,7 @@
 
 use crate::units;
 use maud::{Markup, html};
-use ouzel::diagnose::{Concern, EfficiencyCard, Loss, LossKind, RankTime, RunCard, RunReport, TrustCard};
+use ouzel::diagnose::{Concern, EfficiencyCard, Loss, RankTime, RunCard, RunReport, TrustCard};
 use std::sync::Arc;
 
 /// Losses that the table shows; JSON has all of them.
@@ -83,18 +83,6 @@ pub fn efficiencies(report: &RunReport) -> Markup {
     }
 }
 
-fn kind(kind: LossKind) -> &'static str {
-    match kind {
-        LossKind::UnevenWork => "uneven work",
-        LossKind::WaitForOne => "waiting for another rank",
-        LossKind::WaitForAll => "waiting for all ranks",
-        LossKind::StartAndEnd => "starting and ending MPI",
-        LossKind::OtherMpi => "other time in MPI",
-        LossKind::WaitForDevice => "waiting for the accelerator",
-        LossKind::WaitForThreads => "waiting for other threads",
-    }
-}
-
 /// The losses by call path.
 pub fn losses(losses: &[Loss]) -> Markup {
     let rank = |of: RankTime| of.rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
@@ -121,7 +109,7 @@ pub fn losses(losses: &[Loss]) -> Markup {
                             tr {
                                 td.r { b { (units::time(loss.lost_ns)) } }
                                 td.r { (units::percent(Some(loss.share_of_run))) }
-                                td { (kind(loss.kind)) }
+                                td { (loss.kind.title()) }
                                 td {
                                     (call_path(&loss.call_path))
                                     @if let Some(source) = &loss.source { " " span.soft.small { (source) } }

@@ -14,14 +14,13 @@
 
 mod events;
 
-use super::tables::{FileInWork, answer, is_in_the_way};
+use super::tables::{FileInWork, answer, is_in_the_way, listing};
 use crate::args::{Common, ConvertArgs};
 use crate::exit::Outcome;
-use crate::progress;
 use crate::session::{Session, coverage};
 use anyhow::bail;
 use events::ChromeEvents;
-use ouzel::engine::{AnalysisSet, Folder};
+use ouzel::engine::AnalysisSet;
 use ouzel::model::Notices;
 
 /// Writes.
@@ -40,17 +39,7 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
     let events = ChromeEvents::create(file.open()?, session.definitions())?;
     let mut set = AnalysisSet::default();
     set.add(events.clone());
-    let (trace, filter) = (&session.trace, &session.common.filter);
-    let partial = progress::with_bar(session.common.progress, trace.event_bytes(filter), |progress| {
-        let mut folder = Folder::listing(trace.source(), &set, filter);
-        for location in filter.locations(trace.definitions()) {
-            if events.has_failed() {
-                break;
-            }
-            folder.fold(location, Some(progress));
-        }
-        folder.into_partial()
-    });
+    let partial = listing(&session, &set, || events.has_failed());
     let (n_events, unsaid) = events.finish_writing()?;
     let files = vec![file.complete(n_events)?];
     let definitions = session.definitions();
@@ -65,6 +54,7 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ouzel::engine::Folder;
     use ouzel::formats::chrome::ChromeSource;
     use ouzel::model::{ChunkBuffer, EventKind, Filter, LinkEnd, LocationId, Needs, TraceSource};
     use ouzel_testkit::ToyTrace;

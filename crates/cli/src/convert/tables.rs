@@ -93,7 +93,21 @@ pub(super) fn answer(
     Ok(outcome(notices))
 }
 
-/// One location after the other, in the order of the trace.
+/// Folds one location after the other, in the order of the trace, until there is no sense in going on.
+pub(super) fn listing(session: &Session<'_>, set: &AnalysisSet, has_failed: impl Fn() -> bool) -> Partial {
+    let (trace, filter) = (&session.trace, &session.common.filter);
+    progress::with_bar(session.common.progress, trace.event_bytes(filter), |progress| {
+        let mut folder = Folder::listing(trace.source(), set, filter);
+        for location in filter.locations(trace.definitions()) {
+            if has_failed() {
+                break;
+            }
+            folder.fold(location, Some(progress));
+        }
+        folder.into_partial()
+    })
+}
+
 fn write_events(
     session: &Session<'_>,
     place: &Place,
@@ -104,17 +118,7 @@ fn write_events(
     let events = EventTable::new(session.definitions(), writer);
     let mut set = AnalysisSet::default();
     set.add(events.clone());
-    let (trace, filter) = (&session.trace, &session.common.filter);
-    let partial = progress::with_bar(session.common.progress, trace.event_bytes(filter), |progress| {
-        let mut folder = Folder::listing(trace.source(), &set, filter);
-        for location in filter.locations(trace.definitions()) {
-            if events.has_failed() {
-                break;
-            }
-            folder.fold(location, Some(progress));
-        }
-        folder.into_partial()
-    });
+    let partial = listing(session, &set, || events.has_failed());
     let n_rows = events.finish_writing()?;
     files.push(file.complete(n_rows)?);
     Ok((partial, set))

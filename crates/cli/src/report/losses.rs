@@ -27,7 +27,7 @@ pub fn losses(page: &mut Page, losses: &[Loss], run: &RunCard, detail: Detail) {
     for (i, loss) in losses.iter().take(MAX_LOSSES).enumerate() {
         let amount =
             format!("{:>9}  {:>6}", units::time(loss.lost_ns), units::percent(Some(loss.share_of_run)));
-        let title = format!("  {}  {:<29}{amount}   ", i + 1, title(loss.kind));
+        let title = format!("  {}  {:<29}{amount}   ", i + 1, loss.kind.title());
         let room = page.width.saturating_sub(title.chars().count()).max(20);
         let path = page.style.paint(Paint::Name, &call_path(&loss.call_path, room));
         page.lines.push(format!("{title}{path}"));
@@ -44,18 +44,6 @@ pub fn losses(page: &mut Page, losses: &[Loss], run: &RunCard, detail: Detail) {
     let sides = " Uneven work makes others wait: the two are two sides of one loss, do not add them.";
     let text = format!("Percent are of the run ({}).", units::time(run.span_ns));
     page.text(2, &(text + if both { sides } else { "" }), Paint::Dim);
-}
-
-fn title(kind: LossKind) -> &'static str {
-    match kind {
-        LossKind::UnevenWork => "uneven work",
-        LossKind::WaitForOne => "waiting for another rank",
-        LossKind::WaitForAll => "waiting for all ranks",
-        LossKind::StartAndEnd => "starting and ending MPI",
-        LossKind::OtherMpi => "other time in MPI",
-        LossKind::WaitForDevice => "waiting for the accelerator",
-        LossKind::WaitForThreads => "waiting for other threads",
-    }
 }
 
 fn explanation(loss: &Loss) -> String {

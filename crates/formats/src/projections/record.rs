@@ -250,8 +250,6 @@ fn creation(kind: i64, fields: &[i64], layout: Layout) -> Option<Creation<'_>> {
 /// in versions 4 to 6, 4 in 7 and 8, since 9 as many as the array has dimensions or 4. Some versions write the number
 /// of counters before their values.
 fn begin_processing(fields: &[i64], layout: Layout) -> Option<Processing<'_>> {
-    let &[message_type, entry, _, event, source_pe, ..] = fields else { return None };
-    let bytes = bytes_at(fields, 5, layout)?;
     let (receive_us, tail): (Option<i64>, &[i64]) = match 4.0 <= layout.version {
         true => (fields.get(6).copied(), fields.get(7..).unwrap_or(&[])),
         false => (None, &[]),
@@ -276,40 +274,30 @@ fn begin_processing(fields: &[i64], layout: Layout) -> Option<Processing<'_>> {
             None => (tail, None, counters),
         }
     };
-    let time = time_at(fields, 2)?;
-    Some(Processing {
-        message_type,
-        entry,
-        time,
-        event,
-        source_pe,
-        bytes,
-        receive_us,
-        index,
-        cpu_us,
-        counters,
-    })
+    Some(Processing { receive_us, index, cpu_us, counters, ..processing(fields, layout)? })
 }
 
 fn end_processing(fields: &[i64], layout: Layout) -> Option<Processing<'_>> {
-    let &[message_type, entry, _, event, source_pe, ..] = fields else { return None };
-    let bytes = bytes_at(fields, 5, layout)?;
     let cpu_us = (6.5 <= layout.version).then(|| fields.get(6).copied()).flatten();
     let tail = fields.get(7..).unwrap_or(&[]);
     let counters = &tail[tail.len() - layout.n_counters.min(tail.len())..];
-    let time = time_at(fields, 2)?;
-    let (receive_us, index) = (None, &tail[..0]);
+    Some(Processing { cpu_us, counters, ..processing(fields, layout)? })
+}
+
+/// What begin and end have in the same places.
+fn processing(fields: &[i64], layout: Layout) -> Option<Processing<'_>> {
+    let &[message_type, entry, _, event, source_pe, ..] = fields else { return None };
     Some(Processing {
         message_type,
         entry,
-        time,
+        time: time_at(fields, 2)?,
         event,
         source_pe,
-        bytes,
-        receive_us,
-        index,
-        cpu_us,
-        counters,
+        bytes: bytes_at(fields, 5, layout)?,
+        receive_us: None,
+        index: &[],
+        cpu_us: None,
+        counters: &[],
     })
 }
 

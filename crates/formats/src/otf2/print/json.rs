@@ -3,7 +3,9 @@
 //! References are `{"id": 3, "name": "main"}`, or `null` where they refer to nothing; typed values are
 //! `{"type": "UINT64", "value": 5}`; values of enumerations are the names of the reference tools.
 
-use super::layout::{Head, Layout, Line, Place, Section, Time, is_undefined, put, put_float, put_quoted};
+use super::layout::{
+    Head, Layout, Line, Place, Section, Time, is_undefined, put, put_float, put_list, put_quoted,
+};
 use ouzel_otf2::records::{FieldValue, IdMap, RefKind, Value};
 
 pub(super) fn put_head(out: &mut String, head: &Head) {
@@ -73,21 +75,6 @@ pub(super) fn put_value(line: &mut Line<'_, '_>, value: FieldValue<'_>) {
             put!(line.out, "[{local},{global}]");
         }),
     }
-}
-
-fn put_list<T>(
-    line: &mut Line<'_, '_>,
-    items: impl Iterator<Item = T>,
-    put_item: impl Fn(&mut Line<'_, '_>, T),
-) {
-    line.out.push('[');
-    for (i, item) in items.enumerate() {
-        if 0 < i {
-            line.out.push(',');
-        }
-        put_item(line, item);
-    }
-    line.out.push(']');
 }
 
 fn put_ref(line: &mut Line<'_, '_>, kind: RefKind, id: u64) {

@@ -140,6 +140,26 @@ pub(super) fn is_undefined(kind: RefKind, id: u64) -> bool {
     id == UNDEFINED_U64 || (kind == RefKind::IoParadigm && id == 0xff)
 }
 
+/// The items in brackets, one after the other.
+pub(super) fn put_list<T>(
+    line: &mut Line<'_, '_>,
+    items: impl Iterator<Item = T>,
+    put_item: impl Fn(&mut Line<'_, '_>, T),
+) {
+    let between = match line.layout {
+        Layout::Text => ", ",
+        Layout::JsonLines => ",",
+    };
+    line.out.push('[');
+    for (i, item) in items.enumerate() {
+        if 0 < i {
+            line.out.push_str(between);
+        }
+        put_item(line, item);
+    }
+    line.out.push(']');
+}
+
 /// The text in quotes, with quotes, backslashes and control characters escaped as in JSON.
 pub(super) fn put_quoted(out: &mut String, text: &str) {
     out.push('"');

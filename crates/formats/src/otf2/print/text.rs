@@ -4,7 +4,7 @@
 //! are the names of the reference tools.
 
 use super::layout::{
-    Head, Layout, Line, Place, Section, Time, Widths, is_undefined, put, put_float, put_quoted,
+    Head, Layout, Line, Place, Section, Time, Widths, is_undefined, put, put_float, put_list, put_quoted,
 };
 use ouzel_otf2::records::{FieldValue, IdMap, RefId, RefKind, Value};
 
@@ -97,21 +97,6 @@ pub(super) fn put_field(line: &mut Line<'_, '_>, name: &str, value: FieldValue<'
             put_list(line, pairs.iter(), |line, (local, global)| put!(line.out, "{local}→{global}"));
         }
     }
-}
-
-fn put_list<T>(
-    line: &mut Line<'_, '_>,
-    items: impl Iterator<Item = T>,
-    put_item: impl Fn(&mut Line<'_, '_>, T),
-) {
-    line.out.push('[');
-    for (i, item) in items.enumerate() {
-        if 0 < i {
-            line.out.push_str(", ");
-        }
-        put_item(line, item);
-    }
-    line.out.push(']');
 }
 
 fn put_ref(line: &mut Line<'_, '_>, kind: RefKind, id: u64) {
