@@ -4,7 +4,7 @@
 //! The environment lives in the cache folder; a list of what is in it makes a second
 //! set-up free. Not here: the C peer of the benches (see `bench/peers.rs`).
 
-use crate::runner::{answers, bounded, run as run_command};
+use crate::runner::{Ran, answers, bounded, run as run_command};
 use crate::workspace;
 use anyhow::{Context, Result};
 use std::fs;
@@ -194,6 +194,26 @@ fn create_environment(environment: &Path) -> Result<()> {
 /// The lines of a requirements file that are not comments.
 fn requirements(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// Builds and installs the Python package of this checkout, as a user's `pip install ./python` does.
+///
+/// # Errors
+/// If the installer cannot be started.
+pub fn install_package(root: &Path, python: &Path) -> Result<Ran> {
+    // The build calls `maturin` by its name.
+    let beside = python.parent().context("an interpreter is in a folder")?.to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(beside).chain(std::env::split_paths(&path)))?;
+    let mut install = bounded(1500, python);
+    install
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall"])
+        // What builds it is in the environment already, so that this needs no network.
+        .args(["--no-deps", "--no-build-isolation", "./python"])
+        .env("PATH", path)
+        .env("CARGO_TARGET_DIR", workspace::target(root)?)
+        .current_dir(root);
+    run_command(&mut install)
 }
 
 #[cfg(test)]

@@ -211,19 +211,7 @@ fn python_package(context: &Context) -> Result<Outcome> {
     if !answers(Command::new(python).args(["-c", "import maturin, pytest"])) {
         return Ok(Outcome::Skipped("maturin or pytest is not installed".into()));
     }
-    // The build calls `maturin` by its name.
-    let beside = python.parent().context("an interpreter is in a folder")?.to_owned();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::env::join_paths(std::iter::once(beside).chain(std::env::split_paths(&path)))?;
-    let mut install = bounded(1500, python);
-    install
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall"])
-        // What builds it is in the environment already, so that this needs no network.
-        .args(["--no-deps", "--no-build-isolation", "./python"])
-        .env("PATH", path)
-        .env("CARGO_TARGET_DIR", workspace::target(&context.root)?)
-        .current_dir(&context.root);
-    let installed = judge(run_command(&mut install)?);
+    let installed = judge(setup::install_package(&context.root, python)?);
     if let Outcome::Failed(_) = installed {
         return Ok(installed);
     }

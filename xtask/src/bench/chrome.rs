@@ -55,6 +55,7 @@ pub fn rows(
     let peak_bytes: f64 = output(&mut memory)?.trim().parse().context("peak_memory.py prints a number")?;
     let megabytes = facts.n_bytes as f64 / 1e6;
     let what = format!("ouzel breakdown --jobs 1, PyTorch trace, {:.0} MB/s", megabytes / seconds);
+    // 300 MB/s, in events.
     let wanted = Target::AtLeast(300e6 * facts.n_events as f64 / facts.n_bytes as f64);
     let mut rows = vec![
         Row::speed(&what, size, seconds, facts.n_events).at_rate(facts.n_events as f64 / seconds, wanted),

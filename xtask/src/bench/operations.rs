@@ -74,12 +74,16 @@ fn events_into_arrow(
     anchor: &Path,
     skipped: &mut Vec<String>,
 ) -> Result<Vec<Row>> {
-    let is_there = |python: &&Path| answers(Command::new(python).args(["-c", "import ouzel, pyarrow"]));
-    let Some(python) = python.filter(is_there) else {
-        skipped
-            .push("events into Arrow: the Python package is not installed; run cargo xtask test".to_owned());
+    let Some(python) = python else {
+        skipped.push("events into Arrow: no Python environment".to_owned());
         return Ok(vec![]);
     };
+    println!("installing the Python package");
+    let installed = setup::install_package(&bench.root, python)?;
+    if !installed.status.success() || !answers(Command::new(python).args(["-c", "import ouzel, pyarrow"])) {
+        skipped.push("events into Arrow: the Python package cannot be installed".to_owned());
+        return Ok(vec![]);
+    }
     let program = bench.root.join("peers/python/events_into_arrow.py");
     let on = bench.extent.events;
     println!("measuring events into Arrow on {on} events");

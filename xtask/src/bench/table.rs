@@ -65,7 +65,7 @@ impl Row {
     /// How many a second there should be.
     #[must_use]
     pub fn at_rate(mut self, per_second: f64, target: Target) -> Self {
-        self.judge(target, per_second, |bound| format!("{} M/s", bound / 1e6));
+        self.judge(target, per_second, |bound| format!("{} M/s", (bound / 1e4).round() / 100.0));
         self
     }
 
