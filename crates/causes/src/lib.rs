@@ -9,3 +9,12 @@
 //! the order of locations or attributes in memory, nor on random numbers. Not here: reading formats, printing.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+
+pub mod classes;
+pub mod clusters;
+#[cfg(test)]
+mod golden;
+pub mod refine;
+pub mod rough;
+pub mod search;
+pub mod vectors;

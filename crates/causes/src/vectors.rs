@@ -1,0 +1,99 @@
+//! Points in space: one vector for each process, one dimension for each region.
+//!
+//! Stored by vector, so that a distance reads two runs of memory. Law: dimensions that are
+//! zero for every vector are not kept, the others stand by spread, widest first, so that a
+//! distance that is too long is known so early; neither shows in a result but by rounding.
+//! Not here: which vectors belong together.
+
+/// Vectors of one length.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Vectors {
+    n: usize,
+    n_dims: usize,
+    values: Vec<f64>,
+}
+
+/// Dimensions that are added up before a distance is compared with its limit.
+const STEP: usize = 8;
+
+impl Vectors {
+    /// The vectors whose components are `columns`: one value for each vector.
+    ///
+    /// # Panics
+    /// If a column has not `n` values.
+    pub fn from_columns(n: usize, columns: &[&[f64]]) -> Self {
+        let mut kept: Vec<(f64, usize)> = Vec::new();
+        for (at, column) in columns.iter().enumerate() {
+            assert_eq!(column.len(), n, "a column has one value for each vector");
+            if column.iter().any(|&value| value != 0.0) {
+                kept.push((spread(column), at));
+            }
+        }
+        kept.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let n_dims = kept.len();
+        let mut values = vec![0.0; n * n_dims];
+        for (dim, &(_, at)) in kept.iter().enumerate() {
+            for (vector, &value) in columns[at].iter().enumerate() {
+                values[vector * n_dims + dim] = value;
+            }
+        }
+        Vectors { n, n_dims, values }
+    }
+
+    /// Number of vectors.
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// Dimensions in which any vector is not zero.
+    pub fn n_dims(&self) -> usize {
+        self.n_dims
+    }
+
+    /// The components of a vector.
+    pub fn vector(&self, at: usize) -> &[f64] {
+        &self.values[at * self.n_dims..(at + 1) * self.n_dims]
+    }
+
+    /// Length of every vector: the root of the sum of its squares.
+    pub fn lengths(&self) -> Vec<f64> {
+        (0..self.n).map(|at| self.vector(at).iter().map(|x| x * x).sum::<f64>().sqrt()).collect()
+    }
+
+    /// The squared distance of two vectors; anything not below `limit` if it is not below it.
+    pub fn squared_distance(&self, a: usize, b: usize, limit: f64) -> f64 {
+        let (a, b) = (self.vector(a), self.vector(b));
+        let mut sum = 0.0;
+        for (a, b) in a.chunks(STEP).zip(b.chunks(STEP)) {
+            sum += a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+            if sum >= limit && sum > 0.0 {
+                return sum;
+            }
+        }
+        sum
+    }
+}
+
+/// Variance of the values, times their number.
+fn spread(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    values.iter().map(|value| (value - mean) * (value - mean)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_dimensions_do_not_count_and_wide_ones_come_first() {
+        let vectors = Vectors::from_columns(2, &[&[0.0, 0.0], &[1.0, 2.0], &[5.0, 9.0]]);
+        assert_eq!((vectors.n_dims(), vectors.vector(1)), (2, &[9.0, 2.0][..]));
+        assert_eq!(vectors.squared_distance(0, 1, f64::INFINITY).to_bits(), 17.0_f64.to_bits());
+        assert!(vectors.squared_distance(0, 1, 3.0) >= 3.0);
+    }
+}
