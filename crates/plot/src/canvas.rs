@@ -40,7 +40,6 @@ pub struct LegendEntry<'a> {
     pub name: &'a str,
 }
 
-const LEGEND_WIDTH: u32 = 250;
 const TITLE_HEIGHT: u32 = 64;
 /// Characters of a name in the legend.
 const NAME_CHARS: usize = 28;
@@ -51,10 +50,10 @@ pub fn failed(error: impl std::fmt::Display) -> PlotError {
 }
 
 impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
-    /// A white sheet with a title.
+    /// A white sheet with a title; `scale` in pixels of a point, the width of the legend in points.
     pub fn begin(
         root: &'a DrawingArea<DB, Shift>,
-        scale: u32,
+        (scale, legend_width): (u32, u32),
         title: &str,
         subtitle: &str,
     ) -> Result<Self, PlotError> {
@@ -64,7 +63,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         root.fill(&RGBColor(255, 255, 255)).map_err(failed)?;
         let (head, body) = root.split_vertically((TITLE_HEIGHT * scale) as i32);
         let width = body.dim_in_pixel().0;
-        let (plot, legend) = body.split_horizontally((width - LEGEND_WIDTH * scale) as i32);
+        let (plot, legend) = body.split_horizontally((width - legend_width * scale) as i32);
         let canvas = Canvas { plot, legend, scale, _root: root };
         let at = |x: u32, y: u32| ((x * scale) as i32, (y * scale) as i32);
         let style = canvas.text(19, INK);

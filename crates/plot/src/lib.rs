@@ -16,8 +16,10 @@ mod axis;
 mod bars;
 mod canvas;
 pub mod colour;
+pub mod fields;
 mod lanes;
 mod matrix;
+mod palette;
 pub mod pictures;
 pub mod ranks;
 mod rows;
@@ -27,9 +29,11 @@ mod tests;
 pub mod units;
 
 pub use matrix::ColourScale;
+pub use palette::Palette;
 
 use bars::Bars;
 use canvas::Canvas;
+use fields::Fields;
 use lanes::Lanes;
 use matrix::Matrix;
 use plotters::prelude::{BitMapBackend, DrawingBackend, IntoDrawingArea};
@@ -53,6 +57,7 @@ enum Marks {
     Matrix(Matrix),
     Rows(Rows),
     Lanes(Lanes),
+    Fields(Fields),
 }
 
 /// Formats of pictures.
@@ -101,13 +106,23 @@ pub enum PlotError {
     Draw(String),
 }
 
-/// Points of a picture, width and height; a PNG has twice as many pixels.
+/// Points of most pictures, width and height; a PNG has twice as many pixels.
 const SIZE: (u32, u32) = (1100, 620);
 const PNG_SCALE: u32 = 2;
+/// Points of the legend beside the marks; fields have scales of their own.
+const LEGEND_WIDTH: u32 = 250;
 
 impl Picture {
     fn new(title: impl Into<String>, subtitle: &str, marks: Marks) -> Self {
         Picture { title: title.into(), subtitle: subtitle.to_owned(), marks }
+    }
+
+    /// Points, width and height.
+    fn size(&self) -> (u32, u32) {
+        match &self.marks {
+            Marks::Fields(fields) => fields.size(),
+            Marks::Bars(_) | Marks::Matrix(_) | Marks::Rows(_) | Marks::Lanes(_) => SIZE,
+        }
     }
 
     /// The picture as the text of an SVG file.
@@ -116,7 +131,7 @@ impl Picture {
     /// If the drawing library fails.
     pub fn svg(&self) -> Result<String, PlotError> {
         let (mut text, mut images) = (String::new(), Vec::new());
-        self.draw(svg::SvgWithImages::new(&mut text, &mut images, SIZE), 1)?;
+        self.draw(svg::SvgWithImages::new(&mut text, &mut images, self.size()), 1)?;
         Ok(svg::embed(&text, &images))
     }
 
@@ -125,7 +140,8 @@ impl Picture {
     /// # Errors
     /// If the drawing library fails.
     pub fn png(&self) -> Result<Vec<u8>, PlotError> {
-        let (width, height) = (SIZE.0 * PNG_SCALE, SIZE.1 * PNG_SCALE);
+        let (width, height) = self.size();
+        let (width, height) = (width * PNG_SCALE, height * PNG_SCALE);
         let mut rgb = vec![0; (width * height * 3) as usize];
         self.draw(BitMapBackend::with_buffer(&mut rgb, (width, height)), PNG_SCALE)?;
         png_of((width, height), &rgb).map_err(|error| PlotError::Draw(error.to_string()))
@@ -145,12 +161,14 @@ impl Picture {
 
     fn draw<DB: DrawingBackend>(&self, backend: DB, scale: u32) -> Result<(), PlotError> {
         let root = backend.into_drawing_area();
-        let canvas = Canvas::begin(&root, scale, &self.title, &self.subtitle)?;
+        let legend = if matches!(self.marks, Marks::Fields(_)) { 0 } else { LEGEND_WIDTH };
+        let canvas = Canvas::begin(&root, (scale, legend), &self.title, &self.subtitle)?;
         match &self.marks {
             Marks::Bars(bars) => bars.draw(&canvas)?,
             Marks::Matrix(matrix) => matrix.draw(&canvas)?,
             Marks::Rows(rows) => rows.draw(&canvas)?,
             Marks::Lanes(lanes) => lanes.draw(&canvas)?,
+            Marks::Fields(fields) => fields.draw(&canvas)?,
         }
         root.present().map_err(canvas::failed)
     }

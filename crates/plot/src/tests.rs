@@ -1,9 +1,10 @@
 use crate::bars::{Arrangement, Bars, MAX_BARS, Series, Ticks};
 use crate::colour::Colour;
+use crate::fields::{Field, FieldAxis, Solid};
 use crate::lanes::{Arrow, Interval, Lanes, MAX_ARROWS, MAX_VECTORS};
 use crate::matrix::{MAX_CELLS, Matrix};
 use crate::pictures::{self, Connections, TimelineRows};
-use crate::{ColourScale, ImageFormat, Marks, Picture};
+use crate::{ColourScale, ImageFormat, Marks, Palette, Picture};
 use ouzel_analyses::comm_matrix::{CommMatrix, TrafficUnit};
 use ouzel_analyses::profile::Profile;
 use ouzel_analyses::semantics::Semantics;
@@ -192,4 +193,88 @@ fn calls_are_drawn_by_depth() {
     let rows = draw(TimelineRows::Locations);
     assert_eq!(rows.intervals.len(), 3, "main, solve, main");
     assert_eq!(rows.names.len(), 1);
+}
+
+fn fields_over(sizes: &[usize], solid: Solid, value: impl Fn(usize) -> f64) -> Picture {
+    let axes = sizes.iter().zip(["x", "y", "z", "core", "thread", "u", "v"]);
+    let axes = axes.map(|(&size, name)| FieldAxis { name: name.to_owned(), size }).collect();
+    let n = sizes.iter().product();
+    let field = |title: &str, unit: &str| Field {
+        title: title.to_owned(),
+        note: "main › solve".to_owned(),
+        unit: unit.to_owned(),
+        values: (0..n).map(&value).collect(),
+    };
+    let all = vec![field("chosen: time", "sec"), field("1. r = 0.9", "occ")];
+    pictures::fields("fields", "toy", axes, all, (Palette::Cividis, solid))
+}
+
+#[test]
+fn each_field_has_axes_and_a_scale_with_its_unit() {
+    let svg = fields_over(&[3, 4], Solid::Slices, |i| i as f64).svg().unwrap();
+    for text in ["chosen: time", "1. r = 0.9", "main › solve", ">\ns\n<", "occ", "x", "y", "11", "2.75"] {
+        assert!(svg.contains(text), "{text} is missing in {svg}");
+    }
+    assert!(!svg.contains("missing"), "nothing is missing");
+    let cells = |i: f64| rgb_text(Palette::Cividis.colour(i / 11.0));
+    for i in 0..12 {
+        assert!(svg.contains(&cells(f64::from(i))), "the colour of place {i}");
+    }
+}
+
+fn rgb_text(colour: Colour) -> String {
+    let [r, g, b] = colour.rgb;
+    format!("#{r:02X}{g:02X}{b:02X}")
+}
+
+#[test]
+fn missing_places_have_no_colour_of_the_scale() {
+    for (sizes, solid) in [
+        (&[12][..], Solid::Slices),
+        (&[3, 4], Solid::Slices),
+        (&[3, 4, 2], Solid::Slices),
+        (&[3, 4, 2], Solid::Cubes),
+        (&[70, 80], Solid::Slices),
+    ] {
+        let hole = |i: usize| if i == 5 { f64::NAN } else { (i % 7) as f64 };
+        let svg = fields_over(sizes, solid, hole).svg().unwrap();
+        assert!(svg.contains("missing"), "{sizes:?}");
+        let none = fields_over(sizes, solid, |_| f64::NAN).svg().unwrap();
+        assert!(none.contains("no values") && none.contains("all missing"), "{sizes:?}");
+    }
+}
+
+#[test]
+fn a_field_of_many_places_is_a_small_file() {
+    for sizes in [&[256, 256][..], &[16, 16, 16, 16], &[8, 8, 8, 8, 4, 2, 2], &[65_536]] {
+        let picture = fields_over(sizes, Solid::Slices, |i| ((i * 7919) % 1000) as f64);
+        let svg = picture.svg().unwrap();
+        assert!(svg.len() < 1_000_000, "{sizes:?}: {} bytes", svg.len());
+    }
+    let svg = fields_over(&[1500, 1200], Solid::Slices, |i| i as f64).svg().unwrap();
+    assert!(svg.contains("mean of") && svg.len() < 1_000_000, "{} bytes", svg.len());
+}
+
+#[test]
+fn only_faces_that_are_seen_are_drawn() {
+    let polygons = |svg: &str| svg.matches("<polygon").count();
+    let full = fields_over(&[6, 6, 6], Solid::Cubes, |i| i as f64).svg().unwrap();
+    // Two fields, three faces of 6 × 6, each with its bevel.
+    assert_eq!(polygons(&full), 2 * 3 * 36 * 2);
+    // A hole at the corner nearest to the reader shows three faces behind it for the three that it had.
+    let hole = fields_over(&[6, 6, 6], Solid::Cubes, |i| if i == 215 { f64::NAN } else { i as f64 });
+    assert_eq!(polygons(&hole.svg().unwrap()), 2 * 3 * 36 * 2);
+    // Too many for cubes: slices.
+    let many = fields_over(&[200, 200, 200], Solid::Cubes, |i| i as f64).svg().unwrap();
+    assert_eq!(polygons(&many), 0);
+}
+
+#[test]
+fn fields_of_one_place_or_a_wrong_number_of_values_are_no_panic() {
+    let one = fields_over(&[1, 1], Solid::Cubes, |_| 4.0);
+    assert!(one.svg().unwrap().contains("</svg>") && !one.png().unwrap().is_empty());
+    let axes = vec![FieldAxis { name: "x".to_owned(), size: 3 }];
+    let short = Field { title: String::new(), note: String::new(), unit: String::new(), values: vec![1.0] };
+    let style = (Palette::default(), Solid::default());
+    assert!(pictures::fields("t", "", axes, vec![short], style).svg().is_err());
 }

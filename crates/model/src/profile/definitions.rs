@@ -2,7 +2,7 @@
 
 use super::{CallTree, Formula};
 use crate::{
-    CartTopology, Location, LocationGroup, LocationId, MetricId, MetricValueType, Provenance, Region,
+    CallPathId, CartTopology, Location, LocationGroup, LocationId, MetricId, MetricValueType, Provenance, Region,
     SystemTree,
 };
 use serde::{Deserialize, Serialize};
@@ -145,6 +145,12 @@ impl ProfileDefinitions {
             (Some((index, _)), None) => Some(MetricId::from_index(index)),
             _ => None,
         }
+    }
+
+    /// Names of the regions of a call path, from the outermost to the innermost.
+    pub fn call_path_names(&self, path: CallPathId) -> Vec<Arc<str>> {
+        let name = |node| self.regions[self.call_tree.node(node).region.index()].name.clone();
+        self.call_tree.from_root(path).into_iter().map(name).collect()
     }
 
     /// Every metric id.

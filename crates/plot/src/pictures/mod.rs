@@ -2,6 +2,8 @@
 //!
 //! `of` is what stands below the title: the trace, and what was selected.
 
+mod correlation;
+mod fields;
 mod late;
 mod messages;
 mod path;
@@ -10,6 +12,8 @@ mod runs;
 mod time;
 mod timeline;
 
+pub use correlation::{CorrelationViews, correlation};
+pub use fields::fields;
 pub use late::lateness;
 pub use messages::{comm_by_process, comm_matrix, comm_over_time, message_histogram};
 pub use path::critical_path;
