@@ -27,6 +27,7 @@ mod missing;
 pub mod multi_run;
 mod profile;
 mod repaired;
+mod severity_cube;
 pub mod workers;
 
 pub use ouzel_analyses as analyses;

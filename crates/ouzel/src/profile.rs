@@ -1,8 +1,9 @@
 //! An opened profile.
 
+use crate::Trace;
 use ouzel_analyses::severities::{self, Grouping, SeverityProfile};
 use ouzel_formats::{Format, OpenError};
-use ouzel_model::{MetricId, Notice, ProfileDefinitions, ProfileSource, Scope, SeverityError};
+use ouzel_model::{CartTopology, MetricId, Notice, ProfileDefinitions, ProfileSource, Scope, SeverityError};
 use std::path::{Path, PathBuf};
 
 /// An opened profile: severities of metrics for each call path and location, summed over the run.
@@ -34,6 +35,11 @@ pub fn open_profile(path: &Path) -> Result<Profile, OpenError> {
 const NEAR: usize = 3;
 
 impl Profile {
+    /// The profile that was made of a trace.
+    pub(crate) fn of_trace(trace: &Trace, source: Box<dyn ProfileSource>) -> Self {
+        Profile { path: trace.path().to_owned(), format: trace.format(), source }
+    }
+
     /// The path it was opened by.
     pub fn path(&self) -> &Path {
         &self.path
@@ -57,6 +63,12 @@ impl Profile {
     /// The source, for reading row by row.
     pub fn source(&self) -> &dyn ProfileSource {
         &*self.source
+    }
+
+    /// The topologies: those that the profile defines, then the one from its system tree (compute node × process of the
+    /// node × thread of the process) if that has more than one place. By hand: see [`ouzel_model::TopologyShape`].
+    pub fn topologies(&self) -> Vec<CartTopology> {
+        self.definitions().all_topologies()
     }
 
     /// The metric that stands for time: `time`, else the first that is measured in seconds, else the first.
