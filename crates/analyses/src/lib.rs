@@ -26,6 +26,7 @@ pub mod inventory;
 pub mod late_messages;
 pub mod lateness;
 pub mod loss_tree;
+pub mod matching;
 pub mod message_histogram;
 pub mod metric_profile;
 pub mod mpi_time;

@@ -72,6 +72,9 @@ pub enum AskError {
     /// Operations depend on each other in a circle.
     #[error(transparent)]
     Cycle(#[from] Cycle),
+    /// Severities are too many for memory and could not be written to a temporary file.
+    #[error("severities cannot be kept in a temporary file: {0}")]
+    Spill(#[from] std::io::Error),
     /// Nothing repeats.
     #[error(transparent)]
     Pattern(#[from] PatternError),
@@ -126,7 +129,7 @@ impl Trace {
     /// If a pass was cancelled, or an analysis cannot answer.
     pub fn critical_path(&self, options: &Options<'_>) -> Result<Answer<PathProfile>, AskError> {
         let definitions = self.definitions();
-        let answer = self.ask(Operations::new(definitions, &options.filter), options)?;
+        let answer = self.ask(Operations::new(definitions), options)?;
         let notices = Notices::default();
         notices.extend(answer.notices.iter().cloned());
         let path = critical_path(&answer.output, definitions, &notices);
@@ -141,7 +144,7 @@ impl Trace {
     /// messages are matched wrongly or clocks are wrong.
     pub fn lateness(&self, options: &Options<'_>) -> Result<Answer<LatenessOutput>, AskError> {
         let definitions = self.definitions();
-        let answer = self.ask(Operations::new(definitions, &options.filter), options)?;
+        let answer = self.ask(Operations::new(definitions), options)?;
         let late = lateness(&answer.output, definitions)?;
         Ok(answer.map(|_| late))
     }

@@ -3,7 +3,7 @@
 use super::output::{ClockRepair, repair};
 use super::points::{ClockRepairsPartial, Dependencies, Local, NONE, Part};
 use crate::communication::peer_rank;
-use crate::late_messages::LateMessages;
+use crate::matching;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{
     Collective, CollectiveRoot, Contents, EventChunk, EventKind, Needs, Remap, RequestEvent, Ticks,
@@ -12,19 +12,17 @@ use serde::{Deserialize, Serialize};
 
 /// A correction of the clocks of the whole trace. To be asked of everything: what is selected plays no part.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct ClockRepairs {
-    messages: LateMessages,
-}
+pub struct ClockRepairs {}
 
 impl Analysis for ClockRepairs {
     type Local = Local;
     type Partial = ClockRepairsPartial;
     type Output = ClockRepair;
     const NAME: &'static str = "clock_repair";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
 
     fn needs(&self) -> Needs {
-        Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS
+        Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS | Needs::VISITS
     }
 
     fn speaks_of(&self) -> Contents {
@@ -36,20 +34,20 @@ impl Analysis for ClockRepairs {
         ClockRepairsPartial::default()
     }
 
-    fn begin(&self, cx: &LocationCx<'_>) -> Local {
-        Local { messages: self.messages.begin(cx), ..Local::default() }
+    fn begin(&self, _: &LocationCx<'_>) -> Local {
+        Local::default()
     }
 
     fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
-        // Each end of a message is kept there in the order of the records.
-        let mut next_end = local.messages.ends.len();
-        self.messages.fold(&mut local.messages, chunk);
+        local.nths.0.clear();
+        matching::fold(&mut local.messages, &mut local.nths, chunk);
+        let mut next_end = 0;
         let (mut collectives, mut requests) = (chunk.collectives.iter(), chunk.requests.iter());
         for (&kind, &at) in chunk.kind.iter().zip(chunk.time) {
             match kind {
                 EventKind::MessageSend | EventKind::MessageRecv => {
                     let point = local.point(at);
-                    let nth = local.messages.ends[next_end].kept.nth as usize;
+                    let nth = local.nths.0[next_end] as usize;
                     next_end += 1;
                     let of_end = &mut local.points.of_end;
                     if of_end.len() <= nth {
@@ -77,15 +75,9 @@ impl Analysis for ClockRepairs {
         }
     }
 
-    fn end(
-        &self,
-        local: Local,
-        cx: &LocationCx<'_>,
-        summary: &LocationSummary,
-        into: &mut ClockRepairsPartial,
-    ) {
+    fn end(&self, local: Local, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut ClockRepairsPartial) {
         let Local { messages, mut points, roots, .. } = local;
-        self.messages.end(messages, cx, summary, &mut into.messages);
+        messages.end(cx, &mut into.messages);
         if points.times.is_empty() {
             return;
         }
@@ -101,11 +93,11 @@ impl Analysis for ClockRepairs {
     }
 
     fn remap(&self, partial: &mut ClockRepairsPartial, remap: &Remap) {
-        self.messages.remap(&mut partial.messages, remap);
+        partial.messages.remap(remap);
     }
 
     fn merge(&self, into: &mut ClockRepairsPartial, mut from: ClockRepairsPartial) {
-        self.messages.merge(&mut into.messages, from.messages);
+        into.messages.merge(from.messages);
         into.locations.append(&mut from.locations);
     }
 

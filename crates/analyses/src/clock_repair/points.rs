@@ -1,9 +1,11 @@
 //! Sync points of locations, and what depends on what.
 
-use crate::late_messages;
+use crate::matching::{self, End, MessageEnds, Side, for_each_pair};
 use crate::operations::{Member, Part as CollectivePart, instances, waits_for_all};
 use ouzel_engine::FinishCx;
-use ouzel_model::{CollectiveOp, CollectiveRoot, CommId, LocationId, Ticks, WorldRank};
+use ouzel_model::{
+    CallPathId, CollectiveOp, CollectiveRoot, CommId, LocationId, MessageEnd, Ticks, WorldRank,
+};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LocationPoints {
     pub times: Vec<Ticks>,
-    /// For each message end, as `late_messages` numbers them, its point.
+    /// For each message end, as `matching::Ends` numbers them, its point.
     pub of_end: Vec<u32>,
     pub collectives: Vec<Part>,
 }
@@ -32,20 +34,32 @@ pub(super) struct Part {
 /// The sync points of the locations folded so far.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ClockRepairsPartial {
-    pub(super) messages: late_messages::LateMessagesPartial,
+    pub(super) messages: MessageEnds,
     pub(super) locations: BTreeMap<LocationId, LocationPoints>,
 }
 
 /// While a location is folded.
 #[derive(Debug, Default)]
 pub struct Local {
-    pub(super) messages: late_messages::Local,
+    pub(super) messages: matching::Local,
     pub(super) points: LocationPoints,
     pub(super) roots: Vec<CollectiveRoot>,
     /// Where the blocking collective began that has yet to end.
     pub(super) begun: Option<u32>,
     /// Where a collective was posted under a request.
     pub(super) posted: FxHashMap<u64, u32>,
+    /// Places in the order of posting of the message ends of a chunk.
+    pub(super) nths: Nths,
+}
+
+/// Places in the order of posting, in the order of the records.
+#[derive(Debug, Default)]
+pub(super) struct Nths(pub Vec<u32>);
+
+impl matching::Observer for Nths {
+    fn end(&mut self, _: &MessageEnd, _: Side, nth: u32, _: CallPathId, _: Ticks) {
+        self.0.push(nth);
+    }
 }
 
 /// No point.
@@ -97,16 +111,16 @@ impl Dependencies {
             all.causes.push(Vec::new());
             all.times.push(points.times);
         }
-        for pair in late_messages::pairing(messages.channels, cx.definitions).pairs {
-            let point = |end: &late_messages::End| {
-                let (location, points) = of_end.get(&end.location)?;
-                let point = points.get(end.nth as usize).copied().filter(|&point| point != NONE)?;
-                Some((*location, point))
-            };
+        let point = |end: &End<'_>| {
+            let (location, points) = of_end.get(&end.location)?;
+            let point = points.get(end.nth() as usize).copied().filter(|&point| point != NONE)?;
+            Some((*location, point))
+        };
+        for_each_pair(&messages, cx.definitions, |pair| {
             if let (Some(send), Some((location, receive))) = (point(&pair.send), point(&pair.receive)) {
                 all.causes[location as usize].push((receive, Cause::Point(send)));
             }
-        }
+        });
         let (instances, _) = instances(&members, |op| operations[op as usize], cx.definitions);
         for instance in instances {
             let parts: Vec<(u32, Part)> = instance.iter().map(|member| parts[member.op as usize]).collect();

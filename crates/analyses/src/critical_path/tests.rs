@@ -3,14 +3,13 @@ use crate::golden::{OPERATIONS, shared_json};
 use crate::operations::{Operations, OperationsOutput};
 use crate::reference::{Call, agreeing_trace, calls, innermost, random_traces};
 use ouzel_model::{
-    CallPathTree, CollectiveOp, Filter, LocationId, NoticeCode, Notices, RegionId, Ticks, TimeRange,
-    TraceSource,
+    CallPathTree, CollectiveOp, LocationId, NoticeCode, Notices, RegionId, Ticks, TimeRange, TraceSource,
 };
 use ouzel_testkit::{ToyTrace, laws, run};
 use std::collections::BTreeMap;
 
 fn operations(trace: &ToyTrace) -> OperationsOutput {
-    run(trace, Operations::new(trace.definitions(), &Filter::default()))
+    run(trace, Operations::new(trace.definitions()))
 }
 
 fn path(trace: &ToyTrace) -> CriticalPathOutput {

@@ -1,9 +1,11 @@
 //! Waits, added up by call path and by pair of ranks.
 
-use super::pairing::Pairing;
-use super::waits::{LateKind, Wait};
+use super::waits::{LateKind, Wait, Waits};
+use crate::matching::{MessageEnds, Pair, for_each_pair};
+use crate::semantics::Class;
+use ouzel_engine::FinishCx;
 use ouzel_model::{CallPathId, CallPathTree, Ticks, TimeRange, WorldRank};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Pairs of ranks that a row names: those that wait most.
 const MAX_PAIRS: usize = 16;
@@ -109,55 +111,81 @@ struct Row {
     pairs: Sums<(WorldRank, WorldRank)>,
 }
 
-/// The output, without what only the partial knows.
-pub(super) fn output(pairing: &Pairing, waits: &[Wait], call_paths: CallPathTree) -> LateMessagesOutput {
+/// What the pairs say, given the classes of the regions.
+pub(super) fn output(ends: &MessageEnds, cx: &FinishCx<'_>, classes: &[Class]) -> LateMessagesOutput {
+    let mut waits = Waits::new(cx.call_paths, classes);
+    let mut sends = vec![Sends::default(); cx.call_paths.len()];
+    let mut output = LateMessagesOutput {
+        call_paths: cx.call_paths.clone(),
+        rows: Vec::new(),
+        sends: Vec::new(),
+        n_messages: 0,
+        unmatched_sends: 0,
+        unmatched_receives: 0,
+        unresolved_peers: ends.unresolved_peers,
+        null_peers: ends.null_peers,
+        uncompleted_receives: ends.uncompleted_receives,
+        received_before_sent: 0,
+        received_before_sent_worst: Ticks(0),
+    };
+    let unmatched = for_each_pair(ends, cx.definitions, |pair| {
+        waits.add(&pair);
+        sends[pair.send.path().index()].add(&pair);
+        output.n_messages += 1;
+        if let Some(early) = received_before_sent(&pair) {
+            output.received_before_sent += 1;
+            output.received_before_sent_worst = output.received_before_sent_worst.max(early);
+        }
+    });
+    output.unmatched_sends = unmatched.sends;
+    output.unmatched_receives = unmatched.receives;
+    output.rows = rows(&waits.settle());
+    output.sends = sends.into_iter().enumerate().filter_map(|(path, sends)| sends.finish(path)).collect();
+    output
+}
+
+/// By how much a message was received before it was sent, if it was.
+fn received_before_sent(pair: &Pair<'_>) -> Option<Ticks> {
+    let (completed, posted) = (pair.receive.completed()?.leave, pair.send.posted());
+    (completed < posted).then(|| posted.since(completed))
+}
+
+fn rows(waits: &[Wait]) -> Vec<LateRow> {
     let mut rows: BTreeMap<(LateKind, CallPathId, CallPathId), Row> = BTreeMap::new();
     for wait in waits {
         rows.entry((wait.kind, wait.waiting_path, wait.culprit_path)).or_default().add(wait);
     }
     let mut rows: Vec<LateRow> = rows.into_iter().filter_map(|(key, row)| row.finish(key)).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.wait));
-    let early = |pair: &super::pairing::Pair| {
-        let completed = pair.receive.completed?.leave;
-        (completed < pair.send.posted).then(|| pair.send.posted.since(completed))
-    };
-    LateMessagesOutput {
-        call_paths,
-        rows,
-        sends: sends(pairing),
-        n_messages: pairing.pairs.len() as u64,
-        unmatched_sends: pairing.unmatched_sends,
-        unmatched_receives: pairing.unmatched_receives,
-        unresolved_peers: 0,
-        null_peers: 0,
-        uncompleted_receives: 0,
-        received_before_sent: pairing.pairs.iter().filter_map(early).count() as u64,
-        received_before_sent_worst: pairing.pairs.iter().filter_map(early).max().unwrap_or_default(),
-    }
+    rows
 }
 
-#[derive(Default)]
+/// Messages of one call path.
+#[derive(Debug, Clone, Default)]
 struct Sends {
     n_messages: u64,
     bytes: u64,
-    pairs: BTreeSet<(WorldRank, WorldRank)>,
+    /// Sender and receiver of messages, not twice in a row: messages come channel by channel.
+    pairs: Vec<(WorldRank, WorldRank)>,
 }
 
-fn sends(pairing: &Pairing) -> Vec<SendRow> {
-    let mut sends: BTreeMap<CallPathId, Sends> = BTreeMap::new();
-    for pair in &pairing.pairs {
-        let of_path = sends.entry(pair.send.path).or_default();
-        of_path.n_messages += 1;
-        of_path.bytes = of_path.bytes.saturating_add(pair.send.bytes);
-        of_path.pairs.insert((pair.from, pair.to));
+impl Sends {
+    fn add(&mut self, pair: &Pair<'_>) {
+        self.n_messages += 1;
+        self.bytes = self.bytes.saturating_add(pair.send.bytes());
+        let ranks = (pair.from, pair.to);
+        if self.pairs.last() != Some(&ranks) {
+            self.pairs.push(ranks);
+        }
     }
-    let row = |(call_path, Sends { n_messages, bytes, pairs })| SendRow {
-        call_path,
-        n_messages,
-        bytes,
-        n_pairs: pairs.len() as u64,
-    };
-    sends.into_iter().map(row).collect()
+
+    fn finish(mut self, path: usize) -> Option<SendRow> {
+        self.pairs.sort_unstable();
+        self.pairs.dedup();
+        let Sends { n_messages, bytes, pairs } = self;
+        let (call_path, n_pairs) = (CallPathId::from_index(path), pairs.len() as u64);
+        (0 < n_messages).then_some(SendRow { call_path, n_messages, bytes, n_pairs })
+    }
 }
 
 impl Row {

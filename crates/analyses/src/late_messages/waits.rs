@@ -10,8 +10,7 @@
 //! waits for a late sender waits for no late receiver: sends may complete at once, and then nobody
 //! waits for them. After the wait states of Scalasca (F. Wolf and B. Mohr, 2003).
 
-use super::pairing::Pair;
-use super::state::{Call, End};
+use crate::matching::{Call, End, Pair};
 use crate::semantics::{Category, Class};
 use ouzel_model::{CallPathId, CallPathTree, LocationId, Ticks, WorldRank};
 use serde::{Deserialize, Serialize};
@@ -50,45 +49,64 @@ impl Wait {
     }
 }
 
-/// The waits, by location and time.
-pub(super) fn waits(pairs: &[Pair], paths: &CallPathTree, classes: &[Class]) -> Vec<Wait> {
-    let waits_here = |call: &Call| {
-        let class = paths.region(call.path).map(|region| classes[region.index()]);
-        class.is_some_and(|class| class.category != Category::Computation)
-    };
-    let mut waits: Vec<Wait> = pairs
-        .iter()
-        .flat_map(|pair| [late_sender(pair, waits_here), late_receiver(pair, waits_here)])
-        .flatten()
-        .collect();
-    // Of each visit the first stays: late senders before late receivers, the longest first.
-    waits.sort_unstable_by_key(|w| {
-        let visit = (w.waiting_location, w.start, w.waiting_path);
-        (visit, w.kind, std::cmp::Reverse(w.end), w.culprit_location, w.culprit_path, w.bytes)
-    });
-    waits.dedup_by_key(|w| (w.waiting_location, w.start, w.waiting_path));
-    mark_indirect(&mut waits);
-    waits
+/// Finds the waits of pairs.
+#[derive(Debug)]
+pub(super) struct Waits {
+    /// For each call path whether its region waits or synchronises.
+    waits_here: Vec<bool>,
+    /// One or none for each end.
+    found: Vec<Wait>,
 }
 
-fn late_sender(pair: &Pair, waits_here: impl Fn(&Call) -> bool) -> Option<Wait> {
-    let call = pair.receive.completed.filter(waits_here)?;
-    let end = pair.send.posted.min(call.leave);
+impl Waits {
+    pub fn new(paths: &CallPathTree, classes: &[Class]) -> Self {
+        let mut waits_here = vec![false; paths.len()];
+        for path in paths.paths() {
+            let class = paths.region(path).map(|region| classes[region.index()]);
+            waits_here[path.index()] = class.is_some_and(|class| class.category != Category::Computation);
+        }
+        Waits { waits_here, found: Vec::new() }
+    }
+
+    pub fn add(&mut self, pair: &Pair<'_>) {
+        let waits_here = |call: &Call| self.waits_here[call.path.index()];
+        let (sender, receiver) = (late_sender(pair, waits_here), late_receiver(pair, waits_here));
+        self.found.extend(sender);
+        self.found.extend(receiver);
+    }
+
+    /// Those that count, by location and time.
+    pub fn settle(self) -> Vec<Wait> {
+        let mut waits = self.found;
+        // Of each visit the first stays: late senders before late receivers, the longest first.
+        waits.sort_unstable_by_key(|w| {
+            let visit = (w.waiting_location, w.start, w.waiting_path);
+            (visit, w.kind, std::cmp::Reverse(w.end), w.culprit_location, w.culprit_path, w.bytes)
+        });
+        waits.dedup_by_key(|w| (w.waiting_location, w.start, w.waiting_path));
+        mark_indirect(&mut waits);
+        waits
+    }
+}
+
+fn late_sender(pair: &Pair<'_>, waits_here: impl Fn(&Call) -> bool) -> Option<Wait> {
+    let call = pair.receive.completed().filter(waits_here)?;
+    let end = pair.send.posted().min(call.leave);
     let by = (LateKind::LateSender, pair.to, pair.from);
     wait(by, &pair.receive, &pair.send, &call, end)
 }
 
-fn late_receiver(pair: &Pair, waits_here: impl Fn(&Call) -> bool) -> Option<Wait> {
-    let call = pair.send.completed.filter(waits_here)?;
-    let end = pair.receive.posted;
+fn late_receiver(pair: &Pair<'_>, waits_here: impl Fn(&Call) -> bool) -> Option<Wait> {
+    let call = pair.send.completed().filter(waits_here)?;
+    let end = pair.receive.posted();
     let by = (LateKind::LateReceiver, pair.from, pair.to);
     if end < call.leave { wait(by, &pair.send, &pair.receive, &call, end) } else { None }
 }
 
 fn wait(
     (kind, waiting, culprit): (LateKind, WorldRank, WorldRank),
-    mine: &End,
-    theirs: &End,
+    mine: &End<'_>,
+    theirs: &End<'_>,
     call: &Call,
     end: Ticks,
 ) -> Option<Wait> {
@@ -99,11 +117,11 @@ fn wait(
         waiting_location: mine.location,
         culprit_location: theirs.location,
         waiting_path: call.path,
-        culprit_path: theirs.path,
+        culprit_path: theirs.path(),
         start: call.enter,
         end,
         indirect: Ticks(0),
-        bytes: mine.bytes,
+        bytes: mine.bytes(),
     })
 }
 

@@ -2,11 +2,11 @@ use super::*;
 use crate::golden::{OPERATIONS, shared_json};
 use crate::operations::{Operations, OperationsOutput};
 use crate::reference::agreeing_trace;
-use ouzel_model::{Filter, TraceSource};
+use ouzel_model::TraceSource;
 use ouzel_testkit::{RandomTrace, ToyTrace, run};
 
 fn operations(trace: &ToyTrace) -> OperationsOutput {
-    run(trace, Operations::new(trace.definitions(), &Filter::default()))
+    run(trace, Operations::new(trace.definitions()))
 }
 
 fn rows(text: &str) -> Vec<(u32, u32, u64, u64)> {

@@ -1,36 +1,32 @@
 //! The fold: notes in which call each operation takes place.
 
 use super::output::{OperationsOutput, output};
-use super::state::{Local, LocationOps, OperationsPartial, Part, What};
-use crate::communication::{LEAST_NULL_PEER, peer_rank};
-use crate::late_messages::{LateMessages, OpenEnd};
+use super::state::{Folding, Local, LocationOps, OperationsPartial};
+use crate::communication::peer_rank;
+use crate::matching;
 use crate::semantics::{Category, Semantics};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{
-    CallPathId, Collective, CollectiveRoot, Definitions, EventChunk, EventKind, Filter, Level, Needs, Notice,
-    NoticeCode, Remap, RequestEvent, Ticks,
-};
+use ouzel_model::{CollectiveRoot, Definitions, EventChunk, Level, Needs, Notice, NoticeCode, Remap};
 use serde::{Deserialize, Serialize};
 
 /// Sends, receives and collective operations, with both sides known.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Operations {
-    messages: LateMessages,
     /// For each region whether its calls wait, send or synchronise.
     is_operation: Vec<bool>,
 }
 
 impl Operations {
-    /// The analysis for a pass with `filter`, by the built-in rules of what regions mean.
-    pub fn new(definitions: &Definitions, filter: &Filter) -> Self {
-        Operations::with_semantics(definitions, filter, Semantics::default())
+    /// The analysis by the built-in rules of what regions mean.
+    pub fn new(definitions: &Definitions) -> Self {
+        Operations::with_semantics(definitions, &Semantics::default())
     }
 
-    /// The analysis for a pass with `filter`, by the rules of `semantics`.
-    pub fn with_semantics(definitions: &Definitions, filter: &Filter, semantics: Semantics) -> Self {
+    /// The analysis by the rules of `semantics`.
+    pub fn with_semantics(definitions: &Definitions, semantics: &Semantics) -> Self {
         let classes = semantics.classes(definitions);
         let is_operation = classes.iter().map(|class| class.category != Category::Computation).collect();
-        Operations { messages: LateMessages::for_filter(filter, semantics), is_operation }
+        Operations { is_operation }
     }
 
     pub(super) fn is_operation(&self) -> &[bool] {
@@ -43,90 +39,56 @@ impl Analysis for Operations {
     type Partial = OperationsPartial;
     type Output = OperationsOutput;
     const NAME: &'static str = "operations";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
     const PAIRS_LOCATIONS: bool = true;
 
     fn needs(&self) -> Needs {
-        Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS
+        Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS | Needs::VISITS
     }
 
     fn empty(&self) -> OperationsPartial {
         OperationsPartial::default()
     }
 
-    fn begin(&self, cx: &LocationCx<'_>) -> Local {
-        Local { messages: self.messages.begin(cx), ..Local::default() }
+    fn begin(&self, _: &LocationCx<'_>) -> Local {
+        Local::default()
     }
 
     fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
-        // Each end of a message is kept there in the order of the records.
-        let mut next_end = local.messages.ends.len();
-        self.messages.fold(&mut local.messages, chunk);
-        let (mut collectives, mut requests) = (chunk.collectives.iter(), chunk.requests.iter());
-        for (row, &kind) in chunk.kind.iter().enumerate() {
-            let (at, path) = (chunk.time[row], chunk.call_path[row]);
-            match kind {
-                EventKind::Enter => {
-                    local.enter(at, self.is_operation[chunk.region[row].index()]);
-                }
-                EventKind::Leave => local.leave(at),
-                EventKind::MessageSend | EventKind::MessageRecv => {
-                    add_end(local, next_end, path, at);
-                    next_end += 1;
-                }
-                EventKind::CollectiveEnd => {
-                    if let Some(end) = collectives.next() {
-                        add_collective(local, end, path, at);
-                    }
-                }
-                EventKind::Request => match requests.next() {
-                    Some(request) if request.event == RequestEvent::CollectivePosted => {
-                        local.posted.insert(request.request, local.began(at));
-                    }
-                    _ => {}
-                },
-                _ => {}
-            }
-        }
+        let Local { messages, own } = local;
+        matching::fold(messages, &mut Folding { ops: own, is_operation: &self.is_operation }, chunk);
     }
 
-    fn end(
-        &self,
-        local: Local,
-        cx: &LocationCx<'_>,
-        summary: &LocationSummary,
-        into: &mut OperationsPartial,
-    ) {
-        let Local { messages, ops, collectives, .. } = local;
-        self.messages.end(messages, cx, summary, &mut into.messages);
-        if ops.is_empty() {
+    fn end(&self, local: Local, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut OperationsPartial) {
+        let Local { messages, own } = local;
+        messages.end(cx, &mut into.messages);
+        if own.ops.is_empty() {
             return;
         }
         let me = cx.definitions.location(cx.location).rank;
-        let root = |part: &Part, root| match (root, me) {
+        let root = |comm, root| match (root, me) {
             (CollectiveRoot::This, me) => me,
-            (CollectiveRoot::Rank(rank), Some(me)) => peer_rank(cx.definitions, part.comm, me, rank),
+            (CollectiveRoot::Rank(rank), Some(me)) => peer_rank(cx.definitions, comm, me, rank),
             _ => None,
         };
         let collectives =
-            collectives.into_iter().map(|(part, at)| Part { root: root(&part, at), ..part }).collect();
-        into.locations.insert(cx.location, LocationOps { ops, collectives });
+            own.collectives.iter().map(|part| own.part(part, root(part.comm, part.root))).collect();
+        into.locations.insert(cx.location, LocationOps { ops: own.ops, collectives });
     }
 
     fn remap(&self, partial: &mut OperationsPartial, remap: &Remap) {
-        self.messages.remap(&mut partial.messages, remap);
+        partial.messages.remap(remap);
         partial.remap(remap);
     }
 
     fn merge(&self, into: &mut OperationsPartial, mut from: OperationsPartial) {
-        self.messages.merge(&mut into.messages, from.messages);
+        into.messages.merge(from.messages);
         into.locations.append(&mut from.locations);
     }
 
     fn split(&self, rest: &mut OperationsPartial, n_buckets: usize) -> Vec<OperationsPartial> {
-        let messages = self.messages.split(&mut rest.messages, n_buckets);
         let of_bucket = |messages| OperationsPartial { messages, ..OperationsPartial::default() };
-        messages.into_iter().map(of_bucket).collect()
+        rest.messages.split(n_buckets).into_iter().map(of_bucket).collect()
     }
 
     /// # Errors
@@ -145,23 +107,6 @@ impl Analysis for Operations {
         report(&output, cx);
         Ok(output)
     }
-}
-
-/// Adds the operation of an end of a message. To nobody is no operation.
-fn add_end(local: &mut Local, end: usize, path: CallPathId, at: Ticks) {
-    let OpenEnd { end, is_send, kept } = local.messages.ends[end];
-    if end.peer.0 < LEAST_NULL_PEER {
-        let nth = kept.nth;
-        local.push(if is_send { What::Send { nth } } else { What::Receive { nth } }, path, at);
-    }
-}
-
-fn add_collective(local: &mut Local, end: &Collective, path: CallPathId, at: Ticks) {
-    let posted = end.request.and_then(|request| local.posted.remove(&request));
-    let arrived = posted.unwrap_or_else(|| local.began(at));
-    let index = local.collectives.len() as u32;
-    local.collectives.push((Part { op: end.op, comm: end.comm, root: None, arrived }, end.root));
-    local.push(What::Collective { index }, path, at);
 }
 
 fn report(output: &OperationsOutput, cx: &FinishCx<'_>) {

@@ -9,12 +9,12 @@
 //! [`critical_path`](crate::critical_path). An operation begins when the call is entered that waits, sends or
 //! synchronises, and ends when that call is left; one that is recorded in a region of any other meaning takes no time.
 //! A send is an operation of the call that posts it, a receive of the call that completes it, a collective of the
-//! call that ends it; that one arrives when it is posted. Messages are paired as in
-//! [`late_messages`](crate::late_messages). The n-th collective of each member on a communicator, in the order of
+//! call that ends it; that one arrives when it is posted. Messages are paired by
+//! [`matching`](crate::matching). The n-th collective of each member on a communicator, in the order of
 //! arrival, is one instance.
 //!
-//! Law: operations of a location are in the order of the records. Memory is 64 bytes for each message end and 32
-//! bytes for each operation while locations are folded (24 more for a collective), and 48 more for each operation of
+//! Law: operations of a location are in the order of the records. Memory is 44 bytes for each message end and 32
+//! bytes for each operation while locations are folded (24 more for a collective), and 40 more for each operation of
 //! the output. Not here: who waited for whom.
 
 mod fold;

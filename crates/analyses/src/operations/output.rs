@@ -3,7 +3,7 @@
 use super::fold::Operations;
 use super::instances::{Member, instances};
 use super::state::{OperationsPartial, What};
-use crate::late_messages::{Call, End, Pair, Pairing, pairing};
+use crate::matching::{Call, End, Ends, Pair, for_each_pair};
 use ouzel_engine::FinishCx;
 use ouzel_model::{
     CallPathId, CallPathTree, CollectiveOp, CommId, Definitions, LocationId, LocationKind, RegionId, Ticks,
@@ -142,14 +142,15 @@ pub(super) fn output(
     analysis: &Operations,
     cx: &FinishCx<'_>,
 ) -> OperationsOutput {
-    let OperationsPartial { messages, locations } = partial;
-    let n_unresolved = messages.unresolved_peers + messages.uncompleted_receives;
-    let mut operations = Vec::new();
+    let OperationsPartial { messages: ends, locations } = partial;
+    let n_operations = locations.values().map(|location| location.ops.len()).sum();
+    let mut operations = Vec::with_capacity(n_operations);
     let mut members = Vec::new();
     let mut of_end: BTreeMap<LocationId, Vec<u32>> = BTreeMap::new();
     for (location, of_location) in locations {
         // Receives are numbered as posted and stand where they complete.
-        let nths: &mut Vec<u32> = of_end.entry(location).or_default();
+        let nths = of_end.entry(location).or_default();
+        nths.resize(ends.locations.get(&location).map_or(0, Ends::n_posted), NONE);
         for op in &of_location.ops {
             let index = operations.len() as u32;
             let kind = match op.what {
@@ -171,19 +172,31 @@ pub(super) fn output(
             operations.push(Operation { location, kind, call_path, enter, leave });
         }
     }
-    let Pairing { pairs, unmatched_sends, unmatched_receives } = pairing(messages.channels, cx.definitions);
-    let index = |end: &End| of_end.get(&end.location)?.get(end.nth as usize).copied().filter(|&i| i != NONE);
-    let message = |pair: &Pair| Some(Message { send: index(&pair.send)?, receive: index(&pair.receive)? });
+    let of_end: Vec<Vec<u32>> =
+        ends.locations.keys().map(|location| of_end.remove(location).unwrap_or_default()).collect();
+    let index = |end: &End<'_>| {
+        let nths: &Vec<u32> = &of_end[end.of as usize];
+        nths.get(end.nth() as usize).copied().filter(|&index| index != NONE)
+    };
+    let mut messages = Vec::with_capacity(ends.n_ends() / 2);
+    let mut rendezvous = AllRendezvous::new(analysis, cx);
+    let unmatched = for_each_pair(&ends, cx.definitions, |pair| {
+        if let (Some(send), Some(receive)) = (index(&pair.send), index(&pair.receive)) {
+            messages.push(Message { send, receive });
+        }
+        rendezvous.add(&pair);
+    });
     let (instances, n_unaligned_collectives) =
         instances(&members, |op| operations[op as usize].location, cx.definitions);
+    let n_unresolved = ends.unresolved_peers + ends.uncompleted_receives;
     OperationsOutput {
         call_paths: cx.call_paths.clone(),
-        messages: pairs.iter().filter_map(message).collect(),
-        rendezvous: all_rendezvous(&pairs, analysis, cx),
+        messages,
+        rendezvous: rendezvous.found,
         collectives: instances.into_iter().map(|members| instance(&members)).collect(),
         operations,
         lines: lines(cx),
-        n_unmatched_ends: n_unresolved + unmatched_sends + unmatched_receives,
+        n_unmatched_ends: n_unresolved + unmatched.sends + unmatched.receives,
         n_unaligned_collectives,
     }
 }
@@ -191,12 +204,11 @@ pub(super) fn output(
 /// No operation.
 const NONE: u32 = u32::MAX;
 
-fn place(nths: &mut Vec<u32>, nth: u32, index: u32) {
-    let nth = nth as usize;
-    if nths.len() <= nth {
-        nths.resize(nth + 1, NONE);
+fn place(nths: &mut [u32], nth: u32, index: u32) {
+    // An end whose other side is not known is an operation, too, but in no queue.
+    if let Some(place) = nths.get_mut(nth as usize) {
+        *place = index;
     }
-    nths[nth] = index;
 }
 
 fn instance(members: &[Member]) -> CollectiveInstance {
@@ -209,27 +221,47 @@ fn instance(members: &[Member]) -> CollectiveInstance {
     }
 }
 
-fn all_rendezvous(pairs: &[Pair], analysis: &Operations, cx: &FinishCx<'_>) -> Vec<Rendezvous> {
-    let is_synchronous: Vec<bool> =
-        cx.definitions.regions.iter().map(|region| is_synchronous_send(&region.name)).collect();
-    let has = |flags: &[bool], path| {
-        cx.call_paths.region(path).is_some_and(|region: RegionId| flags[region.index()])
-    };
-    let rendezvous = |pair: &Pair| {
-        let Call { path, enter, leave } = pair.send.completed?;
-        let is_known = has(&is_synchronous, pair.send.path)
-            && has(analysis.is_operation(), path)
-            && has(analysis.is_operation(), pair.receive.path);
-        is_known.then_some(Rendezvous {
-            location: pair.send.location,
+/// The synchronous sends among messages.
+struct AllRendezvous {
+    /// For each call path whether it ends in a synchronous send.
+    sends: Vec<bool>,
+    /// For each call path whether it ends in an operation.
+    is_operation: Vec<bool>,
+    found: Vec<Rendezvous>,
+}
+
+impl AllRendezvous {
+    fn new(analysis: &Operations, cx: &FinishCx<'_>) -> Self {
+        let regions = &cx.definitions.regions;
+        let is_synchronous: Vec<bool> = regions.iter().map(|it| is_synchronous_send(&it.name)).collect();
+        let by_path = |flags: &[bool]| -> Vec<bool> {
+            let root = std::iter::once(false);
+            let flag =
+                |path| cx.call_paths.region(path).is_some_and(|region: RegionId| flags[region.index()]);
+            root.chain(cx.call_paths.paths().map(flag)).collect()
+        };
+        AllRendezvous {
+            sends: by_path(&is_synchronous),
+            is_operation: by_path(analysis.is_operation()),
+            found: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, pair: &Pair<'_>) {
+        let Pair { send, receive, .. } = pair;
+        if !self.sends[send.path().index()] || !self.is_operation[receive.path().index()] {
+            return;
+        }
+        let completed = send.completed().filter(|call| self.is_operation[call.path.index()]);
+        self.found.extend(completed.map(|Call { path, enter, leave }| Rendezvous {
+            location: send.location,
             call_path: path,
             enter,
             leave,
-            receiver: pair.receive.location,
-            receive_posted: pair.receive.posted,
-        })
-    };
-    pairs.iter().filter_map(rendezvous).collect()
+            receiver: receive.location,
+            receive_posted: receive.posted(),
+        }));
+    }
 }
 
 /// Whether calls of this name post a send that completes after its receive is posted. In any spelling: Fortran

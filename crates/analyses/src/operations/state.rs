@@ -1,7 +1,11 @@
 //! Operations while a location is folded, and of the locations folded so far.
 
-use crate::late_messages;
-use ouzel_model::{CallPathId, CollectiveOp, CollectiveRoot, CommId, LocationId, Remap, Ticks, WorldRank};
+use crate::communication::LEAST_NULL_PEER;
+use crate::matching::{self, MessageEnds, Observer, Side};
+use ouzel_model::{
+    CallPathId, CallPathTree, Collective, CollectiveOp, CollectiveRoot, CommId, LocationId, MessageEnd,
+    RegionId, Remap, Request, RequestEvent, Ticks, Visit, WorldRank,
+};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -9,9 +13,9 @@ use std::collections::BTreeMap;
 /// What an operation of a location is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum What {
-    /// A send; `nth` as in the ends of `late_messages`.
+    /// A send; `nth` as in `matching::Ends`.
     Send { nth: u32 },
-    /// A receive; `nth` as in the ends of `late_messages`.
+    /// A receive; `nth` as in `matching::Ends`.
     Receive { nth: u32 },
     /// A collective; index into [`LocationOps::collectives`].
     Collective { index: u32 },
@@ -47,7 +51,7 @@ pub(super) struct LocationOps {
 /// The operations of the locations folded so far.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct OperationsPartial {
-    pub(super) messages: late_messages::LateMessagesPartial,
+    pub(super) messages: MessageEnds,
     pub(super) locations: BTreeMap<LocationId, LocationOps>,
 }
 
@@ -59,50 +63,113 @@ impl OperationsPartial {
     }
 }
 
-/// An open call.
-#[derive(Debug)]
-pub(super) struct Frame {
-    pub enter: Ticks,
-    /// Whether its region waits, sends or synchronises.
-    pub is_operation: bool,
-    /// Index of the first of its operations in [`Local::open`].
-    pub first: usize,
-}
-
 /// While a location is folded.
 #[derive(Debug, Default)]
 pub struct Local {
-    pub(super) messages: late_messages::Local,
-    pub(super) ops: Vec<Op>,
-    pub(super) collectives: Vec<(Part, CollectiveRoot)>,
-    pub(super) stack: Vec<Frame>,
-    /// Indices of the operations of open calls, those of inner calls last.
-    pub(super) open: Vec<usize>,
-    /// When a collective was posted under a request.
-    pub(super) posted: FxHashMap<u64, Ticks>,
+    pub(super) messages: matching::Local,
+    pub(super) own: LocalOps,
 }
 
-impl Local {
-    pub(super) fn enter(&mut self, enter: Ticks, is_operation: bool) {
-        self.stack.push(Frame { enter, is_operation, first: self.open.len() });
+/// The operations of the location that is being folded.
+#[derive(Debug, Default)]
+pub(super) struct LocalOps {
+    pub ops: Vec<Op>,
+    pub collectives: Vec<LocalPart>,
+    /// Operations in open calls, those of inner calls last.
+    open: Vec<(CallPathId, u32)>,
+    /// When collectives were posted.
+    posted_at: Vec<Ticks>,
+    /// Those posted in open calls, those of inner calls last.
+    posting: Vec<(CallPathId, u32)>,
+    /// Which of [`LocalOps::posted_at`] was posted under a request.
+    posted: FxHashMap<u64, u32>,
+}
+
+/// A collective; the begin of its call is known when that ends.
+#[derive(Debug)]
+pub(super) struct LocalPart {
+    op: CollectiveOp,
+    pub comm: CommId,
+    pub root: CollectiveRoot,
+    /// Index of its operation.
+    index: u32,
+    /// Index into [`LocalOps::posted_at`].
+    posted: Option<u32>,
+}
+
+impl LocalOps {
+    fn push(&mut self, what: What, path: CallPathId, at: Ticks) {
+        if path != CallPathTree::ROOT {
+            self.open.push((path, self.ops.len() as u32));
+        }
+        self.ops.push(Op { what, path, enter: at, leave: at });
     }
 
-    pub(super) fn leave(&mut self, at: Ticks) {
-        let Some(frame) = self.stack.pop() else { return };
-        for i in self.open.drain(frame.first..) {
-            self.ops[i].leave = at;
+    /// What is to be kept of a collective of a location that is over.
+    pub fn part(&self, part: &LocalPart, root: Option<WorldRank>) -> Part {
+        let arrived = match part.posted {
+            Some(posted) => self.posted_at[posted as usize],
+            None => self.ops[part.index as usize].enter,
+        };
+        Part { op: part.op, comm: part.comm, root, arrived }
+    }
+}
+
+/// [`LocalOps`], and for each region whether it waits, sends or synchronises.
+pub(super) struct Folding<'a> {
+    pub ops: &'a mut LocalOps,
+    pub is_operation: &'a [bool],
+}
+
+impl Observer for Folding<'_> {
+    fn end(&mut self, end: &MessageEnd, side: Side, nth: u32, path: CallPathId, at: Ticks) {
+        // To nobody is no operation.
+        if end.peer.0 < LEAST_NULL_PEER {
+            let what = match side {
+                Side::Send => What::Send { nth },
+                Side::Receive => What::Receive { nth },
+            };
+            self.ops.push(what, path, at);
         }
     }
 
-    /// When what is recorded now began: with its call, if that is an operation.
-    pub(super) fn began(&self, at: Ticks) -> Ticks {
-        self.stack.last().filter(|frame| frame.is_operation).map_or(at, |frame| frame.enter)
+    fn request(&mut self, request: &Request, path: CallPathId, at: Ticks) {
+        if request.event != RequestEvent::CollectivePosted {
+            return;
+        }
+        let posted = self.ops.posted_at.len() as u32;
+        self.ops.posted_at.push(at);
+        self.ops.posted.insert(request.request, posted);
+        if path != CallPathTree::ROOT {
+            self.ops.posting.push((path, posted));
+        }
     }
 
-    pub(super) fn push(&mut self, what: What, path: CallPathId, at: Ticks) {
-        if self.stack.last().is_some_and(|frame| frame.is_operation) {
-            self.open.push(self.ops.len());
+    fn collective(&mut self, end: &Collective, path: CallPathId, at: Ticks) {
+        let posted = end.request.and_then(|request| self.ops.posted.remove(&request));
+        let (index, of_op) = (self.ops.collectives.len() as u32, self.ops.ops.len() as u32);
+        let &Collective { op, comm, root, .. } = end;
+        self.ops.collectives.push(LocalPart { op, comm, root, index: of_op, posted });
+        self.ops.push(What::Collective { index }, path, at);
+    }
+
+    fn is_waiting(&self) -> bool {
+        !self.ops.open.is_empty() || !self.ops.posting.is_empty()
+    }
+
+    fn leave(&mut self, visit: &Visit, region: RegionId) {
+        let LocalOps { ops, open, posted_at, posting, .. } = &mut *self.ops;
+        let is_operation = self.is_operation[region.index()];
+        while let Some((_, i)) = open.pop_if(|open| open.0 == visit.call_path) {
+            if is_operation {
+                let op = &mut ops[i as usize];
+                (op.enter, op.leave) = (visit.enter, visit.leave);
+            }
         }
-        self.ops.push(Op { what, path, enter: self.began(at), leave: at });
+        while let Some((_, i)) = posting.pop_if(|posting| posting.0 == visit.call_path) {
+            if is_operation {
+                posted_at[i as usize] = visit.enter;
+            }
+        }
     }
 }

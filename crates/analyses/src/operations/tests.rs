@@ -1,9 +1,9 @@
 use super::*;
-use ouzel_model::{Filter, TraceSource};
+use ouzel_model::TraceSource;
 use ouzel_testkit::{ToyTrace, laws, run};
 
 fn operations(trace: &ToyTrace) -> OperationsOutput {
-    run(trace, Operations::new(trace.definitions(), &Filter::default()))
+    run(trace, Operations::new(trace.definitions()))
 }
 
 /// `location kind enter-leave` of each operation.
@@ -80,10 +80,13 @@ fn only_synchronous_sends_are_known_to_wait() {
 
 #[test]
 fn laws_hold() {
-    laws::check_made_for(Operations::new, |output| {
-        let paths: Vec<_> = output.call_paths.paths().map(|p| output.call_paths.regions(p)).collect();
-        let OperationsOutput { operations, messages, rendezvous, collectives, lines, .. } = output;
-        let n = (output.n_unmatched_ends, output.n_unaligned_collectives);
-        format!("{paths:?} {operations:?} {messages:?} {rendezvous:?} {collectives:?} {lines:?} {n:?}")
-    });
+    laws::check_made_for(
+        |definitions, _| Operations::new(definitions),
+        |output| {
+            let paths: Vec<_> = output.call_paths.paths().map(|p| output.call_paths.regions(p)).collect();
+            let OperationsOutput { operations, messages, rendezvous, collectives, lines, .. } = output;
+            let n = (output.n_unmatched_ends, output.n_unaligned_collectives);
+            format!("{paths:?} {operations:?} {messages:?} {rendezvous:?} {collectives:?} {lines:?} {n:?}")
+        },
+    );
 }

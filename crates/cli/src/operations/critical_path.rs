@@ -49,7 +49,7 @@ pub fn run(session: &Session<'_>, args: &CriticalPathArgs) -> anyhow::Result<Out
 /// The path, and the calls on it in a second pass.
 fn path(session: &Session<'_>) -> anyhow::Result<Answer<PathProfile>> {
     let definitions = session.definitions();
-    let operations = session.ask(Operations::new(definitions, &session.common.filter))?;
+    let operations = session.ask(Operations::new(definitions))?;
     let notices = Notices::default();
     let path = critical_path(&operations.output, definitions, &notices);
     let mut answer = session.ask(PathCalls::new(&path))?.map(|calls| profile(&path, &calls));

@@ -29,7 +29,7 @@ struct Data {
 
 pub fn run(session: &Session<'_>, args: &LatenessArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
-    let answer = session.ask(Operations::new(definitions, &session.common.filter))?;
+    let answer = session.ask(Operations::new(definitions))?;
     let late = lateness(&answer.output, definitions).context("no lateness")?;
     let answer = answer.map(|_| late);
     plot(&args.plot, || pictures::lateness(&answer.output, definitions, &origin(session)))?;

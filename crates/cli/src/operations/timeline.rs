@@ -70,7 +70,7 @@ fn material(session: &Session<'_>, args: &TimelineArgs) -> anyhow::Result<Answer
     let mut set = AnalysisSet::default();
     let timeline = set.add(Timeline::new(definitions, filter));
     let wants_operations = args.messages || args.critical_path;
-    let operations = wants_operations.then(|| set.add(Operations::new(definitions, filter)));
+    let operations = wants_operations.then(|| set.add(Operations::new(definitions)));
     let mut pass = session.run(&set)?;
     let timeline = taken(pass.outputs.take(&timeline), "timeline")?;
     let operations = operations.map(|key| taken(pass.outputs.take(&key), "messages")).transpose()?;
