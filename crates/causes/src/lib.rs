@@ -10,11 +10,36 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod advice;
+mod analysis;
+pub mod attributes;
 pub mod classes;
 pub mod clusters;
+mod error;
+mod external;
+mod fold;
 #[cfg(test)]
 mod golden;
+mod internal;
+mod names;
+mod output;
+mod processes;
 pub mod refine;
+mod regions;
 pub mod rough;
 pub mod search;
+#[cfg(test)]
+mod tests;
+mod time;
 pub mod vectors;
+
+pub use analysis::{Options, causes};
+pub use error::CausesError;
+pub use output::{
+    AttributeCard, BetweenProcesses, Causes, Classified, Cluster, Critical, ExplanationCard, External,
+    ExternalCause, InRegion, Internal, InternalCause, ProcessesCard, RegionName, RegionsCard, RowCard,
+    TableCard, Tables, TimeCard,
+};
+pub use processes::Unit;
+pub use regions::MIN_SHARE;
+pub use time::TimeKind;

@@ -1,0 +1,1 @@
+//! Whole profiles: what the answer says of them.

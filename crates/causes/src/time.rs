@@ -1,0 +1,91 @@
+//! Which metric is the time of a process.
+//!
+//! In this order: what the user names; CPU time by name; `time` and its like; the first visible
+//! metric in seconds; cycles, which stand for CPU time. CPU time leaves waiting out by itself
+//! only where waiting sleeps; MPI spins. So time in communication is left out of process
+//! vectors in any case, if the profile tells it apart.
+
+use crate::CausesError;
+use crate::names::{plain, seconds};
+use ouzel_model::{Aggregation, MetricId, MetricKind, ProfileDefinitions};
+use serde::Serialize;
+
+/// Names of CPU time, plain as [`plain`] makes them.
+const CPU_TIMES: [&str; 6] =
+    ["cputime", "cpu-time", "task-clock", "cpu-clock", "ru-utime", "process-cpu-time"];
+/// Names of time on the clock on the wall.
+const WALL_TIMES: [&str; 5] = ["time", "realtime", "wallclock", "wall-time", "walltime"];
+/// Names of processor cycles.
+pub(crate) const CYCLES: [&str; 7] = [
+    "papi-tot-cyc",
+    "cycles",
+    "cpu-cycles",
+    "perf-count-hw-cpu-cycles",
+    "cpu-clk-unhalted",
+    "cpu-clk-unhalted.thread",
+    "papi-ref-cyc",
+];
+
+/// What kind of time a metric is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeKind {
+    /// Time on a processor.
+    Cpu,
+    /// Time on the clock on the wall.
+    Wall,
+    /// Cycles of a processor.
+    Cycles,
+    /// What the user named.
+    Named,
+}
+
+/// The metrics for time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TimeMetrics {
+    /// What process vectors are made of.
+    pub metric: MetricId,
+    pub kind: TimeKind,
+    /// What shares of the run are made of.
+    pub wall: MetricId,
+}
+
+/// The metrics for time; `named` is the user's choice.
+pub(crate) fn time_metrics(
+    definitions: &ProfileDefinitions,
+    named: Option<&str>,
+) -> Result<TimeMetrics, CausesError> {
+    let by_name = |names: &[&str]| {
+        names.iter().find_map(|name| {
+            definitions
+                .metric_ids()
+                .find(|&id| plain(&definitions.metric(id).name) == *name && is_summed(definitions, id))
+        })
+    };
+    let in_seconds = || {
+        definitions.metric_ids().find(|&id| {
+            let metric = definitions.metric(id);
+            seconds(&metric.unit).is_some() && !metric.hidden && is_summed(definitions, id)
+        })
+    };
+    let wall = by_name(&WALL_TIMES);
+    if let Some(name) = named {
+        let metric = definitions.metric_by_name(name);
+        let metric = metric.ok_or_else(|| CausesError::NoSuchMetric { name: name.to_owned() })?;
+        if !is_summed(definitions, metric) {
+            return Err(CausesError::NotSummed { name: name.to_owned() });
+        }
+        return Ok(TimeMetrics { metric, kind: TimeKind::Named, wall: metric });
+    }
+    let chosen = by_name(&CPU_TIMES).map(|metric| (metric, TimeKind::Cpu));
+    let chosen = chosen.or_else(|| wall.or_else(in_seconds).map(|metric| (metric, TimeKind::Wall)));
+    let chosen = chosen.or_else(|| by_name(&CYCLES).map(|metric| (metric, TimeKind::Cycles)));
+    let (metric, kind) = chosen.ok_or(CausesError::NoTime)?;
+    Ok(TimeMetrics { metric, kind, wall: wall.unwrap_or(metric) })
+}
+
+/// Whether values can be added up over call paths and locations.
+pub(crate) fn is_summed(definitions: &ProfileDefinitions, id: MetricId) -> bool {
+    let metric = definitions.metric(id);
+    metric.aggregation == Aggregation::Sum && !matches!(metric.kind, MetricKind::DerivedAfter(_))
+}
