@@ -28,6 +28,7 @@ pub mod refine;
 mod regions;
 pub mod rough;
 pub mod search;
+mod table;
 #[cfg(test)]
 mod tests;
 mod time;

@@ -8,8 +8,8 @@
 //! a program. So: communication counts to the region that calls it; a call path that takes less
 //! than [`MIN_SHARE`] of the time of every process counts to its caller; and while a level has
 //! one region only (`main`), that is the program and its callees are the regions of depth 1.
-//! What such a caller does itself is a region of its own. Law: ids of regions are call paths,
-//! callers stand before callees, and every second is in a region, or counted as left out.
+//! What such a caller does itself is a region of its own, unless that is less than the share, too.
+//! Law: ids of regions are call paths, and callers stand before callees.
 
 use crate::fold::{Waits, fold, waits};
 use crate::processes::Processes;

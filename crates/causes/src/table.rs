@@ -1,0 +1,146 @@
+//! The causes as one table.
+
+use crate::output::{Causes, RegionName};
+use ouzel_model::{ColumnData, Table, Unit};
+use std::sync::Arc;
+
+/// One row: a bottleneck with an attribute that explains it, or with none.
+struct Row<'a> {
+    kind: &'static str,
+    region: &'a RegionName,
+    class: Option<u64>,
+    share: Option<f64>,
+    times: Option<(f64, f64)>,
+    attribute: Option<&'a str>,
+    unit: Option<&'a str>,
+    values: Option<(f64, f64)>,
+    correlation: Option<f64>,
+}
+
+fn extremes(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)))
+}
+
+impl Causes {
+    /// Every bottleneck with each attribute that explains it; one row without an attribute if none does.
+    pub fn table(&self) -> Table {
+        let mut rows: Vec<Row<'_>> = Vec::new();
+        for cause in &self.external.causes {
+            let row = || Row {
+                kind: "external",
+                region: &cause.region,
+                class: None,
+                share: None,
+                times: Some(extremes(&cause.time_by_cluster)),
+                attribute: None,
+                unit: None,
+                values: None,
+                correlation: None,
+            };
+            rows.extend(cause.explained_by.iter().map(|by| Row {
+                attribute: Some(&by.attribute),
+                unit: Some(&by.unit),
+                values: Some(extremes(&by.by_cluster)),
+                correlation: by.correlation,
+                ..row()
+            }));
+            rows.extend(cause.explained_by.is_empty().then(row));
+        }
+        for cause in &self.internal.causes {
+            let row = || Row {
+                kind: "internal",
+                region: &cause.region,
+                class: Some(u64::from(cause.class)),
+                share: Some(cause.share),
+                times: None,
+                attribute: None,
+                unit: None,
+                values: None,
+                correlation: None,
+            };
+            rows.extend(cause.explained_by.iter().map(|by| Row {
+                attribute: Some(&by.attribute),
+                unit: Some(&by.unit),
+                values: Some((by.elsewhere, by.mean)),
+                ..row()
+            }));
+            rows.extend(cause.explained_by.is_empty().then(row));
+        }
+        let texts = |of: &dyn Fn(&Row<'_>) -> Arc<str>| ColumnData::Text(rows.iter().map(of).collect());
+        let numbers =
+            |of: &dyn Fn(&Row<'_>) -> Option<f64>| ColumnData::OptionF64(rows.iter().map(of).collect());
+        let maybe =
+            |of: &dyn Fn(&Row<'_>) -> Option<Arc<str>>| ColumnData::OptionText(rows.iter().map(of).collect());
+        let paths = rows.iter().map(|row| row.region.call_path.clone()).collect();
+        let itself = |row: &Row<'_>| Arc::from(if row.region.itself { "itself" } else { "with_callees" });
+        let time = Unit::Other(Arc::from(&*self.time.unit));
+        Table::new("causes")
+            .with(
+                "kind",
+                Unit::None,
+                "external: processes differ; internal: the region costs much",
+                texts(&|row| Arc::from(row.kind)),
+            )
+            .with("call_path", Unit::None, "The bottleneck, from the root", ColumnData::TextList(paths))
+            .with(
+                "scope",
+                Unit::None,
+                "Whether it is the call path with the regions it calls, or what it does itself",
+                texts(&itself),
+            )
+            .with(
+                "class",
+                Unit::None,
+                "Of an internal one, 3 (high) or 4 (very high)",
+                ColumnData::OptionU64(rows.iter().map(|row| row.class).collect()),
+            )
+            .with(
+                "share",
+                Unit::Ratio,
+                "Of an internal one, mean share of the time of a process",
+                numbers(&|row| row.share),
+            )
+            .with(
+                "time_least",
+                time.clone(),
+                "Of an external one, mean time in the cluster with the least",
+                numbers(&|row| row.times.map(|t| t.0)),
+            )
+            .with(
+                "time_most",
+                time,
+                "Of an external one, mean time in the cluster with the most",
+                numbers(&|row| row.times.map(|t| t.1)),
+            )
+            .with(
+                "attribute",
+                Unit::None,
+                "What explains it; missing if it is unexplained",
+                maybe(&|row| row.attribute.map(Arc::from)),
+            )
+            .with(
+                "attribute_unit",
+                Unit::None,
+                "Unit of the attribute's values",
+                maybe(&|row| row.unit.map(Arc::from)),
+            )
+            .with(
+                "value_low",
+                Unit::None,
+                "Least mean of a cluster; of an internal one, mean over the regions where it is not high",
+                numbers(&|row| row.values.map(|v| v.0)),
+            )
+            .with(
+                "value_high",
+                Unit::None,
+                "Greatest mean of a cluster; of an internal one, the mean here",
+                numbers(&|row| row.values.map(|v| v.1)),
+            )
+            .with(
+                "correlation",
+                Unit::Ratio,
+                "Of an external one, correlation of the attribute with the time over the processes",
+                numbers(&|row| row.correlation),
+            )
+    }
+}
