@@ -1,12 +1,12 @@
-//! A command at work on a profile: sums over the run, without events.
+//! A command at work on a profile: sums over the run, without events. Found as a file, or made of a trace.
 
 use crate::args::Common;
 use crate::exit::Outcome;
 use crate::output::Output;
-use crate::session::{self, outcome};
+use crate::session::{self, Session, outcome};
 use anyhow::bail;
-use ouzel::Profile;
 use ouzel::model::{Notice, Notices, Table};
+use ouzel::{OpenError, Profile};
 use ouzel_export::{Envelope, Input, InputFilter, NoticeEntry};
 use serde::Serialize;
 use std::io::Write;
@@ -35,17 +35,44 @@ impl<'a> ProfileSession<'a> {
     /// If there is none, or a selection was asked for that only a trace knows.
     pub fn open(common: &'a Common) -> anyhow::Result<Self> {
         let profile = ouzel::open_profile(&common.path)?;
-        let filter = &common.filter;
-        let is_whole = filter.ranks.is_none()
-            && filter.time_ns.is_none()
-            && filter.regions.is_empty()
-            && filter.predicate.is_none();
-        if !is_whole {
+        if !common.filter.is_everything() {
             bail!(
                 "a profile holds sums over the whole run: --ranks, --time, --region and --where need a trace"
             );
         }
+        if common.repair_clocks {
+            bail!("a profile has no clocks: --repair-clocks needs a trace");
+        }
         Ok(ProfileSession { common, profile })
+    }
+
+    /// Opens the profile at the path that every command takes; where there is none, or a selection was asked for,
+    /// makes one of the trace that is there, by a pass with a progress bar where one is wanted.
+    ///
+    /// # Errors
+    /// If there is neither, or what is there cannot be read.
+    pub fn open_or_make(common: &'a Common) -> anyhow::Result<Self> {
+        let found = match ouzel::open_profile(&common.path) {
+            Ok(profile) if !wants_trace(common) => return Ok(ProfileSession { common, profile }),
+            found => found,
+        };
+        let trouble = match (Session::open(common), found) {
+            (Ok(session), _) => return ProfileSession::make(&session),
+            // There is a profile, and no trace to select from.
+            (Err(_), Ok(_)) => return ProfileSession::open(common),
+            // It is a profile, and a broken one.
+            (Err(_), Err(error @ (OpenError::Read(_) | OpenError::Refused { .. }))) => error.into(),
+            (Err(error), Err(_)) => error,
+        };
+        Err(trouble)
+    }
+
+    /// The profile of what is selected of a trace.
+    ///
+    /// # Errors
+    /// If the pass fails.
+    pub fn make(session: &Session<'a>) -> anyhow::Result<Self> {
+        Ok(ProfileSession { common: session.common, profile: session.severity_cube()?.output })
     }
 
     /// Writes `data` in the envelope of `answer`.
@@ -109,4 +136,9 @@ impl<'a> ProfileSession<'a> {
         session::tell_of(self.common, notices);
         outcome(notices)
     }
+}
+
+/// Whether something was asked for that only a trace can give.
+fn wants_trace(common: &Common) -> bool {
+    !common.filter.is_everything() || common.repair_clocks
 }

@@ -10,7 +10,7 @@ use anyhow::Context;
 use ouzel::analyses::time_grid::TimeGrid;
 use ouzel::engine::{Analysis, AnalysisSet, Coverage, LocationEnd, LocationSummary, Report};
 use ouzel::model::{Definitions, Filter, Level, LocationId, MetricId, Notice, Table};
-use ouzel::{Answer, AskError, Options, Trace};
+use ouzel::{Answer, AskError, Options, Profile, Trace};
 use ouzel_export::{CsvWriter, Envelope, Input, InputFilter, NoticeEntry, ParquetWriter, TableWriter};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -117,6 +117,14 @@ impl<'a> Session<'a> {
         take: impl FnMut(Table) -> ControlFlow<()>,
     ) -> anyhow::Result<Answer<u64>> {
         self.with_bar(|options| self.trace.calls(metrics, options, take))
+    }
+
+    /// What is selected as a profile, with a progress bar where one is wanted.
+    ///
+    /// # Errors
+    /// If the pass fails.
+    pub fn severity_cube(&self) -> anyhow::Result<Answer<Profile>> {
+        self.with_bar(|options| self.trace.severity_cube(options))
     }
 
     fn with_bar<T>(&self, work: impl FnOnce(&Options<'_>) -> Result<T, AskError>) -> anyhow::Result<T> {

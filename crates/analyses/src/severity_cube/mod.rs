@@ -27,5 +27,5 @@ pub use definitions::{CubeParts, profile_definitions};
 pub use fold::SeverityCube;
 pub use output::{CubeMetric, SeverityCubeOutput, quantities};
 pub use quantity::Quantity;
-pub use rows::{TraceProfile, fill};
+pub use rows::{TraceProfile, fill, notices_of};
 pub use state::{Local, SeverityCubePartial};

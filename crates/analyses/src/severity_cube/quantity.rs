@@ -55,6 +55,11 @@ impl Quantity {
         Quantity::BytesReceivedColl,
     ];
 
+    /// The name of the metric in a profile, unless it is a counter: that has a name of its own.
+    pub fn name(self) -> Option<&'static str> {
+        Some(self.texts()[0]).filter(|name| !name.is_empty())
+    }
+
     /// What it is part of.
     pub fn whole(self) -> Option<Quantity> {
         match self {

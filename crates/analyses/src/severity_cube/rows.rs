@@ -22,7 +22,7 @@ pub struct TraceProfile {
 }
 
 impl TraceProfile {
-    /// The profile of a trace with these definitions; `notices` are those of the pass.
+    /// The profile of a trace with these definitions; `notices` are those of the pass, about locations of the trace.
     pub fn new(output: SeverityCubeOutput, definitions: &Definitions, notices: Vec<Notice>) -> Self {
         let counted = output.metrics.iter().filter_map(|metric| metric.quantity).collect();
         let quantities = quantities(&counted, &output.counters);
@@ -49,9 +49,18 @@ impl TraceProfile {
             )
         };
         let metrics = quantities.iter().map(take).collect();
+        let notices = notices_of(&locations, notices);
         let clock = definitions.clock.clone();
         TraceProfile { definitions: profile, metrics, pass_path, clock, notices }
     }
+}
+
+/// Notices about locations of a trace as notices about those of its profile, which are `locations` of the trace,
+/// ascending.
+pub fn notices_of(locations: &[LocationId], notices: Vec<Notice>) -> Vec<Notice> {
+    let in_profile = |id: LocationId| locations.binary_search(&id).ok().map(LocationId::from_index);
+    let told = |notice: Notice| Notice { location: notice.location.and_then(in_profile), ..notice };
+    notices.into_iter().map(told).collect()
 }
 
 impl ProfileSource for TraceProfile {

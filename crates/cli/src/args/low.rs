@@ -149,6 +149,7 @@ Examples:
   ouzel profile scorep-run/ --per rank --region 'MPI_*' --format csv -o mpi.csv
   ouzel profile scorep-run/ --metric 'PAPI_*'
   ouzel profile scorep-run/ --messages --per rank --region 'MPI_*'
+  ouzel profile scorep-run/ --metric bytes_sent --call-paths
   ouzel profile profile.cubex --metric visits --call-paths --scope inclusive
 
 Columns:
@@ -164,7 +165,8 @@ other regions is gathered in [filtered], so that totals stay what they were.
 
 Of a profile (CUBE, HPCToolkit without a trace) each metric is a table: total, mean, least and greatest over
 locations, and where the greatest is; ouzel info lists the metrics. A directory that holds both a trace and a
-profile is asked as a trace, unless --metric names a metric of the profile alone.")]
+profile is asked as a trace, unless --metric names a metric of the profile alone. Metrics that are counted of
+every trace are answered the same way: time, visits, bytes_sent, messages_received, … (docs/method.md).")]
     Profile {
         #[command(flatten)]
         common: LowCommon,
@@ -180,6 +182,7 @@ Examples:
   ouzel convert scorep-run/ out/ --to csv                   events, locations, regions and metrics
   ouzel convert scorep-run/ part/ --to otf2 --ranks 0-7 --time 10s..20s
   ouzel convert profile.cubex values.parquet --to parquet   of a profile: a row for each value
+  ouzel convert scorep-run/ run.cubex --to cube --ranks 0-7
 
 The table of events has one row for each event, ordered by location, then by time:
   time_ns, rank, location, kind                 when, where, what
@@ -467,6 +470,6 @@ pub enum Target {
     Parquet,
     /// JSON for Perfetto and chrome://tracing
     Chrome,
-    /// Of a profile: a CUBE profile (.cubex)
+    /// A CUBE profile (.cubex): a profile as it is, a trace as everything that is counted of it
     Cube,
 }

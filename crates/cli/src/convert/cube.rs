@@ -1,4 +1,4 @@
-//! A profile as `.cubex`.
+//! A profile as `.cubex`, or everything that is counted of a trace.
 
 use super::tables::FileInWork;
 use super::tables::severities::written;
@@ -10,13 +10,13 @@ use anyhow::bail;
 /// Writes. The rows of the file that is told are its call paths.
 ///
 /// # Errors
-/// If there is no profile, the file is there already, or it cannot be written.
+/// If there is no profile and no trace, the file is there already, or it cannot be written.
 pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
-    let session = ProfileSession::open(common)?;
     let out = &args.out;
     if out.exists() && !args.force {
         bail!("{out:?} is there already: --force replaces it");
     }
+    let session = ProfileSession::open_or_make(common)?;
     let mut file = FileInWork::new(out.clone());
     let source = session.profile.source();
     let more = ouzel::formats::cube::write::write(source, file.open()?)?;

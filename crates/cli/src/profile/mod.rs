@@ -60,11 +60,7 @@ pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
     let chosen = match metrics::chosen(definitions, &args.metric) {
         Ok(chosen) => chosen,
         Err(error) => {
-            let Ok(profile) = ouzel::open_profile(&common.path) else { return Err(error) };
-            if let Err(in_profile) = severities::chosen(&profile, &args.metric) {
-                return Err(anyhow::anyhow!("{error}; beside the trace, {in_profile}"));
-            }
-            return severities::run(&ProfileSession::open(common)?, args);
+            return severities::run(&with_metrics(&session, args, error)?, args);
         }
     };
     let mut set = AnalysisSet::default();
@@ -109,6 +105,30 @@ pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
     }
     session.tell(&report.notices);
     Ok(outcome(&report.notices))
+}
+
+/// A profile that has the metrics that are no counters of the trace: the one beside it, else the one that is made of
+/// it.
+///
+/// # Errors
+/// If neither has them: `error`, and what the profile beside the trace has.
+fn with_metrics<'a>(
+    session: &Session<'a>,
+    args: &ProfileArgs,
+    error: anyhow::Error,
+) -> anyhow::Result<ProfileSession<'a>> {
+    let common = session.common;
+    let beside = ouzel::open_profile(&common.path).map(|profile| severities::chosen(&profile, &args.metric));
+    if matches!(beside, Ok(Ok(_))) {
+        return ProfileSession::open(common);
+    }
+    if severities::are_counted(&args.metric) {
+        return ProfileSession::make(session);
+    }
+    match beside {
+        Ok(Err(in_profile)) => Err(anyhow::anyhow!("{error}; beside the trace, {in_profile}")),
+        _ => Err(error),
+    }
 }
 
 fn entry(column: &Column) -> ColumnEntry<'_> {

@@ -11,6 +11,7 @@ use crate::terminal::units;
 use anyhow::{Context, bail};
 use ouzel::Profile;
 use ouzel::analyses::severities::Grouping;
+use ouzel::analyses::severity_cube::Quantity;
 use ouzel::model::{Aggregation, ColumnData, MetricId, ProfileMetric, Scope, SeverityError, Table};
 use ouzel_export::Rows;
 use serde::Serialize;
@@ -54,6 +55,15 @@ pub fn aggregation_text(aggregation: Aggregation) -> &'static str {
 
 /// Names of metrics that a refusal lists.
 const MAX_NAMES: usize = 8;
+
+/// Whether each of the patterns names something that is counted of every trace.
+pub fn are_counted(patterns: &[String]) -> bool {
+    let names = || Quantity::BUILT_IN.iter().filter_map(|quantity| quantity.name());
+    patterns.iter().all(|pattern| {
+        let pattern = WildMatch::new(pattern);
+        names().any(|name| pattern.matches(name))
+    })
+}
 
 /// Answers.
 ///
