@@ -5,7 +5,7 @@
 //! Forward: V(k) = (1/N) Σ v(x) e^(−2πi Σ k_j x_j / d_j). Inverse: v(x) = Σ V(k) e^(+2πi Σ k_j x_j / d_j).
 
 use crate::Grid;
-use realfft::num_complex::Complex;
+use num_complex::Complex;
 use realfft::{ComplexToReal, FftNum, RealFftPlanner, RealToComplex};
 use rustfft::{Fft, FftPlanner};
 use std::sync::Arc;
@@ -47,6 +47,11 @@ impl Shape {
     /// For each axis its position in the grid.
     pub fn grid_axes(&self) -> &[usize] {
         &self.grid_axes
+    }
+
+    /// Number of axes of the grid.
+    pub fn n_grid_axes(&self) -> usize {
+        self.n_grid_axes
     }
 
     /// The sizes of the half spectrum.
@@ -120,6 +125,11 @@ impl<T: FftNum> Transforms<T> {
             forward: outer.iter().map(|&size| complexes.plan_fft_forward(size)).collect(),
             inverse: outer.iter().map(|&size| complexes.plan_fft_inverse(size)).collect(),
         }
+    }
+
+    /// The shape they are for.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     /// Buffers for one thread.

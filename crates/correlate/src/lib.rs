@@ -12,18 +12,27 @@
 #![deny(missing_docs)]
 
 mod axes;
+mod cache;
+mod cache_files;
+mod compare;
+mod compute;
 mod correlations;
 mod fourier;
 mod grid;
 mod peaks;
 mod query;
 mod question;
+mod ranking;
+mod scan;
+mod screen;
+mod spectra;
 mod views;
 mod weights;
 
 pub use axes::{AxisError, AxisSet};
+pub use cache_files::Cache;
 pub use correlations::{CacheUse, CorrelateError, Correlation, Correlations};
 pub use grid::{Grid, GridError};
 pub use query::correlate;
-pub use question::{Cache, Peak, Question, Run, View, Weights};
+pub use question::{Peak, Question, Run, View, Weights};
 pub use views::view_on_grid;

@@ -1,9 +1,8 @@
 //! What can be asked, and how an answer is made.
 
-use crate::AxisSet;
+use crate::{AxisSet, Cache};
 use ouzel_model::{CallPathId, MetricId, Scope};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 /// A severity view: one metric of one call path, over all locations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,13 +107,4 @@ impl Run<'_> {
     pub fn new(jobs: NonZeroUsize) -> Self {
         Run { jobs, cache: None, progress: None }
     }
-}
-
-/// Where spectra may be kept, and of what they are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cache {
-    /// Files to read from or write to, in this order: the first that can be. Their folders are made if need be.
-    pub files: Vec<PathBuf>,
-    /// What tells this profile from all others and from itself after a change.
-    pub fingerprint: u128,
 }

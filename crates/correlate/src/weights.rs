@@ -13,7 +13,7 @@ pub fn signed_frequency(k: usize, size: usize) -> f64 {
 }
 
 /// u_i² for every index of every axis of the shape.
-fn squares(shape: &Shape, weights: Weights) -> Vec<Vec<f64>> {
+pub fn squares(shape: &Shape, weights: Weights) -> Vec<Vec<f64>> {
     let square = |k: usize, size: usize| {
         let u = signed_frequency(k, size);
         let u = if weights == Weights::Physical { u / size as f64 } else { u };
@@ -24,7 +24,7 @@ fn squares(shape: &Shape, weights: Weights) -> Vec<Vec<f64>> {
 }
 
 /// Calls `each` with the position and the u_i² of the outer axes for every line of the half spectrum.
-fn for_each_line(shape: &Shape, squares: &[Vec<f64>], mut each: impl FnMut(usize, &[f64])) {
+pub fn for_each_line(shape: &Shape, squares: &[Vec<f64>], mut each: impl FnMut(usize, &[f64])) {
     let n_axes = shape.sizes().len();
     let n_lines = shape.n_half() / shape.half()[n_axes - 1];
     let mut index = vec![0_usize; n_axes - 1];

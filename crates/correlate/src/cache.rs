@@ -1,0 +1,298 @@
+//! The file that keeps spectra from one question to the next.
+//!
+//! ```text
+//! magic, order of bytes, version, key, sizes │ for each view: coarse plane, fine plane │ portraits, notices
+//! ```
+//!
+//! Numbers are in the order of bytes of the machine; a file of the other order is foreign. Law: a file is complete or
+//! is not there, as it is written under another name; it is used only if its key is that of the profile, grid and
+//! scope, and every byte that is used passed a checksum. Read in pieces of one plane by position, no more of it is in
+//! memory than one plane for each thread. Not here: what is in the planes.
+
+use crate::spectra::{Plane, Portrait, checksum};
+use crate::{Grid, Question};
+use num_complex::Complex;
+use ouzel_model::{LocationId, Notice, ProfileSource};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+const MAGIC: [u8; 8] = *b"OUZELSPC";
+const ORDER: u32 = 0x0102_0304;
+const VERSION: u32 = 1;
+/// Where the planes begin: a page.
+const HEADER_BYTES: u64 = 4096;
+/// Most bytes of portraits and notices: 20 kB for each of 2^16 views.
+const MAX_SUMMARY_BYTES: u64 = 1 << 31;
+
+/// What the file begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Header {
+    key: u128,
+    n_half: u64,
+    n_views: u64,
+    n_summary_bytes: u64,
+    summary_sum: u64,
+}
+
+/// What the file ends with.
+#[derive(Debug, Serialize, Deserialize)]
+struct Summary {
+    portraits: Vec<Portrait>,
+    notices: Vec<Notice>,
+}
+
+/// A file of spectra that fits.
+#[derive(Debug)]
+pub struct Kept {
+    path: PathBuf,
+    n_half: usize,
+    /// One for each view, in the order of planes.
+    pub portraits: Vec<Portrait>,
+    /// What was noticed when they were computed.
+    pub notices: Vec<Notice>,
+}
+
+/// One thread's access to the planes.
+#[derive(Debug)]
+pub struct Planes {
+    file: File,
+    n_half: usize,
+}
+
+/// Which of the planes of a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The spectrum in single precision.
+    Coarse,
+    /// What that lacks.
+    Fine,
+}
+
+fn plane_offset(n_half: usize, view: usize, part: Part) -> u64 {
+    let n_bytes = (n_half * size_of::<Complex<f32>>()) as u64;
+    HEADER_BYTES + n_bytes * (2 * view as u64 + u64::from(part == Part::Fine))
+}
+
+/// What tells the spectra of one profile, grid and scope from all others.
+pub fn key(source: &dyn ProfileSource, grid: &Grid, question: &Question, fingerprint: u128) -> u128 {
+    let definitions = source.definitions();
+    let mut hash = Hash::new();
+    hash.word(fingerprint as u64);
+    hash.word((fingerprint >> 64) as u64);
+    hash.bytes(question.scope.as_str().as_bytes());
+    for axis in grid.axes() {
+        hash.word(u64::from(axis.size));
+    }
+    for location in 0..definitions.locations.len() {
+        hash.word(grid.place(LocationId::from_index(location)).map_or(u64::MAX, |place| place as u64));
+    }
+    for metric in definitions.metric_ids() {
+        let of = definitions.metric(metric);
+        hash.bytes(of.name.as_bytes());
+        hash.bytes(format!("{:?} {:?} {:?} {}", of.kind, of.aggregation, of.parent, of.hidden).as_bytes());
+        hash.word(source.severity_bytes(metric));
+    }
+    for node in definitions.call_tree.nodes() {
+        hash.word(node.parent.map_or(u64::MAX, |parent| u64::from(parent.0)));
+        hash.word(u64::from(node.region.0));
+    }
+    hash.finish()
+}
+
+/// FNV-1a of 128 bits, by words.
+#[derive(Debug)]
+pub struct Hash(u128);
+
+impl Hash {
+    /// Of nothing.
+    pub fn new() -> Self {
+        Hash(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+    }
+
+    /// Adds a number.
+    pub fn word(&mut self, word: u64) {
+        self.0 = (self.0 ^ u128::from(word)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    }
+
+    /// Adds bytes, and how many.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.word(u64::from(byte));
+        }
+        self.word(bytes.len() as u64);
+    }
+
+    /// The hash.
+    pub fn finish(&self) -> u128 {
+        self.0
+    }
+}
+
+impl Kept {
+    /// The file at `path`, if it is of these spectra; else why it is not.
+    pub fn open(path: &Path, key: u128, n_half: usize) -> io::Result<Result<Kept, &'static str>> {
+        let mut file = File::open(path)?;
+        let n_bytes = file.metadata()?.len();
+        let mut head = vec![0; HEADER_BYTES as usize];
+        if n_bytes < HEADER_BYTES {
+            return Ok(Err("it is too short"));
+        }
+        file.read_exact(&mut head)?;
+        if head[..8] != MAGIC {
+            return Ok(Err("it is no file of spectra"));
+        }
+        if head[8..12] != ORDER.to_ne_bytes() || head[12..16] != VERSION.to_ne_bytes() {
+            return Ok(Err("it is of another version or machine"));
+        }
+        let Ok(header) = postcard::from_bytes::<Header>(&head[16..]) else {
+            return Ok(Err("its header is damaged"));
+        };
+        if header.key != key || header.n_half != n_half as u64 {
+            return Ok(Err("it is of another profile, topology or scope, or of an earlier state"));
+        }
+        let at = header
+            .n_views
+            .checked_mul(2 * header.n_half * size_of::<Complex<f32>>() as u64)
+            .and_then(|n| n.checked_add(HEADER_BYTES));
+        let end = at.and_then(|at| at.checked_add(header.n_summary_bytes));
+        let Some(at) = at.filter(|_| end == Some(n_bytes) && header.n_summary_bytes <= MAX_SUMMARY_BYTES)
+        else {
+            return Ok(Err("its length is wrong"));
+        };
+        let mut summary = vec![0; header.n_summary_bytes as usize];
+        file.seek(SeekFrom::Start(at))?;
+        file.read_exact(&mut summary)?;
+        if checksum_of_bytes(&summary) != header.summary_sum {
+            return Ok(Err("its end is damaged"));
+        }
+        let Ok(Summary { portraits, notices }) = postcard::from_bytes(&summary) else {
+            return Ok(Err("its end is damaged"));
+        };
+        if portraits.len() as u64 != header.n_views {
+            return Ok(Err("its end is damaged"));
+        }
+        Ok(Ok(Kept { path: path.to_owned(), n_half, portraits, notices }))
+    }
+
+    /// Access for one thread.
+    pub fn planes(&self) -> io::Result<Planes> {
+        Ok(Planes { file: File::open(&self.path)?, n_half: self.n_half })
+    }
+}
+
+impl Planes {
+    /// Reads a plane of a view; fails if it is damaged.
+    pub fn read(
+        &mut self,
+        view: usize,
+        portrait: &Portrait,
+        part: Part,
+        plane: &mut Plane,
+    ) -> io::Result<()> {
+        plane.resize(self.n_half, Complex::default());
+        self.file.seek(SeekFrom::Start(plane_offset(self.n_half, view, part)))?;
+        self.file.read_exact(bytemuck::cast_slice_mut(plane))?;
+        if checksum(plane) == portrait.sums[usize::from(part == Part::Fine)] {
+            Ok(())
+        } else {
+            Err(io::Error::new(io::ErrorKind::InvalidData, "a spectrum is damaged"))
+        }
+    }
+}
+
+/// A file that is being written, under another name; removed unless finished.
+#[derive(Debug)]
+pub struct Writing {
+    path: PathBuf,
+    half_path: PathBuf,
+    n_half: usize,
+    is_done: bool,
+}
+
+impl Writing {
+    /// Begins the first of the files that can be written.
+    pub fn begin(files: &[PathBuf], n_half: usize) -> io::Result<Writing> {
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "no file is named");
+        for path in files {
+            match Self::begin_at(path, n_half) {
+                Ok(writing) => return Ok(writing),
+                Err(error) => last = io::Error::new(error.kind(), format!("{}: {error}", path.display())),
+            }
+        }
+        Err(last)
+    }
+
+    fn begin_at(path: &Path, n_half: usize) -> io::Result<Writing> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder)?;
+        }
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.half", std::process::id()));
+        let half_path = path.with_file_name(name);
+        File::create(&half_path)?;
+        Ok(Writing { path: path.to_owned(), half_path, n_half, is_done: false })
+    }
+
+    /// Access for one thread.
+    pub fn file(&self) -> io::Result<File> {
+        File::options().write(true).open(&self.half_path)
+    }
+
+    /// Writes the planes of a view.
+    pub fn write(&self, file: &mut File, view: usize, coarse: &Plane, fine: &Plane) -> io::Result<()> {
+        file.seek(SeekFrom::Start(plane_offset(self.n_half, view, Part::Coarse)))?;
+        file.write_all(bytemuck::cast_slice(coarse))?;
+        file.write_all(bytemuck::cast_slice(fine))
+    }
+
+    /// Ends the file and gives it its name; its size.
+    pub fn finish(mut self, key: u128, portraits: Vec<Portrait>, notices: Vec<Notice>) -> io::Result<u64> {
+        let n_views = portraits.len();
+        let invalid = |error: postcard::Error| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
+        let summary = postcard::to_stdvec(&Summary { portraits, notices }).map_err(invalid)?;
+        let header = Header {
+            key,
+            n_half: self.n_half as u64,
+            n_views: n_views as u64,
+            n_summary_bytes: summary.len() as u64,
+            summary_sum: checksum_of_bytes(&summary),
+        };
+        let mut head = Vec::from(MAGIC);
+        head.extend(ORDER.to_ne_bytes());
+        head.extend(VERSION.to_ne_bytes());
+        head.extend(postcard::to_stdvec(&header).map_err(invalid)?);
+        head.resize(HEADER_BYTES as usize, 0);
+        let at = plane_offset(self.n_half, n_views, Part::Coarse);
+        let mut file = self.file()?;
+        file.set_len(at)?;
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(&summary)?;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(&head)?;
+        drop(file);
+        fs::rename(&self.half_path, &self.path)?;
+        self.is_done = true;
+        Ok(at + summary.len() as u64)
+    }
+
+    /// The name it will have.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        if !self.is_done {
+            drop(fs::remove_file(&self.half_path));
+        }
+    }
+}
+
+fn checksum_of_bytes(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(bytes.len() as u64, |sum, &byte| {
+        (sum.rotate_left(23) ^ u64::from(byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    })
+}
