@@ -13,6 +13,7 @@ mod args;
 mod catalogue;
 mod clusters;
 mod convert;
+mod correlate;
 mod exit;
 mod info;
 mod iterations;
@@ -50,6 +51,7 @@ fn run(args: &Args) -> anyhow::Result<Outcome> {
         Command::Info(command) => info::run(&args.common, command),
         Command::Print(command) => print::run(&args.common, command),
         Command::Profile(command) => profile::run(&args.common, command),
+        Command::Correlate(command) => correlate::run(&args.common, command),
         Command::Operation(command) => operations::run(&args.common, command),
         Command::Convert(command) => convert::run(&args.common, command),
     }

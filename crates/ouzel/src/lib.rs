@@ -21,7 +21,9 @@
 #![deny(missing_docs)]
 
 mod ask;
+mod call_paths;
 mod calls;
+mod correlation;
 pub mod events;
 mod missing;
 pub mod multi_run;
@@ -39,6 +41,8 @@ pub use ouzel_formats as formats;
 pub use ouzel_model as model;
 
 pub use ask::{Answer, AskError, Diagnosed};
+pub use call_paths::CallPathError;
+pub use correlation::{Correlated, CorrelationError, CorrelationQuery, TopologyOrigin};
 pub use ouzel_formats::{Format, OpenError, READERS};
 pub use profile::{Profile, open_profile};
 

@@ -1,5 +1,6 @@
 //! The words on the command line and their help. What they mean together is checked in the module above.
 
+use super::correlate::{self, CorrelateArgs};
 use super::operations::LowOperation;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ouzel::model::{Predicate, RankSet};
@@ -172,6 +173,14 @@ every trace are answered the same way: time, visits, bytes_sent, messages_receiv
         common: LowCommon,
         #[command(flatten)]
         args: ProfileArgs,
+    },
+    /// Of a profile: what varies over the topology of the machine like one metric of one call path
+    #[command(after_help = correlate::HELP)]
+    Correlate {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: Box<CorrelateArgs>,
     },
     #[command(flatten)]
     Operation(LowOperation),
@@ -422,6 +431,16 @@ pub enum Scope {
     Exclusive,
     /// With its callees
     Inclusive,
+}
+
+impl Scope {
+    /// The scope as profiles name it.
+    pub fn scope(self) -> ouzel::model::Scope {
+        match self {
+            Scope::Exclusive => ouzel::model::Scope::Exclusive,
+            Scope::Inclusive => ouzel::model::Scope::Inclusive,
+        }
+    }
 }
 
 /// What each row is for.

@@ -4,6 +4,7 @@
 //! against each other and against the environment, so that commands see values
 //! that fit together. What does not fit is a usage error with the command's usage.
 
+pub mod correlate;
 pub mod low;
 pub mod operations;
 mod time_range;
@@ -11,13 +12,14 @@ mod time_range;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use console::Term;
+use correlate::CorrelateArgs;
 use low::{ColorWhen, LowArgs, LowCommand, LowCommon};
 use operations::Operation;
 use ouzel::model::{Borders, Filter};
 use ouzel_plot::ImageFormat;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use low::{
     ClustersArgs, ConvertArgs, InfoArgs, IterationsArgs, OutputFormat, Per, PrintArgs, ProfileArgs,
@@ -43,6 +45,7 @@ pub enum Command {
     Info(InfoArgs),
     Print(PrintArgs),
     Profile(ProfileArgs),
+    Correlate(Box<CorrelateArgs>),
     Operation(Operation),
     Convert(ConvertArgs),
 }
@@ -88,6 +91,7 @@ impl Args {
             LowCommand::Info { common, args } => (common, Command::Info(args)),
             LowCommand::Print { common, args } => (common, Command::Print(args)),
             LowCommand::Profile { common, args } => (common, Command::Profile(args)),
+            LowCommand::Correlate { common, args } => (common, Command::Correlate(args)),
             LowCommand::Operation(operation) => {
                 let (common, operation) = operation.split();
                 (common, Command::Operation(operation))
@@ -100,6 +104,15 @@ impl Args {
 }
 
 impl Command {
+    /// The file that a picture is asked for in.
+    fn plot(&self) -> Option<&Path> {
+        match self {
+            Command::Operation(operation) => operation.plot(),
+            Command::Correlate(args) => args.plot.plot_file.as_deref(),
+            _ => None,
+        }
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Command::Report(_) => "report",
@@ -109,6 +122,7 @@ impl Command {
             Command::Info(_) => "info",
             Command::Print(_) => "print",
             Command::Profile(_) => "profile",
+            Command::Correlate(_) => "correlate",
             Command::Operation(operation) => operation.name(),
             Command::Convert(_) => "convert",
         }
@@ -135,9 +149,7 @@ fn check(low: &LowCommon, command: &Command) -> Result<(), &'static str> {
         Command::Convert(_) if tables || format == OutputFormat::Html || low.output.is_some() => {
             Err("convert writes to OUT in the format of --to; --output and such a --format do not apply")
         }
-        Command::Operation(operation)
-            if operation.plot().is_some_and(|path| ImageFormat::of_path(path).is_err()) =>
-        {
+        _ if command.plot().is_some_and(|path| ImageFormat::of_path(path).is_err()) => {
             Err("--plot draws .svg and .png: let the file's name end so")
         }
         _ if format == OutputFormat::Html => {

@@ -1,0 +1,163 @@
+//! The words of `ouzel correlate`.
+
+use super::low::Scope;
+use super::operations::PlotArgs;
+use clap::{Args, ValueEnum};
+use ouzel::correlate::{Peak, Weights};
+use ouzel_plot::Palette;
+use ouzel_plot::fields::Solid;
+use std::num::NonZeroUsize;
+
+/// The examples and explanations below the options.
+pub const HELP: &str = "\
+Examples:
+  ouzel correlate profile.cubex --metric time --path MPI_Allreduce
+  ouzel correlate profile.cubex --metric time --path main/solve --axes x,y --plot alike.svg
+  ouzel correlate scorep-run/ --topology 16x8x4 --top 50     a trace is counted in one pass first
+  ouzel correlate profile.cubex --all --format csv -o all.csv
+
+A view is one metric of one call path over all locations. Views are ranked by |r|: 1 is equal but for scale,
+offset and shift along the axes; --axes says along which axes variation counts, all other is filtered out.
+Columns:
+  r          the correlation at the shift where its size is greatest
+  sign       like: high where the reference is high; against: low there
+  shift      in places along each axis, around the ends: where the pattern of the reference stands in the view
+  r_max, r_min   the extremes over all shifts
+  coverage   share of the places where the view has a value
+A call path is named by its region, by regions one below the other (solve/MPI_*, /main/solve), or by its id.
+How each number is made: docs/method.md";
+
+#[derive(Debug, Args)]
+pub struct CorrelateArgs {
+    /// The metric of the reference [default: time]
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+
+    /// The call path of the reference: region, a/b/c, or id [default: the one with the largest total, roots aside]
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<String>,
+
+    /// Only variation along these axes, by name or number [default: all]
+    #[arg(long, value_name = "AXES", value_delimiter = ',')]
+    pub axes: Vec<String>,
+
+    /// Show so many views, those of greatest |r| (0: all)
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "all")]
+    pub top: usize,
+
+    /// Show all views
+    #[arg(long)]
+    pub all: bool,
+
+    /// Values without or with those of callees
+    #[arg(long, value_enum, default_value_t = Scope::Exclusive, value_name = "SCOPE")]
+    pub scope: Scope,
+
+    /// The topology: its name or number in the profile, or sizes by hand, the last axis fastest (16x8x4,
+    /// node=16,core=8) [default: the first that goes with the locations, else node × process × thread]
+    #[arg(long, value_name = "NAME|SIZES")]
+    pub topology: Option<String>,
+
+    /// How a wave counts for its axes: by waves over the whole axis, or by waves per place
+    #[arg(long, value_enum, default_value_t = WeightsArg::Poster, value_name = "HOW")]
+    pub weights: WeightsArg,
+
+    /// Which extreme over all shifts ranks: that of greatest size, or the greatest
+    #[arg(long, value_enum, default_value_t = PeakArg::Absolute, value_name = "WHICH")]
+    pub peak: PeakArg,
+
+    /// Keep no spectra beside the profile, and use none
+    #[arg(long, help_heading = "Running")]
+    pub no_cache: bool,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
+
+    /// So many views beside the reference in the picture
+    #[arg(long, value_name = "N", default_value = "3", requires = "plot_file", help_heading = "Output")]
+    pub views: NonZeroUsize,
+
+    /// Colours of the picture
+    #[arg(long, value_enum, default_value_t = PaletteArg::Cividis, value_name = "PALETTE",
+        requires = "plot_file", help_heading = "Output")]
+    pub palette: PaletteArg,
+
+    /// How three and more axes are drawn
+    #[arg(long, value_enum, default_value_t = SolidArg::Slices, value_name = "HOW", requires = "plot_file",
+        help_heading = "Output")]
+    pub draw: SolidArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WeightsArg {
+    Poster,
+    Physical,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PeakArg {
+    Absolute,
+    Max,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PaletteArg {
+    /// Blue to yellow, for all eyes
+    Cividis,
+    /// Violet to yellow, for all eyes
+    Viridis,
+    /// Green is small, red is large
+    GreenYellowRed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SolidArg {
+    /// Heat maps, one for each place of the other axes
+    Slices,
+    /// Blocks of small cubes, of which the surface is seen
+    Cubes,
+}
+
+impl CorrelateArgs {
+    /// How many of the best; `None`: all.
+    pub fn top(&self) -> Option<NonZeroUsize> {
+        if self.all { None } else { NonZeroUsize::new(self.top) }
+    }
+}
+
+impl WeightsArg {
+    pub fn weights(self) -> Weights {
+        match self {
+            WeightsArg::Poster => Weights::Poster,
+            WeightsArg::Physical => Weights::Physical,
+        }
+    }
+}
+
+impl PeakArg {
+    pub fn peak(self) -> Peak {
+        match self {
+            PeakArg::Absolute => Peak::Absolute,
+            PeakArg::Max => Peak::Greatest,
+        }
+    }
+}
+
+impl PaletteArg {
+    pub fn palette(self) -> Palette {
+        match self {
+            PaletteArg::Cividis => Palette::Cividis,
+            PaletteArg::Viridis => Palette::Viridis,
+            PaletteArg::GreenYellowRed => Palette::GreenYellowRed,
+        }
+    }
+}
+
+impl SolidArg {
+    pub fn solid(self) -> Solid {
+        match self {
+            SolidArg::Slices => Solid::Slices,
+            SolidArg::Cubes => Solid::Cubes,
+        }
+    }
+}

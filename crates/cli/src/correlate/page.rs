@@ -1,0 +1,164 @@
+//! The ranked views for people.
+
+use crate::args::correlate::CorrelateArgs;
+use crate::profile_session::ProfileSession;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::{Paint, Style, clean};
+use crate::terminal::units;
+use ouzel::correlate::{CacheUse, Correlation};
+use ouzel::{Correlated, TopologyOrigin};
+
+/// The page.
+pub fn lines(session: &ProfileSession<'_>, args: &CorrelateArgs, correlated: &Correlated) -> Vec<String> {
+    let definitions = session.profile.definitions();
+    let mut page = Page::new(Style::new(session.common.page_colour), session.common.width);
+    let path = clean(&session.profile.path().display().to_string());
+    page.lines.push(page.style.paint(Paint::Heading, &path));
+    page.text(0, &reference(session, args, correlated), Paint::Plain);
+    page.text(0, &topology(correlated), Paint::Plain);
+    let rows = &correlated.answer.rows;
+    page.gap();
+    if rows.is_empty() {
+        page.text(0, "no other view has a value other than zero", Paint::Plain);
+        return page.lines;
+    }
+    page.grid(
+        0,
+        &grid(
+            correlated,
+            |row| definitions.metric(row.view.metric).name.to_string(),
+            |row| definitions.call_path_names(row.view.path).join(" › "),
+        ),
+    );
+    page.text(0, &counts(correlated), Paint::Dim);
+    page.lines
+}
+
+/// What is compared with what.
+fn reference(session: &ProfileSession<'_>, args: &CorrelateArgs, correlated: &Correlated) -> String {
+    let definitions = session.profile.definitions();
+    let view = correlated.question.reference;
+    let metric = definitions.metric(view.metric);
+    let path = definitions.call_path_names(view.path).join(" › ");
+    let chosen = match (&args.metric, &args.path) {
+        (Some(_), Some(_)) => "",
+        (None, Some(_)) => " (no --metric was named)",
+        (Some(_), None) => " (no --path was named: the one with the largest total)",
+        (None, None) => " (no --metric and --path were named: the largest total)",
+    };
+    format!(
+        "what varies like {}, {}, of {path}{chosen}",
+        metric.display_name,
+        correlated.question.scope.as_str()
+    )
+}
+
+/// Over what, and which variation counts.
+fn topology(correlated: &Correlated) -> String {
+    let Correlated { grid, question, origin, answer, .. } = correlated;
+    let axis = |i: usize| format!("{} {}", grid.axis_name(i), grid.axes()[i].size);
+    let axes: Vec<String> = (0..grid.axes().len()).map(axis).collect();
+    let from = match origin {
+        TopologyOrigin::Defined => "of the profile",
+        TopologyOrigin::SystemTree => "from the system tree",
+        TopologyOrigin::ByHand => "by hand",
+    };
+    let name = if *origin == TopologyOrigin::Defined && !grid.name().is_empty() {
+        format!("topology {:?} ", grid.name())
+    } else {
+        "topology ".to_owned()
+    };
+    let names = |is_kept: bool| -> Vec<String> {
+        let axes = (0..grid.axes().len()).filter(|&i| question.axes.contains(i) == is_kept);
+        axes.map(|i| grid.axis_name(i)).collect()
+    };
+    let filtered = names(false);
+    let filter = if filtered.is_empty() {
+        "variation along all axes counts".to_owned()
+    } else {
+        let share = units::percent(Some(answer.kept));
+        format!(
+            "variation along {} counts, along {} it is filtered out; that leaves {share} of the variance",
+            names(true).join(", "),
+            filtered.join(", ")
+        )
+    };
+    let (n_located, n_places) = (grid.n_located() as u64, grid.n_places() as u64);
+    let places = if n_located == n_places {
+        format!("all {} places taken", units::count(n_places))
+    } else {
+        format!("{} of {} places taken", units::count(n_located), units::count(n_places))
+    };
+    format!("over {name}{from}: {} ({places}); {filter}", axes.join(" × "))
+}
+
+fn grid(
+    correlated: &Correlated,
+    metric: impl Fn(&Correlation) -> String,
+    path: impl Fn(&Correlation) -> String,
+) -> Grid {
+    let rows = &correlated.answer.rows;
+    let texts = |text: &dyn Fn(&Correlation) -> String| rows.iter().map(text).collect::<Vec<_>>();
+    let axes: Vec<String> = (0..correlated.grid.axes().len()).map(|i| correlated.grid.axis_name(i)).collect();
+    let shift = |row: &Correlation| {
+        let steps: Vec<String> =
+            correlated.grid.signed_shift(&row.shift).iter().map(ToString::to_string).collect();
+        steps.join(" ")
+    };
+    let sign = |row: &Correlation| match row.r {
+        r if r > 0.0 => "like".to_owned(),
+        r if r < 0.0 => "against".to_owned(),
+        _ => "-".to_owned(),
+    };
+    let number = |value: f64| format!("{value:.4}");
+    let ranks: Vec<String> = (1..=rows.len()).map(|n| n.to_string()).collect();
+    Grid::default()
+        .with(GridColumn::numbers("", ranks))
+        .with(GridColumn::numbers("r", texts(&|row| number(row.r))))
+        .with(GridColumn::text("sign", texts(&sign)))
+        .with(GridColumn::numbers(&format!("shift {}", axes.join(" ")), texts(&shift)))
+        .with(
+            GridColumn::text("metric", texts(&metric)).painted(Paint::Name).importance(Importance::Shortened),
+        )
+        .with(
+            GridColumn::text("call path", texts(&path))
+                .painted(Paint::Name)
+                .importance(Importance::Shortened),
+        )
+        .with(
+            GridColumn::numbers("r_max", texts(&|row| number(row.r_max))).importance(Importance::Optional(2)),
+        )
+        .with(
+            GridColumn::numbers("r_min", texts(&|row| number(row.r_min))).importance(Importance::Optional(2)),
+        )
+        .with(
+            GridColumn::numbers("coverage", texts(&|row| units::percent(Some(row.coverage))))
+                .importance(Importance::Optional(1)),
+        )
+}
+
+fn counts(correlated: &Correlated) -> String {
+    let answer = &correlated.answer;
+    let shown = answer.rows.len() as u64;
+    let mut text = format!(
+        "{} of {}",
+        units::count(shown),
+        units::counted(answer.n_views, "view other than zero", "views other than zero")
+    );
+    if shown < answer.n_views {
+        text += &format!(
+            " · {} transformed, the others cannot be among these · --all shows all",
+            units::count(answer.n_transformed)
+        );
+    }
+    match &answer.cache {
+        CacheUse::Read { file } => text += &format!(" · spectra from {}", clean(&file.display().to_string())),
+        CacheUse::Written { file, n_bytes } => {
+            let size = units::bytes(*n_bytes);
+            text += &format!(" · spectra kept in {} ({size})", clean(&file.display().to_string()));
+        }
+        CacheUse::Off | CacheUse::NotWorth | CacheUse::Failed => {}
+    }
+    text
+}

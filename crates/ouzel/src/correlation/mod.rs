@@ -1,0 +1,242 @@
+//! Which views of a profile vary like one of them, asked by the names people use.
+//!
+//! ```text
+//! names (metric, call path, axes, topology) ──found──► Question on a Grid ──correlate──► Correlated ──► table, picture
+//! ```
+//!
+//! Law: what was not named is chosen by a rule that does not depend on anything but the profile: the metric that
+//! stands for time, the call path with the largest total that is no root, the first topology that goes with the
+//! locations, all axes. Not here: the method, see `ouzel_correlate`.
+
+mod table;
+mod topology;
+
+use crate::call_paths::{CallPathError, call_path};
+use crate::{OpenError, Profile};
+use ouzel_analyses::severities::Grouping;
+use ouzel_correlate::{
+    AxisError, AxisSet, CorrelateError, Correlations, Grid, GridError, Peak, Question, Run, View, Weights,
+    correlate, view_on_grid,
+};
+use ouzel_model::{CallPathId, MetricId, Notice, Notices, Scope, SeverityError, TopologyError};
+use std::num::NonZeroUsize;
+
+/// A question by names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CorrelationQuery {
+    /// The metric, by its name; `None`: the one that stands for time.
+    pub metric: Option<String>,
+    /// The call path; `None`: the one with the largest total that is no root. How it is written:
+    /// [`Profile::call_path`].
+    pub path: Option<String>,
+    /// Names of the axes along which variation counts; none: all.
+    pub axes: Vec<String>,
+    /// A topology of the profile by its name or its number from 0, or sizes of axes by hand (`16x8x4`); `None`: the
+    /// first that goes with the locations.
+    pub topology: Option<String>,
+    /// How many of the best; `None`: all views.
+    pub top: Option<NonZeroUsize>,
+    /// Values without callees, or with them.
+    pub scope: Scope,
+    /// How a wave is split among the axes.
+    pub weights: Weights,
+    /// Which extreme of R ranks.
+    pub peak: Peak,
+}
+
+impl Default for CorrelationQuery {
+    fn default() -> Self {
+        CorrelationQuery {
+            metric: None,
+            path: None,
+            axes: Vec::new(),
+            topology: None,
+            top: NonZeroUsize::new(20),
+            scope: Scope::Exclusive,
+            weights: Weights::Poster,
+            peak: Peak::Absolute,
+        }
+    }
+}
+
+/// Why a question by names has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CorrelationError {
+    /// No metric has this name.
+    #[error("the profile has no metric {name:?}; it has: {}", .near.join(", "))]
+    UnknownMetric {
+        /// What was asked for.
+        name: String,
+        /// Metrics that are spelled alike, or all.
+        near: Vec<String>,
+    },
+    /// There is nothing to ask about.
+    #[error("the profile has no {0}")]
+    Empty(&'static str),
+    /// No call path is meant, or several.
+    #[error(transparent)]
+    CallPath(#[from] CallPathError),
+    /// The profile knows no arrangement of its locations.
+    #[error(
+        "the profile defines no topology, and its system tree gives none as it has {n_threads}: give one by hand with sizes of axes, e.g. 4x2"
+    )]
+    NoTopology {
+        /// How many threads, in words.
+        n_threads: String,
+    },
+    /// No topology has this name.
+    #[error("the profile has no topology {name:?}; it has: {known}; by hand it is written 16x8x4")]
+    UnknownTopology {
+        /// What was asked for.
+        name: String,
+        /// Those that are there, in words.
+        known: String,
+    },
+    /// The shape does not go with the profile.
+    #[error(transparent)]
+    Shape(#[from] TopologyError),
+    /// The topology does not go with the locations.
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    /// The axes are none.
+    #[error(transparent)]
+    Axis(#[from] AxisError),
+    /// There is no correlation.
+    #[error(transparent)]
+    Correlate(#[from] CorrelateError),
+    /// Severities cannot be read.
+    #[error(transparent)]
+    Severity(#[from] SeverityError),
+    /// The profile cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}
+
+/// Where the topology of an answer is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TopologyOrigin {
+    /// The profile defines it.
+    Defined,
+    /// It follows from the system tree.
+    SystemTree,
+    /// The user gave it.
+    ByHand,
+}
+
+impl TopologyOrigin {
+    /// In lower case, for JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TopologyOrigin::Defined => "defined",
+            TopologyOrigin::SystemTree => "system_tree",
+            TopologyOrigin::ByHand => "by_hand",
+        }
+    }
+}
+
+/// An answer with what it is about.
+#[derive(Debug, Clone)]
+pub struct Correlated {
+    /// What was asked.
+    pub question: Question,
+    /// The places.
+    pub grid: Grid,
+    /// Where the topology is from.
+    pub origin: TopologyOrigin,
+    /// The ranked views.
+    pub answer: Correlations,
+    /// What to know before trusting it, worst first; without those of opening the profile.
+    pub notices: Vec<Notice>,
+}
+
+impl Profile {
+    /// The call path that is meant by an id, a region, or regions one below the other with `/` between them (`*`
+    /// stands for anything, a leading `/` for the outermost region).
+    ///
+    /// # Errors
+    /// If there is none, or there are several: then they are named.
+    pub fn call_path(&self, pattern: &str) -> Result<CallPathId, CallPathError> {
+        call_path(self.definitions(), pattern)
+    }
+
+    /// The metric of a name.
+    ///
+    /// # Errors
+    /// If there is none; says which are spelled alike.
+    pub fn metric(&self, name: &str) -> Result<MetricId, CorrelationError> {
+        self.definitions().metric_by_name(name).ok_or_else(|| CorrelationError::UnknownMetric {
+            name: name.to_owned(),
+            near: self.near_metrics(name).into_iter().map(str::to_owned).collect(),
+        })
+    }
+
+    /// What the names of a query mean in this profile: the question, the places, and where they are from.
+    ///
+    /// # Errors
+    /// If a name means nothing, or there is no topology.
+    pub fn correlation_question(
+        &self,
+        query: &CorrelationQuery,
+    ) -> Result<(Question, Grid, TopologyOrigin, Vec<Notice>), CorrelationError> {
+        let metric = match &query.metric {
+            Some(name) => self.metric(name)?,
+            None => self.default_metric().ok_or(CorrelationError::Empty("metric"))?,
+        };
+        let (grid, origin, notices) = topology::grid(self.definitions(), query.topology.as_deref())?;
+        let path = match &query.path {
+            Some(pattern) => self.call_path(pattern)?,
+            None => self.heaviest_path(metric, query.scope)?,
+        };
+        let axes = if query.axes.is_empty() {
+            AxisSet::all(grid.axes().len())
+        } else {
+            AxisSet::from_names(&grid, query.axes.iter().map(String::as_str))?
+        };
+        let question = Question {
+            reference: View { metric, path },
+            scope: query.scope,
+            axes,
+            top: query.top,
+            weights: query.weights,
+            peak: query.peak,
+        };
+        Ok((question, grid, origin, notices))
+    }
+
+    /// The views that vary like the one that is named, over the topology.
+    ///
+    /// # Errors
+    /// If a name means nothing, there is no topology, nothing varies, or severities cannot be read.
+    pub fn correlate(&self, query: &CorrelationQuery, run: &Run<'_>) -> Result<Correlated, CorrelationError> {
+        let (question, grid, origin, notices) = self.correlation_question(query)?;
+        let answer = correlate(self.source(), &grid, &question, run)?;
+        let all = Notices::default();
+        all.extend(notices);
+        all.extend(answer.notices.iter().cloned());
+        Ok(Correlated { question, grid, origin, answer, notices: all.to_vec() })
+    }
+
+    /// The values of a view on the places of an answer, not a number where there is none.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn on_grid(&self, of: &Correlated, view: View) -> Result<Vec<f64>, CorrelateError> {
+        view_on_grid(self.source(), &of.grid, view, of.question.scope)
+    }
+
+    /// The call path with the largest total; roots only if there is nothing else.
+    fn heaviest_path(&self, metric: MetricId, scope: Scope) -> Result<CallPathId, CorrelationError> {
+        let tree = &self.definitions().call_tree;
+        let profile = self.severities(metric, scope, Grouping::CallPath)?;
+        let weight = |path: CallPathId, total: f64| (tree.depth(path) != 0, total);
+        let of = |entry: &ouzel_analyses::severities::SeverityEntry| {
+            Some((entry.path?, entry.total.filter(|total| total.is_finite())?))
+        };
+        let heaviest = profile.entries.iter().filter_map(of).max_by(|a, b| {
+            let (a_weight, b_weight) = (weight(a.0, a.1), weight(b.0, b.1));
+            // Of equal ones the first.
+            a_weight.0.cmp(&b_weight.0).then(a_weight.1.total_cmp(&b_weight.1)).then(b.0.cmp(&a.0))
+        });
+        heaviest.map(|(path, _)| path).ok_or(CorrelationError::Empty("severity of this metric"))
+    }
+}
