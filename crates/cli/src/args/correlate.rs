@@ -34,8 +34,8 @@ pub struct CorrelateArgs {
     pub metric: Option<String>,
 
     /// The call path of the reference: region, a/b/c, or id [default: the one with the largest total, roots aside]
-    #[arg(long, value_name = "PATH")]
-    pub path: Option<String>,
+    #[arg(long = "path", value_name = "PATH")]
+    pub call_path: Option<String>,
 
     /// Only variation along these axes, by name or number [default: all]
     #[arg(long, value_name = "AXES", value_delimiter = ',')]

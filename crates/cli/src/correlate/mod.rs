@@ -21,7 +21,7 @@ pub fn run(common: &Common, args: &CorrelateArgs) -> anyhow::Result<Outcome> {
     let profile = &session.profile;
     let query = CorrelationQuery {
         metric: args.metric.clone(),
-        path: args.path.clone(),
+        path: args.call_path.clone(),
         axes: args.axes.clone(),
         topology: args.topology.clone(),
         top: args.top(),

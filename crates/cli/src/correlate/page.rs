@@ -41,7 +41,7 @@ fn reference(session: &ProfileSession<'_>, args: &CorrelateArgs, correlated: &Co
     let view = correlated.question.reference;
     let metric = definitions.metric(view.metric);
     let path = definitions.call_path_names(view.path).join(" › ");
-    let chosen = match (&args.metric, &args.path) {
+    let chosen = match (&args.metric, &args.call_path) {
         (Some(_), Some(_)) => "",
         (None, Some(_)) => " (no --metric was named)",
         (Some(_), None) => " (no --path was named: the one with the largest total)",
