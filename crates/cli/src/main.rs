@@ -11,6 +11,7 @@
 
 mod args;
 mod catalogue;
+mod causes;
 mod clusters;
 mod convert;
 mod correlate;
@@ -52,6 +53,7 @@ fn run(args: &Args) -> anyhow::Result<Outcome> {
         Command::Print(command) => print::run(&args.common, command),
         Command::Profile(command) => profile::run(&args.common, command),
         Command::Correlate(command) => correlate::run(&args.common, command),
+        Command::Causes(command) => causes::run(&args.common, command),
         Command::Operation(command) => operations::run(&args.common, command),
         Command::Convert(command) => convert::run(&args.common, command),
     }

@@ -29,6 +29,7 @@ mod missing;
 pub mod multi_run;
 mod profile;
 mod repaired;
+mod root_causes;
 mod severity_cube;
 pub mod workers;
 

@@ -1,5 +1,6 @@
 //! The words on the command line and their help. What they mean together is checked in the module above.
 
+use super::causes::{self, CausesArgs};
 use super::correlate::{self, CorrelateArgs};
 use super::operations::LowOperation;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -181,6 +182,14 @@ every trace are answered the same way: time, visits, bytes_sent, messages_receiv
         common: LowCommon,
         #[command(flatten)]
         args: Box<CorrelateArgs>,
+    },
+    /// Of a profile: are there bottlenecks, where, and why
+    #[command(after_help = causes::HELP)]
+    Causes {
+        #[command(flatten)]
+        common: LowCommon,
+        #[command(flatten)]
+        args: Box<CausesArgs>,
     },
     #[command(flatten)]
     Operation(LowOperation),

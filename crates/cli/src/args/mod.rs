@@ -4,11 +4,13 @@
 //! against each other and against the environment, so that commands see values
 //! that fit together. What does not fit is a usage error with the command's usage.
 
+pub mod causes;
 pub mod correlate;
 pub mod low;
 pub mod operations;
 mod time_range;
 
+use causes::CausesArgs;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use console::Term;
@@ -46,6 +48,7 @@ pub enum Command {
     Print(PrintArgs),
     Profile(ProfileArgs),
     Correlate(Box<CorrelateArgs>),
+    Causes(Box<CausesArgs>),
     Operation(Operation),
     Convert(ConvertArgs),
 }
@@ -92,6 +95,7 @@ impl Args {
             LowCommand::Print { common, args } => (common, Command::Print(args)),
             LowCommand::Profile { common, args } => (common, Command::Profile(args)),
             LowCommand::Correlate { common, args } => (common, Command::Correlate(args)),
+            LowCommand::Causes { common, args } => (common, Command::Causes(args)),
             LowCommand::Operation(operation) => {
                 let (common, operation) = operation.split();
                 (common, Command::Operation(operation))
@@ -123,6 +127,7 @@ impl Command {
             Command::Print(_) => "print",
             Command::Profile(_) => "profile",
             Command::Correlate(_) => "correlate",
+            Command::Causes(_) => "causes",
             Command::Operation(operation) => operation.name(),
             Command::Convert(_) => "convert",
         }

@@ -1,0 +1,71 @@
+//! The words of `ouzel causes`.
+
+use super::low::RuleArgs;
+use clap::{Args, ValueEnum};
+use ouzel::causes::clusters::Clustering;
+use ouzel::model::RankSet;
+
+/// The examples and explanations below the options.
+pub const HELP: &str = "\
+Examples:
+  ouzel causes profile.cubex
+  ouzel causes scorep-run/                      a trace is counted in one pass first
+  ouzel causes profile.cubex --exclude 0        without rank 0, which only hands out work
+  ouzel causes profile.cubex --tables           with the decision tables
+  ouzel causes profile.cubex --format json | jq '.data.internal.causes[]'
+
+External bottlenecks are regions that make processes differ: processes are clustered by their time in each
+region, communication and waiting left out, and a region is critical if they cluster otherwise without it.
+Internal bottlenecks are regions that cost much: share of time × cycles per instruction, in five classes.
+Why: of the attributes that the profile has data for (instructions, cache misses, bytes, calls, …) the fewest
+that tell the clusters of processes, or critical from other regions, apart.
+How each number is made: docs/method.md";
+
+#[derive(Debug, Args)]
+pub struct CausesArgs {
+    /// The metric that stands for time [default: CPU time, else time, else seconds, else cycles]
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+
+    /// Leave these ranks out, e.g. a master that only manages
+    #[arg(long, value_name = "RANKS")]
+    pub exclude: Option<RankSet>,
+
+    /// How processes are put together
+    #[arg(long, value_enum, default_value_t = ClusteringArg::Ball, value_name = "HOW")]
+    pub clustering: ClusteringArg,
+
+    /// Take communication and waiting for regions like any other
+    #[arg(long)]
+    pub with_communication: bool,
+
+    /// Divide cache misses by misses + accesses, as AutoAnalyzer is printed
+    #[arg(long)]
+    pub printed_rates: bool,
+
+    /// Show the decision tables
+    #[arg(long, help_heading = "Output")]
+    pub tables: bool,
+
+    #[command(flatten)]
+    pub rules: RuleArgs,
+}
+
+/// How processes are put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ClusteringArg {
+    /// Processes within a tenth of the length of one
+    Ball,
+    /// Chains of near processes, so that slow drift over the ranks is one cluster
+    Dbscan,
+}
+
+impl ClusteringArg {
+    /// The rule.
+    pub fn rule(self) -> Clustering {
+        match self {
+            ClusteringArg::Ball => Clustering::Ball,
+            ClusteringArg::Dbscan => Clustering::Density,
+        }
+    }
+}
