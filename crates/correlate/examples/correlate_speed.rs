@@ -154,7 +154,7 @@ fn profile(sizes: &[usize], n_views: u32) -> (MadeUp, CartTopology) {
     (MadeUp { definitions, sizes: sizes.to_vec() }, topology)
 }
 
-#[expect(clippy::print_stdout, reason = "a program")]
+#[expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a program that measures")]
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [command, sizes, n_views, jobs, file] = &arguments[..] else {
@@ -189,14 +189,20 @@ fn main() -> Result<(), Failure> {
     }
     let cache = Cache { files: vec![PathBuf::from(file)], fingerprint: 1 };
     let run = Run { cache: Some(&cache), ..Run::new(NonZeroUsize::new(jobs.parse()?).ok_or("no threads")?) };
+    let start = std::time::Instant::now();
     let found = correlate(&profile, &grid, &question, &run)?;
+    let seconds = start.elapsed().as_secs_f64();
     let is_kept = matches!(found.cache, CacheUse::Read { .. });
     if is_kept == (command == "first") {
         return Err(format!("spectra: {:?}, notices {:?}", found.cache, found.notices).into());
     }
-    for row in found.rows.iter().take(20) {
-        println!("{} {} {:?} {} {}", row.view.path.0, row.r, row.shift, row.r_max, row.r_min);
-    }
-    println!("{} views, {} transformed", found.n_views, found.n_transformed);
+    let rows: Vec<String> =
+        found.rows.iter().take(20).map(|row| format!("[{}, {}]", row.view.path.0, row.r)).collect();
+    println!(
+        "{{\"events\": {}, \"events_seconds\": {seconds}, \"n_transformed\": {}, \"rows\": [{}]}}",
+        found.n_views,
+        found.n_transformed,
+        rows.join(", ")
+    );
     Ok(())
 }

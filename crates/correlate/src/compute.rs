@@ -21,8 +21,8 @@ use std::sync::{Mutex, PoisonError};
 const ROUND_VALUES: usize = 1 << 25;
 /// Views of a round, at most.
 const ROUND_VIEWS: usize = 64;
-/// Spectra that are computed in about 0.1 s are not worth a file: 64 MB.
-const MIN_KEPT_BYTES: usize = 64 << 20;
+/// Spectra that are computed in about 0.1 s are not worth a file: 16 MB.
+const MIN_KEPT_BYTES: usize = 16 << 20;
 
 /// How far it went.
 #[derive(Debug, Default)]
@@ -188,7 +188,16 @@ impl Sink<'_> {
         }
         match self {
             Sink::None | Sink::Failed(_) => {}
-            Sink::Writing { portraits, .. } => portraits.extend(done.portrait),
+            Sink::Writing { file, portraits } => {
+                // Of the round in which the file was begun.
+                let late = done.planes.map_or(Ok(()), |(coarse, fine)| {
+                    file.write(&mut file.file()?, portraits.len(), &coarse, &fine)
+                });
+                portraits.extend(done.portrait);
+                if let Err(error) = late {
+                    *self = Sink::Failed(error);
+                }
+            }
             Sink::Waiting { files, planes, portraits } => {
                 portraits.extend(done.portrait);
                 planes.extend(done.planes);
