@@ -29,5 +29,5 @@ pub use catalogue::{Catalogue, CatalogueError, SetDescription};
 pub use erased::{AnalysisSet, Key, Outputs};
 pub use fold::Folder;
 pub use partial::{Partial, PartialError};
-pub use pass::{Coverage, Pass, PassError, Report};
+pub use pass::{Coverage, IsLast, Pass, PassError, Report};
 pub use progress::Progress;

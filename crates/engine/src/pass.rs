@@ -13,7 +13,8 @@ use ouzel_model::{Contents, Filter, Level, LocationId, Notice, NoticeCode, Notic
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// One sweep over a trace.
 #[derive(Debug, Clone, Copy)]
@@ -111,58 +112,138 @@ impl AnalysisSet {
     /// # Errors
     /// If an analysis panicked.
     pub fn conclude(&self, source: &dyn TraceSource, partial: Partial) -> Result<Report, PassError> {
-        let definitions = source.definitions();
         let notices = Notices::default();
         notices.extend(source.notices().iter().cloned());
         let locations = partial.locations.clone();
-        if locations.is_empty() && !definitions.locations.is_empty() {
-            let message = "no location of the trace was selected; there is nothing to answer from";
-            notices.push(Notice::new(Level::Medium, NoticeCode::EmptySelection, message));
+        let outputs = caught(|| self.finish(partial, source.definitions(), &notices))?;
+        Ok(report(source, locations, outputs, &notices))
+    }
+
+    /// Folds every selected location in parts, for outputs that may be too large for memory: once `is_full`, no further
+    /// location is begun, and the outputs of what is folded so far are handed to `take`, with whether they are the
+    /// last. Then the next part begins, with at least one location. The report is on all parts and has no outputs.
+    ///
+    /// Which locations make a part depends on threads and time: what is made of the outputs must not depend on it.
+    ///
+    /// # Errors
+    /// If it was cancelled, by `take` too, or an analysis panicked.
+    pub fn run_in_parts(
+        &self,
+        source: &dyn TraceSource,
+        pass: Pass<'_>,
+        is_full: &(dyn Fn() -> bool + Sync),
+        take: &mut dyn FnMut(Outputs, IsLast) -> ControlFlow<()>,
+    ) -> Result<Report, PassError> {
+        let notices = Notices::default();
+        notices.extend(source.notices().iter().cloned());
+        let mut locations = BTreeMap::new();
+        let mut rest = pass.filter.locations(source.definitions());
+        loop {
+            let (partial, left) = self.fold_until(source, pass, rest, is_full)?;
+            if pass.progress.is_some_and(Progress::is_cancelled) {
+                return Err(PassError::Cancelled);
+            }
+            rest = left;
+            locations.extend(partial.locations.iter().map(|(&location, &summary)| (location, summary)));
+            let outputs = caught(|| self.finish(partial, source.definitions(), &notices))?;
+            let is_last = if rest.is_empty() { IsLast::Yes } else { IsLast::No };
+            if take(outputs, is_last).is_break() {
+                return Err(PassError::Cancelled);
+            }
+            if is_last == IsLast::Yes {
+                return Ok(report(source, locations, Outputs(Vec::new()), &notices));
+            }
         }
-        let coverage = coverage(definitions.locations.len(), &locations);
-        let run_range = run_range(definitions, &locations);
-        let mut seen = Contents::NONE;
-        locations.values().for_each(|location| seen |= location.seen);
-        let outputs = caught(|| self.finish(partial, definitions, &notices))?;
-        Ok(Report { outputs, coverage, locations, run_range, seen, notices: notices.to_vec() })
     }
 
     fn fold_all(&self, source: &dyn TraceSource, pass: Pass<'_>) -> Result<Partial, PassError> {
         let locations = pass.filter.locations(source.definitions());
+        Ok(self.fold_until(source, pass, locations, &|| false)?.0)
+    }
+
+    /// Folds locations until it is full; gives those that are left, at least one fewer than there were.
+    fn fold_until(
+        &self,
+        source: &dyn TraceSource,
+        pass: Pass<'_>,
+        locations: Vec<LocationId>,
+        is_full: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(Partial, Vec<LocationId>), PassError> {
         let n_workers = pass.jobs.get().min(locations.len()).max(1);
         let todo = runs(locations, |location| source.location_bytes(location), n_workers);
         let next = AtomicUsize::new(0);
+        let is_begun = AtomicBool::new(false);
+        let is_over = || is_begun.load(Ordering::Relaxed) && is_full();
         let is_cancelled = || pass.progress.is_some_and(Progress::is_cancelled);
         let work = || {
             let mut folder = Folder::new(source, self, pass.filter);
-            while let Some(run) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
-                for &location in run.iter().take_while(|_| !is_cancelled()) {
-                    folder.fold(location, pass.progress);
+            let mut left: &[LocationId] = &[];
+            while !is_over()
+                && let Some(run) = todo.get(next.fetch_add(1, Ordering::Relaxed))
+            {
+                left = run;
+                while let [location, rest @ ..] = left
+                    && !is_cancelled()
+                    && !is_over()
+                {
+                    is_begun.store(true, Ordering::Relaxed);
+                    folder.fold(*location, pass.progress);
+                    left = rest;
                 }
             }
-            folder.into_partial()
+            (folder.into_partial(), left)
         };
         let work = || {
-            let partial = caught(work);
-            if partial.is_err() {
+            let done = caught(work);
+            if done.is_err() {
                 // Nothing will come of it: the others need not begin another location.
                 next.store(todo.len(), Ordering::Relaxed);
             }
-            partial
+            done
         };
-        let partials: Vec<_> = std::thread::scope(|scope| {
+        let done: Vec<_> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..n_workers).map(|_| scope.spawn(work)).collect();
             let own = work();
             let others = others.into_iter().map(|other| other.join().expect("a worker catches its panics"));
             std::iter::once(own).chain(others).collect()
         });
         let mut total = self.empty();
-        for partial in partials {
-            let partial = partial?;
+        let n_begun = next.load(Ordering::Relaxed).min(todo.len());
+        let mut rest: Vec<LocationId> = todo[n_begun..].concat();
+        for done in done {
+            let (partial, left) = done?;
+            rest.extend_from_slice(left);
             caught(|| self.merge(&mut total, partial))??;
         }
-        Ok(total)
+        Ok((total, rest))
     }
+}
+
+/// Whether more will come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IsLast {
+    /// Nothing will.
+    Yes,
+    /// More will.
+    No,
+}
+
+fn report(
+    source: &dyn TraceSource,
+    locations: BTreeMap<LocationId, LocationSummary>,
+    outputs: Outputs,
+    notices: &Notices,
+) -> Report {
+    let definitions = source.definitions();
+    if locations.is_empty() && !definitions.locations.is_empty() {
+        let message = "no location of the trace was selected; there is nothing to answer from";
+        notices.push(Notice::new(Level::Medium, NoticeCode::EmptySelection, message));
+    }
+    let coverage = coverage(definitions.locations.len(), &locations);
+    let run_range = run_range(definitions, &locations);
+    let mut seen = Contents::NONE;
+    locations.values().for_each(|location| seen |= location.seen);
+    Report { outputs, coverage, locations, run_range, seen, notices: notices.to_vec() }
 }
 
 /// Cuts the locations into runs, each for one worker at a time, in the order in which they are handed out.

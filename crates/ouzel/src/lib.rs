@@ -46,6 +46,7 @@ pub use call_paths::CallPathError;
 pub use correlation::{Correlated, CorrelationError, CorrelationQuery, TopologyOrigin};
 pub use ouzel_formats::{Format, OpenError, READERS};
 pub use profile::{Profile, open_profile};
+pub use severity_cube::CubeStorage;
 
 use ouzel_engine::{AnalysisSet, Pass, PassError, Progress, Report};
 use ouzel_model::{Definitions, Filter, Notice, TraceSource};

@@ -29,6 +29,20 @@ pub(crate) fn explain(source: &dyn TraceSource, set: &AnalysisSet, filter: &Filt
     report.notices = notices.to_vec();
 }
 
+/// Adds why a profile of the trace has no metrics of some kind, where its format never has them.
+pub(crate) fn explain_severities(source: &dyn TraceSource, report: &mut Report) {
+    let counted = [Content::Messages, Content::Collectives, Content::Counters];
+    let notices = Notices::default();
+    notices.extend(report.notices.drain(..));
+    for content in counted.into_iter().filter(|&content| !report.seen.contains(content)) {
+        if let Some(reason) = source.lacks(content) {
+            let message = format!("the profile of the trace has no {}: {reason}", content.as_str());
+            notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
+        }
+    }
+    report.notices = notices.to_vec();
+}
+
 fn sentence(source: &dyn TraceSource, content: Content, filter: &Filter, report: &Report) -> String {
     let what = content.as_str();
     match source.lacks(content) {

@@ -1,16 +1,21 @@
 //! An opened profile.
 
 use crate::Trace;
+use crate::workers::BUILD;
 use ouzel_analyses::severities::{self, Grouping, SeverityProfile};
 use ouzel_formats::{Format, OpenError};
-use ouzel_model::{CartTopology, MetricId, Notice, ProfileDefinitions, ProfileSource, Scope, SeverityError};
+use ouzel_model::{
+    CartTopology, Filter, MetricId, Notice, ProfileDefinitions, ProfileSource, Scope, SeverityError,
+};
 use std::path::{Path, PathBuf};
+use twox_hash::XxHash3_128;
 
 /// An opened profile: severities of metrics for each call path and location, summed over the run.
 pub struct Profile {
     path: PathBuf,
     format: Format,
     source: Box<dyn ProfileSource>,
+    made_by: String,
 }
 
 impl std::fmt::Debug for Profile {
@@ -28,16 +33,33 @@ impl std::fmt::Debug for Profile {
 /// If there is nothing, nothing that is recognised, or nothing that can be read.
 pub fn open_profile(path: &Path) -> Result<Profile, OpenError> {
     let (format, source) = ouzel_formats::open_profile(path)?;
-    Ok(Profile { path: path.to_owned(), format, source })
+    Ok(Profile { path: path.to_owned(), format, source, made_by: String::new() })
 }
 
 /// Letters by which the name of a metric may differ from what was asked for, to be worth naming: a third of it.
 const NEAR: usize = 3;
 
 impl Profile {
-    /// The profile that was made of a trace.
-    pub(crate) fn of_trace(trace: &Trace, source: Box<dyn ProfileSource>) -> Self {
-        Profile { path: trace.path().to_owned(), format: trace.format(), source }
+    /// The profile that was made of what `filter` selects of a trace.
+    pub(crate) fn of_trace(trace: &Trace, filter: &Filter, source: Box<dyn ProfileSource>) -> Self {
+        let made_by = format!("{BUILD} of {} with {filter:?}", trace.fingerprint());
+        Profile { path: trace.path().to_owned(), format: trace.format(), source, made_by }
+    }
+
+    /// What its severities depend on besides the files at its path: the selection, for one that was made of a trace.
+    /// Empty for a profile as it is stored. For caches.
+    pub fn made_by(&self) -> &str {
+        &self.made_by
+    }
+
+    /// What the profile is, in 128 bits: what it defines, how many bytes the severities of each metric take, and what
+    /// it was made by. Equal for equal files; severities that change and take the same room are not noticed, so a cache
+    /// looks at the times of the files, too.
+    pub fn fingerprint(&self) -> u128 {
+        let definitions = self.definitions();
+        let bytes: Vec<u64> = definitions.metric_ids().map(|id| self.source.severity_bytes(id)).collect();
+        let all = (BUILD, self.format.as_str(), &self.made_by, definitions, bytes);
+        XxHash3_128::oneshot(&postcard::to_stdvec(&all).expect("definitions are plain data"))
     }
 
     /// The path it was opened by.

@@ -1,0 +1,144 @@
+//! A trace as a profile: everything that is counted of it, by metric, call path and location.
+//!
+//! ```text
+//! trace ──one pass──► columns by location ──► rows by metric and call path ──► Profile
+//!             └─ too many for memory ─► a part: its rows in a temporary file ─┘
+//! ```
+//!
+//! What is counted: see [`severity_cube`](ouzel_analyses::severity_cube). The profile is of what the filter selects.
+//! What went wrong in the pass are notices of the profile. Law: the rows do not depend on how many parts there were.
+
+mod spill;
+
+use crate::{Answer, AskError, Options, Profile, Trace, missing};
+use ouzel_analyses::severity_cube::{SeverityCube, SeverityCubeOutput, TraceProfile};
+use ouzel_engine::{AnalysisSet, IsLast, Pass, PassError};
+use ouzel_model::ProfileSource;
+use spill::Spill;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where the severities of a trace are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CubeStorage {
+    /// Bytes of memory that they may take while they are collected; beyond, they go to a temporary file. The default
+    /// is 1 GiB, which is 40 million values. What one location has is in memory for each thread in any case.
+    pub memory_bytes: u64,
+    /// The folder of the temporary file, which has no name and goes when the profile does; `None`: that of the system.
+    pub folder: Option<PathBuf>,
+}
+
+impl Default for CubeStorage {
+    fn default() -> Self {
+        CubeStorage { memory_bytes: 1 << 30, folder: None }
+    }
+}
+
+impl Trace {
+    /// The profile of what is selected; [`severity_cube_in`](Trace::severity_cube_in) the default storage.
+    ///
+    /// # Errors
+    /// If the pass was cancelled, workers could not do their part, or severities could not be kept.
+    pub fn severity_cube(&self, options: &Options<'_>) -> Result<Answer<Profile>, AskError> {
+        self.severity_cube_in(&CubeStorage::default(), options)
+    }
+
+    /// The profile of what is selected, with its severities in `storage`. Workers give all of them to this process,
+    /// 12 bytes a value, before they go to a file.
+    ///
+    /// # Errors
+    /// If the pass was cancelled, workers could not do their part, or severities could not be kept.
+    pub fn severity_cube_in(
+        &self,
+        storage: &CubeStorage,
+        options: &Options<'_>,
+    ) -> Result<Answer<Profile>, AskError> {
+        let held_bytes = Arc::new(AtomicU64::new(0));
+        let mut set = AnalysisSet::default();
+        let key = set.add(SeverityCube::counting(Arc::clone(&held_bytes)));
+        let mut collected = Collected { spill: None, last: None };
+        let mut trouble = None;
+        // Values are in memory twice while the columns of locations become rows.
+        let is_full = || storage.memory_bytes / 2 < held_bytes.load(Ordering::Relaxed);
+        let report = match options.workers {
+            Some(workers) => {
+                let mut report = self.run_on(workers, &set, options)?;
+                let output = report.outputs.take(&key)?;
+                let is_last = if storage.memory_bytes < VALUE_BYTES * output.n_values() {
+                    IsLast::No
+                } else {
+                    IsLast::Yes
+                };
+                collected.take(output, is_last, storage)?;
+                Ok(report)
+            }
+            None => {
+                let Options { filter, jobs, progress, .. } = options;
+                let pass = Pass { filter, jobs: *jobs, progress: *progress };
+                set.run_in_parts(self.source(), pass, &is_full, &mut |mut outputs, is_last| {
+                    held_bytes.store(0, Ordering::Relaxed);
+                    let taken = outputs
+                        .take(&key)
+                        .map_err(AskError::from)
+                        .and_then(|output| Ok(collected.take(output, is_last, storage)?));
+                    match taken {
+                        Ok(()) => ControlFlow::Continue(()),
+                        Err(error) => {
+                            trouble = Some(error);
+                            ControlFlow::Break(())
+                        }
+                    }
+                })
+            }
+        };
+        let mut report = match (report, trouble) {
+            (_, Some(trouble)) => return Err(trouble),
+            (report, None) => report.map_err(|error: PassError| AskError::from(error))?,
+        };
+        missing::explain(self.source(), &set, &options.filter, &mut report);
+        missing::explain_severities(self.source(), &mut report);
+        let source = collected.into_source(self, report.notices.clone())?;
+        let profile = Profile::of_trace(self, &options.filter, source);
+        Ok(Answer::new(profile, report))
+    }
+}
+
+/// Bytes of a value in memory: the number of its location and the value.
+const VALUE_BYTES: u64 = 12;
+
+/// The parts that came so far.
+struct Collected {
+    spill: Option<Spill>,
+    /// The last one, if it may stay in memory.
+    last: Option<SeverityCubeOutput>,
+}
+
+impl Collected {
+    fn take(&mut self, output: SeverityCubeOutput, is_last: IsLast, storage: &CubeStorage) -> io::Result<()> {
+        if is_last == IsLast::Yes && self.spill.is_none() {
+            self.last = Some(output);
+            return Ok(());
+        }
+        let spill = match &mut self.spill {
+            Some(spill) => spill,
+            none => none.insert(Spill::new(storage.folder.as_deref())?),
+        };
+        spill.add(output)
+    }
+
+    fn into_source(
+        self,
+        trace: &Trace,
+        notices: Vec<ouzel_model::Notice>,
+    ) -> Result<Box<dyn ProfileSource>, AskError> {
+        let definitions = trace.definitions();
+        Ok(match (self.spill, self.last) {
+            (Some(spill), _) => Box::new(spill.into_profile(definitions, notices)?),
+            (None, Some(output)) => Box::new(TraceProfile::new(output, definitions, notices)),
+            (None, None) => unreachable!("a pass hands out its last part"),
+        })
+    }
+}
