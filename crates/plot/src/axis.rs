@@ -50,6 +50,20 @@ pub fn number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// A number on an axis from `first` to `last`: with more digits than [`number`] has where the axis shows a small part
+/// of what its numbers count, so that no two marks look the same.
+pub fn mark(value: f64, (first, last): (f64, f64)) -> String {
+    let span = last - first;
+    let size = first.abs().max(last.abs());
+    if size <= 100.0 * span || !(1e-9..1e6).contains(&span) || 1e9 <= size {
+        return number(value);
+    }
+    // A tenth of the axis is a whole number of the last digit.
+    let n_decimals = (1.0 - span.log10().floor()).max(0.0) as usize;
+    let text = format!("{value:.n_decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,5 +80,14 @@ mod tests {
     fn numbers_are_short() {
         let numbers = [0.0, 0.25, 1.5, 12.0, 1234.5, 0.1 + 0.2, 2.5e7, -3.0].map(number);
         assert_eq!(numbers, ["0", "0.25", "1.5", "12", "1234", "0.3", "2.5e7", "-3"]);
+    }
+
+    #[test]
+    fn marks_of_a_narrow_axis_differ() {
+        let marks = [1199.6, 1199.8, 1200.0, 1200.2].map(|value| mark(value, (1199.5, 1200.5)));
+        assert_eq!(marks, ["1199.6", "1199.8", "1200", "1200.2"]);
+        assert_eq!(mark(100_000.25, (100_000.0, 100_000.5)), "100000.25");
+        assert_eq!(mark(1234.5, (0.0, 2000.0)), number(1234.5));
+        assert_eq!(mark(0.0, (0.0, 0.0)), "0");
     }
 }

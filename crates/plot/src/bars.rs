@@ -3,7 +3,7 @@
 //! Law: at most [`MAX_BARS`] bars; more are put together, and each shows the mean of its neighbours.
 
 use crate::PlotError;
-use crate::axis::number;
+use crate::axis::{mark, number};
 use crate::canvas::{Canvas, GRID, INK, LegendEntry, failed, rgb, shortened};
 use crate::colour::Colour;
 use plotters::chart::ChartBuilder;
@@ -109,7 +109,7 @@ impl Bars {
             .y_label_area_size(canvas.px(76))
             .build_cartesian_2d(first..last, 0.0..top)
             .map_err(failed)?;
-        let x_text = |x: &f64| self.ticks.text(*x);
+        let x_text = |x: &f64| self.ticks.text(*x, (first, last));
         let n_labels = match &self.ticks {
             Ticks::Numbers => 9,
             Ticks::Names(names) => names.len().clamp(1, 24) + 1,
@@ -178,10 +178,10 @@ impl Bars {
 const TICK_CHARS: usize = 10;
 
 impl Ticks {
-    fn text(&self, x: f64) -> String {
+    fn text(&self, x: f64, range: (f64, f64)) -> String {
         let is_whole = (x - x.round()).abs() < 1e-6 && -0.5 < x;
         match self {
-            Ticks::Numbers => number(x),
+            Ticks::Numbers => mark(x, range),
             Ticks::Names(names) | Ticks::Edges(names) if is_whole => {
                 names.get(x.round() as usize).map(|name| shortened(name, TICK_CHARS)).unwrap_or_default()
             }

@@ -6,7 +6,7 @@
 //! legend says so.
 
 use crate::PlotError;
-use crate::axis::number;
+use crate::axis::mark;
 use crate::canvas::{Canvas, GRID, INK, LegendEntry, failed, rgb};
 use crate::colour::Colour;
 use plotters::chart::{ChartBuilder, ChartContext};
@@ -94,7 +94,7 @@ impl Lanes {
             .axis_style(INK)
             .x_labels(9)
             .y_labels(self.names.len().clamp(1, 24) + 1)
-            .x_label_formatter(&|x| number(*x))
+            .x_label_formatter(&|x| mark(*x, (first, last)))
             .y_label_formatter(&text)
             .label_style(canvas.text(12, INK))
             .axis_desc_style(canvas.text(13, INK))
