@@ -107,11 +107,20 @@ pub(crate) struct Waits {
     pub idle: Vec<bool>,
     /// For each call path, whether it counts to its caller. Roots never do, as there is none.
     pub folds: Vec<bool>,
-    /// Whether all time of the profile is.
+    /// Whether all time of the profile was, and no call path is taken for waiting therefore.
     pub is_all: bool,
 }
 
-/// The call paths that are one of the regions that wait, or below one. If that is all there is, none is taken for one.
+impl Waits {
+    /// Takes waiting for work like any other.
+    pub fn forget(&mut self) {
+        self.is_all = self.idle.contains(&true);
+        self.idle.fill(false);
+        self.folds.fill(false);
+    }
+}
+
+/// The call paths that are one of the regions that wait, or below one.
 pub(crate) fn waits(source: &dyn ProfileSource, waiting: &[bool]) -> Waits {
     let tree = &source.definitions().call_tree;
     let mut waits = Waits { idle: vec![false; tree.len()], folds: vec![false; tree.len()], is_all: false };
@@ -121,11 +130,6 @@ pub(crate) fn waits(source: &dyn ProfileSource, waiting: &[bool]) -> Waits {
         let is_idle = is_waiting || node.parent.is_some_and(|parent| waits.idle[parent.index()]);
         waits.idle[path.index()] = is_idle;
         waits.folds[path.index()] = is_idle && node.parent.is_some();
-    }
-    waits.is_all = !tree.is_empty() && waits.idle.iter().all(|idle| *idle);
-    if waits.is_all {
-        waits.idle.fill(false);
-        waits.folds.fill(false);
     }
     waits
 }

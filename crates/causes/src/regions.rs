@@ -71,14 +71,20 @@ impl Regions {
         waiting: &[bool],
     ) -> Result<Self, SeverityError> {
         let tree = &source.definitions().call_tree;
-        let waits = waits(source, waiting);
+        let mut waits = waits(source, waiting);
         let n = processes.len();
         let mut program = vec![0.0; n];
+        let mut all_busy = 0.0;
         fold(source, metric, processes, &waits, true, &mut |path, sums| {
             if tree.node(path).parent.is_none() {
                 program.iter_mut().zip(&sums.total).for_each(|(all, here)| *all += here);
+                all_busy += sums.busy.iter().sum::<f64>();
             }
         })?;
+        // Nothing but communication was recorded: then that is what can be looked at.
+        if all_busy <= MIN_SHARE * program.iter().sum::<f64>() {
+            waits.forget();
+        }
         let share = |times: &[f64]| {
             let shares = times.iter().zip(&program).filter(|(_, all)| **all > 0.0).map(|(t, all)| t / all);
             shares.fold(0.0, f64::max)
