@@ -1,11 +1,12 @@
 //! Passes made by processes of a cluster: carries jobs to Python, where Dask takes them, and does the worker's part.
 //!
 //! ```text
-//! client   ouzel::workers::Job ──bytes──► ouzel._cluster.Cluster.run: ticks of progress, at last the merged partial
-//! worker   fold_group(job, path, locations) ──► encoded partial;  merge_partials(job, partials) ──► encoded partial
+//! client   ouzel::workers::Job ──bytes──► ouzel._cluster.Cluster.run: ticks of progress, at last the parts of the whole
+//! worker   fold_group(job, path, locations) ──► rest and pieces of buckets, each as bytes
+//!          merge_partials(job, rests) ──► rest;  settle_bucket(job, path, pieces) ──► settled bucket
 //! ```
 //!
-//! Law: the interpreter lock is not held while anything is read, folded or merged. Not here: tasks (see
+//! Law: the interpreter lock is not held while anything is read, folded, merged or settled. Not here: tasks (see
 //! `package/ouzel/_cluster.py`), and what a job is (see `ouzel::workers`).
 
 use crate::errors;
@@ -17,7 +18,7 @@ use ouzel::model::LocationId;
 use ouzel::workers::{BUILD, Group, Job, JobError, Workers};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,20 +55,23 @@ impl Workers for Cluster {
         job: &Job,
         groups: &[Group],
         progress: Option<&Progress>,
-    ) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Vec<Vec<u8>>, Box<dyn Error + Send + Sync>> {
         let bytes = job.encode()?;
-        let fingerprint = job.fingerprint().to_string();
+        // What workers see before they repair clocks.
+        let fingerprint = job.recorded_fingerprint().to_string();
         let groups: Vec<(Vec<u32>, u64)> = groups
             .iter()
             .map(|group| (group.locations.iter().map(|location| location.0).collect(), group.event_bytes))
             .collect();
         Python::attach(|py| {
-            let arguments = (PyBytes::new(py, &bytes), fingerprint, groups);
+            let arguments = (PyBytes::new(py, &bytes), fingerprint, groups, job.n_buckets());
             let run = self.object.bind(py).call_method1("run", arguments)?;
             for item in run.try_iter()? {
                 let item = item?;
-                if let Ok(result) = item.cast::<PyBytes>() {
-                    return Ok(result.as_bytes().to_vec());
+                if let Ok(parts) = item.cast::<PyList>() {
+                    // Each is freed in Python as soon as it is here.
+                    let take = |_| Ok(parts.call_method0("pop")?.cast::<PyBytes>()?.as_bytes().to_vec());
+                    return (0..parts.len()).map(take).collect::<PyResult<_>>().map_err(Into::into);
                 }
                 let Some(progress) = progress else { continue };
                 progress.add(item.extract()?);
@@ -119,10 +123,13 @@ pub fn build() -> &'static str {
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
 pub fn fingerprint(py: Python<'_>, path: PathBuf, expected: &str) -> PyResult<String> {
-    py.detach(|| Ok(opened(&path, expected)?.fingerprint().to_string()))
+    py.detach(|| {
+        let opened = opened(&path, expected, |trace| trace).map_err(|error| errors::of_open(&error))?;
+        Ok(opened.fingerprint().to_string())
+    })
 }
 
-/// Folds some locations of the trace at `path`.
+/// Folds some locations of the trace at `path`: the rest, and behind it a piece of each bucket.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
 pub fn fold_group<'py>(
@@ -130,14 +137,24 @@ pub fn fold_group<'py>(
     job: &[u8],
     path: PathBuf,
     locations: Vec<u32>,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let locations: Vec<LocationId> = locations.into_iter().map(LocationId).collect();
+    let folded = py.detach(|| on_trace(job, &path, |job, trace| job.fold(trace, &locations)))?;
+    Ok(folded.iter().map(|part| PyBytes::new(py, part)).collect())
+}
+
+/// Settles the pieces that all groups have of one bucket of the trace at `path`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
+pub fn settle_bucket<'py>(
+    py: Python<'py>,
+    job: &[u8],
+    path: PathBuf,
+    pieces: Vec<Bound<'py, PyBytes>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let folded = py.detach(|| {
-        let job = Job::decode(job).map_err(|error| of_job(&error))?;
-        let trace = opened(&path, &job.fingerprint().to_string())?;
-        let locations: Vec<LocationId> = locations.into_iter().map(LocationId).collect();
-        job.fold(&trace, &locations).map_err(|error| of_job(&error))
-    })?;
-    Ok(PyBytes::new(py, &folded))
+    let pieces: Vec<&[u8]> = pieces.iter().map(PyBytesMethods::as_bytes).collect();
+    let settled = py.detach(|| on_trace(job, &path, |job, trace| job.settle(trace, pieces)))?;
+    Ok(PyBytes::new(py, &settled))
 }
 
 /// Merges partials of different locations.
@@ -153,6 +170,18 @@ pub fn merge_partials<'py>(
     Ok(PyBytes::new(py, &merged.map_err(|error| of_job(&error))?))
 }
 
+/// Does a step of a job on the trace at `path`.
+fn on_trace<T>(
+    job: &[u8],
+    path: &Path,
+    step: impl FnOnce(&Job, &ouzel::Trace) -> Result<T, JobError>,
+) -> PyResult<T> {
+    let job = Job::decode(job).map_err(|error| of_job(&error))?;
+    let trace = opened(path, &job.fingerprint().to_string(), |trace| job.on_clocks(trace));
+    let trace = trace.map_err(|error| errors::of_open(&error))?;
+    step(&job, &trace).map_err(|error| of_job(&error))
+}
+
 fn of_job(error: &JobError) -> PyErr {
     OuzelError::new_err(error.to_string())
 }
@@ -163,13 +192,18 @@ static OPENED: Mutex<Vec<Arc<ouzel::Trace>>> = Mutex::new(Vec::new());
 /// How many traces a worker keeps open.
 const N_OPENED_MAX: usize = 4;
 
-/// The trace at `path`, opened anew if the one that was opened is not what is expected.
-fn opened(path: &Path, expected: &str) -> PyResult<Arc<ouzel::Trace>> {
+/// The trace at `path` that is what is expected: one that was opened before, else it is opened and prepared anew.
+fn opened(
+    path: &Path,
+    expected: &str,
+    prepare: impl FnOnce(ouzel::Trace) -> ouzel::Trace,
+) -> Result<Arc<ouzel::Trace>, ouzel::OpenError> {
     let mut traces = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    let before = traces.iter().position(|trace| trace.path() == path).map(|i| traces.remove(i));
-    let trace = match before.filter(|trace| trace.fingerprint().to_string() == expected) {
-        Some(trace) => trace,
-        None => Arc::new(ouzel::open(path).map_err(|error| errors::of_open(&error))?),
+    let is_it =
+        |trace: &Arc<ouzel::Trace>| trace.path() == path && trace.fingerprint().to_string() == expected;
+    let trace = match traces.iter().position(is_it) {
+        Some(i) => traces.remove(i),
+        None => Arc::new(prepare(ouzel::open(path)?)),
     };
     if traces.len() == N_OPENED_MAX {
         traces.remove(0);

@@ -13,6 +13,21 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
+/// Regions of several runs, and how the runs scale.
+#[pyclass(frozen, extends = Table, module = "ouzel")]
+#[derive(Debug)]
+pub struct MultiRun {
+    runs: Py<Table>,
+}
+
+#[pymethods]
+impl MultiRun {
+    #[getter]
+    fn runs(&self, py: Python<'_>) -> Py<Table> {
+        self.runs.clone_ref(py)
+    }
+}
+
 /// `ouzel.multi_run_analysis`
 #[pyfunction]
 #[pyo3(signature = (traces, names=None))]
@@ -20,7 +35,7 @@ pub fn multi_run_analysis(
     py: Python<'_>,
     traces: Vec<PyRef<'_, Trace>>,
     names: Option<Vec<String>>,
-) -> PyResult<Table> {
+) -> PyResult<Py<MultiRun>> {
     let first = traces.first().map(|trace| Arc::clone(&trace.inner));
     let first = first.ok_or_else(|| PyValueError::new_err("there is no trace to compare"))?;
     let names = names
@@ -47,9 +62,13 @@ pub fn multi_run_analysis(
         coverage.locations_damaged += locations_damaged;
         coverage.events_read += events_read;
     }
-    let output = multi_run(&runs).table();
-    let answer = Answer { output, coverage, run_range: None, notices: notices.to_vec() };
-    Table::new(py, answer, first.definitions())
+    let output = multi_run(&runs);
+    let table = |output| {
+        let answer = Answer { output, coverage, run_range: None, notices: notices.to_vec() };
+        Table::new(py, answer, first.definitions())
+    };
+    let runs = Py::new(py, table(output.scaling_table())?)?;
+    Py::new(py, PyClassInitializer::from(table(output.table())?).add_subclass(MultiRun { runs }))
 }
 
 /// `ouzel.multirun_analysis`, as Pipit's code calls it.
@@ -59,6 +78,6 @@ pub fn multirun_analysis(
     py: Python<'_>,
     traces: Vec<PyRef<'_, Trace>>,
     names: Option<Vec<String>>,
-) -> PyResult<Table> {
+) -> PyResult<Py<MultiRun>> {
     multi_run_analysis(py, traces, names)
 }

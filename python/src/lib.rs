@@ -40,10 +40,12 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<events::EventRows>()?;
     module.add_class::<shapes::CommMatrix>()?;
     module.add_class::<shapes::Histogram>()?;
+    module.add_class::<compare::MultiRun>()?;
     module.add_function(wrap_pyfunction!(cluster::build, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::fold_group, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::merge_partials, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster::settle_bucket, module)?)?;
     module.add_function(wrap_pyfunction!(compare::multi_run_analysis, module)?)?;
     module.add_function(wrap_pyfunction!(compare::multirun_analysis, module)?)?;
     module.add_function(wrap_pyfunction!(trace::open, module)?)

@@ -180,6 +180,31 @@ def test_a_worker_may_die_in_the_middle(client, testdata, one_more, tmp_path):
         assert said(answer.result(PATIENCE_S)) == expected
 
 
+GATED_SETTLING = GATED.replace("fold_group", "settle_bucket")
+
+
+def test_a_worker_may_die_in_the_second_round(client, testdata, one_more, tmp_path):
+    here = ouzel.open(testdata / "pmpi-jacobi")
+    expected = said(here.calculate_lateness(per="operation"))
+    worker = one_more(GATED_SETTLING.format(n_open=1, folder=str(tmp_path)))
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(lambda: here.on(client, group_bytes=0).calculate_lateness(per="operation"))
+        until((tmp_path / "waits").exists, "the worker's second bucket")
+        # Pieces that it holds are made again by others, from locations that they fold again.
+        worker.kill()
+        assert said(answer.result(PATIENCE_S)) == expected
+
+
+def test_no_worker_keeps_what_is_done(client, testdata):
+    trace = ouzel.open(testdata / "pmpi-jacobi").on(client, group_bytes=0)
+    trace.calculate_lateness()
+
+    def kept(dask_scheduler):
+        return [key for key in dask_scheduler.tasks if str(key).startswith("ouzel-")]
+
+    until(lambda: not client.run_on_scheduler(kept), "the end of every task")
+
+
 def test_a_worker_of_another_version_is_named(client, testdata, one_more):
     worker = one_more("from ouzel import _core\n_core.build = lambda: '0.0.9+other'\n")
     there = ouzel.open(testdata / "pmpi-jacobi").on(client)
@@ -208,16 +233,16 @@ def test_a_worker_that_does_not_see_the_files_is_named(client, processes, testda
         there.profile()
 
 
-def test_repaired_clocks_do_not_travel(client, testdata):
-    from ouzel._cluster import Cluster
-
-    path = str(testdata / "pmpi-jacobi")
-    recorded = ouzel._core.fingerprint(path, "")
-    cluster = Cluster(client, path, None, PATIENCE_S)
-    cluster._check_workers(recorded)
-    # What `Fingerprint::on_repaired_clocks` makes of it.
-    with pytest.raises(ouzel.OuzelError, match="repaired clocks do not travel"):
-        cluster._check_workers(f"{2**128 - 1 - int(recorded, 16):032x}")
+def test_repaired_clocks_travel(client, testdata):
+    here = ouzel.open(testdata / "eztrace-jacobi", repair_clocks=True)
+    there = here.on(client, group_bytes=0)
+    assert said(there.critical_path_analysis()) != said(ouzel.open(testdata / "eztrace-jacobi").critical_path_analysis())
+    for question in ["critical_path", "lateness", "report", "flat_profile"]:
+        assert said(QUESTIONS[question](there)) == said(QUESTIONS[question](here)), question
+    # One worker has both open.
+    recorded = ouzel.open(testdata / "eztrace-jacobi")
+    assert said(recorded.on(client).calculate_lateness()) == said(recorded.calculate_lateness())
+    assert said(there.calculate_lateness()) == said(here.calculate_lateness())
 
 
 COUNTED = """
@@ -267,6 +292,22 @@ def test_a_run_is_resumed_after_the_death_of_the_scheduler(client, testdata, tmp
         # Another question has checkpoints of its own.
         assert said(resumed.flat_profile()) == said(here.flat_profile())
         assert said(resumed.idle_time()) == said(here.idle_time())
+    finally:
+        client.run(exec, "from ouzel import _core\n_core.fold_group = _core.fold_group.__globals__['fold']", {})
+
+
+def test_pieces_of_buckets_are_taken_up_again(client, testdata, tmp_path):
+    here = ouzel.open(testdata / "pmpi-jacobi")
+    expected = said(here.calculate_lateness(per="operation"))
+    there = here.on(client, group_bytes=0, checkpoint=tmp_path)
+    try:
+        client.run(exec, COUNTED, {})
+        for _ in range(2):
+            assert said(there.calculate_lateness(per="operation")) == expected
+        assert sum(client.run(lambda: __import__("ouzel")._core.n_folded).values()) == 9
+        # Other groups make another number of buckets, and take up none of these.
+        other = here.on(client, group_bytes=100_000, checkpoint=tmp_path)
+        assert said(other.calculate_lateness(per="operation")) == expected
     finally:
         client.run(exec, "from ouzel import _core\n_core.fold_group = _core.fold_group.__globals__['fold']", {})
 

@@ -169,9 +169,7 @@ impl AnalysisSet {
         (partial, buckets)
     }
 
-    /// Settles a bucket that holds what all locations have in it, see [`Analysis::settle`](crate::Analysis::settle).
-    #[must_use]
-    pub fn settle(&self, mut bucket: Partial, definitions: &Definitions) -> Partial {
+    pub(crate) fn settled(&self, mut bucket: Partial, definitions: &Definitions) -> Partial {
         // Who breaks ties by call path must do it as the whole would.
         self.canonicalise(&mut bucket);
         let cx = SettleCx { definitions, call_paths: &bucket.call_paths };

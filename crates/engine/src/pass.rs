@@ -9,7 +9,9 @@ use crate::erased::{AnalysisSet, Outputs};
 use crate::fold::Folder;
 use crate::partial::{Partial, PartialError};
 use crate::progress::Progress;
-use ouzel_model::{Contents, Filter, Level, LocationId, Notice, NoticeCode, Notices, TimeRange, TraceSource};
+use ouzel_model::{
+    Contents, Definitions, Filter, Level, LocationId, Notice, NoticeCode, Notices, TimeRange, TraceSource,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -105,6 +107,14 @@ impl AnalysisSet {
             locations.into_iter().for_each(|location| folder.fold(location, None));
             folder.into_partial()
         })
+    }
+
+    /// Settles a bucket that holds what all locations have in it, see [`Analysis::settle`](crate::Analysis::settle).
+    ///
+    /// # Errors
+    /// If an analysis panicked.
+    pub fn settle(&self, bucket: Partial, definitions: &Definitions) -> Result<Partial, PassError> {
+        caught(|| self.settled(bucket, definitions))
     }
 
     /// Finishes the outputs, given all selected locations.

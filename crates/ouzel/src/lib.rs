@@ -48,11 +48,12 @@ pub use ouzel_formats::{Format, OpenError, READERS};
 pub use profile::{Profile, open_profile};
 pub use severity_cube::CubeStorage;
 
+use ouzel_analyses::clock_repair::ClockRepair;
 use ouzel_engine::{AnalysisSet, Pass, PassError, Progress, Report};
 use ouzel_model::{Definitions, Filter, Notice, TraceSource};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// An opened trace.
 pub struct Trace {
@@ -60,6 +61,10 @@ pub struct Trace {
     format: Format,
     source: Box<dyn TraceSource>,
     fingerprint: OnceLock<workers::Fingerprint>,
+    /// The fingerprint before its clocks were repaired, if they were.
+    recorded: Option<workers::Fingerprint>,
+    /// How they were repaired, one after the other.
+    repairs: Vec<Arc<ClockRepair>>,
 }
 
 impl std::fmt::Debug for Trace {
@@ -97,7 +102,8 @@ impl Default for Options<'_> {
 /// If there is nothing, nothing that is recognised, or nothing that can be read.
 pub fn open(path: &Path) -> Result<Trace, OpenError> {
     let (format, source) = ouzel_formats::open(path)?;
-    Ok(Trace { path: path.to_owned(), format, source, fingerprint: OnceLock::new() })
+    let (path, fingerprint) = (path.to_owned(), OnceLock::new());
+    Ok(Trace { path, format, source, fingerprint, recorded: None, repairs: Vec::new() })
 }
 
 impl Trace {

@@ -145,6 +145,44 @@ pub fn multi_run(runs: &[Run]) -> MultiRunOutput {
 }
 
 impl MultiRunOutput {
+    /// One row for each run, in the order given.
+    pub fn scaling_table(&self) -> Table {
+        let reference = self.runs.iter().find(|run| run.is_reference).map(|run| run.name.clone());
+        let text =
+            |value: &dyn Fn(&RunRow) -> Arc<str>| ColumnData::Text(self.runs.iter().map(value).collect());
+        let number = |value: &dyn Fn(&RunRow) -> u64| ColumnData::U64(self.runs.iter().map(value).collect());
+        let ratio = |value: &dyn Fn(&RunRow) -> Option<f64>| {
+            ColumnData::OptionF64(self.runs.iter().map(value).collect())
+        };
+        Table::new("runs")
+            .with("run", Unit::None, "Name of the run", text(&|run| run.name.clone()))
+            .with("processes", Unit::Count, "Number of processes", number(&|run| run.n_processes))
+            .with(
+                "run_time_ns",
+                Unit::Nanoseconds,
+                "From the first event to the last",
+                number(&|run| run.run_time_ns),
+            )
+            .with(
+                "reference",
+                Unit::None,
+                "The run of the fewest processes, of several the first: it is compared with",
+                text(&|run| reference.clone().unwrap_or_else(|| run.name.clone())),
+            )
+            .with(
+                "speed_up",
+                Unit::Ratio,
+                "Run time of the reference / run time; missing if that is zero",
+                ratio(&|run| run.speed_up),
+            )
+            .with(
+                "efficiency",
+                Unit::Ratio,
+                "Speed-up · processes of the reference / processes",
+                ratio(&|run| run.efficiency),
+            )
+    }
+
     /// One row for each region and run, region by region.
     pub fn table(&self) -> Table {
         let each = || self.regions.iter().flat_map(|row| (0..self.runs.len()).map(move |i| (row, i)));
@@ -218,6 +256,10 @@ mod tests {
         );
         assert_eq!(output.regions[0].mean_ns, [Some(200), Some(400), None]);
         assert_eq!(output.table().n_rows(), 9);
+        let scaling = output.scaling_table();
+        let column = |name| &scaling.column(name).unwrap().data;
+        assert_eq!(column("reference"), &ColumnData::Text(vec!["a".into(); 3]));
+        assert_eq!(column("speed_up"), &ColumnData::OptionF64(vec![Some(400.0 / 300.0), Some(1.0), None]));
     }
 
     #[test]

@@ -6,19 +6,18 @@
 //! are in corrected time; they are applied by the engine alone, as readers know recorded times only.
 
 use crate::{AskError, Options, Trace};
-use ouzel_analyses::clock_repair::{ClockRepair, ClockRepairs, Correction, Corrector};
+use ouzel_analyses::clock_repair::{ClockRepair, ClockRepairs, Corrector};
 use ouzel_model::{
     ChunkBuffer, ChunkReader, Content, Definitions, Filter, Level, LocationId, Needs, Notice, NoticeCode,
     Pushdown, ReadError, ReadPlan, TraceSource,
 };
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// A source whose times are corrected.
 struct Repaired {
     inner: Box<dyn TraceSource>,
     notices: Vec<Notice>,
-    corrections: BTreeMap<LocationId, Correction>,
+    repair: Arc<ClockRepair>,
 }
 
 /// The rows that corrections count must be there.
@@ -50,6 +49,11 @@ impl Trace {
     /// The trace with its times corrected. A notice says what was found; without a violation nothing changes.
     #[must_use]
     pub fn on_clocks(self, repair: ClockRepair) -> Trace {
+        self.on_shared_clocks(Arc::new(repair))
+    }
+
+    /// [`on_clocks`](Trace::on_clocks) with a correction that others have, too.
+    pub(crate) fn on_shared_clocks(self, repair: Arc<ClockRepair>) -> Trace {
         if repair.n_violations == 0 {
             return self;
         }
@@ -61,10 +65,12 @@ impl Trace {
             notices.push(Notice::new(Level::Medium, NoticeCode::MessageOrder, message).times(repair.n_left));
         }
         notices.sort_by(|a, b| (b.level, a.code).cmp(&(a.level, b.code)));
-        let fingerprint = OnceLock::from(self.fingerprint().on_repaired_clocks());
-        let Trace { path, format, source, .. } = self;
-        let source = Box::new(Repaired { inner: source, notices, corrections: repair.corrections });
-        Trace { path, format, source, fingerprint }
+        let before = self.fingerprint();
+        let fingerprint = OnceLock::from(before.on_clocks(&repair));
+        let Trace { path, format, source, recorded, mut repairs, .. } = self;
+        repairs.push(Arc::clone(&repair));
+        let source = Box::new(Repaired { inner: source, notices, repair });
+        Trace { path, format, source, fingerprint, recorded: recorded.or(Some(before)), repairs }
     }
 }
 
@@ -108,7 +114,7 @@ impl TraceSource for Repaired {
 
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
         let inner = self.inner.open(location, plan)?;
-        Ok(match self.corrections.get(&location) {
+        Ok(match self.repair.corrections.get(&location) {
             Some(correction) => Box::new(RepairedReader { inner, corrector: Corrector::new(correction) }),
             None => inner,
         })

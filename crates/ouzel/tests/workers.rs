@@ -33,12 +33,14 @@ struct Loopback {
     trace: Trace,
     group_bytes: u64,
     n_groups: AtomicUsize,
+    /// Bytes of the pieces of buckets, and of the buckets that came back.
+    n_bytes: [AtomicUsize; 2],
 }
 
 impl Loopback {
     fn new(path: &Path, group_bytes: u64) -> Self {
         let trace = ouzel::open(path).expect("opens");
-        Loopback { trace, group_bytes, n_groups: AtomicUsize::new(0) }
+        Loopback { trace, group_bytes, n_groups: AtomicUsize::new(0), n_bytes: Default::default() }
     }
 }
 
@@ -52,17 +54,29 @@ impl Workers for Loopback {
         job: &Job,
         groups: &[Group],
         _: Option<&Progress>,
-    ) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Vec<Vec<u8>>, Box<dyn Error + Send + Sync>> {
         self.n_groups.store(groups.len(), Ordering::Relaxed);
         let job = Job::decode(&job.encode()?)?;
         let fold = |group: &Group| job.fold(&self.trace, &group.locations);
-        let mut parts = groups.iter().rev().map(fold).collect::<Result<Vec<_>, _>>()?;
-        assert_eq!(fold(&groups[0])?, *parts.last().expect("there is a group"), "folding is pure");
-        while 1 < parts.len() {
-            let merge = |few: &[Vec<u8>]| job.merge(few.iter().map(Vec::as_slice));
-            parts = parts.chunks(3).map(merge).collect::<Result<_, _>>()?;
+        let mut folded = groups.iter().rev().map(fold).collect::<Result<Vec<_>, _>>()?;
+        assert_eq!(fold(&groups[0])?, *folded.last().expect("there is a group"), "folding is pure");
+        let mut parts = Vec::new();
+        for i in (0..job.n_buckets()).rev() {
+            let pieces = || folded.iter().map(|parts| parts[1 + i].as_slice());
+            parts.push(job.settle(&self.trace, pieces())?);
+            assert_eq!(job.settle(&self.trace, pieces())?, parts[parts.len() - 1], "settling is pure");
         }
-        Ok(parts.swap_remove(0))
+        let pieces = folded.iter().flat_map(|parts| &parts[1..]);
+        for (n_bytes, parts) in self.n_bytes.iter().zip([pieces.collect::<Vec<_>>(), parts.iter().collect()]) {
+            n_bytes.store(parts.iter().map(|part| part.len()).sum(), Ordering::Relaxed);
+        }
+        let mut rests: Vec<Vec<u8>> = folded.iter_mut().map(|parts| parts.swap_remove(0)).collect();
+        while 1 < rests.len() {
+            let merge = |few: &[Vec<u8>]| job.merge(few.iter().map(Vec::as_slice));
+            rests = rests.chunks(3).map(merge).collect::<Result<_, _>>()?;
+        }
+        parts.append(&mut rests);
+        Ok(parts)
     }
 }
 
@@ -125,6 +139,16 @@ fn workers_answer_as_one_machine_does() {
 }
 
 #[test]
+fn ends_of_messages_stay_where_they_are_settled() {
+    let path = testdata("pmpi-jacobi");
+    let workers = Loopback::new(&path, 0);
+    let options = Options { workers: Some(&workers), ..Options::default() };
+    ouzel::open(&path).expect("opens").lateness(&options).expect("answers");
+    let [pieces, settled] = [0, 1].map(|i| workers.n_bytes[i].load(Ordering::Relaxed));
+    assert!(4 * settled < pieces, "{settled} bytes of {pieces} came back");
+}
+
+#[test]
 fn a_damaged_location_is_told_of_as_on_one_machine() {
     let folder = std::env::temp_dir().join(format!("ouzel-workers-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("traces")).expect("a temporary folder");
@@ -167,13 +191,13 @@ fn other_files_and_other_builds_are_refused() {
             job: &Job,
             _: &[Group],
             _: Option<&Progress>,
-        ) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
+        ) -> Result<Vec<Vec<u8>>, Box<dyn Error + Send + Sync>> {
             let mut bytes = job.encode()?;
             assert_eq!(Job::decode(&bytes)?.fingerprint(), job.fingerprint());
             bytes[1] ^= 1;
             let error = Job::decode(&bytes).expect_err("another build");
             assert!(matches!(error, JobError::ForeignBuild { .. }), "{error}");
-            Ok(bytes)
+            Ok(vec![bytes])
         }
     }
     let options = Options { workers: Some(&Older), ..Options::default() };
@@ -181,11 +205,102 @@ fn other_files_and_other_builds_are_refused() {
     assert!(error.contains("cannot work together"), "{error}");
 }
 
+/// What came back from workers, changed on its way.
+#[derive(Debug)]
+struct Tampered(Loopback, fn(&mut Vec<Vec<u8>>));
+
+impl Workers for Tampered {
+    fn group_bytes(&self) -> u64 {
+        0
+    }
+
+    fn run(
+        &self,
+        job: &Job,
+        groups: &[Group],
+        progress: Option<&Progress>,
+    ) -> Result<Vec<Vec<u8>>, Box<dyn Error + Send + Sync>> {
+        let mut parts = self.0.run(job, groups, progress)?;
+        self.1(&mut parts);
+        Ok(parts)
+    }
+}
+
+#[test]
+fn parts_that_are_missing_or_come_twice_are_found_out() {
+    let path = testdata("pmpi-jacobi");
+    let trace = ouzel::open(&path).expect("opens");
+    let tampers: [fn(&mut Vec<Vec<u8>>); 3] =
+        [|parts| drop(parts.pop()), |parts| drop(parts.remove(0)), |parts| parts[0] = parts[1].clone()];
+    for tamper in tampers {
+        let workers = Tampered(Loopback::new(&path, 0), tamper);
+        let options = Options { workers: Some(&workers), ..Options::default() };
+        let error = trace.ask(LateMessages::default(), &options).expect_err("a part is odd").to_string();
+        assert!(error.contains("missing, doubled or from others"), "{error}");
+    }
+}
+
+/// Folds all groups but one.
+#[derive(Debug)]
+struct Forgetful(Loopback);
+
+impl Workers for Forgetful {
+    fn group_bytes(&self) -> u64 {
+        0
+    }
+
+    fn run(
+        &self,
+        job: &Job,
+        groups: &[Group],
+        progress: Option<&Progress>,
+    ) -> Result<Vec<Vec<u8>>, Box<dyn Error + Send + Sync>> {
+        self.0.run(job, &groups[1..], progress)
+    }
+}
+
 #[test]
 fn workers_that_forget_a_group_are_found_out() {
+    let path = testdata("pmpi-jacobi");
+    let workers = Forgetful(Loopback::new(&path, 0));
+    let options = Options { workers: Some(&workers), ..Options::default() };
+    let error = ouzel::open(&path).expect("opens").ask(Profile, &options).expect_err("a location is missing");
+    assert!(error.to_string().contains("(8 locations)"), "{error}");
+}
+
+#[test]
+fn pieces_of_different_buckets_are_not_settled_together() {
     #[derive(Debug)]
-    struct Forgetful(Loopback);
-    impl Workers for Forgetful {
+    struct Confused(Loopback);
+    impl Workers for Confused {
+        fn group_bytes(&self) -> u64 {
+            0
+        }
+        fn run(
+            &self,
+            job: &Job,
+            groups: &[Group],
+            _: Option<&Progress>,
+        ) -> Result<Vec<Vec<u8>>, Box<dyn Error + Send + Sync>> {
+            let parts = job.fold(&self.0.trace, &groups[0].locations)?;
+            job.settle(&self.0.trace, [parts[1].as_slice(), parts[2].as_slice()])?;
+            Ok(parts)
+        }
+    }
+    let path = testdata("pmpi-jacobi");
+    let workers = Confused(Loopback::new(&path, 0));
+    let options = Options { workers: Some(&workers), ..Options::default() };
+    let error =
+        ouzel::open(&path).expect("opens").ask(LateMessages::default(), &options).expect_err("confused");
+    assert!(error.to_string().contains("different parts"), "{error}");
+}
+
+#[test]
+fn repaired_clocks_travel() {
+    /// Opens the files as they are, and sees them on the clocks of the job.
+    #[derive(Debug)]
+    struct Elsewhere(PathBuf);
+    impl Workers for Elsewhere {
         fn group_bytes(&self) -> u64 {
             0
         }
@@ -194,13 +309,33 @@ fn workers_that_forget_a_group_are_found_out() {
             job: &Job,
             groups: &[Group],
             progress: Option<&Progress>,
-        ) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
-            self.0.run(job, &groups[1..], progress)
+        ) -> Result<Vec<Vec<u8>>, Box<dyn Error + Send + Sync>> {
+            let opened = ouzel::open(&self.0)?;
+            assert_eq!(opened.fingerprint(), job.recorded_fingerprint());
+            assert!(matches!(job.fold(&opened, &groups[0].locations), Err(JobError::OtherFiles { .. })));
+            let mut workers = Loopback::new(&self.0, 0);
+            workers.trace = Job::decode(&job.encode()?)?.on_clocks(opened);
+            workers.run(job, groups, progress)
         }
     }
-    let path = testdata("pmpi-jacobi");
-    let workers = Forgetful(Loopback::new(&path, 0));
-    let options = Options { workers: Some(&workers), ..Options::default() };
-    let error = ouzel::open(&path).expect("opens").ask(Profile, &options).expect_err("a location is missing");
-    assert!(error.to_string().contains("from 8"), "{error}");
+    let path = testdata("eztrace-jacobi");
+    let recorded = ouzel::open(&path).expect("opens");
+    let repair = recorded.clock_repair(&Options::default()).expect("answers");
+    assert!(0 < repair.n_violations, "these clocks were wrong");
+    let mut other = repair.clone();
+    let fingerprint = recorded.fingerprint();
+    let repaired = recorded.on_clocks(repair);
+    let workers = Elsewhere(path.clone());
+    let here = Options::default();
+    let there = Options { workers: Some(&workers), ..Options::default() };
+    for ((name, expected), (_, found)) in
+        answers(&repaired, &here).into_iter().zip(answers(&repaired, &there))
+    {
+        assert_eq!(expected, found, "{name} on repaired clocks");
+    }
+    // Another correction makes another trace.
+    other.worst.0 += 1;
+    let other = ouzel::open(&path).expect("opens").on_clocks(other);
+    assert_ne!(repaired.fingerprint(), fingerprint);
+    assert_ne!(repaired.fingerprint(), other.fingerprint());
 }

@@ -1,13 +1,16 @@
 """Passes as tasks of Dask: the only file that knows it.
 
-    fold ─┐                      one task for each group of locations; the partial as bytes
-    fold ─┼─ merge ─┐            a tree of tasks, FAN_IN partials each
-    fold ─┘         ├─ merge ──► the client, which finishes the outputs
-    fold ─── …  ────┘
+    fold ─┬─ rest ───┐               one fold for each group of locations; parts are bytes
+          ├─ piece ──┼─┐
+          └─ piece ──┼─┼─┐
+    fold ─┬─ rest ───┴─┼─┼─ merge ─►   rests: a tree of tasks, FAN_IN partials each
+          ├─ piece ────┴─┼─ settle ─►  one task for each bucket
+          └─ piece ──────┴─ settle ─►  the client merges what comes out, and finishes the outputs
 
-Law: folding and merging are pure, so Dask may do both again after the death of a worker; the result does not depend on
-who did what. Every worker is looked at before work starts, and every task looks at its own. What is computed: the
-compiled part of the package, without the interpreter lock.
+Law: folding, merging and settling are pure, so Dask may do each again after the death of a worker; the result does not
+depend on who did what. Every worker is looked at before work starts, and every task looks at its own. Nothing is kept
+on a worker that no task needs any more. What is computed, and how many buckets there are: the compiled part of the
+package, without the interpreter lock.
 """
 
 import hashlib
@@ -16,7 +19,7 @@ import queue
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,24 +41,59 @@ class Cluster:
         self.checkpoint = None if checkpoint is None else _folder(checkpoint)
         self.patience_s = patience_s
 
-    def run(self, job: bytes, fingerprint: str, groups: list[tuple[list[int], int]]) -> Iterator[int | bytes]:
-        """Makes a pass: yields the bytes of event files done since the last time, often, and at last the partial.
+    def run(
+        self, job: bytes, fingerprint: str, groups: list[tuple[list[int], int]], n_buckets: int
+    ) -> Iterator[int | list[bytes]]:
+        """Makes a pass: yields the bytes of event files done since the last time, often, and at last the merged rest
+        and the settled buckets.
 
         Closing it takes back what was handed out.
         """
         self._check_workers(fingerprint)
-        files = self._checkpoints(job, groups)
-        token = uuid.uuid4().hex
-        shared = self.client.submit(_given, job, key=f"ouzel-job-{token}", pure=False)
+        submit, token = self.client.submit, uuid.uuid4().hex
+        shared = submit(_given, job, key=f"ouzel-job-{token}", pure=False)
         finished: queue.SimpleQueue[str] = queue.SimpleQueue()
         bytes_left: dict[str, int] = {}
-        level = []
-        for i, ((locations, event_bytes), file) in enumerate(zip(groups, files)):
+        folds = {}
+        for i, ((locations, event_bytes), file) in enumerate(zip(groups, self._checkpoints(job, groups))):
             key = f"ouzel-fold-{token}-{i}"
-            level.append(self.client.submit(_fold, shared, self.path, locations, file, key=key, pure=False))
+            folds[key] = submit(_fold, shared, self.path, locations, file, n_buckets, key=key, pure=False)
             bytes_left[key] = event_bytes
-            level[-1].add_done_callback(lambda future: finished.put(future.key))
-        everything = [shared, *level]
+            folds[key].add_done_callback(lambda future: finished.put(future.key))
+        rests = list(folds.values())
+        results = []
+        if n_buckets:
+            # What is taken apart at once need not be kept whole, and what waits for others waits in pieces.
+            parts = [self._parts(fold, n_buckets, f"{token}-{i}") for i, fold in enumerate(rests)]
+            rests = [of_fold[0] for of_fold in parts]
+            for i in range(n_buckets):
+                pieces = [of_fold[1 + i] for of_fold in parts]
+                key = f"ouzel-settle-{token}-{i}"
+                results.append(submit(_settle, shared, self.path, pieces, key=key, pure=False, priority=1))
+            del parts, pieces
+        results.append(self._merged(shared, rests, token))
+        del rests
+        try:
+            yield from self._wait(results, finished, bytes_left, folds)
+            answer = _answer(self.client, results)
+        finally:
+            if not all(result.done() for result in results):
+                # What these wait for is wanted by nobody else, and is let go with the futures: a scheduler that is told
+                # to cancel it by name trips over the parts, whose futures are gone.
+                self.client.cancel(results)
+            folds.clear()
+        yield sum(bytes_left.values())
+        results.clear()
+        yield answer
+
+    def _parts(self, fold: Any, n_buckets: int, name: str) -> list[Any]:
+        """The rest and the pieces of buckets that a fold gives, each a task of its own."""
+        numbers = range(1 + n_buckets)
+        keys = [f"ouzel-part-{name}-{number}" for number in numbers]
+        return self.client.map(_part, [fold] * len(numbers), numbers, key=keys, pure=False, priority=2)
+
+    def _merged(self, shared: Any, level: Sequence[Any], token: str) -> Any:
+        """The last task of the tree that merges rests."""
         depth = 0
         while 1 < len(level):
             depth += 1
@@ -63,26 +101,24 @@ class Cluster:
             # What can be merged is merged before more is folded: then little is kept.
             level = [
                 self.client.submit(
-                    _merge, shared, part, key=f"ouzel-merge-{token}-{depth}-{i}", pure=False, priority=depth
+                    _merge, shared, part, key=f"ouzel-merge-{token}-{depth}-{i}", pure=False, priority=2 + depth
                 )
                 for i, part in enumerate(parts)
             ]
-            everything += level
-        result = level[0]
-        try:
-            yield from self._wait(result, finished, bytes_left)
-            partial = _result(result)
-        finally:
-            if not result.done():
-                self.client.cancel(everything)
-        yield sum(bytes_left.values())
-        yield partial
+        return level[0]
 
-    def _wait(self, result: Any, finished: queue.SimpleQueue, bytes_left: dict[str, int]) -> Iterator[int]:
+    def _wait(
+        self, results: list[Any], finished: queue.SimpleQueue, bytes_left: dict[str, int], folds: dict[str, Any]
+    ) -> Iterator[int]:
+        """Waits for the results and yields progress. Futures of folds that are done are let go: their tasks are kept as
+        long as others need them, and no longer.
+        """
         seen_at = looked_at = time.monotonic()
-        while not result.done():
+        while not all(result.done() for result in results) and not any(map(_failed, results)):
             try:
-                yield bytes_left.pop(finished.get(timeout=_TICK_S), 0)
+                done = finished.get(timeout=_TICK_S)
+                folds.pop(done, None)
+                yield bytes_left.pop(done, 0)
                 continue
             except queue.Empty:
                 yield 0
@@ -159,17 +195,24 @@ def _folder(checkpoint: Any) -> str:
     return folder
 
 
-def _result(result: Any) -> bytes:
-    """What the last task gave, or why it did not."""
+def _answer(client: Any, results: list[Any]) -> list[bytes]:
+    """What the last tasks gave, or why they did not."""
     import distributed
 
     try:
-        return result.result()
+        # One that failed need not wait for the others.
+        for result in filter(_failed, results):
+            result.result()
+        return client.gather(results)
     except distributed.KilledWorker as error:
         raise _core.OuzelError(f"workers died over and over: {error}") from None
     except (distributed.client.FutureCancelledError, distributed.CancelledError) as error:
         text = f"the scheduler was lost, or the work cancelled ({error}); with checkpoint= it can be resumed"
         raise _core.OuzelError(text) from None
+
+
+def _failed(result: Any) -> bool:
+    return result.status not in ("pending", "finished")
 
 
 def _files(path: str) -> list[tuple[str, int, int]]:
@@ -217,8 +260,6 @@ def _probe():
                 found = _core.fingerprint(path, fingerprint)
             except Exception as error:
                 return f"does not see the files: {error}"
-            if int(found, 16) ^ int(fingerprint, 16) == 2**128 - 1:
-                return "sees the recorded clocks, and they were repaired here: repaired clocks do not travel"
             if found != fingerprint:
                 return f"sees other files at {path!r}: their fingerprint is {found} there and {fingerprint} here"
             if checkpoint is not None:
@@ -243,22 +284,33 @@ def _given(job: bytes) -> bytes:
     return job
 
 
-def _fold(job: bytes, path: str, locations: list[int], file: str | None) -> bytes:
-    if file is not None and (stored := _stored(file)) is not None:
-        return stored
-    try:
-        partial = _core.fold_group(job, path, locations)
-    except (_core.OuzelError, OSError) as error:
-        raise _core.OuzelError(f"worker {_me()} {error}") from None
-    if file is not None:
-        _store(file, partial)
-    return partial
+def _fold(job: bytes, path: str, locations: list[int], file: str | None, n_buckets: int) -> list[bytes] | bytes:
+    """The rest and the pieces of buckets, or the rest alone if there are no buckets."""
+    parts = None if file is None else _stored(file)
+    if parts is None:
+        parts = _named(_core.fold_group, job, path, locations)
+        if file is not None:
+            _store(file, parts)
+    return parts if n_buckets else parts[0]
+
+
+def _part(parts: list[bytes], number: int) -> bytes:
+    return parts[number]
 
 
 def _merge(job: bytes, partials: list[bytes]) -> bytes:
+    return _named(_core.merge_partials, job, partials)
+
+
+def _settle(job: bytes, path: str, pieces: list[bytes]) -> bytes:
+    return _named(_core.settle_bucket, job, path, pieces)
+
+
+def _named(step: Callable[..., Any], *arguments: Any) -> Any:
+    """Does a step; an error names the worker."""
     try:
-        return _core.merge_partials(job, partials)
-    except _core.OuzelError as error:
+        return step(*arguments)
+    except (_core.OuzelError, OSError) as error:
         raise _core.OuzelError(f"worker {_me()} {error}") from None
 
 
@@ -268,23 +320,32 @@ def _me() -> str:
     return get_worker().address
 
 
-def _stored(file: str) -> bytes | None:
-    """The partial of a checkpoint; ``None`` if there is none, or not a whole one."""
+def _stored(file: str) -> list[bytes] | None:
+    """The parts of a checkpoint; ``None`` if there is none, or not a whole one."""
     try:
         content = Path(file).read_bytes()
     except FileNotFoundError:
         return None
-    digest, partial = content[:20], content[20:]
-    return partial if _digest(partial) == digest else None
+    if _digest(content[20:]) != content[:20]:
+        return None
+    parts, at = [], 20
+    while at < len(content):
+        end = at + 8 + int.from_bytes(content[at : at + 8], "little")
+        parts.append(content[at + 8 : end])
+        at = end
+    return parts
 
 
-def _store(file: str, partial: bytes) -> None:
-    """Writes a checkpoint so that it is there whole or not at all, whoever dies when."""
+def _store(file: str, parts: list[bytes]) -> None:
+    """Writes a checkpoint so that it is there whole or not at all, whoever dies when: a checksum, then each part after
+    its length in eight bytes.
+    """
+    content = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
     folder, name = os.path.split(file)
     handle, beside = tempfile.mkstemp(prefix=name, suffix=".part", dir=folder)
     try:
         with os.fdopen(handle, "wb") as written:
-            written.write(_digest(partial) + partial)
+            written.write(_digest(content) + content)
             written.flush()
             os.fsync(written.fileno())
         os.replace(beside, file)
@@ -293,5 +354,5 @@ def _store(file: str, partial: bytes) -> None:
         raise
 
 
-def _digest(partial: bytes) -> bytes:
-    return hashlib.blake2b(partial, digest_size=20).digest()
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=20).digest()

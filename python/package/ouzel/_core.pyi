@@ -179,6 +179,20 @@ class Histogram(Table):
         """Edges of the bins, one more than bins. The last bin has its end, too."""
     def __iter__(self) -> Iterator[list[Any]]: ...
 
+@final
+class MultiRun(Table):
+    """Rows ``region``, ``run``, ``processes``, ``exclusive_ns``, ``mean_ns``: one for each region and run, and how the
+    runs scale.
+    """
+
+    @property
+    def runs(self) -> Table:
+        """Rows ``run``, ``processes``, ``run_time_ns``, ``reference``, ``speed_up``, ``efficiency``: one for each run.
+
+        ``speed_up`` is the run time of the reference (the run of the fewest processes, of several the first) / run
+        time, ``efficiency`` that times its processes / processes; ``None`` for a run that takes no time.
+        """
+
 def open(
     path: str | os.PathLike[str],
     *,
@@ -200,15 +214,15 @@ def open(
     Raises ``FileNotFoundError`` if there is nothing, :class:`OuzelError` if it is no trace or cannot be read.
     """
 
-def multi_run_analysis(traces: Sequence[Trace], names: Sequence[str] | None = None) -> Table:
+def multi_run_analysis(traces: Sequence[Trace], names: Sequence[str] | None = None) -> MultiRun:
     """Exclusive time of each region in each of several runs, in total and as mean over processes; costly ones first.
 
-    One row for each region and run; ``None`` where a run does not call it. ``names``: of the runs, their paths by
+    One row for each region and run; ``None`` where a run does not call it; speed-up and efficiency in ``.runs``. ``names``: of the runs, their paths by
     default. Raises ``ValueError`` without a trace or for another number of names. Pipit, operation
     ``multi_run_analysis`` of the paper and ``multirun_analysis`` of the code.
     """
 
-def multirun_analysis(traces: Sequence[Trace], names: Sequence[str] | None = None) -> Table:
+def multirun_analysis(traces: Sequence[Trace], names: Sequence[str] | None = None) -> MultiRun:
     """The same as :func:`multi_run_analysis`, as Pipit's code calls it."""
 
 @final
@@ -482,8 +496,11 @@ def build() -> str:
 def fingerprint(path: str | os.PathLike[str], expected: str) -> str:
     """What the trace is, as this process sees it: its definitions and the bytes of its events, in 128 bits as hexadecimal digits."""
 
-def fold_group(job: bytes, path: str | os.PathLike[str], locations: Sequence[int]) -> bytes:
-    """The partial of some locations; a worker's part, see ``ouzel/_cluster.py``."""
+def fold_group(job: bytes, path: str | os.PathLike[str], locations: Sequence[int]) -> list[bytes]:
+    """What is kept of some locations: the rest, and a piece of each bucket; a worker's part, see ``ouzel/_cluster.py``."""
 
 def merge_partials(job: bytes, partials: Sequence[bytes]) -> bytes:
     """The partial of all of their locations; a worker's part, see ``ouzel/_cluster.py``."""
+
+def settle_bucket(job: bytes, path: str | os.PathLike[str], pieces: Sequence[bytes]) -> bytes:
+    """One bucket of all locations with its pairs made; a worker's part, see ``ouzel/_cluster.py``."""

@@ -67,6 +67,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--regions", metavar="PATTERN", action="append", help="only regions of this name; may be repeated")
     parser.add_argument("--time-ns", metavar="START:END", type=_range, help="only this range of time; either may be empty")
     parser.add_argument(
+        "--repair-clocks",
+        action="store_true",
+        help="correct times so that no message is received before it is sent; found by this process, used by all",
+    )
+    parser.add_argument(
         "--with",
         dest="keywords",
         metavar="NAME=VALUE",
@@ -120,6 +125,7 @@ def _ask(options: argparse.Namespace, where: Any) -> int:
         time_ns=options.time_ns,
         regions=options.regions,
         progress=False if options.no_progress else _Progress(),
+        repair_clocks=options.repair_clocks,
     )
     trace = trace.on(where, group_bytes=options.group_bytes, checkpoint=options.checkpoint)
     with warnings.catch_warnings(record=True) as warned:

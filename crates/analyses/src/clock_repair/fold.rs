@@ -3,8 +3,8 @@
 use super::output::{ClockRepair, repair};
 use super::points::{ClockRepairsPartial, Dependencies, Local, NONE, Part};
 use crate::communication::peer_rank;
-use crate::matching;
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use crate::matching::{self, for_each_pair};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, SettleCx};
 use ouzel_model::{
     Collective, CollectiveRoot, Contents, EventChunk, EventKind, Needs, Remap, RequestEvent, Ticks,
 };
@@ -19,7 +19,8 @@ impl Analysis for ClockRepairs {
     type Partial = ClockRepairsPartial;
     type Output = ClockRepair;
     const NAME: &'static str = "clock_repair";
-    const PARTIAL_VERSION: u32 = 2;
+    const PARTIAL_VERSION: u32 = 3;
+    const PAIRS_LOCATIONS: bool = true;
 
     fn needs(&self) -> Needs {
         Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS | Needs::VISITS
@@ -98,7 +99,21 @@ impl Analysis for ClockRepairs {
 
     fn merge(&self, into: &mut ClockRepairsPartial, mut from: ClockRepairsPartial) {
         into.messages.merge(from.messages);
+        into.matched.merge(from.matched);
         into.locations.append(&mut from.locations);
+    }
+
+    fn split(&self, rest: &mut ClockRepairsPartial, n_buckets: usize) -> Vec<ClockRepairsPartial> {
+        let of_bucket = |messages| ClockRepairsPartial { messages, ..ClockRepairsPartial::default() };
+        rest.messages.split(n_buckets).into_iter().map(of_bucket).collect()
+    }
+
+    fn settle(&self, mut bucket: ClockRepairsPartial, cx: &SettleCx<'_>) -> ClockRepairsPartial {
+        let mut pairs = Vec::with_capacity(bucket.messages.n_ends() / 2);
+        for_each_pair(&bucket.messages, cx.definitions, |pair| pairs.push(pair));
+        bucket.matched.extend(pairs);
+        bucket.messages.locations.clear();
+        bucket
     }
 
     fn finish(&self, partial: ClockRepairsPartial, cx: &FinishCx<'_>) -> Result<ClockRepair, AnalysisError> {

@@ -5,13 +5,14 @@ use super::logical::jumps;
 use super::points::Dependencies;
 use ouzel_engine::FinishCx;
 use ouzel_model::{EventKind, LocationId, Ticks};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How much of the time after a jump is held back until the line is reached again: one part of so many.
 const HOLD_BACK: u64 = 128;
 
 /// What is wrong with the clocks of a trace, and a correction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockRepair {
     /// Records that depend on a record of another location.
     pub n_dependent: u64,
@@ -26,7 +27,7 @@ pub struct ClockRepair {
 }
 
 /// The correction of the clock of one location.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Correction {
     /// The offset of its process.
     pub line: Line,
@@ -36,7 +37,7 @@ pub struct Correction {
 
 /// An offset in ticks that is linear in time: `start_offset` at `start`, `end_offset` at `end`, and so on before and
 /// after. The corrected time is the recorded one plus the offset, rounded down, and 0 if that is negative.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// A recorded time.
     pub start: u64,
@@ -65,7 +66,7 @@ impl Line {
 }
 
 /// A point off the line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Jump {
     /// The point: its number among those of its location.
     pub point: u32,

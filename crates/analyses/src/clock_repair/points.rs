@@ -1,6 +1,6 @@
 //! Sync points of locations, and what depends on what.
 
-use crate::matching::{self, End, MessageEnds, Side, for_each_pair};
+use crate::matching::{self, Matched, MessageEnds, Place, Side, for_each_pair};
 use crate::operations::{Member, Part as CollectivePart, instances, waits_for_all};
 use ouzel_engine::FinishCx;
 use ouzel_model::{
@@ -35,6 +35,8 @@ pub(super) struct Part {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ClockRepairsPartial {
     pub(super) messages: MessageEnds,
+    /// Messages whose ends are settled.
+    pub(super) matched: Matched,
     pub(super) locations: BTreeMap<LocationId, LocationPoints>,
 }
 
@@ -91,7 +93,7 @@ pub(super) struct Dependencies {
 
 impl Dependencies {
     pub fn new(partial: ClockRepairsPartial, cx: &FinishCx<'_>) -> Self {
-        let ClockRepairsPartial { messages, locations } = partial;
+        let ClockRepairsPartial { messages, matched, locations } = partial;
         let mut all = Dependencies::default();
         let (mut of_end, mut members, mut operations, mut parts) =
             (FxHashMap::default(), Vec::new(), Vec::new(), Vec::new());
@@ -111,16 +113,18 @@ impl Dependencies {
             all.causes.push(Vec::new());
             all.times.push(points.times);
         }
-        let point = |end: &End<'_>| {
-            let (location, points) = of_end.get(&end.location)?;
-            let point = points.get(end.nth() as usize).copied().filter(|&point| point != NONE)?;
+        let point = |place: Place| {
+            let (location, points) = of_end.get(&place.location)?;
+            let point = points.get(place.nth as usize).copied().filter(|&point| point != NONE)?;
             Some((*location, point))
         };
-        for_each_pair(&messages, cx.definitions, |pair| {
-            if let (Some(send), Some((location, receive))) = (point(&pair.send), point(&pair.receive)) {
+        let mut connect = |send: Place, receive: Place| {
+            if let (Some(send), Some((location, receive))) = (point(send), point(receive)) {
                 all.causes[location as usize].push((receive, Cause::Point(send)));
             }
-        });
+        };
+        for_each_pair(&messages, cx.definitions, |pair| connect(pair.send.place(), pair.receive.place()));
+        matched.for_each(&mut connect);
         let (instances, _) = instances(&members, |op| operations[op as usize], cx.definitions);
         for instance in instances {
             let parts: Vec<(u32, Part)> = instance.iter().map(|member| parts[member.op as usize]).collect();

@@ -1,12 +1,20 @@
 //! The analysis: the ends of messages, and what their pairs say.
 
 use super::output::{LateMessagesOutput, output};
+use super::settled::Settled;
 use crate::communication::{Communication, Extent};
 use crate::matching::{self, Local, MessageEnds};
 use crate::semantics::Semantics;
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, SettleCx};
 use ouzel_model::{EventChunk, Filter, Level, Needs, Notice, NoticeCode, Remap};
 use serde::{Deserialize, Serialize};
+
+/// Message ends of the locations folded so far, and what is known of those that are settled.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LateMessagesPartial {
+    ends: MessageEnds,
+    settled: Settled,
+}
 
 /// Waiting for messages, and who was late.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -26,18 +34,18 @@ impl LateMessages {
 
 impl Analysis for LateMessages {
     type Local = Local;
-    type Partial = MessageEnds;
+    type Partial = LateMessagesPartial;
     type Output = LateMessagesOutput;
     const NAME: &'static str = "late_messages";
-    const PARTIAL_VERSION: u32 = 2;
+    const PARTIAL_VERSION: u32 = 3;
     const PAIRS_LOCATIONS: bool = true;
 
     fn needs(&self) -> Needs {
         Needs::MESSAGES | Needs::CALL_PATHS | Needs::VISITS
     }
 
-    fn empty(&self) -> MessageEnds {
-        MessageEnds::default()
+    fn empty(&self) -> LateMessagesPartial {
+        LateMessagesPartial::default()
     }
 
     fn begin(&self, _cx: &LocationCx<'_>) -> Local {
@@ -48,25 +56,41 @@ impl Analysis for LateMessages {
         matching::fold(local, &mut (), chunk);
     }
 
-    fn end(&self, local: Local, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut MessageEnds) {
-        local.end(cx, into);
+    fn end(&self, local: Local, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut LateMessagesPartial) {
+        local.end(cx, &mut into.ends);
     }
 
-    fn remap(&self, partial: &mut MessageEnds, remap: &Remap) {
-        partial.remap(remap);
+    fn remap(&self, partial: &mut LateMessagesPartial, remap: &Remap) {
+        partial.ends.remap(remap);
+        partial.settled.remap(remap);
     }
 
-    fn merge(&self, into: &mut MessageEnds, from: MessageEnds) {
-        into.merge(from);
+    fn merge(&self, into: &mut LateMessagesPartial, from: LateMessagesPartial) {
+        into.ends.merge(from.ends);
+        into.settled.add(from.settled);
     }
 
-    fn split(&self, rest: &mut MessageEnds, n_buckets: usize) -> Vec<MessageEnds> {
-        rest.split(n_buckets)
+    fn split(&self, rest: &mut LateMessagesPartial, n_buckets: usize) -> Vec<LateMessagesPartial> {
+        let of_bucket = |ends| LateMessagesPartial { ends, ..LateMessagesPartial::default() };
+        rest.ends.split(n_buckets).into_iter().map(of_bucket).collect()
     }
 
-    fn finish(&self, partial: MessageEnds, cx: &FinishCx<'_>) -> Result<LateMessagesOutput, AnalysisError> {
+    fn settle(&self, mut bucket: LateMessagesPartial, cx: &SettleCx<'_>) -> LateMessagesPartial {
         let classes = self.semantics.classes(cx.definitions);
-        let output = output(&partial, cx, &classes);
+        bucket.settled.add(Settled::of(&bucket.ends, cx.definitions, cx.call_paths, &classes));
+        bucket.settled.sort();
+        bucket.ends.locations.clear();
+        bucket
+    }
+
+    fn finish(
+        &self,
+        partial: LateMessagesPartial,
+        cx: &FinishCx<'_>,
+    ) -> Result<LateMessagesOutput, AnalysisError> {
+        let settling = SettleCx { definitions: cx.definitions, call_paths: cx.call_paths };
+        let LateMessagesPartial { ends, settled } = self.settle(partial, &settling);
+        let output = output(&ends, settled, cx.call_paths);
         self.report(cx, &output);
         Ok(output)
     }

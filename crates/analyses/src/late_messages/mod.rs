@@ -9,10 +9,11 @@
 
 mod fold;
 mod output;
+mod settled;
 #[cfg(test)]
 mod tests;
 mod waits;
 
-pub use fold::LateMessages;
+pub use fold::{LateMessages, LateMessagesPartial};
 pub use output::{LateMessagesOutput, LateRow, PairWait, RankWait, SendRow};
 pub use waits::LateKind;

@@ -1,9 +1,8 @@
 //! Waits, added up by call path and by pair of ranks.
 
-use super::waits::{LateKind, Wait, Waits};
-use crate::matching::{MessageEnds, Pair, for_each_pair};
-use crate::semantics::Class;
-use ouzel_engine::FinishCx;
+use super::settled::{Sends, Settled};
+use super::waits::{LateKind, Wait, mark_indirect};
+use crate::matching::MessageEnds;
 use ouzel_model::{CallPathId, CallPathTree, Ticks, TimeRange, WorldRank};
 use std::collections::BTreeMap;
 
@@ -111,43 +110,37 @@ struct Row {
     pairs: Sums<(WorldRank, WorldRank)>,
 }
 
-/// What the pairs say, given the classes of the regions.
-pub(super) fn output(ends: &MessageEnds, cx: &FinishCx<'_>, classes: &[Class]) -> LateMessagesOutput {
-    let mut waits = Waits::new(cx.call_paths, classes);
-    let mut sends = vec![Sends::default(); cx.call_paths.len()];
-    let mut output = LateMessagesOutput {
-        call_paths: cx.call_paths.clone(),
-        rows: Vec::new(),
-        sends: Vec::new(),
-        n_messages: 0,
-        unmatched_sends: 0,
-        unmatched_receives: 0,
+/// What settled pairs say; `ends` has the counts of those that belong to no channel.
+pub(super) fn output(
+    ends: &MessageEnds,
+    mut settled: Settled,
+    call_paths: &CallPathTree,
+) -> LateMessagesOutput {
+    mark_indirect(&mut settled.waits);
+    LateMessagesOutput {
+        call_paths: call_paths.clone(),
+        rows: rows(&settled.waits),
+        sends: send_rows(&settled.sends),
+        n_messages: settled.sends.iter().map(|sends| sends.n_messages).sum(),
+        unmatched_sends: settled.unmatched_sends,
+        unmatched_receives: settled.unmatched_receives,
         unresolved_peers: ends.unresolved_peers,
         null_peers: ends.null_peers,
         uncompleted_receives: ends.uncompleted_receives,
-        received_before_sent: 0,
-        received_before_sent_worst: Ticks(0),
-    };
-    let unmatched = for_each_pair(ends, cx.definitions, |pair| {
-        waits.add(&pair);
-        sends[pair.send.path().index()].add(&pair);
-        output.n_messages += 1;
-        if let Some(early) = received_before_sent(&pair) {
-            output.received_before_sent += 1;
-            output.received_before_sent_worst = output.received_before_sent_worst.max(early);
-        }
-    });
-    output.unmatched_sends = unmatched.sends;
-    output.unmatched_receives = unmatched.receives;
-    output.rows = rows(&waits.settle());
-    output.sends = sends.into_iter().enumerate().filter_map(|(path, sends)| sends.finish(path)).collect();
-    output
+        received_before_sent: settled.received_before_sent,
+        received_before_sent_worst: settled.received_before_sent_worst,
+    }
 }
 
-/// By how much a message was received before it was sent, if it was.
-fn received_before_sent(pair: &Pair<'_>) -> Option<Ticks> {
-    let (completed, posted) = (pair.receive.completed()?.leave, pair.send.posted());
-    (completed < posted).then(|| posted.since(completed))
+/// One row for each call path.
+fn send_rows(sends: &[Sends]) -> Vec<SendRow> {
+    let row = |of_path: &[Sends]| SendRow {
+        call_path: of_path[0].path,
+        n_messages: of_path.iter().map(|sends| sends.n_messages).sum(),
+        bytes: of_path.iter().fold(0, |sum: u64, sends| sum.saturating_add(sends.bytes)),
+        n_pairs: of_path.len() as u64,
+    };
+    sends.chunk_by(|a, b| a.path == b.path).map(row).collect()
 }
 
 fn rows(waits: &[Wait]) -> Vec<LateRow> {
@@ -158,34 +151,6 @@ fn rows(waits: &[Wait]) -> Vec<LateRow> {
     let mut rows: Vec<LateRow> = rows.into_iter().filter_map(|(key, row)| row.finish(key)).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.wait));
     rows
-}
-
-/// Messages of one call path.
-#[derive(Debug, Clone, Default)]
-struct Sends {
-    n_messages: u64,
-    bytes: u64,
-    /// Sender and receiver of messages, not twice in a row: messages come channel by channel.
-    pairs: Vec<(WorldRank, WorldRank)>,
-}
-
-impl Sends {
-    fn add(&mut self, pair: &Pair<'_>) {
-        self.n_messages += 1;
-        self.bytes = self.bytes.saturating_add(pair.send.bytes());
-        let ranks = (pair.from, pair.to);
-        if self.pairs.last() != Some(&ranks) {
-            self.pairs.push(ranks);
-        }
-    }
-
-    fn finish(mut self, path: usize) -> Option<SendRow> {
-        self.pairs.sort_unstable();
-        self.pairs.dedup();
-        let Sends { n_messages, bytes, pairs } = self;
-        let (call_path, n_pairs) = (CallPathId::from_index(path), pairs.len() as u64);
-        (0 < n_messages).then_some(SendRow { call_path, n_messages, bytes, n_pairs })
-    }
 }
 
 impl Row {

@@ -27,7 +27,7 @@ pub enum LateKind {
 }
 
 /// One visit of a call that waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Wait {
     pub kind: LateKind,
     pub waiting: WorldRank,
@@ -55,7 +55,7 @@ pub(super) struct Waits {
     /// For each call path whether its region waits or synchronises.
     waits_here: Vec<bool>,
     /// One or none for each end.
-    found: Vec<Wait>,
+    pub found: Vec<Wait>,
 }
 
 impl Waits {
@@ -74,19 +74,16 @@ impl Waits {
         self.found.extend(sender);
         self.found.extend(receiver);
     }
+}
 
-    /// Those that count, by location and time.
-    pub fn settle(self) -> Vec<Wait> {
-        let mut waits = self.found;
-        // Of each visit the first stays: late senders before late receivers, the longest first.
-        waits.sort_unstable_by_key(|w| {
-            let visit = (w.waiting_location, w.start, w.waiting_path);
-            (visit, w.kind, std::cmp::Reverse(w.end), w.culprit_location, w.culprit_path, w.bytes)
-        });
-        waits.dedup_by_key(|w| (w.waiting_location, w.start, w.waiting_path));
-        mark_indirect(&mut waits);
-        waits
-    }
+/// Those that count, by location and time. Ties are broken by call paths in canonical order.
+pub(super) fn longest_of_visits(waits: &mut Vec<Wait>) {
+    // Of each visit the first stays: late senders before late receivers, the longest first.
+    waits.sort_unstable_by_key(|w| {
+        let visit = (w.waiting_location, w.start, w.waiting_path);
+        (visit, w.kind, std::cmp::Reverse(w.end), w.culprit_location, w.culprit_path, w.bytes)
+    });
+    waits.dedup_by_key(|w| (w.waiting_location, w.start, w.waiting_path));
 }
 
 fn late_sender(pair: &Pair<'_>, waits_here: impl Fn(&Call) -> bool) -> Option<Wait> {
@@ -126,7 +123,7 @@ fn wait(
 }
 
 /// Tells for each wait how much of it the culprit spent waiting itself.
-fn mark_indirect(waits: &mut [Wait]) {
+pub(super) fn mark_indirect(waits: &mut [Wait]) {
     let mut of: BTreeMap<LocationId, Covered> = BTreeMap::new();
     for wait in &*waits {
         of.entry(wait.waiting_location).or_default().add(wait.start, wait.end);

@@ -1,5 +1,6 @@
 //! Message ends of the locations that are over, in columns.
 
+use super::matched::Place;
 use crate::communication::Channel;
 use ouzel_model::{CallPathId, LocationId, Remap, Ticks};
 use serde::{Deserialize, Serialize};
@@ -121,6 +122,11 @@ pub(crate) struct End<'a> {
 }
 
 impl End<'_> {
+    /// Which end of a message it is, without its columns.
+    pub fn place(&self) -> Place {
+        Place { location: self.location, nth: self.nth() }
+    }
+
     /// Position among the posted ends of the location.
     pub fn nth(&self) -> u32 {
         self.ends.nth[self.row as usize]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! records ──fold──► slots of a location, in the order of posting ──end──► Ends: columns, one queue after the other
-//! Ends of all locations ──for_each_pair──► (send, receive), channel by channel
+//! Ends of all locations ──for_each_pair──► (send, receive), channel by channel; in buckets, what is Matched
 //! ```
 //!
 //! A channel is a sender, a receiver, a communicator and a tag; a queue is one side of a channel at one location. Messages
@@ -20,6 +20,7 @@
 
 mod ends;
 mod fold;
+mod matched;
 mod pairs;
 #[cfg(test)]
 mod tests;
@@ -29,4 +30,5 @@ pub use fold::Local;
 
 pub(crate) use ends::{Call, End, Ends, Side};
 pub(crate) use fold::{Observer, fold};
+pub(crate) use matched::{Matched, Place};
 pub(crate) use pairs::{Pair, for_each_pair};

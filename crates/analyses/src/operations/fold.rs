@@ -1,11 +1,11 @@
 //! The fold: notes in which call each operation takes place.
 
-use super::output::{OperationsOutput, output};
+use super::output::{AllRendezvous, OperationsOutput, output};
 use super::state::{Folding, Local, LocationOps, OperationsPartial};
 use crate::communication::peer_rank;
-use crate::matching;
+use crate::matching::{self, for_each_pair};
 use crate::semantics::{Category, Semantics};
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, SettleCx};
 use ouzel_model::{CollectiveRoot, Definitions, EventChunk, Level, Needs, Notice, NoticeCode, Remap};
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ impl Analysis for Operations {
     type Partial = OperationsPartial;
     type Output = OperationsOutput;
     const NAME: &'static str = "operations";
-    const PARTIAL_VERSION: u32 = 2;
+    const PARTIAL_VERSION: u32 = 3;
     const PAIRS_LOCATIONS: bool = true;
 
     fn needs(&self) -> Needs {
@@ -77,18 +77,33 @@ impl Analysis for Operations {
     }
 
     fn remap(&self, partial: &mut OperationsPartial, remap: &Remap) {
-        partial.messages.remap(remap);
         partial.remap(remap);
     }
 
     fn merge(&self, into: &mut OperationsPartial, mut from: OperationsPartial) {
         into.messages.merge(from.messages);
+        into.settled.add(from.settled);
         into.locations.append(&mut from.locations);
     }
 
     fn split(&self, rest: &mut OperationsPartial, n_buckets: usize) -> Vec<OperationsPartial> {
         let of_bucket = |messages| OperationsPartial { messages, ..OperationsPartial::default() };
         rest.messages.split(n_buckets).into_iter().map(of_bucket).collect()
+    }
+
+    fn settle(&self, mut bucket: OperationsPartial, cx: &SettleCx<'_>) -> OperationsPartial {
+        let mut pairs = Vec::with_capacity(bucket.messages.n_ends() / 2);
+        let mut rendezvous = AllRendezvous::new(self, cx.definitions, cx.call_paths);
+        let unmatched = for_each_pair(&bucket.messages, cx.definitions, |pair| {
+            rendezvous.add(&pair);
+            pairs.push(pair);
+        });
+        bucket.settled.messages.extend(pairs);
+        bucket.settled.rendezvous.append(&mut rendezvous.found);
+        bucket.settled.rendezvous.sort_unstable();
+        bucket.settled.n_unmatched += unmatched.sends + unmatched.receives;
+        bucket.messages.locations.clear();
+        bucket
     }
 
     /// # Errors

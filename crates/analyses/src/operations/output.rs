@@ -3,7 +3,7 @@
 use super::fold::Operations;
 use super::instances::{Member, instances};
 use super::state::{OperationsPartial, What};
-use crate::matching::{Call, End, Ends, Pair, for_each_pair};
+use crate::matching::{Call, End, Ends, Pair, Place, for_each_pair};
 use ouzel_engine::FinishCx;
 use ouzel_model::{
     CallPathId, CallPathTree, CollectiveOp, CommId, Definitions, LocationId, LocationKind, RegionId, Ticks,
@@ -19,9 +19,9 @@ pub struct OperationsOutput {
     pub call_paths: CallPathTree,
     /// By location, those of a location in the order of the records.
     pub operations: Vec<Operation>,
-    /// Messages with both sides.
+    /// Messages with both sides, in the order of their sends.
     pub messages: Vec<Message>,
-    /// Sends that are known to wait for their receive.
+    /// Sends that are known to wait for their receive, by location and time.
     pub rendezvous: Vec<Rendezvous>,
     /// Collectives of at least two members.
     pub collectives: Vec<CollectiveInstance>,
@@ -81,7 +81,7 @@ pub struct Message {
 }
 
 /// A synchronous send (`MPI_Ssend`, `MPI_Issend`): it completes after its receive is posted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Rendezvous {
     /// Who sends.
     pub location: LocationId,
@@ -142,7 +142,8 @@ pub(super) fn output(
     analysis: &Operations,
     cx: &FinishCx<'_>,
 ) -> OperationsOutput {
-    let OperationsPartial { messages: ends, locations } = partial;
+    let OperationsPartial { messages: ends, settled, locations } = partial;
+    let settled_posts = settled.messages.n_posted();
     let n_operations = locations.values().map(|location| location.ops.len()).sum();
     let mut operations = Vec::with_capacity(n_operations);
     let mut members = Vec::new();
@@ -150,7 +151,8 @@ pub(super) fn output(
     for (location, of_location) in locations {
         // Receives are numbered as posted and stand where they complete.
         let nths = of_end.entry(location).or_default();
-        nths.resize(ends.locations.get(&location).map_or(0, Ends::n_posted), NONE);
+        let n_posted = ends.locations.get(&location).map_or(0, Ends::n_posted);
+        nths.resize(n_posted.max(settled_posts.get(&location).copied().unwrap_or(0)), NONE);
         for op in &of_location.ops {
             let index = operations.len() as u32;
             let kind = match op.what {
@@ -172,31 +174,41 @@ pub(super) fn output(
             operations.push(Operation { location, kind, call_path, enter, leave });
         }
     }
-    let of_end: Vec<Vec<u32>> =
-        ends.locations.keys().map(|location| of_end.remove(location).unwrap_or_default()).collect();
-    let index = |end: &End<'_>| {
-        let nths: &Vec<u32> = &of_end[end.of as usize];
-        nths.get(end.nth() as usize).copied().filter(|&index| index != NONE)
+    let known = |nths: Option<&Vec<u32>>, nth: u32| {
+        nths.and_then(|nths| nths.get(nth as usize)).copied().filter(|&index| index != NONE)
     };
-    let mut messages = Vec::with_capacity(ends.n_ends() / 2);
-    let mut rendezvous = AllRendezvous::new(analysis, cx);
-    let unmatched = for_each_pair(&ends, cx.definitions, |pair| {
-        if let (Some(send), Some(receive)) = (index(&pair.send), index(&pair.receive)) {
-            messages.push(Message { send, receive });
+    let mut receive_of = vec![NONE; operations.len()];
+    let mut connect = |send: Option<u32>, receive: Option<u32>| {
+        if let (Some(send), Some(receive)) = (send, receive) {
+            receive_of[send as usize] = receive;
         }
+    };
+    let by_line: Vec<Option<&Vec<u32>>> =
+        ends.locations.keys().map(|location| of_end.get(location)).collect();
+    let index = |end: &End<'_>| known(by_line[end.of as usize], end.nth());
+    let mut rendezvous = AllRendezvous::new(analysis, cx.definitions, cx.call_paths);
+    let unmatched = for_each_pair(&ends, cx.definitions, |pair| {
+        connect(index(&pair.send), index(&pair.receive));
         rendezvous.add(&pair);
     });
+    settled.messages.for_each(|send, receive| {
+        let index = |place: Place| known(of_end.get(&place.location), place.nth);
+        connect(index(send), index(receive));
+    });
+    rendezvous.found.extend(settled.rendezvous);
+    rendezvous.found.sort_unstable();
+    let messages = (0..).zip(receive_of).filter(|&(_, receive)| receive != NONE);
     let (instances, n_unaligned_collectives) =
         instances(&members, |op| operations[op as usize].location, cx.definitions);
     let n_unresolved = ends.unresolved_peers + ends.uncompleted_receives;
     OperationsOutput {
         call_paths: cx.call_paths.clone(),
-        messages,
+        messages: messages.map(|(send, receive)| Message { send, receive }).collect(),
         rendezvous: rendezvous.found,
         collectives: instances.into_iter().map(|members| instance(&members)).collect(),
         operations,
         lines: lines(cx),
-        n_unmatched_ends: n_unresolved + unmatched.sends + unmatched.receives,
+        n_unmatched_ends: n_unresolved + settled.n_unmatched + unmatched.sends + unmatched.receives,
         n_unaligned_collectives,
     }
 }
@@ -222,23 +234,22 @@ fn instance(members: &[Member]) -> CollectiveInstance {
 }
 
 /// The synchronous sends among messages.
-struct AllRendezvous {
+pub(super) struct AllRendezvous {
     /// For each call path whether it ends in a synchronous send.
     sends: Vec<bool>,
     /// For each call path whether it ends in an operation.
     is_operation: Vec<bool>,
-    found: Vec<Rendezvous>,
+    pub found: Vec<Rendezvous>,
 }
 
 impl AllRendezvous {
-    fn new(analysis: &Operations, cx: &FinishCx<'_>) -> Self {
-        let regions = &cx.definitions.regions;
+    pub fn new(analysis: &Operations, definitions: &Definitions, call_paths: &CallPathTree) -> Self {
+        let regions = &definitions.regions;
         let is_synchronous: Vec<bool> = regions.iter().map(|it| is_synchronous_send(&it.name)).collect();
         let by_path = |flags: &[bool]| -> Vec<bool> {
             let root = std::iter::once(false);
-            let flag =
-                |path| cx.call_paths.region(path).is_some_and(|region: RegionId| flags[region.index()]);
-            root.chain(cx.call_paths.paths().map(flag)).collect()
+            let flag = |path| call_paths.region(path).is_some_and(|region: RegionId| flags[region.index()]);
+            root.chain(call_paths.paths().map(flag)).collect()
         };
         AllRendezvous {
             sends: by_path(&is_synchronous),
@@ -247,7 +258,7 @@ impl AllRendezvous {
         }
     }
 
-    fn add(&mut self, pair: &Pair<'_>) {
+    pub fn add(&mut self, pair: &Pair<'_>) {
         let Pair { send, receive, .. } = pair;
         if !self.sends[send.path().index()] || !self.is_operation[receive.path().index()] {
             return;

@@ -1,7 +1,8 @@
 //! Operations while a location is folded, and of the locations folded so far.
 
+use super::output::Rendezvous;
 use crate::communication::LEAST_NULL_PEER;
-use crate::matching::{self, MessageEnds, Observer, Side};
+use crate::matching::{self, Matched, MessageEnds, Observer, Side};
 use ouzel_model::{
     CallPathId, CallPathTree, Collective, CollectiveOp, CollectiveRoot, CommId, LocationId, MessageEnd,
     RegionId, Remap, Request, RequestEvent, Ticks, Visit, WorldRank,
@@ -48,15 +49,40 @@ pub(super) struct LocationOps {
     pub collectives: Vec<Part>,
 }
 
+/// What is known of messages that are settled.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Settled {
+    pub messages: Matched,
+    /// Once sorted: ascending.
+    pub rendezvous: Vec<Rendezvous>,
+    /// Sends and receives whose other side is not known.
+    pub n_unmatched: u64,
+}
+
+impl Settled {
+    fn remap(&mut self, remap: &Remap) {
+        self.rendezvous.iter_mut().for_each(|of| of.call_path = remap.path(of.call_path));
+    }
+
+    pub fn add(&mut self, mut from: Settled) {
+        self.messages.merge(from.messages);
+        self.rendezvous.append(&mut from.rendezvous);
+        self.n_unmatched += from.n_unmatched;
+    }
+}
+
 /// The operations of the locations folded so far.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct OperationsPartial {
     pub(super) messages: MessageEnds,
+    pub(super) settled: Settled,
     pub(super) locations: BTreeMap<LocationId, LocationOps>,
 }
 
 impl OperationsPartial {
     pub(super) fn remap(&mut self, remap: &Remap) {
+        self.messages.remap(remap);
+        self.settled.remap(remap);
         for op in self.locations.values_mut().flat_map(|location| &mut location.ops) {
             op.path = remap.path(op.path);
         }

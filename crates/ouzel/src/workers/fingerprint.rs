@@ -1,0 +1,57 @@
+//! What an opened trace is, so that processes can tell whether they see the same.
+//!
+//! Law: processes that open the same files agree, and those that then correct clocks in the same way. Not here: the
+//! events themselves, of which the number of bytes alone is looked at.
+
+use crate::Trace;
+use ouzel_analyses::clock_repair::ClockRepair;
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_128;
+
+/// What the opened trace is, in 128 bits: its definitions, how many bytes the events of each location take, and how
+/// its clocks were repaired. Processes that open the same files agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint(u128);
+
+impl Fingerprint {
+    fn of(data: &impl Serialize) -> Self {
+        let hashed = postcard::to_io(data, Hashed(XxHash3_128::new()));
+        Fingerprint(hashed.expect("it is plain data, and a hash takes any bytes").0.finish_128())
+    }
+
+    /// That of the trace on repaired clocks.
+    pub(crate) fn on_clocks(self, repair: &ClockRepair) -> Self {
+        Fingerprint::of(&(self, repair))
+    }
+}
+
+impl std::fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl Trace {
+    /// What the trace is. Takes about as long as reading its definitions.
+    pub fn fingerprint(&self) -> Fingerprint {
+        *self.fingerprint.get_or_init(|| {
+            let definitions = self.definitions();
+            let bytes = definitions.location_ids().map(|location| self.source.location_bytes(location));
+            Fingerprint::of(&(self.format.as_str(), definitions, bytes.collect::<Vec<_>>()))
+        })
+    }
+}
+
+/// What is written goes into the hash.
+struct Hashed(XxHash3_128);
+
+impl std::io::Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
