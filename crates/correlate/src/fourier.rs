@@ -4,7 +4,7 @@
 //! spectra of real values are stored by half along the last axis (0..=d/2) and the loss from rounding is least there.
 //! Forward: V(k) = (1/N) Σ v(x) e^(−2πi Σ k_j x_j / d_j). Inverse: v(x) = Σ V(k) e^(+2πi Σ k_j x_j / d_j).
 
-use crate::Grid;
+use crate::{Grid, columns};
 use num_complex::Complex;
 use realfft::{ComplexToReal, FftNum, RealFftPlanner, RealToComplex};
 use rustfft::{Fft, FftPlanner};
@@ -12,6 +12,11 @@ use std::sync::Arc;
 
 /// Columns that are copied together: a cache line of the narrowest numbers.
 const TILE: usize = 16;
+/// Pairs of lines that are transformed together.
+const PAIRS: usize = TILE;
+/// Lines up to which two in one complex transform are faster than one by one: measured at 16 and 28 (1.2 to 3 times),
+/// and not at 64.
+const MAX_PAIRED: usize = 32;
 
 /// The axes as transforms see them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +101,8 @@ pub struct Transforms<T: FftNum> {
     shape: Shape,
     real: Arc<dyn RealToComplex<T>>,
     unreal: Arc<dyn ComplexToReal<T>>,
+    /// For two lines of the last axis in one.
+    pair: Option<Arc<dyn Fft<T>>>,
     forward: Vec<Arc<dyn Fft<T>>>,
     inverse: Vec<Arc<dyn Fft<T>>>,
 }
@@ -122,6 +129,7 @@ impl<T: FftNum> Transforms<T> {
             shape: shape.clone(),
             real: reals.plan_fft_forward(last),
             unreal: reals.plan_fft_inverse(last),
+            pair: (last % 2 == 0 && last <= MAX_PAIRED).then(|| complexes.plan_fft_inverse(last)),
             forward: outer.iter().map(|&size| complexes.plan_fft_forward(size)).collect(),
             inverse: outer.iter().map(|&size| complexes.plan_fft_inverse(size)).collect(),
         }
@@ -135,7 +143,7 @@ impl<T: FftNum> Transforms<T> {
     /// Buffers for one thread.
     pub fn scratch(&self) -> Scratch<T> {
         let zero = Complex::new(T::zero(), T::zero());
-        let ffts = || self.forward.iter().chain(&self.inverse);
+        let ffts = || self.forward.iter().chain(&self.inverse).chain(&self.pair);
         let n_tile = ffts().map(|fft| fft.len() * TILE).max().unwrap_or(0);
         let n_inner = ffts().map(|fft| fft.get_inplace_scratch_len()).max().unwrap_or(0);
         let n_inner = n_inner.max(self.real.get_scratch_len()).max(self.unreal.get_scratch_len());
@@ -165,9 +173,10 @@ impl<T: FftNum> Transforms<T> {
         for axis in 0..self.inverse.len() {
             self.along(axis, &*self.inverse[axis], spectrum, scratch);
         }
+        let n_done = self.pairs(spectrum, values, scratch);
         let n = self.unreal.len();
         let lines = spectrum.chunks_exact_mut(n / 2 + 1).zip(values.chunks_exact_mut(n));
-        for (line, out) in lines {
+        for (line, out) in lines.skip(n_done) {
             // Zero but for rounding, as the values are real.
             line[0].im = T::zero();
             if n % 2 == 0 {
@@ -179,11 +188,47 @@ impl<T: FftNum> Transforms<T> {
         }
     }
 
+    /// The last axis, two lines in one complex transform each: where lines are short, that is faster than one real
+    /// transform a line. Returns how many lines were done.
+    fn pairs(&self, spectrum: &[Complex<T>], values: &mut [T], scratch: &mut Scratch<T>) -> usize {
+        let Some(fft) = &self.pair else { return 0 };
+        let n = fft.len();
+        let n_half = n / 2 + 1;
+        let groups = spectrum.chunks_exact(2 * n_half * PAIRS).zip(values.chunks_exact_mut(2 * n * PAIRS));
+        let n_done = groups.len() * 2 * PAIRS;
+        let tile = &mut scratch.tile[..n * PAIRS];
+        for (lines, out) in groups {
+            for (pair, z) in lines.chunks_exact(2 * n_half).zip(tile.chunks_exact_mut(n)) {
+                // a + ib for k and −k; the ends are real.
+                let (a, b) = pair.split_at(n_half);
+                let (low, high) = z.split_at_mut(n / 2);
+                low[0] = Complex::new(a[0].re, b[0].re);
+                high[0] = Complex::new(a[n / 2].re, b[n / 2].re);
+                let within = a[1..n / 2].iter().zip(&b[1..n / 2]);
+                for ((low, high), (a, b)) in low[1..].iter_mut().zip(high[1..].iter_mut().rev()).zip(within) {
+                    *low = Complex::new(a.re - b.im, a.im + b.re);
+                    *high = Complex::new(a.re + b.im, b.re - a.im);
+                }
+            }
+            fft.process_with_scratch(tile, &mut scratch.inner);
+            for (z, out) in tile.chunks_exact(n).zip(out.chunks_exact_mut(2 * n)) {
+                let (a, b) = out.split_at_mut(n);
+                for ((z, a), b) in z.iter().zip(a).zip(b) {
+                    (*a, *b) = (z.re, z.im);
+                }
+            }
+        }
+        n_done
+    }
+
     /// One complex transform along an axis, in place.
     fn along(&self, axis: usize, fft: &dyn Fft<T>, data: &mut [Complex<T>], scratch: &mut Scratch<T>) {
         let size = fft.len();
         let stride: usize = self.shape.half()[axis + 1..].iter().product();
         for block in data.chunks_exact_mut(size * stride) {
+            if columns::transform(size, fft.fft_direction(), block) {
+                continue;
+            }
             for first in (0..stride).step_by(TILE) {
                 let width = TILE.min(stride - first);
                 let tile = &mut scratch.tile[..size * width];

@@ -14,6 +14,7 @@
 mod axes;
 mod cache;
 mod cache_files;
+mod columns;
 mod compare;
 mod compute;
 mod correlations;

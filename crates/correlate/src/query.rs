@@ -191,8 +191,9 @@ fn reference_variation(
     let definitions = source.definitions();
     let of = definitions.metric(view.metric);
     let mut row = SeverityRow::new(of.value_type);
-    let found = read_row(source, view, question.scope, &mut row)?;
-    if let Some(variation) = found.then(|| layout.variation(&row, is_sum(source, view))).flatten() {
+    if let Some(not_finite) = read_row(source, view, question.scope, &mut row)?
+        && let Some(variation) = layout.variation(&row, &not_finite, is_sum(source, view))
+    {
         return Ok(variation);
     }
     let all = definitions.call_tree.all();

@@ -44,7 +44,8 @@ impl<'a> Scan<'a> {
                 continue;
             }
             let view = View { metric: *metric, path: row.path };
-            if let Some(variation) = self.layout.variation(row, is_sum(self.source, view)) {
+            if let Some(variation) = self.layout.variation(row, rows.not_finite(), is_sum(self.source, view))
+            {
                 self.n_infinite += variation.n_infinite;
                 round.push((view, variation));
             }

@@ -48,8 +48,8 @@ impl Layout {
     }
 
     /// The values of a row, NaN where there is none; `None` if not one differs from zero. Second: how many are not
-    /// finite.
-    pub fn spread(&self, row: &SeverityRow, is_sum: bool) -> Option<(Vec<f64>, u64)> {
+    /// finite, those the row left out for that among them.
+    fn spread(&self, row: &SeverityRow, not_finite: &[LocationId], is_sum: bool) -> Option<(Vec<f64>, u64)> {
         let mut values = vec![f64::NAN; self.n_places];
         if is_sum && row.locations.is_some() {
             for &place in &self.located {
@@ -65,12 +65,19 @@ impl Layout {
             n_infinite += u64::from(!value.is_finite());
             values[place as usize] = if value.is_finite() { value } else { f64::NAN };
         }
+        for location in not_finite {
+            if let Some(&place) = self.places.get(location.index()).filter(|&&place| place != NOWHERE) {
+                let value = &mut values[place as usize];
+                n_infinite += u64::from(!value.is_nan());
+                *value = f64::NAN;
+            }
+        }
         any.then_some((values, n_infinite))
     }
 
     /// The varying part of the values of a row; `None` if not one differs from zero.
-    pub fn variation(&self, row: &SeverityRow, is_sum: bool) -> Option<Variation> {
-        let (mut values, n_infinite) = self.spread(row, is_sum)?;
+    pub fn variation(&self, row: &SeverityRow, not_finite: &[LocationId], is_sum: bool) -> Option<Variation> {
+        let (mut values, n_infinite) = self.spread(row, not_finite, is_sum)?;
         let greatest = values.iter().filter(|v| !v.is_nan()).fold(0.0_f64, |max, v| max.max(v.abs()));
         let scale = power_of_two_below_inverse(greatest);
         let (mut n_present, mut sum) = (0_u64, 0.0);
@@ -114,13 +121,13 @@ pub fn is_sum(source: &dyn ProfileSource, view: View) -> bool {
     source.definitions().metric(view.metric).aggregation == Aggregation::Sum
 }
 
-/// Reads the row of one view; `false` if it has none.
+/// Reads the row of one view; `None` if it has none, else the locations whose value is not finite.
 pub fn read_row(
     source: &dyn ProfileSource,
     view: View,
     scope: Scope,
     row: &mut SeverityRow,
-) -> Result<bool, CorrelateError> {
+) -> Result<Option<Vec<LocationId>>, CorrelateError> {
     let definitions = source.definitions();
     let one = view.path..ouzel_model::CallPathId(view.path.0 + 1);
     let stored_so = match definitions.metric(view.metric).kind {
@@ -132,10 +139,10 @@ pub fn read_row(
     let mut rows = ScopedRows::open(source, view.metric, scope, paths).map_err(CorrelateError::Severity)?;
     while rows.read(row).map_err(|error| CorrelateError::Severity(error.into()))? {
         if row.path == view.path {
-            return Ok(true);
+            return Ok(Some(rows.not_finite().to_vec()));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// The values of a view, one for each place of the grid in its order; NaN where a place has no location or its
@@ -154,12 +161,16 @@ pub fn view_on_grid(
         return Err(CorrelateError::UnknownView(view));
     }
     let mut row = SeverityRow::new(definitions.metric(view.metric).value_type);
-    if !read_row(source, view, scope, &mut row)? {
+    let not_finite = read_row(source, view, scope, &mut row)?.unwrap_or_else(|| {
         row.clear();
-    }
+        Vec::new()
+    });
     let absent = if is_sum(source, view) { 0.0 } else { f64::NAN };
     let mut dense = Vec::new();
     row.write_dense(definitions.locations.len(), absent, &mut dense);
+    for location in not_finite {
+        dense[location.index()] = f64::NAN;
+    }
     let value = |place| grid.location(place).map_or(f64::NAN, |location| dense[location.index()]);
     Ok((0..grid.n_places()).map(value).map(|v| if v.is_finite() { v } else { f64::NAN }).collect())
 }

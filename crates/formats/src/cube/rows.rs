@@ -24,6 +24,7 @@ struct Rows<'a> {
     input: Input,
     first: u32,
     next: u32,
+    not_finite: Vec<LocationId>,
     n_infinite: u64,
     n_never: u64,
     n_bad_words: u64,
@@ -64,6 +65,7 @@ pub(super) fn open(
         input,
         first: paths.start.0,
         next: paths.end.0,
+        not_finite: Vec::new(),
         n_infinite: 0,
         n_never: 0,
         n_bad_words: 0,
@@ -88,6 +90,10 @@ impl SeverityRows for Rows<'_> {
             }
         }
         Ok(false)
+    }
+
+    fn not_finite(&self) -> &[LocationId] {
+        &self.not_finite
     }
 
     fn notices(&mut self) -> Vec<Notice> {
@@ -140,11 +146,12 @@ impl Rows<'_> {
             }
         }
         self.leave_out(row);
-        Ok(!row.is_empty())
+        Ok(!row.is_empty() || !self.not_finite.is_empty())
     }
 
     /// Leaves out what is no value.
     fn leave_out(&mut self, row: &mut SeverityRow) {
+        self.not_finite.clear();
         match &mut row.values {
             Severities::I64(_) => {}
             Severities::U64(values) => {
@@ -155,7 +162,9 @@ impl Rows<'_> {
             Severities::F64(values) => {
                 let is_good = |value: f64| value.abs() < f64::MAX;
                 if !values.iter().all(|&value| is_good(value)) {
-                    let n_infinite = values.iter().filter(|value| !value.is_finite()).count() as u64;
+                    let infinite = values.iter().enumerate().filter(|(_, value)| !value.is_finite());
+                    self.not_finite.extend(infinite.map(|(i, _)| LocationId::from_index(i)));
+                    let n_infinite = self.not_finite.len() as u64;
                     let n_gone = retain(values, &mut row.locations, is_good);
                     self.n_infinite += n_infinite;
                     self.n_never += n_gone - n_infinite;

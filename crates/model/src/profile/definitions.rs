@@ -2,8 +2,8 @@
 
 use super::{CallTree, Formula};
 use crate::{
-    CallPathId, CartTopology, Location, LocationGroup, LocationId, MetricId, MetricValueType, Provenance, Region,
-    SystemTree,
+    CallPathId, CartTopology, Location, LocationGroup, LocationId, MetricId, MetricValueType, Provenance,
+    Region, SystemTree,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -23,7 +23,7 @@ pub use formula::{Formula, FormulaStep};
 pub use row::{Severities, SeverityRow};
 pub use scoped::{ScopedRows, SeverityError};
 
-use crate::{CallPathId, MetricId, Notice, ReadError};
+use crate::{CallPathId, LocationId, MetricId, Notice, ReadError};
 use std::ops::Range;
 
 /// An opened profile of some format.
@@ -58,6 +58,12 @@ pub trait SeverityRows {
     /// # Errors
     /// If the rest cannot be read.
     fn read(&mut self, row: &mut SeverityRow) -> Result<bool, ReadError>;
+
+    /// The locations whose value the last row leaves out because it is not finite, ascending: their value is not zero
+    /// but unknown.
+    fn not_finite(&self) -> &[LocationId] {
+        &[]
+    }
 
     /// What was repaired or left out so far; called once, at the end.
     fn notices(&mut self) -> Vec<Notice>;

@@ -8,7 +8,7 @@
 //! made in the order of the tree, so they are equal on every machine.
 
 use super::{Aggregation, Formula, MetricKind, ProfileSource, Scope, Severities, SeverityRow, SeverityRows};
-use crate::{CallPathId, Level, MetricId, MetricValueType, Notice, NoticeCode, ReadError};
+use crate::{CallPathId, Level, LocationId, MetricId, MetricValueType, Notice, NoticeCode, ReadError};
 use std::ops::Range;
 
 /// Derived metrics that name derived metrics, at most so deep. Tools stack two or three; a cycle ends here.
@@ -69,6 +69,10 @@ pub struct ScopedRows<'a> {
     aggregation: Aggregation,
     /// For each level of the tree, what the nodes there sum up to, whose caller is still to come.
     levels: Vec<SeverityRow>,
+    /// Likewise, the locations whose sum is unknown.
+    unknown_levels: Vec<Vec<LocationId>>,
+    /// Those of the last row.
+    not_finite: Vec<LocationId>,
     first: u32,
     next: u32,
     n_stopped: u64,
@@ -93,6 +97,7 @@ struct Peeked<'a> {
     rows: Box<dyn SeverityRows + 'a>,
     row: SeverityRow,
     has_row: bool,
+    not_finite: Vec<LocationId>,
 }
 
 struct Operand<'a> {
@@ -100,6 +105,7 @@ struct Operand<'a> {
     rows: Box<ScopedRows<'a>>,
     row: SeverityRow,
     has_row: bool,
+    not_finite: Vec<LocationId>,
     dense: Vec<f64>,
 }
 
@@ -163,6 +169,8 @@ impl<'a> ScopedRows<'a> {
             step,
             aggregation: of.aggregation,
             levels: vec![SeverityRow::new(of.value_type); n_levels],
+            unknown_levels: vec![Vec::new(); n_levels],
+            not_finite: Vec::new(),
             first: paths.start.0,
             next: paths.end.0,
             n_stopped: 0,
@@ -179,8 +187,9 @@ impl<'a> ScopedRows<'a> {
             self.next -= 1;
             let path = CallPathId(self.next);
             row.clear();
+            self.not_finite.clear();
             let n_locations = self.source.definitions().locations.len();
-            self.n_undefined += self.base.read_at(path, n_locations, row)?;
+            self.n_undefined += self.base.read_at(path, n_locations, row, &mut self.not_finite)?;
             if self.step != Step::Keep {
                 self.apply_callees(path, row);
             }
@@ -205,6 +214,22 @@ impl<'a> ScopedRows<'a> {
             self.n_stopped += row.subtract(below);
         }
         below.clear();
+        let (here, below) = self.unknown_levels.split_at_mut(depth + 1);
+        let (here, below) = (&mut here[depth], &mut below[0]);
+        if self.step == Step::AddCallees {
+            unite(&mut self.not_finite, below);
+            unite(here, &self.not_finite);
+        } else {
+            unite(here, &self.not_finite);
+            unite(&mut self.not_finite, below);
+        }
+        below.clear();
+    }
+
+    /// The locations whose value the last row leaves out, or has without its unknown part, because a value it is made
+    /// of is not finite; ascending.
+    pub fn not_finite(&self) -> &[LocationId] {
+        &self.not_finite
     }
 
     /// What was repaired or left out so far; called once, at the end.
@@ -260,7 +285,8 @@ impl<'a> Base<'a> {
             let mut rows = source.open(metric, paths.clone())?;
             let mut row = SeverityRow::new(source.definitions().metric(metric).value_type);
             let has_row = rows.read(&mut row)?;
-            Ok(Peeked { rows, row, has_row })
+            let not_finite = rows.not_finite().to_vec();
+            Ok(Peeked { rows, row, has_row, not_finite })
         };
         Ok(Base::Stored(metrics.iter().map(open).collect::<Result<_, ReadError>>()?))
     }
@@ -277,7 +303,11 @@ impl<'a> Base<'a> {
             let mut rows = ScopedRows::open_at(source, metric, scope, paths.clone(), depth + 1)?;
             let mut row = SeverityRow::new(MetricValueType::F64);
             let has_row = rows.read(&mut row)?;
-            Ok(Operand { name: (metric, named), rows: Box::new(rows), row, has_row, dense: Vec::new() })
+            let (rows, not_finite) = (Box::new(rows), Vec::new());
+            let mut operand =
+                Operand { name: (metric, named), rows, row, has_row, not_finite, dense: Vec::new() };
+            operand.not_finite.extend_from_slice(operand.rows.not_finite());
+            Ok(operand)
         };
         let operands = formula.operands().into_iter().map(open).collect::<Result<_, SeverityError>>()?;
         Ok(Base::Formula(formula.clone(), operands))
@@ -289,6 +319,7 @@ impl<'a> Base<'a> {
         path: CallPathId,
         n_locations: usize,
         row: &mut SeverityRow,
+        not_finite: &mut Vec<LocationId>,
     ) -> Result<u64, ReadError> {
         match self {
             Base::Stored(parts) => {
@@ -298,12 +329,28 @@ impl<'a> Base<'a> {
                     } else {
                         row.merge(&part.row, Aggregation::Sum);
                     }
+                    unite(not_finite, &part.not_finite);
                     part.has_row = part.rows.read(&mut part.row)?;
+                    part.not_finite.clear();
+                    part.not_finite.extend_from_slice(part.rows.not_finite());
                 }
                 Ok(0)
             }
-            Base::Formula(formula, operands) => evaluate(formula, operands, path, n_locations, row),
+            Base::Formula(formula, operands) => {
+                let here = |operand: &&Operand<'_>| operand.has_row && operand.row.path == path;
+                operands.iter().filter(here).for_each(|operand| unite(not_finite, &operand.not_finite));
+                evaluate(formula, operands, path, n_locations, row)
+            }
         }
+    }
+}
+
+/// Adds `others` to the ascending `ids`.
+fn unite(ids: &mut Vec<LocationId>, others: &[LocationId]) {
+    if !others.is_empty() {
+        ids.extend_from_slice(others);
+        ids.sort_unstable();
+        ids.dedup();
     }
 }
 
@@ -323,6 +370,8 @@ fn evaluate(
         if operand.has_row && operand.row.path == path {
             operand.row.write_dense(n_locations, 0.0, &mut operand.dense);
             operand.has_row = operand.rows.read(&mut operand.row)?;
+            operand.not_finite.clear();
+            operand.not_finite.extend_from_slice(operand.rows.not_finite());
         } else {
             operand.dense.resize(n_locations, 0.0);
         }
@@ -337,7 +386,7 @@ fn evaluate(
             value
         });
         if value.is_finite() {
-            locations.push(crate::LocationId::from_index(at));
+            locations.push(LocationId::from_index(at));
             values.push(value);
         } else {
             // Nothing happened here: no value, and nothing to tell.

@@ -221,6 +221,84 @@ fn derived_metrics_are_computed_before_or_after_sums() {
     assert_eq!(read(&source, 3, Scope::Inclusive).0[0], (0, vec![5.0 / 4.0, 24.0 / 4.0]));
 }
 
+/// Rows of [`Memory`], but for values that are not finite.
+struct Unfinished(Memory);
+
+struct UnfinishedRows<'a>(MemoryRows<'a>, Vec<LocationId>);
+
+impl ProfileSource for Unfinished {
+    fn definitions(&self) -> &ProfileDefinitions {
+        &self.0.definitions
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &[]
+    }
+
+    fn severity_bytes(&self, _: MetricId) -> u64 {
+        0
+    }
+
+    fn open(
+        &self,
+        metric: MetricId,
+        paths: Range<CallPathId>,
+    ) -> Result<Box<dyn SeverityRows + '_>, ReadError> {
+        let rows = &self.0.rows[metric.index()];
+        let value_type = MetricValueType::F64;
+        let rows = MemoryRows { rows, value_type, first: paths.start.0, next: paths.end.0 };
+        Ok(Box::new(UnfinishedRows(rows, Vec::new())))
+    }
+}
+
+impl SeverityRows for UnfinishedRows<'_> {
+    fn read(&mut self, row: &mut SeverityRow) -> Result<bool, ReadError> {
+        self.1.clear();
+        if !self.0.read(row)? {
+            return Ok(false);
+        }
+        let (good, bad): (Vec<_>, Vec<_>) = row.iter().partition(|(_, value)| value.is_finite());
+        self.1.extend(bad.into_iter().map(|(location, _)| location));
+        row.locations = Some(good.iter().map(|(location, _)| *location).collect());
+        row.values = Severities::F64(good.iter().map(|(_, value)| *value).collect());
+        Ok(true)
+    }
+
+    fn not_finite(&self) -> &[LocationId] {
+        &self.1
+    }
+
+    fn notices(&mut self) -> Vec<Notice> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn what_is_not_finite_is_known_up_the_tree() {
+    let rows = vec![
+        vec![(0, 1.0), (1, 1.0)],
+        vec![(0, 2.0)],
+        vec![(0, f64::NAN), (1, 8.0)],
+        vec![(1, 16.0)],
+        vec![(0, 32.0), (1, f64::INFINITY)],
+    ];
+    let unknown = |kind: MetricKind, scope| {
+        let source = Unfinished(memory(vec![metric("time", kind, Aggregation::Sum)], vec![rows.clone()]));
+        let all = source.0.definitions.call_tree.all();
+        let mut scoped = ScopedRows::open(&source, MetricId(0), scope, all).unwrap();
+        let mut row = SeverityRow::new(MetricValueType::F64);
+        let mut found = Vec::new();
+        while scoped.read(&mut row).unwrap() {
+            found.extend(scoped.not_finite().iter().map(|location| (row.path.0, location.0)));
+        }
+        found
+    };
+    assert_eq!(unknown(MetricKind::Exclusive, Scope::Exclusive), [(4, 1), (2, 0)]);
+    assert_eq!(unknown(MetricKind::Exclusive, Scope::Inclusive), [(4, 1), (2, 0), (1, 0), (0, 0)]);
+    // Its caller lacks what it is to be taken off; the caller of that does not.
+    assert_eq!(unknown(MetricKind::Inclusive, Scope::Exclusive), [(4, 1), (2, 0), (1, 0)]);
+}
+
 #[test]
 fn a_circle_of_derived_metrics_is_refused() {
     let itself = Formula::new(vec![FormulaStep::Metric(MetricId(0), None)]).unwrap();
