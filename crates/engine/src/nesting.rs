@@ -435,5 +435,6 @@ impl Input {
         buffer.parameters.retain_mut(|x| renumber(&mut x.row));
         buffer.samples.retain_mut(|x| renumber(&mut x.row));
         buffer.links.retain_mut(|x| renumber(&mut x.row));
+        buffer.io.retain_mut(|x| renumber(&mut x.row));
     }
 }

@@ -215,5 +215,6 @@ impl SampledCalls {
         copy(new_row, &raw.metrics, &mut calls.metrics, |x| &mut x.row);
         copy(new_row, &raw.parameters, &mut calls.parameters, |x| &mut x.row);
         copy(new_row, &raw.links, &mut calls.links, |x| &mut x.row);
+        copy(new_row, &raw.io, &mut calls.io, |x| &mut x.row);
     }
 }

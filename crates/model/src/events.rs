@@ -45,7 +45,29 @@ pub enum EventKind {
     BufferFlush,
     /// Recording was switched on or off.
     MeasurementOnOff,
-    /// Any other event; its payload is not part of the model.
+    /// Any other event; its payload is not part of the model, but for [`EventChunk::io`].
+    Other,
+}
+
+/// An input or output operation that is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoOperation {
+    /// Index into the base columns, of the completion.
+    pub row: u32,
+    /// What it did.
+    pub mode: IoMode,
+    /// Bytes moved; `None` if that is not known.
+    pub bytes: Option<u64>,
+}
+
+/// What an input or output operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum IoMode {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+    /// It flushes buffers, or its beginning is not recorded.
     Other,
 }
 
@@ -260,6 +282,8 @@ pub struct EventChunk<'a> {
     pub samples: &'a [Sample],
     /// Links of enters.
     pub links: &'a [Link],
+    /// Input and output operations, of rows that are [`EventKind::Other`].
+    pub io: &'a [IoOperation],
 }
 
 /// The buffer a reader fills again and again, so that the loop allocates nothing.
@@ -279,6 +303,7 @@ pub struct ChunkBuffer {
     pub parameters: Vec<Parameter>,
     pub samples: Vec<Sample>,
     pub links: Vec<Link>,
+    pub io: Vec<IoOperation>,
     /// Event records this chunk stands for, including those without a row because nobody needs them.
     pub n_records: u64,
     /// Time of the first and the last of those records.
@@ -301,6 +326,7 @@ impl ChunkBuffer {
         self.parameters.clear();
         self.samples.clear();
         self.links.clear();
+        self.io.clear();
         self.n_records = 0;
         self.span = None;
     }
@@ -341,6 +367,7 @@ impl ChunkBuffer {
             parameters: &self.parameters,
             samples: &self.samples,
             links: &self.links,
+            io: &self.io,
         }
     }
 }

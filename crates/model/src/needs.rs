@@ -29,8 +29,10 @@ impl Needs {
     pub const SAMPLES: Needs = Needs(128);
     /// Which event caused which, see [`Link`](crate::Link).
     pub const LINKS: Needs = Needs(256);
+    /// Input and output operations.
+    pub const IO: Needs = Needs(512);
     /// Every event of the model.
-    pub const ALL_EVENTS: Needs = Needs(1 | 2 | 4 | 8 | 16 | 128 | 256);
+    pub const ALL_EVENTS: Needs = Needs(1 | 2 | 4 | 8 | 16 | 128 | 256 | 512);
 
     /// Both.
     #[must_use]

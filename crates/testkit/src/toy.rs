@@ -14,10 +14,10 @@ pub use random::{Faults, RandomTrace, sampled_trace};
 
 use ouzel_model::{
     ChunkBuffer, ChunkReader, Clock, Collective, Communicator, ContextId, Definitions, EventKind, Filter,
-    Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind, MessageEnd,
-    Metric, MetricId, MetricMode, MetricValue, MetricValueType, Needs, Notice, Paradigm, Parameter,
-    ParameterId, ParameterValue, Pushdown, ReadError, ReadPlan, Region, RegionId, RegionRole, Request,
-    Sample, SystemNode, SystemNodeId, SystemTree, Ticks, TraceSource, WorldRank,
+    IoMode, IoOperation, Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationId,
+    LocationKind, MessageEnd, Metric, MetricId, MetricMode, MetricValue, MetricValueType, Needs, Notice,
+    Paradigm, Parameter, ParameterId, ParameterValue, Pushdown, ReadError, ReadPlan, Region, RegionId,
+    RegionRole, Request, Sample, SystemNode, SystemNodeId, SystemTree, Ticks, TraceSource, WorldRank,
 };
 use std::sync::Arc;
 
@@ -47,6 +47,7 @@ pub enum ToyPayload {
     Metric(Vec<(MetricId, u64)>),
     Parameter(ParameterId, ParameterValue),
     Sample(Sample),
+    Io(IoMode, Option<u64>),
     BufferFlush,
     MeasurementOnOff,
     Other,
@@ -394,6 +395,7 @@ fn push_event(buffer: &mut ChunkBuffer, needs: Needs, event: &ToyEvent) {
             buffer.parameters.push(Parameter { row, parameter: *parameter, value: value.clone() });
         }
         ToyPayload::Sample(sample) => buffer.samples.push(Sample { row, ..*sample }),
+        &ToyPayload::Io(mode, bytes) => buffer.io.push(IoOperation { row, mode, bytes }),
         _ => {}
     }
 }
@@ -410,6 +412,7 @@ fn kind_and_need(what: &ToyPayload) -> (EventKind, Needs) {
         ToyPayload::Metric(_) => (EventKind::Metric, Needs::METRICS),
         ToyPayload::Parameter(..) => (EventKind::Parameter, Needs::PARAMETERS),
         ToyPayload::Sample(_) => (EventKind::Sample, Needs::SAMPLES),
+        ToyPayload::Io(..) => (EventKind::Other, Needs::IO),
         ToyPayload::BufferFlush => (EventKind::BufferFlush, Needs::OTHERS),
         ToyPayload::MeasurementOnOff => (EventKind::MeasurementOnOff, Needs::OTHERS),
         ToyPayload::Other => (EventKind::Other, Needs::OTHERS),

@@ -71,6 +71,16 @@ pub fn profile_definitions(
     (profile, path_of)
 }
 
+/// The topology of a trace from its system tree, see [`ProfileDefinitions::constructed_topology`].
+pub fn constructed_topology(definitions: &Definitions) -> Option<CartTopology> {
+    let runs_code = |id: &LocationId| definitions.location(*id).kind.runs_code();
+    let locations: Vec<LocationId> = definitions.location_ids().filter(runs_code).collect();
+    let call_paths = CallPathTree::default();
+    let parts =
+        CubeParts { call_paths: &call_paths, locations: &locations, quantities: &[], has_outside: false };
+    profile_definitions(definitions, parts).0.constructed_topology()
+}
+
 fn program_region() -> Region {
     Region {
         name: Arc::from(PROGRAM),

@@ -2,12 +2,14 @@
 
 use super::output::SeverityCubeOutput;
 use super::quantity::Quantity;
-use super::state::{Column, Local, LocationColumns, SeverityCubePartial};
+use super::state::{Column, IoTotals, Local, LocationColumns, SeverityCubePartial};
 use crate::communication::{CollectiveTotals, MessageTotals};
 use crate::metric_profile::{self, MetricPartial, MetricProfile};
 use crate::profile::{Times, add_visits};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{CallPathId, Collective, Content, Contents, EventChunk, MessageEnd, Needs, Remap};
+use ouzel_model::{
+    CallPathId, Collective, Content, Contents, EventChunk, IoMode, IoOperation, MessageEnd, Needs, Remap,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,7 +40,7 @@ impl Analysis for SeverityCube {
     const PARTIAL_VERSION: u32 = 1;
 
     fn needs(&self) -> Needs {
-        Needs::VISITS | Needs::MESSAGES | Needs::COLLECTIVES | Needs::METRICS | Needs::CALL_PATHS
+        Needs::VISITS | Needs::MESSAGES | Needs::COLLECTIVES | Needs::METRICS | Needs::IO | Needs::CALL_PATHS
     }
 
     fn speaks_of(&self) -> Contents {
@@ -62,6 +64,7 @@ impl Analysis for SeverityCube {
             totals.add(&MessageTotals { receives: 1, bytes_received: bytes, ..MessageTotals::default() });
         });
         add_collectives(chunk.collectives, chunk.call_path, &mut local.collectives);
+        add_io(chunk.io, chunk.call_path, &mut local.io);
         metric_profile::fold_rows(chunk.kind, chunk.call_path, chunk.metrics, &mut local.counters);
     }
 
@@ -73,9 +76,10 @@ impl Analysis for SeverityCube {
         into: &mut SeverityCubePartial,
     ) {
         let mut location = LocationColumns::default();
-        let Local { times, messages, collectives, counters } = local;
+        let Local { times, messages, collectives, io, counters } = local;
         push_times(&times, &mut location);
         push_traffic(&messages, &collectives, &mut location);
+        push_io(&io, &mut location);
         into.counters.extend(counters.metrics());
         let mut of_counters = MetricPartial::default();
         MetricProfile.end(counters, cx, summary, &mut of_counters);
@@ -137,6 +141,21 @@ fn add_collectives(ends: &[Collective], call_path: &[CallPathId], collectives: &
     }
 }
 
+/// Adds each input or output operation to the call path in which it completes.
+#[inline(never)]
+fn add_io(operations: &[IoOperation], call_path: &[CallPathId], io: &mut Vec<IoTotals>) {
+    for operation in operations {
+        let totals = at(io, call_path[operation.row as usize]);
+        totals.operations += 1;
+        let bytes = match operation.mode {
+            IoMode::Read => &mut totals.bytes_read,
+            IoMode::Write => &mut totals.bytes_written,
+            IoMode::Other => continue,
+        };
+        *bytes = bytes.saturating_add(operation.bytes.unwrap_or(0));
+    }
+}
+
 /// The totals of a call path; there is room for it afterwards.
 #[inline]
 fn at<T: Clone + Default>(totals: &mut Vec<T>, path: CallPathId) -> &mut T {
@@ -195,6 +214,22 @@ fn push_traffic(
             if value != 0 {
                 column.push(CallPathId::from_index(i), value);
             }
+        }
+        location.push(quantity, column);
+    }
+}
+
+fn push_io(io: &[IoTotals], location: &mut LocationColumns) {
+    type Value = fn(&IoTotals) -> u64;
+    let quantities: [(Quantity, Value); 3] = [
+        (Quantity::IoOperations, |io| io.operations),
+        (Quantity::IoBytesRead, |io| io.bytes_read),
+        (Quantity::IoBytesWritten, |io| io.bytes_written),
+    ];
+    for (quantity, value) in quantities {
+        let mut column = Column::default();
+        for (i, value) in io.iter().map(value).enumerate().filter(|(_, value)| *value != 0) {
+            column.push(CallPathId::from_index(i), value);
         }
         location.push(quantity, column);
     }

@@ -23,7 +23,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use definitions::{CubeParts, profile_definitions};
+pub use definitions::{CubeParts, constructed_topology, profile_definitions};
 pub use fold::SeverityCube;
 pub use output::{CubeMetric, SeverityCubeOutput, quantities};
 pub use quantity::Quantity;

@@ -119,6 +119,7 @@ pub fn quantities(counted: &BTreeSet<Quantity>, counters: &BTreeSet<MetricId>) -
         Q::BytesSentP2p | Q::BytesSentColl | Q::BytesReceivedP2p | Q::BytesReceivedColl => {
             messages && collectives
         }
+        Q::IoOperations | Q::IoBytesRead | Q::IoBytesWritten => has(&[Q::IoOperations]),
         Q::Counter(id) => counters.contains(id),
     };
     let of_counters = counters.iter().map(|&id| Q::Counter(id));

@@ -33,6 +33,12 @@ pub enum Quantity {
     BytesReceivedP2p,
     /// Of these, those in collective operations: `bytes_received_coll`. Only where there are both.
     BytesReceivedColl,
+    /// Input and output operations that completed: `io_operations`.
+    IoOperations,
+    /// Bytes that they read: `io_bytes_read`.
+    IoBytesRead,
+    /// Bytes that they wrote: `io_bytes_written`.
+    IoBytesWritten,
     /// What an accumulated counter of the trace gained: its own name and unit.
     Counter(MetricId),
 }
@@ -53,6 +59,9 @@ impl Quantity {
         Quantity::BytesReceived,
         Quantity::BytesReceivedP2p,
         Quantity::BytesReceivedColl,
+        Quantity::IoOperations,
+        Quantity::IoBytesRead,
+        Quantity::IoBytesWritten,
     ];
 
     /// The name of the metric in a profile, unless it is a counter: that has a name of its own.
@@ -129,6 +138,15 @@ impl Quantity {
             }
             Quantity::BytesReceivedColl => {
                 ["bytes_received_coll", "Collective", "bytes", "Bytes received in collective operations"]
+            }
+            Quantity::IoOperations => {
+                ["io_operations", "I/O operations", "occ", "Number of input and output operations"]
+            }
+            Quantity::IoBytesRead => {
+                ["io_bytes_read", "Bytes read", "bytes", "Bytes that I/O operations read"]
+            }
+            Quantity::IoBytesWritten => {
+                ["io_bytes_written", "Bytes written", "bytes", "Bytes that I/O operations wrote"]
             }
             Quantity::Counter(_) => ["", "", "", ""],
         }

@@ -14,7 +14,16 @@ pub struct Local {
     pub(super) times: Vec<Times>,
     pub(super) messages: Vec<MessageTotals>,
     pub(super) collectives: Vec<CollectiveTotals>,
+    pub(super) io: Vec<IoTotals>,
     pub(super) counters: metric_profile::Local,
+}
+
+/// Input and output operations of a call path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct IoTotals {
+    pub operations: u64,
+    pub bytes_read: u64,
+    pub bytes_written: u64,
 }
 
 /// One quantity at one location.
@@ -58,9 +67,12 @@ pub(super) struct LocationColumns {
 
 impl LocationColumns {
     /// Adds a quantity, which sorts behind all that are there; nothing if it has no values.
-    pub fn push(&mut self, quantity: Quantity, column: Column) {
+    pub fn push(&mut self, quantity: Quantity, mut column: Column) {
         debug_assert!(self.columns.last().is_none_or(|(last, _)| *last < quantity), "quantities are sorted");
         if !column.paths.is_empty() {
+            // It stays until the end of the pass, and most of the memory of a cube is here.
+            column.paths.shrink_to_fit();
+            column.values.shrink_to_fit();
             self.columns.push((quantity, column));
         }
     }

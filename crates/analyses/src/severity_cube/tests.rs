@@ -32,9 +32,8 @@ fn rows(source: &dyn ProfileSource, metric: &str, scope: Scope) -> Vec<String> {
     let mut row = SeverityRow::new(definitions.metric(id).value_type);
     let mut lines = Vec::new();
     while rows.read(&mut row).unwrap() {
-        let name = |path: CallPathId| {
-            &*definitions.regions[definitions.call_tree.node(path).region.index()].name
-        };
+        let name =
+            |path: CallPathId| &*definitions.regions[definitions.call_tree.node(path).region.index()].name;
         let path: Vec<&str> = definitions.call_tree.from_root(row.path).into_iter().map(name).collect();
         // Ticks of toy traces are nanoseconds.
         let scale = if &*definitions.metric(id).unit == "sec" { 1e9 } else { 1.0 };
@@ -71,7 +70,8 @@ fn everything_is_counted_where_it_happens() {
             ("c", "#"),
         ]
     );
-    let check = |metric, scope, expected: &[&str]| assert_eq!(rows(&profile, metric, scope), expected, "{metric}");
+    let check =
+        |metric, scope, expected: &[&str]| assert_eq!(rows(&profile, metric, scope), expected, "{metric}");
     let (exclusive, inclusive) = (Scope::Exclusive, Scope::Inclusive);
     check(
         "time",
@@ -84,24 +84,31 @@ fn everything_is_counted_where_it_happens() {
             "[program]/work: 2=4",
         ],
     );
-    assert_eq!(rows(&profile, "time", inclusive)[..2], ["[program]: 0=40 1=40 2=4", "[program]/main: 0=40 1=40"]);
-    check("visits", inclusive, &[
-        "[program]: 0=3 1=3 2=1",
-        "[program]/main: 0=3 1=3",
-        "[program]/main/MPI_Send: 0=2",
-        "[program]/main/MPI_Recv: 1=1",
-        "[program]/main/MPI_Allreduce: 1=1",
-        "[program]/work: 2=1",
-    ]);
+    assert_eq!(
+        rows(&profile, "time", inclusive)[..2],
+        ["[program]: 0=40 1=40 2=4", "[program]/main: 0=40 1=40"]
+    );
+    check(
+        "visits",
+        inclusive,
+        &[
+            "[program]: 0=3 1=3 2=1",
+            "[program]/main: 0=3 1=3",
+            "[program]/main/MPI_Send: 0=2",
+            "[program]/main/MPI_Recv: 1=1",
+            "[program]/main/MPI_Allreduce: 1=1",
+            "[program]/work: 2=1",
+        ],
+    );
     assert_eq!(rows(&profile, "min_time", exclusive)[1], "[program]/main/MPI_Send: 0=4");
     assert_eq!(rows(&profile, "max_time", exclusive)[1], "[program]/main/MPI_Send: 0=10");
     check("messages_sent", exclusive, &["[program]/main/MPI_Send: 0=2"]);
     check("messages_received", exclusive, &["[program]: 1=1", "[program]/main/MPI_Recv: 1=1"]);
-    check("bytes_received", exclusive, &[
-        "[program]: 1=1",
-        "[program]/main/MPI_Recv: 1=64",
-        "[program]/main/MPI_Allreduce: 1=16",
-    ]);
+    check(
+        "bytes_received",
+        exclusive,
+        &["[program]: 1=1", "[program]/main/MPI_Recv: 1=64", "[program]/main/MPI_Allreduce: 1=16"],
+    );
     check("bytes_sent_coll", exclusive, &["[program]/main/MPI_Allreduce: 1=8"]);
     check("collectives", exclusive, &["[program]/main/MPI_Allreduce: 1=1"]);
     check("c", exclusive, &["[program]/main: 0=4", "[program]/main/MPI_Send: 0=6"]);
@@ -135,10 +142,23 @@ fn a_program_with_one_root_is_its_own_root() {
 
 #[test]
 fn counters_have_names_of_their_own() {
-    let text = "0: enter f @0, metric time=1 visits=1 @0, metric time=3 visits=2 @5, leave @5";
+    let text = "0: metric time=1 visits=1 @0, enter f @0, metric time=3 visits=2 @5, leave @5";
     let profile = profile(&ToyTrace::new(text), &Filter::default());
     assert_eq!(rows(&profile, "time#2", Scope::Exclusive), ["f: 0=2"]);
     assert_eq!(rows(&profile, "visits", Scope::Exclusive), ["f: 0=1"]);
+}
+
+#[test]
+fn input_and_output_count_where_they_complete() {
+    let text =
+        "0: enter main @0, enter read @1, read 100 @2, read 28 @4, io @4, leave @5, write 7 @6, leave @9";
+    let profile = profile(&ToyTrace::new(text), &Filter::default());
+    assert_eq!(rows(&profile, "io_operations", Scope::Exclusive), ["main: 0=1", "main/read: 0=3"]);
+    assert_eq!(rows(&profile, "io_bytes_read", Scope::Inclusive), ["main: 0=128", "main/read: 0=128"]);
+    assert_eq!(rows(&profile, "io_bytes_written", Scope::Exclusive), ["main: 0=7"]);
+    let late = Filter { time_ns: Some((3, 9)), ..Filter::default() };
+    let profile = self::profile(&ToyTrace::new(text), &late);
+    assert_eq!(rows(&profile, "io_bytes_read", Scope::Exclusive), ["main/read: 0=28"]);
 }
 
 #[test]
@@ -216,7 +236,8 @@ fn sums_are_those_of_the_other_analyses() {
         let mut expected: BTreeMap<(&str, Scope), BTreeMap<Vec<u32>, f64>> = BTreeMap::new();
         let mut add = |metric, scope, path, value: u64| {
             if value != 0 {
-                *expected.entry((metric, scope)).or_default().entry(path_of(path)).or_default() += value as f64;
+                *expected.entry((metric, scope)).or_default().entry(path_of(path)).or_default() +=
+                    value as f64;
             }
         };
         for row in times.locations.iter().flat_map(|location| &location.rows) {

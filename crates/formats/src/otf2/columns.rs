@@ -7,12 +7,15 @@
 use super::refs::LocationRefs;
 use super::stack_changes::StackChanges;
 use ouzel_model::{
-    CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, CommRank, EventKind, MessageEnd,
-    MetricValue, Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent, Sample, Ticks,
+    CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, CommRank, EventKind, IoMode,
+    IoOperation, MessageEnd, MetricValue, Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent,
+    Sample, Ticks,
 };
 use ouzel_otf2::read::{EventKinds, EventSink};
+use ouzel_otf2::records::enums::IoOperationMode;
 use ouzel_otf2::records::event::CallingContextSample;
 use ouzel_otf2::records::{Event, EventKind as Kind};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// Which records nobody needs, so that their bodies can be skipped.
@@ -37,6 +40,9 @@ pub(super) fn unwanted(needs: Needs) -> EventKinds {
             Kind::Metric => needs.contains(Needs::METRICS),
             Kind::ParameterString | Kind::ParameterInt | Kind::ParameterUnsignedInt => {
                 needs.contains(Needs::PARAMETERS)
+            }
+            Kind::IoOperationBegin | Kind::IoOperationComplete | Kind::IoOperationCancelled => {
+                needs.contains(Needs::IO) || needs.contains(Needs::OTHERS)
             }
             _ => needs.contains(Needs::OTHERS),
         };
@@ -104,6 +110,8 @@ pub(super) struct Columns<'a, 'r> {
     pub rows: &'a mut Rows,
     pub refs: &'a mut LocationRefs<'r>,
     pub stack_changes: &'a mut StackChanges,
+    /// What the input and output operations do that have begun, by handle and matching id.
+    pub open_io: &'a mut FxHashMap<(u32, u64), IoMode>,
     /// Records that have a row but whose payload the model leaves out, by name.
     pub not_represented: &'a mut BTreeMap<&'static str, u64>,
 }
@@ -181,6 +189,14 @@ impl Columns<'_, '_> {
         let lca = self.stack_changes.sample(context.depth, sample.unwind_distance);
         let row = self.plain_row(time, EventKind::Sample);
         self.buffer.samples.push(Sample { row, context: Some(context.context), lca, generator });
+    }
+
+    fn io_complete(&mut self, time: u64, operation: (u32, u64), bytes: u64) {
+        let row = self.plain_row(time, EventKind::Other);
+        let mode = self.open_io.remove(&operation).unwrap_or(IoMode::Other);
+        // All ones: an operation that failed, or of which the tracer does not know.
+        let bytes = (bytes != u64::MAX).then_some(bytes);
+        self.buffer.io.push(IoOperation { row, mode, bytes });
     }
 
     fn metric(&mut self, time: u64, metric: u32, values: impl Iterator<Item = u64>) {
@@ -265,6 +281,22 @@ impl EventSink for Columns<'_, '_> {
             Event::CallingContextEnter(c) => self.context_enter(time, c.calling_context, c.unwind_distance),
             Event::CallingContextLeave(c) => self.context_leave(time, c.calling_context),
             Event::CallingContextSample(c) => self.sample(time, &c),
+            Event::IoOperationBegin(io) => {
+                self.plain_row(time, EventKind::Other);
+                let mode = match io.mode {
+                    IoOperationMode::Read => IoMode::Read,
+                    IoOperationMode::Write => IoMode::Write,
+                    _ => IoMode::Other,
+                };
+                self.open_io.insert((io.handle, io.matching_id), mode);
+            }
+            Event::IoOperationComplete(io) => {
+                self.io_complete(time, (io.handle, io.matching_id), io.bytes_result);
+            }
+            Event::IoOperationCancelled(io) => {
+                self.plain_row(time, EventKind::Other);
+                self.open_io.remove(&(io.handle, io.matching_id));
+            }
             Event::BufferFlush(_) => {
                 self.plain_row(time, EventKind::BufferFlush);
             }

@@ -5,7 +5,7 @@
 //! [`MAX_SAMPLED_DEPTH`] are cut off and told, never followed for ever.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use super::collect::Collected;
 use ouzel_model::{

@@ -8,6 +8,8 @@ mod collect;
 mod columns;
 mod contexts;
 mod definitions;
+#[cfg(test)]
+mod io_tests;
 pub mod model_archive;
 mod notices;
 pub mod print;

@@ -9,10 +9,12 @@ use super::refs::{GlobalRefs, LocationRefs};
 use super::stack_changes::StackChanges;
 use super::{notices, read_error};
 use ouzel_model::{
-    CHUNK_EVENTS, ChunkBuffer, ChunkReader, Level, LocationId, Notice, NoticeCode, ReadError, ReadPlan, Ticks,
+    CHUNK_EVENTS, ChunkBuffer, ChunkReader, IoMode, Level, LocationId, Notice, NoticeCode, ReadError,
+    ReadPlan, Ticks,
 };
 use ouzel_otf2::LocalDefinitions;
 use ouzel_otf2::read::EventReader;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fs::File;
 
@@ -38,6 +40,7 @@ pub(super) struct LocationReader<'a> {
     refs: LocationRefs<'a>,
     rows: Box<Rows>,
     stack_changes: StackChanges,
+    open_io: FxHashMap<(u32, u64), IoMode>,
     last: u64,
     n_back: u64,
     n_before_start: u64,
@@ -61,6 +64,7 @@ impl<'a> LocationReader<'a> {
             opened,
             rows: Rows::new(),
             stack_changes: StackChanges::default(),
+            open_io: FxHashMap::default(),
             last: 0,
             n_back: 0,
             n_before_start: 0,
@@ -89,6 +93,7 @@ impl ChunkReader for LocationReader<'_> {
             rows: &mut self.rows,
             refs: &mut self.refs,
             stack_changes: &mut self.stack_changes,
+            open_io: &mut self.open_io,
             not_represented: &mut self.not_represented,
         };
         // The first record alone: its time begins the location, whether or not it has a row.

@@ -15,8 +15,8 @@
 
 use super::{ToyEvent, ToyPayload, ToyTrace};
 use ouzel_model::{
-    Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, Communicator, Lca, LocationKind, MessageEnd,
-    ParameterValue, RegionId, Request, RequestEvent, Sample, Ticks, WorldRank,
+    Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, Communicator, IoMode, Lca, LocationKind,
+    MessageEnd, ParameterValue, RegionId, Request, RequestEvent, Sample, Ticks, WorldRank,
 };
 use std::sync::Arc;
 
@@ -31,6 +31,7 @@ impl ToyTrace {
     /// - `sample NAME/NAME@LINE/…`, outermost frame first, each but it with the line of its call if known, then
     ///   `lca N` if so many frames stayed since the sample before or `lca <=N` if at most so many did
     ///   (`sample -`: nothing ran any more)
+    /// - `read BYTES`, `write BYTES`, `io` of unknown direction and size
     /// - `metric NAME=VALUE …`, `param NAME=VALUE`, `flush`, `onoff`, `other`
     ///
     /// A line `comm NAME = RANK RANK …` defines a communicator; `MPI_COMM_WORLD` is there from the start.
@@ -104,6 +105,9 @@ impl ToyTrace {
                 ToyPayload::Parameter(self.parameter(name), value)
             }
             "sample" => self.sample(rest)?,
+            "read" => ToyPayload::Io(IoMode::Read, Some(number(rest)?)),
+            "write" => ToyPayload::Io(IoMode::Write, Some(number(rest)?)),
+            "io" => ToyPayload::Io(IoMode::Other, None),
             "flush" => ToyPayload::BufferFlush,
             "onoff" => ToyPayload::MeasurementOnOff,
             "other" => ToyPayload::Other,

@@ -15,7 +15,7 @@ use ouzel_otf2::write::{ArchiveWriter, EventWriter, WriteOptions};
 use std::fs;
 use std::path::PathBuf;
 
-struct Scratch(PathBuf);
+pub(in crate::otf2) struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
@@ -24,7 +24,7 @@ impl Drop for Scratch {
 }
 
 /// Opens an archive of one location with these events and contexts `(id, region, line, parent)`.
-fn archive(
+pub(in crate::otf2) fn archive(
     name: &str,
     contexts: &[(u32, u32, u32, u32)],
     events: impl FnOnce(&mut EventWriter),
