@@ -47,8 +47,13 @@ fn traces() -> Vec<PathBuf> {
     };
     match shared_data() {
         Some(data) => {
-            for format in ["otf2", "hpctoolkit", "projections", "nsight/pipit-cloverleaf", "chrome-pytorch/param-dlrm-8rank"]
-            {
+            for format in [
+                "otf2",
+                "hpctoolkit",
+                "projections",
+                "nsight/pipit-cloverleaf",
+                "chrome-pytorch/param-dlrm-8rank",
+            ] {
                 add(data.join("data").join(format));
             }
         }
@@ -149,9 +154,19 @@ fn a_profile_of_a_trace_says_what_the_analyses_say() {
             let of_parts = metric.parent.is_some();
             let key = (metric.name.to_string(), Scope::Exclusive);
             let is_there = !values(&profile, &metric.name, Scope::Exclusive).is_empty();
-            assert_eq!(sums.contains_key(&key), is_there && !of_parts, "{} of {}", metric.name, path.display());
+            assert_eq!(
+                sums.contains_key(&key),
+                is_there && !of_parts,
+                "{} of {}",
+                metric.name,
+                path.display()
+            );
         }
-        let part = if values(&profile, "bytes_sent_p2p", Scope::Exclusive).is_empty() { "bytes_sent" } else { "bytes_sent_p2p" };
+        let part = if values(&profile, "bytes_sent_p2p", Scope::Exclusive).is_empty() {
+            "bytes_sent"
+        } else {
+            "bytes_sent_p2p"
+        };
         let sent: f64 = values(&profile, part, Scope::Exclusive).values().sum();
         if 0 < bytes_in_matrix {
             n_with_messages += 1;

@@ -32,6 +32,36 @@ fn what_is_converted_to_otf2_says_the_same() {
     }
 }
 
+/// Every real trace below a folder of a format: files, and folders that are one.
+fn all_below(folder: &Path) -> Vec<PathBuf> {
+    let (mut found, mut pending) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(path) = pending.pop() {
+        if ouzel::open(&path).is_ok() {
+            found.push(path.clone());
+        }
+        if path.is_dir() {
+            pending.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_real_trace_becomes_an_archive_that_the_reference_reads() {
+    let Some(shared) = shared_data() else { return };
+    let formats = ["chrome", "chrome-pytorch", "csv", "hpctoolkit", "nsight", "projections"];
+    let traces = formats.map(|format| all_below(&shared.join("data").join(format))).concat();
+    assert!(40 <= traces.len(), "only {} traces were found", traces.len());
+    for (nth, path) in traces.iter().enumerate() {
+        let scratch = Scratch::new(&format!("every-{nth}"));
+        let to = scratch.0.join("archive");
+        let ran = ran_on(path, &["convert", to.to_str().unwrap(), "--to", "otf2", "--quiet"]);
+        assert!(matches!(ran.code, Some(0 | 2)), "{path:?}: {}", ran.err);
+        assert_reference_reads(&to.join("traces.otf2"));
+    }
+}
+
 #[test]
 fn tables_are_written_of_every_format() {
     for (nth, path) in traces().iter().enumerate() {

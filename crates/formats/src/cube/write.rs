@@ -2,7 +2,8 @@
 //!
 //! Ids become dense in the order of the model. Metrics keep their kind; parts of a metric
 //! that CUBE 3 stored apart are added to it, and formulas are written as CubePL. A row that
-//! lacks a location has zero there, or the mark for "never" in a minimum or maximum.
+//! lacks a location has zero there, or the mark for "never" in a minimum or maximum; these have a row for
+//! each call path, as readers take what is missing for zero (or, as pycubexr 2.1.1, fail on it).
 
 use ouzel_cube::{
     Anchor, AnchorCart, AnchorCnode, AnchorDimension, AnchorGroup, AnchorLocation, AnchorMetric,
@@ -87,11 +88,21 @@ fn write_metric<W: Write + Seek>(
         notices.extend(rows.notices());
         return Ok(());
     }
-    indices.sort_unstable();
     let n_locations = definitions.locations.len();
-    writer.metric(id.0, &indices, 8 * n_locations as u64)?;
-    let mut rows = ScopedRows::open(source, id, scope, all)?;
     let mut bytes = Vec::with_capacity(8 * n_locations);
+    let has_marks = matches!(metric.aggregation, Aggregation::Min | Aggregation::Max);
+    let missing = if has_marks { without_row(&indices, definitions.call_tree.len()) } else { Vec::new() };
+    indices.extend_from_slice(&missing);
+    indices.sort_unstable();
+    writer.metric(id.0, &indices, 8 * n_locations as u64)?;
+    for index in missing {
+        bytes.clear();
+        bytes.resize(8 * n_locations, 0);
+        row.clear();
+        encode(&row, metric, &mut bytes);
+        writer.row(indices.binary_search(&index).expect("it was added") as u64, &bytes)?;
+    }
+    let mut rows = ScopedRows::open(source, id, scope, all)?;
     while rows.read(&mut row)? {
         let position = indices.binary_search(&tree_index(row.path)).expect("the first sweep saw this row");
         bytes.clear();
@@ -101,6 +112,13 @@ fn write_metric<W: Write + Seek>(
     }
     notices.extend(rows.notices());
     Ok(())
+}
+
+/// The tree indices that are not among `indices`.
+fn without_row(indices: &[u32], n_paths: usize) -> Vec<u32> {
+    let mut has_row = vec![false; n_paths];
+    indices.iter().for_each(|&index| has_row[index as usize] = true);
+    (0..n_paths as u32).filter(|&index| !has_row[index as usize]).collect()
 }
 
 /// The values of a row as bytes, in the type that [`metric_entry`] declares.

@@ -97,7 +97,11 @@ impl Spill {
     }
 
     /// The profile of a trace with these definitions; `notices` are those of the pass, about locations of the trace.
-    pub(super) fn into_profile(self, definitions: &Definitions, notices: Vec<Notice>) -> io::Result<SpilledProfile> {
+    pub(super) fn into_profile(
+        self,
+        definitions: &Definitions,
+        notices: Vec<Notice>,
+    ) -> io::Result<SpilledProfile> {
         let Spill { out, parts, counters, has_outside, .. } = self;
         let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         let mut call_paths = CallPathTree::default();
@@ -105,9 +109,15 @@ impl Spill {
         let (call_paths, canonical) = call_paths.into_canonical();
         let mut locations: Vec<LocationId> = parts.iter().flat_map(|part| part.locations.clone()).collect();
         locations.sort_unstable();
-        let counted = parts.iter().flat_map(|part| part.metrics.iter().map(|(quantity, _)| *quantity)).collect();
+        let counted =
+            parts.iter().flat_map(|part| part.metrics.iter().map(|(quantity, _)| *quantity)).collect();
         let quantities = quantities(&counted, &counters);
-        let of = CubeParts { call_paths: &call_paths, locations: &locations, quantities: &quantities, has_outside };
+        let of = CubeParts {
+            call_paths: &call_paths,
+            locations: &locations,
+            quantities: &quantities,
+            has_outside,
+        };
         let (profile, path_of) = profile_definitions(definitions, of);
         let parts = parts.into_iter().zip(absorbed).map(|(part, absorbed)| {
             let new_path = |old: CallPathId| path_of[canonical.path(absorbed.path(old)).index()];

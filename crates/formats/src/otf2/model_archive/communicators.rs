@@ -45,10 +45,13 @@ pub(super) fn write(to: &mut ModelArchive) -> Result<(), WriteError> {
     let mut groups = Groups::default();
     let of_processes = |&id: &CommId| definitions.communicator(id).member_locations.is_empty();
     if comms.iter().any(of_processes) || !ranks_count_processes(to, definitions) {
-        let world: Vec<u64> = world(definitions)
+        let mut world: Vec<u64> = world(definitions)
             .into_iter()
             .map(|location| location.map_or(u64::MAX, |id| to.location_refs[id.index()]))
             .collect();
+        // The file of one process names the others, too: each member must have a place.
+        let n_named = n_ranks_named(definitions, &comms);
+        world.resize(world.len().max(n_named.min(MAX_WORLD)), u64::MAX);
         groups.define(to, GroupType::CommLocations, Paradigm::Mpi, world)?;
     }
     groups.define_all_locations(to, definitions, &comms)?;
@@ -144,6 +147,18 @@ impl Groups {
         }
         self.define(to, GroupType::CommGroup, Paradigm::Mpi, numbers(&comm.members))
     }
+}
+
+/// Places of ranks without a location: more than any machine has processes, and 128 MB in the file.
+const MAX_WORLD: usize = 1 << 24;
+
+/// One more than the greatest rank that is a member of a communicator.
+fn n_ranks_named(definitions: &Definitions, comms: &[CommId]) -> usize {
+    let members = comms.iter().flat_map(|&id| {
+        let comm = definitions.communicator(id);
+        comm.members.iter().chain(comm.remote_members.as_deref().unwrap_or_default())
+    });
+    members.map(|rank| rank.index() + 1).max().unwrap_or(0)
 }
 
 fn numbers(ranks: &[WorldRank]) -> Vec<u64> {
