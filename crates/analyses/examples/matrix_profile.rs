@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let series = series(n_points);
     #[expect(clippy::disallowed_methods, reason = "a stopwatch is what this program is")]
     let start = std::time::Instant::now();
-    let profile = matrix_profile(&series, WINDOW, NonZeroUsize::MIN)?;
+    let profile = matrix_profile(&series, WINDOW, NonZeroUsize::MIN, None)?;
     let seconds = start.elapsed().as_secs_f64();
     println!("{{\"events\": {}, \"events_seconds\": {seconds}}}", profile.len());
     Ok(())

@@ -13,6 +13,7 @@ use ouzel::model::{Definitions, Filter, Level, LocationId, MetricId, Notice, Tab
 use ouzel::{Answer, AskError, Options, Profile, Trace};
 use ouzel_export::{CsvWriter, Envelope, Input, InputFilter, NoticeEntry, ParquetWriter, TableWriter};
 use serde::Serialize;
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::num::NonZeroU16;
@@ -141,19 +142,21 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// If the output cannot be written.
-    pub fn reply<'t, T, D: Serialize>(
+    pub fn reply<'t, T, D: Serialize, B: InBatches>(
         &self,
         command: &str,
         answer: &'t Answer<T>,
         data: impl FnOnce(&'t T) -> D,
-        table: impl FnOnce(&T) -> Table,
+        table: impl FnOnce(&'t T) -> B,
         page: impl FnOnce(&T, &mut Page),
     ) -> anyhow::Result<Outcome> {
         match self.common.format {
             OutputFormat::Json => {
                 self.write_json(command, answer.coverage, &answer.notices, data(&answer.output))?;
             }
-            OutputFormat::Csv | OutputFormat::Parquet => self.write_table(&table(&answer.output))?,
+            OutputFormat::Csv | OutputFormat::Parquet => {
+                write_batches_as(self.common, table(&answer.output).batches())?;
+            }
             OutputFormat::Table | OutputFormat::Html => {
                 let mut lines = Page::new(self.style(), self.common.width);
                 page(&answer.output, &mut lines);
@@ -231,19 +234,54 @@ pub fn write_lines(common: &Common, lines: &[String]) -> anyhow::Result<()> {
     out.close()
 }
 
+/// A table, whole or in batches that are made when they are written.
+pub trait InBatches {
+    /// The batches, one at least.
+    fn batches(self) -> impl Iterator<Item = Table>;
+}
+
+impl InBatches for Table {
+    fn batches(self) -> impl Iterator<Item = Table> {
+        std::iter::once(self)
+    }
+}
+
+/// Batches of a table, one at least.
+#[derive(Debug)]
+pub struct Batched<I>(pub I);
+
+impl<I: Iterator<Item = Table>> InBatches for Batched<I> {
+    fn batches(self) -> impl Iterator<Item = Table> {
+        self.0
+    }
+}
+
 /// Writes `table` as CSV or Parquet, whichever was asked for.
 ///
 /// # Errors
 /// If the output cannot be written.
 pub fn write_table_as(common: &Common, table: &Table) -> anyhow::Result<()> {
+    write_batches_as(common, std::iter::once(table))
+}
+
+/// Writes batches of a table, one at least, as CSV or Parquet, whichever was asked for.
+fn write_batches_as(
+    common: &Common,
+    batches: impl IntoIterator<Item = impl Borrow<Table>>,
+) -> anyhow::Result<()> {
+    let mut batches = batches.into_iter();
+    let first = batches.next().context("a table without a batch")?;
     let mut out = Output::open(common.output.as_deref())?;
     let mut writer: Box<dyn TableWriter + '_> = match common.format {
-        OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, table)?),
+        OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, first.borrow())?),
         OutputFormat::Csv | OutputFormat::Json | OutputFormat::Table | OutputFormat::Html => {
-            Box::new(CsvWriter::new(&mut out, table)?)
+            Box::new(CsvWriter::new(&mut out, first.borrow())?)
         }
     };
-    writer.write(table)?;
+    writer.write(first.borrow())?;
+    for batch in batches {
+        writer.write(batch.borrow())?;
+    }
     writer.finish()?;
     out.close()
 }

@@ -14,6 +14,22 @@ pub fn to_json(table: &Table) -> serde_json::Value {
     serde_json::to_value(Rows(table)).expect("rows have text keys and plain values")
 }
 
+/// The rows of the batches that a function gives, to be serialised as one list; a batch stays in memory until the next.
+#[derive(Debug, Clone, Copy)]
+pub struct Batches<F>(pub F);
+
+impl<F: Fn() -> I, I: IntoIterator<Item = Table>> Serialize for Batches<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut rows = serializer.serialize_seq(None)?;
+        for batch in (self.0)() {
+            for row in 0..batch.n_rows() {
+                rows.serialize_element(&Row { columns: &batch.columns, row })?;
+            }
+        }
+        rows.end()
+    }
+}
+
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let n_rows = self.0.n_rows();
@@ -53,7 +69,19 @@ impl Serialize for Row<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::Batches;
     use crate::test_table::table;
+
+    #[test]
+    fn batches_are_one_list() {
+        let json = |batches: &[ouzel_model::Table]| {
+            serde_json::to_string_pretty(&Batches(|| batches.to_vec())).unwrap()
+        };
+        let mut both = table();
+        both.append(table());
+        assert_eq!(json(&[table(), table()]), serde_json::to_string_pretty(&super::Rows(&both)).unwrap());
+        assert_eq!(json(&[]), "[]");
+    }
 
     #[test]
     fn rows_are_objects_in_the_order_of_the_columns() {

@@ -19,7 +19,7 @@ mod parquet_writer;
 pub use csv_writer::{CsvWriter, LIST_SEPARATOR};
 pub use envelope::{Envelope, Input, InputFilter, NoticeEntry};
 pub use error::ExportError;
-pub use json::{Rows, to_json};
+pub use json::{Batches, Rows, to_json};
 #[cfg(feature = "parquet")]
 pub use parquet_writer::ParquetWriter;
 

@@ -16,7 +16,9 @@ use ouzel_analyses::critical_path::{PathCalls, PathProfile, critical_path, profi
 use ouzel_analyses::late_messages::LateMessages;
 use ouzel_analyses::lateness::{Cycle, LatenessOutput, lateness};
 use ouzel_analyses::operations::Operations;
-use ouzel_analyses::patterns::{CallSeries, PatternError, PatternOptions, PatternsOutput, patterns};
+use ouzel_analyses::patterns::{
+    CallSeries, PatternError, PatternOptions, PatternsOutput, ProfileError, patterns,
+};
 use ouzel_analyses::semantics::Semantics;
 use ouzel_analyses::time_grid::TimeGrid;
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
@@ -48,6 +50,15 @@ impl<T> Answer<T> {
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Answer<U> {
         let Answer { output, coverage, run_range, notices } = self;
         Answer { output: f(output), coverage, run_range, notices }
+    }
+
+    /// The same with another output, if there is one.
+    ///
+    /// # Errors
+    /// What `f` says.
+    pub fn try_map<U, E>(self, f: impl FnOnce(T) -> Result<U, E>) -> Result<Answer<U>, E> {
+        let Answer { output, coverage, run_range, notices } = self;
+        Ok(Answer { output: f(output)?, coverage, run_range, notices })
     }
 }
 
@@ -145,15 +156,14 @@ impl Trace {
     pub fn lateness(&self, options: &Options<'_>) -> Result<Answer<LatenessOutput>, AskError> {
         let definitions = self.definitions();
         let answer = self.ask(Operations::new(definitions), options)?;
-        let late = lateness(&answer.output, definitions)?;
-        Ok(answer.map(|_| late))
+        answer.try_map(|operations| Ok(lateness(operations, definitions)?))
     }
 
     /// What repeats in the calls of the main thread of `rank`, or of the smallest rank that is selected.
     ///
     /// # Errors
-    /// If the pass was cancelled, or nothing repeats or can be compared. The comparison behind the pass cannot be
-    /// cancelled; its time grows with the square of the number of calls.
+    /// If the pass or the comparison behind it, whose time grows with the square of the number of calls, was cancelled,
+    /// or nothing repeats or can be compared.
     pub fn patterns(
         &self,
         rank: Option<WorldRank>,
@@ -162,8 +172,11 @@ impl Trace {
     ) -> Result<Answer<PatternsOutput>, AskError> {
         let series = CallSeries::of_rank(self.definitions(), &options.filter, rank);
         let answer = self.ask(series, options)?;
-        let found = patterns(&answer.output, pattern, options.jobs)?;
-        Ok(answer.map(|_| found))
+        match patterns(&answer.output, pattern, options.jobs, options.progress) {
+            Ok(found) => Ok(answer.map(|_| found)),
+            Err(PatternError::Profile(ProfileError::Cancelled)) => Err(PassError::Cancelled.into()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Which locations and iterations are alike; `semantics` says what regions mean.

@@ -69,13 +69,14 @@ fn critical_paths_tile_the_run_and_steps_keep_the_order() {
             operations.n_unaligned_collectives,
             path.n_out_of_order,
         );
-        let output = match lateness(&operations, definitions) {
+        let output = match lateness(operations.clone(), definitions) {
             Ok(output) => output,
             Err(cycle) => panic!("{name}: {cycle}"),
         };
-        let step = |op: u32| output.operations[op as usize].step;
+        let late: Vec<_> = output.operations().collect();
+        let step = |op: u32| late[op as usize].step;
         assert!(operations.messages.iter().all(|m| step(m.send) < step(m.receive)), "{name}");
-        for pair in output.operations.windows(2) {
+        for pair in late.windows(2) {
             let is_one = pair[0].operation.location == pair[1].operation.location;
             assert!(!is_one || pair[0].step < pair[1].step, "{name}: {pair:?}");
         }
@@ -96,7 +97,7 @@ fn patterns_lie_in_the_run() {
             println!("{name}: {} calls are too many for this test", series.calls.len());
             continue;
         }
-        match patterns(&series, &PatternOptions::default(), NonZeroUsize::MIN) {
+        match patterns(&series, &PatternOptions::default(), NonZeroUsize::MIN, None) {
             Ok(found) => {
                 println!(
                     "{name}: {:?}, windows of {} of {} calls, {} of {:?}",
@@ -112,7 +113,7 @@ fn patterns_lie_in_the_run() {
             Err(error) => {
                 println!("{name}: {error}");
                 let expected = [PatternError::NothingRepeats, PatternError::NoCalls];
-                let is_short = matches!(error, PatternError::TooShort { .. } | PatternError::Window(_));
+                let is_short = matches!(error, PatternError::TooShort { .. } | PatternError::Profile(_));
                 assert!(expected.contains(&error) || is_short, "{name}: {error}");
             }
         }

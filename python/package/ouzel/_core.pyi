@@ -459,7 +459,7 @@ class Trace:
         One row for each occurrence: ``start_ns`` and ``end_ns`` do for :meth:`filter`. ``start_event``: name of the
         region that begins an iteration, found if not given. ``window_size``: calls in an occurrence, at least 3.
         ``process``: the rank, the smallest by default. Raises :class:`OuzelError` if nothing repeats, ``ValueError`` if
-        no region has the name. Time grows with the square of the calls, and Ctrl-C waits for this comparison.
+        no region has the name. Time grows with the square of the calls.
         Pipit, operation ``pattern_detection`` of the paper and ``detect_pattern`` of the code.
         """
     def detect_pattern(

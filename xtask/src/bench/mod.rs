@@ -80,6 +80,7 @@ struct Ours {
     count: PathBuf,
     cluster_scale: PathBuf,
     matrix_profile: PathBuf,
+    matching: PathBuf,
     cubex: cube::Programs,
 }
 
@@ -88,7 +89,7 @@ fn build_ours(root: &Path) -> Result<Ours> {
     let scale = ["build", "--release", "--quiet", "--package", "ouzel", "--example", "cluster_scale"];
     let cubex = ["build", "--release", "--quiet", "--package", "ouzel-cube", "--examples"];
     let patterns =
-        ["build", "--release", "--quiet", "--package", "ouzel-analyses", "--example", "matrix_profile"];
+        ["build", "--release", "--quiet", "--package", "ouzel-analyses", "--examples"];
     for arguments in [["build", "--release", "--quiet"].as_slice(), &example, &scale, &cubex, &patterns] {
         let ran = run_command(Command::new(workspace::cargo()).args(arguments).current_dir(root))?;
         anyhow::ensure!(ran.status.success(), "cargo {} failed", arguments.join(" "));
@@ -101,6 +102,7 @@ fn build_ours(root: &Path) -> Result<Ours> {
         count: release.join("examples/count"),
         cluster_scale,
         matrix_profile: release.join("examples/matrix_profile"),
+        matching: release.join("examples/matching"),
         cubex,
     })
 }

@@ -27,6 +27,8 @@ const OPERATIONS: &[(&[&str], f64)] = &[
 const JOBS: &str = "2";
 /// Calls of the series that patterns are looked for in.
 const SERIES: &str = "100000";
+/// Message ends that are matched.
+const MESSAGE_ENDS: &str = "500000";
 /// A quadratic comparison takes seconds.
 const ROUNDS_OF_PATTERNS: usize = 3;
 
@@ -34,6 +36,7 @@ const ROUNDS_OF_PATTERNS: usize = 3;
 pub fn rows(bench: &Bench, python: Option<&Path>, skipped: &mut Vec<String>) -> Result<Vec<Row>> {
     let anchor = bench.archive(bench.extent.events)?;
     let mut rows = beside_profile(bench, &anchor)?;
+    rows.push(matching(bench)?);
     rows.extend(events_into_arrow(bench, python, &anchor, skipped)?);
     rows.extend(patterns(bench, skipped)?);
     Ok(rows)
@@ -65,6 +68,17 @@ fn beside_profile(bench: &Bench, anchor: &Path) -> Result<Vec<Row>> {
         )
     });
     Ok(rows.collect())
+}
+
+/// Message ends matched per second, `ends / (pass that matches − pass that only asks for the same events)`: the program
+/// measures both in turn, in memory, on two threads.
+fn matching(bench: &Bench) -> Result<Row> {
+    println!("measuring the matching of {MESSAGE_ENDS} message ends");
+    let contender = Contender::own_clock(&bench.ours.matching, [PathBuf::from(MESSAGE_ENDS)]);
+    let seconds = median(&alternate(&[contender], bench.extent.rounds)?[0]);
+    let n_ends: u64 = MESSAGE_ENDS.parse().context("a number of message ends")?;
+    let row = Row::speed("message matching, ends, 2 threads", MESSAGE_ENDS, seconds, n_ends);
+    Ok(row.at_rate(n_ends as f64 / seconds, Target::AtLeast(20e6)))
 }
 
 /// Rows of `trace.events` into Arrow, by the installed Python package.

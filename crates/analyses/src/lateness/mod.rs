@@ -15,7 +15,8 @@
 //! After K. Isaacs et al., *Ordering traces logically to identify lateness in message passing programs* (2016), without
 //! their partitions: the steps are Lamport's, which differ from theirs where processes do different numbers of
 //! operations between collectives. Laws: in each step somebody has lateness 0; steps do not depend on clocks. Time and
-//! memory grow with the number of operations: 48 bytes each while working, 64 in the output.
+//! memory grow with the number of operations: 8 bytes each, and 8 for each step, beside those of
+//! [`operations`](crate::operations); rows are made when they are asked for.
 //! Not here: who caused it (see `critical_path`, `late_messages`).
 
 mod order;

@@ -1,25 +1,35 @@
 //! Lateness of operations and ranks, and their tables.
 
-use super::order::{Cycle, previous, sends, steps};
-use crate::operations::{Operation, OperationsOutput};
+use super::order::{Cycle, Order, before, order};
+use crate::operations::{Line, Operation, OperationKind, OperationsOutput};
 use ouzel_model::{
     CallPathId, CallPathTree, Clock, ColumnData, Definitions, LocationId, Table, Ticks, Unit, WorldRank,
 };
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
+
+/// Rows of a batch of [`LatenessOutput::operation_batches`]: their columns stay in the second-level cache.
+const BATCH_ROWS: usize = 2048;
 
 /// How late everything is.
 #[derive(Debug, Clone)]
 pub struct LatenessOutput {
     /// The call paths that the operations speak of.
     pub call_paths: CallPathTree,
-    /// By location, those of a location in order; the same order as in
-    /// [`OperationsOutput::operations`].
-    pub operations: Vec<LateOperation>,
     /// By rank; operations of locations without one come last.
     pub ranks: Vec<RankLateness>,
     /// Number of logical steps.
     pub n_steps: u32,
+    /// By location, those of a location in order.
+    operations: Vec<Operation>,
+    /// The step of each operation, and its send or receive.
+    steps: Vec<u32>,
+    partner: Vec<u32>,
+    /// The earliest leave of each step.
+    earliest: Vec<Ticks>,
+    /// The rank of each location of the trace.
+    rank_of: Vec<Option<WorldRank>>,
 }
 
 /// One operation in logical time.
@@ -54,49 +64,99 @@ pub struct RankLateness {
     pub differential_sum: u128,
 }
 
+impl RankLateness {
+    fn add_operation(&mut self, late: &LateOperation) {
+        self.n_operations += 1;
+        self.max = self.max.max(late.lateness);
+        self.sum += u128::from(late.lateness.0);
+        self.differential_max = self.differential_max.max(late.differential);
+        self.differential_sum += u128::from(late.differential.0);
+    }
+
+    /// Adds another location of the rank.
+    fn add(&mut self, other: &RankLateness) {
+        self.n_operations += other.n_operations;
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+        self.differential_max = self.differential_max.max(other.differential_max);
+        self.differential_sum += other.differential_sum;
+    }
+}
+
 /// The lateness of every operation.
 ///
 /// # Errors
 /// If operations wait for each other in a circle; the error names them.
-pub fn lateness(output: &OperationsOutput, definitions: &Definitions) -> Result<LatenessOutput, Cycle> {
-    let steps = steps(output, definitions)?;
+pub fn lateness(output: OperationsOutput, definitions: &Definitions) -> Result<LatenessOutput, Cycle> {
+    let Order { steps, partner } = order(&output, definitions)?;
     let n_steps = steps.iter().max().map_or(0, |&last| last + 1);
     let mut earliest = vec![Ticks(u64::MAX); n_steps as usize];
     for (operation, &step) in output.operations.iter().zip(&steps) {
         let earliest = &mut earliest[step as usize];
         *earliest = operation.leave.min(*earliest);
     }
-    let late = |op: usize| output.operations[op].leave.since(earliest[steps[op] as usize]);
-    let sends = sends(output);
-    let mut ranks: BTreeMap<(bool, Option<WorldRank>), RankLateness> = BTreeMap::new();
-    for line in &output.lines {
-        let row = RankLateness { rank: line.rank, ..RankLateness::default() };
-        ranks.insert((line.rank.is_none(), line.rank), row);
-    }
-    let mut operations = Vec::with_capacity(steps.len());
-    for (op, &operation) in output.operations.iter().enumerate() {
-        let lateness = late(op);
-        let before = previous(&output.operations, op).into_iter().chain(sends[op]).map(late).max();
-        let differential = lateness.since(before.unwrap_or_default());
-        let rank = definitions.location(operation.location).rank;
-        let row = ranks.entry((rank.is_none(), rank)).or_default();
-        row.rank = rank;
-        row.n_operations += 1;
-        row.max = row.max.max(lateness);
-        row.sum += u128::from(lateness.0);
-        row.differential_max = row.differential_max.max(differential);
-        row.differential_sum += u128::from(differential.0);
-        operations.push(LateOperation { operation, rank, step: steps[op], lateness, differential });
-    }
-    Ok(LatenessOutput {
-        call_paths: output.call_paths.clone(),
-        operations,
-        ranks: ranks.into_values().collect(),
+    let rank_of = definitions.locations.iter().map(|location| location.rank).collect();
+    let OperationsOutput { call_paths, operations, lines, .. } = output;
+    let mut late = LatenessOutput {
+        call_paths,
+        ranks: Vec::new(),
         n_steps,
-    })
+        operations,
+        steps,
+        partner,
+        earliest,
+        rank_of,
+    };
+    late.ranks = late.of_ranks(&lines);
+    Ok(late)
 }
 
 impl LatenessOutput {
+    /// Number of operations.
+    pub fn n_operations(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// Every operation: by location, those of a location in order; the order of [`OperationsOutput::operations`].
+    pub fn operations(&self) -> impl ExactSizeIterator<Item = LateOperation> + Clone {
+        (0..self.operations.len()).map(|op| self.operation(op))
+    }
+
+    fn operation(&self, op: usize) -> LateOperation {
+        let operation = self.operations[op];
+        let lateness = self.lateness(op);
+        let before = before(&self.operations, &self.partner, op).map(|before| self.lateness(before)).max();
+        LateOperation {
+            operation,
+            rank: self.rank_of[operation.location.index()],
+            step: self.steps[op],
+            lateness,
+            differential: lateness.since(before.unwrap_or_default()),
+        }
+    }
+
+    fn lateness(&self, op: usize) -> Ticks {
+        self.operations[op].leave.since(self.earliest[self.steps[op] as usize])
+    }
+
+    fn of_ranks(&self, lines: &[Line]) -> Vec<RankLateness> {
+        let mut ranks: BTreeMap<(bool, Option<WorldRank>), RankLateness> = BTreeMap::new();
+        let mut add = |rank: Option<WorldRank>, of_location: RankLateness| {
+            let row = ranks.entry((rank.is_none(), rank)).or_default();
+            row.rank = rank;
+            row.add(&of_location);
+        };
+        lines.iter().for_each(|line| add(line.rank, RankLateness::default()));
+        let mut from = 0;
+        for operations in self.operations.chunk_by(|a, b| a.location == b.location) {
+            let mut row = RankLateness::default();
+            (from..from + operations.len()).for_each(|op| row.add_operation(&self.operation(op)));
+            from += operations.len();
+            add(self.rank_of[operations[0].location.index()], row);
+        }
+        ranks.into_values().collect()
+    }
+
     /// One row for each rank.
     pub fn table(&self, clock: &Clock) -> Table {
         let column =
@@ -134,17 +194,30 @@ impl LatenessOutput {
 
     /// One row for each operation.
     pub fn operations_table(&self, definitions: &Definitions) -> Table {
+        self.table_of(0..self.operations.len(), definitions)
+    }
+
+    /// The rows of [`operations_table`](LatenessOutput::operations_table) in batches, the first of which may be empty.
+    pub fn operation_batches(&self, definitions: &Definitions) -> impl Iterator<Item = Table> {
+        let n = self.operations.len();
+        let starts = (0..n.max(1)).step_by(BATCH_ROWS);
+        starts.map(move |start| self.table_of(start..n.min(start + BATCH_ROWS), definitions))
+    }
+
+    fn table_of(&self, rows: Range<usize>, definitions: &Definitions) -> Table {
+        let rows: Vec<LateOperation> = rows.map(|op| self.operation(op)).collect();
         let clock = &definitions.clock;
-        let column = |value: &dyn Fn(&LateOperation) -> u64| {
-            ColumnData::U64(self.operations.iter().map(value).collect())
-        };
+        let column =
+            |value: &dyn Fn(&LateOperation) -> u64| ColumnData::U64(rows.iter().map(value).collect());
         let ns = |value: &dyn Fn(&LateOperation) -> Ticks| column(&|row| clock.ns_from_ticks(value(row)));
-        let ranks = self.operations.iter().map(|row| row.rank.map(|rank| u64::from(rank.0))).collect();
-        let kinds = self.operations.iter().map(|row| Arc::from(row.operation.kind.as_str())).collect();
+        let ranks = rows.iter().map(|row| row.rank.map(|rank| u64::from(rank.0))).collect();
+        let names = OperationKind::ALL.map(|kind| (kind, Arc::<str>::from(kind.as_str())));
+        let name = |kind| names.iter().find(|(other, _)| *other == kind).map(|(_, name)| name.clone());
+        let kinds = rows.iter().filter_map(|row| name(row.operation.kind)).collect();
         let region = |path: CallPathId| {
             self.call_paths.region(path).map(|region| definitions.region(region).name.clone())
         };
-        let regions = self.operations.iter().map(|row| region(row.operation.call_path)).collect();
+        let regions = rows.iter().map(|row| region(row.operation.call_path)).collect();
         let location = |id: LocationId| u64::from(id.0);
         Table::new("operations")
             .with("rank", Unit::None, "World rank", ColumnData::OptionU64(ranks))

@@ -11,9 +11,9 @@ fn operations(trace: &ToyTrace) -> OperationsOutput {
 
 fn rows(text: &str) -> Vec<(u32, u32, u64, u64)> {
     let trace = ToyTrace::new(text);
-    let output = lateness(&operations(&trace), trace.definitions()).expect("there is no cycle");
+    let output = lateness(operations(&trace), trace.definitions()).expect("there is no cycle");
     let row = |op: &LateOperation| (op.operation.location.0, op.step, op.lateness.0, op.differential.0);
-    output.operations.iter().map(row).collect()
+    output.operations().map(|op| row(&op)).collect()
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_circle_is_named() {
         "0: enter MPI_Recv @1, recv<1 @2, leave @2, enter MPI_Send @3, send>1 @3, leave @4
          1: enter MPI_Recv @1, recv<0 @2, leave @2, enter MPI_Send @3, send>0 @3, leave @4",
     );
-    let cycle = lateness(&operations(&trace), trace.definitions()).unwrap_err();
+    let cycle = lateness(operations(&trace), trace.definitions()).unwrap_err();
     assert_eq!(cycle.operations, [1, 2, 3, 0]);
     assert!(cycle.to_string().contains("receive of rank 0 in \"MPI_Recv\" at 2 ns"), "{cycle}");
 }
@@ -76,7 +76,7 @@ fn long_chains_do_not_recurse() {
         lines[1 - i % 2].push_str(&format!("recv<{} @{}, ", i % 2, 2 * i + 1));
     }
     let trace = ToyTrace::new(&lines.join("\n"));
-    let output = lateness(&operations(&trace), trace.definitions()).unwrap();
+    let output = lateness(operations(&trace), trace.definitions()).unwrap();
     assert_eq!(output.n_steps, 40_000);
 }
 
@@ -134,19 +134,25 @@ fn steps_are_those_of_the_slow_way() {
 fn traces_with_one_clock_have_no_circle_and_each_step_has_its_first() {
     for seed in 0..30 {
         let trace = agreeing_trace(seed);
-        let output = lateness(&operations(&trace), trace.definitions()).expect("one clock");
+        let output = lateness(operations(&trace), trace.definitions()).expect("one clock");
         for step in 0..output.n_steps {
-            let of_step = output.operations.iter().filter(|op| op.step == step);
+            let of_step = output.operations().filter(|op| op.step == step);
             assert_eq!(of_step.map(|op| op.lateness.0).min(), Some(0), "step {step} of {seed}");
         }
         for row in &output.ranks {
-            let of_rank = || output.operations.iter().filter(|op| op.rank == row.rank);
+            let of_rank = || output.operations().filter(|op| op.rank == row.rank);
             assert_eq!(row.n_operations, of_rank().count() as u64);
             assert_eq!(row.sum, of_rank().map(|op| u128::from(op.lateness.0)).sum());
             assert_eq!(row.max, of_rank().map(|op| op.lateness).max().unwrap_or_default());
         }
         assert_eq!(output.table(&trace.definitions().clock).columns.len(), 6);
         let table = output.operations_table(trace.definitions());
-        assert_eq!(table.columns[0].data.len(), output.operations.len());
+        assert_eq!(table.columns[0].data.len(), output.n_operations());
+        let batches = output.operation_batches(trace.definitions());
+        let joined = batches.reduce(|mut all, batch| {
+            all.append(batch);
+            all
+        });
+        assert_eq!(joined, Some(table));
     }
 }

@@ -46,6 +46,10 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
+    /// Every kind.
+    pub const ALL: [OperationKind; 3] =
+        [OperationKind::Send, OperationKind::Receive, OperationKind::Collective];
+
     /// The term in lower case.
     pub fn as_str(self) -> &'static str {
         match self {

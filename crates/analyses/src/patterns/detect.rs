@@ -4,6 +4,7 @@ use super::matrix_profile::{ProfileError, matrix_profile};
 use super::motif::{Motif, matches, motif};
 use super::series::{CallSeriesOutput, SeriesCall};
 use super::start::find_start;
+use ouzel_engine::Progress;
 use ouzel_model::{Clock, ColumnData, LocationId, RegionId, Table, Ticks, TimeRange, Unit};
 use std::num::NonZeroUsize;
 
@@ -66,8 +67,8 @@ pub enum PatternError {
     StartNotEntered,
     /// No call path is visited three times, so nothing repeats.
     NothingRepeats,
-    /// The window does not fit.
-    Window(ProfileError),
+    /// The series cannot be compared with itself: the window does not fit, or it was cancelled.
+    Profile(ProfileError),
     /// The series is too short to compare a window with another.
     TooShort {
         /// Calls in the series.
@@ -88,7 +89,7 @@ impl std::fmt::Display for PatternError {
                 "no call path is visited three times, so nothing repeats; a start region, or a window or \
                      a number of iterations can be given",
             ),
-            PatternError::Window(error) => error.fmt(f),
+            PatternError::Profile(error) => error.fmt(f),
             PatternError::TooShort { n_calls, window } => {
                 write!(
                     f,
@@ -101,14 +102,15 @@ impl std::fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-/// What repeats in the calls of a location, on `jobs` threads.
+/// What repeats in the calls of a location, on `jobs` threads, which stop soon if `progress` says so.
 ///
 /// # Errors
-/// If there are no calls, if the start region is not entered, or if nothing can be compared.
+/// If there are no calls, if the start region is not entered, if nothing can be compared, or if it was cancelled.
 pub fn patterns(
     series: &CallSeriesOutput,
     options: &PatternOptions,
     jobs: NonZeroUsize,
+    progress: Option<&Progress>,
 ) -> Result<PatternsOutput, PatternError> {
     let location = series.location.filter(|_| !series.calls.is_empty()).ok_or(PatternError::NoCalls)?;
     let (start, range, n_visits) = stretch(series, options)?;
@@ -126,10 +128,10 @@ pub fn patterns(
     let by_iterations = iterations.map_or(WINDOW_MIN, |n| (calls.len() / n).max(WINDOW_MIN));
     let window = options.window.unwrap_or(by_iterations);
     let times: Vec<f64> = calls.iter().map(|call| call.exclusive.0 as f64).collect();
-    let profile = matrix_profile(&times, window, jobs).map_err(PatternError::Window)?;
+    let profile = matrix_profile(&times, window, jobs, progress).map_err(PatternError::Profile)?;
     let motif = motif(&profile).ok_or(PatternError::TooShort { n_calls: calls.len(), window })?;
     let (matches, distance_max) = matches(&times, window, motif.index, options.distance_max, iterations)
-        .map_err(PatternError::Window)?;
+        .map_err(PatternError::Profile)?;
     let occurrence = |found: super::Match| {
         let (first, last) = (&calls[found.index], &calls[found.index + window - 1]);
         let range = TimeRange { start: first.enter, end: last.leave };

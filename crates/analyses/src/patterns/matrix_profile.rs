@@ -12,6 +12,7 @@
 //! window has distance 0 to another constant one and `√m` to any other. Time grows with the square of the number
 //! of points; memory is 96 bytes for each and 32 more for each thread.
 
+use ouzel_engine::Progress;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -55,6 +56,8 @@ pub enum ProfileError {
         /// Its index.
         index: usize,
     },
+    /// It was asked to stop.
+    Cancelled,
 }
 
 impl std::fmt::Display for ProfileError {
@@ -67,6 +70,7 @@ impl std::fmt::Display for ProfileError {
                 )
             }
             ProfileError::NotFinite { index } => write!(f, "point {index} of the series is no finite number"),
+            ProfileError::Cancelled => f.write_str("cancelled"),
         }
     }
 }
@@ -78,27 +82,30 @@ pub fn exclusion(window: usize) -> usize {
     window.div_ceil(4)
 }
 
-/// The matrix profile of `series` for windows of `window` points, on `jobs` threads.
+/// The matrix profile of `series` for windows of `window` points, on `jobs` threads. Threads ask `progress` every
+/// [`TILE`] rows whether they should stop.
 ///
 /// # Errors
-/// If the window is shorter than 3 points or longer than the series, or a point is not finite.
+/// If the window is shorter than 3 points or longer than the series, a point is not finite, or it was cancelled.
 pub fn matrix_profile(
     series: &[f64],
     window: usize,
     jobs: NonZeroUsize,
+    progress: Option<&Progress>,
 ) -> Result<Vec<ProfilePoint>, ProfileError> {
     let windows = Windows::new(series, window)?;
     let first_diagonal = exclusion(window) + 1;
     let n_blocks = windows.n.saturating_sub(first_diagonal).div_ceil(LANES);
     let next = AtomicUsize::new(0);
+    let is_cancelled = || progress.is_some_and(Progress::is_cancelled);
     let work = || {
         let mut best = Best::new(windows.n);
         loop {
             let block = next.fetch_add(1, Ordering::Relaxed);
-            if n_blocks <= block {
+            if n_blocks <= block || is_cancelled() {
                 return best;
             }
-            walk(&windows, first_diagonal + block * LANES, &mut best);
+            walk(&windows, first_diagonal + block * LANES, &mut best, is_cancelled);
         }
     };
     let n_helpers = (jobs.get() - 1).min(n_blocks.saturating_sub(1));
@@ -113,6 +120,9 @@ pub fn matrix_profile(
         }
         best
     });
+    if is_cancelled() {
+        return Err(ProfileError::Cancelled);
+    }
     Ok((0..windows.n).map(|i| best.point(i, &windows)).collect())
 }
 
@@ -252,11 +262,11 @@ impl Best {
     }
 }
 
-/// Walks the diagonals from `diagonal` on, `LANES` of them.
-fn walk(windows: &Windows, diagonal: usize, best: &mut Best) {
+/// Walks the diagonals from `diagonal` on, `LANES` of them, unless it is cancelled.
+fn walk(windows: &Windows, diagonal: usize, best: &mut Best, is_cancelled: impl Fn() -> bool) {
     let n_rows = windows.n - diagonal;
     let mut first = 0;
-    while first < n_rows {
+    while first < n_rows && !is_cancelled() {
         let rows = first..(first + TILE).min(n_rows);
         walk_tile(windows, diagonal, rows, best);
         first += TILE;

@@ -24,7 +24,7 @@ fn random(seed: u64, n: u64) -> impl FnMut() -> u64 {
 fn the_expected_values_are_met() {
     let Some(golden) = shared_json("golden/pipit_ops.json") else { return };
     let series: Vec<f64> = serde_json::from_value(golden["input"]["series"].clone()).unwrap();
-    let profile = matrix_profile(&series, 4, jobs(2)).unwrap();
+    let profile = matrix_profile(&series, 4, jobs(2), None).unwrap();
     let expected: Vec<(f64, usize)> =
         serde_json::from_value(golden["expected"]["matrix_profile_4"].clone()).unwrap();
     assert_eq!(profile.len(), expected.len());
@@ -69,7 +69,7 @@ fn the_profile_is_that_of_the_slow_way() {
     {
         let series: Vec<f64> =
             std::iter::repeat_with(random(seed, values)).take(n).map(|x| x as f64).collect();
-        let profile = matrix_profile(&series, window, jobs(1)).unwrap();
+        let profile = matrix_profile(&series, window, jobs(1), None).unwrap();
         let expected = slow_profile(&series, window);
         assert_eq!(profile.len(), expected.len());
         for (i, (found, expected)) in profile.iter().zip(expected).enumerate() {
@@ -85,8 +85,8 @@ fn threads_and_tiles_change_nothing() {
     // More rows than a tile has.
     let mut next = random(7, 50);
     let series: Vec<f64> = (0..9000_u64).map(|i| (next() + 100 * (i % 25)) as f64).collect();
-    let one = matrix_profile(&series, 25, jobs(1)).unwrap();
-    assert!(one == matrix_profile(&series, 25, jobs(3)).unwrap());
+    let one = matrix_profile(&series, 25, jobs(1), None).unwrap();
+    assert!(one == matrix_profile(&series, 25, jobs(3), None).unwrap());
     // Distances come from the windows themselves, so a neighbour that is the best is so at the border of a tile, too.
     for i in [0, 5000, 8191, 8192, 8193, 8975] {
         let (all, _) = matches(&series, 25, i, None, Some(1)).unwrap();
@@ -101,11 +101,11 @@ fn threads_and_tiles_change_nothing() {
 #[test]
 fn windows_that_do_not_fit_are_errors() {
     let series = [1.0, 2.0, f64::NAN, 4.0];
-    assert_eq!(matrix_profile(&series, 3, jobs(1)), Err(ProfileError::NotFinite { index: 2 }));
-    let error = matrix_profile(&series, 5, jobs(1)).unwrap_err();
+    assert_eq!(matrix_profile(&series, 3, jobs(1), None), Err(ProfileError::NotFinite { index: 2 }));
+    let error = matrix_profile(&series, 5, jobs(1), None).unwrap_err();
     assert_eq!(error, ProfileError::Window { window: 5, n_points: 4 });
     assert!(error.to_string().contains("5 calls"));
-    assert!(matrix_profile(&series, 2, jobs(1)).is_err());
+    assert!(matrix_profile(&series, 2, jobs(1), None).is_err());
 }
 
 /// A program of `n` iterations of unequal length behind a start-up.
@@ -153,7 +153,7 @@ fn iterations_are_found_with_and_without_a_start() {
         .collect();
     let options = |start, distance_max| PatternOptions { start, distance_max, ..PatternOptions::default() };
     for given in [Some(start), None] {
-        let output = patterns(&series, &options(given, Some(1.0)), jobs(2)).unwrap();
+        let output = patterns(&series, &options(given, Some(1.0)), jobs(2), None).unwrap();
         assert_eq!((output.start, output.window, output.iterations), (start, 4, Some(20)));
         assert_eq!((output.location, output.n_calls), (LocationId(0), 80));
         // The best motif may begin anywhere in an iteration; then the last one has no whole window.
@@ -171,7 +171,7 @@ fn iterations_are_found_with_and_without_a_start() {
         assert_eq!(output.table(&trace.definitions().clock).columns[0].data.len(), occurrences.len());
     }
     // By default those that are most alike: some of them, all at the same place of an iteration.
-    let output = patterns(&series, &options(None, None), jobs(1)).unwrap();
+    let output = patterns(&series, &options(None, None), jobs(1), None).unwrap();
     assert!((1..=20).contains(&output.occurrences.len()));
     assert!(output.occurrences.iter().all(|found| found.index % 4 == output.motif.index % 4));
 }
@@ -180,10 +180,10 @@ fn iterations_are_found_with_and_without_a_start() {
 fn a_region_around_the_loop_will_do() {
     let trace = program(12);
     let options = PatternOptions { start: Some(region(&trace, "solve")), ..PatternOptions::default() };
-    let output = patterns(&series(&trace), &options, jobs(1)).unwrap();
+    let output = patterns(&series(&trace), &options, jobs(1), None).unwrap();
     assert_eq!((output.iterations, output.window, output.n_calls), (Some(12), 4, 48));
     let three = PatternOptions { iterations: NonZeroUsize::new(3), ..options };
-    let output = patterns(&series(&trace), &three, jobs(1)).unwrap();
+    let output = patterns(&series(&trace), &three, jobs(1), None).unwrap();
     assert_eq!(output.window, 16);
     assert!(output.occurrences.len() <= 3);
 }
@@ -194,14 +194,15 @@ fn what_cannot_be_found_is_said() {
     let of = |rank| {
         run(&trace, CallSeries::of_rank(trace.definitions(), &Filter::default(), Some(WorldRank(rank))))
     };
-    let detect = |rank: u32, options: PatternOptions| patterns(&of(rank), &options, jobs(1)).unwrap_err();
+    let detect =
+        |rank: u32, options: PatternOptions| patterns(&of(rank), &options, jobs(1), None).unwrap_err();
     assert_eq!(detect(0, PatternOptions::default()), PatternError::NothingRepeats);
     assert_eq!(detect(7, PatternOptions::default()), PatternError::NoCalls);
     let start = Some(region(&trace, "a"));
     let options = PatternOptions { start, ..PatternOptions::default() };
     assert_eq!(detect(1, options), PatternError::StartNotEntered);
     let options = PatternOptions { window: Some(9), start: Some(region(&trace, "main")), ..options };
-    assert!(matches!(detect(0, options), PatternError::Window(_)));
+    assert!(matches!(detect(0, options), PatternError::Profile(_)));
 }
 
 #[test]
@@ -232,4 +233,20 @@ fn laws_hold() {
             format!("{paths:?} {:?} {:?}", output.location, output.calls)
         },
     );
+}
+
+#[test]
+fn it_stops_when_it_is_asked_to() {
+    // It would take minutes.
+    let long: Vec<f64> = (0..400_000_u32).map(|i| f64::from(i.wrapping_mul(2_654_435_761) >> 8)).collect();
+    let progress = ouzel_engine::Progress::default();
+    progress.cancel();
+    assert_eq!(matrix_profile(&long, 10, jobs(2), Some(&progress)), Err(ProfileError::Cancelled));
+    // Somebody says so meanwhile.
+    let progress = ouzel_engine::Progress::default();
+    std::thread::scope(|scope| {
+        let work = scope.spawn(|| matrix_profile(&long, 10, jobs(2), Some(&progress)));
+        progress.cancel();
+        assert_eq!(work.join().unwrap(), Err(ProfileError::Cancelled));
+    });
 }

@@ -3,7 +3,7 @@
 use super::{first, origin, plot, rows, title};
 use crate::args::operations::LatenessArgs;
 use crate::exit::Outcome;
-use crate::session::Session;
+use crate::session::{Batched, Session};
 use crate::terminal::grid::{Grid, GridColumn, Importance};
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
@@ -11,27 +11,26 @@ use crate::terminal::units;
 use anyhow::Context;
 use ouzel::analyses::lateness::{LatenessOutput, lateness};
 use ouzel::analyses::operations::Operations;
-use ouzel_export::to_json;
+use ouzel_export::{Batches, to_json};
 use ouzel_plot::pictures;
 use serde::Serialize;
 use serde_json::Value;
 
 /// What stands under `data` in JSON.
 #[derive(Debug, Serialize)]
-struct Data {
+struct Data<O> {
     /// Number of logical steps.
     n_steps: u32,
     /// By rank.
     rows: Value,
     /// By location, those of a location in order.
-    operations: Value,
+    operations: O,
 }
 
 pub fn run(session: &Session<'_>, args: &LatenessArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let answer = session.ask(Operations::new(definitions))?;
-    let late = lateness(&answer.output, definitions).context("no lateness")?;
-    let answer = answer.map(|_| late);
+    let answer = answer.try_map(|operations| lateness(operations, definitions)).context("no lateness")?;
     plot(&args.plot, || pictures::lateness(&answer.output, definitions, &origin(session)))?;
     session.reply(
         "lateness",
@@ -39,16 +38,16 @@ pub fn run(session: &Session<'_>, args: &LatenessArgs) -> anyhow::Result<Outcome
         |output| Data {
             n_steps: output.n_steps,
             rows: to_json(&output.table(&definitions.clock)),
-            operations: to_json(&output.operations_table(definitions)),
+            operations: Batches(|| output.operation_batches(definitions)),
         },
-        |output| output.operations_table(definitions),
+        |output| Batched(output.operation_batches(definitions)),
         |output, page| write_page(session, output, args, page),
     )
 }
 
 fn write_page(session: &Session<'_>, output: &LatenessOutput, args: &LatenessArgs, page: &mut Page) {
     title(session, page);
-    if output.operations.is_empty() {
+    if output.n_operations() == 0 {
         return;
     }
     let table = output.table(&session.definitions().clock);

@@ -49,7 +49,7 @@ pub fn run(session: &Session<'_>, args: &PatternsArgs) -> anyhow::Result<Outcome
         distance_max: None,
     };
     let mut why = None;
-    let found = match patterns(&series.output, &options, common.jobs) {
+    let found = match patterns(&series.output, &options, common.jobs, None) {
         Ok(found) => Some(found),
         Err(
             error @ (PatternError::NothingRepeats | PatternError::TooShort { .. } | PatternError::NoCalls),

@@ -13,10 +13,10 @@ const N_SHADES: u64 = 5;
 
 /// The lateness of each operation: one lane for each rank, one place for each logical step; the darker, the later.
 pub fn lateness(output: &LatenessOutput, definitions: &Definitions, of: &str) -> Picture {
-    let mut ranks: Vec<Option<WorldRank>> = output.operations.iter().map(|late| late.rank).collect();
+    let mut ranks: Vec<Option<WorldRank>> = output.operations().map(|late| late.rank).collect();
     ranks.sort_unstable_by_key(|rank| (rank.is_none(), *rank));
     ranks.dedup();
-    let largest = output.operations.iter().map(|late| late.lateness).max().unwrap_or_default();
+    let largest = output.operations().map(|late| late.lateness).max().unwrap_or_default();
     let ns = |ticks: Ticks| definitions.clock.ns_from_ticks(ticks) as f64;
     let scale = Scale::of_ns(ns(largest));
     // Lateness is rounded up to a shade, so that only what is not late at all has the first one.
@@ -28,7 +28,7 @@ pub fn lateness(output: &LatenessOutput, definitions: &Definitions, of: &str) ->
         0 => Colour::OUTSIDE,
         shade => Colour::of_part(0.15 + 0.85 * (shade - 1) as f64 / (N_SHADES - 1) as f64),
     };
-    let intervals = output.operations.iter().map(|late| Interval {
+    let intervals = output.operations().map(|late| Interval {
         lane: ranks
             .iter()
             .position(|&rank| rank == late.rank)
@@ -39,7 +39,7 @@ pub fn lateness(output: &LatenessOutput, definitions: &Definitions, of: &str) ->
     });
     // Of what shares a place the latest is drawn last.
     let mut intervals: Vec<(Interval, Ticks)> =
-        intervals.zip(output.operations.iter().map(|late| late.lateness)).collect();
+        intervals.zip(output.operations().map(|late| late.lateness)).collect();
     intervals.sort_by(|(a, late_a), (b, late_b)| {
         late_a.cmp(late_b).then(a.range.0.total_cmp(&b.range.0)).then(a.lane.cmp(&b.lane))
     });
