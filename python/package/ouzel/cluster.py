@@ -164,10 +164,10 @@ def _in_srun(options: argparse.Namespace) -> int:
     # A file of an earlier step would lead the workers astray, so each step has its own.
     step = "-".join(os.environ.get(name, "0") for name in ("SLURM_JOB_ID", "SLURM_STEP_ID"))
     file = f"{options.scheduler_file}.{step}"
-    return _lead(options, file) if number == 0 else _work(file)
+    return _lead(options, file, n_processes - 1) if number == 0 else _work(file)
 
 
-def _lead(options: argparse.Namespace, file: str) -> int:
+def _lead(options: argparse.Namespace, file: str, n_workers: int) -> int:
     import distributed
 
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
@@ -177,6 +177,7 @@ def _lead(options: argparse.Namespace, file: str) -> int:
         _wait_for(file, scheduler)
         with distributed.Client(scheduler_file=file, timeout=_START_S) as client:
             try:
+                _gather(client, n_workers)
                 return _ask(options, client)
             finally:
                 client.shutdown()
@@ -188,6 +189,17 @@ def _lead(options: argparse.Namespace, file: str) -> int:
             scheduler.kill()
             scheduler.wait()
         Path(file).unlink(missing_ok=True)
+
+
+def _gather(client: Any, n_workers: int) -> None:
+    """Waits for all workers: one that came after the end of a short question would look for a scheduler in vain, and keep
+    the job.
+    """
+    try:
+        client.wait_for_workers(n_workers, timeout=_START_S)
+    except TimeoutError:
+        there = len(client.nthreads())
+        print(f"warning: {there} of {n_workers} workers have come within {_START_S} s", file=sys.stderr)
 
 
 def _quiet() -> dict[str, str]:
