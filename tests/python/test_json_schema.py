@@ -102,6 +102,24 @@ def test_answers_about_profiles_hold_to_their_schema(ouzel, path, tmp_path):
         assert answer["data"]["files"][0]["n_rows"] == lines - 1
 
 
+@pytest.mark.parametrize("path", profiles())
+def test_correlations_hold_to_their_schema(ouzel, path):
+    """By hand, so that every profile has a topology; one with a single thread has none at all."""
+    info = json.loads(ouzel("info", path, "--format", "json"))["data"]
+    n = info.get("profile", info)["n_locations"]
+    if n < 2:
+        pytest.skip("one location: nothing can vary over it")
+    for options in ([], ["--scope", "inclusive", "--top", "3", "--weights", "physical", "--peak", "max"]):
+        text = ouzel("correlate", path, "--no-cache", "--topology", f"2x{n}", "--format", "json", *options)
+        assert checked("correlate", text)["data"]["topology"]["origin"] == "by_hand"
+
+
+def test_correlations_of_traces_hold_to_their_schema(ouzel):
+    for options in (["--topology", "2x8"], ["--topology", "4x4", "--axes", "1", "--all"]):
+        text = ouzel("correlate", ROOT / "testdata" / "pmpi-jacobi", "--no-cache", "--format", "json", *options)
+        assert checked("correlate", text)["data"]["n_views"] > 0
+
+
 def test_an_answer_with_another_key_is_refused(ouzel):
     answer = json.loads(ouzel("info", ROOT / "testdata" / "pmpi-jacobi", "--format", "json"))
     answer["data"]["surprise"] = 1

@@ -10,7 +10,7 @@
 //! Several analyses together cost one pass, see [`Trace::run`]. Law: the answer does not depend on how many passes
 //! it took. Not here: what is computed (see `ouzel_analyses`, `ouzel_diagnose`).
 
-use crate::{Options, Trace};
+use crate::{Options, Trace, Variations, wants_variations};
 use ouzel_analyses::context_tree::{ContextTrees, ContextTreesOutput};
 use ouzel_analyses::critical_path::{PathCalls, PathProfile, critical_path, profile};
 use ouzel_analyses::late_messages::LateMessages;
@@ -20,6 +20,7 @@ use ouzel_analyses::patterns::{
     CallSeries, PatternError, PatternOptions, PatternsOutput, ProfileError, patterns,
 };
 use ouzel_analyses::semantics::Semantics;
+use ouzel_analyses::severity_cube::SeverityCube;
 use ouzel_analyses::time_grid::TimeGrid;
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{Analysis, AnalysisError, AnalysisSet, Coverage, PassError, Report};
@@ -203,6 +204,7 @@ impl Trace {
         let definitions = self.definitions();
         let mut set = AnalysisSet::default();
         let analyses = ReportAnalyses::add_to(&mut set, definitions, &options.filter, semantics);
+        let cube = wants_variations(definitions).then(|| set.add_silent(SeverityCube::default()));
         let mut pass = self.run(&set, options)?;
         let mut material = analyses.gather(&mut pass, definitions)?;
         if material.wants_messages(definitions) {
@@ -210,7 +212,10 @@ impl Trace {
             let Answer { output, notices, .. } = self.ask(late, options)?;
             material.add_messages(output, &notices);
         }
-        let report = material.report(definitions);
+        let mut report = material.report(definitions);
+        if let Some(cube) = cube {
+            Variations::add_to(&mut report, pass.outputs.take(&cube)?, definitions, options.jobs);
+        }
         let notices = material.notices().to_vec();
         Ok(Answer { notices, ..Answer::new(Diagnosed { material, report }, pass) })
     }

@@ -119,7 +119,7 @@ fn near_regions(definitions: &ProfileDefinitions, parts: &[String]) -> Vec<Strin
         .iter()
         .map(|region| {
             let name = region.name.to_lowercase();
-            let distance = if name.contains(&wanted) { 0 } else { strsim::levenshtein(&name, &wanted) };
+            let distance = if name.contains(&wanted) { 0 } else { strsim::osa_distance(&name, &wanted) };
             (distance, &*region.name)
         })
         .filter(|(distance, _)| *distance <= limit)

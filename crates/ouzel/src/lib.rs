@@ -31,6 +31,7 @@ mod profile;
 mod repaired;
 mod root_causes;
 mod severity_cube;
+mod variations;
 pub mod workers;
 
 pub use ouzel_analyses as analyses;
@@ -43,10 +44,13 @@ pub use ouzel_model as model;
 
 pub use ask::{Answer, AskError, Diagnosed};
 pub use call_paths::CallPathError;
-pub use correlation::{Correlated, CorrelationError, CorrelationQuery, TopologyOrigin};
+pub use correlation::{
+    Correlated, CorrelationError, CorrelationQuery, CorrelationRun, Spectra, TopologyOrigin,
+};
 pub use ouzel_formats::{Format, OpenError, READERS};
 pub use profile::{Profile, open_profile};
 pub use severity_cube::CubeStorage;
+pub use variations::{Variation, Variations, wants_variations};
 
 use ouzel_analyses::clock_repair::ClockRepair;
 use ouzel_engine::{AnalysisSet, Pass, PassError, Progress, Report};

@@ -2,8 +2,12 @@
 
 use crate::report_sections::{call_path, meter};
 use crate::{ranks, units};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
-use ouzel::diagnose::findings::{Confidence, Evidence, Finding, FindingKind, Iterations, Quantity};
+use ouzel::diagnose::findings::{
+    Confidence, Evidence, Finding, FindingKind, Iterations, Quantity, VariesLike,
+};
 use std::fmt::Write;
 
 /// Characters of a list of ranks or iterations.
@@ -22,8 +26,8 @@ pub fn headline(findings: &[Finding], run_ns: u64) -> Markup {
     }
 }
 
-/// The findings, largest gain first; `path` is what the user calls the trace.
-pub fn list(findings: &[Finding], path: &str) -> Markup {
+/// The findings, largest gain first; `maps` are pictures of what varies like them, by finding; `path` is what the user calls the trace.
+pub fn list(findings: &[Finding], maps: &[Option<String>], path: &str) -> Markup {
     html! {
         ol.findings {
             @for (i, finding) in findings.iter().enumerate() {
@@ -45,6 +49,7 @@ pub fn list(findings: &[Finding], path: &str) -> Markup {
                         @if is_loss { (place(finding)) }
                         p { (finding.sentence) }
                         @if !finding.evidence.is_empty() { (evidence(finding)) }
+                        @if let Some(varies) = &finding.varies_like { (variation(varies, maps.get(i))) }
                         p { (finding.advice) }
                         @if !finding.command.is_empty() {
                             div.small { code.command { (command_line(path, &finding.command)) } }
@@ -98,6 +103,20 @@ fn iterations(iterations: &Iterations) -> String {
     let more = if MAX_RANGES < ranges.len() { ", …" } else { "" };
     let word = if n == 1 { "iteration" } else { "iterations" };
     format!("{word} {}{more} of {}", shown.join(", "), units::count(*n_all))
+}
+
+/// What varies over the topology like it, with a picture if there is one.
+fn variation(varies: &VariesLike, map: Option<&Option<String>>) -> Markup {
+    let told = varies.sentences(&|path| path.join(" › "));
+    html! {
+        details {
+            summary { "What varies like it over " (varies.places()) }
+            ul { @for row in &told { li { (row) } } }
+            @if let Some(Some(svg)) = map {
+                img.map alt={ "Values over " (varies.places()) } src={ "data:image/svg+xml;base64," (STANDARD.encode(svg)) };
+            }
+        }
+    }
 }
 
 fn evidence(finding: &Finding) -> Markup {

@@ -30,6 +30,7 @@ impl<'a> Pictures<'a> {
             significant: Vec::new(),
             segments: Vec::new(),
             loops: Vec::new(),
+            maps: Vec::new(),
         }
     }
 

@@ -68,7 +68,7 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, path: &str) -> String {
                     p.facts.small { (report_sections::facts(&report.run)) }
                 }
                 main id="main" {
-                    (section("findings", "What costs time", &findings::list(&report.findings, path)))
+                    (section("findings", "What costs time", &findings::list(&report.findings, &pictures.maps, path)))
                     (section("efficiencies", "How well the time was used", &report_sections::efficiencies(report)))
                     @if !figures.is_empty() {
                         h2 id="timelines" { "What happened when" }

@@ -22,6 +22,8 @@ pub struct Pictures<'a> {
     pub segments: Vec<SegmentPicture>,
     /// Loops with the durations of their iterations, most time first.
     pub loops: Vec<LoopPicture>,
+    /// By finding, the text of an SVG picture of what varies like it over the topology.
+    pub maps: Vec<Option<String>>,
 }
 
 /// A part of the run that ends in a synchronisation.

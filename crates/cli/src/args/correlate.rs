@@ -24,6 +24,8 @@ Columns:
   shift      in places along each axis, around the ends: where the pattern of the reference stands in the view
   r_max, r_min   the extremes over all shifts
   coverage   share of the places where the view has a value
+The topology is the first that the profile defines and that goes with its locations, else compute node ×
+process × thread from the system tree; by hand, locations take the places in order, the last axis fastest.
 A call path is named by its region, by regions one below the other (solve/MPI_*, /main/solve), or by its id.
 How each number is made: docs/method.md";
 
@@ -33,7 +35,7 @@ pub struct CorrelateArgs {
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
 
-    /// The call path of the reference: region, a/b/c, or id [default: the one with the largest total, roots aside]
+    /// The call path of the reference: a region, a/b/c, or an id [default: that of the largest total]
     #[arg(long = "path", value_name = "PATH")]
     pub call_path: Option<String>,
 
@@ -53,8 +55,7 @@ pub struct CorrelateArgs {
     #[arg(long, value_enum, default_value_t = Scope::Exclusive, value_name = "SCOPE")]
     pub scope: Scope,
 
-    /// The topology: its name or number in the profile, or sizes by hand, the last axis fastest (16x8x4,
-    /// node=16,core=8) [default: the first that goes with the locations, else node × process × thread]
+    /// A topology of the profile by name or number, or sizes by hand: 16x8x4, node=16,core=8
     #[arg(long, value_name = "NAME|SIZES")]
     pub topology: Option<String>,
 

@@ -8,8 +8,7 @@ use crate::args::{Common, OutputFormat};
 use crate::exit::Outcome;
 use crate::profile_session::ProfileSession;
 use crate::progress;
-use ouzel::correlate::Run;
-use ouzel::{Correlated, CorrelationQuery, Profile};
+use ouzel::{Correlated, CorrelationQuery, CorrelationRun, Profile, Spectra};
 use ouzel_plot::pictures::{self, CorrelationViews};
 
 /// Answers.
@@ -29,8 +28,9 @@ pub fn run(common: &Common, args: &CorrelateArgs) -> anyhow::Result<Outcome> {
         weights: args.weights.weights(),
         peak: args.peak.peak(),
     };
+    let spectra = if args.no_cache { Spectra::Forget } else { Spectra::Keep };
     let answer = progress::with_counts(common.progress, "views", |progress| {
-        profile.correlate(&query, &Run { jobs: common.jobs, cache: None, progress: Some(progress) })
+        profile.correlate(&query, &CorrelationRun { jobs: common.jobs, spectra, progress: Some(progress) })
     })?;
     if let Some(file) = &args.plot.plot_file {
         draw(&session, args, &answer)?.write(file)?;

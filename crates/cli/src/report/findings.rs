@@ -81,6 +81,7 @@ fn one(page: &mut Page, number: usize, finding: &Finding, path: &str) {
     place(page, finding);
     page.text(INDENT, &finding.sentence, Paint::Plain);
     seen(page, INDENT, finding);
+    varies(page, finding);
     closing(page, INDENT, finding, path);
 }
 
@@ -145,6 +146,15 @@ fn seen(page: &mut Page, indent: usize, finding: &Finding) {
         let text = format!("{}.", texts.join("; "));
         page.hanging(&format!("{:indent$}Seen: ", ""), indent + 6, &capitalised(&text), Paint::Dim);
     }
+}
+
+/// What varies over the topology like it.
+fn varies(page: &mut Page, finding: &Finding) {
+    const ROOM: usize = 60;
+    let Some(varies) = &finding.varies_like else { return };
+    let before = format!("{:INDENT$}Over {} varies ", "", clean(&varies.places()));
+    let told = varies.sentences(&|path| call_path(path, ROOM));
+    page.hanging(&before, INDENT + 6, &format!("{}.", told.join("; ")), Paint::Dim);
 }
 
 fn observation(evidence: &Evidence) -> String {

@@ -6,6 +6,9 @@ use crate::session::Session;
 use ouzel::analyses::loss_tree::{Thresholds, segments};
 use ouzel::analyses::peers::PeerKind;
 use ouzel_page::Pictures;
+use ouzel_plot::Palette;
+use ouzel_plot::fields::Solid;
+use ouzel_plot::pictures::{CorrelationViews, correlation};
 
 /// The page as one file.
 pub fn page(session: &Session<'_>, answer: &Answer) -> String {
@@ -21,5 +24,26 @@ pub fn page(session: &Session<'_>, answer: &Answer) -> String {
         let meaning = |row| diagnosis::words(row).0.to_owned();
         pictures = pictures.with_segments(&segments, group, &phases.call_paths, &meaning);
     }
+    pictures.maps = (0..answer.report.findings.len()).map(|finding| map(answer, finding)).collect();
     ouzel_page::html(&answer.report, &pictures, &path)
+}
+
+/// Views beside the finding's own in a picture.
+const N_PARTNERS: usize = 2;
+
+/// What varies over the topology like a finding, as the text of a picture.
+fn map(answer: &Answer, finding: usize) -> Option<String> {
+    let variations = answer.variations.as_ref()?;
+    let (grid, variation) = variations.of_finding(finding)?;
+    let question = &variation.question;
+    let values = |view| variations.on_grid(grid, view, question.scope).ok();
+    let partners = variation.rows.iter().take(N_PARTNERS).map(|row| Some((row, values(row.view)?)));
+    let views = CorrelationViews {
+        definitions: variations.definitions(),
+        grid,
+        question,
+        reference: values(question.reference)?,
+        partners: partners.collect::<Option<Vec<_>>>()?,
+    };
+    correlation(views, "", (Palette::default(), Solid::default())).svg().ok()
 }

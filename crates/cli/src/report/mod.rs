@@ -14,9 +14,11 @@ use crate::session::{Session, outcome, taken};
 use ouzel::analyses::context_tree::{ContextTrees, ContextTreesOutput};
 use ouzel::analyses::late_messages::LateMessages;
 use ouzel::analyses::semantics::{Class, Semantics};
+use ouzel::analyses::severity_cube::SeverityCube;
 use ouzel::analyses::timeline::{Timeline, TimelineOutput};
 use ouzel::diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel::engine::{AnalysisSet, Coverage};
+use ouzel::{Variations, wants_variations};
 
 /// Everything that a page is made from.
 struct Answer {
@@ -24,6 +26,8 @@ struct Answer {
     classes: Vec<Class>,
     material: Material,
     trees: ContextTreesOutput,
+    /// What varies like the findings, where a topology exists.
+    variations: Option<Variations>,
     /// Only of a page with pictures.
     timeline: Option<TimelineOutput>,
     report: RunReport,
@@ -58,6 +62,7 @@ fn answer(session: &Session<'_>, semantics: &Semantics) -> anyhow::Result<Answer
     let mut set = AnalysisSet::default();
     let analyses = ReportAnalyses::add_to(&mut set, definitions, filter, semantics);
     let trees = set.add(ContextTrees::with_semantics(definitions, filter, semantics));
+    let cube = wants_variations(definitions).then(|| set.add_silent(SeverityCube::default()));
     let with_pictures = session.common.format == OutputFormat::Html;
     let timeline = with_pictures.then(|| set.add(Timeline::new(definitions, filter)));
     let mut pass = session.run(&set)?;
@@ -70,7 +75,10 @@ fn answer(session: &Session<'_>, semantics: &Semantics) -> anyhow::Result<Answer
         let mut second = session.run(&set)?;
         material.add_messages(taken(second.outputs.take(&late), "messages")?, &second.notices);
     }
-    let report = material.report(definitions);
+    let mut report = material.report(definitions);
+    let cube = cube.map(|key| taken(pass.outputs.take(&key), "profile")).transpose()?;
+    let jobs = session.common.jobs;
+    let variations = cube.map(|cube| Variations::add_to(&mut report, cube, definitions, jobs));
     let classes = semantics.classes(definitions);
-    Ok(Answer { coverage: pass.coverage, classes, material, trees, timeline, report })
+    Ok(Answer { coverage: pass.coverage, classes, material, trees, variations, timeline, report })
 }

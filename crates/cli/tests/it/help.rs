@@ -2,7 +2,7 @@
 
 use crate::run::ran;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "report",
     "segments",
     "clusters",
@@ -10,6 +10,7 @@ const COMMANDS: [&str; 23] = [
     "info",
     "print",
     "profile",
+    "correlate",
     "timeline",
     "time-profile",
     "comm-matrix",

@@ -2,6 +2,7 @@
 
 mod answers;
 mod archives;
+mod correlation;
 mod damage;
 mod diagnosis;
 mod ends;

@@ -46,6 +46,7 @@ impl Draft {
             evidence: self.evidence,
             advice: self.advice,
             command: self.command,
+            varies_like: None,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! Gains of different findings are parts of the run that do not overlap, unless the sentence says so.
 
 use super::ranks::Ranks;
+use super::variation::VariesLike;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -43,6 +44,8 @@ pub struct Finding {
     pub advice: String,
     /// Arguments of the `ouzel` command that shows more, without the trace; empty if there is none.
     pub command: Vec<String>,
+    /// What varies over the topology like the time of the call path; `None` where nothing does, or it was not asked.
+    pub varies_like: Option<VariesLike>,
 }
 
 /// Iterations of a part of the run that repeats.

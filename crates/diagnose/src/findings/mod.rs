@@ -27,12 +27,14 @@ mod stages;
 #[cfg(test)]
 mod tests;
 mod tradeoff;
+mod variation;
 mod waiting;
 mod words;
 mod work;
 
 pub use finding::{Confidence, Evidence, Finding, FindingKind, Iterations, Quantity};
 pub use ranks::Ranks;
+pub use variation::{TopologyAxis, VariesLike, VariesRow};
 
 use context::{Context, SIGNIFICANT};
 use draft::Draft;

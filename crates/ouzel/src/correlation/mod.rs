@@ -9,16 +9,18 @@
 //! locations, all axes. Not here: the method, see `ouzel_correlate`.
 
 mod table;
-mod topology;
+pub(crate) mod topology;
 
+use crate::Profile;
 use crate::call_paths::{CallPathError, call_path};
-use crate::{OpenError, Profile};
 use ouzel_analyses::severities::Grouping;
 use ouzel_correlate::{
-    AxisError, AxisSet, CorrelateError, Correlations, Grid, GridError, Peak, Question, Run, View, Weights,
-    correlate, view_on_grid,
+    AxisError, AxisSet, Cache, CorrelateError, Correlations, Grid, GridError, Peak, Question, Run, View,
+    Weights, correlate, view_on_grid,
 };
-use ouzel_model::{CallPathId, MetricId, Notice, Notices, Scope, SeverityError, TopologyError};
+use ouzel_model::{
+    CallPathId, Level, MetricId, Notice, NoticeCode, Notices, Scope, SeverityError, TopologyError,
+};
 use std::num::NonZeroUsize;
 
 /// A question by names.
@@ -56,6 +58,35 @@ impl Default for CorrelationQuery {
             weights: Weights::Poster,
             peak: Peak::Absolute,
         }
+    }
+}
+
+/// Whether spectra are kept beside the profile for the next question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spectra {
+    /// Where that pays.
+    Keep,
+    /// Neither read nor written.
+    Forget,
+}
+
+/// How to make an answer. It changes no answer.
+#[derive(Clone)]
+pub struct CorrelationRun<'a> {
+    /// Number of threads.
+    pub jobs: NonZeroUsize,
+    /// Whether spectra are kept.
+    pub spectra: Spectra,
+    /// Told how many views of how many at most are done; returns whether to go on.
+    pub progress: Option<&'a (dyn Fn(u64, u64) -> bool + Sync)>,
+}
+
+impl std::fmt::Debug for CorrelationRun<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CorrelationRun")
+            .field("jobs", &self.jobs)
+            .field("spectra", &self.spectra)
+            .finish_non_exhaustive()
     }
 }
 
@@ -107,9 +138,6 @@ pub enum CorrelationError {
     /// Severities cannot be read.
     #[error(transparent)]
     Severity(#[from] SeverityError),
-    /// The profile cannot be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
 }
 
 /// Where the topology of an answer is from.
@@ -207,13 +235,32 @@ impl Profile {
     ///
     /// # Errors
     /// If a name means nothing, there is no topology, nothing varies, or severities cannot be read.
-    pub fn correlate(&self, query: &CorrelationQuery, run: &Run<'_>) -> Result<Correlated, CorrelationError> {
+    pub fn correlate(
+        &self,
+        query: &CorrelationQuery,
+        run: &CorrelationRun<'_>,
+    ) -> Result<Correlated, CorrelationError> {
         let (question, grid, origin, notices) = self.correlation_question(query)?;
-        let answer = correlate(self.source(), &grid, &question, run)?;
         let all = Notices::default();
         all.extend(notices);
+        let cache = self.spectra_cache(run.spectra, &grid, question.scope, &all);
+        let run = Run { jobs: run.jobs, cache: cache.as_ref(), progress: run.progress };
+        let answer = correlate(self.source(), &grid, &question, &run)?;
         all.extend(answer.notices.iter().cloned());
         Ok(Correlated { question, grid, origin, answer, notices: all.to_vec() })
+    }
+
+    /// Where spectra are kept, if they are.
+    fn spectra_cache(&self, spectra: Spectra, grid: &Grid, scope: Scope, notices: &Notices) -> Option<Cache> {
+        if spectra == Spectra::Forget {
+            return None;
+        }
+        Cache::beside(self.path(), grid, scope, self.made_by())
+            .inspect_err(|error| {
+                let message = format!("spectra are not kept for the next question: {error}");
+                notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
+            })
+            .ok()
     }
 
     /// The values of a view on the places of an answer, not a number where there is none.

@@ -1,0 +1,201 @@
+//! What varies over the topology like the findings of a report.
+//!
+//! ```text
+//! wanted? ──yes──► SeverityCube in the report's own pass ──► correlate for each large finding ──► Finding::varies_like
+//! ```
+//!
+//! Law: a finding says the same with and without it; where nothing can be compared nothing is said. Not here: the
+//! method (see `ouzel_correlate`), words for people.
+
+use crate::correlation::topology;
+use ouzel_analyses::severity_cube::{SeverityCubeOutput, TraceProfile};
+use ouzel_correlate::{
+    AxisSet, CorrelateError, Correlation, Correlations, Grid, Question, Run, View, correlate, view_on_grid,
+};
+use ouzel_diagnose::RunReport;
+use ouzel_diagnose::findings::{TopologyAxis, VariesLike, VariesRow};
+use ouzel_model::{CallPathId, CartTopology, Definitions, ProfileDefinitions, ProfileSource, Scope};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// Fewer places say little, whatever they say.
+const MIN_PLACES: u64 = 8;
+/// Findings that are followed by what varies like them.
+const MAX_FINDINGS: usize = 3;
+/// Share of the run that a finding must gain for it.
+const MIN_GAIN: f64 = 0.02;
+/// Views told of each.
+const MAX_ROWS: usize = 3;
+/// Views looked at: some are of the finding's own call path.
+const N_ASKED: usize = 16;
+/// Least size of r that is told, however many places there are: below, half of the variation is something else.
+const MIN_R: f64 = 0.7;
+/// Of so many reports on views that have nothing to do with each other one would tell of one.
+const RARITY: f64 = 100.0;
+
+/// Whether a report on such a trace should say what varies like its findings: a topology has eight places or more,
+/// and two along each axis.
+pub fn wants_variations(definitions: &Definitions) -> bool {
+    let is_worth = |topology: &CartTopology| {
+        topology.dimensions.iter().all(|axis| 1 < axis.size)
+            && topology.n_places().is_some_and(|n| MIN_PLACES <= n)
+    };
+    // The one from the system tree has a place for each thread, and two along each axis at least.
+    let threads = definitions.locations.iter().filter(|location| location.kind.runs_code());
+    definitions.topologies.iter().any(is_worth) || MIN_PLACES <= threads.count() as u64
+}
+
+/// What varies like the findings of a report, with what it takes to draw it.
+#[derive(Debug)]
+pub struct Variations {
+    source: TraceProfile,
+    grid: Option<Grid>,
+    /// By finding.
+    of_findings: Vec<Option<Variation>>,
+}
+
+/// What varies like one finding.
+#[derive(Debug)]
+pub struct Variation {
+    /// What was asked.
+    pub question: Question,
+    /// The views that are told, the nearest first.
+    pub rows: Vec<Correlation>,
+}
+
+impl Variations {
+    /// Asks for the large findings of `report`, and adds to them what was found.
+    pub fn add_to(
+        report: &mut RunReport,
+        cube: SeverityCubeOutput,
+        definitions: &Definitions,
+        jobs: NonZeroUsize,
+    ) -> Variations {
+        let source = TraceProfile::new(cube, definitions, Vec::new());
+        // Trouble with a topology is told by `ouzel correlate`; a report goes on without.
+        let grid = topology::grid(source.definitions(), None).ok().map(|(grid, ..)| grid);
+        let mut variations = Variations { source, grid, of_findings: Vec::new() };
+        let mut n_left = MAX_FINDINGS;
+        for finding in &mut report.findings {
+            let is_large = 0 < n_left && MIN_GAIN <= finding.gain_fraction;
+            let variation = if is_large { variations.of_path(&finding.call_path, jobs) } else { None };
+            n_left -= usize::from(variation.is_some());
+            finding.varies_like = variation.as_ref().and_then(|variation| variations.in_words(variation));
+            variations.of_findings.push(variation);
+        }
+        variations
+    }
+
+    /// The profile that was asked.
+    pub fn definitions(&self) -> &ProfileDefinitions {
+        self.source.definitions()
+    }
+
+    /// What varies like a finding, by its position, and over which places.
+    pub fn of_finding(&self, finding: usize) -> Option<(&Grid, &Variation)> {
+        let variation = self.of_findings.get(finding)?.as_ref()?;
+        Some((self.grid.as_ref()?, variation))
+    }
+
+    /// The values of a view on the places.
+    ///
+    /// # Errors
+    /// If the profile has no such view.
+    pub fn on_grid(&self, grid: &Grid, view: View, scope: Scope) -> Result<Vec<f64>, CorrelateError> {
+        view_on_grid(&self.source, grid, view, scope)
+    }
+
+    /// Views that vary like the time of a call path; `None` if there are none, or it cannot be told.
+    fn of_path(&self, names: &[Arc<str>], jobs: NonZeroUsize) -> Option<Variation> {
+        let grid = self.grid.as_ref().filter(|grid| MIN_PLACES <= grid.n_located() as u64)?;
+        let definitions = self.source.definitions();
+        let metric = definitions.metric_by_name("time")?;
+        let path = path_of(definitions, names)?;
+        let mut question = Question::new(View { metric, path }, AxisSet::all(grid.axes().len()));
+        question.top = NonZeroUsize::new(N_ASKED);
+        let mut found = self.asked(grid, &question, jobs);
+        if matches!(found, Err(CorrelateError::EmptyReference { .. })) {
+            question.scope = Scope::Inclusive;
+            found = self.asked(grid, &question, jobs);
+        }
+        let found = found.ok()?;
+        let least = least_r(grid.n_located(), found.n_views);
+        let mut rows = found.rows;
+        rows.retain(|row| least <= row.r.abs() && self.is_other(&question, row));
+        rows.truncate(MAX_ROWS);
+        (!rows.is_empty()).then_some(Variation { question, rows })
+    }
+
+    fn asked(
+        &self,
+        grid: &Grid,
+        question: &Question,
+        jobs: NonZeroUsize,
+    ) -> Result<Correlations, CorrelateError> {
+        correlate(&self.source, grid, question, &Run::new(jobs))
+    }
+
+    /// Whether it is not the same thing again. With callees, that are the callers and callees, too.
+    fn is_other(&self, question: &Question, row: &Correlation) -> bool {
+        let tree = &self.source.definitions().call_tree;
+        let (own, other) = (question.reference.path, row.view.path);
+        let is_within = tree.subtree(own).contains(&other) || tree.subtree(other).contains(&own);
+        own != other && !(question.scope == Scope::Inclusive && is_within)
+    }
+
+    fn in_words(&self, variation: &Variation) -> Option<VariesLike> {
+        let (grid, definitions) = (self.grid.as_ref()?, self.source.definitions());
+        let axis = |(i, axis): (usize, &ouzel_model::CartDimension)| TopologyAxis {
+            name: grid.axis_name(i),
+            size: axis.size,
+        };
+        let row = |row: &Correlation| VariesRow {
+            metric: definitions.metric(row.view.metric).name.clone(),
+            call_path: definitions.call_path_names(row.view.path),
+            r: row.r,
+            shift: row.shift.clone(),
+        };
+        Some(VariesLike {
+            metric: definitions.metric(variation.question.reference.metric).name.clone(),
+            scope: variation.question.scope.as_str(),
+            topology: grid.name().to_owned(),
+            axes: grid.axes().iter().enumerate().map(axis).collect(),
+            rows: variation.rows.iter().map(row).collect(),
+        })
+    }
+}
+
+/// The size of r that chance rarely gives: max(0.7, tanh √(2 ln(100 · shifts · views) / (places − 3))), with as many
+/// shifts as places. By Fisher's transformation atanh r of unrelated normal values is normal with variance
+/// 1 / (places − 3), and the largest of n such has a size above √(2 ln(100 n)) deviations in less than one of 100 cases.
+fn least_r(n_places: usize, n_views: u64) -> f64 {
+    let n_tries = RARITY * n_places as f64 * n_views.max(1) as f64;
+    let freedom = (n_places as f64 - 3.0).max(1.0);
+    (2.0 * n_tries.ln() / freedom).sqrt().tanh().max(MIN_R)
+}
+
+/// The call path of these regions, which may be called by the region that stands for the program.
+fn path_of(definitions: &ProfileDefinitions, names: &[Arc<str>]) -> Option<CallPathId> {
+    let tree = &definitions.call_tree;
+    let last = names.last()?;
+    let fits = |path: &CallPathId| {
+        let n_regions = tree.depth(*path) + 1;
+        let is_last = definitions.regions[tree.node(*path).region.index()].name == *last;
+        is_last && names.len() <= n_regions && n_regions <= names.len() + 1 && {
+            let own = definitions.call_path_names(*path);
+            own[n_regions - names.len()..] == *names
+        }
+    };
+    tree.paths().find(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_places_and_many_views_must_agree_more() {
+        assert!(0.95 < least_r(8, 100) && least_r(8, 100) < least_r(8, 1000) && least_r(8, 1_000_000) < 1.0);
+        assert_eq!(least_r(1024, 100).to_bits(), MIN_R.to_bits());
+    }
+}
