@@ -54,6 +54,7 @@ pub fn install(root: &Path) -> Result<Tools> {
     let mut tools = Tools::default();
     install_reference_reader(&mut tools);
     install_browser(&mut tools);
+    install_slurm(&mut tools);
     install_python(root, &mut tools)?;
     Ok(tools)
 }
@@ -108,6 +109,16 @@ fn install_browser(tools: &mut Tools) {
     }
     if let Err(error) = install_debian_package("chromium") {
         tools.skip("browser for the page of the report", &format!("{error:#}"));
+    }
+}
+
+/// The documented command line for clusters is tried on a Slurm of one node.
+fn install_slurm(tools: &mut Tools) {
+    if answers(Command::new("slurmctld").arg("-V")) {
+        return;
+    }
+    if let Err(error) = install_debian_package("slurm-wlm") {
+        tools.skip("Slurm", &format!("{error:#}"));
     }
 }
 

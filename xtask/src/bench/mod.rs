@@ -7,6 +7,7 @@
 
 mod archives;
 mod chrome;
+mod cluster;
 mod cube;
 mod hpctoolkit;
 pub mod machine;
@@ -62,6 +63,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let quick = !arguments.is_empty();
     let mut skipped = bench.peers.skipped.clone();
     rows.extend(operations::rows(&bench, tools.python.as_deref(), &mut skipped)?);
+    rows.extend(cluster::rows(&bench, tools.python.as_deref(), &mut skipped)?);
     rows.extend(nsight::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds)?);
     rows.extend(hpctoolkit::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds)?);
     rows.extend(chrome::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds, &mut skipped)?);

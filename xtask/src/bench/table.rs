@@ -55,10 +55,17 @@ impl Row {
 
     /// A ratio to another: how many times as fast, or as long, as the row says.
     #[must_use]
-    pub fn beside(mut self, other: &str, ratio: f64, target: Target) -> Self {
+    pub fn beside(self, other: &str, ratio: f64, target: Target) -> Self {
+        let mut row = self.compared(other, ratio);
+        row.judge(target, ratio, |bound| format!("{bound}"));
+        row
+    }
+
+    /// A ratio to another that nothing is demanded of.
+    #[must_use]
+    pub fn compared(mut self, other: &str, ratio: f64) -> Self {
         other.clone_into(&mut self.cells[4]);
         self.cells[5] = format!("{ratio:.2}");
-        self.judge(target, ratio, |bound| format!("{bound}"));
         self
     }
 
