@@ -73,6 +73,11 @@ def test_runs_stand_side_by_side(jacobi, testdata):
     assert {n for run, n in zip(table["run"], table["processes"]) if run == "b"} == {8}
     assert ("b", "halo", None) in rows
     assert table.coverage["locations_selected"] == 9 + 8 + 2
+    runs = table.runs.to_dict()
+    assert (runs["run"], runs["processes"], set(runs["reference"])) == (["a", "b", "c"], [9, 8, 2], {"c"})
+    times = runs["run_time_ns"]
+    assert runs["speed_up"] == [times[2] / time for time in times]
+    assert runs["efficiency"] == pytest.approx([times[2] / times[0] * 2 / 9, times[2] / times[1] * 2 / 8, 1])
     assert ouzel.multirun_analysis([jacobi])["run"][0] == str(jacobi.path)
     for wrong in [lambda: ouzel.multi_run_analysis([]), lambda: ouzel.multi_run_analysis([jacobi], ["a", "b"])]:
         with pytest.raises(ValueError):
