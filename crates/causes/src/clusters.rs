@@ -13,7 +13,10 @@
 //! Source: the grouping of processes in AutoAnalyzer, with the count of members corrected (a
 //! pair is a cluster, as its own results have it).
 
+use crate::threads::in_order;
 use crate::vectors::Vectors;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Share of a vector's length within which others are near.
 pub const NEAR: f64 = 0.1;
@@ -85,14 +88,71 @@ pub(crate) struct Evaluated {
 
 /// The partition of the vectors.
 pub fn partition(vectors: &Vectors, rule: Clustering) -> Partition {
-    evaluate(vectors, rule, None).partition.expect("there is nothing to differ from")
+    evaluate(vectors, rule, None, None).partition.expect("there is nothing to differ from")
 }
 
-/// The partition of the vectors, given up as soon as it is known not to be `reference`.
-pub(crate) fn evaluate(vectors: &Vectors, rule: Clustering, reference: Option<&Partition>) -> Evaluated {
+/// The partition of the vectors, given up as soon as it is known not to be `reference`. Only pairs of `near` are
+/// compared where it is given.
+pub(crate) fn evaluate(
+    vectors: &Vectors,
+    rule: Clustering,
+    reference: Option<&Partition>,
+    near: Option<&NearPairs>,
+) -> Evaluated {
     match rule {
-        Clustering::Ball => balls(vectors, reference),
-        Clustering::Density => chains(vectors, reference),
+        Clustering::Ball => balls(vectors, reference, near),
+        Clustering::Density => chains(vectors, reference, near),
+    }
+}
+
+/// For each process, those that may be near it in any of several sets of vectors that are alike but for some
+/// components. Where almost no process is near another, telling so for each set anew would take most of the time.
+#[derive(Debug)]
+pub(crate) struct NearPairs {
+    lists: Vec<Vec<u32>>,
+}
+
+/// Pairs that are kept at most; beyond, clusters are large, few of them are compared with all, and no list is needed.
+const MAX_PAIRS: usize = 4_000_000;
+/// Processes whose lists are made by one thread at a time.
+const BLOCK: usize = 256;
+
+impl NearPairs {
+    /// The pairs that may be near when components are taken away from `vectors`: one that any may be if
+    /// `leaves_one_out`; none, but one added of which the square is at most `added` of its process, otherwise. `None`
+    /// if there are too many.
+    pub(crate) fn new(
+        vectors: &Vectors,
+        leaves_one_out: bool,
+        added: &[f64],
+        jobs: NonZeroUsize,
+    ) -> Option<Self> {
+        let n = vectors.len();
+        let lengths = vectors.lengths();
+        let limits: Vec<f64> =
+            lengths.iter().zip(added).map(|(l, more)| NEAR * NEAR * (l * l + more)).collect();
+        let is_full = AtomicBool::new(false);
+        let most = MAX_PAIRS / n.div_ceil(BLOCK).max(1);
+        let blocks = in_order(n.div_ceil(BLOCK), jobs, |block| {
+            let mut lists = Vec::new();
+            let mut n_pairs = 0;
+            for p in block * BLOCK..((block + 1) * BLOCK).min(n) {
+                if is_full.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let may = |&q: &u32| vectors.may_be_near(p, q as usize, limits[p], leaves_one_out);
+                let list: Vec<u32> = (0..n as u32).filter(may).collect();
+                n_pairs += list.len();
+                if n_pairs > most {
+                    is_full.store(true, Ordering::Relaxed);
+                    return None;
+                }
+                lists.push(list);
+            }
+            Some(lists)
+        });
+        let lists: Option<Vec<Vec<Vec<u32>>>> = blocks.into_iter().collect();
+        Some(NearPairs { lists: lists?.into_iter().flatten().collect() })
     }
 }
 
@@ -131,7 +191,7 @@ impl ByLength {
     }
 }
 
-fn balls(vectors: &Vectors, reference: Option<&Partition>) -> Evaluated {
+fn balls(vectors: &Vectors, reference: Option<&Partition>, near: Option<&NearPairs>) -> Evaluated {
     let n = vectors.len();
     let members = reference.map(Partition::members);
     let mut by_length = ByLength::new(vectors);
@@ -145,7 +205,10 @@ fn balls(vectors: &Vectors, reference: Option<&Partition>) -> Evaluated {
         let reach = NEAR * by_length.lengths[p];
         let limit = reach * reach;
         ball.clear();
-        let window = by_length.window(by_length.lengths[p], reach);
+        let window = match near {
+            Some(near) => &near.lists[p][..],
+            None => by_length.window(by_length.lengths[p], reach),
+        };
         effort += (window.len() * vectors.n_dims()) as u64;
         for &q in window.iter().filter(|&&q| labels[q as usize] == NONE) {
             let squared = vectors.squared_distance(p, q as usize, limit);
@@ -164,9 +227,7 @@ fn balls(vectors: &Vectors, reference: Option<&Partition>) -> Evaluated {
                 return Evaluated { partition: None, effort };
             }
         }
-        for &q in &ball {
-            labels[q as usize] = p as u32;
-        }
+        ball.iter().for_each(|&q| labels[q as usize] = p as u32);
         by_length.drop_gone(ball.len(), &labels);
     }
     for (p, label) in labels.iter_mut().enumerate().filter(|(_, label)| **label == NONE) {
@@ -175,7 +236,10 @@ fn balls(vectors: &Vectors, reference: Option<&Partition>) -> Evaluated {
     compared(&labels, reference, effort)
 }
 
-fn chains(vectors: &Vectors, reference: Option<&Partition>) -> Evaluated {
+fn chains(vectors: &Vectors, reference: Option<&Partition>, near: Option<&NearPairs>) -> Evaluated {
+    if let Some(near) = near {
+        return chains_of(vectors, reference, near);
+    }
     let n = vectors.len();
     let by_length = ByLength::new(vectors);
     let mut above: Vec<u32> = (0..n as u32).collect();
@@ -205,6 +269,24 @@ fn chains(vectors: &Vectors, reference: Option<&Partition>) -> Evaluated {
     compared(&labels, reference, effort)
 }
 
+fn chains_of(vectors: &Vectors, reference: Option<&Partition>, near: &NearPairs) -> Evaluated {
+    let mut above: Vec<u32> = (0..vectors.len() as u32).collect();
+    let mut effort = 0;
+    for (p, (list, length)) in near.lists.iter().zip(vectors.lengths()).enumerate() {
+        let limit = (NEAR * length) * (NEAR * length);
+        effort += (list.len() * vectors.n_dims()) as u64;
+        for &q in list {
+            let squared = vectors.squared_distance(p, q as usize, limit);
+            if squared < limit || squared == 0.0 {
+                let (a, b) = (root(&mut above, p as u32), root(&mut above, q));
+                above[a.max(b) as usize] = a.min(b);
+            }
+        }
+    }
+    let labels: Vec<u32> = (0..vectors.len() as u32).map(|at| root(&mut above, at)).collect();
+    compared(&labels, reference, effort)
+}
+
 fn compared(labels: &[u32], reference: Option<&Partition>, effort: u64) -> Evaluated {
     let partition = Partition::numbered(labels);
     let is_same = reference.is_none_or(|reference| *reference == partition);
@@ -226,7 +308,7 @@ fn root(above: &mut [u32], mut at: u32) -> u32 {
 ///
 /// A vector further from the mean than any other has bounds the distance of two: it is at most the sum of theirs, so
 /// most pairs need no look.
-pub fn severity(vectors: &Vectors) -> f64 {
+pub fn severity(vectors: &Vectors, jobs: NonZeroUsize) -> f64 {
     let n = vectors.len();
     let dims = vectors.n_dims();
     let shortest = vectors.lengths().into_iter().fold(f64::INFINITY, f64::min);
@@ -241,22 +323,27 @@ pub fn severity(vectors: &Vectors) -> f64 {
     };
     let mut by_radius: Vec<(f64, u32)> = (0..n).map(|at| (radius(at), at as u32)).collect();
     by_radius.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let (mut greatest, mut squared) = (0.0_f64, 0.0_f64);
-    for (place, &(radius, p)) in by_radius.iter().enumerate() {
-        for &(other, q) in &by_radius[..place] {
-            if (radius + other) * (1.0 + ROUNDING) <= greatest {
-                break;
-            }
-            let distance = vectors.squared_distance(p as usize, q as usize, f64::INFINITY);
-            if distance > squared {
-                (greatest, squared) = (distance.sqrt(), distance);
+    // The furthest from the mean are a good first guess.
+    let pair = |one: usize, other: usize| -> f64 {
+        vectors.squared_distance(by_radius[one].1 as usize, by_radius[other].1 as usize, f64::INFINITY)
+    };
+    let guess = (1..n.min(BLOCK)).map(|other| pair(0, other)).fold(0.0, f64::max);
+    let greatest_of = |block: usize| {
+        let (mut greatest, mut squared) = (guess.sqrt(), guess);
+        for one in block * BLOCK..((block + 1) * BLOCK).min(n) {
+            for other in 0..one {
+                if (by_radius[one].0 + by_radius[other].0) * (1.0 + ROUNDING) <= greatest {
+                    break;
+                }
+                let distance = pair(one, other);
+                if distance > squared {
+                    (greatest, squared) = (distance.sqrt(), distance);
+                }
             }
         }
-        let widest = by_radius.first().map_or(0.0, |first| first.0);
-        if (radius + widest) * (1.0 + ROUNDING) <= greatest {
-            break;
-        }
-    }
+        squared
+    };
+    let greatest = in_order(n.div_ceil(BLOCK), jobs, greatest_of).into_iter().fold(0.0, f64::max).sqrt();
     if greatest == 0.0 { 0.0 } else { greatest / shortest }
 }
 
@@ -343,7 +430,10 @@ mod tests {
             {
                 let found = partition(&vectors, rule);
                 assert_eq!(found, Partition::numbered(&expected), "{rule:?} {rows:?}");
-                let same = evaluate(&vectors, rule, Some(&found));
+                let n = rows.len();
+                let near = NearPairs::new(&vectors, true, &vec![0.0; n], NonZeroUsize::MIN).unwrap();
+                assert_eq!(evaluate(&vectors, rule, None, Some(&near)).partition.as_ref(), Some(&found));
+                let same = evaluate(&vectors, rule, Some(&found), None);
                 assert_eq!(same.partition, Some(found));
             }
         }
@@ -360,8 +450,39 @@ mod tests {
             }
             let shortest = rows.iter().map(|row| length(row)).fold(f64::INFINITY, f64::min);
             let expected = if greatest == 0.0 { 0.0 } else { greatest / shortest };
-            let found = severity(&vectors(&rows));
+            let found = severity(&vectors(&rows), NonZeroUsize::MIN);
             assert!(found == expected || (found - expected).abs() <= 1e-12 * expected, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn pairs_of_all_are_near_wherever_components_are_left_out_or_added() {
+        let mut rng = Rng::new(9);
+        for _ in 0..600 {
+            let rows = random_rows(&mut rng);
+            let columns = columns(&rows);
+            let of = |kept: &dyn Fn(usize) -> bool| {
+                let kept: Vec<&[f64]> =
+                    (0..columns.len()).filter(|&at| kept(at)).map(|at| &columns[at][..]).collect();
+                Vectors::from_columns(rows.len(), &kept)
+            };
+            let none = vec![0.0; rows.len()];
+            let without_one = NearPairs::new(&of(&|_| true), true, &none, NonZeroUsize::MIN).unwrap();
+            // Without the first half, and any one of it put back.
+            let half = columns.len() / 2;
+            let most = |p: usize| columns[..half].iter().map(|c| c[p] * c[p]).fold(0.0, f64::max);
+            let added: Vec<f64> = (0..rows.len()).map(most).collect();
+            let with_one = NearPairs::new(&of(&|at| half <= at), false, &added, NonZeroUsize::MIN).unwrap();
+            for rule in [Clustering::Ball, Clustering::Density] {
+                for one in 0..columns.len() {
+                    let less = of(&|at| at != one);
+                    let found = evaluate(&less, rule, None, Some(&without_one)).partition;
+                    assert_eq!(found, Some(partition(&less, rule)));
+                    let more = of(&|at| half <= at || at == one.min(half.max(1) - 1));
+                    let found = evaluate(&more, rule, None, Some(&with_one)).partition;
+                    assert!(half == 0 || found == Some(partition(&more, rule)));
+                }
+            }
         }
     }
 
@@ -369,8 +490,11 @@ mod tests {
     fn zeros_are_alike_and_pairs_are_clusters() {
         let rows = [vec![0.0], vec![5.0], vec![0.0], vec![5.1], vec![9.0]];
         assert_eq!(partition(&vectors(&rows), Clustering::Ball).labels(), [0, 1, 0, 1, 2]);
-        assert_eq!(severity(&vectors(&rows)), f64::INFINITY);
-        assert_eq!(severity(&vectors(&[vec![0.0], vec![0.0]])).to_bits(), 0.0_f64.to_bits());
+        assert_eq!(severity(&vectors(&rows), NonZeroUsize::MIN), f64::INFINITY);
+        assert_eq!(
+            severity(&vectors(&[vec![0.0], vec![0.0]]), NonZeroUsize::MIN).to_bits(),
+            0.0_f64.to_bits()
+        );
     }
 
     #[test]

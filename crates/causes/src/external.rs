@@ -44,20 +44,23 @@ pub(crate) fn external(
     };
     let cause = |region: usize| {
         let times = times(region);
+        let differs_by_itself = differs(&times);
         let explained_by: Vec<BetweenProcesses> = core
             .iter()
+            .filter(|_| differs_by_itself)
             .filter(|&&at| differs(&columns[at].in_cores[&region]))
             .map(|&at| {
                 let values = &columns[at].in_cores[&region];
                 between(columns[at].attribute, by_cluster(values), correlation(values, &times))
             })
             .collect();
-        let is_explained = !explained_by.is_empty();
+        let is_explained = !explained_by.is_empty() || !differs_by_itself;
         let tried = columns.iter().filter(|column| column.attribute.kind != Kind::Communication);
         let tried = tried.map(|column| column.attribute.label.clone());
         ExternalCause {
             region: context.name(region),
             time_by_cluster: by_cluster(&times),
+            differs_by_itself,
             explained_by,
             unexplained_by: if is_explained { Vec::new() } else { tried.collect() },
             measure_next: if is_explained { Vec::new() } else { advice::measure_next(attributes) },

@@ -127,7 +127,9 @@ pub(crate) fn waits(source: &dyn ProfileSource, waiting: &[bool]) -> Waits {
     for path in tree.paths() {
         let node = tree.node(path);
         let is_waiting = waiting.get(node.region.index()).copied().unwrap_or(false);
-        let is_idle = is_waiting || node.parent.is_some_and(|parent| waits.idle[parent.index()]);
+        // What a library calls while it waits is waiting, too. A root calls the program, whatever its name.
+        let within = node.parent.filter(|&parent| tree.node(parent).parent.is_some());
+        let is_idle = is_waiting || within.is_some_and(|parent| waits.idle[parent.index()]);
         waits.idle[path.index()] = is_idle;
         waits.folds[path.index()] = is_idle && node.parent.is_some();
     }

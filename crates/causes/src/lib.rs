@@ -31,6 +31,7 @@ pub mod search;
 mod table;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod time;
 pub mod vectors;
 

@@ -129,6 +129,9 @@ pub struct ExternalCause {
     pub region: RegionName,
     /// Mean time of a process there, by cluster.
     pub time_by_cluster: Vec<f64>,
+    /// Whether processes differ in the time here alone. If not, the region matters only as one of those that the others
+    /// are judged against, and nothing is to be explained.
+    pub differs_by_itself: bool,
     /// Attributes that tell the clusters apart and differ here.
     pub explained_by: Vec<BetweenProcesses>,
     /// Labels of the attributes that do not explain it; empty if some do.

@@ -15,20 +15,22 @@
 //! bounds; the search for them ends at [`MAX_MEMBERS`] regions, [`MAX_SUBSETS`] composites or
 //! [`MAX_EFFORT`], and says so. Not here: times, call paths, causes.
 
-use crate::clusters::{Clustering, Evaluated, Partition, evaluate, partition, severity};
+use crate::clusters::{Clustering, Evaluated, NearPairs, Partition, evaluate, partition, severity};
+use crate::threads::in_order;
 use crate::vectors::Vectors;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Regions in a composite at most.
 pub const MAX_MEMBERS: usize = 4;
 /// Composites that are tried at most.
 pub const MAX_SUBSETS: u64 = 100_000;
 /// Components of vectors that the search for composites compares at most: some seconds on one core.
-pub const MAX_EFFORT: u64 = 6_000_000_000;
-/// Composites that are tried between two looks at the effort.
-const BATCH: usize = 64;
+pub const MAX_EFFORT: u64 = 20_000_000_000;
+/// Composites that are tried between two looks at the effort, at most.
+const BATCH: u64 = 64;
+/// Clusters from which on pairs that may be near are listed once, and not looked for each time.
+const MANY_CLUSTERS: usize = 128;
 
 /// Regions as the search sees them: a forest, and the time of each process in each region, callees included.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -115,7 +117,7 @@ pub fn search(forest: &Forest, rule: Clustering, jobs: NonZeroUsize) -> Search {
     let reference = partition(&full, rule);
     let partition_of_depth_1 = partition(&forest.vectors(roots.iter().copied()), rule);
     let mut found = Search {
-        severity: severity(&full),
+        severity: severity(&full, jobs),
         partition: reference,
         partition_of_depth_1,
         ccr: Vec::new(),
@@ -130,9 +132,17 @@ pub fn search(forest: &Forest, rule: Clustering, jobs: NonZeroUsize) -> Search {
         |left_out: &[usize]| forest.vectors(roots.iter().copied().filter(|r| !left_out.contains(r)));
     let timed: Vec<usize> =
         roots.iter().copied().filter(|&region| forest.times[region].iter().any(|&t| t != 0.0)).collect();
+    let none = vec![0.0; forest.n_processes];
+    let near = if found.partition_of_depth_1.n_clusters() > MANY_CLUSTERS {
+        NearPairs::new(&without(&[]), true, &none, jobs)
+    } else {
+        None
+    };
     let is_ccr = in_order(timed.len(), jobs, |at| {
-        evaluate(&without(&[timed[at]]), rule, Some(&found.partition_of_depth_1)).partition.is_none()
+        let judged = evaluate(&without(&[timed[at]]), rule, Some(&found.partition_of_depth_1), near.as_ref());
+        judged.partition.is_none()
     });
+    drop(near);
     let mut tops: Vec<Vec<usize>> =
         timed.iter().zip(is_ccr).filter(|(_, is_ccr)| *is_ccr).map(|(&region, _)| vec![region]).collect();
     if tops.is_empty() {
@@ -150,9 +160,15 @@ pub fn search(forest: &Forest, rule: Clustering, jobs: NonZeroUsize) -> Search {
             _ => ccr.regions.clone(),
         };
         let hidden = subtrees(&children, &ccr.regions);
+        let near = if below.len() > 1 && found.partition.n_clusters() > MANY_CLUSTERS {
+            let rest = forest.vectors((0..forest.len()).filter(|&region| !hidden[region]));
+            NearPairs::new(&rest, false, &greatest_squares(forest, &below), jobs)
+        } else {
+            None
+        };
         let keeps = in_order(below.len(), jobs, |child| {
             let kept = (0..forest.len()).filter(|&region| !hidden[region] || region == below[child]);
-            evaluate(&forest.vectors(kept), rule, Some(&found.partition)).partition.is_some()
+            evaluate(&forest.vectors(kept), rule, Some(&found.partition), near.as_ref()).partition.is_some()
         });
         let inner: Vec<usize> =
             below.iter().zip(keeps).filter(|(_, keeps)| *keeps).map(|(&b, _)| b).collect();
@@ -166,6 +182,14 @@ pub fn search(forest: &Forest, rule: Clustering, jobs: NonZeroUsize) -> Search {
         found.ccr.push(ccr);
     }
     found
+}
+
+/// For each process, the square of its greatest time in one of the regions.
+fn greatest_squares(forest: &Forest, regions: &[usize]) -> Vec<f64> {
+    let greatest = |process: usize| {
+        regions.iter().map(|&region| forest.times[region][process].powi(2)).fold(0.0, f64::max)
+    };
+    (0..forest.n_processes).map(greatest).collect()
 }
 
 /// For each region, whether it is one of `tops` or below.
@@ -196,12 +220,15 @@ fn composites(
         let mut hits = Vec::new();
         let mut next = Some((0..size).collect::<Vec<usize>>());
         while next.is_some() {
+            // As many as what is left allows, by what those before took; two at first.
+            let each = effort / ended.n_tried.max(1);
+            let room = MAX_EFFORT.saturating_sub(effort).checked_div(each).unwrap_or(2);
             if ended.n_tried >= MAX_SUBSETS || effort >= MAX_EFFORT {
                 ended.is_truncated = true;
                 return (ended, hits);
             }
             let mut batch: Vec<Vec<usize>> = Vec::new();
-            while let Some(subset) = next.take_if(|_| batch.len() < BATCH) {
+            while let Some(subset) = next.take_if(|_| (batch.len() as u64) < room.clamp(2, BATCH)) {
                 next = successor(&subset, roots.len());
                 batch.push(subset.iter().map(|&at| roots[at]).collect());
             }
@@ -234,8 +261,8 @@ fn is_composite_ccr(forest: &Forest, roots: &[usize], composite: &[usize], rule:
     let without = Vectors::from_columns(forest.n_processes, &columns);
     columns.push(&sum);
     let with = Vectors::from_columns(forest.n_processes, &columns);
-    let Evaluated { partition: reference, effort } = evaluate(&with, rule, None);
-    let judged = evaluate(&without, rule, reference.as_ref());
+    let Evaluated { partition: reference, effort } = evaluate(&with, rule, None, None);
+    let judged = evaluate(&without, rule, reference.as_ref(), None);
     (judged.partition.is_none(), effort + judged.effort)
 }
 
@@ -249,32 +276,6 @@ fn successor(subset: &[usize], n: usize) -> Option<Vec<usize>> {
         next[after] = next[after - 1] + 1;
     }
     Some(next)
-}
-
-/// The answers to questions 0 to n, in order, from `jobs` threads.
-fn in_order<T: Send>(n: usize, jobs: NonZeroUsize, answer: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let n_threads = jobs.get().min(n);
-    if n_threads <= 1 {
-        return (0..n).map(answer).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut answers = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            if at >= n {
-                return answers;
-            }
-            answers.push((at, answer(at)));
-        }
-    };
-    let mut answers: Vec<(usize, T)> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..n_threads).map(|_| scope.spawn(work)).collect();
-        let done = threads.into_iter().map(|thread| thread.join());
-        done.flat_map(|answers| answers.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
-    answers.sort_unstable_by_key(|(at, _)| *at);
-    answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ impl Causes {
     /// Every bottleneck with each attribute that explains it; one row without an attribute if none does.
     pub fn table(&self) -> Table {
         let mut rows: Vec<Row<'_>> = Vec::new();
-        for cause in &self.external.causes {
+        for cause in self.external.causes.iter().filter(|cause| cause.differs_by_itself) {
             let row = || Row {
                 kind: "external",
                 region: &cause.region,

@@ -182,6 +182,16 @@ fn traces_of_communication_alone_are_looked_at_as_they_are() {
 }
 
 #[test]
+fn a_root_calls_the_program_whatever_its_name() {
+    let profile = uneven();
+    let mut all = waiting(&profile);
+    all[0] = true;
+    let found = causes(&profile, &Options { waiting: &all, ..Options::default() }).unwrap();
+    assert!(found.time.without_communication);
+    assert_eq!(last(&found.external.cccr[0].regions[0].call_path), "solve");
+}
+
+#[test]
 fn miss_rates_can_be_those_that_were_printed() {
     let rate = |printed_rates| {
         let profile = uneven();

@@ -65,6 +65,26 @@ impl Vectors {
         (0..self.n).map(|at| self.vector(at).iter().map(|x| x * x).sum::<f64>().sqrt()).collect()
     }
 
+    /// Whether two vectors may be near, with the component left out in which they differ most: whether the rest of the
+    /// squared distance is below `limit`.
+    pub(crate) fn may_be_near(&self, a: usize, b: usize, limit: f64, leaves_one_out: bool) -> bool {
+        let (a, b) = (self.vector(a), self.vector(b));
+        let (mut sum, mut widest) = (0.0, 0.0_f64);
+        for (a, b) in a.chunks(STEP).zip(b.chunks(STEP)) {
+            for (a, b) in a.iter().zip(b) {
+                let square = (a - b) * (a - b);
+                sum += square;
+                widest = widest.max(square);
+            }
+            // Both sums only grow. Rounding is on the safe side.
+            let rest = if leaves_one_out { sum - widest } else { sum };
+            if rest > limit * (1.0 + 1e-9) && rest > 1e-9 * sum {
+                return false;
+            }
+        }
+        true
+    }
+
     /// The squared distance of two vectors; anything not below `limit` if it is not below it.
     pub fn squared_distance(&self, a: usize, b: usize, limit: f64) -> f64 {
         let (a, b) = (self.vector(a), self.vector(b));

@@ -6,8 +6,10 @@
 //! measured is a loud line, not a guess. Nothing here is a test.
 
 mod archives;
+mod causes;
 mod chrome;
 mod cluster;
+mod correlate;
 mod cube;
 mod hpctoolkit;
 pub mod machine;
@@ -69,6 +71,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
     rows.extend(chrome::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds, &mut skipped)?);
     let peak_memory = bench.root.join("peers/python/peak_memory.py");
     rows.extend(scale::rows(&bench.ours.cluster_scale, &peak_memory)?);
+    rows.extend(causes::rows(&bench.root, &bench.ours.ouzel, &bench.ours.examples)?);
+    rows.extend(correlate::rows(&bench.root, quick, bench.extent.rounds, &mut skipped)?);
     rows.extend(cube::rows(&bench.root, tools.python.as_deref(), &bench.ours.cubex)?);
     println!("\n{machine}\n\n{}", table::render(&rows));
     for why in &skipped {
@@ -84,6 +88,8 @@ struct Ours {
     matrix_profile: PathBuf,
     matching: PathBuf,
     cubex: cube::Programs,
+    /// Where examples are built.
+    examples: PathBuf,
 }
 
 fn build_ours(root: &Path) -> Result<Ours> {
@@ -106,6 +112,7 @@ fn build_ours(root: &Path) -> Result<Ours> {
         matrix_profile: release.join("examples/matrix_profile"),
         matching: release.join("examples/matching"),
         cubex,
+        examples: release.join("examples"),
     })
 }
 

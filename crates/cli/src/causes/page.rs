@@ -110,9 +110,21 @@ fn external(page: &mut Page, causes: &Causes) {
     page.gap();
     page.text(2, "Where they differ (critical regions; * the core, where to look)", Paint::Plain);
     critical(page, causes);
-    for cause in &external.causes {
+    for cause in external.causes.iter().filter(|cause| cause.differs_by_itself) {
         page.gap();
-        why_different(page, causes, cause);
+        why_different(page, cause);
+    }
+    let alike: Vec<String> = external
+        .causes
+        .iter()
+        .filter(|cause| !cause.differs_by_itself)
+        .map(|c| name(&c.region, 40))
+        .collect();
+    if !alike.is_empty() {
+        page.gap();
+        let text =
+            format!("Times alike by themselves, but the kinds shift without them: {}.", alike.join(", "));
+        page.hanging("  ", 2, &text, Paint::Dim);
     }
     if let Some(table) = causes.tables.external.as_ref().filter(|table| table.n_inconsistent > 0) {
         let pairs = units::counted(table.n_inconsistent, "pair", "pairs");
@@ -175,7 +187,7 @@ fn critical(page: &mut Page, causes: &Causes) {
     page.grid(4, &grid);
 }
 
-fn why_different(page: &mut Page, causes: &Causes, cause: &ExternalCause) {
+fn why_different(page: &mut Page, cause: &ExternalCause) {
     let room = page.text_width().saturating_sub(20);
     page.text(2, &format!("Why {} differs", name(&cause.region, room)), Paint::Plain);
     for attribute in &cause.explained_by {
@@ -183,7 +195,6 @@ fn why_different(page: &mut Page, causes: &Causes, cause: &ExternalCause) {
         page.text(6, &attribute.advice, Paint::Dim);
     }
     unexplained(page, &cause.unexplained_by, &cause.measure_next);
-    let _ = causes;
 }
 
 fn difference(attribute: &BetweenProcesses) -> String {
