@@ -21,7 +21,7 @@ use crate::output::{
 use crate::processes::{Processes, Unit};
 use crate::regions::{Regions, Values};
 use crate::rough::{AttributeSet, Core, DecisionTable};
-use crate::search::{Search, search};
+use crate::search::{MAX_EFFORT, Search, search};
 use crate::time::{TimeMetrics, time_metrics};
 use crate::vectors::Vectors;
 use ouzel_model::{
@@ -45,6 +45,8 @@ pub struct Options<'a> {
     pub waiting: &'a [bool],
     /// Whether miss rates are misses / (misses + accesses), as AutoAnalyzer is printed.
     pub printed_rates: bool,
+    /// Components of vectors that the search for composites compares at most; see [`MAX_EFFORT`].
+    pub max_effort: u64,
     /// Number of threads; the answer does not depend on it.
     pub jobs: NonZeroUsize,
 }
@@ -57,6 +59,7 @@ impl Default for Options<'_> {
             clustering: Clustering::Ball,
             waiting: &[],
             printed_rates: false,
+            max_effort: MAX_EFFORT,
             jobs: NonZeroUsize::MIN,
         }
     }
@@ -116,7 +119,7 @@ pub fn causes(source: &dyn ProfileSource, options: &Options<'_>) -> Result<Cause
     let known = Attributes::new(definitions, &times, tells_waiting, options.printed_rates);
     notices.extend(known.notices.iter().cloned());
 
-    let search = search(&regions.forest(), options.clustering, options.jobs);
+    let search = search(&regions.forest(), options.clustering, options.max_effort, options.jobs);
     let weights = internal::weights(source, &context, &time, &known, &notices)?;
     let refined = crate::refine::refine(&weights.weights, &regions.parents());
     let cores: Vec<usize> =

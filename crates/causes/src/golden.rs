@@ -3,7 +3,7 @@
 use crate::clusters::Clustering;
 use crate::refine::refine;
 use crate::rough::{AttributeSet, Core, DecisionTable};
-use crate::search::{Forest, Search, search};
+use crate::search::{Forest, MAX_EFFORT, Search, search};
 use ouzel_testkit::shared_data;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ fn found_in(input: &Value, parents: &Value) -> (Vec<usize>, Search) {
     let rows = input.as_array().unwrap();
     let column = |id: &usize| rows.iter().map(|row| row[id.to_string()].as_f64().unwrap()).collect();
     let forest = Forest { parents, times: ids.iter().map(column).collect(), n_processes: rows.len() };
-    (ids, search(&forest, Clustering::Ball, NonZeroUsize::MIN))
+    (ids, search(&forest, Clustering::Ball, MAX_EFFORT, NonZeroUsize::MIN))
 }
 
 fn check_external(input: &Value, parents: &Value, expected: &Value) {

@@ -26,7 +26,7 @@ pub const MAX_MEMBERS: usize = 4;
 /// Composites that are tried at most.
 pub const MAX_SUBSETS: u64 = 100_000;
 /// Components of vectors that the search for composites compares at most: some seconds on one core.
-pub const MAX_EFFORT: u64 = 20_000_000_000;
+pub const MAX_EFFORT: u64 = 6_000_000_000;
 /// Composites that are tried between two looks at the effort, at most.
 const BATCH: u64 = 64;
 /// Clusters from which on pairs that may be near are listed once, and not looked for each time.
@@ -111,7 +111,8 @@ pub struct Search {
 }
 
 /// Looks for the regions that make processes differ.
-pub fn search(forest: &Forest, rule: Clustering, jobs: NonZeroUsize) -> Search {
+/// Composites are tried until `max_effort` components of vectors have been compared.
+pub fn search(forest: &Forest, rule: Clustering, max_effort: u64, jobs: NonZeroUsize) -> Search {
     let (roots, children) = forest.children();
     let full = forest.vectors(0..forest.len());
     let reference = partition(&full, rule);
@@ -146,7 +147,7 @@ pub fn search(forest: &Forest, rule: Clustering, jobs: NonZeroUsize) -> Search {
     let mut tops: Vec<Vec<usize>> =
         timed.iter().zip(is_ccr).filter(|(_, is_ccr)| *is_ccr).map(|(&region, _)| vec![region]).collect();
     if tops.is_empty() {
-        let (composites, hits) = composites(forest, &timed, rule, jobs);
+        let (composites, hits) = composites(forest, &timed, rule, max_effort, jobs);
         found.composites = Some(composites);
         tops = hits;
     }
@@ -208,6 +209,7 @@ fn composites(
     forest: &Forest,
     roots: &[usize],
     rule: Clustering,
+    max_effort: u64,
     jobs: NonZeroUsize,
 ) -> (Composites, Vec<Vec<usize>>) {
     let mut ended = Composites::default();
@@ -222,8 +224,8 @@ fn composites(
         while next.is_some() {
             // As many as what is left allows, by what those before took; two at first.
             let each = effort / ended.n_tried.max(1);
-            let room = MAX_EFFORT.saturating_sub(effort).checked_div(each).unwrap_or(2);
-            if ended.n_tried >= MAX_SUBSETS || effort >= MAX_EFFORT {
+            let room = max_effort.saturating_sub(effort).checked_div(each).unwrap_or(2);
+            if ended.n_tried >= MAX_SUBSETS || effort >= max_effort {
                 ended.is_truncated = true;
                 return (ended, hits);
             }
@@ -291,7 +293,8 @@ mod tests {
 
     #[test]
     fn alike_processes_have_no_bottleneck() {
-        let found = search(&forest(&[None, None], &[&[1.0, 2.0], &[1.01, 2.0]]), Clustering::Ball, JOBS);
+        let found =
+            search(&forest(&[None, None], &[&[1.0, 2.0], &[1.01, 2.0]]), Clustering::Ball, MAX_EFFORT, JOBS);
         assert_eq!((found.partition.n_clusters(), found.ccr.len(), found.composites), (1, 0, None));
     }
 
@@ -299,7 +302,7 @@ mod tests {
     fn what_is_spread_over_more_than_a_composite_is_said() {
         // Rank 1 is slower everywhere: the whole must go before the difference does.
         let parents = [None; 7];
-        let found = search(&forest(&parents, &[&[1.0; 7], &[2.0; 7]]), Clustering::Ball, JOBS);
+        let found = search(&forest(&parents, &[&[1.0; 7], &[2.0; 7]]), Clustering::Ball, MAX_EFFORT, JOBS);
         assert!(found.ccr.is_empty());
         assert_eq!(found.composites, Some(Composites { n_tried: 21 + 35 + 35, is_truncated: true }));
     }
@@ -312,9 +315,9 @@ mod tests {
         let parents = [None, Some(0), Some(1), None, Some(3), None, None, None, Some(7)];
         let forest = forest(&parents, &rows);
         for rule in [Clustering::Ball, Clustering::Density] {
-            let one = search(&forest, rule, JOBS);
+            let one = search(&forest, rule, MAX_EFFORT, JOBS);
             for jobs in [2, 3, 8] {
-                assert_eq!(search(&forest, rule, NonZeroUsize::new(jobs).unwrap()), one);
+                assert_eq!(search(&forest, rule, MAX_EFFORT, NonZeroUsize::new(jobs).unwrap()), one);
             }
         }
     }

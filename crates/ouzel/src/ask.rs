@@ -10,7 +10,7 @@
 //! Several analyses together cost one pass, see [`Trace::run`]. Law: the answer does not depend on how many passes
 //! it took. Not here: what is computed (see `ouzel_analyses`, `ouzel_diagnose`).
 
-use crate::{Options, Trace, Variations, wants_variations};
+use crate::{Options, Trace, Variations, wants_causes, wants_variations};
 use ouzel_analyses::context_tree::{ContextTrees, ContextTreesOutput};
 use ouzel_analyses::critical_path::{PathCalls, PathProfile, critical_path, profile};
 use ouzel_analyses::late_messages::LateMessages;
@@ -204,7 +204,8 @@ impl Trace {
         let definitions = self.definitions();
         let mut set = AnalysisSet::default();
         let analyses = ReportAnalyses::add_to(&mut set, definitions, &options.filter, semantics);
-        let cube = wants_variations(definitions).then(|| set.add_silent(SeverityCube::default()));
+        let wants_cube = wants_variations(definitions) || wants_causes(definitions);
+        let cube = wants_cube.then(|| set.add_silent(SeverityCube::default()));
         let mut pass = self.run(&set, options)?;
         let mut material = analyses.gather(&mut pass, definitions)?;
         if material.wants_messages(definitions) {
@@ -214,7 +215,9 @@ impl Trace {
         }
         let mut report = material.report(definitions);
         if let Some(cube) = cube {
-            Variations::add_to(&mut report, pass.outputs.take(&cube)?, definitions, options.jobs);
+            let cube = pass.outputs.take(&cube)?;
+            let variations = Variations::add_to(&mut report, cube, definitions, options.jobs);
+            variations.explain(&mut report, semantics, options.jobs);
         }
         let notices = material.notices().to_vec();
         Ok(Answer { notices, ..Answer::new(Diagnosed { material, report }, pass) })

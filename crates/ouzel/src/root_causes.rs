@@ -3,15 +3,18 @@
 //! `ouzel_causes` knows numbers; which regions communicate or wait, the [`Semantics`] of the analyses know. Here both
 //! meet. Law: input and output to files is work, communication and waiting are not.
 
-use crate::Profile;
+use crate::{Profile, Variations};
 use ouzel_analyses::semantics::{Category, Family, Semantics};
 use ouzel_causes::{Causes, CausesError, Options, causes};
-use ouzel_model::{Region, RegionRole};
+use ouzel_diagnose::RunReport;
+use ouzel_diagnose::findings::explain;
+use ouzel_model::{Definitions, MetricMode, ProfileDefinitions, Region, RegionRole};
+use std::num::NonZeroUsize;
 
 impl Profile {
     /// For each region, whether time in it is communication or waiting.
     pub fn waiting_regions(&self, semantics: &Semantics) -> Vec<bool> {
-        self.definitions().regions.iter().map(|region| waits(region, semantics)).collect()
+        waiting_regions(self.definitions(), semantics)
     }
 
     /// Bottlenecks and what explains them. Communication and waiting, as `semantics` say, are left out of what processes
@@ -27,6 +30,32 @@ impl Profile {
         let waiting = semantics.map(|semantics| self.waiting_regions(semantics));
         let waiting = waiting.as_deref().unwrap_or(options.waiting);
         causes(self.source(), &Options { waiting, ..*options })
+    }
+}
+
+fn waiting_regions(definitions: &ProfileDefinitions, semantics: &Semantics) -> Vec<bool> {
+    definitions.regions.iter().map(|region| waits(region, semantics)).collect()
+}
+
+/// Whether a report on such a trace should say what explains its findings: it counts something besides time, messages
+/// and calls.
+pub fn wants_causes(definitions: &Definitions) -> bool {
+    definitions.metrics.iter().any(|metric| metric.mode == MetricMode::Accumulated)
+}
+
+/// Components of vectors that a report may compare to find composites: some tenths of a second.
+const REPORT_EFFORT: u64 = 200_000_000;
+
+impl Variations {
+    /// Adds to the findings of `report` what explains their call paths, from everything that was counted of the trace.
+    /// Trouble is told by `ouzel causes`; a report goes on without.
+    pub fn explain(&self, report: &mut RunReport, semantics: &Semantics, jobs: NonZeroUsize) {
+        let source = self.source();
+        let waiting = waiting_regions(source.definitions(), semantics);
+        let options = Options { waiting: &waiting, jobs, max_effort: REPORT_EFFORT, ..Options::default() };
+        if let Ok(causes) = causes(source, &options) {
+            explain(&mut report.findings, &causes);
+        }
     }
 }
 

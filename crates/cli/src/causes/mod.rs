@@ -23,6 +23,7 @@ pub fn run(common: &Common, args: &CausesArgs) -> anyhow::Result<Outcome> {
         waiting: &[],
         printed_rates: args.printed_rates,
         jobs: common.jobs,
+        ..Options::default()
     };
     let semantics = (!args.with_communication).then_some(&semantics);
     let causes = session.profile.causes(semantics, &options)?;

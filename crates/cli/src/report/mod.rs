@@ -18,7 +18,7 @@ use ouzel::analyses::severity_cube::SeverityCube;
 use ouzel::analyses::timeline::{Timeline, TimelineOutput};
 use ouzel::diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel::engine::{AnalysisSet, Coverage};
-use ouzel::{Variations, wants_variations};
+use ouzel::{Variations, wants_causes, wants_variations};
 
 /// Everything that a page is made from.
 struct Answer {
@@ -62,7 +62,8 @@ fn answer(session: &Session<'_>, semantics: &Semantics) -> anyhow::Result<Answer
     let mut set = AnalysisSet::default();
     let analyses = ReportAnalyses::add_to(&mut set, definitions, filter, semantics);
     let trees = set.add(ContextTrees::with_semantics(definitions, filter, semantics));
-    let cube = wants_variations(definitions).then(|| set.add_silent(SeverityCube::default()));
+    let wants_cube = wants_variations(definitions) || wants_causes(definitions);
+    let cube = wants_cube.then(|| set.add_silent(SeverityCube::default()));
     let with_pictures = session.common.format == OutputFormat::Html;
     let timeline = with_pictures.then(|| set.add(Timeline::new(definitions, filter)));
     let mut pass = session.run(&set)?;
@@ -79,6 +80,9 @@ fn answer(session: &Session<'_>, semantics: &Semantics) -> anyhow::Result<Answer
     let cube = cube.map(|key| taken(pass.outputs.take(&key), "profile")).transpose()?;
     let jobs = session.common.jobs;
     let variations = cube.map(|cube| Variations::add_to(&mut report, cube, definitions, jobs));
+    if let Some(variations) = &variations {
+        variations.explain(&mut report, semantics, jobs);
+    }
     let classes = semantics.classes(definitions);
     Ok(Answer { coverage: pass.coverage, classes, material, trees, variations, timeline, report })
 }

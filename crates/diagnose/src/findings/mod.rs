@@ -15,6 +15,7 @@
 mod calls;
 mod context;
 mod draft;
+mod explained;
 mod finding;
 mod hub;
 mod imbalance;
@@ -32,6 +33,7 @@ mod waiting;
 mod words;
 mod work;
 
+pub use explained::explain;
 pub use finding::{Confidence, Evidence, Finding, FindingKind, Iterations, Quantity};
 pub use ranks::Ranks;
 pub use variation::{TopologyAxis, VariesLike, VariesRow};

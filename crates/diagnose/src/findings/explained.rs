@@ -1,0 +1,102 @@
+//! What explains the call paths of findings, as evidence.
+//!
+//! Found by `ouzel_causes` in the severities of the run, behind the report: a finding is made without it. A finding
+//! whose call path is an external bottleneck, or within one, gets the attributes in which its ranks differ; one that
+//! is an internal bottleneck those that are high there. Law: evidence only, so gains and order stay what they were;
+//! where nothing explains a call path nothing is said.
+
+use super::finding::{Evidence, Finding, FindingKind, Quantity};
+use ouzel_causes::{BetweenProcesses, Causes, InRegion, RegionName};
+use std::sync::Arc;
+
+/// Attributes told of one finding.
+const MAX_ATTRIBUTES: usize = 3;
+/// What calls everything where calls have several roots.
+const PROGRAM: &str = "[program]";
+
+/// Adds to findings what explains their call paths.
+pub fn explain(findings: &mut [Finding], causes: &Causes) {
+    for finding in findings.iter_mut().filter(|finding| finding.kind != FindingKind::NothingSignificant) {
+        let path = &finding.call_path;
+        let external = causes.external.causes.iter().filter(|cause| holds(&cause.region, path));
+        let between = external.flat_map(|cause| &cause.explained_by).take(MAX_ATTRIBUTES).map(differs);
+        let internal = causes.internal.causes.iter().filter(|cause| holds(&cause.region, path));
+        let within = internal.flat_map(|cause| &cause.explained_by).take(MAX_ATTRIBUTES).map(is_high);
+        let evidence: Vec<Evidence> = between.chain(within).collect();
+        finding.evidence.extend(evidence);
+    }
+}
+
+/// Whether the call path is the region, or called from it.
+fn holds(region: &RegionName, path: &[Arc<str>]) -> bool {
+    let own = |path: &[Arc<str>]| usize::from(path.first().is_some_and(|first| &**first == PROGRAM));
+    let (region_path, path) = (&region.call_path[own(&region.call_path)..], &path[own(path)..]);
+    let is_below = !region_path.is_empty() && path.starts_with(region_path);
+    is_below && (!region.itself || path.len() == region_path.len())
+}
+
+fn unit(unit: &str) -> &'static str {
+    match unit {
+        "" => "ratio",
+        "bytes" => "bytes",
+        _ => "count",
+    }
+}
+
+fn quantity(name: &str, value: f64, unit: &'static str) -> Quantity {
+    Quantity { name: name.to_owned(), value, unit }
+}
+
+fn differs(by: &BetweenProcesses) -> Evidence {
+    let least = by.by_cluster.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = by.by_cluster.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut values = vec![
+        quantity("mean of the ranks with least", least, unit(&by.unit)),
+        quantity("mean of those with most", most, unit(&by.unit)),
+    ];
+    values.extend(by.correlation.map(|r| quantity("correlation with time there", r, "ratio")));
+    Evidence::new(
+        format!("the ranks differ there in {}", by.label),
+        "means over ranks of one cluster; see Causes in docs/method.md",
+        values,
+    )
+}
+
+fn is_high(by: &InRegion) -> Evidence {
+    let mut values = vec![
+        quantity("there", by.mean, unit(&by.unit)),
+        quantity("where it is not high", by.elsewhere, unit(&by.unit)),
+    ];
+    values.extend(by.share_of_program.map(|share| quantity("share of the program", share, "ratio")));
+    Evidence::new(
+        format!("{} is high there", by.label),
+        "means over ranks, and over the regions of lower classes; see Causes in docs/method.md",
+        values,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouzel_model::CallPathId;
+
+    fn names(path: &str) -> Vec<Arc<str>> {
+        path.split('/').map(Arc::from).collect()
+    }
+
+    #[test]
+    fn a_finding_belongs_to_the_region_it_is_called_from() {
+        let region = |path: &str, itself| RegionName { call_path: names(path), itself, path: CallPathId(0) };
+        for (of, itself, path, expected) in [
+            ("main/solve", false, "main/solve", true),
+            ("main/solve", false, "main/solve/inner", true),
+            ("[program]/main/solve", false, "main/solve", true),
+            ("main/solve", true, "main/solve/inner", false),
+            ("main/solve", true, "main/solve", true),
+            ("main/solve/inner", false, "main/solve", false),
+            ("main/solve", false, "main/solver", false),
+        ] {
+            assert_eq!(holds(&region(of, itself), &names(path)), expected, "{of} {path}");
+        }
+    }
+}
