@@ -15,6 +15,7 @@ use ouzel_correlate::{
 use ouzel_diagnose::RunReport;
 use ouzel_diagnose::findings::{TopologyAxis, VariesLike, VariesRow};
 use ouzel_model::{CallPathId, CartTopology, Definitions, ProfileDefinitions, ProfileSource, Scope};
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -86,6 +87,11 @@ impl Variations {
         variations
     }
 
+    /// The profile that was asked, row by row.
+    pub(crate) fn source(&self) -> &dyn ProfileSource {
+        &self.source
+    }
+
     /// The profile that was asked.
     pub fn definitions(&self) -> &ProfileDefinitions {
         self.source.definitions()
@@ -121,7 +127,11 @@ impl Variations {
         let found = found.ok()?;
         let least = least_r(grid.n_located(), found.n_views);
         let mut rows = found.rows;
-        rows.retain(|row| least <= row.r.abs() && self.is_other(&question, row));
+        // Of several metrics of one call path the nearest is told.
+        let mut seen = BTreeSet::new();
+        rows.retain(|row| {
+            least <= row.r.abs() && self.is_other(&question, row) && seen.insert(row.view.path)
+        });
         rows.truncate(MAX_ROWS);
         (!rows.is_empty()).then_some(Variation { question, rows })
     }
@@ -151,7 +161,7 @@ impl Variations {
         };
         let row = |row: &Correlation| VariesRow {
             metric: definitions.metric(row.view.metric).name.clone(),
-            call_path: definitions.call_path_names(row.view.path),
+            call_path: without_program(definitions.call_path_names(row.view.path)),
             r: row.r,
             shift: row.shift.clone(),
         };
@@ -172,6 +182,16 @@ fn least_r(n_places: usize, n_views: u64) -> f64 {
     let n_tries = RARITY * n_places as f64 * n_views.max(1) as f64;
     let freedom = (n_places as f64 - 3.0).max(1.0);
     (2.0 * n_tries.ln() / freedom).sqrt().tanh().max(MIN_R)
+}
+
+/// The region that stands for the program in a profile of a trace; findings begin below it.
+const PROGRAM: &str = "[program]";
+
+fn without_program(mut names: Vec<Arc<str>>) -> Vec<Arc<str>> {
+    if 1 < names.len() && *names[0] == *PROGRAM {
+        names.remove(0);
+    }
+    names
 }
 
 /// The call path of these regions, which may be called by the region that stands for the program.

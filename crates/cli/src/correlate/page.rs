@@ -57,7 +57,10 @@ fn reference(session: &ProfileSession<'_>, args: &CorrelateArgs, correlated: &Co
 /// Over what, and which variation counts.
 fn topology(correlated: &Correlated) -> String {
     let Correlated { grid, question, origin, answer, .. } = correlated;
-    let axis = |i: usize| format!("{} {}", grid.axis_name(i), grid.axes()[i].size);
+    let axis = |i: usize| match (&*grid.axes()[i].name, grid.axes()[i].size) {
+        ("", size) => format!("axis {i}: {size}"),
+        (name, size) => format!("{} {size}", clean(name)),
+    };
     let axes: Vec<String> = (0..grid.axes().len()).map(axis).collect();
     let from = match origin {
         TopologyOrigin::Defined => "of the profile",
@@ -147,10 +150,11 @@ fn counts(correlated: &Correlated) -> String {
         units::counted(answer.n_views, "view other than zero", "views other than zero")
     );
     if shown < answer.n_views {
-        text += &format!(
-            " · {} transformed, the others cannot be among these · --all shows all",
-            units::count(answer.n_transformed)
-        );
+        if answer.n_transformed < answer.n_views {
+            let n = units::count(answer.n_transformed);
+            text += &format!(" · {n} transformed, the others cannot be among these");
+        }
+        text += " · --all shows all";
     }
     match &answer.cache {
         CacheUse::Read { file } => text += &format!(" · spectra from {}", clean(&file.display().to_string())),

@@ -104,6 +104,16 @@ pub enum CorrelationError {
     /// There is nothing to ask about.
     #[error("the profile has no {0}")]
     Empty(&'static str),
+    /// No call path has a value.
+    #[error(
+        "metric {metric:?} has no {scope} value in any call path: name another metric, or the other scope"
+    )]
+    NoValues {
+        /// The metric.
+        metric: String,
+        /// The scope.
+        scope: &'static str,
+    },
     /// No call path is meant, or several.
     #[error(transparent)]
     CallPath(#[from] CallPathError),
@@ -284,6 +294,9 @@ impl Profile {
             // Of equal ones the first.
             a_weight.0.cmp(&b_weight.0).then(a_weight.1.total_cmp(&b_weight.1)).then(b.0.cmp(&a.0))
         });
-        heaviest.map(|(path, _)| path).ok_or(CorrelationError::Empty("severity of this metric"))
+        let name = || self.definitions().metric(metric).name.to_string();
+        heaviest
+            .map(|(path, _)| path)
+            .ok_or_else(|| CorrelationError::NoValues { metric: name(), scope: scope.as_str() })
     }
 }

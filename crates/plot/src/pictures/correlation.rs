@@ -29,7 +29,10 @@ const PATH_CHARS: usize = 62;
 /// The reference first, then its partners with r_f and the shift.
 pub fn correlation(views: CorrelationViews<'_>, of: &str, style: (Palette, Solid)) -> Picture {
     let CorrelationViews { definitions, grid, question, reference, partners } = views;
-    let axis = |i: usize| FieldAxis { name: grid.axis_name(i), size: grid.axes()[i].size as usize };
+    let name = |i: usize| {
+        if grid.axes()[i].name.is_empty() { format!("axis {i}") } else { grid.axis_name(i) }
+    };
+    let axis = |i: usize| FieldAxis { name: name(i), size: grid.axes()[i].size as usize };
     let axes: Vec<FieldAxis> = (0..grid.axes().len()).map(axis).collect();
     let field = |view: View, before: String, values| {
         let metric = definitions.metric(view.metric);
@@ -56,9 +59,9 @@ pub fn correlation(views: CorrelationViews<'_>, of: &str, style: (Palette, Solid
         let before = format!("{}.  r = {sign}{:.3}, {shift} · ", n + 1, row.r.abs());
         all.push(field(row.view, before, values));
     }
-    let used: Vec<String> = question.axes.iter().map(|axis| grid.axis_name(axis)).collect();
+    let used: Vec<String> = question.axes.iter().map(name).collect();
     let filtered = (0..grid.axes().len()).filter(|&axis| !question.axes.contains(axis));
-    let filtered: Vec<String> = filtered.map(|axis| grid.axis_name(axis)).collect();
+    let filtered: Vec<String> = filtered.map(name).collect();
     let mut title = format!("What varies like it along {}", used.join(", "));
     if !filtered.is_empty() {
         title += &format!("; variation along {} filtered out", filtered.join(", "));
