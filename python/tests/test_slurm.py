@@ -89,9 +89,11 @@ def slurm(tmp_path_factory):
         start("slurmctld", "-D")
         start("slurmd", "-D")
 
+        def says(*command):
+            return subprocess.run(command, env=environment, capture_output=True, text=True).stdout.strip()
+
         def is_idle():
-            asked = subprocess.run(["sinfo", "--noheader", "--format=%t"], env=environment, capture_output=True, text=True)
-            return asked.stdout.strip() == "idle"
+            return says("sinfo", "--noheader", "--format=%t") == "idle"
 
         try:
             until(is_idle, "an idle node")
@@ -99,6 +101,8 @@ def slurm(tmp_path_factory):
             logs = [(folder / name).read_text().splitlines()[-1:] for name in ["slurmctld.out", "slurmd.out"]]
             pytest.skip(f"Slurm does not run on this machine: {logs}")
         yield environment
+        # The processes that hold its steps report to the daemons before they end.
+        until(lambda: says("squeue", "--noheader") == "" and is_idle(), "the end of the last job")
     finally:
         for process in reversed(running):
             process.terminate()
