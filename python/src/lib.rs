@@ -20,6 +20,7 @@ mod operations;
 mod page;
 mod pass;
 mod paths;
+mod profile;
 mod selection;
 mod shapes;
 mod table;
@@ -40,6 +41,8 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<events::EventRows>()?;
     module.add_class::<shapes::CommMatrix>()?;
     module.add_class::<shapes::Histogram>()?;
+    module.add_class::<profile::Profile>()?;
+    module.add_class::<profile::Correlations>()?;
     module.add_class::<compare::MultiRun>()?;
     module.add_function(wrap_pyfunction!(cluster::build, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::fingerprint, module)?)?;
@@ -48,5 +51,6 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cluster::settle_bucket, module)?)?;
     module.add_function(wrap_pyfunction!(compare::multi_run_analysis, module)?)?;
     module.add_function(wrap_pyfunction!(compare::multirun_analysis, module)?)?;
+    module.add_function(wrap_pyfunction!(profile::open_profile, module)?)?;
     module.add_function(wrap_pyfunction!(trace::open, module)?)
 }

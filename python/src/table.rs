@@ -36,6 +36,17 @@ impl Table {
         Ok(Table { table, picture: None, notices, coverage: to_python(py, &coverage)?.unbind() })
     }
 
+    /// A table with its notices and with how much it is from.
+    pub fn from_parts(
+        py: Python<'_>,
+        table: ouzel::model::Table,
+        notices: &[NoticeEntry],
+        coverage: &serde_json::Value,
+    ) -> PyResult<Self> {
+        let notices = to_python(py, &notices)?.unbind();
+        Ok(Table { table, picture: None, notices, coverage: to_python(py, coverage)?.unbind() })
+    }
+
     /// The same with a picture.
     pub fn with_picture(self, picture: Option<Picture>) -> Self {
         Table { picture, ..self }

@@ -10,23 +10,27 @@ protocol. Every number has its unit in ``table.units`` and its formula in ``tabl
 
 from ouzel._core import (
     CommMatrix,
+    Correlations,
     DataLostWarning,
     EventRows,
     Events,
     Histogram,
     MultiRun,
     OuzelError,
+    Profile,
     Table,
     Trace,
     __version__,
     multi_run_analysis,
     multirun_analysis,
     open,
+    open_profile,
 )
 from ouzel._filter import Filter
 
 __all__ = [
     "CommMatrix",
+    "Correlations",
     "DataLostWarning",
     "EventRows",
     "Events",
@@ -34,10 +38,12 @@ __all__ = [
     "Histogram",
     "MultiRun",
     "OuzelError",
+    "Profile",
     "Table",
     "Trace",
     "__version__",
     "multi_run_analysis",
     "multirun_analysis",
     "open",
+    "open_profile",
 ]

@@ -225,9 +225,98 @@ def multi_run_analysis(traces: Sequence[Trace], names: Sequence[str] | None = No
 def multirun_analysis(traces: Sequence[Trace], names: Sequence[str] | None = None) -> MultiRun:
     """The same as :func:`multi_run_analysis`, as Pipit's code calls it."""
 
+def open_profile(path: str | os.PathLike[str]) -> Profile:
+    """Opens a profile of CUBE or HPCToolkit: a file, or a directory that holds one.
+
+    Raises ``FileNotFoundError`` if there is nothing, :class:`OuzelError` if it is no profile or cannot be read.
+    """
+
+@final
+class Correlations(Table):
+    """The views that vary like one of them, the nearest first: one row for each metric and call path.
+
+    Columns: ``metric``, ``call_path``, ``call_path_id``; ``r`` from -1 to 1; ``shift`` in places along each axis;
+    ``r_max``, ``shift_max``, ``r_min``, ``shift_min`` over all shifts; ``coverage``; ``sign``. In a notebook the picture
+    shows the reference and its partners side by side over the topology; ``save_picture`` writes it.
+    """
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was asked: ``reference``, ``topology``, ``axes``, and ``n_views``, ``n_transformed``."""
+
+@final
+class Profile:
+    """A profile: severities of each metric, call path and location, summed over the run."""
+
+    @property
+    def path(self) -> Path:
+        """The path it was opened by."""
+    @property
+    def format(self) -> str:
+        """Its format."""
+    @property
+    def metrics(self) -> list[str]:
+        """Unique names of the metrics."""
+    @property
+    def notices(self) -> list[dict[str, Any]]:
+        """What went wrong while opening."""
+    @property
+    def topologies(self) -> list[dict[str, Any]]:
+        """Arrangements of the locations: ``name``, ``origin`` (``defined`` or ``system_tree``), ``axes`` with ``name``,
+        ``size``, ``periodic``; ``members``, ``n_members``."""
+    @property
+    def call_tree(self) -> Table:
+        """The call paths, callers before callees: ``call_path_id``, ``call_path``, ``depth``."""
+    def call_path(self, pattern: str) -> dict[str, Any]:
+        """The call path of an id, a region, or regions one below the other: ``solve/MPI_*``, ``/main/solve``.
+
+        Raises ``ValueError`` if there is none or there are several; then it names them.
+        """
+    def severities(self, metric: str | None = None, *, scope: str = "exclusive", by: str = "call_path") -> Table:
+        """A metric for each call path or ``region``: ``total``, ``mean``, ``min``, ``max`` over locations, and where.
+
+        ``scope``: ``exclusive`` or ``inclusive`` of callees. Units are those of the profile. Without ``metric`` the one
+        that stands for time. Raises ``ValueError`` for an unknown metric, :class:`OuzelError` if it has no values in
+        this scope.
+        """
+    def correlate(
+        self,
+        metric: str | None = None,
+        path: str | None = None,
+        axes: Sequence[str] | None = None,
+        top: int | None = 20,
+        *,
+        scope: str = "exclusive",
+        topology: str | None = None,
+        weights: str = "poster",
+        peak: str = "absolute",
+        cache: bool = True,
+        jobs: int | None = None,
+        palette: str = "cividis",
+        draw: str = "slices",
+        views: int = 3,
+    ) -> Correlations:
+        """The views that vary over the topology like ``metric`` of ``path``; filtered correlation, see docs/method.md.
+
+        ``path``: as in :meth:`call_path`; the call path with the largest total, roots aside, by default. ``axes``: only
+        variation along these counts. ``top``: how many of the nearest, ``None`` for all. ``topology``: a name or number
+        of :attr:`topologies`, or sizes by hand (``"16x8x4"``, ``"node=16,core=8"``), the last axis fastest.
+        ``weights``: ``poster`` or ``physical``; ``peak``: ``absolute`` or ``max``. ``cache``: keep spectra beside the
+        profile where that pays. ``palette`` (``cividis``, ``viridis``, ``green-yellow-red``), ``draw`` (``slices`` or
+        ``cubes``) and ``views`` are of the picture. Other threads run meanwhile; Ctrl-C stops it.
+
+        Raises ``ValueError`` for names that mean nothing, :class:`OuzelError` without a topology or if nothing varies.
+        """
+
 @final
 class Trace:
     """An opened trace, and the part of it that was asked for."""
+
+    def severity_cube(self) -> Profile:
+        """Everything that is counted in the selection, as a profile: time, visits, messages, bytes, counters.
+
+        One pass; what is kept is 12 bytes for each metric, call path and location that is not zero.
+        """
 
     @staticmethod
     def from_otf2(path: str | os.PathLike[str]) -> Trace:

@@ -1,0 +1,375 @@
+//! An opened profile: severities by metric, call path and location, and what varies alike.
+
+use crate::arguments::choice;
+use crate::errors::{self, OuzelError};
+use crate::table::Table;
+use crate::trace::Trace;
+use crate::value::to_python;
+use ouzel::analyses::severities::Grouping;
+use ouzel::correlate::{CorrelateError, Peak, Weights};
+use ouzel::model::{ColumnData, Notice, ProfileDefinitions, Scope, Table as Columns, Unit};
+use ouzel::{Correlated, CorrelationError, CorrelationQuery, CorrelationRun, Spectra};
+use ouzel_export::NoticeEntry;
+use ouzel_plot::fields::Solid;
+use ouzel_plot::pictures::{CorrelationViews, correlation};
+use ouzel_plot::{Palette, Picture};
+use pyo3::exceptions::{PyFileNotFoundError, PyValueError};
+use pyo3::prelude::*;
+use serde_json::json;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+/// A profile.
+#[pyclass(frozen, module = "ouzel")]
+#[derive(Debug)]
+pub struct Profile {
+    pub(crate) inner: Arc<ouzel::Profile>,
+}
+
+/// The views that vary like one, and what was asked.
+#[pyclass(frozen, extends = Table, module = "ouzel")]
+#[derive(Debug)]
+pub struct Correlations {
+    facts: Py<PyAny>,
+}
+
+/// `ouzel.open_profile`
+#[pyfunction]
+pub fn open_profile(py: Python<'_>, path: PathBuf) -> PyResult<Profile> {
+    let inner = py.detach(|| ouzel::open_profile(&path)).map_err(|error| match path.symlink_metadata() {
+        Ok(_) => errors::of_open(&error),
+        Err(_) => PyFileNotFoundError::new_err(format!(
+            "no profile at {path:?}: there is no such file or directory"
+        )),
+    })?;
+    errors::warn(py, inner.notices())?;
+    Ok(Profile { inner: Arc::new(inner) })
+}
+
+#[pymethods]
+impl Trace {
+    fn severity_cube(&self, py: Python<'_>) -> PyResult<Profile> {
+        let answer = self.answer(py, |trace, options| trace.severity_cube(options))?;
+        Ok(Profile { inner: Arc::new(answer.output) })
+    }
+}
+
+#[pymethods]
+impl Correlations {
+    #[getter]
+    fn facts(&self, py: Python<'_>) -> Py<PyAny> {
+        self.facts.clone_ref(py)
+    }
+}
+
+#[pymethods]
+impl Profile {
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.inner.path().to_owned()
+    }
+
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.inner.format().as_str()
+    }
+
+    #[getter]
+    fn metrics(&self) -> Vec<String> {
+        self.inner.definitions().metrics.iter().map(|metric| metric.name.to_string()).collect()
+    }
+
+    #[getter]
+    fn notices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &entries(self.inner.notices(), self.inner.definitions()))
+    }
+
+    #[getter]
+    fn topologies<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let n_defined = self.inner.definitions().topologies.len();
+        let all = self.inner.topologies();
+        let entry = |(i, topology): (usize, &ouzel::model::CartTopology)| {
+            let axes: Vec<_> = topology
+                .dimensions
+                .iter()
+                .map(|axis| json!({"name": axis.name, "size": axis.size, "periodic": axis.periodic}))
+                .collect();
+            let origin = if i < n_defined { "defined" } else { "system_tree" };
+            json!({
+                "name": topology.name, "origin": origin, "axes": axes,
+                "members": topology.members.as_str(), "n_members": topology.members.len(),
+            })
+        };
+        to_python(py, &all.iter().enumerate().map(entry).collect::<Vec<_>>())
+    }
+
+    #[getter]
+    fn call_tree(&self, py: Python<'_>) -> PyResult<Table> {
+        let definitions = self.inner.definitions();
+        let tree = &definitions.call_tree;
+        let ids = tree.paths().map(|path| tree.node(path).native_id).collect();
+        let depths = tree.paths().map(|path| tree.depth(path) as u64).collect();
+        let names = tree.paths().map(|path| definitions.call_path_names(path)).collect();
+        let table = Columns::new("call paths")
+            .with(
+                "call_path_id",
+                Unit::None,
+                "Id of the call path in the profile's file",
+                ColumnData::U64(ids),
+            )
+            .with(
+                "call_path",
+                Unit::None,
+                "Regions from the outermost to the innermost",
+                ColumnData::TextList(names),
+            )
+            .with("depth", Unit::Count, "Number of callers", ColumnData::U64(depths));
+        self.table(py, table, &[], None)
+    }
+
+    #[pyo3(signature = (metric=None, *, scope="exclusive", by="call_path"))]
+    fn severities(&self, py: Python<'_>, metric: Option<&str>, scope: &str, by: &str) -> PyResult<Table> {
+        let profile = &*self.inner;
+        let id = match metric {
+            Some(name) => profile.metric(name).map_err(|error| of_correlation(&error))?,
+            None => {
+                profile.default_metric().ok_or_else(|| OuzelError::new_err("the profile has no metric"))?
+            }
+        };
+        let scope = scope_of(scope)?;
+        let by = choice("by", by, &[("call_path", Grouping::CallPath), ("region", Grouping::Region)])?;
+        let answer = py
+            .detach(|| profile.severities(id, scope, by))
+            .map_err(|error| OuzelError::new_err(error.to_string()))?;
+        self.table(py, answer.table(profile.definitions()), &answer.notices, None)
+    }
+
+    fn call_path<'py>(&self, py: Python<'py>, pattern: &str) -> PyResult<Bound<'py, PyAny>> {
+        let definitions = self.inner.definitions();
+        let path = self.inner.call_path(pattern).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let id = definitions.call_tree.node(path).native_id;
+        to_python(py, &json!({"call_path_id": id, "call_path": definitions.call_path_names(path)}))
+    }
+
+    #[pyo3(signature = (
+        metric=None, path=None, axes=None, top=Some(20), *, scope="exclusive", topology=None, weights="poster",
+        peak="absolute", cache=true, jobs=None, palette="cividis", draw="slices", views=3
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn correlate(
+        &self,
+        py: Python<'_>,
+        metric: Option<String>,
+        path: Option<String>,
+        axes: Option<Vec<String>>,
+        top: Option<usize>,
+        scope: &str,
+        topology: Option<String>,
+        weights: &str,
+        peak: &str,
+        cache: bool,
+        jobs: Option<usize>,
+        palette: &str,
+        draw: &str,
+        views: usize,
+    ) -> PyResult<Py<Correlations>> {
+        let positive = |what: &str, n: Option<usize>| match n.map(NonZeroUsize::new) {
+            None => Ok(None),
+            Some(Some(n)) => Ok(Some(n)),
+            Some(None) => Err(PyValueError::new_err(format!("{what} must be 1 or more"))),
+        };
+        let query = CorrelationQuery {
+            metric,
+            path,
+            axes: axes.unwrap_or_default(),
+            topology,
+            top: positive("top", top)?,
+            scope: scope_of(scope)?,
+            weights: choice(
+                "weights",
+                weights,
+                &[("poster", Weights::Poster), ("physical", Weights::Physical)],
+            )?,
+            peak: choice("peak", peak, &[("absolute", Peak::Absolute), ("max", Peak::Greatest)])?,
+        };
+        let palettes = [
+            ("cividis", Palette::Cividis),
+            ("viridis", Palette::Viridis),
+            ("green-yellow-red", Palette::GreenYellowRed),
+        ];
+        let style = (
+            choice("palette", palette, &palettes)?,
+            choice("draw", draw, &[("slices", Solid::Slices), ("cubes", Solid::Cubes)])?,
+        );
+        let jobs = positive("jobs", jobs)?.unwrap_or(ouzel::Options::default().jobs);
+        let spectra = if cache { Spectra::Keep } else { Spectra::Forget };
+        let profile = &*self.inner;
+        let (found, picture) = cancellable(py, |progress| {
+            let run = CorrelationRun { jobs, spectra, progress: Some(progress) };
+            let found = profile.correlate(&query, &run)?;
+            let picture = picture(profile, &found, views, style)?;
+            Ok((found, picture))
+        })?
+        .map_err(|error: CorrelationError| of_correlation(&error))?;
+        errors::warn(py, &found.notices)?;
+        let table = self.table(py, found.table(profile.definitions()), &found.notices, Some(picture))?;
+        let facts = to_python(py, &facts(profile.definitions(), &found))?.unbind();
+        Py::new(py, PyClassInitializer::from(table).add_subclass(Correlations { facts }))
+    }
+
+    fn __repr__(&self) -> String {
+        let definitions = self.inner.definitions();
+        format!(
+            "<ouzel.Profile {:?}: {}, {} metrics, {} call paths, {} locations>",
+            self.inner.path(),
+            self.inner.format().as_str(),
+            definitions.metrics.len(),
+            definitions.call_tree.len(),
+            definitions.locations.len()
+        )
+    }
+}
+
+impl Profile {
+    /// A table of an answer, with what went wrong in opening and in `more`.
+    fn table(
+        &self,
+        py: Python<'_>,
+        table: Columns,
+        more: &[Notice],
+        picture: Option<Picture>,
+    ) -> PyResult<Table> {
+        let definitions = self.inner.definitions();
+        let notices = [self.inner.notices(), more].concat();
+        let coverage = json!({
+            "locations": definitions.locations.len(),
+            "call_paths": definitions.call_tree.len(),
+            "metrics": definitions.metrics.len(),
+        });
+        let table = Table::from_parts(py, table, &entries(&notices, definitions), &coverage)?;
+        Ok(table.with_picture(picture))
+    }
+}
+
+fn entries(notices: &[Notice], definitions: &ProfileDefinitions) -> Vec<NoticeEntry> {
+    let entry = |notice: &Notice| NoticeEntry {
+        level: notice.level.as_str(),
+        code: notice.code.as_str(),
+        message: notice.message.clone(),
+        count: notice.count,
+        file: notice.file.clone(),
+        offset: notice.offset,
+        location: notice.location.map(|id| definitions.locations[id.index()].native_id),
+    };
+    notices.iter().map(entry).collect()
+}
+
+fn scope_of(scope: &str) -> PyResult<Scope> {
+    choice("scope", scope, &[("exclusive", Scope::Exclusive), ("inclusive", Scope::Inclusive)])
+}
+
+/// The reference and its first partners side by side.
+fn picture(
+    profile: &ouzel::Profile,
+    found: &Correlated,
+    n_views: usize,
+    style: (Palette, Solid),
+) -> Result<Picture, CorrelateError> {
+    let mut partners = Vec::new();
+    for row in found.answer.rows.iter().take(n_views) {
+        partners.push((row, profile.on_grid(found, row.view)?));
+    }
+    let views = CorrelationViews {
+        definitions: profile.definitions(),
+        grid: &found.grid,
+        question: &found.question,
+        reference: profile.on_grid(found, found.question.reference)?,
+        partners,
+    };
+    Ok(correlation(views, &profile.path().display().to_string(), style))
+}
+
+/// What was asked, over which places.
+fn facts(definitions: &ProfileDefinitions, found: &Correlated) -> serde_json::Value {
+    let Correlated { question, grid, origin, answer, .. } = found;
+    let reference = question.reference;
+    let axes: Vec<_> = grid
+        .axes()
+        .iter()
+        .enumerate()
+        .map(|(i, axis)| {
+            json!({
+                "name": grid.axis_name(i), "size": axis.size, "periodic": axis.periodic,
+                "selected": question.axes.contains(i),
+            })
+        })
+        .collect();
+    json!({
+        "reference": {
+            "metric": definitions.metric(reference.metric).name,
+            "call_path": definitions.call_path_names(reference.path),
+            "call_path_id": definitions.call_tree.node(reference.path).native_id,
+            "scope": question.scope.as_str(),
+            "coverage": answer.coverage,
+            "kept": answer.kept,
+        },
+        "topology": {
+            "name": grid.name(), "origin": origin.as_str(),
+            "n_places": grid.n_places(), "n_located": grid.n_located(),
+        },
+        "axes": axes,
+        "n_views": answer.n_views,
+        "n_transformed": answer.n_transformed,
+    })
+}
+
+/// A name that means nothing is a wrong value; anything else is trouble with the profile.
+fn of_correlation(error: &CorrelationError) -> PyErr {
+    match error {
+        CorrelationError::UnknownMetric { .. }
+        | CorrelationError::UnknownTopology { .. }
+        | CorrelationError::CallPath(_)
+        | CorrelationError::Shape(_)
+        | CorrelationError::Axis(_) => PyValueError::new_err(error.to_string()),
+        _ => OuzelError::new_err(error.to_string()),
+    }
+}
+
+/// How long Ctrl-C may go unnoticed.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Runs `work` while Python goes on; Ctrl-C makes its progress function say stop, and is raised when it has.
+fn cancellable<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&(dyn Fn(u64, u64) -> bool + Sync)) -> T + Send,
+) -> PyResult<T> {
+    let goes_on = AtomicBool::new(true);
+    std::thread::scope(|scope| {
+        let (sender, mut receiver) = sync_channel(1);
+        let goes_on = &goes_on;
+        scope.spawn(move || {
+            // The other side waits until the result is there.
+            let _ = sender.send(work(&|_, _| goes_on.load(Ordering::Relaxed)));
+        });
+        loop {
+            let waiting = &mut receiver;
+            match py.detach(move || waiting.recv_timeout(POLL)) {
+                Ok(result) => return Ok(result),
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Err(error) = py.check_signals() {
+                        goes_on.store(false, Ordering::Relaxed);
+                        py.detach(move || drop(receiver.recv()));
+                        return Err(error);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(OuzelError::new_err("internal error: the work ended without a result"));
+                }
+            }
+        }
+    })
+}
