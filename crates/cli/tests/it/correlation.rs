@@ -199,7 +199,7 @@ fn what_cannot_be_asked_is_told_with_what_can() {
         (&path, &["--metric", "bytes", "--path", "flat"], "no value other than zero in call path main/flat"),
         (&path, &["--ranks", "0-3"], "need a trace"),
         (&alone, &[], "give one by hand"),
-        (&alone, &["--topology", "1x1"], "one place"),
+        (&alone, &["--topology", "1x1"], "nothing can vary over it"),
     ] {
         let Ran { code, out, err } = ran_on(path, &[&["correlate", "--no-cache"], words].concat());
         assert_eq!((code, out.as_str()), (Some(1), ""), "{words:?}: {err}");
