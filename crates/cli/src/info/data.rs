@@ -1,11 +1,13 @@
 //! What `ouzel info` knows of a trace; the keys are those of the JSON.
 
+use super::topology::TopologyEntry;
 use crate::catalogue;
 use crate::session::Session;
 use crate::terminal::units::counted;
 use ouzel::analyses::inventory::{EVENT_KINDS, InventoryOutput, kind_name};
+use ouzel::analyses::severity_cube::constructed_topology;
 use ouzel::engine::{LocationEnd, Report};
-use ouzel::model::{CartTopology, Content, Definitions, EventKind, LocationId, LocationKind, NoticeCode};
+use ouzel::model::{Content, Definitions, EventKind, LocationId, LocationKind, NoticeCode};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,20 +52,6 @@ pub struct MetricEntry {
     pub unit: Arc<str>,
     pub mode: &'static str,
     pub description: Arc<str>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct TopologyEntry {
-    pub name: Arc<str>,
-    pub communicator: Option<Arc<str>>,
-    pub dimensions: Vec<DimensionEntry>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct DimensionEntry {
-    pub name: Arc<str>,
-    pub size: u32,
-    pub periodic: bool,
 }
 
 /// Something that one could want to know of a run, and whether this trace tells it.
@@ -124,7 +112,7 @@ impl Data {
             max_call_depth: inventory.max_depth(),
             events: events(inventory),
             metrics: metrics(definitions),
-            topologies: definitions.topologies.iter().map(|t| topology(definitions, t)).collect(),
+            topologies: topologies(definitions),
             abilities: abilities(session, inventory),
             locations: locations(definitions, report),
         }
@@ -156,16 +144,11 @@ fn metrics(definitions: &Definitions) -> Vec<MetricEntry> {
     definitions.metrics.iter().map(entry).collect()
 }
 
-fn topology(definitions: &Definitions, topology: &CartTopology) -> TopologyEntry {
-    TopologyEntry {
-        name: topology.name.clone(),
-        communicator: topology.comm.map(|comm| definitions.communicator(comm).name.clone()),
-        dimensions: topology
-            .dimensions
-            .iter()
-            .map(|d| DimensionEntry { name: d.name.clone(), size: d.size, periodic: d.periodic })
-            .collect(),
-    }
+/// Those that are defined, and the one from the system tree.
+fn topologies(definitions: &Definitions) -> Vec<TopologyEntry> {
+    let constructed = constructed_topology(definitions);
+    let all = definitions.topologies.iter().chain(&constructed);
+    all.map(|topology| TopologyEntry::of_trace(topology, definitions)).collect()
 }
 
 fn locations(definitions: &Definitions, report: &Report) -> Vec<LocationEntry> {

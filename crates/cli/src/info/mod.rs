@@ -3,6 +3,7 @@
 mod data;
 mod page;
 mod profile;
+mod topology;
 
 use crate::args::{Common, InfoArgs, OutputFormat};
 use crate::catalogue;

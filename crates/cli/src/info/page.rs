@@ -1,6 +1,7 @@
 //! What is in a trace, for people.
 
 use super::data::Data;
+use super::topology::TopologyEntry;
 use crate::notices;
 use crate::session::Session;
 use crate::terminal::style::{Paint, Style, clean};
@@ -83,7 +84,7 @@ fn facts(data: &Data) -> Vec<(&'static str, String)> {
                 (data.metrics.len() as u64, "metric", "metrics"),
             ]),
         ),
-        ("topology", data.topologies.iter().map(topology).collect::<Vec<_>>().join("; ")),
+        ("topology", data.topologies.iter().map(TopologyEntry::text).collect::<Vec<_>>().join("; ")),
     ]
 }
 
@@ -103,13 +104,4 @@ fn clock(data: &Data) -> String {
         _ => "one process, no correction needed",
     };
     format!("{} ticks per second; {correction}", count(data.ticks_per_second))
-}
-
-fn topology(topology: &super::data::TopologyEntry) -> String {
-    let axes: Vec<String> = topology
-        .dimensions
-        .iter()
-        .map(|axis| format!("{}{}", axis.size, if axis.periodic { " (periodic)" } else { "" }))
-        .collect();
-    format!("{} {}", topology.name, axes.join(" × ")).trim_start().to_owned()
 }

@@ -1,5 +1,6 @@
 //! What is in a profile: metrics with units and totals, call paths, locations, topologies.
 
+use super::topology::TopologyEntry;
 use crate::args::{Common, OutputFormat};
 use crate::exit::Outcome;
 use crate::notices;
@@ -9,7 +10,7 @@ use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, Style};
 use crate::terminal::units::{count, counted, number};
 use ouzel::Profile;
-use ouzel::model::{CartTopology, ColumnData, Notice, Table, Unit};
+use ouzel::model::{ColumnData, Notice, Table, Unit};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -48,18 +49,6 @@ pub struct MetricEntry {
     pub hidden: bool,
     /// Over all call paths and locations; `null` without a value.
     pub total: Option<f64>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct TopologyEntry {
-    pub name: Arc<str>,
-    /// What has a place, in the plural.
-    pub members: &'static str,
-    pub n_members: u64,
-    /// `null` if they are too many to count.
-    pub n_places: Option<u64>,
-    pub n_taken: u64,
-    pub dimensions: Vec<super::data::DimensionEntry>,
 }
 
 impl ProfileData {
@@ -111,7 +100,7 @@ impl ProfileData {
             n_system_nodes: definitions.system_tree.nodes.len() as u64,
             n_ranks: ranks.len() as u64,
             metrics,
-            topologies: definitions.topologies.iter().map(topology).collect(),
+            topologies: profile.topologies().iter().map(TopologyEntry::new).collect(),
         };
         (data, notices)
     }
@@ -165,7 +154,7 @@ impl ProfileData {
             page.hanging(&first, 16, text, Paint::Plain);
         }
         for topology in &self.topologies {
-            page.hanging(&format!("  {:<14}", "topology"), 16, &topology_text(topology), Paint::Plain);
+            page.hanging(&format!("  {:<14}", "topology"), 16, &topology.text(), Paint::Plain);
         }
         page.heading("metrics");
         let has_value = |metric: &&MetricEntry| metric.total.is_some_and(|total| total != 0.0);
@@ -198,38 +187,6 @@ impl MetricEntry {
     fn total_text(&self) -> String {
         format!("{} {}", number(self.total), self.unit).trim_end().to_owned()
     }
-}
-
-fn topology(topology: &CartTopology) -> TopologyEntry {
-    TopologyEntry {
-        name: topology.name.clone(),
-        members: topology.members.as_str(),
-        n_members: topology.members.len() as u64,
-        n_places: topology.n_places(),
-        n_taken: topology.n_taken(),
-        dimensions: topology
-            .dimensions
-            .iter()
-            .map(|d| super::data::DimensionEntry { name: d.name.clone(), size: d.size, periodic: d.periodic })
-            .collect(),
-    }
-}
-
-fn topology_text(topology: &TopologyEntry) -> String {
-    let axis = |axis: &super::data::DimensionEntry| {
-        let name = if axis.name.is_empty() { String::new() } else { format!("{} ", axis.name) };
-        format!("{name}{}{}", axis.size, if axis.periodic { " (periodic)" } else { "" })
-    };
-    let axes: Vec<String> = topology.dimensions.iter().map(axis).collect();
-    let name = if topology.name.is_empty() { String::new() } else { format!("{}: ", topology.name) };
-    let places = topology.n_places.map_or("very many".to_owned(), count);
-    format!(
-        "{name}{} · {} of {places} places taken by {} {}",
-        axes.join(" × "),
-        count(topology.n_taken),
-        count(topology.n_members),
-        topology.members
-    )
 }
 
 /// Answers for a profile without events.

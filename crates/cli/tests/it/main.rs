@@ -3,6 +3,7 @@
 mod answers;
 mod archives;
 mod correlation;
+mod cubex;
 mod damage;
 mod diagnosis;
 mod ends;
