@@ -196,16 +196,33 @@ impl<'a> Session<'a> {
         notices: &[Notice],
         data: impl Serialize,
     ) -> anyhow::Result<()> {
-        let input = Input {
+        let notices = self.entries(notices);
+        self.write_envelope(&Envelope::new(command, self.input(), coverage, notices, data))
+    }
+
+    /// Writes an envelope, whole or streamed.
+    ///
+    /// # Errors
+    /// If the output cannot be written, or what is streamed gives up.
+    pub fn write_envelope(&self, envelope: &impl Serialize) -> anyhow::Result<()> {
+        let mut out = Output::open(self.common.output.as_deref())?;
+        serde_json::to_writer_pretty(&mut out, envelope)?;
+        writeln!(out)?;
+        out.close()
+    }
+
+    /// What was asked.
+    pub fn input(&self) -> Input {
+        Input {
             path: self.trace.path().display().to_string(),
             format: self.trace.format().as_str().to_owned(),
             filter: InputFilter::from(&self.common.filter),
-        };
-        let notices = notices.iter().map(|n| NoticeEntry::new(n, self.definitions())).collect();
-        let mut out = Output::open(self.common.output.as_deref())?;
-        serde_json::to_writer_pretty(&mut out, &Envelope::new(command, input, coverage, notices, data))?;
-        writeln!(out)?;
-        out.close()
+        }
+    }
+
+    /// Notices as users see them.
+    pub fn entries(&self, notices: &[Notice]) -> Vec<NoticeEntry> {
+        notices.iter().map(|n| NoticeEntry::new(n, self.definitions())).collect()
     }
 
     /// Writes `table` as CSV or Parquet, whichever was asked for.

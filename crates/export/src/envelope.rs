@@ -32,6 +32,33 @@ impl<C: Serialize, D: Serialize> Envelope<C, D> {
     }
 }
 
+/// The envelope of an answer that is written while it is computed: what is known only at its end stands behind it.
+/// The keys are those of an [`Envelope`].
+#[derive(Debug, Serialize)]
+pub struct StreamedEnvelope<D: Serialize, C: Serialize, N: Serialize> {
+    /// As in an [`Envelope`], and so on.
+    pub schema: String,
+    /// The version of ouzel that answers.
+    pub version: &'static str,
+    /// What was asked.
+    pub input: Input,
+    /// The answer.
+    pub data: D,
+    /// How much of the trace the answer is from.
+    pub coverage: C,
+    /// What went wrong, worst first.
+    pub notices: N,
+}
+
+impl<D: Serialize, C: Serialize, N: Serialize> StreamedEnvelope<D, C, N> {
+    /// The envelope of an answer of `command`, in version 1 of its schema.
+    pub fn new(command: &str, input: Input, data: D, coverage: C, notices: N) -> Self {
+        let Envelope { schema, version, input, data, .. } =
+            Envelope::new(command, input, (), Vec::new(), data);
+        StreamedEnvelope { schema, version, input, data, coverage, notices }
+    }
+}
+
 /// One notice as users see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NoticeEntry {

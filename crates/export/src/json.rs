@@ -32,12 +32,20 @@ impl<F: Fn() -> I, I: IntoIterator<Item = Table>> Serialize for Batches<F> {
 
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let n_rows = self.0.n_rows();
-        let mut rows = serializer.serialize_seq(Some(n_rows))?;
-        for row in 0..n_rows {
-            rows.serialize_element(&Row { columns: &self.0.columns, row })?;
-        }
+        let mut rows = serializer.serialize_seq(Some(self.0.n_rows()))?;
+        self.add_to(&mut rows)?;
         rows.end()
+    }
+}
+
+impl Rows<'_> {
+    /// Appends the rows to an array that is being written, so that batches of rows become one array.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn add_to<S: SerializeSeq>(&self, rows: &mut S) -> Result<(), S::Error> {
+        let row = |row| Row { columns: &self.0.columns, row };
+        (0..self.0.n_rows()).try_for_each(|i| rows.serialize_element(&row(i)))
     }
 }
 

@@ -17,7 +17,7 @@ mod json;
 mod parquet_writer;
 
 pub use csv_writer::{CsvWriter, LIST_SEPARATOR};
-pub use envelope::{Envelope, Input, InputFilter, NoticeEntry};
+pub use envelope::{Envelope, Input, InputFilter, NoticeEntry, StreamedEnvelope};
 pub use error::ExportError;
 pub use json::{Batches, Rows, to_json};
 #[cfg(feature = "parquet")]

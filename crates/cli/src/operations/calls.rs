@@ -1,4 +1,5 @@
-//! `ouzel calls`: every call as a row.
+//! `ouzel calls`: every call as a row. Files of every format are written while the trace is read, so that memory does
+//! not depend on the number of calls.
 
 use super::{first, rows, title};
 use crate::args::OutputFormat;
@@ -11,37 +12,86 @@ use crate::terminal::grid::{Grid, GridColumn, Importance};
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
+use ouzel::Answer;
 use ouzel::analyses::calls::CallBatch;
 use ouzel::model::{MetricId, Table};
-use ouzel_export::{CsvWriter, ExportError, ParquetWriter, Rows, TableWriter};
-use serde::Serialize;
+use ouzel_export::{CsvWriter, ExportError, ParquetWriter, Rows, StreamedEnvelope, TableWriter};
+use serde::ser::{Error, SerializeSeq};
+use serde::{Serialize, Serializer};
+use std::cell::OnceCell;
 use std::ops::ControlFlow;
 
 /// What stands under `data` in JSON.
-#[derive(Debug, Serialize)]
-struct Data<'a> {
-    n_calls: u64,
+#[derive(Serialize)]
+struct Data<'s> {
     /// Locations in the order of the trace, the calls of one as they end.
-    rows: Rows<'a>,
+    rows: StreamedRows<'s>,
+    n_calls: Afterwards<'s, u64>,
+}
+
+/// What a pass said that has ended.
+type Ended = OnceCell<anyhow::Result<Answer<u64>>>;
+
+/// Makes the pass while it is serialised, and then fills `ended`: rows go out as they come.
+struct StreamedRows<'s> {
+    session: &'s Session<'s>,
+    chosen: &'s [MetricId],
+    ended: &'s Ended,
+}
+
+impl Serialize for StreamedRows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut rows = serializer.serialize_seq(None)?;
+        let mut written = Ok(());
+        let answer = self.session.calls(self.chosen, |batch| {
+            written = Rows(&batch).add_to(&mut rows);
+            if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        written?;
+        let trouble = answer.as_ref().err().map(ToString::to_string);
+        assert!(self.ended.set(answer).is_ok(), "an answer is written once");
+        trouble.map_or_else(|| rows.end(), |trouble| Err(S::Error::custom(trouble)))
+    }
+}
+
+/// What is known behind the rows.
+struct Afterwards<'s, T>(&'s Ended, &'s dyn Fn(&Answer<u64>) -> T);
+
+impl<T: Serialize> Serialize for Afterwards<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ended = self.0.get().and_then(|answer| answer.as_ref().ok());
+        (self.1)(ended.expect("rows come first, and none comes behind trouble")).serialize(serializer)
+    }
 }
 
 pub fn run(session: &Session<'_>, args: &CallsArgs) -> anyhow::Result<Outcome> {
-    let definitions = session.definitions();
-    let chosen = metrics::chosen(definitions, &args.metric)?;
+    let chosen = metrics::chosen(session.definitions(), &args.metric)?;
     match session.common.format {
         OutputFormat::Csv | OutputFormat::Parquet => write_tables(session, &chosen),
-        OutputFormat::Json => {
-            let mut all = CallBatch::new(chosen.len()).into_table(definitions, &chosen);
-            let answer = session.calls(&chosen, |batch| {
-                all.append(batch);
-                ControlFlow::Continue(())
-            })?;
-            let data = Data { n_calls: answer.output, rows: Rows(&all) };
-            session.write_json("calls", answer.coverage, &answer.notices, data)?;
-            Ok(outcome(&answer.notices))
-        }
+        OutputFormat::Json => write_json(session, &chosen),
         OutputFormat::Table | OutputFormat::Html => write_page(session, args, &chosen),
     }
+}
+
+/// One object, its rows written batch after batch.
+fn write_json(session: &Session<'_>, chosen: &[MetricId]) -> anyhow::Result<Outcome> {
+    let ended = Ended::new();
+    let n_calls = |answer: &Answer<u64>| answer.output;
+    let coverage = |answer: &Answer<u64>| answer.coverage;
+    let notices = |answer: &Answer<u64>| session.entries(&answer.notices);
+    let envelope = StreamedEnvelope::new(
+        "calls",
+        session.input(),
+        Data { rows: StreamedRows { session, chosen, ended: &ended }, n_calls: Afterwards(&ended, &n_calls) },
+        Afterwards(&ended, &coverage),
+        Afterwards(&ended, &notices),
+    );
+    let written = session.write_envelope(&envelope);
+    drop(envelope);
+    // Why there are no more rows says more than that they could not be written.
+    let answer = ended.into_inner().transpose()?;
+    written?;
+    Ok(outcome(&answer.expect("what was written had rows").notices))
 }
 
 /// Batch after batch, so that memory does not depend on the number of calls.
