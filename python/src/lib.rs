@@ -11,6 +11,7 @@
 mod arguments;
 mod arrow;
 mod calls;
+mod causes;
 mod cluster;
 mod compare;
 mod diagnosis;

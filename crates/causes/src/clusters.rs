@@ -136,11 +136,11 @@ impl NearPairs {
         let blocks = in_order(n.div_ceil(BLOCK), jobs, |block| {
             let mut lists = Vec::new();
             let mut n_pairs = 0;
-            for p in block * BLOCK..((block + 1) * BLOCK).min(n) {
+            for (p, &limit) in limits.iter().enumerate().skip(block * BLOCK).take(BLOCK) {
                 if is_full.load(Ordering::Relaxed) {
                     return None;
                 }
-                let may = |&q: &u32| vectors.may_be_near(p, q as usize, limits[p], leaves_one_out);
+                let may = |&q: &u32| vectors.may_be_near(p, q as usize, limit, leaves_one_out);
                 let list: Vec<u32> = (0..n as u32).filter(may).collect();
                 n_pairs += list.len();
                 if n_pairs > most {

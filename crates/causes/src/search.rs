@@ -134,7 +134,7 @@ pub fn search(forest: &Forest, rule: Clustering, max_effort: u64, jobs: NonZeroU
     let timed: Vec<usize> =
         roots.iter().copied().filter(|&region| forest.times[region].iter().any(|&t| t != 0.0)).collect();
     let none = vec![0.0; forest.n_processes];
-    let near = if found.partition_of_depth_1.n_clusters() > MANY_CLUSTERS {
+    let near = if is_scattered(&found.partition_of_depth_1) {
         NearPairs::new(&without(&[]), true, &none, jobs)
     } else {
         None
@@ -161,7 +161,7 @@ pub fn search(forest: &Forest, rule: Clustering, max_effort: u64, jobs: NonZeroU
             _ => ccr.regions.clone(),
         };
         let hidden = subtrees(&children, &ccr.regions);
-        let near = if below.len() > 1 && found.partition.n_clusters() > MANY_CLUSTERS {
+        let near = if below.len() > 1 && is_scattered(&found.partition) {
             let rest = forest.vectors((0..forest.len()).filter(|&region| !hidden[region]));
             NearPairs::new(&rest, false, &greatest_squares(forest, &below), jobs)
         } else {
@@ -183,6 +183,13 @@ pub fn search(forest: &Forest, rule: Clustering, max_effort: u64, jobs: NonZeroU
         found.ccr.push(ccr);
     }
     found
+}
+
+/// Whether most processes are like no other, and many they are: then it takes long to see that a partition stays as it
+/// is, while any other one shows itself soon.
+fn is_scattered(partition: &Partition) -> bool {
+    let n = partition.n_clusters();
+    MANY_CLUSTERS < n && partition.labels().len() < 2 * n
 }
 
 /// For each process, the square of its greatest time in one of the regions.

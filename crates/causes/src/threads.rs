@@ -22,7 +22,7 @@ pub(crate) fn in_order<T: Send>(n: usize, jobs: NonZeroUsize, answer: impl Fn(us
     };
     let mut answers: Vec<(usize, T)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..n_threads).map(|_| scope.spawn(work)).collect();
-        let done = threads.into_iter().map(|thread| thread.join());
+        let done = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
         done.flat_map(|answers| answers.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     });
     answers.sort_unstable_by_key(|(at, _)| *at);

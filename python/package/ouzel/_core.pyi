@@ -279,6 +279,24 @@ class Profile:
         that stands for time. Raises ``ValueError`` for an unknown metric, :class:`OuzelError` if it has no values in
         this scope.
         """
+    def causes(
+        self,
+        metric: str | None = None,
+        *,
+        exclude: str | None = None,
+        clustering: str = "ball",
+        with_communication: bool = False,
+        printed_rates: bool = False,
+        jobs: int | None = None,
+    ) -> dict[str, Any]:
+        """Regions that make processes differ (``external``), regions that cost much (``internal``), and what explains
+        them: ``data`` of ``ouzel causes``, see docs/json.md; the method is that of docs/method.md.
+
+        ``metric``: what stands for time. ``exclude``: ranks left out, e.g. ``"0,4-7"``. ``clustering``: ``ball`` or
+        ``dbscan``. ``with_communication``: communication counts as any other region. ``printed_rates``: misses are
+        divided by misses + accesses. Raises ``ValueError`` for a wrong argument, :class:`OuzelError` if nothing stands
+        for time.
+        """
     def correlate(
         self,
         metric: str | None = None,

@@ -136,10 +136,16 @@ fn external(page: &mut Page, causes: &Causes) {
 fn spread_out(causes: &Causes) -> String {
     let n = causes.external.n_composites.unwrap_or(0);
     let cut = if causes.external.is_truncated { ", as many as are tried" } else { "" };
+    let tried = match n {
+        0 => String::new(),
+        n => {
+            let n = units::counted(n, "combination tried", "combinations tried");
+            format!(", nor do few of them together ({n}{cut})")
+        }
+    };
     format!(
-        "No region makes the difference, alone or together with few others ({}{cut}): \
-         processes differ everywhere alike. Compare the machines they run on, and how much each has to do.",
-        units::counted(n, "combination tried", "combinations tried")
+        "No single region makes the difference{tried}: it is spread over them. Compare the machines that the \
+         processes run on, and how much each has to do."
     )
 }
 

@@ -1,0 +1,64 @@
+//! Bottlenecks of a profile and what explains them.
+
+use crate::arguments::choice;
+use crate::errors::{self, OuzelError};
+use crate::profile::Profile;
+use crate::value::to_python;
+use ouzel::analyses::semantics::Semantics;
+use ouzel::causes::clusters::Clustering;
+use ouzel::causes::{CausesError, Options};
+use ouzel::model::RankSet;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::num::NonZeroUsize;
+
+#[pymethods]
+impl Profile {
+    #[pyo3(signature = (
+        metric=None, *, exclude=None, clustering="ball", with_communication=false, printed_rates=false, jobs=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn causes<'py>(
+        &self,
+        py: Python<'py>,
+        metric: Option<&str>,
+        exclude: Option<&str>,
+        clustering: &str,
+        with_communication: bool,
+        printed_rates: bool,
+        jobs: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let exclude: Option<RankSet> = exclude.map(str::parse).transpose().map_err(PyValueError::new_err)?;
+        let rules = [("ball", Clustering::Ball), ("dbscan", Clustering::Density)];
+        let jobs = match jobs.map(NonZeroUsize::new) {
+            None => ouzel::Options::default().jobs,
+            Some(Some(jobs)) => jobs,
+            Some(None) => return Err(PyValueError::new_err("jobs must be 1 or more")),
+        };
+        let options = Options {
+            metric,
+            exclude: exclude.as_ref(),
+            clustering: choice("clustering", clustering, &rules)?,
+            waiting: &[],
+            printed_rates,
+            jobs,
+            ..Options::default()
+        };
+        let semantics = Semantics::default();
+        let semantics = (!with_communication).then_some(&semantics);
+        let profile = &*self.inner;
+        let found = py.detach(|| profile.causes(semantics, &options)).map_err(|error| of_causes(&error))?;
+        errors::warn(py, &found.notices)?;
+        to_python(py, &found)
+    }
+}
+
+/// A metric that is none is a wrong value; anything else is trouble with the profile.
+fn of_causes(error: &CausesError) -> PyErr {
+    match error {
+        CausesError::NoSuchMetric { .. } | CausesError::NotSummed { .. } | CausesError::NoProcess => {
+            PyValueError::new_err(error.to_string())
+        }
+        _ => OuzelError::new_err(error.to_string()),
+    }
+}
