@@ -39,6 +39,7 @@ pub struct Correlations {
 
 /// `ouzel.open_profile`
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
 pub fn open_profile(py: Python<'_>, path: PathBuf) -> PyResult<Profile> {
     let inner = py.detach(|| ouzel::open_profile(&path)).map_err(|error| match path.symlink_metadata() {
         Ok(_) => errors::of_open(&error),
@@ -53,7 +54,7 @@ pub fn open_profile(py: Python<'_>, path: PathBuf) -> PyResult<Profile> {
 #[pymethods]
 impl Trace {
     fn severity_cube(&self, py: Python<'_>) -> PyResult<Profile> {
-        let answer = self.answer(py, |trace, options| trace.severity_cube(options))?;
+        let answer = self.answer(py, ouzel::Trace::severity_cube)?;
         Ok(Profile { inner: Arc::new(answer.output) })
     }
 }

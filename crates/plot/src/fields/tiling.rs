@@ -47,7 +47,7 @@ impl Lane {
                 stride = length + gap * level;
             }
             strides[i] = stride;
-            length = stride * (sizes[axes[i]] - 1) + length;
+            length += stride * (sizes[axes[i]] - 1);
         }
         Lane { axes, strides, length }
     }
