@@ -66,9 +66,8 @@ fn exchange(rank: u32, round: u64, [irecv, isend, waitall]: [RegionId; 3]) -> Ve
         events.push(ToyEvent { time: Ticks(at), what });
     };
     let first = round * u64::from(2 * N_NEIGHBOURS);
-    let request = |i: u32, event| {
-        ToyPayload::Request(Request { row: 0, request: first + u64::from(i), event })
-    };
+    let request =
+        |i: u32, event| ToyPayload::Request(Request { row: 0, request: first + u64::from(i), event });
     // Neighbours at both sides, so that channels hold one message of each round.
     let ahead = |i: u32| CommRank((rank + 1 + i) % N_RANKS);
     let behind = |i: u32| CommRank((rank + N_RANKS - 1 - i) % N_RANKS);

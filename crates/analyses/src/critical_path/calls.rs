@@ -37,21 +37,31 @@ pub struct PathCallsLocal {
     /// Segments that are not over; empty if the path does not come here.
     segments: Arc<[(u32, TimeRange)]>,
     next: usize,
-    stack: Vec<CallPathId>,
-    /// When the innermost call became so.
+    /// What the location does since the last enter or leave.
+    state: State,
+    /// When that was.
     since: Ticks,
-    /// Time of the calls in the segment that is open.
-    open: FxHashMap<CallPathId, Ticks>,
-    done: Vec<(u32, Vec<PathShare>)>,
+    /// Time in the segment that is open.
+    open: FxHashMap<State, Ticks>,
+    done: Vec<(u32, Vec<Share>)>,
 }
 
-/// Time of one call path in one segment.
-type PathShare = (CallPathId, Ticks);
+/// What a location does, as far as one event tells it. The caller is looked up when the call-path tree is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+enum State {
+    /// The last event was the enter of this path; the root before the first.
+    In(CallPathId),
+    /// The last event was the leave of this path.
+    CallerOf(CallPathId),
+}
+
+/// Time of one state in one segment.
+type Share = (State, Ticks);
 
 /// Time by segment and call path.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathCallsPartial {
-    segments: BTreeMap<u32, Vec<PathShare>>,
+    segments: BTreeMap<u32, Vec<Share>>,
 }
 
 /// The calls of each local segment.
@@ -68,7 +78,7 @@ impl Analysis for PathCalls {
     type Partial = PathCallsPartial;
     type Output = PathCallsOutput;
     const NAME: &'static str = "critical-path-calls";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
 
     fn needs(&self) -> Needs {
         Needs::CALL_PATHS
@@ -82,7 +92,7 @@ impl Analysis for PathCalls {
         PathCallsLocal {
             segments: self.segments.get(&cx.location).cloned().unwrap_or_default(),
             next: 0,
-            stack: Vec::new(),
+            state: State::In(CallPathTree::ROOT),
             since: Ticks(0),
             open: FxHashMap::default(),
             done: Vec::new(),
@@ -90,20 +100,22 @@ impl Analysis for PathCalls {
     }
 
     fn fold(&self, local: &mut PathCallsLocal, chunk: &EventChunk<'_>) {
-        if local.next == local.segments.len() {
-            return;
-        }
-        for (row, &kind) in chunk.kind.iter().enumerate() {
-            match kind {
-                EventKind::Enter => {
-                    local.advance(chunk.time[row]);
-                    local.stack.push(chunk.call_path[row]);
+        let mut from = 0;
+        while let Some(&(_, range)) = local.segments.get(local.next) {
+            // Events up to the begin of a segment only tell what goes on there.
+            let begin = from + chunk.time[from..].partition_point(|&at| at <= range.start);
+            local.state = last_state(chunk, from..begin).unwrap_or(local.state);
+            from = begin;
+            let here = local.next;
+            while from < chunk.time.len() && local.next == here {
+                if let Some(state) = state_after(chunk, from) {
+                    local.advance(chunk.time[from]);
+                    local.state = state;
                 }
-                EventKind::Leave => {
-                    local.advance(chunk.time[row]);
-                    local.stack.pop();
-                }
-                _ => {}
+                from += 1;
+            }
+            if from == chunk.time.len() {
+                return;
             }
         }
     }
@@ -121,7 +133,12 @@ impl Analysis for PathCalls {
 
     fn remap(&self, partial: &mut PathCallsPartial, remap: &Remap) {
         for shares in partial.segments.values_mut() {
-            shares.iter_mut().for_each(|share| share.0 = remap.path(share.0));
+            for (state, _) in shares.iter_mut() {
+                *state = match *state {
+                    State::In(path) => State::In(remap.path(path)),
+                    State::CallerOf(path) => State::CallerOf(remap.path(path)),
+                };
+            }
             shares.sort_unstable();
         }
     }
@@ -131,23 +148,48 @@ impl Analysis for PathCalls {
     }
 
     fn finish(&self, partial: PathCallsPartial, cx: &FinishCx<'_>) -> Result<PathCallsOutput, AnalysisError> {
-        Ok(PathCallsOutput { call_paths: cx.call_paths.clone(), segments: partial.segments })
+        let resolve = |shares: Vec<Share>| {
+            let mut sums: BTreeMap<CallPathId, Ticks> = BTreeMap::new();
+            for (state, ticks) in shares {
+                let path = match state {
+                    State::In(path) => path,
+                    State::CallerOf(path) => cx.call_paths.parent(path),
+                };
+                *sums.entry(path).or_default() += ticks;
+            }
+            sums.into_iter().collect()
+        };
+        let segments = partial.segments.into_iter().map(|(number, shares)| (number, resolve(shares)));
+        Ok(PathCallsOutput { call_paths: cx.call_paths.clone(), segments: segments.collect() })
     }
 }
 
+/// What a location does after an enter or leave.
+fn state_after(chunk: &EventChunk<'_>, row: usize) -> Option<State> {
+    match chunk.kind[row] {
+        EventKind::Enter => Some(State::In(chunk.call_path[row])),
+        EventKind::Leave => Some(State::CallerOf(chunk.call_path[row])),
+        _ => None,
+    }
+}
+
+/// What it does after the last enter or leave of some rows.
+fn last_state(chunk: &EventChunk<'_>, rows: std::ops::Range<usize>) -> Option<State> {
+    rows.rev().find_map(|row| state_after(chunk, row))
+}
+
 impl PathCallsLocal {
-    /// Gives the time since the last enter or leave to the innermost call, as far as it lies in segments.
+    /// Gives the time since the last enter or leave to what the location does, as far as it lies in segments.
     fn advance(&mut self, at: Ticks) {
-        let path = self.stack.last().copied().unwrap_or(CallPathTree::ROOT);
         while let Some(&(number, range)) = self.segments.get(self.next) {
             let inside = at.min(range.end).since(self.since.max(range.start));
             if 0 < inside.0 {
-                *self.open.entry(path).or_default() += inside;
+                *self.open.entry(self.state).or_default() += inside;
             }
             if at < range.end {
                 break;
             }
-            let mut shares: Vec<PathShare> = self.open.drain().collect();
+            let mut shares: Vec<Share> = self.open.drain().collect();
             shares.sort_unstable();
             self.done.push((number, shares));
             self.next += 1;

@@ -82,8 +82,8 @@ pub fn exclusion(window: usize) -> usize {
     window.div_ceil(4)
 }
 
-/// The matrix profile of `series` for windows of `window` points, on `jobs` threads. Threads ask `progress` every
-/// [`TILE`] rows whether they should stop.
+/// The matrix profile of `series` for windows of `window` points, on `jobs` threads. They ask `progress` every
+/// few milliseconds whether they should stop.
 ///
 /// # Errors
 /// If the window is shorter than 3 points or longer than the series, a point is not finite, or it was cancelled.
