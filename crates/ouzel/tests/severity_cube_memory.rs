@@ -33,8 +33,8 @@ fn table() -> String {
     text
 }
 
-/// Sum of all visits.
-fn n_visits(profile: &Profile) -> f64 {
+/// Sum of all visits, a whole number.
+fn n_visits(profile: &Profile) -> u64 {
     let definitions = profile.definitions();
     let id = definitions.metric_by_name("visits").unwrap();
     let mut rows = profile.source().open(id, definitions.call_tree.all()).unwrap();
@@ -43,7 +43,7 @@ fn n_visits(profile: &Profile) -> f64 {
     while rows.read(&mut row).unwrap() {
         sum += row.iter().map(|(_, value)| value).sum::<f64>();
     }
-    sum
+    sum as u64
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn memory_is_that_of_the_values_or_of_the_limit() {
         MEMORY.reset_peak_usage();
         let storage = CubeStorage { memory_bytes, folder: Some(folder.clone()) };
         let profile = trace.severity_cube_in(&storage, &options).unwrap().output;
-        assert_eq!(n_visits(&profile), (N_LOCATIONS * N_REGIONS) as f64);
+        assert_eq!(n_visits(&profile), N_LOCATIONS * N_REGIONS);
         (MEMORY.peak_usage() - before) as u64
     };
     let value_bytes = 12 * N_LOCATIONS * N_REGIONS * N_METRICS;

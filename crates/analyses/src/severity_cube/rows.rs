@@ -50,7 +50,7 @@ impl TraceProfile {
         };
         let metrics = quantities.iter().map(take).collect();
         let notices = notices_of(&locations, notices);
-        let clock = definitions.clock.clone();
+        let clock = definitions.clock;
         TraceProfile { definitions: profile, metrics, pass_path, clock, notices }
     }
 }

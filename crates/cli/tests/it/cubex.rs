@@ -11,9 +11,11 @@ use std::process::Command;
 
 /// Call path, location.
 type Place = (String, u64);
+/// By metric, its unit and its values.
+type Metrics = BTreeMap<String, (String, BTreeMap<Place, f64>)>;
 
 /// What pycubexr reads: for each metric its unit and values. `None` where it is not installed.
-fn as_pycubexr_reads(profile: &Path) -> Option<BTreeMap<String, (String, BTreeMap<Place, f64>)>> {
+fn as_pycubexr_reads(profile: &Path) -> Option<Metrics> {
     let root = workspace_root();
     let python = root.join(".cache/venv/bin/python");
     let has_it = Command::new(&python).args(["-c", "import pycubexr"]).output();
@@ -42,7 +44,7 @@ fn as_pycubexr_reads(profile: &Path) -> Option<BTreeMap<String, (String, BTreeMa
 }
 
 /// The same of the profile that is made of the trace.
-fn as_counted(trace: &Path) -> BTreeMap<String, (String, BTreeMap<Place, f64>)> {
+fn as_counted(trace: &Path) -> Metrics {
     let trace = ouzel::open(trace).unwrap();
     let profile = trace.severity_cube(&ouzel::Options::default()).unwrap().output;
     let definitions = profile.definitions();

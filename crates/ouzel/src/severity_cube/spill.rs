@@ -139,7 +139,7 @@ impl Spill {
             definitions: profile,
             quantities,
             file,
-            clock: definitions.clock.clone(),
+            clock: definitions.clock,
             notices: notices_of(&locations, notices),
         })
     }
