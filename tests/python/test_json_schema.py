@@ -120,6 +120,13 @@ def test_correlations_of_traces_hold_to_their_schema(ouzel):
         assert checked("correlate", text)["data"]["n_views"] > 0
 
 
+def test_causes_hold_to_their_schema(ouzel):
+    for options in ([], ["--exclude", "0"], ["--clustering", "dbscan", "--with-communication"]):
+        trace = ROOT / "testdata" / "zoo" / "static_imbalance" / "faulty" / "traces.otf2"
+        answer = checked("causes", ouzel("causes", trace, "--format", "json", *options))
+        assert len(answer["data"]["external"]["clusters"]) == 2
+
+
 def test_an_answer_with_another_key_is_refused(ouzel):
     answer = json.loads(ouzel("info", ROOT / "testdata" / "pmpi-jacobi", "--format", "json"))
     answer["data"]["surprise"] = 1

@@ -124,19 +124,15 @@ mod tests {
         distinct.sort_by(f64::total_cmp);
         distinct.dedup();
         let n = distinct.len();
-        let mut least = f64::INFINITY;
-        for a in 1..n {
-            for b in a + 1..n {
-                for c in b + 1..n {
-                    for d in c + 1..n {
-                        let class =
-                            |v: &f64| [a, b, c, d].iter().filter(|&&cut| distinct[cut] <= *v).count() as u8;
-                        least = least.min(cost(values, &values.iter().map(class).collect::<Vec<_>>()));
-                    }
-                }
-            }
-        }
-        least
+        let cost_of = |cuts: [usize; 4]| {
+            let class = |v: &f64| cuts.iter().filter(|&&cut| distinct[cut] <= *v).count() as u8;
+            cost(values, &values.iter().map(class).collect::<Vec<_>>())
+        };
+        let pairs = |from: usize| (from..n).flat_map(move |a| (a + 1..n).map(move |b| (a, b)));
+        pairs(1)
+            .flat_map(|(a, b)| pairs(b + 1).map(move |(c, d)| [a, b, c, d]))
+            .map(cost_of)
+            .fold(f64::INFINITY, f64::min)
     }
 
     #[test]

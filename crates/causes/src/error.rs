@@ -21,7 +21,9 @@ pub enum CausesError {
         name: String,
     },
     /// The time is zero everywhere.
-    #[error("metric {name:?} is zero in every call path of the processes that are compared")]
+    #[error(
+        "metric {name:?} is zero in every call path of the processes that are compared: name another (--metric)"
+    )]
     AllZero {
         /// The metric.
         name: String,

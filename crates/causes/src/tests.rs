@@ -238,7 +238,7 @@ fn random(seed: u64, order: &[usize], metrics_backwards: bool) -> ToyProfile {
         at.push(call);
     }
     let mut names =
-        vec!["time", "PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L2_TCM", "PAPI_L2_TCA", "bytes_sent", "io_bytes"];
+        ["time", "PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L2_TCM", "PAPI_L2_TCA", "bytes_sent", "io_bytes"];
     if metrics_backwards {
         names.reverse();
     }

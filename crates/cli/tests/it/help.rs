@@ -11,6 +11,7 @@ const COMMANDS: [&str; 24] = [
     "print",
     "profile",
     "correlate",
+    "causes",
     "timeline",
     "time-profile",
     "comm-matrix",

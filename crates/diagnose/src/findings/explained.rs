@@ -11,20 +11,36 @@ use std::sync::Arc;
 
 /// Attributes told of one finding.
 const MAX_ATTRIBUTES: usize = 3;
+/// Correlation with the time of the ranks that an attribute must have: half of the variation is the same.
+const MIN_CORRELATION: f64 = 0.7;
 /// What calls everything where calls have several roots.
 const PROGRAM: &str = "[program]";
 
 /// Adds to findings what explains their call paths.
 pub fn explain(findings: &mut [Finding], causes: &Causes) {
-    for finding in findings.iter_mut().filter(|finding| finding.kind != FindingKind::NothingSignificant) {
+    for finding in findings.iter_mut().filter(|finding| is_about_work(finding.kind)) {
         let path = &finding.call_path;
         let external = causes.external.causes.iter().filter(|cause| holds(&cause.region, path));
-        let between = external.flat_map(|cause| &cause.explained_by).take(MAX_ATTRIBUTES).map(differs);
+        let explaining = external.flat_map(|cause| &cause.explained_by).filter_map(differs);
+        let between = explaining.take(MAX_ATTRIBUTES);
         let internal = causes.internal.causes.iter().filter(|cause| holds(&cause.region, path));
         let within = internal.flat_map(|cause| &cause.explained_by).take(MAX_ATTRIBUTES).map(is_high);
         let evidence: Vec<Evidence> = between.chain(within).collect();
         finding.evidence.extend(evidence);
     }
+}
+
+/// Whether it is work that makes the loss. What makes others wait in a call is not in that call.
+fn is_about_work(kind: FindingKind) -> bool {
+    matches!(
+        kind,
+        FindingKind::LoadImbalance
+            | FindingKind::GrowingImbalance
+            | FindingKind::SlowRank
+            | FindingKind::SlowNode
+            | FindingKind::Serialisation
+            | FindingKind::IoByOneRank
+    )
 }
 
 /// Whether the call path is the region, or called from it.
@@ -47,19 +63,19 @@ fn quantity(name: &str, value: f64, unit: &'static str) -> Quantity {
     Quantity { name: name.to_owned(), value, unit }
 }
 
-fn differs(by: &BetweenProcesses) -> Evidence {
+/// An attribute that goes with the time of the ranks; one that goes against it is no reason.
+fn differs(by: &BetweenProcesses) -> Option<Evidence> {
+    let r = by.correlation.filter(|&r| MIN_CORRELATION <= r)?;
     let least = by.by_cluster.iter().copied().fold(f64::INFINITY, f64::min);
     let most = by.by_cluster.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut values = vec![
-        quantity("mean of the ranks with least", least, unit(&by.unit)),
-        quantity("mean of those with most", most, unit(&by.unit)),
-    ];
-    values.extend(by.correlation.map(|r| quantity("correlation with time there", r, "ratio")));
-    Evidence::new(
-        format!("the ranks differ there in {}", by.label),
+    Some(Evidence::new(
+        format!("the ranks differ there in {}, as in time (correlation {r:.2})", by.label),
         "means over ranks of one cluster; see Causes in docs/method.md",
-        values,
-    )
+        vec![
+            quantity("mean of the ranks with least", least, unit(&by.unit)),
+            quantity("mean of those with most", most, unit(&by.unit)),
+        ],
+    ))
 }
 
 fn is_high(by: &InRegion) -> Evidence {
