@@ -2,7 +2,7 @@
 
 use crate::run::ran;
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "report",
     "segments",
     "clusters",
