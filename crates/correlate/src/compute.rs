@@ -202,7 +202,7 @@ impl Sink<'_> {
                 portraits.extend(done.portrait);
                 planes.extend(done.planes);
                 if planes.len() * n_half * 2 * size_of::<Complex<f32>>() >= MIN_KEPT_BYTES {
-                    *self = begin(files, std::mem::take(planes), std::mem::take(portraits), n_half)
+                    *self = begin(files, &std::mem::take(planes), std::mem::take(portraits), n_half)
                         .unwrap_or_else(Sink::Failed);
                 }
             }
@@ -213,7 +213,7 @@ impl Sink<'_> {
 /// Begins a file with what waited.
 fn begin<'a>(
     files: &[PathBuf],
-    planes: Vec<(Plane, Plane)>,
+    planes: &[(Plane, Plane)],
     portraits: Vec<Portrait>,
     n_half: usize,
 ) -> io::Result<Sink<'a>> {

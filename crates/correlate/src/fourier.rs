@@ -230,18 +230,16 @@ impl<T: FftNum> Transforms<T> {
                 continue;
             }
             for first in (0..stride).step_by(TILE) {
-                let width = TILE.min(stride - first);
-                let tile = &mut scratch.tile[..size * width];
+                let columns = first..stride.min(first + TILE);
+                let tile = &mut scratch.tile[..size * columns.len()];
                 for (row, line) in block.chunks_exact(stride).enumerate() {
-                    for (column, &v) in line[first..first + width].iter().enumerate() {
-                        tile[column * size + row] = v;
-                    }
+                    let places = tile[row..].iter_mut().step_by(size);
+                    line[columns.clone()].iter().zip(places).for_each(|(v, place)| *place = *v);
                 }
                 fft.process_with_scratch(tile, &mut scratch.inner);
                 for (row, line) in block.chunks_exact_mut(stride).enumerate() {
-                    for (column, v) in line[first..first + width].iter_mut().enumerate() {
-                        *v = tile[column * size + row];
-                    }
+                    let places = tile[row..].iter().step_by(size);
+                    line[columns.clone()].iter_mut().zip(places).for_each(|(v, place)| *v = *place);
                 }
             }
         }

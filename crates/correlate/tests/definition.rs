@@ -69,11 +69,11 @@ fn every_filter_on_every_grid_gives_what_the_definition_says() {
                     let other = &on_grid[row.view.path.index()];
                     let expected = direct(sizes, &on_grid[0], other, axes, weights, peak);
                     let what = format!("{sizes:?} {axes:?} {weights:?} {peak:?} {:?}", row.view);
-                    for (found, expected) in
-                        [(row.r, expected.r), (row.r_max, expected.max), (row.r_min, expected.min)]
-                    {
-                        assert!((found - expected).abs() < 1e-9, "{what}: {found} instead of {expected}");
-                    }
+                    let is_near =
+                        |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{what}: {a} instead of {b}");
+                    is_near(row.r, expected.r);
+                    is_near(row.r_max, expected.max);
+                    is_near(row.r_min, expected.min);
                     assert_eq!(row.shift, expected.shift, "{what}");
                 }
             }
