@@ -84,6 +84,14 @@ pub fn install_stumpy(root: &Path) -> Result<PathBuf> {
     install_peer(root, "stumpy", "stumpy", &["stumpy==1.13.0"])
 }
 
+/// NumPy and SciPy, the peers of `ouzel correlate`.
+///
+/// # Errors
+/// The reason, if they are not there and cannot be installed.
+pub fn install_scipy(root: &Path) -> Result<PathBuf> {
+    install_peer(root, "scipy", "scipy.fft", &["scipy==1.17.1", "numpy==2.4.6"])
+}
+
 /// A peer from PyPI in an environment of its own, told by the module that can be imported. Gives its interpreter.
 fn install_peer(root: &Path, name: &str, module: &str, packages: &[&str]) -> Result<PathBuf> {
     let environment = workspace::cache(root).join(format!("venv-{name}"));
