@@ -117,3 +117,69 @@ fn energy(weights: &[f64], spectrum: &[Complex<f64>], square_mean: f64) -> f64 {
     let energy: f64 = weights.iter().zip(spectrum).map(|(w, v)| w * v.norm_sqr()).sum();
     if energy <= NO_ENERGY * square_mean { 0.0 } else { energy }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AxisSet, Weights};
+    use ouzel_model::{CallPathId, MetricId};
+    use serde_json::Value;
+
+    fn flat(value: &Value, into: &mut Vec<f64>) {
+        match value.as_array() {
+            Some(items) => items.iter().for_each(|item| flat(item, into)),
+            None => into.push(value.as_f64().expect("a number")),
+        }
+    }
+
+    /// The magnitudes of the poster's picture, and R at every shift.
+    #[test]
+    fn spectra_and_all_of_r_are_those_of_the_reference_values() {
+        let Some(shared) = ouzel_testkit::shared_data() else { return };
+        let text = std::fs::read(shared.join("golden/correlation.json")).unwrap();
+        let golden: Value = serde_json::from_slice(&text).unwrap();
+        let mut n_checked = 0;
+        for case in golden["expected"]["cases"].as_array().unwrap() {
+            if case["expected"]["mag4"].is_null() {
+                continue;
+            }
+            let numbers = |value: &Value| {
+                let mut numbers = Vec::new();
+                flat(value, &mut numbers);
+                numbers
+            };
+            let sizes: Vec<usize> = numbers(&case["dims"]).iter().map(|&d| d as usize).collect();
+            let shape = Shape::new(&sizes).unwrap();
+            let transforms = Transforms::new(&shape);
+            let spectrum = |name: &str| {
+                let mut values = numbers(&case[name]);
+                let mut spectrum = vec![Complex::default(); shape.n_half()];
+                transforms.forward(&mut values, &mut spectrum, &mut transforms.scratch());
+                spectrum
+            };
+            let (v0, v1) = (spectrum("v0"), spectrum("v1"));
+            let magnitudes = numbers(&case["expected"]["mag4"]);
+            let half = shape.half();
+            for (at, v) in v0.iter().enumerate() {
+                let (row, k) = (at / half[1], at % half[1]);
+                let expected = magnitudes[row * sizes[1] + k];
+                assert!((4.0 * v.norm() - expected).abs() < 1e-12, "{sizes:?} {row} {k}");
+            }
+            let view = View { metric: MetricId(0), path: CallPathId(0) };
+            let question =
+                Question { weights: Weights::Poster, ..Question::new(view, AxisSet::from_indices([0])) };
+            let reference = Reference::new(transforms, &question, &v0, 1.0);
+            let norm = (energy(&reference.weights, &v1, 1.0) * reference.energy).sqrt();
+            let mut buffers = reference.buffers();
+            buffers.spectrum.copy_from_slice(&v1);
+            reference.multiply(&mut buffers.spectrum);
+            let Buffers { spectrum, values, scratch } = &mut buffers;
+            reference.transforms.inverse(spectrum, values, scratch);
+            for (found, expected) in values.iter().zip(numbers(&case["expected"]["R_direct_01"])) {
+                assert!((found / norm - expected).abs() < 1e-12, "{sizes:?}");
+                n_checked += 1;
+            }
+        }
+        assert_eq!(n_checked, 64 + 32);
+    }
+}

@@ -2,13 +2,13 @@
 //!
 //! Three bounds, each at the cost of the next: Σ_b √(E0b Eb) over bands from portraits, no spectrum read;
 //! U = Σ w |V0| |V| from the coarse plane; the greatest |R| over all shifts in single precision, to within
-//! [`Screen::error`]. What may be among the best by all three is computed exactly, from both planes. Views are taken in
+//! [`error_of`]. What may be among the best by all three is computed exactly, from both planes. Views are taken in
 //! the order of the first bound, in rounds of a fixed size, so that what is skipped depends on nothing but the data.
 
 use crate::cache::{Kept, Part, Planes};
 use crate::compare::{Buffers, NO_ENERGY, Reference};
 use crate::compute::Counts;
-use crate::fourier::{Scratch, Transforms};
+use crate::fourier::{Scratch, Shape, Transforms};
 use crate::peaks::TIE;
 use crate::ranking::Ranking;
 use crate::spectra::{Plane, Portrait, join};
@@ -208,12 +208,6 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// By how much, in units of U, a value of R in single precision may be off.
-    fn error(&self) -> f64 {
-        let doublings = (self.reference.shape.n_places() as f64).log2();
-        (doublings + 4.0) * ERRORS_PER_DOUBLING * f64::from(f32::EPSILON) / 2.0
-    }
-
     /// The views that may be among the best, in their order, and for how many R was computed.
     fn candidates(
         &self,
@@ -279,7 +273,7 @@ impl<'a> Screen<'a> {
         }
         self.transforms.inverse(coarse, values, scratch);
         let peak = f64::from(extreme(values, self.reference.question.peak)) / norm;
-        let error = self.error() * bound + 2.0 * TIE;
+        let error = error_of(&self.reference.shape) * bound + 2.0 * TIE;
         Ok(Some(Estimate { least: peak - error, most: peak + error }))
     }
 
@@ -353,15 +347,67 @@ fn extreme(values: &[f32], peak: Peak) -> f32 {
     if peak == Peak::Greatest { max } else { max.max(-min) }
 }
 
+/// By how much, in units of U, a value of R in single precision may be off.
+fn error_of(shape: &Shape) -> f64 {
+    ((shape.n_places() as f64).log2() + 4.0) * ERRORS_PER_DOUBLING * f64::from(f32::EPSILON) / 2.0
+}
+
 fn greatest_factor(mut n: usize) -> usize {
     let mut greatest = 1;
     let mut factor = 2;
     while factor * factor <= n {
-        while n % factor == 0 {
+        while n.is_multiple_of(factor) {
             n /= factor;
             greatest = greatest.max(factor);
         }
         factor += 1;
     }
     greatest.max(n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouzel_testkit::Rng;
+
+    /// What single precision gives lies within the error that is allowed for, by far.
+    #[test]
+    fn single_precision_errs_less_than_allowed() {
+        let mut rng = Rng::new(8);
+        let mut noise = |n: usize| -> Vec<f64> {
+            (0..n).map(|_| (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64 - 0.5).collect()
+        };
+        for sizes in
+            [&[4096][..], &[64, 60], &[8, 4, 2, 28], &[13, 11, 7, 5], &[16, 9, 25], &[2, 2, 2, 2, 2, 3]]
+        {
+            let shape = Shape::new(sizes).unwrap();
+            let (wide, narrow) = (Transforms::<f64>::new(&shape), Transforms::<f32>::new(&shape));
+            let n = shape.n_half();
+            let spectrum: Vec<Complex<f64>> =
+                noise(n).into_iter().zip(noise(n)).map(|(re, im)| Complex::new(re, im)).collect();
+            let mut spectrum = {
+                // Of real values, so that the half stands for the whole.
+                let mut values = vec![0.0; shape.n_places()];
+                wide.inverse(&mut spectrum.clone(), &mut values, &mut wide.scratch());
+                let mut spectrum = spectrum;
+                wide.forward(&mut values, &mut spectrum, &mut wide.scratch());
+                spectrum
+            };
+            let twice = crate::weights::multiplicities(&shape);
+            let bound: f64 = spectrum.iter().zip(twice.iter().cycle()).map(|(v, m)| v.norm() * m).sum();
+            let mut coarse: Plane = spectrum.iter().map(|v| Complex::new(v.re as f32, v.im as f32)).collect();
+            let (mut right, mut found) = (vec![0.0; shape.n_places()], vec![0.0_f32; shape.n_places()]);
+            wide.inverse(&mut spectrum, &mut right, &mut wide.scratch());
+            narrow.inverse(&mut coarse, &mut found, &mut narrow.scratch());
+            let worst = right.iter().zip(&found).map(|(a, b)| (a - f64::from(*b)).abs()).fold(0.0, f64::max);
+            let allowed = error_of(&shape) * bound;
+            assert!(worst < allowed / 4.0, "{sizes:?}: {worst} of {allowed}");
+            assert!(worst > 0.0);
+        }
+    }
+
+    #[test]
+    fn the_greatest_prime_factor_decides() {
+        assert_eq!([1, 2, 28, 64, 17, 26, 34, 169].map(greatest_factor), [1, 2, 7, 2, 17, 13, 17, 13]);
+    }
 }

@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{direct, grid, profile, random_view, topology, view};
-use ouzel_correlate::{AxisSet, Grid, Peak, Question, Run, Weights, correlate, view_on_grid};
+use common::{Direct, direct, grid, profile, random_view, topology, view};
+use ouzel_correlate::{AxisSet, Correlation, Grid, Peak, Question, Run, Weights, correlate, view_on_grid};
 use ouzel_model::{ProfileSource, Scope};
 use ouzel_testkit::Rng;
 use std::num::NonZeroUsize;
@@ -68,20 +68,22 @@ fn every_filter_on_every_grid_gives_what_the_definition_says() {
                 for row in &found.rows {
                     let other = &on_grid[row.view.path.index()];
                     let expected = direct(sizes, &on_grid[0], other, axes, weights, peak);
-                    let what = format!("{sizes:?} {axes:?} {weights:?} {peak:?} {:?}", row.view);
-                    let is_near =
-                        |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{what}: {a} instead of {b}");
-                    is_near(row.r, expected.r);
-                    is_near(row.r_max, expected.max);
-                    is_near(row.r_min, expected.min);
-                    assert_eq!(row.shift, expected.shift, "{what}");
+                    check(row, &expected, &format!("{sizes:?} {axes:?} {weights:?} {peak:?}"));
                 }
             }
         }
     }
 }
 
-fn ask(views: &[Vec<f64>], sizes: &[u32], axes: AxisSet) -> Vec<ouzel_correlate::Correlation> {
+fn check(row: &Correlation, expected: &Direct, what: &str) {
+    let pairs = [(row.r, expected.r), (row.r_max, expected.max), (row.r_min, expected.min)];
+    for (found, expected) in pairs {
+        assert!((found - expected).abs() < 1e-9, "{what} {:?}: {found} instead of {expected}", row.view);
+    }
+    assert_eq!(row.shift, expected.shift, "{what} {:?}", row.view);
+}
+
+fn ask(views: &[Vec<f64>], sizes: &[u32], axes: AxisSet) -> Vec<Correlation> {
     let profile = profile(views);
     let grid = grid(&profile, &topology(sizes, &[]));
     let question = Question { top: None, ..Question::new(view(0), axes) };
