@@ -39,8 +39,9 @@ pub use contents::{Content, Contents};
 pub use definitions::{Definitions, Provenance};
 pub use error::ReadError;
 pub use events::{
-    CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, EventChunk, EventKind, IoMode, IoOperation, Link,
-    LinkEnd, MessageEnd, MetricValue, Parameter, ParameterValue, Request, RequestEvent, Visit,
+    CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, EventChunk, EventKind, IoMode,
+    IoOperation, Link, LinkEnd, MessageEnd, MetricValue, Parameter, ParameterValue, Request, RequestEvent,
+    Visit,
 };
 pub use filter::{
     Borders, CallFacts, CallTest, Filter, FilterError, LocationTests, NumberSet, Predicate, RankSet, TextTest,

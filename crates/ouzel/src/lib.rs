@@ -49,8 +49,8 @@ pub use correlation::{
 };
 pub use ouzel_formats::{Format, OpenError, READERS};
 pub use profile::{Profile, open_profile};
-pub use severity_cube::CubeStorage;
 pub use root_causes::wants_causes;
+pub use severity_cube::CubeStorage;
 pub use variations::{Variation, Variations, wants_variations};
 
 use ouzel_analyses::clock_repair::ClockRepair;

@@ -67,7 +67,8 @@ impl Workers for Loopback {
             assert_eq!(job.settle(&self.trace, pieces())?, parts[parts.len() - 1], "settling is pure");
         }
         let pieces = folded.iter().flat_map(|parts| &parts[1..]);
-        for (n_bytes, parts) in self.n_bytes.iter().zip([pieces.collect::<Vec<_>>(), parts.iter().collect()]) {
+        for (n_bytes, parts) in self.n_bytes.iter().zip([pieces.collect::<Vec<_>>(), parts.iter().collect()])
+        {
             n_bytes.store(parts.iter().map(|part| part.len()).sum(), Ordering::Relaxed);
         }
         let mut rests: Vec<Vec<u8>> = folded.iter_mut().map(|parts| parts.swap_remove(0)).collect();

@@ -22,8 +22,7 @@ pub fn rows(root: &Path, ouzel: &Path, examples: &Path) -> Result<Vec<Row>> {
     let mut make = Command::new(examples.join("make_uneven_cubex"));
     make.arg(&profile).args(SIZE);
     anyhow::ensure!(run(&mut make)?.status.success(), "make_uneven_cubex failed");
-    let arguments =
-        ["causes".into(), profile.into(), "--jobs".into(), "2".into(), "--format".into(), "csv".into()];
+    let arguments = ["causes".into(), profile, "--jobs".into(), "2".into(), "--format".into(), "csv".into()];
     let runs = alternate(&[Contender::whole_process(ouzel, arguments)], ROUNDS)?;
     let what = "ouzel causes, 100 regions, 2 threads";
     Ok(vec![Row::duration(what, "10,000 processes", median(&runs[0]), Target::AtMost(LIMIT))])

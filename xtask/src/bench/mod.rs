@@ -96,8 +96,7 @@ fn build_ours(root: &Path) -> Result<Ours> {
     let example = ["build", "--release", "--quiet", "--package", "ouzel-otf2", "--example", "count"];
     let scale = ["build", "--release", "--quiet", "--package", "ouzel", "--example", "cluster_scale"];
     let cubex = ["build", "--release", "--quiet", "--package", "ouzel-cube", "--examples"];
-    let patterns =
-        ["build", "--release", "--quiet", "--package", "ouzel-analyses", "--examples"];
+    let patterns = ["build", "--release", "--quiet", "--package", "ouzel-analyses", "--examples"];
     for arguments in [["build", "--release", "--quiet"].as_slice(), &example, &scale, &cubex, &patterns] {
         let ran = run_command(Command::new(workspace::cargo()).args(arguments).current_dir(root))?;
         anyhow::ensure!(ran.status.success(), "cargo {} failed", arguments.join(" "));

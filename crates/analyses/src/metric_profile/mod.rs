@@ -18,5 +18,5 @@ mod tests;
 pub use fold::MetricProfile;
 pub(crate) use fold::{fold_rows, report};
 pub use output::{LocationMetrics, MetricProfileOutput, MetricRow, MetricSummary, PathMetric};
-pub use state::{Local, MetricPartial};
 pub(crate) use state::{Doubt, LocationPartial};
+pub use state::{Local, MetricPartial};

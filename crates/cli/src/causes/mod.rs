@@ -30,7 +30,7 @@ pub fn run(common: &Common, args: &CausesArgs) -> anyhow::Result<Outcome> {
     let notices = session.notices(causes.notices.clone());
     match common.format {
         OutputFormat::Table | OutputFormat::Html => {
-            session.write_page(&page::lines(&session, args, &causes))?
+            session.write_page(&page::lines(&session, args, &causes))?;
         }
         OutputFormat::Json => session.write_json("causes", &notices, &causes)?,
         OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&causes.table())?,

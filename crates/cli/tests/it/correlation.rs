@@ -59,7 +59,7 @@ fn planted(folder: &Path, hole: Option<u32>) -> PathBuf {
     path
 }
 
-fn row<'a>(answer: &'a Value, i: usize) -> &'a Value {
+fn row(answer: &Value, i: usize) -> &Value {
     &answer["data"]["rows"][i]
 }
 
