@@ -3,7 +3,7 @@
 //! Three bounds, each at the cost of the next: Σ_b √(E0b Eb) over bands from portraits, no spectrum read;
 //! U = Σ w |V0| |V| from the coarse plane; the greatest |R| over all shifts in single precision, to within
 //! [`error_of`]. What may be among the best by all three is computed exactly, from both planes. Views are taken in
-//! the order of the first bound, in rounds of a fixed size, so that what is skipped depends on nothing but the data.
+//! the order of the first bound, in rounds whose sizes are fixed, so that what is skipped depends on nothing but the data.
 
 use crate::cache::{Kept, Part, Planes};
 use crate::compare::{Buffers, NO_ENERGY, Reference};
@@ -19,8 +19,12 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Views of a round: between two looks at the best so far.
+/// Views of the first round, between two looks at the best so far; each next one has twice as many.
 const ROUND_VIEWS: usize = 32;
+/// Views of a round, at most: so many that threads need not wait for each other every few milliseconds.
+const MAX_ROUND_VIEWS: usize = 256;
+/// Values of a round, at most, but [`ROUND_VIEWS`] views.
+const MAX_ROUND_VALUES: usize = 1 << 24;
 /// Rounding errors of a transform in single precision, for each doubling of its length, in units of 2^-24 and of U:
 /// each factor of a radix up to 13 costs less than 4 roundings a doubling; twice that.
 const ERRORS_PER_DOUBLING: f64 = 8.0;
@@ -105,12 +109,12 @@ pub fn from_kept<'a>(
     let n_skipped = n_views - candidates.len() as u64;
     let mut ranking = Ranking::new(question);
     let pool = Pool::default();
-    for (at, round) in candidates.chunks(ROUND_VIEWS).enumerate() {
+    for (at, round) in candidates.chunks(MAX_ROUND_VIEWS).enumerate() {
         let make = || Exact::new(kept, reference);
         let threshold = ranking.threshold();
         let rows = pool.map(round, run.jobs, make, |exact, &view| exact.compare(view, threshold))?;
         rows.into_iter().flatten().for_each(|row| ranking.add(row));
-        tell(run, n_skipped + (at * ROUND_VIEWS + round.len()) as u64, n_views)?;
+        tell(run, n_skipped + (at * MAX_ROUND_VIEWS + round.len()) as u64, n_views)?;
     }
     Ok((ranking, counts))
 }
@@ -223,7 +227,12 @@ impl<'a> Screen<'a> {
         let (mut n_transformed, mut n_done) = (0, 0);
         let pool = Pool::default();
         let threshold = |best: &[f64]| best.get(top.get() - 1).copied().unwrap_or(-1.0);
-        for round in bounded.chunks(ROUND_VIEWS) {
+        let largest = MAX_ROUND_VALUES / self.reference.shape.n_places();
+        let largest = largest.clamp(ROUND_VIEWS, MAX_ROUND_VIEWS);
+        let (mut rest, mut n_round) = (&bounded[..], ROUND_VIEWS);
+        while !rest.is_empty() {
+            let (round, later) = rest.split_at(n_round.min(rest.len()));
+            (rest, n_round) = (later, (2 * n_round).min(largest));
             let threshold = threshold(&best);
             if round[0].most < threshold {
                 break;
