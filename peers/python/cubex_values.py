@@ -39,7 +39,8 @@ def main(path):
             rows = []
             for cnode in cubex.all_cnodes():
                 values = numbers(of_metric.cnode_values(cnode))
-                rows += [[path_of(cnode), locations[i], float(values[i])] for i in np.flatnonzero(values)]
+                # As text: not every reader of JSON gives the last bit of a number back.
+                rows += [[path_of(cnode), locations[i], repr(float(values[i]))] for i in np.flatnonzero(values)]
             metrics[metric.name] = {"unit": metric.units, "values": rows}
     print(json.dumps(metrics))
 

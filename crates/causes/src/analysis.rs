@@ -104,7 +104,7 @@ pub fn causes(source: &dyn ProfileSource, options: &Options<'_>) -> Result<Cause
     if processes.is_empty() {
         return Err(CausesError::NoProcess);
     }
-    let time = time_metrics(definitions, options.metric)?;
+    let time = time_metrics(source, options.metric)?;
     let regions = Regions::new(source, time.metric, &processes, options.waiting)?;
     notices.extend(regions.notices.iter().cloned());
     if regions.program.iter().all(|&time| time == 0.0) {

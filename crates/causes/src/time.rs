@@ -1,13 +1,13 @@
 //! Which metric is the time of a process.
 //!
 //! In this order: what the user names; CPU time by name; `time` and its like; the first visible
-//! metric in seconds; cycles, which stand for CPU time. CPU time leaves waiting out by itself
+//! metric in seconds that has values; cycles, which stand for CPU time. CPU time leaves waiting out by itself
 //! only where waiting sleeps; MPI spins. So time in communication is left out of process
 //! vectors in any case, if the profile tells it apart.
 
 use crate::CausesError;
 use crate::names::{plain, seconds};
-use ouzel_model::{Aggregation, MetricId, MetricKind, ProfileDefinitions};
+use ouzel_model::{Aggregation, MetricId, MetricKind, ProfileDefinitions, ProfileSource, has_values};
 use serde::Serialize;
 
 /// Names of CPU time, plain as [`plain`] makes them.
@@ -52,9 +52,10 @@ pub(crate) struct TimeMetrics {
 
 /// The metrics for time; `named` is the user's choice.
 pub(crate) fn time_metrics(
-    definitions: &ProfileDefinitions,
+    source: &dyn ProfileSource,
     named: Option<&str>,
 ) -> Result<TimeMetrics, CausesError> {
+    let definitions = source.definitions();
     let by_name = |names: &[&str]| {
         names.iter().find_map(|name| {
             definitions
@@ -63,10 +64,14 @@ pub(crate) fn time_metrics(
         })
     };
     let in_seconds = || {
-        definitions.metric_ids().find(|&id| {
-            let metric = definitions.metric(id);
-            seconds(&metric.unit).is_some() && !metric.hidden && is_summed(definitions, id)
-        })
+        let is_time = |id: &MetricId| {
+            let metric = definitions.metric(*id);
+            seconds(&metric.unit).is_some() && !metric.hidden && is_summed(definitions, *id)
+        };
+        let times: Vec<MetricId> = definitions.metric_ids().filter(is_time).collect();
+        // What cannot be read is told when it is read.
+        let with_values = |id: &&MetricId| has_values(source, **id).unwrap_or(true);
+        times.iter().find(with_values).or(times.first()).copied()
     };
     let wall = by_name(&WALL_TIMES);
     if let Some(name) = named {

@@ -18,6 +18,9 @@ const MAX_PLACES: u64 = 1 << 26;
 const MAX_AXES: usize = 31;
 /// Below this share of places with a location, what fills the others shows in the spectra.
 const MIN_COVERAGE: f64 = 0.5;
+/// Below this number of locations, the best of all shifts and views is high by chance: of two locations any two views
+/// have |r| = 1.
+const MIN_LOCATED: usize = 8;
 const NONE: u32 = u32::MAX;
 
 /// The places of a topology, and the location in each.
@@ -303,7 +306,7 @@ impl Grid {
         (0..self.place_of.len()).map(LocationId::from_index)
     }
 
-    /// What to know before trusting it: places without a location, locations without a place.
+    /// What to know before trusting it: places without a location, locations without a place, few of both.
     pub fn notices(&self) -> Vec<Notice> {
         let mut notices = Vec::new();
         let n_missing = self.n_places() - self.n_located;
@@ -321,6 +324,13 @@ impl Grid {
                     &format!("; cut to what is used it has {} places ({})", cut.n_places(), sizes.join("x"));
             }
             notices.push(Notice::new(level, NoticeCode::NotAvailable, message).times(n_missing as u64));
+        }
+        if self.n_located < MIN_LOCATED {
+            let message = format!(
+                "{} locations are few: views that have nothing in common may agree well",
+                self.n_located
+            );
+            notices.push(Notice::new(Level::Low, NoticeCode::DoubtfulSeverities, message));
         }
         if self.n_members_unknown > 0 {
             let message = format!("members of topology {:?} are no locations of the profile", self.name);

@@ -57,6 +57,7 @@ pub use notice::{Level, Notice, NoticeCode, Notices};
 pub use profile::{
     Aggregation, BuiltCallTree, CallNode, CallTree, Formula, FormulaStep, MetricKind, ProfileDefinitions,
     ProfileMetric, ProfileSource, Scope, ScopedRows, Severities, SeverityError, SeverityRow, SeverityRows,
+    has_values,
 };
 pub use regions::{Paradigm, Region, RegionRole};
 pub use samples::{

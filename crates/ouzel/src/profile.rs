@@ -6,6 +6,7 @@ use ouzel_analyses::severities::{self, Grouping, SeverityProfile};
 use ouzel_formats::{Format, OpenError};
 use ouzel_model::{
     CartTopology, Filter, MetricId, Notice, ProfileDefinitions, ProfileSource, Scope, SeverityError,
+    has_values,
 };
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_128;
@@ -93,11 +94,15 @@ impl Profile {
         self.definitions().all_topologies()
     }
 
-    /// The metric that stands for time: `time`, else the first that is measured in seconds, else the first.
+    /// The metric that stands for time: `time`, else the first that is measured in seconds, of those with values if
+    /// any has one, else the first.
     pub fn default_metric(&self) -> Option<MetricId> {
         let definitions = self.definitions();
-        let is_time = |unit: &str| matches!(unit.trim(), "sec" | "s" | "seconds");
-        let in_seconds = || definitions.metric_ids().find(|&id| is_time(&definitions.metric(id).unit));
+        let is_time = |&id: &MetricId| matches!(definitions.metric(id).unit.trim(), "sec" | "s" | "seconds");
+        let in_seconds = || definitions.metric_ids().filter(is_time);
+        // What cannot be read is told when it is asked for.
+        let with_values = |&id: &MetricId| has_values(&*self.source, id).unwrap_or(true);
+        let in_seconds = || in_seconds().find(with_values).or_else(|| in_seconds().next());
         definitions.metric_by_name("time").or_else(in_seconds).or_else(|| definitions.metric_ids().next())
     }
 

@@ -36,7 +36,7 @@ fn as_pycubexr_reads(profile: &Path) -> Option<Metrics> {
         let mut values = BTreeMap::new();
         for row in metric["values"].as_array().unwrap() {
             let place = (row[0].as_str().unwrap().to_owned(), row[1].as_u64().unwrap());
-            *values.entry(place).or_insert(0.0) += row[2].as_f64().unwrap();
+            *values.entry(place).or_insert(0.0) += row[2].as_str().unwrap().parse::<f64>().unwrap();
         }
         (name.clone(), (metric["unit"].as_str().unwrap().to_owned(), values))
     });

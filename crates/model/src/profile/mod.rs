@@ -21,7 +21,7 @@ pub use call_tree::{BuiltCallTree, CallNode, CallTree};
 pub use definitions::{Aggregation, MetricKind, ProfileDefinitions, ProfileMetric, Scope};
 pub use formula::{Formula, FormulaStep};
 pub use row::{Severities, SeverityRow};
-pub use scoped::{ScopedRows, SeverityError};
+pub use scoped::{ScopedRows, SeverityError, has_values};
 
 use crate::{CallPathId, LocationId, MetricId, Notice, ReadError};
 use std::ops::Range;

@@ -109,6 +109,23 @@ struct Operand<'a> {
     dense: Vec<f64>,
 }
 
+/// Whether any severity of a metric is other than zero; ends at the first. Defined metrics are often empty: tools
+/// write all that they know of.
+///
+/// # Errors
+/// If its severities cannot be read.
+pub fn has_values(source: &dyn ProfileSource, metric: MetricId) -> Result<bool, SeverityError> {
+    let definitions = source.definitions();
+    let mut rows = ScopedRows::open(source, metric, Scope::Exclusive, definitions.call_tree.all())?;
+    let mut row = SeverityRow::new(definitions.metric(metric).value_type);
+    while rows.read(&mut row)? {
+        if row.iter().any(|(_, value)| value != 0.0) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 impl std::fmt::Debug for ScopedRows<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ScopedRows").field("metric", &self.metric).finish_non_exhaustive()
