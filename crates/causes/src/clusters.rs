@@ -133,26 +133,25 @@ impl NearPairs {
             lengths.iter().zip(added).map(|(l, more)| NEAR * NEAR * (l * l + more)).collect();
         let is_full = AtomicBool::new(false);
         let most = MAX_PAIRS / n.div_ceil(BLOCK).max(1);
+        // Each pair once, at the smaller of the two.
         let blocks = in_order(n.div_ceil(BLOCK), jobs, |block| {
-            let mut lists = Vec::new();
-            let mut n_pairs = 0;
-            for (p, &limit) in limits.iter().enumerate().skip(block * BLOCK).take(BLOCK) {
-                if is_full.load(Ordering::Relaxed) {
-                    return None;
-                }
-                let may = |&q: &u32| vectors.may_be_near(p, q as usize, limit, leaves_one_out);
-                let list: Vec<u32> = (0..n as u32).filter(may).collect();
-                n_pairs += list.len();
-                if n_pairs > most {
+            let mut pairs = Vec::new();
+            for p in block * BLOCK..((block + 1) * BLOCK).min(n) {
+                let may = |&q: &usize| vectors.may_be_near(p, q, limits[p].max(limits[q]), leaves_one_out);
+                pairs.extend((p + 1..n).filter(may).map(|q| (p as u32, q as u32)));
+                if is_full.load(Ordering::Relaxed) || pairs.len() > most {
                     is_full.store(true, Ordering::Relaxed);
                     return None;
                 }
-                lists.push(list);
             }
-            Some(lists)
+            Some(pairs)
         });
-        let lists: Option<Vec<Vec<Vec<u32>>>> = blocks.into_iter().collect();
-        Some(NearPairs { lists: lists?.into_iter().flatten().collect() })
+        let mut lists: Vec<Vec<u32>> = (0..n as u32).map(|p| vec![p]).collect();
+        for (p, q) in blocks.into_iter().collect::<Option<Vec<_>>>()?.into_iter().flatten() {
+            lists[p as usize].push(q);
+            lists[q as usize].push(p);
+        }
+        Some(NearPairs { lists })
     }
 }
 

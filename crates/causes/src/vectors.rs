@@ -3,13 +3,15 @@
 //! Stored by vector, so that a distance reads two runs of memory. Law: dimensions that are
 //! zero for every vector are not kept, the others stand by spread, widest first, so that a
 //! distance that is too long is known so early; neither shows in a result but by rounding.
-//! Not here: which vectors belong together.
+//! Zeros fill each vector up to a whole number of steps. Not here: which vectors belong together.
 
 /// Vectors of one length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vectors {
     n: usize,
     n_dims: usize,
+    /// Numbers from one vector to the next.
+    stride: usize,
     values: Vec<f64>,
 }
 
@@ -31,13 +33,14 @@ impl Vectors {
         }
         kept.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let n_dims = kept.len();
-        let mut values = vec![0.0; n * n_dims];
+        let stride = n_dims.next_multiple_of(STEP);
+        let mut values = vec![0.0; n * stride];
         for (dim, &(_, at)) in kept.iter().enumerate() {
             for (vector, &value) in columns[at].iter().enumerate() {
-                values[vector * n_dims + dim] = value;
+                values[vector * stride + dim] = value;
             }
         }
-        Vectors { n, n_dims, values }
+        Vectors { n, n_dims, stride, values }
     }
 
     /// Number of vectors.
@@ -57,7 +60,7 @@ impl Vectors {
 
     /// The components of a vector.
     pub fn vector(&self, at: usize) -> &[f64] {
-        &self.values[at * self.n_dims..(at + 1) * self.n_dims]
+        &self.values[at * self.stride..][..self.n_dims]
     }
 
     /// Length of every vector: the root of the sum of its squares.
@@ -68,17 +71,18 @@ impl Vectors {
     /// Whether two vectors may be near, with the component left out in which they differ most: whether the rest of the
     /// squared distance is below `limit`.
     pub(crate) fn may_be_near(&self, a: usize, b: usize, limit: f64, leaves_one_out: bool) -> bool {
-        let (a, b) = (self.vector(a), self.vector(b));
+        // Rounding is on the safe side.
+        let limit = limit * (1.0 + 1e-9);
         let (mut sum, mut widest) = (0.0, 0.0_f64);
-        for (a, b) in a.chunks(STEP).zip(b.chunks(STEP)) {
-            for (a, b) in a.iter().zip(b) {
-                let square = (a - b) * (a - b);
-                sum += square;
-                widest = widest.max(square);
+        // Both only grow, and so does what is left.
+        for (a, b) in self.steps(a).iter().zip(self.steps(b)) {
+            let squares = squares(a, b);
+            sum += total(squares);
+            if leaves_one_out {
+                widest = squares.into_iter().fold(widest, f64::max);
             }
-            // Both sums only grow. Rounding is on the safe side.
-            let rest = if leaves_one_out { sum - widest } else { sum };
-            if rest > limit * (1.0 + 1e-9) && rest > 1e-9 * sum {
+            let rest = sum - widest;
+            if rest > limit && rest > 1e-9 * sum {
                 return false;
             }
         }
@@ -87,16 +91,32 @@ impl Vectors {
 
     /// The squared distance of two vectors; anything not below `limit` if it is not below it.
     pub fn squared_distance(&self, a: usize, b: usize, limit: f64) -> f64 {
-        let (a, b) = (self.vector(a), self.vector(b));
         let mut sum = 0.0;
-        for (a, b) in a.chunks(STEP).zip(b.chunks(STEP)) {
-            sum += a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+        for (a, b) in self.steps(a).iter().zip(self.steps(b)) {
+            sum += total(squares(a, b));
             if sum >= limit && sum > 0.0 {
                 return sum;
             }
         }
         sum
     }
+
+    /// The components of a vector, and zeros behind them.
+    fn steps(&self, at: usize) -> &[[f64; STEP]] {
+        self.values[at * self.stride..(at + 1) * self.stride].as_chunks().0
+    }
+}
+
+/// The squares of differences.
+#[inline]
+fn squares(a: &[f64; STEP], b: &[f64; STEP]) -> [f64; STEP] {
+    std::array::from_fn(|i| (a[i] - b[i]) * (a[i] - b[i]))
+}
+
+/// The sum, in pairs, which a processor adds side by side.
+#[inline]
+fn total([a, b, c, d, e, f, g, h]: [f64; STEP]) -> f64 {
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
 }
 
 /// Variance of the values, times their number.
