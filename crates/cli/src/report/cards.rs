@@ -92,8 +92,10 @@ pub fn efficiency(page: &mut Page, report: &RunReport) {
 fn frequency(ticks_per_second: u64) -> String {
     match ticks_per_second {
         0..1_000_000 => format!("{} ticks per second", units::count(ticks_per_second)),
-        1_000_000_000 => "1 ns".to_owned(),
-        _ => format!("{:.3} ns", 1e9 / ticks_per_second as f64),
+        _ => {
+            let ns = format!("{:.3}", 1e9 / ticks_per_second as f64);
+            format!("{} ns", ns.trim_end_matches('0').trim_end_matches('.'))
+        }
     }
 }
 

@@ -66,10 +66,10 @@ impl VariesLike {
         self.rows.iter().map(row).collect()
     }
 
-    /// The topology in words: `node 4 × process 8`.
+    /// The topology in words: `the topology (node 4 × process 8)`.
     pub fn places(&self) -> String {
         let axes: Vec<String> = self.axes.iter().map(|axis| format!("{} {}", axis.name, axis.size)).collect();
-        axes.join(" × ")
+        format!("the topology ({})", axes.join(" × "))
     }
 
     /// A shift the shorter way around.
@@ -110,6 +110,6 @@ mod tests {
                 "like it: time of main/wait (r = 0.90, shifted by 1, -1 along x, y)"
             ]
         );
-        assert_eq!(varies.places(), "x 4 × y 6");
+        assert_eq!(varies.places(), "the topology (x 4 × y 6)");
     }
 }

@@ -35,7 +35,7 @@ pub struct Tiling {
 /// Axes beyond these run across.
 const MAX_CHOICES: u32 = 10;
 /// Cells are no larger, so that a grid of four places does not fill the sheet.
-const MAX_CELL_POINTS: usize = 48;
+const MAX_CELL_POINTS: usize = 96;
 
 impl Lane {
     /// Tiles of `sizes`, given from the outermost to the innermost, with `gap` between the innermost.
