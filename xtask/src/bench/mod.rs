@@ -46,34 +46,39 @@ const EVENTS_FOR_PYTHON: &str = "1M";
 const EVENTS_FOR_START_UP: &str = "75K";
 const ROUNDS_OF_START_UP: usize = 21;
 
-/// `cargo xtask bench [--quick]`
+/// What can be measured by itself, in the order of the table.
+const SECTIONS: [&str; 10] = [
+    "decoding",
+    "operations",
+    "cluster",
+    "nsight",
+    "hpctoolkit",
+    "chrome",
+    "clustering",
+    "causes",
+    "correlate",
+    "cube",
+];
+
+/// `cargo xtask bench [--quick] [SECTION …]`
 pub fn run(arguments: &[String]) -> Result<()> {
-    let extent = match arguments {
-        [] => FULL,
-        [quick] if quick == "--quick" => QUICK,
-        _ => anyhow::bail!("bench takes --quick or nothing"),
-    };
+    let quick = arguments.iter().any(|word| word == "--quick");
+    let wanted: Vec<&str> = arguments.iter().map(String::as_str).filter(|word| *word != "--quick").collect();
+    if let Some(word) = wanted.iter().find(|word| !SECTIONS.contains(word)) {
+        anyhow::bail!("bench takes --quick and any of {}, not {word:?}", SECTIONS.join(", "));
+    }
     let root = workspace::root()?;
     let tools = setup::install(&root)?;
     let ours = build_ours(&root)?;
     let peers = peers::build(&root, tools.python.as_deref())?;
+    let extent = if quick { QUICK } else { FULL };
     let bench = Bench { root, extent, ours, peers };
     let machine = machine::line()?;
-    let mut rows = bench.speed()?;
-    rows.extend(bench.start_up()?);
-    rows.extend(bench.memory()?);
-    let quick = !arguments.is_empty();
     let mut skipped = bench.peers.skipped.clone();
-    rows.extend(operations::rows(&bench, tools.python.as_deref(), &mut skipped)?);
-    rows.extend(cluster::rows(&bench, tools.python.as_deref(), &mut skipped)?);
-    rows.extend(nsight::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds)?);
-    rows.extend(hpctoolkit::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds)?);
-    rows.extend(chrome::rows(&bench.root, &bench.ours.ouzel, quick, bench.extent.rounds, &mut skipped)?);
-    let peak_memory = bench.root.join("peers/python/peak_memory.py");
-    rows.extend(scale::rows(&bench.ours.cluster_scale, &peak_memory)?);
-    rows.extend(causes::rows(&bench.root, &bench.ours.ouzel, &bench.ours.examples)?);
-    rows.extend(correlate::rows(&bench.root, quick, bench.extent.rounds, &mut skipped)?);
-    rows.extend(cube::rows(&bench.root, tools.python.as_deref(), &bench.ours.cubex)?);
+    let mut rows = Vec::new();
+    for section in SECTIONS.into_iter().filter(|section| wanted.is_empty() || wanted.contains(section)) {
+        rows.extend(bench.rows(section, tools.python.as_deref(), quick, &mut skipped)?);
+    }
     println!("\n{machine}\n\n{}", table::render(&rows));
     for why in &skipped {
         println!("skipped: {why}");
@@ -123,6 +128,30 @@ struct Bench {
 }
 
 impl Bench {
+    /// The rows of one of [`SECTIONS`].
+    fn rows(
+        &self,
+        section: &str,
+        python: Option<&Path>,
+        quick: bool,
+        skipped: &mut Vec<String>,
+    ) -> Result<Vec<Row>> {
+        let (root, ouzel, rounds) = (&self.root, &self.ours.ouzel, self.extent.rounds);
+        match section {
+            "decoding" => Ok([self.speed()?, self.start_up()?, self.memory()?].concat()),
+            "operations" => operations::rows(self, python, skipped),
+            "cluster" => cluster::rows(self, python, skipped),
+            "nsight" => nsight::rows(root, ouzel, quick, rounds),
+            "hpctoolkit" => hpctoolkit::rows(root, ouzel, quick, rounds),
+            "chrome" => chrome::rows(root, ouzel, quick, rounds, skipped),
+            "clustering" => scale::rows(&self.ours.cluster_scale, &root.join("peers/python/peak_memory.py")),
+            "causes" => causes::rows(root, ouzel, &self.ours.examples),
+            "correlate" => correlate::rows(root, quick, rounds, skipped),
+            "cube" => cube::rows(root, python, &self.ours.cubex),
+            _ => anyhow::bail!("no section {section:?}"),
+        }
+    }
+
     fn archive(&self, events: &str) -> Result<PathBuf> {
         archives::anchor(&self.root, events)
     }

@@ -19,7 +19,7 @@ impl Target {
 }
 
 /// One line of the table, as text.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Row {
     cells: [String; 7],
 }
