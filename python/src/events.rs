@@ -237,7 +237,7 @@ impl Events {
         let notices = Arc::clone(&self.notices.lock().unwrap_or_else(PoisonError::into_inner));
         let definitions = self.trace.definitions();
         let entries: Vec<_> =
-            notices.to_vec().iter().map(|notice| NoticeEntry::new(notice, definitions)).collect();
+            notices.to_vec().iter().map(|notice| NoticeEntry::new(notice, &definitions.locations)).collect();
         to_python(py, &entries)
     }
 

@@ -257,15 +257,7 @@ impl Profile {
 }
 
 fn entries(notices: &[Notice], definitions: &ProfileDefinitions) -> Vec<NoticeEntry> {
-    let entry = |notice: &Notice| NoticeEntry {
-        level: notice.level.as_str(),
-        code: notice.code.as_str(),
-        message: notice.message.clone(),
-        count: notice.count,
-        file: notice.file.clone(),
-        offset: notice.offset,
-        location: notice.location.map(|id| definitions.locations[id.index()].native_id),
-    };
+    let entry = |notice: &Notice| NoticeEntry::new(notice, &definitions.locations);
     notices.iter().map(entry).collect()
 }
 

@@ -31,7 +31,8 @@ impl Table {
         definitions: &Definitions,
     ) -> PyResult<Self> {
         let Answer { output: table, coverage, notices, .. } = answer;
-        let notices: Vec<_> = notices.iter().map(|notice| NoticeEntry::new(notice, definitions)).collect();
+        let notices: Vec<_> =
+            notices.iter().map(|notice| NoticeEntry::new(notice, &definitions.locations)).collect();
         let notices = to_python(py, &notices)?.unbind();
         Ok(Table { table, picture: None, notices, coverage: to_python(py, &coverage)?.unbind() })
     }

@@ -178,7 +178,8 @@ impl Trace {
     #[getter]
     fn notices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let definitions = self.inner.definitions();
-        let notices = self.inner.notices().iter().map(|notice| NoticeEntry::new(notice, definitions));
+        let notices =
+            self.inner.notices().iter().map(|notice| NoticeEntry::new(notice, &definitions.locations));
         to_python(py, &notices.collect::<Vec<_>>())
     }
 

@@ -17,6 +17,23 @@ struct Row<'a> {
     correlation: Option<f64>,
 }
 
+impl<'a> Row<'a> {
+    /// A bottleneck, without anything known of it.
+    fn of(kind: &'static str, region: &'a RegionName) -> Self {
+        Row {
+            kind,
+            region,
+            class: None,
+            share: None,
+            times: None,
+            attribute: None,
+            unit: None,
+            values: None,
+            correlation: None,
+        }
+    }
+}
+
 fn extremes(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)))
 }
@@ -27,15 +44,8 @@ impl Causes {
         let mut rows: Vec<Row<'_>> = Vec::new();
         for cause in self.external.causes.iter().filter(|cause| cause.differs_by_itself) {
             let row = || Row {
-                kind: "external",
-                region: &cause.region,
-                class: None,
-                share: None,
                 times: Some(extremes(&cause.time_by_cluster)),
-                attribute: None,
-                unit: None,
-                values: None,
-                correlation: None,
+                ..Row::of("external", &cause.region)
             };
             rows.extend(cause.explained_by.iter().map(|by| Row {
                 attribute: Some(&by.attribute),
@@ -48,15 +58,9 @@ impl Causes {
         }
         for cause in &self.internal.causes {
             let row = || Row {
-                kind: "internal",
-                region: &cause.region,
                 class: Some(u64::from(cause.class)),
                 share: Some(cause.share),
-                times: None,
-                attribute: None,
-                unit: None,
-                values: None,
-                correlation: None,
+                ..Row::of("internal", &cause.region)
             };
             rows.extend(cause.explained_by.iter().map(|by| Row {
                 attribute: Some(&by.attribute),

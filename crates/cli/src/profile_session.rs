@@ -91,15 +91,7 @@ impl<'a> ProfileSession<'a> {
             call_paths: definitions.call_tree.len() as u64,
             metrics: definitions.metrics.len() as u64,
         };
-        let entry = |notice: &Notice| NoticeEntry {
-            level: notice.level.as_str(),
-            code: notice.code.as_str(),
-            message: notice.message.clone(),
-            count: notice.count,
-            file: notice.file.clone(),
-            offset: notice.offset,
-            location: notice.location.map(|id| definitions.locations[id.index()].native_id),
-        };
+        let entry = |notice: &Notice| NoticeEntry::new(notice, &definitions.locations);
         let notices = notices.iter().map(entry).collect();
         let mut out = Output::open(self.common.output.as_deref())?;
         serde_json::to_writer_pretty(&mut out, &Envelope::new(answer, input, coverage, notices, data))?;

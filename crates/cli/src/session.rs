@@ -222,7 +222,7 @@ impl<'a> Session<'a> {
 
     /// Notices as users see them.
     pub fn entries(&self, notices: &[Notice]) -> Vec<NoticeEntry> {
-        notices.iter().map(|n| NoticeEntry::new(n, self.definitions())).collect()
+        notices.iter().map(|n| NoticeEntry::new(n, &self.definitions().locations)).collect()
     }
 
     /// Writes `table` as CSV or Parquet, whichever was asked for.

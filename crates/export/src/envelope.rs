@@ -3,7 +3,7 @@
 //! `docs/json.md` explains it; `docs/schema/*.json` are the schemas. A key that holds
 //! a quantity ends with its unit.
 
-use ouzel_model::{Borders, Definitions, Filter, Notice};
+use ouzel_model::{Borders, Filter, Location, Notice};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -79,8 +79,8 @@ pub struct NoticeEntry {
 }
 
 impl NoticeEntry {
-    /// `notice` with the location's id as the trace's files write it.
-    pub fn new(notice: &Notice, definitions: &Definitions) -> Self {
+    /// `notice` with the location's id as the files of the trace or profile with these `locations` write it.
+    pub fn new(notice: &Notice, locations: &[Location]) -> Self {
         NoticeEntry {
             level: notice.level.as_str(),
             code: notice.code.as_str(),
@@ -88,7 +88,7 @@ impl NoticeEntry {
             count: notice.count,
             file: notice.file.clone(),
             offset: notice.offset,
-            location: notice.location.map(|id| definitions.location(id).native_id),
+            location: notice.location.map(|id| locations[id.index()].native_id),
         }
     }
 }
@@ -138,7 +138,7 @@ impl From<&Filter> for InputFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ouzel_model::{Clock, Level, Location, LocationGroupId, LocationId, LocationKind, NoticeCode};
+    use ouzel_model::{Clock, Definitions, Level, LocationGroupId, LocationId, LocationKind, NoticeCode};
 
     fn definitions() -> Definitions {
         let clock = Clock { ticks_per_second: 1, offset_ticks: 0, realtime_ns: None, declared_length: None };
@@ -163,7 +163,8 @@ mod tests {
             .in_file("0.evt")
             .at(31)
             .on(LocationId(0));
-        let envelope = Envelope::new("info", input, (), vec![NoticeEntry::new(&notice, &definitions())], [1]);
+        let envelope =
+            Envelope::new("info", input, (), vec![NoticeEntry::new(&notice, &definitions().locations)], [1]);
         let json = serde_json::to_string(&envelope).unwrap();
         let version = env!("CARGO_PKG_VERSION");
         assert_eq!(
