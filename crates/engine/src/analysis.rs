@@ -34,6 +34,8 @@ pub trait Analysis: Send + Sync + 'static {
     const PARTIAL_VERSION: u32;
     /// Whether [`split`](Analysis::split) fills buckets.
     const PAIRS_LOCATIONS: bool = false;
+    /// How much of the trace it sees. Whoever brings events together that may lie apart needs more than is selected.
+    const SCOPE: Scope = Scope::Selection;
 
     /// The side tables and derived columns to be filled.
     fn needs(&self) -> Needs;
@@ -79,6 +81,61 @@ pub trait Analysis: Send + Sync + 'static {
     fn finish(&self, partial: Self::Partial, cx: &FinishCx<'_>) -> Result<Self::Output, AnalysisError>;
 }
 
+/// How much of the trace an analysis sees.
+///
+/// Law: a selection clips results, never what belongs together. Ends of messages, members of collectives, posts and
+/// completions are brought together before anything is selected, so an analysis that does that sees all of them, and
+/// clips what it says to [`Selected`], [`FinishCx::window`] and [`FinishCx::selected`] by itself. Calls that are not
+/// selected keep their regions then; their paths tell what is to be shown, see
+/// [`CallPathTree::shown`](ouzel_model::CallPathTree::shown).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// What is selected: hidden calls are `[filtered]`, and calls are cut to the time range.
+    Selection,
+    /// All events of the locations that are selected.
+    Locations,
+    /// All events of all locations.
+    Trace,
+}
+
+/// Which events of a location are selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Selected {
+    /// Whether the location is.
+    pub location: bool,
+    /// The time range, if there is one.
+    pub window: Option<TimeRange>,
+}
+
+impl Default for Selected {
+    fn default() -> Self {
+        Selected::ALL
+    }
+}
+
+impl Selected {
+    /// Everything.
+    pub const ALL: Selected = Selected { location: true, window: None };
+
+    /// Whether an event at this time is selected: each event is in one of several ranges that touch.
+    #[inline]
+    pub fn has(self, at: Ticks) -> bool {
+        self.location && self.window.is_none_or(|window| window.contains(at))
+    }
+
+    /// The part of a span, from a first event to a last one, that lies in the time range; `None` if there is none.
+    pub fn clip_span(self, (first, last): (Ticks, Ticks)) -> Option<(Ticks, Ticks)> {
+        let Some(range) = self.window else { return Some((first, last)) };
+        (first < range.end && range.start <= last && range.start < range.end)
+            .then(|| (first.max(range.start), last.min(range.end)))
+    }
+
+    /// The part of a range of time that is selected.
+    pub fn clip(self, range: TimeRange) -> TimeRange {
+        self.window.map_or(range, |window| range.clipped_to(window))
+    }
+}
+
 /// What an analysis may know of the location it is about to see.
 #[derive(Debug, Clone, Copy)]
 pub struct LocationCx<'a> {
@@ -86,6 +143,8 @@ pub struct LocationCx<'a> {
     pub location: LocationId,
     /// The trace's definitions.
     pub definitions: &'a Definitions,
+    /// Which of its events are selected: all that are seen, if the scope is [`Scope::Selection`].
+    pub selected: Selected,
 }
 
 /// What an analysis may know when it settles a bucket.
@@ -104,8 +163,12 @@ pub struct FinishCx<'a> {
     pub definitions: &'a Definitions,
     /// The call paths that the partial speaks of.
     pub call_paths: &'a CallPathTree,
-    /// The locations folded, with what is known of each.
+    /// The locations that the analysis has seen, with what is known of each; see [`Scope`].
     pub locations: &'a BTreeMap<LocationId, LocationSummary>,
+    /// Those of them that are selected, their spans cut to the time range.
+    pub selected: &'a BTreeMap<LocationId, LocationSummary>,
+    /// The time range that was asked for, if there is one.
+    pub window: Option<TimeRange>,
     /// Where to say what went wrong.
     pub notices: &'a Notices,
 }
@@ -114,6 +177,16 @@ impl FinishCx<'_> {
     /// The trace's clock.
     pub fn clock(&self) -> &Clock {
         &self.definitions.clock
+    }
+
+    /// Which events of a location are selected.
+    pub fn selected_of(&self, location: LocationId) -> Selected {
+        Selected { location: self.selected.contains_key(&location), window: self.window }
+    }
+
+    /// Whether everything is selected but, maybe, single calls.
+    pub fn is_whole(&self) -> bool {
+        self.window.is_none() && self.selected.len() == self.definitions.locations.len()
     }
 
     /// From the first event to the last over all locations that run code; `None` if there is none.
@@ -144,7 +217,8 @@ pub struct LocationSummary {
     /// Event records read, whether or not anyone needed them. With a time range, reading stops at the end of the
     /// chunk in which the range ends: a measure of the work, not a result.
     pub n_events: u64,
-    /// From the first event to the last, cut to the time range asked for; `None` if they do not overlap.
+    /// From the first event to the last; for analyses that see the selection alone, cut to the time range asked for, and
+    /// `None` if they do not overlap.
     pub span: Option<(Ticks, Ticks)>,
     /// How its events ended.
     pub end: LocationEnd,

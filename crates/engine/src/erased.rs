@@ -2,8 +2,8 @@
 //!
 //! Law: slot `i` of every vector here holds the state of analysis `i`.
 
-use crate::analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, SettleCx};
-use ouzel_model::{Contents, EventChunk, Needs, Remap};
+use crate::analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, SettleCx};
+use ouzel_model::{Contents, Definitions, EventChunk, Filter, LocationId, Needs, Remap};
 use std::any::Any;
 use std::marker::PhantomData;
 
@@ -24,6 +24,7 @@ pub(crate) trait DynAnalysis: Send + Sync {
     fn remap(&self, partial: &mut Erased, remap: &Remap);
     fn merge(&self, into: &mut Erased, from: Erased);
     fn pairs_locations(&self) -> bool;
+    fn scope(&self) -> Scope;
     fn split(&self, rest: &mut Erased, n_buckets: usize) -> Vec<Erased>;
     fn settle(&self, bucket: Erased, cx: &SettleCx<'_>) -> Erased;
     fn encode(&self, partial: &Erased) -> Result<Vec<u8>, postcard::Error>;
@@ -72,6 +73,9 @@ impl<A: Analysis> DynAnalysis for A {
     }
     fn pairs_locations(&self) -> bool {
         A::PAIRS_LOCATIONS
+    }
+    fn scope(&self) -> Scope {
+        A::SCOPE
     }
     fn split(&self, rest: &mut Erased, n_buckets: usize) -> Vec<Erased> {
         let buckets = Analysis::split(self, mutable(rest), n_buckets);
@@ -135,6 +139,19 @@ impl AnalysisSet {
     /// Whether any of them pairs locations, so that buckets are worth while.
     pub fn pairs_locations(&self) -> bool {
         self.members.iter().any(|member| member.pairs_locations())
+    }
+
+    /// The locations that a pass with `filter` reads: those selected, and all if a member sees the whole trace.
+    pub fn locations(&self, definitions: &Definitions, filter: &Filter) -> Vec<LocationId> {
+        match self.scope() {
+            Scope::Trace => definitions.location_ids().collect(),
+            Scope::Selection | Scope::Locations => filter.locations(definitions),
+        }
+    }
+
+    /// The widest of their scopes.
+    pub(crate) fn scope(&self) -> Scope {
+        self.members.iter().map(|member| member.scope()).max().unwrap_or(Scope::Selection)
     }
 
     /// What all of them need, united.

@@ -1,16 +1,16 @@
 //! Folding locations into a partial: what one worker does.
 
-use crate::analysis::{LocationCx, LocationEnd, LocationSummary};
+use crate::analysis::{LocationCx, LocationEnd, LocationSummary, Scope, Selected};
 use crate::erased::{AnalysisSet, DynAnalysis, Erased};
-use crate::nesting::{Nesting, Repairs, Selection};
-use crate::partial::Partial;
+use crate::nesting::{Hidden, Nesting, Repairs, Selection};
+use crate::partial::{Partial, Whole};
 use crate::progress::Progress;
 use crate::sampled_calls::{Frames, SampledCalls};
 use crate::verdicts::{CallVerdicts, PathVerdicts, Survey, Verdicts};
 use ouzel_model::{
     Borders, CallPathTree, CallTest, ChunkBuffer, Content, Contents, EventKind, Filter, Level, LocationId,
-    LocationKind, LocationTests, Needs, Notice, NoticeCode, ReadError, ReadPlan, Ticks, TimeRange,
-    TraceSource,
+    LocationKind, LocationTests, MessageEnd, Needs, Notice, NoticeCode, ReadError, ReadPlan, Ticks,
+    TimeRange, TraceSource,
 };
 
 /// Folds one location after the other into a partial, reusing its buffers.
@@ -25,6 +25,10 @@ pub struct Folder<'a> {
     /// The frames of samples, once a location needs them.
     frames: Option<Frames>,
     selection: Selection,
+    /// How members of a wider scope see the trace, if something is selected and there are such members.
+    whole: Option<Selection>,
+    /// For each location whether it is selected.
+    is_selected: Vec<bool>,
     /// What calls must be like to be shown, if not everything is.
     tests: Option<LocationTests>,
     /// Metrics that they speak of and that are none of the trace.
@@ -32,6 +36,8 @@ pub struct Folder<'a> {
     buffer: ChunkBuffer,
     /// Calls made of samples.
     calls: ChunkBuffer,
+    /// A chunk as members of a wider scope see it.
+    wide: ChunkBuffer,
     partial: Partial,
 }
 
@@ -66,21 +72,43 @@ impl<'a> Folder<'a> {
     ) -> Self {
         let tests = filter.location_tests(source.definitions());
         // Readers may leave out what lies outside of the range, or cut it: not where whole calls matter.
-        let wants_whole = borders == Borders::Keep || tests.as_ref().is_some_and(LocationTests::needs_end);
+        let is_wide = set.scope() != Scope::Selection && !filter.is_everything();
+        let wants_whole =
+            is_wide || borders == Borders::Keep || tests.as_ref().is_some_and(LocationTests::needs_end);
         let time_ns = filter.time_ns.filter(|_| !wants_whole);
         let to_read = Filter { time_ns, ..filter.clone() };
+        let definitions = source.definitions();
+        let selection = selection(source, filter, borders);
+        let whole = is_wide.then(|| Selection {
+            time: None,
+            hidden: Hidden::Marked(definitions.filtered_region),
+            ..selection.clone()
+        });
+        let mut is_selected = vec![!is_wide; definitions.locations.len()];
+        if is_wide {
+            filter
+                .locations(definitions)
+                .into_iter()
+                .for_each(|location| is_selected[location.index()] = true);
+        }
+        let mut partial = set.empty();
+        partial.window = selection.time;
+        partial.whole = is_wide.then(Whole::default);
         Folder {
             source,
             set,
             plan: source.plan(set.needs(), &to_read),
             sampled_plan: source.plan(set.needs() | Needs::SAMPLES, &to_read),
             frames: None,
-            selection: selection(source, filter, borders),
+            selection,
+            whole,
+            is_selected,
             tests,
             unknown_metrics: filter.unknown_metrics(source.definitions()),
             buffer: ChunkBuffer::default(),
             calls: ChunkBuffer::default(),
-            partial: set.empty(),
+            wide: ChunkBuffer::default(),
+            partial,
         }
     }
 
@@ -89,7 +117,7 @@ impl<'a> Folder<'a> {
     /// # Panics
     /// If the location was folded before.
     pub fn fold(&mut self, location: LocationId, progress: Option<&Progress>) {
-        assert!(!self.partial.locations.contains_key(&location), "a location is folded once");
+        assert!(!self.partial.folded().contains_key(&location), "a location is folded once");
         // Whoever asks for samples sees them; the others see the calls made of them.
         let wants_calls = |member: &dyn DynAnalysis| !member.needs().contains(Needs::SAMPLES);
         if self.source.is_sampled(location) && self.set.members.iter().any(|member| wants_calls(&**member)) {
@@ -111,7 +139,8 @@ impl<'a> Folder<'a> {
             self.partial.notices.push(Notice::new(Level::Medium, NoticeCode::NotAvailable, message));
         }
         let test = tests.at(definitions, location);
-        if test.is_always() {
+        // Where nothing can pass, the location as such is not selected: who is waited for there has a name all the same.
+        if test.is_always() || test.is_never() {
             Verdicts::All
         } else if test.needs_end() {
             Verdicts::OfCalls(self.survey(location, test, progress))
@@ -162,56 +191,83 @@ impl<'a> Folder<'a> {
     }
 
     fn fold_recorded(&mut self, location: LocationId, verdicts: Verdicts<'a>, progress: Option<&Progress>) {
-        let Folder { source, set, plan, selection, buffer, partial, .. } = self;
-        let cx = LocationCx { location, definitions: source.definitions() };
-        let nesting = Nesting::new(selection, verdicts, plan.needs);
-        let mut view = View::new(set, nesting, &cx, |_| true);
+        let Folder { source, set, plan, selection, whole, is_selected, buffer, wide: copy, partial, .. } =
+            self;
+        let cx = location_cx(*source, location, selection, is_selected);
+        let mut wide = whole.as_ref().map(|whole| wide_view(set, whole, verdicts.clone(), plan.needs, &cx));
+        let is_narrow = |member: &dyn DynAnalysis| cx.selected.location && is_narrow(member, whole.is_some());
+        let mut view = View::new(set, Nesting::new(selection, verdicts, plan.needs), &cx, is_narrow);
+        let shows_narrow = wide.is_none() || !view.is_empty();
         let read = Read { source: *source, location, plan, progress };
         let outcome = read.all(buffer, partial, |buffer, partial| {
+            match &mut wide {
+                Some(wide) if shows_narrow && !view.nesting.is_finished() => {
+                    copy.copy_from(buffer);
+                    wide.show(set, partial.paths_of_whole(), copy);
+                }
+                Some(wide) => {
+                    wide.show(set, partial.paths_of_whole(), buffer);
+                    return false;
+                }
+                None => {}
+            }
             view.show(set, &mut partial.call_paths, buffer);
-            view.nesting.is_finished()
+            wide.is_none() && view.nesting.is_finished()
         });
-        view.close(set, buffer);
-        let mut fold = Fold { set, selection, cx: &cx, partial };
-        let summary = fold.summary(&outcome, view.seen);
-        fold.end(view, &summary);
-        partial.locations.insert(location, summary);
+        if shows_narrow {
+            view.close(set, buffer);
+        }
+        let mut fold = Fold { set, cx: &cx, partial };
+        fold.end(outcome, vec![view], wide, buffer);
     }
 
     fn fold_sampled(&mut self, location: LocationId, verdicts: Verdicts<'a>, progress: Option<&Progress>) {
-        let Folder { source, set, sampled_plan: plan, frames, selection, buffer, calls, partial, .. } = self;
+        let Folder { source, set, sampled_plan: plan, frames, selection, whole, is_selected, .. } = self;
+        let Folder { buffer, calls, wide: copy, partial, .. } = self;
         let frames = frames.as_ref().expect("made before the first location that needs them");
-        let cx = LocationCx { location, definitions: source.definitions() };
+        let cx = location_cx(*source, location, selection, is_selected);
         let of_samples = |member: &dyn DynAnalysis| member.needs().contains(Needs::SAMPLES);
+        let is_narrow = |member: &dyn DynAnalysis| cx.selected.location && is_narrow(member, whole.is_some());
         let nesting = |verdicts| Nesting::new(selection, verdicts, plan.needs);
-        let mut raw = View::new(set, nesting(Verdicts::All), &cx, of_samples);
-        let mut view = View::new(set, nesting(verdicts), &cx, |member| !of_samples(member));
+        let mut wide = whole.as_ref().map(|whole| wide_view(set, whole, verdicts.clone(), plan.needs, &cx));
+        let mut raw = View::new(set, nesting(Verdicts::All), &cx, |m| is_narrow(m) && of_samples(m));
+        let mut view = View::new(set, nesting(verdicts), &cx, |m| is_narrow(m) && !of_samples(m));
+        let shows_narrow = wide.is_none() || !(view.is_empty() && raw.is_empty());
         let mut sampled = SampledCalls::new();
         let read = Read { source: *source, location, plan, progress };
         let outcome = read.all(buffer, partial, |buffer, partial| {
             sampled.derive(frames, buffer, calls);
-            view.show(set, &mut partial.call_paths, calls);
-            if !raw.is_empty() {
-                raw.show(set, &mut partial.call_paths, buffer);
+            if let Some(wide) = &mut wide {
+                copy.copy_from(calls);
+                wide.show(set, partial.paths_of_whole(), copy);
             }
-            view.nesting.is_finished()
+            if shows_narrow && !view.nesting.is_finished() {
+                view.show(set, &mut partial.call_paths, calls);
+                if !raw.is_empty() {
+                    raw.show(set, &mut partial.call_paths, buffer);
+                }
+            }
+            wide.is_none() && view.nesting.is_finished()
         });
-        if !view.nesting.is_finished() {
+        if wide.is_some() || !view.nesting.is_finished() {
             sampled.end(frames, calls);
-            view.show(set, &mut partial.call_paths, calls);
+            if let Some(wide) = &mut wide {
+                copy.copy_from(calls);
+                wide.show(set, partial.paths_of_whole(), copy);
+            }
+            if shows_narrow && !view.nesting.is_finished() {
+                view.show(set, &mut partial.call_paths, calls);
+            }
         }
-        view.close(set, calls);
-        raw.close(set, buffer);
+        if shows_narrow {
+            view.close(set, calls);
+            raw.close(set, buffer);
+        }
         if sampled.has_sample() {
             partial.notices.push(uncertain_calls(cx.definitions.location(location).kind));
         }
-        let mut seen = view.seen;
-        seen |= raw.seen;
-        let mut fold = Fold { set, selection, cx: &cx, partial };
-        let summary = fold.summary(&outcome, seen);
-        fold.end(view, &summary);
-        fold.end(raw, &summary);
-        partial.locations.insert(location, summary);
+        let mut fold = Fold { set, cx: &cx, partial };
+        fold.end(outcome, vec![view, raw], wide, buffer);
     }
 
     /// The state of every location folded.
@@ -220,12 +276,49 @@ impl<'a> Folder<'a> {
     }
 }
 
+/// What analyses may know of a location.
+fn location_cx<'s>(
+    source: &'s dyn TraceSource,
+    location: LocationId,
+    selection: &Selection,
+    is_selected: &[bool],
+) -> LocationCx<'s> {
+    let selected = Selected { location: is_selected[location.index()], window: selection.time };
+    LocationCx { location, definitions: source.definitions(), selected }
+}
+
+/// Whether an analysis sees no more than what is selected; all do if everything is.
+fn is_narrow(member: &dyn DynAnalysis, has_wide: bool) -> bool {
+    !has_wide || member.scope() == Scope::Selection
+}
+
+/// What members of a wider scope see.
+fn wide_view<'p>(
+    set: &AnalysisSet,
+    whole: &'p Selection,
+    verdicts: Verdicts<'p>,
+    needs: Needs,
+    cx: &LocationCx<'_>,
+) -> View<'p> {
+    let view = View::new(set, Nesting::new(whole, verdicts, needs), cx, |member| match member.scope() {
+        Scope::Selection => false,
+        Scope::Locations => cx.selected.location,
+        Scope::Trace => true,
+    });
+    View { window: cx.selected.window, ..view }
+}
+
 /// Some of the analyses, and what they see of a location.
 struct View<'p> {
     /// State of member `i`; `None` if it looks elsewhere.
     locals: Vec<Option<Erased>>,
     nesting: Nesting<'p>,
+    /// What there was that was asked for.
     seen: Contents,
+    /// The time range that was asked for, if more than that is seen.
+    window: Option<TimeRange>,
+    /// Number of open calls; counted as long as it matters to `seen`.
+    depth: usize,
 }
 
 impl<'p> View<'p> {
@@ -237,7 +330,7 @@ impl<'p> View<'p> {
     ) -> Self {
         let members = set.members.iter();
         let locals = members.map(|member| is_member(&**member).then(|| member.begin(cx))).collect();
-        View { locals, nesting, seen: Contents::NONE }
+        View { locals, nesting, seen: Contents::NONE, window: None, depth: 0 }
     }
 
     fn is_empty(&self) -> bool {
@@ -257,33 +350,54 @@ impl<'p> View<'p> {
         self.fold(set, buffer);
     }
 
+    /// Notes what a chunk holds that was asked for.
+    fn note(&mut self, buffer: &ChunkBuffer) {
+        let window = self.window;
+        let is_inside = |row: u32| window.is_none_or(|window| window.contains(buffer.time[row as usize]));
+        let mut note = |content, is_there: bool| {
+            if is_there {
+                self.seen.insert(content);
+            }
+        };
+        let has_end = |ends: &[MessageEnd]| ends.iter().any(|it| is_inside(it.row));
+        note(Content::Messages, has_end(&buffer.sends) || has_end(&buffer.recvs));
+        note(Content::Collectives, buffer.collectives.iter().any(|it| is_inside(it.row)));
+        note(Content::Counters, buffer.metrics.iter().any(|it| is_inside(it.row)));
+        note(Content::Samples, buffer.samples.iter().any(|it| is_inside(it.row)));
+        note(Content::Links, buffer.links.iter().any(|it| is_inside(it.row)));
+        if !self.seen.contains(Content::Calls) && self.has_call(buffer) {
+            self.seen.insert(Content::Calls);
+        }
+    }
+
+    /// Whether a call overlaps the time range.
+    fn has_call(&mut self, buffer: &ChunkBuffer) -> bool {
+        let Some(window) = self.window else { return buffer.kind.contains(&EventKind::Enter) };
+        for (&at, kind) in buffer.time.iter().zip(&buffer.kind) {
+            if window.start < at && 0 < self.depth {
+                return true;
+            }
+            match kind {
+                _ if window.end <= at => return false,
+                EventKind::Enter if window.contains(at) => return true,
+                EventKind::Enter => self.depth += 1,
+                EventKind::Leave => self.depth -= 1,
+                _ => {}
+            }
+        }
+        false
+    }
+
     fn fold(&mut self, set: &AnalysisSet, buffer: &ChunkBuffer) {
         if buffer.is_empty() {
             return;
         }
-        note(&mut self.seen, buffer);
+        self.note(buffer);
         for (member, local) in set.members.iter().zip(&mut self.locals) {
             if let Some(local) = local {
                 member.fold(local, &buffer.view());
             }
         }
-    }
-}
-
-/// Notes what a chunk holds.
-fn note(seen: &mut Contents, buffer: &ChunkBuffer) {
-    let mut note = |content, is_there: bool| {
-        if is_there {
-            seen.insert(content);
-        }
-    };
-    note(Content::Messages, !(buffer.sends.is_empty() && buffer.recvs.is_empty()));
-    note(Content::Collectives, !buffer.collectives.is_empty());
-    note(Content::Counters, !buffer.metrics.is_empty());
-    note(Content::Samples, !buffer.samples.is_empty());
-    note(Content::Links, !buffer.links.is_empty());
-    if !seen.contains(Content::Calls) && buffer.kind.contains(&EventKind::Enter) {
-        seen.insert(Content::Calls);
     }
 }
 
@@ -339,25 +453,51 @@ impl Read<'_> {
 /// The end of the fold of one location.
 struct Fold<'f> {
     set: &'f AnalysisSet,
-    selection: &'f Selection,
     cx: &'f LocationCx<'f>,
     partial: &'f mut Partial,
 }
 
 impl Fold<'_> {
-    fn summary(&self, outcome: &Outcome, seen: Contents) -> LocationSummary {
+    /// Ends the views of a location: those of what is selected, and that of the whole. `buffer` is scratch.
+    fn end(
+        &mut self,
+        outcome: Outcome,
+        narrow: Vec<View<'_>>,
+        wide: Option<View<'_>>,
+        buffer: &mut ChunkBuffer,
+    ) {
+        let Fold { set, cx: &LocationCx { location, selected, .. }, .. } = *self;
+        let mut wide = wide;
+        wide.iter_mut().for_each(|wide| wide.close(set, buffer));
         let Outcome { records, error } = outcome;
-        if let Some(error) = error {
+        if let Some(error) = &error {
             self.partial.notices.push(damage(self.cx, error, records.n_events));
         }
         let end = if error.is_some() { LocationEnd::Damaged } else { LocationEnd::Complete };
-        let span = records.span_inside(self.selection.time);
-        LocationSummary { n_events: records.n_events, span, end, seen }
+        let mut seen = Contents::NONE;
+        narrow.iter().chain(&wide).for_each(|view| seen |= view.seen);
+        let of_span = |span| LocationSummary { n_events: records.n_events, span, end, seen };
+        if selected.location {
+            let summary = of_span(records.span.and_then(|span| selected.clip_span(span)));
+            for view in narrow {
+                // Who sees all calls tells of all repairs.
+                let repairs = if wide.is_none() { view.nesting.repairs } else { Repairs::default() };
+                self.end_view(view, repairs, &summary);
+            }
+            self.partial.locations.insert(location, summary);
+        }
+        if let Some(wide) = wide {
+            let summary = of_span(records.span);
+            let repairs = wide.nesting.repairs;
+            self.end_view(wide, repairs, &summary);
+            let whole = self.partial.whole.as_mut().expect("there is one if there is a view of it");
+            whole.locations.insert(location, summary);
+        }
     }
 
-    fn end(&mut self, view: View<'_>, summary: &LocationSummary) {
+    fn end_view(&mut self, view: View<'_>, repairs: Repairs, summary: &LocationSummary) {
         let Fold { set, cx, partial, .. } = self;
-        report_repairs(partial, cx, view.nesting.repairs);
+        report_repairs(partial, cx, repairs);
         for ((member, local), slot) in set.members.iter().zip(view.locals).zip(&mut partial.slots) {
             if let Some(local) = local {
                 member.end(local, cx, summary, slot);
@@ -387,7 +527,7 @@ fn selection(source: &dyn TraceSource, filter: &Filter, borders: Borders) -> Sel
     let ticks = |ns| clock.ticks_from_ns(ns);
     let time = filter.time_ns.map(|(start, end)| TimeRange { start: ticks(start), end: ticks(end) });
     let regions = filter.regions_kept(definitions);
-    Selection { time, borders, regions, stand_in: definitions.filtered_region }
+    Selection { time, borders, regions, hidden: Hidden::BehindOne(definitions.filtered_region) }
 }
 
 /// The records of a location, with or without rows, whatever the filter.
@@ -405,14 +545,6 @@ impl Records {
         if let Some((first, last)) = buffer.span.or_else(of_rows) {
             self.span = Some(self.span.map_or((first, last), |(a, b)| (a.min(first), b.max(last))));
         }
-    }
-
-    /// The part of the span that lies in `range`. Taken of the whole span, as chunk borders carry no meaning.
-    fn span_inside(&self, range: Option<TimeRange>) -> Option<(Ticks, Ticks)> {
-        let (first, last) = self.span?;
-        let Some(range) = range else { return Some((first, last)) };
-        (first < range.end && range.start <= last && range.start < range.end)
-            .then(|| (first.max(range.start), last.min(range.end)))
     }
 }
 
@@ -451,7 +583,7 @@ impl<'p> Meter<'p> {
 }
 
 fn damage(cx: &LocationCx<'_>, error: &ReadError, n_events: u64) -> Notice {
-    let LocationCx { location, definitions } = *cx;
+    let LocationCx { location, definitions, .. } = *cx;
     let name = &definitions.location(location).name;
     let message = format!(
         "events of location {name:?} cannot be read further ({}); {n_events} events before were kept",
@@ -464,7 +596,7 @@ fn damage(cx: &LocationCx<'_>, error: &ReadError, n_events: u64) -> Notice {
 }
 
 fn report_repairs(partial: &Partial, cx: &LocationCx<'_>, repairs: Repairs) {
-    let LocationCx { location, definitions } = *cx;
+    let LocationCx { location, definitions, .. } = *cx;
     let name = &definitions.location(location).name;
     let Repairs { unmatched_leaves, truncated_calls, open_calls } = repairs;
     let report = |count: u64, level, code, what: &str| {

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Analyses see one location at a time, in time order, in chunks whose borders mean
-//! nothing, with enters and leaves properly nested. They know no threads, processes
-//! or files. Partials hold integers and ids, merge in any grouping and can travel.
+//! nothing, with enters and leaves properly nested; who brings together what may lie
+//! apart sees more than is selected ([`Scope`]). They know no threads, processes or files. Partials hold integers and ids, merge in any grouping and can travel.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -24,7 +24,9 @@ mod progress;
 mod sampled_calls;
 mod verdicts;
 
-pub use analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationEnd, LocationSummary, SettleCx};
+pub use analysis::{
+    Analysis, AnalysisError, FinishCx, LocationCx, LocationEnd, LocationSummary, Scope, Selected, SettleCx,
+};
 pub use catalogue::{Catalogue, CatalogueError, SetDescription};
 pub use erased::{AnalysisSet, Key, Outputs};
 pub use fold::Folder;

@@ -8,6 +8,8 @@
 //! range are clipped, regions that are not selected become `[filtered]`, and directly
 //! nested `[filtered]` calls become one. Listings may keep calls that reach over a border
 //! whole: enters come before the range then and leaves after it, other events never do.
+//! For analyses that see more than is selected, calls that are not selected are marked
+//! in their paths and keep their rows.
 //!
 //! Law: rows that leave this module are nested; rows that need no repair pass through
 //! the fast loop untouched.
@@ -26,8 +28,18 @@ pub(crate) struct Selection {
     pub borders: Borders,
     /// For each region whether it is shown; all are if `None`.
     pub regions: Option<Vec<bool>>,
-    /// What stands for calls that are not shown.
-    pub stand_in: RegionId,
+    /// What becomes of calls that are not shown.
+    pub hidden: Hidden,
+}
+
+/// What becomes of calls that are not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    /// This region stands for them, once for those directly inside each other.
+    BehindOne(RegionId),
+    /// They keep rows and regions; their paths tell, see [`CallPathTree::hidden_child`], and what is shown, this region
+    /// in their place, stands in columns of its own.
+    Marked(RegionId),
 }
 
 /// Calls that had to be repaired.
@@ -85,6 +97,8 @@ pub(crate) struct Nesting<'p> {
     input: Input,
     /// The stack of the fast loop, see [`nest_regular`].
     frames: Vec<Frame>,
+    /// Region and path of each open call as they are shown, where hidden calls are marked.
+    shown: Vec<(RegionId, CallPathId)>,
 }
 
 /// The base columns of the rows that the careful path has yet to see.
@@ -111,6 +125,20 @@ impl<'p> Nesting<'p> {
             repairs: Repairs::default(),
             input: Input::default(),
             frames: Vec::new(),
+            shown: Vec::new(),
+        }
+    }
+
+    /// Whether rows pass as they are, but for repairs.
+    fn is_plain(&self) -> bool {
+        self.selection.time.is_none() && self.selection.regions.is_none() && self.verdicts.is_all()
+    }
+
+    /// What stands for marked calls, if there may be any.
+    fn marks(&self) -> Option<RegionId> {
+        match self.selection.hidden {
+            Hidden::Marked(stand_in) if !self.is_plain() => Some(stand_in),
+            _ => None,
         }
     }
 
@@ -123,9 +151,7 @@ impl<'p> Nesting<'p> {
     pub fn nest(&mut self, paths: &mut CallPathTree, buffer: &mut ChunkBuffer) {
         let records = buffer.span.map(|(_, last)| last);
         self.last = self.last.max(records.max(buffer.time.last().copied()).unwrap_or_default());
-        let plain =
-            self.selection.time.is_none() && self.selection.regions.is_none() && self.verdicts.is_all();
-        let done = if plain { self.nest_regular(paths, buffer) } else { 0 };
+        let done = if self.is_plain() { self.nest_regular(paths, buffer) } else { 0 };
         if done < buffer.len() {
             self.nest_careful(paths, buffer, done);
         }
@@ -244,15 +270,30 @@ impl<'p> Nesting<'p> {
         at: Ticks,
         region: RegionId,
     ) -> Option<u32> {
-        let Selection { regions, stand_in, .. } = self.selection;
+        let Selection { regions, hidden: as_what, .. } = self.selection;
         let passes = self.verdicts.enter(region);
         let hidden = !passes
             || regions.as_ref().is_some_and(|kept| !kept.get(region.index()).copied().unwrap_or(false));
         let behind = self.ended;
-        let shown = if hidden { *stand_in } else { region };
-        let joins = hidden && self.stack.last().is_some_and(|caller| caller.shown == shown);
+        let (shown, joins) = match as_what {
+            Hidden::BehindOne(stand_in) if hidden => {
+                (*stand_in, self.stack.last().is_some_and(|caller| caller.shown == *stand_in))
+            }
+            _ => (region, false),
+        };
         let visible = !joins;
-        let path = if visible && !behind { paths.child(self.current(), shown) } else { self.current() };
+        let is_marked = hidden && matches!(as_what, Hidden::Marked(_));
+        let path = match visible && !behind {
+            true if is_marked => paths.hidden_child(self.current(), region),
+            true => paths.child(self.current(), shown),
+            false => self.current(),
+        };
+        if let Some(stand_in) = self.marks() {
+            let caller = self.shown_now();
+            let as_what = if hidden { stand_in } else { region };
+            let joins = hidden && caller.0 == stand_in;
+            self.shown.push(if joins { caller } else { (as_what, paths.child(caller.1, as_what)) });
+        }
         self.stack.push(Frame { region, shown, path, visible, behind, enter: at, in_callees: Ticks(0) });
         (visible && !behind && self.started).then(|| self.emit(buffer, at, EventKind::Enter, shown))
     }
@@ -274,6 +315,8 @@ impl<'p> Nesting<'p> {
     fn close(&mut self, buffer: &mut ChunkBuffer, at: Ticks) -> Option<u32> {
         let frame = self.stack.pop()?;
         self.verdicts.leave();
+        self.show_row(buffer);
+        self.shown.pop();
         let row = (frame.visible && !frame.behind && self.started).then(|| {
             let row = buffer.push(at, EventKind::Leave, frame.shown);
             if self.needs.contains(Needs::CALL_PATHS) {
@@ -332,10 +375,25 @@ impl<'p> Nesting<'p> {
 
     fn emit(&mut self, buffer: &mut ChunkBuffer, at: Ticks, kind: EventKind, region: RegionId) -> u32 {
         if self.needs.contains(Needs::CALL_PATHS) {
-            // At the first tick of the range calls may still wait for their enters: what happens then is outside.
-            buffer.call_path.push(if self.started { self.current() } else { CallPathTree::ROOT });
+            // At the first tick of the range calls may still wait for their enters.
+            buffer.call_path.push(self.current());
         }
+        self.show_row(buffer);
         buffer.push(at, kind, region)
+    }
+
+    /// Region and path of the innermost open call as they are shown.
+    fn shown_now(&self) -> (RegionId, CallPathId) {
+        self.shown.last().copied().unwrap_or((Frame::OUTSIDE.region, CallPathTree::ROOT))
+    }
+
+    /// Fills the columns of what is shown for the row that comes next, if hidden calls are marked.
+    fn show_row(&self, buffer: &mut ChunkBuffer) {
+        if self.marks().is_some() {
+            let (region, path) = self.shown_now();
+            buffer.shown_region.push(region);
+            buffer.shown_path.push(path);
+        }
     }
 
     /// Appends the leaves of calls that are still open when the events end.

@@ -4,9 +4,9 @@
 //! the order of folding and merging. The encoding is for exchange between equal
 //! builds, not an archive.
 
-use crate::analysis::{FinishCx, LocationSummary, SettleCx};
-use crate::erased::{AnalysisSet, Erased, Outputs};
-use ouzel_model::{CallPathTree, Definitions, LocationId, Notice, Notices};
+use crate::analysis::{FinishCx, LocationSummary, Scope, SettleCx};
+use crate::erased::{AnalysisSet, DynAnalysis, Erased, Outputs};
+use ouzel_model::{CallPathTree, Definitions, LocationId, Notice, Notices, TimeRange};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -17,12 +17,41 @@ pub struct Partial {
     pub(crate) locations: BTreeMap<LocationId, LocationSummary>,
     pub(crate) notices: Notices,
     pub(crate) slots: Vec<Erased>,
+    /// The time range that was asked for.
+    pub(crate) window: Option<TimeRange>,
+    /// What members of a wider [`Scope`] speak of, if it is more than what is selected.
+    pub(crate) whole: Option<Whole>,
+}
+
+/// Call paths and locations of more than what is selected.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Whole {
+    pub call_paths: CallPathTree,
+    pub locations: BTreeMap<LocationId, LocationSummary>,
 }
 
 impl Partial {
-    /// The locations it holds.
+    /// The selected locations that it holds.
     pub fn locations(&self) -> &BTreeMap<LocationId, LocationSummary> {
         &self.locations
+    }
+
+    /// All locations that were folded, ascending: more than are selected if a member needs them.
+    pub fn folded(&self) -> &BTreeMap<LocationId, LocationSummary> {
+        self.whole.as_ref().map_or(&self.locations, |whole| &whole.locations)
+    }
+
+    /// The call paths of members of a wider scope.
+    pub(crate) fn paths_of_whole(&mut self) -> &mut CallPathTree {
+        self.whole.as_mut().map_or(&mut self.call_paths, |whole| &mut whole.call_paths)
+    }
+
+    /// The call paths that a member speaks of.
+    fn call_paths_of(&self, member: &dyn DynAnalysis) -> &CallPathTree {
+        match &self.whole {
+            Some(whole) if member.scope() != Scope::Selection => &whole.call_paths,
+            _ => &self.call_paths,
+        }
     }
 }
 
@@ -65,6 +94,8 @@ struct Wire {
     locations: BTreeMap<LocationId, LocationSummary>,
     notices: Vec<Notice>,
     slots: Vec<(String, u32, Vec<u8>)>,
+    window: Option<TimeRange>,
+    whole: Option<Whole>,
 }
 
 impl AnalysisSet {
@@ -75,6 +106,8 @@ impl AnalysisSet {
             locations: BTreeMap::new(),
             notices: Notices::default(),
             slots: self.members.iter().map(|m| m.empty()).collect(),
+            window: None,
+            whole: None,
         }
     }
 
@@ -83,14 +116,22 @@ impl AnalysisSet {
     /// # Errors
     /// [`PartialError::Overlap`] if a location is in both; `into` is then unchanged.
     pub fn merge(&self, into: &mut Partial, mut from: Partial) -> Result<(), PartialError> {
-        if let Some(&location) = from.locations.keys().find(|l| into.locations.contains_key(l)) {
+        let is_folded = |l: &&LocationId| into.folded().contains_key(l) || into.locations.contains_key(l);
+        if let Some(&location) = from.folded().keys().chain(from.locations.keys()).find(is_folded) {
             return Err(PartialError::Overlap(location));
         }
         let remap = into.call_paths.absorb(&from.call_paths);
         into.locations.append(&mut from.locations);
         into.notices.extend(from.notices.to_vec());
+        into.window = into.window.or(from.window);
+        let whole_remap = from.whole.map(|mut whole| {
+            let into = into.whole.get_or_insert_default();
+            into.locations.append(&mut whole.locations);
+            into.call_paths.absorb(&whole.call_paths)
+        });
         for ((member, slot), mut other) in self.members.iter().zip(&mut into.slots).zip(from.slots) {
-            member.remap(&mut other, &remap);
+            let wide = whole_remap.as_ref().filter(|_| member.scope() != Scope::Selection);
+            member.remap(&mut other, wide.unwrap_or(&remap));
             member.merge(slot, other);
         }
         Ok(())
@@ -100,8 +141,14 @@ impl AnalysisSet {
     fn canonicalise(&self, partial: &mut Partial) {
         let (call_paths, remap) = std::mem::take(&mut partial.call_paths).into_canonical();
         partial.call_paths = call_paths;
+        let whole_remap = partial.whole.as_mut().map(|whole| {
+            let (call_paths, remap) = std::mem::take(&mut whole.call_paths).into_canonical();
+            whole.call_paths = call_paths;
+            remap
+        });
         for (member, slot) in self.members.iter().zip(&mut partial.slots) {
-            member.remap(slot, &remap);
+            let wide = whole_remap.as_ref().filter(|_| member.scope() != Scope::Selection);
+            member.remap(slot, wide.unwrap_or(&remap));
         }
     }
 
@@ -116,8 +163,9 @@ impl AnalysisSet {
             let (name, version) = member.stamp();
             slots.push((name.to_owned(), version, member.encode(slot)?));
         }
-        let Partial { call_paths, locations, notices, .. } = partial;
-        let wire = Wire { magic: MAGIC.to_owned(), call_paths, locations, notices: notices.to_vec(), slots };
+        let Partial { call_paths, locations, notices, window, whole, .. } = partial;
+        let (magic, notices) = (MAGIC.to_owned(), notices.to_vec());
+        let wire = Wire { magic, call_paths, locations, notices, slots, window, whole };
         Ok(postcard::to_stdvec(&wire)?)
     }
 
@@ -145,7 +193,8 @@ impl AnalysisSet {
         }
         let notices = Notices::default();
         notices.extend(wire.notices);
-        Ok(Partial { call_paths: wire.call_paths, locations: wire.locations, notices, slots })
+        let Wire { call_paths, locations, window, whole, .. } = wire;
+        Ok(Partial { call_paths, locations, notices, slots, window, whole })
     }
 
     /// The rest and `n_buckets` buckets of a partial, see [`Analysis::split`](crate::Analysis::split). Locations and
@@ -156,6 +205,11 @@ impl AnalysisSet {
             locations: BTreeMap::new(),
             notices: Notices::default(),
             slots: Vec::with_capacity(self.members.len()),
+            window: partial.window,
+            whole: partial
+                .whole
+                .as_ref()
+                .map(|whole| Whole { call_paths: whole.call_paths.clone(), locations: BTreeMap::new() }),
         };
         let mut buckets: Vec<Partial> = (0..n_buckets).map(|_| bucket()).collect();
         for (member, slot) in self.members.iter().zip(&mut partial.slots) {
@@ -172,10 +226,12 @@ impl AnalysisSet {
     pub(crate) fn settled(&self, mut bucket: Partial, definitions: &Definitions) -> Partial {
         // Who breaks ties by call path must do it as the whole would.
         self.canonicalise(&mut bucket);
-        let cx = SettleCx { definitions, call_paths: &bucket.call_paths };
         let slots = std::mem::take(&mut bucket.slots);
-        bucket.slots =
-            self.members.iter().zip(slots).map(|(member, slot)| member.settle(slot, &cx)).collect();
+        let settled = self.members.iter().zip(slots).map(|(member, slot)| {
+            let cx = SettleCx { definitions, call_paths: bucket.call_paths_of(&**member) };
+            member.settle(slot, &cx)
+        });
+        bucket.slots = settled.collect();
         bucket
     }
 
@@ -183,9 +239,29 @@ impl AnalysisSet {
     pub fn finish(&self, mut partial: Partial, definitions: &Definitions, notices: &Notices) -> Outputs {
         self.canonicalise(&mut partial);
         notices.extend(partial.notices.to_vec());
-        let cx =
-            FinishCx { definitions, call_paths: &partial.call_paths, locations: &partial.locations, notices };
-        let outputs = self.members.iter().zip(partial.slots).map(|(m, slot)| Some(m.finish(slot, &cx)));
+        let slots = std::mem::take(&mut partial.slots);
+        let Partial { locations: selected, window, .. } = &partial;
+        let whole = partial.folded();
+        // Whoever sees all events of the selected locations knows of no others.
+        let mut of_selected = BTreeMap::new();
+        if self.members.iter().any(|member| member.scope() == Scope::Locations) {
+            let known = selected.keys().filter_map(|location| whole.get_key_value(location));
+            of_selected.extend(known.map(|(&location, &summary)| (location, summary)));
+        }
+        let outputs =
+            self.members.iter().zip(slots).map(|(member, slot)| {
+                let locations = match member.scope() {
+                    Scope::Selection => selected,
+                    Scope::Locations => &of_selected,
+                    Scope::Trace => whole,
+                };
+                let call_paths = partial.call_paths_of(&**member);
+                let window = *window;
+                Some(member.finish(
+                    slot,
+                    &FinishCx { definitions, call_paths, locations, selected, window, notices },
+                ))
+            });
         Outputs(outputs.collect())
     }
 }

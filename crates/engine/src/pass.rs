@@ -57,7 +57,7 @@ pub struct Coverage {
     pub locations_complete: u64,
     /// Selected locations whose end is missing.
     pub locations_damaged: u64,
-    /// Event records read.
+    /// Event records read, those of locations that were only needed to pair messages, too.
     pub events_read: u64,
 }
 
@@ -125,8 +125,9 @@ impl AnalysisSet {
         let notices = Notices::default();
         notices.extend(source.notices().iter().cloned());
         let locations = partial.locations.clone();
+        let events_read = events_of(&partial);
         let outputs = caught(|| self.finish(partial, source.definitions(), &notices))?;
-        Ok(report(source, locations, outputs, &notices))
+        Ok(report(source, locations, events_read, outputs, &notices))
     }
 
     /// Folds every selected location in parts, for outputs that may be too large for memory: once `is_full`, no further
@@ -147,7 +148,8 @@ impl AnalysisSet {
         let notices = Notices::default();
         notices.extend(source.notices().iter().cloned());
         let mut locations = BTreeMap::new();
-        let mut rest = pass.filter.locations(source.definitions());
+        let mut events_read = 0;
+        let mut rest = self.locations(source.definitions(), pass.filter);
         loop {
             let (partial, left) = self.fold_until(source, pass, rest, is_full)?;
             if pass.progress.is_some_and(Progress::is_cancelled) {
@@ -155,19 +157,20 @@ impl AnalysisSet {
             }
             rest = left;
             locations.extend(partial.locations.iter().map(|(&location, &summary)| (location, summary)));
+            events_read += events_of(&partial);
             let outputs = caught(|| self.finish(partial, source.definitions(), &notices))?;
             let is_last = if rest.is_empty() { IsLast::Yes } else { IsLast::No };
             if take(outputs, is_last).is_break() {
                 return Err(PassError::Cancelled);
             }
             if is_last == IsLast::Yes {
-                return Ok(report(source, locations, Outputs(Vec::new()), &notices));
+                return Ok(report(source, locations, events_read, Outputs(Vec::new()), &notices));
             }
         }
     }
 
     fn fold_all(&self, source: &dyn TraceSource, pass: Pass<'_>) -> Result<Partial, PassError> {
-        let locations = pass.filter.locations(source.definitions());
+        let locations = self.locations(source.definitions(), pass.filter);
         Ok(self.fold_until(source, pass, locations, &|| false)?.0)
     }
 
@@ -241,6 +244,7 @@ pub enum IsLast {
 fn report(
     source: &dyn TraceSource,
     locations: BTreeMap<LocationId, LocationSummary>,
+    events_read: u64,
     outputs: Outputs,
     notices: &Notices,
 ) -> Report {
@@ -249,7 +253,7 @@ fn report(
         let message = "no location of the trace was selected; there is nothing to answer from";
         notices.push(Notice::new(Level::Medium, NoticeCode::EmptySelection, message));
     }
-    let coverage = coverage(definitions.locations.len(), &locations);
+    let coverage = coverage(definitions.locations.len(), &locations, events_read);
     let run_range = run_range(definitions, &locations);
     let mut seen = Contents::NONE;
     locations.values().for_each(|location| seen |= location.seen);
@@ -304,14 +308,22 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
         .to_owned()
 }
 
-fn coverage(n_locations: usize, locations: &BTreeMap<LocationId, LocationSummary>) -> Coverage {
+fn events_of(partial: &Partial) -> u64 {
+    partial.folded().values().map(|location| location.n_events).sum()
+}
+
+fn coverage(
+    n_locations: usize,
+    locations: &BTreeMap<LocationId, LocationSummary>,
+    events_read: u64,
+) -> Coverage {
     let damaged = locations.values().filter(|l| l.end == LocationEnd::Damaged).count() as u64;
     Coverage {
         locations: n_locations as u64,
         locations_selected: locations.len() as u64,
         locations_complete: locations.len() as u64 - damaged,
         locations_damaged: damaged,
-        events_read: locations.values().map(|l| l.n_events).sum(),
+        events_read,
     }
 }
 

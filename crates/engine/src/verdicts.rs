@@ -17,7 +17,7 @@ use ouzel_model::{
 use std::rc::Rc;
 
 /// Which calls are shown, asked once for each enter in order.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Verdicts<'d> {
     /// All of them.
     All,
@@ -51,7 +51,7 @@ impl Verdicts<'_> {
 }
 
 /// Verdicts of call paths, as they are asked for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PathVerdicts<'d> {
     test: CallTest,
     definitions: &'d Definitions,
@@ -85,7 +85,7 @@ impl<'d> PathVerdicts<'d> {
 }
 
 /// One bit for each call, in the order of the enters.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct CallVerdicts {
     bits: Vec<u64>,
     next: usize,

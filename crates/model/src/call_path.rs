@@ -3,7 +3,10 @@
 //! Node `i` stores its parent and its region; parents come before children, so one
 //! forward sweep hands values down and one backward sweep sums inclusive values.
 //! Node 0 is the root: outside of every region. Law: `parent(i) < i` for every
-//! other node, and no two children of a node have one region. Not here: values.
+//! other node, and no two children of a node have one region, but that calls which
+//! the user did not select may have nodes of their own ([`hidden_child`](CallPathTree::hidden_child)):
+//! who sees all calls tells by them what is to be shown ([`shown`](CallPathTree::shown)).
+//! Not here: values.
 
 use crate::{CallPathId, RegionId};
 use rustc_hash::FxHashMap;
@@ -25,8 +28,12 @@ pub struct CallPathTree {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Node {
     parent: CallPathId,
+    /// With [`HIDDEN`] if the call is not selected: no more bytes for the sake of a rare case.
     region: RegionId,
 }
+
+/// The bit of a region that says that the call is hidden. Regions are counted from 0; nobody has 2^31.
+const HIDDEN: u32 = 1 << 31;
 
 #[derive(Serialize, Deserialize)]
 struct Nodes(Vec<Node>);
@@ -102,6 +109,16 @@ impl CallPathTree {
         path
     }
 
+    /// Likewise for a call that the user did not select.
+    pub fn hidden_child(&mut self, parent: CallPathId, region: RegionId) -> CallPathId {
+        self.child(parent, RegionId(region.0 | HIDDEN))
+    }
+
+    /// Whether the call is one that the user did not select.
+    fn is_hidden(&self, path: CallPathId) -> bool {
+        path != Self::ROOT && self.nodes[path.index()].region.0 & HIDDEN != 0
+    }
+
     /// The caller's path; the root's is itself.
     pub fn parent(&self, path: CallPathId) -> CallPathId {
         self.nodes[path.index()].parent
@@ -109,7 +126,7 @@ impl CallPathTree {
 
     /// The region at the end of the path; `None` for the root.
     pub fn region(&self, path: CallPathId) -> Option<RegionId> {
-        (path != Self::ROOT).then(|| self.nodes[path.index()].region)
+        (path != Self::ROOT).then(|| RegionId(self.nodes[path.index()].region.0 & !HIDDEN))
     }
 
     /// Every path but the root, parents before children.
@@ -162,6 +179,32 @@ impl CallPathTree {
             new[path.index()] = self.child(new[node.parent.index()], node.region);
         }
         Remap { new, n_after: self.len() }
+    }
+
+    /// The paths as they are shown: `stand_in` in place of hidden calls, one for those directly inside each other. In
+    /// canonical order; and where each path of this tree stands there.
+    pub fn shown(&self, stand_in: RegionId) -> (CallPathTree, Remap) {
+        if !self.paths().any(|path| self.is_hidden(path)) {
+            return (
+                self.clone(),
+                Remap { new: (0..self.len()).map(CallPathId::from_index).collect(), n_after: self.len() },
+            );
+        }
+        let mut tree = CallPathTree::default();
+        let mut new = vec![Self::ROOT; self.len()];
+        for path in self.paths() {
+            let Node { parent, region } = self.nodes[path.index()];
+            let caller = new[parent.index()];
+            new[path.index()] = match self.is_hidden(path) {
+                true if tree.region(caller) == Some(stand_in) => caller,
+                true => tree.child(caller, stand_in),
+                false => tree.child(caller, region),
+            };
+        }
+        let (tree, remap) = tree.into_canonical();
+        new.iter_mut().for_each(|path| *path = remap.path(*path));
+        let n_after = tree.len();
+        (tree, Remap { new, n_after })
     }
 
     /// Renumbers depth first, children by region. Two trees with the same paths are then equal, node by node.
@@ -245,6 +288,28 @@ mod tests {
             assert_eq!(a.regions(remap.path(id)), b.regions(id));
         }
         assert_eq!(remap.n_after(), a.len());
+    }
+
+    #[test]
+    fn hidden_calls_are_shown_as_one_stand_in() {
+        let mut tree = CallPathTree::default();
+        let [main, solve, recv, other] = [1, 2, 3, 9].map(RegionId);
+        let in_main = tree.child(CallPathTree::ROOT, main);
+        let in_solve = tree.hidden_child(in_main, solve);
+        let in_recv = tree.hidden_child(in_solve, recv);
+        let shown_recv = tree.child(in_solve, recv);
+        assert_eq!(tree.regions(in_recv), [main, solve, recv]);
+        assert_ne!(in_recv, shown_recv);
+        let (canonical, canon) = tree.clone().into_canonical();
+        for (tree, paths) in [
+            (&tree, [in_solve, in_recv, shown_recv]),
+            (&canonical, [in_solve, in_recv, shown_recv].map(|path| canon.path(path))),
+        ] {
+            let (shown, remap) = tree.shown(other);
+            let found = paths.map(|path| shown.regions(remap.path(path)));
+            assert_eq!(found, [vec![main, other], vec![main, other], vec![main, other, recv]]);
+            assert_eq!(remap.n_after(), shown.len());
+        }
     }
 
     #[test]

@@ -49,6 +49,20 @@ pub struct TimeRange {
     pub end: Ticks,
 }
 
+impl TimeRange {
+    /// Whether `at` is inside.
+    pub fn contains(self, at: Ticks) -> bool {
+        self.start <= at && at < self.end
+    }
+
+    /// The part that lies in `window`; empty at its nearer border if there is none.
+    #[must_use]
+    pub fn clipped_to(self, window: TimeRange) -> TimeRange {
+        let start = self.start.max(window.start).min(window.end);
+        TimeRange { start, end: self.end.min(window.end).max(start) }
+    }
+}
+
 /// What a tick is, and where time zero lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clock {

@@ -264,6 +264,11 @@ pub struct EventChunk<'a> {
     /// Call path of each row: the entered or left one, else the innermost open one
     /// ([`CallPathTree::ROOT`](crate::CallPathTree::ROOT) outside of all). Empty unless needed.
     pub call_path: &'a [CallPathId],
+    /// Where analyses see calls that are not selected: the call path of each row as it is shown, `[filtered]` in place of
+    /// hidden calls, once for those directly inside each other. Empty if nothing is hidden: it is `call_path` then.
+    pub shown_path: &'a [CallPathId],
+    /// Likewise the region of an enter or leave.
+    pub shown_region: &'a [RegionId],
     /// Visits that end here, in the order of their leaves. Empty unless needed.
     pub visits: &'a [Visit],
     /// Payload of [`EventKind::MessageSend`].
@@ -286,6 +291,18 @@ pub struct EventChunk<'a> {
     pub io: &'a [IoOperation],
 }
 
+impl EventChunk<'_> {
+    /// The call path of each row, as it is shown.
+    pub fn paths_shown(&self) -> &[CallPathId] {
+        if self.shown_path.is_empty() { self.call_path } else { self.shown_path }
+    }
+
+    /// The region of each enter and leave, as it is shown.
+    pub fn regions_shown(&self) -> &[RegionId] {
+        if self.shown_region.is_empty() { self.region } else { self.shown_region }
+    }
+}
+
 /// The buffer a reader fills again and again, so that the loop allocates nothing.
 #[derive(Debug, Default)]
 #[expect(missing_docs, reason = "the columns are those of EventChunk")]
@@ -294,6 +311,8 @@ pub struct ChunkBuffer {
     pub kind: Vec<EventKind>,
     pub region: Vec<RegionId>,
     pub call_path: Vec<CallPathId>,
+    pub shown_path: Vec<CallPathId>,
+    pub shown_region: Vec<RegionId>,
     pub visits: Vec<Visit>,
     pub sends: Vec<MessageEnd>,
     pub recvs: Vec<MessageEnd>,
@@ -317,6 +336,8 @@ impl ChunkBuffer {
         self.kind.clear();
         self.region.clear();
         self.call_path.clear();
+        self.shown_path.clear();
+        self.shown_region.clear();
         self.visits.clear();
         self.sends.clear();
         self.recvs.clear();
@@ -329,6 +350,25 @@ impl ChunkBuffer {
         self.io.clear();
         self.n_records = 0;
         self.span = None;
+    }
+
+    /// Takes over what a reader put into another buffer, and keeps the memory. Derived columns are left out.
+    pub fn copy_from(&mut self, other: &ChunkBuffer) {
+        self.clear();
+        self.time.extend_from_slice(&other.time);
+        self.kind.extend_from_slice(&other.kind);
+        self.region.extend_from_slice(&other.region);
+        self.sends.extend_from_slice(&other.sends);
+        self.recvs.extend_from_slice(&other.recvs);
+        self.requests.extend_from_slice(&other.requests);
+        self.collectives.extend_from_slice(&other.collectives);
+        self.metrics.extend_from_slice(&other.metrics);
+        self.parameters.extend_from_slice(&other.parameters);
+        self.samples.extend_from_slice(&other.samples);
+        self.links.extend_from_slice(&other.links);
+        self.io.extend_from_slice(&other.io);
+        self.n_records = other.n_records;
+        self.span = other.span;
     }
 
     /// Number of rows.
@@ -358,6 +398,8 @@ impl ChunkBuffer {
             kind: &self.kind,
             region: &self.region,
             call_path: &self.call_path,
+            shown_path: &self.shown_path,
+            shown_region: &self.shown_region,
             visits: &self.visits,
             sends: &self.sends,
             recvs: &self.recvs,

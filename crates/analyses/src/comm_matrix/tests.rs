@@ -193,6 +193,8 @@ fn many_ranks_take_memory_by_pairs_that_talk() {
         definitions: trace.definitions(),
         call_paths: &paths,
         locations: &locations,
+        selected: &locations,
+        window: None,
         notices: &notices,
     };
     let output = ouzel_engine::Analysis::finish(&CommMatrix::default(), partial, &cx).unwrap();
