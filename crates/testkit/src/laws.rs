@@ -4,9 +4,12 @@
 //! the plainest way to get it: one location after the other, each in one chunk, merged
 //! in order. Partials are compared as bytes once encoded, outputs as text.
 
+mod additive;
 mod probe;
 #[cfg(test)]
 mod tests;
+
+pub use additive::{Parts, Sums, check_additive};
 
 use crate::rng::Rng;
 use crate::toy::{Faults, RandomTrace, ToyPayload, ToyTrace, sampled_trace};
@@ -39,6 +42,8 @@ pub enum Law {
     Settling,
     /// Any number of threads gives one answer.
     Threads,
+    /// Parts of a selection add up to the whole.
+    Additive,
 }
 
 /// A broken law and the case that shows it.
@@ -156,14 +161,14 @@ where
 {
     fn check(&self) -> Result<(), Violation> {
         let (set, key) = self.alone();
-        let locations = self.filter.locations(self.trace.definitions());
+        let locations = set.locations(self.trace.definitions(), self.filter);
         let whole = || self.merged(&set, locations.iter().map(|&l| self.fold(&set, self.trace, &[l])));
         let expected =
             Expected { bytes: encode(&set, whole()), text: self.finish(&set, &key, self.trace, whole()) };
         self.check_merging(&set, &locations, &expected)?;
         self.check_chunks(&set, &key, &locations, &expected)?;
         self.check_encoding(&set, &key, &locations, &expected)?;
-        self.check_company(&locations)?;
+        self.check_company()?;
         for n_buckets in [1, 2, 5] {
             let (rest, buckets) = set.split(whole(), n_buckets);
             let merged = self.merged(&set, [rest].into_iter().chain(buckets));
@@ -308,7 +313,7 @@ where
         expected.text_is(Law::Encoding, case, &self.finish(set, key, self.trace, self.merged(set, parts()?)))
     }
 
-    /// Law 7: two rounds, each piece encoded and decoded, in any order.
+    /// Law 7.
     fn check_settling(
         &self,
         set: &AnalysisSet,
@@ -317,9 +322,26 @@ where
         n_buckets: usize,
         expected: &Expected,
     ) -> Result<(), Violation> {
+        let case = format!("{n_buckets} buckets settled");
+        let once_and_twice = |once: &[u8], again: &[u8]| {
+            let once = Expected { bytes: once.to_vec(), text: String::new() };
+            once.bytes_are(Law::Settling, &format!("{case} twice"), again)
+        };
+        let whole = self.settled(set, locations, n_buckets, once_and_twice)?;
+        expected.text_is(Law::Settling, &case, &self.finish(set, key, self.trace, whole))
+    }
+
+    /// All locations in two rounds, as processes that work together do it: each piece encoded and decoded, in any order.
+    /// `check` sees each bucket encoded, settled once and twice.
+    fn settled(
+        &self,
+        set: &AnalysisSet,
+        locations: &[LocationId],
+        n_buckets: usize,
+        check: impl Fn(&[u8], &[u8]) -> Result<(), Violation>,
+    ) -> Result<Partial, Violation> {
         let travelled = |partial| set.decode(&encode(set, partial)).expect("law 4 holds");
         let definitions = self.trace.definitions();
-        let case = format!("{n_buckets} buckets settled");
         let mut rng = Rng::new(self.seed ^ n_buckets as u64);
         let mut order = locations.to_vec();
         rng.shuffle(&mut order);
@@ -337,25 +359,39 @@ where
             let settle = |bucket| set.settle(bucket, definitions).expect("settling does not panic");
             let once = encode(set, settle(bucket));
             let again = settle(set.decode(&once).expect("law 4 holds"));
-            let once = Expected { bytes: once, text: String::new() };
-            once.bytes_are(Law::Settling, &format!("{case} twice"), &encode(set, again))?;
-            settled.push(set.decode(&once.bytes).expect("law 4 holds"));
+            check(&once, &encode(set, again))?;
+            settled.push(set.decode(&once).expect("law 4 holds"));
         }
         settled.insert(rng.below(settled.len() as u64 + 1) as usize, rest);
-        let whole = self.merged(set, settled);
-        expected.text_is(Law::Settling, &case, &self.finish(set, key, self.trace, whole))
+        Ok(self.merged(set, settled))
+    }
+
+    /// The output of a pass, in one process or in so many settled buckets; `None` if the analysis cannot answer.
+    fn output_of_buckets(&self, n_buckets: usize) -> Option<A::Output> {
+        let (set, key) = self.alone();
+        let definitions = self.trace.definitions();
+        let locations = set.locations(definitions, self.filter);
+        let partial = match n_buckets {
+            0 => self.fold(&set, self.trace, &locations),
+            n => self.settled(&set, &locations, n, |_, _| Ok(())).ok()?,
+        };
+        set.finish(partial, definitions, &Notices::default()).take(&key).ok()
     }
 
     /// Law 5.
-    fn check_company(&self, locations: &[LocationId]) -> Result<(), Violation> {
+    fn check_company(&self) -> Result<(), Violation> {
         let mut set = AnalysisSet::default();
         let before = set.add(Probe::OfSamples);
         let key = set.add((self.make)(self.trace.definitions(), self.filter));
         let behind = set.add(Probe::OfCalls);
+        let fold = |set: &AnalysisSet| {
+            let locations = set.locations(self.trace.definitions(), self.filter);
+            self.fold(set, self.trace, &locations)
+        };
         let text = |set: &AnalysisSet, key: &Key<A>| {
             // Calls that are made of samples for the company are doubted in the company's name.
             let is_own = |notice: &Notice| !notice.message.contains("are made of samples");
-            self.finish_with(set, key, self.trace, self.fold(set, self.trace, locations), is_own)
+            self.finish_with(set, key, self.trace, fold(set), is_own)
         };
         let (own_set, own_key) = self.alone();
         let alone = Expected { bytes: Vec::new(), text: text(&own_set, &own_key) };
@@ -364,7 +400,7 @@ where
         // The company sees no trace of it, either.
         let see = |set: &AnalysisSet, key: &Key<Probe>| {
             let notices = Notices::default();
-            let partial = self.fold(set, self.trace, locations);
+            let partial = fold(set);
             set.finish(partial, self.trace.definitions(), &notices).take(key).expect("a probe answers")
         };
         for (probe, in_company) in [(Probe::OfSamples, &before), (Probe::OfCalls, &behind)] {

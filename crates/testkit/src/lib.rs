@@ -18,5 +18,7 @@ mod toy_profile;
 pub use data::{shared_data, workspace_root};
 pub use rng::Rng;
 pub use run::{run, run_report};
-pub use toy::{Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace, region_from_name, sampled_trace};
+pub use toy::{
+    Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace, random_program, region_from_name, sampled_trace,
+};
 pub use toy_profile::ToyProfile;

@@ -6,10 +6,12 @@
 //! [`ToyTrace::new`]) or made up (see [`RandomTrace`]).
 
 mod language;
+mod program;
 mod random;
 #[cfg(test)]
 mod tests;
 
+pub use program::random_program;
 pub use random::{Faults, RandomTrace, sampled_trace};
 
 use ouzel_model::{
