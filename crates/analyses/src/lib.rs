@@ -38,6 +38,8 @@ pub mod pop;
 pub mod profile;
 #[cfg(test)]
 mod reference;
+#[cfg(test)]
+mod selections;
 pub mod semantics;
 #[cfg(test)]
 mod serialised_output;

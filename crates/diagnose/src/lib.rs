@@ -127,7 +127,7 @@ impl ReportAnalyses {
             profile: set.add(Profile),
             inventory: set.add(Inventory),
             // Not every program communicates.
-            communication: set.add_silent(Communication::for_filter(filter)),
+            communication: set.add_silent(Communication),
             phases: set.add(Phases::with_semantics(definitions, filter, semantics)),
         }
     }

@@ -209,7 +209,7 @@ impl Trace {
         let mut pass = self.run(&set, options)?;
         let mut material = analyses.gather(&mut pass, definitions)?;
         if material.wants_messages(definitions) {
-            let late = LateMessages::for_filter(&options.filter, semantics.clone());
+            let late = LateMessages { semantics: semantics.clone() };
             let Answer { output, notices, .. } = self.ask(late, options)?;
             material.add_messages(output, &notices);
         }

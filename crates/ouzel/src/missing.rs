@@ -114,13 +114,13 @@ mod tests {
     fn one_kind_of_several_is_enough_and_contributors_are_silent() {
         let all = Filter::default();
         let both = |set: &mut AnalysisSet| {
-            set.add(Communication::for_filter(&Filter::default()));
+            set.add(Communication);
         };
         assert!(told(&ToyTrace::new(MESSAGES), &all, both).is_empty(), "collectives are missed by nobody");
         let missing = told(&ToyTrace::new(CALLS), &all, both);
         assert_eq!(missing.len(), 2, "{missing:?}");
         let silent = |set: &mut AnalysisSet| {
-            set.add_silent(Communication::for_filter(&Filter::default()));
+            set.add_silent(Communication);
             set.add(Inventory);
             let trace = ToyTrace::new(CALLS);
             let definitions = trace.definitions();

@@ -65,8 +65,8 @@ impl Trace {
         options: &Options<'_>,
     ) -> Result<Report, PassError> {
         let elsewhere = |error: JobError| PassError::Elsewhere(Box::new(error));
-        let selected = options.filter.locations(self.definitions());
-        let groups = groups(&selected, &*self.source, workers.group_bytes());
+        let locations = set.locations(self.definitions(), &options.filter);
+        let groups = groups(&locations, &*self.source, workers.group_bytes());
         if groups.is_empty() {
             return set.conclude(&*self.source, set.empty());
         }
@@ -76,15 +76,15 @@ impl Trace {
             return Err(PassError::Cancelled);
         }
         let parts = result.map_err(PassError::Elsewhere)?;
-        let partial = job.whole(set, parts, &selected).map_err(elsewhere)?;
+        let partial = job.whole(set, parts, &locations).map_err(elsewhere)?;
         set.conclude(&*self.source, partial)
     }
 }
 
 /// Neighbours, as many as make `group_bytes`. Depends on nothing else, so that a run can be resumed with other workers.
-fn groups(selected: &[LocationId], source: &dyn TraceSource, group_bytes: u64) -> Vec<Group> {
+fn groups(locations: &[LocationId], source: &dyn TraceSource, group_bytes: u64) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for &location in selected {
+    for &location in locations {
         // Even an empty location is some work.
         let bytes = source.location_bytes(location);
         match groups.last_mut() {

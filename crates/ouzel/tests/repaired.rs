@@ -1,7 +1,6 @@
 //! Repaired clocks, from outside: after the repair no operation sees a message before it was sent.
 
 use ouzel::analyses::late_messages::LateMessages;
-use ouzel::analyses::semantics::Semantics;
 use ouzel::model::{ChunkBuffer, Filter, Level, LocationId, Needs, NoticeCode, Ticks};
 use ouzel::{Options, Trace};
 use ouzel_testkit::{shared_data, workspace_root};
@@ -32,7 +31,7 @@ fn repair(path: &Path) -> u64 {
     let repaired = open().repair_clocks(&options).expect("the pass succeeds");
     let again = repaired.clock_repair(&options).expect("the pass succeeds");
     assert_eq!((again.n_violations, found.n_left), (0, 0), "{}", path.display());
-    let late = LateMessages::for_filter(&Filter::default(), Semantics::default());
+    let late = LateMessages::default();
     let answer = repaired.ask(late, &options).expect("the analysis answers");
     assert_eq!(answer.output.received_before_sent, 0);
     let is_told = |notice: &&ouzel::model::Notice| {

@@ -76,7 +76,7 @@ fn expected(trace: &Trace) -> Expected {
     let mut set = AnalysisSet::default();
     let times = set.add_silent(TimeProfile);
     let counters = set.add_silent(MetricProfile);
-    let communication = set.add_silent(Communication::default());
+    let communication = set.add_silent(Communication);
     let matrix = set.add_silent(CommMatrix { expansion: Expansion::PointToPoint });
     let mut report = trace.run(&set, &Options::default()).unwrap();
     let definitions = trace.definitions();

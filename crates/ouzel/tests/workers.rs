@@ -92,7 +92,7 @@ fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> 
     let matrix = CommMatrix { expansion: Expansion::WithCollectives };
     let classes = semantics.classes(definitions);
     let breakdown = |host, requests| Breakdown::new(definitions, &options.filter, &classes, host, requests);
-    let late = LateMessages::for_filter(&options.filter, semantics.clone());
+    let late = LateMessages { semantics: semantics.clone() };
     vec![
         ("profile", text(&trace.ask(Profile, options))),
         ("metric_profile", text(&trace.ask(MetricProfile, options))),
@@ -129,6 +129,7 @@ fn workers_answer_as_one_machine_does() {
         Filter::default(),
         Filter { time_ns: Some((200_000_000, 900_000_000)), ..Filter::default() },
         Filter { ranks: Some("1-5".parse().expect("ranks")), ..Filter::default() },
+        Filter::default().and("inclusive > 1ms and rank < 3 and time < 900ms".parse().expect("a predicate")),
     ];
     for name in ["pmpi-jacobi", "eztrace-jacobi", "zoo/late_sender/faulty"] {
         let path = testdata(name);

@@ -5,7 +5,7 @@ use super::output::{BreakdownOutput, ProcessBreakdown};
 use super::state::{Activities, BreakdownPartial, Local, ProcessPartial};
 use crate::semantics::Class;
 use crate::spread::{Owner, owner};
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope};
 use ouzel_model::{
     Content, Contents, Definitions, EventChunk, EventKind, Filter, Level, LocationKind, Needs, Notice,
     NoticeCode, Remap, RequestEvent, Ticks,
@@ -69,7 +69,9 @@ impl Analysis for Breakdown {
     type Partial = BreakdownPartial;
     type Output = BreakdownOutput;
     const NAME: &'static str = "breakdown";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
+    /// A post may lie before a time range, and a completion behind it.
+    const SCOPE: Scope = Scope::Locations;
 
     fn needs(&self) -> Needs {
         match self.requests {
@@ -93,7 +95,7 @@ impl Analysis for Breakdown {
             _ if self.with_streams.contains(&process) => Place::HostWithStreams,
             _ => Place::Host,
         };
-        Local::new(place, self.n_locations(process) == 1)
+        Local::new(place, self.n_locations(process) == 1, cx.selected)
     }
 
     fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
@@ -116,10 +118,10 @@ impl Analysis for Breakdown {
         }
         let at = local.since;
         local.change(Activity::Other, at);
-        into.n_lost += local.n_lost + local.open.len() as u64;
+        into.n_lost += local.n_lost();
         let Local { calls, requests, forgotten, .. } = local;
-        let mut process =
-            ProcessPartial { n_folded: 1, span: summary.span, activities: calls, times: forgotten };
+        let span = summary.span.and_then(|span| cx.selected.clip_span(span));
+        let mut process = ProcessPartial { n_folded: 1, span, activities: calls, times: forgotten };
         process.activities.unite(Activities { communication: requests, ..Activities::default() });
         self.add(into, owner(cx.definitions, cx.location), process);
     }
@@ -162,7 +164,7 @@ impl Breakdown {
 fn add_calls(local: &mut Local, chunk: &EventChunk<'_>, activities: &[Activity]) {
     let mut current = local.current;
     let mut top = local.top;
-    let rows = chunk.time.iter().zip(chunk.kind).zip(chunk.region);
+    let rows = chunk.time.iter().zip(chunk.kind).zip(chunk.regions_shown());
     for ((&at, &kind), &region) in rows {
         match kind {
             EventKind::Enter => {
@@ -206,12 +208,8 @@ fn add_requests(local: &mut Local, chunk: &EventChunk<'_>) {
     for (row, request, step) in by_row(by_row(sends, receives), by_row(collectives, requests)) {
         let at: Ticks = chunk.time[row as usize];
         match step {
-            // An id that is posted again before it was completed: the first has no completion.
-            Step::Post => local.n_lost += u64::from(local.open.insert(request, at).is_some()),
-            Step::Complete => match local.open.remove(&request) {
-                Some(posted) => local.requests.push(posted.0, at.0),
-                None => local.n_lost += 1,
-            },
+            Step::Post => local.post(request, at),
+            Step::Complete => local.complete(request, at),
         }
     }
 }

@@ -17,7 +17,9 @@
 //! [`HostCode`]. A non-blocking operation communicates from its post to its completion if [`Requests::Included`]; one
 //! that completes on another location than it was posted on is left out, with a notice.
 //!
-//! Laws: the four parts sum up to the span; unions are canonical, so the order of merging does not show. Memory: a
+//! Posts and completions are brought together over the whole location; then all intervals are cut to the time range.
+//!
+//! Laws: the four parts sum up to the span, and those of a partition of time to those of the whole; unions are canonical, so the order of merging does not show. Memory: a
 //! process of one location keeps sums and the intervals since its oldest open request. A process of several keeps its
 //! intervals, 16 bytes for each change of activity, until all of them are folded, then sums.
 //! After Pipit's `comm_comp_breakdown` (Bhatele et al., SC 2023). Not here: who waits for whom.

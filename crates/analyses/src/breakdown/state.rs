@@ -3,7 +3,8 @@
 use super::activity::{Activity, Place};
 use super::intervals::{Intervals, measure_by_membership};
 use crate::spread::Owner;
-use ouzel_model::Ticks;
+use ouzel_engine::Selected;
+use ouzel_model::{Ticks, TimeRange};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -98,6 +99,8 @@ impl Activities {
 /// While a location is folded.
 #[derive(Debug)]
 pub struct Local {
+    /// What counts of what is seen.
+    selected: Selected,
     pub(super) place: Place,
     /// Whether it is the only location of its process: its past need not be kept.
     pub(super) is_alone: bool,
@@ -116,13 +119,14 @@ pub struct Local {
     /// Time before everything in `calls` and `requests`.
     pub(super) forgotten: ActivityTimes,
     pub(super) forget_at: usize,
-    /// Non-blocking operations whose post or completion is missing.
-    pub(super) n_lost: u64,
+    /// Non-blocking operations whose post or completion is missing, so far.
+    n_lost: u64,
 }
 
 impl Local {
-    pub(super) fn new(place: Place, is_alone: bool) -> Self {
+    pub(super) fn new(place: Place, is_alone: bool, selected: Selected) -> Self {
         Local {
+            selected,
             place,
             is_alone,
             top: Activity::Other,
@@ -138,8 +142,35 @@ impl Local {
         }
     }
 
+    /// A non-blocking operation was posted.
+    pub(super) fn post(&mut self, request: u64, at: Ticks) {
+        // An id that is posted again before it was completed: the first has no completion.
+        if let Some(lost) = self.open.insert(request, at) {
+            self.n_lost += u64::from(self.selected.has(lost));
+        }
+    }
+
+    /// A non-blocking operation is complete.
+    pub(super) fn complete(&mut self, request: u64, at: Ticks) {
+        match self.open.remove(&request) {
+            Some(posted) => {
+                let TimeRange { start, end } = self.selected.clip(TimeRange { start: posted, end: at });
+                self.requests.push(start.0, end.0);
+            }
+            None => self.n_lost += u64::from(self.selected.has(at)),
+        }
+    }
+
+    /// Operations whose post or completion never came, when the location is over.
+    pub(super) fn n_lost(&self) -> u64 {
+        // Only their number is asked for: the order of the map does not show.
+        let open = self.open.values().filter(|&&posted| self.selected.has(posted)).count();
+        self.n_lost + open as u64
+    }
+
     /// Another activity begins.
     pub(super) fn change(&mut self, to: Activity, at: Ticks) {
+        let TimeRange { start, end } = self.selected.clip(TimeRange { start: self.since, end: at });
         let set = match self.current {
             Activity::Computation => Some(&mut self.calls.computation),
             Activity::Communication => Some(&mut self.calls.communication),
@@ -148,7 +179,7 @@ impl Local {
             Activity::Other => None,
         };
         if let Some(set) = set {
-            set.push(self.since.0, at.0);
+            set.push(start.0, end.0);
         }
         self.current = to;
         self.since = at;

@@ -4,13 +4,13 @@ use super::output::{ClockRepair, repair};
 use super::points::{ClockRepairsPartial, Dependencies, Local, NONE, Part};
 use crate::communication::peer_rank;
 use crate::matching::{self, for_each_pair};
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, SettleCx};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, SettleCx};
 use ouzel_model::{
     Collective, CollectiveRoot, Contents, EventChunk, EventKind, Needs, Remap, RequestEvent, Ticks,
 };
 use serde::{Deserialize, Serialize};
 
-/// A correction of the clocks of the whole trace. To be asked of everything: what is selected plays no part.
+/// A correction of the clocks of the whole trace: what is selected plays no part.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ClockRepairs {}
 
@@ -19,8 +19,9 @@ impl Analysis for ClockRepairs {
     type Partial = ClockRepairsPartial;
     type Output = ClockRepair;
     const NAME: &'static str = "clock_repair";
-    const PARTIAL_VERSION: u32 = 3;
+    const PARTIAL_VERSION: u32 = 4;
     const PAIRS_LOCATIONS: bool = true;
+    const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
         Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS | Needs::VISITS

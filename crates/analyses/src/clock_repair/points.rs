@@ -105,7 +105,8 @@ impl Dependencies {
                 let arrived = points.times[begin as usize];
                 let of_instance = CollectivePart { op: part.op, comm: part.comm, root: part.root, arrived };
                 let leave = points.times[part.end as usize];
-                members.push(Member { op: operations.len() as u32, part: of_instance, leave });
+                let op = operations.len() as u32;
+                members.push(Member { op, part: of_instance, leave, is_selected: true });
                 operations.push(id);
                 parts.push((location, part));
             }

@@ -7,37 +7,16 @@ use super::state::{
 };
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{
-    CallPathId, Collective, CollectiveOp, CommId, CommRank, Communicator, Definitions, EventChunk, Filter,
-    Level, MessageEnd, Needs, Notice, NoticeCode, Remap, WorldRank,
+    CallPathId, Collective, CollectiveOp, CommId, CommRank, Communicator, Definitions, EventChunk, Level,
+    MessageEnd, Needs, Notice, NoticeCode, Remap, WorldRank,
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How much of the trace is looked at: decides how alarming an unmatched message is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Extent {
-    /// All of it: every message has two sides.
-    #[default]
-    WholeTrace,
-    /// Some ranks or a range of time: messages over its border have one side.
-    Selection,
-}
-
 /// Totals of messages and collectives, and the messages that have one side only.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub struct Communication {
-    /// How much of the trace is looked at.
-    pub extent: Extent,
-}
-
-impl Communication {
-    /// The analysis for a pass with `filter`.
-    pub fn for_filter(filter: &Filter) -> Self {
-        let cut = filter.ranks.is_some() || filter.time_ns.is_some();
-        Communication { extent: if cut { Extent::Selection } else { Extent::WholeTrace } }
-    }
-}
+pub struct Communication;
 
 impl Analysis for Communication {
     type Local = Local;
@@ -129,10 +108,11 @@ impl Analysis for Communication {
         cx: &FinishCx<'_>,
     ) -> Result<CommunicationOutput, AnalysisError> {
         let CommunicationPartial { locations, channels, unresolved_peers, null_peers } = partial;
-        let unmatched = unmatched(channels, cx.definitions);
+        // It takes both sides of every channel to tell: what lies outside of a selection is not missing.
+        let unmatched = if cx.is_whole() { unmatched(channels, cx.definitions) } else { Vec::new() };
         let excess = |sign: i64| unmatched.iter().map(|c| (sign * c.sends_less_receives).max(0) as u64).sum();
         let (unmatched_sends, unmatched_receives) = (excess(1), excess(-1));
-        self.report(cx, [unmatched_sends, unmatched_receives], unresolved_peers, null_peers);
+        report(cx, [unmatched_sends, unmatched_receives], unresolved_peers, null_peers);
         let locations = locations
             .into_iter()
             .map(|(location, LocationTotals { messages, collectives })| LocationCommunication {
@@ -153,26 +133,16 @@ impl Analysis for Communication {
     }
 }
 
-impl Communication {
-    fn report(&self, cx: &FinishCx<'_>, [sends, receives]: [u64; 2], unresolved: u64, null: u64) {
-        let (level, hint) = match self.extent {
-            Extent::WholeTrace => (Level::Medium, ""),
-            Extent::Selection => (Level::Low, "; its other side may lie outside of what was selected"),
-        };
-        let push = |count: u64, level, what: &str| {
-            if 0 < count {
-                cx.notices.push(Notice::new(level, NoticeCode::UnmatchedMessages, what).times(count));
-            }
-        };
-        push(sends, level, &format!("a message was sent and never received{hint}"));
-        push(receives, level, &format!("a message was received and never sent{hint}"));
-        push(unresolved, Level::Medium, "the other side of a message is no rank of its communicator");
-        push(
-            null,
-            Level::Low,
-            "a message to or from nobody (MPI_PROC_NULL) is recorded; it has no other side",
-        );
-    }
+fn report(cx: &FinishCx<'_>, [sends, receives]: [u64; 2], unresolved: u64, null: u64) {
+    let push = |count: u64, level, what: &str| {
+        if 0 < count {
+            cx.notices.push(Notice::new(level, NoticeCode::UnmatchedMessages, what).times(count));
+        }
+    };
+    push(sends, Level::Medium, "a message was sent and never received");
+    push(receives, Level::Medium, "a message was received and never sent");
+    push(unresolved, Level::Medium, "the other side of a message is no rank of its communicator");
+    push(null, Level::Low, "a message to or from nobody (MPI_PROC_NULL) is recorded; it has no other side");
 }
 
 /// Adds one side of each message to its call path, and counts it for its peer.

@@ -11,7 +11,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use fold::{Communication, Extent};
+pub use fold::Communication;
 pub(crate) use fold::{LEAST_NULL_PEER, groups, peer_rank};
 pub use output::{
     CollectiveRow, CommunicationOutput, CommunicationRow, LocationCommunication, UnmatchedChannel,

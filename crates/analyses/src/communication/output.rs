@@ -13,7 +13,8 @@ pub struct CommunicationOutput {
     pub call_paths: CallPathTree,
     /// The locations read, ascending.
     pub locations: Vec<LocationCommunication>,
-    /// Channels with more sends than receives, or fewer; sorted.
+    /// Channels with more sends than receives, or fewer; sorted. Not looked for where ranks or a time range are
+    /// selected, as is the number of either.
     pub unmatched: Vec<UnmatchedChannel>,
     /// Number of messages sent and never received.
     pub unmatched_sends: u64,

@@ -14,7 +14,7 @@ const EXCHANGE: &str = "
 #[test]
 fn totals_go_to_the_innermost_region_and_its_rank() {
     let trace = ToyTrace::new(EXCHANGE);
-    let output = run(&trace, Communication::default());
+    let output = run(&trace, Communication);
     let rows = output.rows(trace.definitions(), By::Region, Per::Rank);
     let seen: Vec<_> = rows
         .iter()
@@ -50,7 +50,7 @@ fn totals_go_to_the_innermost_region_and_its_rank() {
 #[test]
 fn peers_are_ranks_of_their_communicator_and_tags_are_kept_apart() {
     // On `pair`, rank 0 is world rank 1: that message has both sides. Tags 3 and 4 have one too many each.
-    let (output, report) = run_report(&ToyTrace::new(EXCHANGE), &Filter::default(), Communication::default());
+    let (output, report) = run_report(&ToyTrace::new(EXCHANGE), &Filter::default(), Communication);
     assert_eq!((output.unmatched_sends, output.unmatched_receives, output.unresolved_peers), (1, 1, 0));
     let channel = |tag| Channel { from: WorldRank(0), to: WorldRank(1), comm: CommId(0), tag };
     assert_eq!(
@@ -65,20 +65,22 @@ fn peers_are_ranks_of_their_communicator_and_tags_are_kept_apart() {
 }
 
 #[test]
-fn in_a_selection_one_sided_messages_are_no_alarm() {
-    let filter = Filter { ranks: Some("0".parse().unwrap()), ..Filter::default() };
-    let analysis = Communication::for_filter(&filter);
-    let (output, report) = run_report(&ToyTrace::new(EXCHANGE), &filter, analysis);
-    assert_eq!((output.unmatched_sends, output.unmatched_receives), (2, 1));
-    let seen: Vec<_> = report.notices.iter().map(|n| (n.level, n.count)).collect();
-    assert_eq!(seen, [(Level::Low, 1), (Level::Low, 2)]);
-    assert_eq!(Communication::for_filter(&Filter::default()).extent, Extent::WholeTrace);
+fn in_a_selection_nothing_is_said_to_be_one_sided() {
+    let trace = ToyTrace::new(EXCHANGE);
+    let of_rank = Filter { ranks: Some("0".parse().unwrap()), ..Filter::default() };
+    let of_time = Filter { time_ns: Some((0, 6)), ..Filter::default() };
+    let by_rank = Filter::default().and("rank = 0".parse().unwrap());
+    for filter in [of_rank, of_time, by_rank] {
+        let (output, report) = run_report(&trace, &filter, Communication);
+        assert_eq!((output.unmatched_sends, output.unmatched_receives), (0, 0), "{filter:?}");
+        assert!(report.notices.is_empty(), "{filter:?}: {:?}", report.notices);
+    }
 }
 
 #[test]
 fn a_peer_that_is_no_member_is_counted_and_not_matched() {
     let trace = ToyTrace::new("0: send>7 @1, recv<0 @2, send>0 @3");
-    let (output, report) = run_report(&trace, &Filter::default(), Communication::default());
+    let (output, report) = run_report(&trace, &Filter::default(), Communication);
     assert_eq!((output.unmatched_sends, output.unmatched_receives, output.unresolved_peers), (0, 0, 1));
     assert_eq!(report.notices[0].count, 1);
     assert_eq!(output.total_messages().sends, 2);
@@ -88,7 +90,7 @@ fn a_peer_that_is_no_member_is_counted_and_not_matched() {
 #[test]
 fn a_message_to_nobody_lacks_nothing() {
     let trace = ToyTrace::new("0: send>4294967294 bytes 8 @1, recv<4294967295 @2, other @3");
-    let (output, report) = run_report(&trace, &Filter::default(), Communication::default());
+    let (output, report) = run_report(&trace, &Filter::default(), Communication);
     assert_eq!((output.unmatched_sends, output.unresolved_peers, output.null_peers), (0, 0, 2));
     assert_eq!(report.notices.iter().map(|n| (n.level, n.count)).collect::<Vec<_>>(), [(Level::Low, 2)]);
 }
@@ -115,7 +117,7 @@ fn groups_of_an_inter_communicator_name_each_other() {
         3: recv<0 comm inter @9",
     );
     trace.definitions_mut().communicators[1] = communicator(&[0, 1], Some(&[2, 3]));
-    let output = run(&trace, Communication::default());
+    let output = run(&trace, Communication);
     assert_eq!((output.unmatched_sends, output.unmatched_receives, output.unresolved_peers), (0, 0, 0));
 }
 
@@ -129,7 +131,7 @@ fn a_communicator_that_is_defined_twice_is_one_in_the_end() {
         0: send>1 comm a @1, send>1 comm a @2
         1: recv<0 comm b @3, recv<1 comm c @4",
     );
-    let output = run(&trace, Communication::default());
+    let output = run(&trace, Communication);
     assert_eq!((output.unmatched_sends, output.unmatched_receives), (1, 1));
 }
 
@@ -142,7 +144,7 @@ fn a_process_talks_to_itself_on_a_communicator_without_members() {
         1: send>0 comm self @1, recv<0 comm self @2",
     );
     trace.definitions_mut().communicators[1] = communicator(&[], None);
-    let output = run(&trace, Communication::default());
+    let output = run(&trace, Communication);
     assert_eq!((output.unmatched_sends, output.unmatched_receives, output.unresolved_peers), (0, 0, 0));
 }
 
@@ -167,7 +169,7 @@ fn buckets_share_the_channels() {
 #[test]
 fn tables_have_the_totals() {
     let trace = ToyTrace::new(EXCHANGE);
-    let output = run(&trace, Communication::default());
+    let output = run(&trace, Communication);
     let table = output.table(trace.definitions(), By::Region, Per::Total);
     let column = |name: &str| table.column(name).unwrap().data.clone();
     assert_eq!(column("bytes_received"), ColumnData::U64(vec![105, 0, 0]));

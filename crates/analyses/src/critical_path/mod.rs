@@ -21,8 +21,10 @@
 //! waits, in a scan each for those before it; else all wait for all. A wait that ended before its cause began is
 //! not followed: clocks are wrong, which is counted.
 //!
+//! The path is that of the whole run. A time range cuts it; of ranks the segments remain in which they work or wait.
+//!
 //! Laws: segments tile the path without gap or overlap, from the start of a location to the end of the run, and never go
-//! back in time. O(n log n) for n operations. Memory is 48 bytes for each call that waited, beside that of
+//! back in time; what is on it in the ranges of a partition of time adds up to the whole. O(n log n) for n operations. Memory is 48 bytes for each call that waited, beside that of
 //! [`operations`](crate::operations); the second pass keeps what the path holds, not what the trace does.
 //! After Pipit's `critical_path_analysis` (Bhatele et al., SC 2023), whose code takes the latest send of the sender
 //! for the matched one. Not here: edges between threads of a process and to accelerators, which are no events of the

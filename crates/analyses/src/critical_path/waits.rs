@@ -19,14 +19,15 @@ pub(super) struct Wait {
     pub at: Ticks,
 }
 
-/// The waits, by location and end; and the number of messages that were received before they were sent.
+/// The waits of the whole run, by location and end; and how many of the selected messages were received before they
+/// were sent.
 pub(super) fn waits(output: &OperationsOutput, definitions: &Definitions) -> (Vec<Wait>, u64) {
     let operation = |op: u32| &output.operations[op as usize];
     let mut waits = Vec::new();
     let mut n_out_of_order = 0;
     for message in &output.messages {
         let (send, receive) = (operation(message.send), operation(message.receive));
-        n_out_of_order += u64::from(receive.leave < send.enter);
+        n_out_of_order += u64::from(receive.leave < send.enter && send.is_selected);
         waits.extend(wait(receive, SegmentKind::Message, send.location, send.enter));
     }
     for it in &output.rendezvous {
@@ -36,6 +37,7 @@ pub(super) fn waits(output: &OperationsOutput, definitions: &Definitions) -> (Ve
             call_path: it.call_path,
             enter: it.enter,
             leave: it.leave,
+            is_selected: true,
         };
         waits.extend(wait(&here, SegmentKind::Message, it.receiver, it.receive_posted));
     }

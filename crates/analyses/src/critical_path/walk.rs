@@ -55,12 +55,12 @@ impl Segment {
     }
 }
 
-/// The critical path.
+/// The critical path of the run, or what is selected of it: what lies in the time range, at the ranks that wait or work.
 #[derive(Debug, Clone)]
 pub struct CriticalPathOutput {
     /// The call paths that the segments speak of.
     pub call_paths: CallPathTree,
-    /// In the order of time. Each begins where the one before it ends.
+    /// In the order of time. Each begins where the one before it ends, if no ranks are selected.
     pub segments: Vec<Segment>,
     /// Messages that were received before they were sent: the path does not follow them.
     pub n_out_of_order: u64,
@@ -87,7 +87,21 @@ pub fn critical_path(
     }
     let mut segments = walk(output, &waits);
     segments.reverse();
+    segments.retain_mut(|segment| select(segment, output));
     CriticalPathOutput { call_paths: output.call_paths.clone(), segments, n_out_of_order }
+}
+
+/// Cuts a segment to the time range; whether something is selected of it. One without length is where it begins.
+fn select(segment: &mut Segment, output: &OperationsOutput) -> bool {
+    let TimeRange { start, end } = segment.range;
+    if let Some(window) = output.window {
+        segment.range = segment.range.clipped_to(window);
+    }
+    let is_inside = match start < end {
+        true => segment.range.start < segment.range.end,
+        false => output.window.is_none_or(|window| window.contains(start)),
+    };
+    is_inside && output.is_selected(segment.location)
 }
 
 /// The location that ends last: a main thread if there is one; of several the one of the smallest rank.

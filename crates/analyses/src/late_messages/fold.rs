@@ -2,11 +2,10 @@
 
 use super::output::{LateMessagesOutput, output};
 use super::settled::Settled;
-use crate::communication::{Communication, Extent};
 use crate::matching::{self, Local, MessageEnds};
 use crate::semantics::Semantics;
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, SettleCx};
-use ouzel_model::{EventChunk, Filter, Level, Needs, Notice, NoticeCode, Remap};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, SettleCx};
+use ouzel_model::{EventChunk, Level, Needs, Notice, NoticeCode, Remap};
 use serde::{Deserialize, Serialize};
 
 /// Message ends of the locations folded so far, and what is known of those that are settled.
@@ -19,17 +18,8 @@ pub struct LateMessagesPartial {
 /// Waiting for messages, and who was late.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct LateMessages {
-    /// How much of the trace is looked at.
-    pub extent: Extent,
     /// Which calls wait.
     pub semantics: Semantics,
-}
-
-impl LateMessages {
-    /// The analysis for a pass with `filter`.
-    pub fn for_filter(filter: &Filter, semantics: Semantics) -> Self {
-        LateMessages { extent: Communication::for_filter(filter).extent, semantics }
-    }
 }
 
 impl Analysis for LateMessages {
@@ -37,8 +27,9 @@ impl Analysis for LateMessages {
     type Partial = LateMessagesPartial;
     type Output = LateMessagesOutput;
     const NAME: &'static str = "late_messages";
-    const PARTIAL_VERSION: u32 = 3;
+    const PARTIAL_VERSION: u32 = 4;
     const PAIRS_LOCATIONS: bool = true;
+    const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
         Needs::MESSAGES | Needs::CALL_PATHS | Needs::VISITS
@@ -48,8 +39,8 @@ impl Analysis for LateMessages {
         LateMessagesPartial::default()
     }
 
-    fn begin(&self, _cx: &LocationCx<'_>) -> Local {
-        Local::default()
+    fn begin(&self, cx: &LocationCx<'_>) -> Local {
+        Local::new(cx)
     }
 
     fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
@@ -90,57 +81,41 @@ impl Analysis for LateMessages {
     ) -> Result<LateMessagesOutput, AnalysisError> {
         let settling = SettleCx { definitions: cx.definitions, call_paths: cx.call_paths };
         let LateMessagesPartial { ends, settled } = self.settle(partial, &settling);
-        let output = output(&ends, settled, cx.call_paths);
-        self.report(cx, &output);
+        let output = output(&ends, settled, cx);
+        report(cx, &output);
         Ok(output)
     }
 }
 
-impl LateMessages {
-    fn report(&self, cx: &FinishCx<'_>, output: &LateMessagesOutput) {
-        let (level, hint) = match self.extent {
-            Extent::WholeTrace => (Level::Medium, ""),
-            Extent::Selection => (Level::Low, "; its other side may lie outside of what was selected"),
-        };
-        let push = |count: u64, level, code, what: &str| {
-            if 0 < count {
-                cx.notices.push(Notice::new(level, code, what).times(count));
-            }
-        };
-        let unmatched = NoticeCode::UnmatchedMessages;
-        push(
-            output.unmatched_sends,
-            level,
-            unmatched,
-            &format!("a send has no receive to be paired with{hint}"),
-        );
-        push(
-            output.unmatched_receives,
-            level,
-            unmatched,
-            &format!("a receive has no send to be paired with{hint}"),
-        );
-        push(
-            output.uncompleted_receives,
-            Level::Low,
-            unmatched,
-            "a receive was posted and never completed; its sender is not known",
-        );
-        push(
-            output.unresolved_peers,
-            Level::Medium,
-            unmatched,
-            "a message cannot be paired: its other side is no rank of its communicator",
-        );
-        push(
-            output.received_before_sent,
-            Level::Medium,
-            NoticeCode::MessageOrder,
-            &format!(
-                "a message was received before it was sent, the worst by {} ns: who waited for whom is doubtful; \
-                 --repair-clocks corrects clocks",
-                cx.clock().ns_from_ticks(output.received_before_sent_worst)
-            ),
-        );
-    }
+fn report(cx: &FinishCx<'_>, output: &LateMessagesOutput) {
+    let push = |count: u64, level, code, what: &str| {
+        if 0 < count {
+            cx.notices.push(Notice::new(level, code, what).times(count));
+        }
+    };
+    let unmatched = NoticeCode::UnmatchedMessages;
+    push(output.unmatched_sends, Level::Medium, unmatched, "a send has no receive to be paired with");
+    push(output.unmatched_receives, Level::Medium, unmatched, "a receive has no send to be paired with");
+    push(
+        output.uncompleted_receives,
+        Level::Low,
+        unmatched,
+        "a receive was posted and never completed; its sender is not known",
+    );
+    push(
+        output.unresolved_peers,
+        Level::Medium,
+        unmatched,
+        "a message cannot be paired: its other side is no rank of its communicator",
+    );
+    push(
+        output.received_before_sent,
+        Level::Medium,
+        NoticeCode::MessageOrder,
+        &format!(
+            "a message was received before it was sent, the worst by {} ns: who waited for whom is doubtful; \
+             --repair-clocks corrects clocks",
+            cx.clock().ns_from_ticks(output.received_before_sent_worst)
+        ),
+    );
 }

@@ -1,15 +1,17 @@
 //! Waits, added up by call path and by pair of ranks.
 
 use super::settled::{Sends, Settled};
-use super::waits::{LateKind, Wait, mark_indirect};
+use super::waits::{LateKind, Wait, Waiting};
 use crate::matching::MessageEnds;
+use ouzel_engine::FinishCx;
 use ouzel_model::{CallPathId, CallPathTree, Ticks, TimeRange, WorldRank};
 use std::collections::BTreeMap;
 
 /// Pairs of ranks that a row names: those that wait most.
 const MAX_PAIRS: usize = 16;
 
-/// Who waited for whose message.
+/// Who waited for whose message. Of a selection: the messages whose send, and the waiting of whom, is selected; waiting
+/// is cut to the time range, as calls are.
 #[derive(Debug, Clone)]
 pub struct LateMessagesOutput {
     /// The call paths that the rows speak of.
@@ -111,14 +113,14 @@ struct Row {
 }
 
 /// What settled pairs say; `ends` has the counts of those that belong to no channel.
-pub(super) fn output(
-    ends: &MessageEnds,
-    mut settled: Settled,
-    call_paths: &CallPathTree,
-) -> LateMessagesOutput {
-    mark_indirect(&mut settled.waits);
+pub(super) fn output(ends: &MessageEnds, mut settled: Settled, cx: &FinishCx<'_>) -> LateMessagesOutput {
+    // Also who is not selected makes others wait because of waiting.
+    let waiting = Waiting::of(&settled.waits);
+    let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
+    settled.select(cx, &shown);
+    waiting.mark_indirect(&mut settled.waits);
     LateMessagesOutput {
-        call_paths: call_paths.clone(),
+        call_paths,
         rows: rows(&settled.waits),
         sends: send_rows(&settled.sends),
         n_messages: settled.sends.iter().map(|sends| sends.n_messages).sum(),

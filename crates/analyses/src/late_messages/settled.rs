@@ -11,7 +11,8 @@
 use super::waits::{Wait, Waits, longest_of_visits};
 use crate::matching::{MessageEnds, Pair, for_each_pair};
 use crate::semantics::Class;
-use ouzel_model::{CallPathId, CallPathTree, Definitions, Remap, Ticks, WorldRank};
+use ouzel_engine::FinishCx;
+use ouzel_model::{CallPathId, CallPathTree, Definitions, Remap, Ticks, TimeRange, WorldRank};
 use serde::{Deserialize, Serialize};
 
 /// Pairs, settled.
@@ -19,13 +20,13 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Settled {
     /// Once sorted: by location and time, one for each visit.
     pub waits: Vec<Wait>,
-    /// Once sorted: ascending by path and ranks, one of each.
+    /// Those that are selected. Once sorted: ascending by path and ranks, one of each.
     pub sends: Vec<Sends>,
     /// Sends that have no receive.
     pub unmatched_sends: u64,
     /// Receives that have no send.
     pub unmatched_receives: u64,
-    /// Messages whose receive completed before the send was posted.
+    /// Messages that are selected whose receive completed before the send was posted.
     pub received_before_sent: u64,
     /// By how much at worst.
     pub received_before_sent_worst: Ticks,
@@ -66,6 +67,10 @@ impl Settled {
         let mut sends: Vec<Vec<Sends>> = vec![Vec::new(); call_paths.len()];
         let unmatched = for_each_pair(ends, definitions, |pair| {
             waits.add(&pair);
+            // A message counts where its send does.
+            if !pair.send.is_selected() {
+                return;
+            }
             let (path, from, to) = (pair.send.path(), pair.from, pair.to);
             let one = Sends { path, from, to, n_messages: 1, bytes: pair.send.bytes() };
             let of_path = &mut sends[path.index()];
@@ -104,6 +109,18 @@ impl Settled {
             self.received_before_sent_worst.max(from.received_before_sent_worst);
     }
 
+    /// Leaves of the waits what is selected, and gives everything the paths that are shown. Nothing can be added then.
+    pub fn select(&mut self, cx: &FinishCx<'_>, shown: &Remap) {
+        self.waits.retain_mut(|wait| {
+            let selected = cx.selected_of(wait.waiting_location);
+            let TimeRange { start, end } = selected.clip(TimeRange { start: wait.start, end: wait.end });
+            (wait.start, wait.end) = (start, end);
+            selected.location && start < end
+        });
+        self.remap(shown);
+        self.sort_sends();
+    }
+
     pub fn remap(&mut self, remap: &Remap) {
         for wait in &mut self.waits {
             wait.waiting_path = remap.path(wait.waiting_path);
@@ -118,6 +135,11 @@ impl Settled {
     /// break ties.
     pub fn sort(&mut self) {
         longest_of_visits(&mut self.waits);
+        self.sort_sends();
+    }
+
+    /// One of each path and pair of ranks, ascending.
+    fn sort_sends(&mut self) {
         self.sends.sort_by_key(Sends::key);
         self.sends.dedup_by(|next, first| {
             let is_same = first.key() == next.key();

@@ -122,15 +122,26 @@ fn wait(
     })
 }
 
-/// Tells for each wait how much of it the culprit spent waiting itself.
-pub(super) fn mark_indirect(waits: &mut [Wait]) {
-    let mut of: BTreeMap<LocationId, Covered> = BTreeMap::new();
-    for wait in &*waits {
-        of.entry(wait.waiting_location).or_default().add(wait.start, wait.end);
+/// When each location waited.
+#[derive(Debug)]
+pub(super) struct Waiting(BTreeMap<LocationId, Covered>);
+
+impl Waiting {
+    /// `waits` are those of all locations, in order.
+    pub fn of(waits: &[Wait]) -> Self {
+        let mut of: BTreeMap<LocationId, Covered> = BTreeMap::new();
+        for wait in waits {
+            of.entry(wait.waiting_location).or_default().add(wait.start, wait.end);
+        }
+        Waiting(of)
     }
-    for wait in waits {
-        let Some(covered) = of.get(&wait.culprit_location) else { continue };
-        wait.indirect = covered.before(wait.end).since(covered.before(wait.start));
+
+    /// Tells for each wait how much of it the culprit spent waiting itself.
+    pub fn mark_indirect(&self, waits: &mut [Wait]) {
+        for wait in waits {
+            let Some(covered) = self.0.get(&wait.culprit_location) else { continue };
+            wait.indirect = covered.before(wait.end).since(covered.before(wait.start));
+        }
     }
 }
 

@@ -12,6 +12,9 @@
 //! * differential lateness = max(0, lateness − max(lateness of what comes directly before: the operation before it
 //!   on the location, and for a receive its send)): what was added here.
 //!
+//! Steps, and the earliest leave of each, are those of the whole run; a selection chooses rows, by the time stamp of the
+//! record. So rows of a partition of time, or of ranks, are those of the whole.
+//!
 //! After K. Isaacs et al., *Ordering traces logically to identify lateness in message passing programs* (2016), without
 //! their partitions: the steps are Lamport's, which differ from theirs where processes do different numbers of
 //! operations between collectives. Laws: in each step somebody has lateness 0; steps do not depend on clocks. Time and

@@ -19,10 +19,12 @@ pub struct LatenessOutput {
     pub call_paths: CallPathTree,
     /// By rank; operations of locations without one come last.
     pub ranks: Vec<RankLateness>,
-    /// Number of logical steps.
+    /// Number of logical steps of the whole run.
     pub n_steps: u32,
-    /// By location, those of a location in order.
+    /// By location, those of a location in order: of the whole run.
     operations: Vec<Operation>,
+    /// Indices of those that are selected, ascending; `None` if all are.
+    selected: Option<Vec<u32>>,
     /// The step of each operation, and its send or receive.
     steps: Vec<u32>,
     partner: Vec<u32>,
@@ -97,11 +99,15 @@ pub fn lateness(output: OperationsOutput, definitions: &Definitions) -> Result<L
     }
     let rank_of = definitions.locations.iter().map(|location| location.rank).collect();
     let OperationsOutput { call_paths, operations, lines, .. } = output;
+    let all_selected = operations.iter().all(|operation| operation.is_selected);
+    let selected = (0..).zip(&operations).filter(|(_, operation)| operation.is_selected).map(|(i, _)| i);
+    let selected: Option<Vec<u32>> = (!all_selected).then(|| selected.collect());
     let mut late = LatenessOutput {
         call_paths,
         ranks: Vec::new(),
         n_steps,
         operations,
+        selected,
         steps,
         partner,
         earliest,
@@ -112,14 +118,20 @@ pub fn lateness(output: OperationsOutput, definitions: &Definitions) -> Result<L
 }
 
 impl LatenessOutput {
-    /// Number of operations.
+    /// Number of operations that are selected.
     pub fn n_operations(&self) -> usize {
-        self.operations.len()
+        self.selected.as_ref().map_or(self.operations.len(), Vec::len)
     }
 
-    /// Every operation: by location, those of a location in order; the order of [`OperationsOutput::operations`].
+    /// Every operation that is selected: by location, those of a location in order; the order of
+    /// [`OperationsOutput::operations`].
     pub fn operations(&self) -> impl ExactSizeIterator<Item = LateOperation> + Clone {
-        (0..self.operations.len()).map(|op| self.operation(op))
+        (0..self.n_operations()).map(|row| self.operation(self.op_of(row)))
+    }
+
+    /// Index of the operation that is the `row`-th selected one.
+    fn op_of(&self, row: usize) -> usize {
+        self.selected.as_ref().map_or(row, |selected| selected[row] as usize)
     }
 
     fn operation(&self, op: usize) -> LateOperation {
@@ -146,13 +158,17 @@ impl LatenessOutput {
             row.rank = rank;
             row.add(&of_location);
         };
-        lines.iter().for_each(|line| add(line.rank, RankLateness::default()));
+        let selected = lines.iter().filter(|line| line.is_selected);
+        selected.for_each(|line| add(line.rank, RankLateness::default()));
         let mut from = 0;
         for operations in self.operations.chunk_by(|a, b| a.location == b.location) {
             let mut row = RankLateness::default();
-            (from..from + operations.len()).for_each(|op| row.add_operation(&self.operation(op)));
+            let selected = (from..).zip(operations).filter(|(_, operation)| operation.is_selected);
+            selected.for_each(|(op, _)| row.add_operation(&self.operation(op)));
             from += operations.len();
-            add(self.rank_of[operations[0].location.index()], row);
+            if 0 < row.n_operations {
+                add(self.rank_of[operations[0].location.index()], row);
+            }
         }
         ranks.into_values().collect()
     }
@@ -194,18 +210,18 @@ impl LatenessOutput {
 
     /// One row for each operation.
     pub fn operations_table(&self, definitions: &Definitions) -> Table {
-        self.table_of(0..self.operations.len(), definitions)
+        self.table_of(0..self.n_operations(), definitions)
     }
 
     /// The rows of [`operations_table`](LatenessOutput::operations_table) in batches, the first of which may be empty.
     pub fn operation_batches(&self, definitions: &Definitions) -> impl Iterator<Item = Table> {
-        let n = self.operations.len();
+        let n = self.n_operations();
         let starts = (0..n.max(1)).step_by(BATCH_ROWS);
         starts.map(move |start| self.table_of(start..n.min(start + BATCH_ROWS), definitions))
     }
 
     fn table_of(&self, rows: Range<usize>, definitions: &Definitions) -> Table {
-        let rows: Vec<LateOperation> = rows.map(|op| self.operation(op)).collect();
+        let rows: Vec<LateOperation> = rows.map(|row| self.operation(self.op_of(row))).collect();
         let clock = &definitions.clock;
         let column =
             |value: &dyn Fn(&LateOperation) -> u64| ColumnData::U64(rows.iter().map(value).collect());

@@ -62,6 +62,8 @@ pub(crate) struct Ends {
     pub enter: Vec<Ticks>,
     /// When it was left.
     pub leave: Vec<Ticks>,
+    /// Whether its record is selected; empty if all of the location are.
+    pub selected: Vec<bool>,
 }
 
 impl Ends {
@@ -89,7 +91,9 @@ impl Ends {
         self.bytes.extend_from_slice(&from.bytes[rows.clone()]);
         self.call.extend_from_slice(&from.call[rows.clone()]);
         self.enter.extend_from_slice(&from.enter[rows.clone()]);
-        self.leave.extend_from_slice(&from.leave[rows]);
+        self.leave.extend_from_slice(&from.leave[rows.clone()]);
+        // Pieces of one location have the column all or none of them.
+        self.selected.extend_from_slice(from.selected.get(rows).unwrap_or_default());
     }
 
     /// Both together: the buckets of one location, which have no queue in common.
@@ -154,6 +158,11 @@ impl End<'_> {
         (path != NO_CALL).then(|| Call { path, enter: self.ends.enter[row], leave: self.ends.leave[row] })
     }
 
+    /// Whether its record is selected.
+    pub fn is_selected(&self) -> bool {
+        self.ends.selected.get(self.row as usize).copied().unwrap_or(true)
+    }
+
     /// What ends of a channel are ordered by.
     pub fn order(&self) -> (Ticks, LocationId, u32) {
         (self.posted(), self.location, self.nth())
@@ -165,11 +174,11 @@ impl End<'_> {
 pub struct MessageEnds {
     /// Locations with an end at least.
     pub(crate) locations: BTreeMap<LocationId, Ends>,
-    /// Ends whose other side is no rank of the communicator.
+    /// Selected ends whose other side is no rank of the communicator.
     pub(crate) unresolved_peers: u64,
-    /// Ends whose other side is nobody.
+    /// Selected ends whose other side is nobody.
     pub(crate) null_peers: u64,
-    /// Receives that were posted and never completed: nobody knows from whom.
+    /// Selected receives that were posted and never completed: nobody knows from whom.
     pub(crate) uncompleted_receives: u64,
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Only records of messages and collectives are looked at, and the visits that end while one of them waits for the end
 //! of its call: the innermost call of a record is left by the first visit behind it with the record's call path.
+//! Ends that are not selected are ends like others, and known to be none that counts.
 
 use super::ends::{Ends, MessageEnds, NO_CALL, Queue, Side};
 use crate::communication::{Channel, LEAST_NULL_PEER, peer_rank};
-use ouzel_engine::LocationCx;
+use ouzel_engine::{LocationCx, Selected};
 use ouzel_model::{
     CallPathId, CallPathTree, Collective, CommId, CommRank, EventChunk, MessageEnd, RegionId, Request,
     RequestEvent, Ticks, Visit, WorldRank,
@@ -50,6 +51,8 @@ struct Slot {
     call: CallPathId,
     /// Index into [`Local::queues`]; [`NO_QUEUE`] for a receive that was posted and has yet to complete.
     queue: u32,
+    /// Whether the record of the end is selected.
+    is_selected: bool,
 }
 
 const NO_QUEUE: u32 = u32::MAX;
@@ -66,8 +69,10 @@ struct Open {
 /// While a location is folded.
 #[derive(Debug, Default)]
 pub struct Local {
+    /// What counts.
+    selected: Selected,
     slots: Vec<Slot>,
-    /// Queues with the number of their ends.
+    /// Queues with the number of their ends that are selected.
     queues: Vec<(RawQueue, u64)>,
     queue_of: FxHashMap<RawQueue, u32>,
     /// Those of inner calls last.
@@ -76,6 +81,7 @@ pub struct Local {
     posted: FxHashMap<u64, u32>,
     /// Slot of the send that was posted under a request.
     sending: FxHashMap<u64, u32>,
+    /// Receives that never completed and were posted where it counts.
     uncompleted_receives: u64,
 }
 
@@ -141,6 +147,11 @@ fn n_before(visits: &[Visit], row: u32) -> usize {
 }
 
 impl Local {
+    /// Before the first record of a location.
+    pub(crate) fn new(cx: &LocationCx<'_>) -> Self {
+        Local { selected: cx.selected, ..Local::default() }
+    }
+
     fn leave(&mut self, visit: &Visit) {
         while let Some(&open) = self.open.last().filter(|open| open.path == visit.call_path) {
             self.open.pop();
@@ -167,12 +178,14 @@ impl Local {
         let slot =
             u32::try_from(self.slots.len()).expect("memory ends before 2^32 ends of a location of 48 bytes");
         let (posted, call, queue) = (at, NO_CALL, NO_QUEUE);
-        self.slots.push(Slot { posted, bytes: 0, enter: Ticks(0), leave: Ticks(0), path, call, queue });
+        let is_selected = self.selected.has(at);
+        let (bytes, enter, leave) = (0, Ticks(0), Ticks(0));
+        self.slots.push(Slot { posted, bytes, enter, leave, path, call, queue, is_selected });
         slot
     }
 
     /// Puts an end into its queue.
-    fn fill(&mut self, slot: u32, end: &MessageEnd, side: Side) {
+    fn fill(&mut self, slot: u32, end: &MessageEnd, side: Side, at: Ticks) {
         let &MessageEnd { comm, peer, tag, bytes, .. } = end;
         let raw = RawQueue { comm, peer, tag, side };
         let next = self.queues.len() as u32;
@@ -180,15 +193,16 @@ impl Local {
         if queue == next {
             self.queues.push((raw, 0));
         }
-        self.queues[queue as usize].1 += 1;
+        self.queues[queue as usize].1 += u64::from(self.selected.has(at));
         let slot = &mut self.slots[slot as usize];
         slot.bytes = bytes;
         slot.queue = queue;
+        slot.is_selected = self.selected.has(at);
     }
 
     fn send(&mut self, end: &MessageEnd, path: CallPathId, at: Ticks) -> u32 {
         let slot = self.post(path, at);
-        self.fill(slot, end, Side::Send);
+        self.fill(slot, end, Side::Send, at);
         self.wait(path, slot, true, end.request.is_none());
         if let Some(request) = end.request {
             // An earlier send under this number did not complete where anybody could see it.
@@ -200,7 +214,7 @@ impl Local {
     fn receive(&mut self, end: &MessageEnd, path: CallPathId, at: Ticks) -> u32 {
         let posted = end.request.and_then(|request| self.posted.remove(&request));
         let slot = posted.unwrap_or_else(|| self.post(path, at));
-        self.fill(slot, end, Side::Receive);
+        self.fill(slot, end, Side::Receive, at);
         self.wait(path, slot, posted.is_none(), true);
         slot
     }
@@ -211,7 +225,7 @@ impl Local {
                 let slot = self.post(path, at);
                 self.wait(path, slot, true, false);
                 let lost = self.posted.insert(request.request, slot);
-                self.uncompleted_receives += u64::from(lost.is_some());
+                self.uncompleted_receives += self.n_selected(lost);
             }
             RequestEvent::SendComplete => {
                 if let Some(slot) = self.sending.remove(&request.request) {
@@ -226,9 +240,16 @@ impl Local {
         }
     }
 
+    /// How many of some slots are selected.
+    fn n_selected(&self, slots: impl IntoIterator<Item = u32>) -> u64 {
+        slots.into_iter().map(|slot| u64::from(self.slots[slot as usize].is_selected)).sum()
+    }
+
     /// Adds the ends of the location, which is over.
     pub(crate) fn end(self, cx: &LocationCx<'_>, into: &mut MessageEnds) {
-        into.uncompleted_receives += self.uncompleted_receives + self.posted.len() as u64;
+        // Only their number is asked for: the order of the map does not show.
+        into.uncompleted_receives +=
+            self.uncompleted_receives + self.n_selected(self.posted.values().copied());
         let me = cx.definitions.location(cx.location).rank;
         let mut keys: Vec<Option<(Channel, Side)>> = Vec::with_capacity(self.queues.len());
         for &(raw, n) in &self.queues {
@@ -294,7 +315,13 @@ fn in_queues(slots: &[Slot], keys: &[Option<(Channel, Side)>]) -> Ends {
     let queue =
         |(&(channel, side), start): (_, &[usize])| Queue { channel, side, n: (start[1] - start[0]) as u32 };
     let slot = |&nth: &u32| &slots[nth as usize];
+    let all_selected = rows.iter().all(|row| slot(row).is_selected);
     Ends {
+        selected: if all_selected {
+            Vec::new()
+        } else {
+            rows.iter().map(|row| slot(row).is_selected).collect()
+        },
         queues: sorted.iter().zip(starts.windows(2)).map(queue).collect(),
         posted: rows.iter().map(|row| slot(row).posted).collect(),
         path: rows.iter().map(|row| slot(row).path).collect(),

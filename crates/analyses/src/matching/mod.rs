@@ -13,7 +13,8 @@
 //! The ends of a queue stand together and in order when a location is over, so matching sorts the queues, few as they
 //! are, and then walks over pairs of columns; only where threads share a rank are ends themselves sorted. Law: pairs
 //! depend on the ends alone, so any grouping of locations gives the same state, byte for byte. Memory is 48 bytes for
-//! each end of the location that is being folded and 44 for each of those that are over; a pair takes none.
+//! each end of the location that is being folded and 44 for each of those that are over (45 with a selection); a pair
+//! takes none. Whoever matches has [`Scope::Trace`](ouzel_engine::Scope::Trace): all ends take part, whatever is selected.
 //! Not here: what a pair means (see [`late_messages`](crate::late_messages), [`operations`](crate::operations),
 //! [`clock_repair`](crate::clock_repair)); messages that are only counted (see
 //! [`communication`](crate::communication)).

@@ -18,7 +18,7 @@ pub(crate) struct Pair<'a> {
     pub receive: End<'a>,
 }
 
-/// How many ends belong to no other.
+/// How many selected ends belong to no other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Unmatched {
     pub sends: u64,
@@ -132,10 +132,10 @@ impl<'a> Both<'a> {
             let done = receive.completed().map(|call| call.leave);
             match sends.next_if(|send| done.is_none_or(|done| send.posted() <= done)) {
                 Some(&send) => each(Pair { from, to, send, receive }),
-                None => unmatched.receives += 1,
+                None => unmatched.receives += u64::from(receive.is_selected()),
             }
         }
-        unmatched.sends = sends.count() as u64;
+        unmatched.sends = sends.filter(|send| send.is_selected()).count() as u64;
         unmatched
     }
 }

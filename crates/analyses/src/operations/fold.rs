@@ -1,11 +1,11 @@
 //! The fold: notes in which call each operation takes place.
 
 use super::output::{AllRendezvous, OperationsOutput, output};
-use super::state::{Folding, Local, LocationOps, OperationsPartial};
+use super::state::{Folding, Local, LocalOps, LocationOps, OperationsPartial};
 use crate::communication::peer_rank;
 use crate::matching::{self, for_each_pair};
 use crate::semantics::{Category, Semantics};
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, SettleCx};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, SettleCx};
 use ouzel_model::{CollectiveRoot, Definitions, EventChunk, Level, Needs, Notice, NoticeCode, Remap};
 use serde::{Deserialize, Serialize};
 
@@ -39,8 +39,9 @@ impl Analysis for Operations {
     type Partial = OperationsPartial;
     type Output = OperationsOutput;
     const NAME: &'static str = "operations";
-    const PARTIAL_VERSION: u32 = 3;
+    const PARTIAL_VERSION: u32 = 4;
     const PAIRS_LOCATIONS: bool = true;
+    const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
         Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS | Needs::VISITS
@@ -50,8 +51,9 @@ impl Analysis for Operations {
         OperationsPartial::default()
     }
 
-    fn begin(&self, _: &LocationCx<'_>) -> Local {
-        Local::default()
+    fn begin(&self, cx: &LocationCx<'_>) -> Local {
+        let own = LocalOps::new(cx.selected);
+        Local { messages: matching::Local::new(cx), own }
     }
 
     fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {

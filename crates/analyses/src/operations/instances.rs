@@ -3,7 +3,7 @@
 //! Members call the collectives of a communicator in one order, so the n-th of each is the same. A
 //! tracer may define one communicator several times, and members may have several threads: collectives
 //! are put in the order of arrival, those of incomplete communicators over all with the same members.
-//! Where members made different numbers of them (a time range, a damaged file), one that was left
+//! Where members made different numbers of them (a damaged file), one that was left
 //! before another member arrived belongs to no later one.
 
 use super::state::Part;
@@ -18,6 +18,8 @@ pub(crate) struct Member {
     pub op: u32,
     pub part: Part,
     pub leave: Ticks,
+    /// Whether it counts.
+    pub is_selected: bool,
 }
 
 /// Who takes part: a rank, or a location where members are threads or streams.
@@ -30,7 +32,7 @@ enum Who {
 type Members<'a> = (&'a [WorldRank], &'a [WorldRank], &'a [LocationId]);
 type Queues = BTreeMap<Who, Vec<Member>>;
 
-/// Members of each instance by rank; and how many collectives belong to none.
+/// Members of each instance by rank; and how many of the selected collectives belong to none.
 pub(crate) fn instances(
     members: &[Member],
     location_of: impl Fn(u32) -> LocationId,
@@ -48,7 +50,7 @@ pub(crate) fn instances(
             _ if !comm.member_locations.is_empty() => Who::Location(location),
             Some(rank) => Who::Rank(rank),
             None => {
-                n_unaligned += 1;
+                n_unaligned += u64::from(member.is_selected);
                 continue;
             }
         };
@@ -90,25 +92,25 @@ fn is_balanced(queues: &Queues) -> bool {
     lengths.all(|length| Some(length) == first)
 }
 
-/// Adds the instances; returns how many collectives belong to none.
+/// Adds the instances; returns how many of the selected collectives belong to none.
 fn align(queues: &Queues, instances: &mut Vec<Vec<Member>>) -> u64 {
     let mut queues: Vec<&[Member]> = queues.values().map(Vec::as_slice).collect();
     let is_balanced = queues.windows(2).all(|pair| pair[0].len() == pair[1].len());
-    // The border of a time range leaves over one or two for each member; more is no border but wrong clocks.
+    // Where recording began late one or two are left over for each member; more are not, but wrong clocks.
     let mut n_droppable = if is_balanced { 0 } else { 2 * queues.len() };
     let mut n_unaligned = 0;
     loop {
         queues.retain(|queue| !queue.is_empty());
-        let rest = || queues.iter().map(|queue| queue.len() as u64).sum::<u64>();
+        let rest = || queues.iter().map(|queue| n_selected(queue)).sum::<u64>();
         if queues.len() < 2 {
             return n_unaligned + rest();
         }
         if 0 < n_droppable
             && let Some(early) = left_too_early(&queues)
         {
+            n_unaligned += n_selected(&queues[early][..1]);
             queues[early] = &queues[early][1..];
             n_droppable -= 1;
-            n_unaligned += 1;
             continue;
         }
         if queues.iter().any(|queue| queue[0].part.op != queues[0][0].part.op) {
@@ -117,6 +119,10 @@ fn align(queues: &Queues, instances: &mut Vec<Vec<Member>>) -> u64 {
         instances.push(queues.iter().map(|queue| queue[0]).collect());
         queues.iter_mut().for_each(|queue| *queue = &queue[1..]);
     }
+}
+
+fn n_selected(queue: &[Member]) -> u64 {
+    queue.iter().filter(|member| member.is_selected).count() as u64
 }
 
 /// The queue whose first collective was left before another member arrived at its own, though it waits for all.

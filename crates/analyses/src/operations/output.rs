@@ -7,12 +7,13 @@ use crate::matching::{Call, End, Ends, Pair, Place, for_each_pair};
 use ouzel_engine::FinishCx;
 use ouzel_model::{
     CallPathId, CallPathTree, CollectiveOp, CommId, Definitions, LocationId, LocationKind, RegionId, Ticks,
-    WorldRank,
+    TimeRange, WorldRank,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What processes do with each other.
+/// What processes do with each other: all of them, over the whole run, whatever is selected. Who waited for whom, and
+/// in which order things must happen, does not depend on what one looks at.
 #[derive(Debug, Clone)]
 pub struct OperationsOutput {
     /// The call paths that the operations speak of.
@@ -27,9 +28,11 @@ pub struct OperationsOutput {
     pub collectives: Vec<CollectiveInstance>,
     /// The locations that run code and have events, ascending.
     pub lines: Vec<Line>,
-    /// Sends and receives whose other side is not known.
+    /// The time range that was asked for, if there is one.
+    pub window: Option<TimeRange>,
+    /// Selected sends and receives whose other side is not known.
     pub n_unmatched_ends: u64,
-    /// Collectives of which it is not known to which instance they belong.
+    /// Selected collectives of which it is not known to which instance they belong.
     pub n_unaligned_collectives: u64,
 }
 
@@ -73,6 +76,8 @@ pub struct Operation {
     pub enter: Ticks,
     /// When its call was left; as `enter` when it was recorded, if that call is no operation.
     pub leave: Ticks,
+    /// Whether its record is selected.
+    pub is_selected: bool,
 }
 
 /// A message: indices of its operations.
@@ -127,12 +132,19 @@ pub struct Line {
     pub end: Ticks,
     /// For helper threads and accelerator streams the main thread of their process, if it has events.
     pub main: Option<LocationId>,
+    /// Whether it is selected, and has events in the time range.
+    pub is_selected: bool,
 }
 
 impl OperationsOutput {
     /// The rank of a location that runs code.
     pub fn rank(&self, location: LocationId) -> Option<WorldRank> {
         self.line(location).and_then(|i| self.lines[i].rank)
+    }
+
+    /// Whether a location is selected.
+    pub(crate) fn is_selected(&self, location: LocationId) -> bool {
+        self.line(location).is_some_and(|i| self.lines[i].is_selected)
     }
 
     /// Index of the line of a location.
@@ -147,6 +159,7 @@ pub(super) fn output(
     cx: &FinishCx<'_>,
 ) -> OperationsOutput {
     let OperationsPartial { messages: ends, settled, locations } = partial;
+    let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
     let settled_posts = settled.messages.n_posted();
     let n_operations = locations.values().map(|location| location.ops.len()).sum();
     let mut operations = Vec::with_capacity(n_operations);
@@ -170,12 +183,13 @@ pub(super) fn output(
                 }
                 What::Collective { index: part } => {
                     let part = of_location.collectives[part as usize];
-                    members.push(Member { op: index, part, leave: op.leave });
+                    members.push(Member { op: index, part, leave: op.leave, is_selected: op.is_selected });
                     OperationKind::Collective
                 }
             };
-            let (call_path, enter, leave) = (op.path, op.enter, op.leave);
-            operations.push(Operation { location, kind, call_path, enter, leave });
+            let (call_path, enter, leave) = (shown.path(op.path), op.enter, op.leave);
+            let is_selected = op.is_selected;
+            operations.push(Operation { location, kind, call_path, enter, leave, is_selected });
         }
     }
     let known = |nths: Option<&Vec<u32>>, nth: u32| {
@@ -200,18 +214,20 @@ pub(super) fn output(
         connect(index(send), index(receive));
     });
     rendezvous.found.extend(settled.rendezvous);
+    rendezvous.found.iter_mut().for_each(|of| of.call_path = shown.path(of.call_path));
     rendezvous.found.sort_unstable();
     let messages = (0..).zip(receive_of).filter(|&(_, receive)| receive != NONE);
     let (instances, n_unaligned_collectives) =
         instances(&members, |op| operations[op as usize].location, cx.definitions);
     let n_unresolved = ends.unresolved_peers + ends.uncompleted_receives;
     OperationsOutput {
-        call_paths: cx.call_paths.clone(),
+        call_paths,
         messages: messages.map(|(send, receive)| Message { send, receive }).collect(),
         rendezvous: rendezvous.found,
         collectives: instances.into_iter().map(|members| instance(&members)).collect(),
         operations,
         lines: lines(cx),
+        window: cx.window,
         n_unmatched_ends: n_unresolved + settled.n_unmatched + unmatched.sends + unmatched.receives,
         n_unaligned_collectives,
     }
@@ -306,7 +322,9 @@ fn lines(cx: &FinishCx<'_>) -> Vec<Line> {
             let location = &locations[id.index()];
             let of_group = main_of_group.get(&location.group);
             let main = of_group.or_else(|| main_of_rank.get(&location.rank?)).copied();
-            Line { location: id, rank: location.rank, start, end, main: main.filter(|&main| main != id) }
+            let (rank, main) = (location.rank, main.filter(|&main| main != id));
+            let is_selected = cx.selected.get(&id).is_some_and(|selected| selected.span.is_some());
+            Line { location: id, rank, start, end, main, is_selected }
         })
         .collect()
 }

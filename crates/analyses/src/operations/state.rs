@@ -3,6 +3,7 @@
 use super::output::Rendezvous;
 use crate::communication::LEAST_NULL_PEER;
 use crate::matching::{self, Matched, MessageEnds, Observer, Side};
+use ouzel_engine::Selected;
 use ouzel_model::{
     CallPathId, CallPathTree, Collective, CollectiveOp, CollectiveRoot, CommId, LocationId, MessageEnd,
     RegionId, Remap, Request, RequestEvent, Ticks, Visit, WorldRank,
@@ -29,6 +30,8 @@ pub(super) struct Op {
     pub path: CallPathId,
     pub enter: Ticks,
     pub leave: Ticks,
+    /// Whether its record is selected.
+    pub is_selected: bool,
 }
 
 /// What is known of a collective besides.
@@ -99,6 +102,8 @@ pub struct Local {
 /// The operations of the location that is being folded.
 #[derive(Debug, Default)]
 pub(super) struct LocalOps {
+    /// What counts of what is seen.
+    selected: Selected,
     pub ops: Vec<Op>,
     pub collectives: Vec<LocalPart>,
     /// Operations in open calls, those of inner calls last.
@@ -124,11 +129,16 @@ pub(super) struct LocalPart {
 }
 
 impl LocalOps {
+    pub fn new(selected: Selected) -> Self {
+        LocalOps { selected, ..LocalOps::default() }
+    }
+
     fn push(&mut self, what: What, path: CallPathId, at: Ticks) {
         if path != CallPathTree::ROOT {
             self.open.push((path, self.ops.len() as u32));
         }
-        self.ops.push(Op { what, path, enter: at, leave: at });
+        let is_selected = self.selected.has(at);
+        self.ops.push(Op { what, path, enter: at, leave: at, is_selected });
     }
 
     /// What is to be kept of a collective of a location that is over.

@@ -8,7 +8,7 @@
 use super::output::AnchorRole;
 use crate::peers::{PeerGroup, PeerKind};
 use crate::semantics::{Category, Class, Family};
-use ouzel_model::{CommId, Communicator, Definitions, LocationId, Region, RegionId, WorldRank};
+use ouzel_model::{CommId, Communicator, Definitions, Filter, LocationId, Region, RegionId, WorldRank};
 use serde::{Deserialize, Serialize};
 
 /// What is done with calls of a region; bits.
@@ -41,6 +41,11 @@ impl Flags {
         self.0 & other.0 != 0
     }
 
+    /// Whether it is an anchor, and nothing else.
+    pub fn of_anchor(self) -> Flags {
+        Flags(self.0 & Flags::SYNC.union(Flags::ANCHOR).union(Flags::ANCHOR_IF_RECORDED).0)
+    }
+
     /// Whether a call with these flags synchronised all members.
     #[inline]
     pub fn is_anchor(self) -> bool {
@@ -63,11 +68,13 @@ pub(super) struct AnchorRules {
     flags: Vec<Flags>,
     /// By communicator: whether every member of the peer group belongs to it.
     reaches_all: Vec<bool>,
+    /// Whether of one anchor some members may hide their call and others not.
+    hides_unevenly: bool,
 }
 
 impl AnchorRules {
-    /// The rules for `group`; `classes` has the class of every region.
-    pub fn new(definitions: &Definitions, group: &PeerGroup, classes: &[Class]) -> Self {
+    /// The rules for `group` in a pass with `filter`; `classes` has the class of every region.
+    pub fn new(definitions: &Definitions, filter: &Filter, group: &PeerGroup, classes: &[Class]) -> Self {
         let mut ranks: Vec<Option<WorldRank>> =
             group.members.iter().map(|&member| definitions.location(member).rank).collect();
         ranks.sort_unstable();
@@ -77,7 +84,14 @@ impl AnchorRules {
         let comms = definitions.communicators.iter().zip(&reaches_all);
         let some_reach_fewer = comms.clone().any(|(comm, &all)| !all && !comm.members.is_empty());
         let flag = |(region, class): (&Region, &Class)| flags(region, *class, group, some_reach_fewer);
-        AnchorRules { flags: definitions.regions.iter().zip(classes).map(flag).collect(), reaches_all }
+        let flags = definitions.regions.iter().zip(classes).map(flag).collect();
+        AnchorRules { flags, reaches_all, hides_unevenly: filter.predicate.is_some() }
+    }
+
+    /// What is left of the flags of a call that is hidden. A region that is hidden is hidden at all members, so its
+    /// calls are no anchors; where calls are hidden one by one, the others must go on to find their own anchor.
+    pub fn of_hidden(&self, flags: Flags) -> Flags {
+        if self.hides_unevenly { flags.of_anchor() } else { Flags::default() }
     }
 
     /// What is done with calls of `region`; nothing special of a region that is not defined.

@@ -6,8 +6,8 @@ use super::output::PhasesOutput;
 use super::state::PhasesPartial;
 use crate::peers::PeerGroups;
 use crate::semantics::Semantics;
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{Content, Contents, Definitions, EventChunk, Filter, Needs, Remap, Ticks};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope};
+use ouzel_model::{Content, Contents, Definitions, EventChunk, Filter, Needs, Remap};
 use serde::{Deserialize, Serialize};
 
 pub(super) const NEEDS: Needs = Needs::COLLECTIVES.union(Needs::CALL_PATHS);
@@ -18,8 +18,6 @@ pub struct Phases {
     pub(super) peers: PeerGroups,
     /// By peer group.
     rules: Vec<AnchorRules>,
-    /// When the time range begins, if there is one.
-    range_start: Option<Ticks>,
 }
 
 impl Phases {
@@ -32,10 +30,12 @@ impl Phases {
     pub fn with_semantics(definitions: &Definitions, filter: &Filter, semantics: &Semantics) -> Self {
         let peers = PeerGroups::new(definitions, filter);
         let classes = semantics.classes(definitions);
-        let rules =
-            peers.groups().iter().map(|group| AnchorRules::new(definitions, group, &classes)).collect();
-        let range_start = filter.time_ns.map(|(start, _)| definitions.clock.ticks_from_ns(start));
-        Phases { peers, rules, range_start }
+        let rules = peers
+            .groups()
+            .iter()
+            .map(|group| AnchorRules::new(definitions, filter, group, &classes))
+            .collect();
+        Phases { peers, rules }
     }
 }
 
@@ -44,7 +44,9 @@ impl Analysis for Phases {
     type Partial = PhasesPartial;
     type Output = PhasesOutput;
     const NAME: &'static str = "phases";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
+    /// Who counts anchors from the start of a time range may find others than the peers.
+    const SCOPE: Scope = Scope::Locations;
 
     fn needs(&self) -> Needs {
         NEEDS
@@ -59,7 +61,7 @@ impl Analysis for Phases {
     }
 
     fn begin(&self, cx: &LocationCx<'_>) -> Local {
-        Local::new(self.peers.place(cx.location).map(|(group, _)| group as u8))
+        Local::new(self.peers.place(cx.location).map(|(group, _)| group as u8), cx.selected)
     }
 
     fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
@@ -69,8 +71,8 @@ impl Analysis for Phases {
     }
 
     fn end(&self, local: Local, cx: &LocationCx<'_>, summary: &LocationSummary, into: &mut PhasesPartial) {
-        let Some(span) = summary.span else { return };
-        for (key, one) in local.finish(cx.location, span, self.range_start) {
+        let span = summary.span.and_then(|span| cx.selected.clip_span(span));
+        if let Some((key, one)) = span.and_then(|span| local.finish(cx.location, span)) {
             into.add_one(key, one);
         }
     }

@@ -4,21 +4,33 @@
 //! rows ──walk──► times by call path ──end of an anchor──► cells of the entry
 //! ```
 //!
+//! All events of the location are walked over, so that its n-th anchor is the n-th whatever is selected. Of a time range
+//! the clock stands still before its start and behind its end: entries outside of it take no time.
+//!
 //! Law: when an entry ends, a call that is open gives it the time since it was entered or since the
 //! entry began, and goes on as if entered now; so inclusive times of a call path add up over entries.
 
 use super::anchors::{AnchorRules, Flags};
 use super::state::{
-    Aligned, EntryState, FirstAnchor, GroupKey, Key, MAX_ENTRIES, One, OneCell, SequenceHash, Spread,
-    border_at_most, is_border,
+    Aligned, EntryState, GroupKey, Key, MAX_ENTRIES, One, OneCell, SequenceHash, Spread, border_at_most,
+    is_border,
 };
+use ouzel_engine::Selected;
 use ouzel_model::{CallPathId, CallPathTree, EventChunk, EventKind, LocationId, RegionId, Ticks};
 
 /// An open call.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
+    /// As it is shown.
     call_path: CallPathId,
+    /// As recorded.
     region: RegionId,
+    /// Whether `[filtered]` is shown in its place.
+    is_hidden: bool,
+    /// Whether that one stands for its caller, too.
+    is_joined: bool,
+    /// Whether it was entered in the time range.
+    is_inside: bool,
     flags: Flags,
     /// When it was entered, or when the entry began.
     since: Ticks,
@@ -52,6 +64,10 @@ struct LocalEntry {
 pub struct Local {
     /// Peer group; `None` if the location has no peers.
     pub(super) group: Option<u8>,
+    /// What counts of what is seen.
+    selected: Selected,
+    /// Whether a call does.
+    has_calls: bool,
     frames: Vec<Frame>,
     /// Calls open inside of a call whose callees are not looked at, itself included.
     n_inside_leaf: u32,
@@ -82,9 +98,11 @@ struct Under {
 }
 
 impl Local {
-    pub(super) fn new(group: Option<u8>) -> Self {
+    pub(super) fn new(group: Option<u8>, selected: Selected) -> Self {
         Local {
             group,
+            selected,
+            has_calls: false,
             frames: Vec::new(),
             n_inside_leaf: 0,
             times: Vec::new(),
@@ -107,10 +125,15 @@ impl Local {
     /// Adds a chunk.
     pub(super) fn walk(&mut self, rules: &AnchorRules, chunk: &EventChunk<'_>) {
         let mut collectives = chunk.collectives.iter();
-        let rows = chunk.time.iter().zip(chunk.kind).zip(chunk.region).zip(chunk.call_path);
-        for (((&at, &kind), &region), &call_path) in rows {
+        let regions = chunk.region.iter().zip(chunk.regions_shown());
+        let calls = regions.zip(chunk.paths_shown());
+        for ((&at, &kind), ((&region, shown), &call_path)) in chunk.time.iter().zip(chunk.kind).zip(calls) {
             match kind {
-                EventKind::Enter => self.enter(rules, at, region, call_path),
+                EventKind::Enter => {
+                    let (flags, is_hidden) = (rules.flags(region), region != *shown);
+                    let flags = if is_hidden { rules.of_hidden(flags) } else { flags };
+                    self.enter(at, (region, call_path), flags, is_hidden);
+                }
                 EventKind::Leave => self.leave(at),
                 EventKind::CollectiveEnd => {
                     let Some(collective) = collectives.next() else { continue };
@@ -124,19 +147,43 @@ impl Local {
         }
     }
 
+    /// The time on a clock that only runs in the time range.
     #[inline]
-    fn enter(&mut self, rules: &AnchorRules, at: Ticks, region: RegionId, call_path: CallPathId) {
+    fn clock(&self, at: Ticks) -> Ticks {
+        self.selected.window.map_or(at, |window| at.max(window.start).min(window.end))
+    }
+
+    #[inline]
+    fn enter(
+        &mut self,
+        at: Ticks,
+        (region, call_path): (RegionId, CallPathId),
+        flags: Flags,
+        is_hidden: bool,
+    ) {
         if 0 < self.n_inside_leaf {
             self.n_inside_leaf += 1;
             return;
         }
+        let is_inside = self.selected.has(at);
+        let at = self.clock(at);
         if self.first.is_none() {
             self.first = Some(at);
             self.entry.start = at;
         }
-        let flags = rules.flags(region);
         self.n_inside_leaf = u32::from(flags.has(Flags::LEAF));
-        self.frames.push(Frame { call_path, region, flags, since: at, enter: at, in_callees: Ticks(0) });
+        let is_joined = is_hidden && self.frames.last().is_some_and(|caller| caller.call_path == call_path);
+        self.frames.push(Frame {
+            call_path,
+            region,
+            is_hidden,
+            is_joined,
+            is_inside,
+            flags,
+            since: at,
+            enter: at,
+            in_callees: Ticks(0),
+        });
     }
 
     #[inline]
@@ -147,8 +194,12 @@ impl Local {
         }
         self.n_inside_leaf = 0;
         let Some(frame) = self.frames.pop() else { return };
+        let at = self.clock(at);
         let inclusive = at.since(frame.since);
-        self.add(&frame, inclusive).n_visits += 1;
+        if frame.is_inside || frame.enter < at {
+            self.has_calls = true;
+            self.add(&frame, inclusive).n_visits += u64::from(!frame.is_joined);
+        }
         match self.frames.last_mut() {
             Some(caller) => caller.in_callees += inclusive,
             None => self.entry.in_calls += inclusive,
@@ -161,7 +212,7 @@ impl Local {
     /// Adds time of a call to that of its call path.
     #[inline]
     fn add(&mut self, frame: &Frame, inclusive: Ticks) -> &mut Times {
-        let slot = frame.call_path.index() * 2 + usize::from(frame.flags.is_subset());
+        let slot = frame.call_path.index() * 2 + usize::from(frame.flags.is_subset() && !frame.is_hidden);
         if self.times.len() <= slot {
             self.times.resize((slot + 1).next_power_of_two(), Times::default());
         }
@@ -171,7 +222,7 @@ impl Local {
             self.touched.push(slot as u32);
         }
         let exclusive = inclusive.since(frame.in_callees);
-        times.inclusive += inclusive.0;
+        times.inclusive += if frame.is_joined { 0 } else { inclusive.0 };
         times.exclusive += exclusive.0;
         if frame.flags.has(Flags::WAITS) {
             self.entry.waiting += exclusive;
@@ -209,7 +260,9 @@ impl Local {
             frame.in_callees += inside;
             inside = at.since(frame.since);
             let frame = *frame;
-            self.add(&frame, inside);
+            if self.selected.window.is_none() || 0 < inside.0 {
+                self.add(&frame, inside);
+            }
             self.frames[depth].since = at;
             self.frames[depth].in_callees = Ticks(0);
         }
@@ -272,46 +325,16 @@ impl Local {
         });
     }
 
-    /// The location as a group of one in each way that it may count, empty if it has no calls. `span` is that of all
-    /// its events; `range_start` when the time range begins, if there is one.
-    pub(super) fn finish(
-        mut self,
-        location: LocationId,
-        span: (Ticks, Ticks),
-        range_start: Option<Ticks>,
-    ) -> Vec<(GroupKey, One)> {
-        let (Some(group), Some(first)) = (self.group, self.first) else { return Vec::new() };
+    /// The location as a group of one; `None` if it has no calls. `span` is that of all its events in the time range.
+    pub(super) fn finish(mut self, location: LocationId, span: (Ticks, Ticks)) -> Option<(GroupKey, One)> {
+        let (group, first) = (self.group?, self.first.filter(|_| self.has_calls)?);
         self.end_entry(span.1);
         let lead = first.since(span.0);
         for root in self.cells.iter_mut().take_while(|root| root.key.1 == CallPathTree::ROOT) {
             root.inclusive += lead;
             root.exclusive += lead;
         }
-        let is_open = range_start.is_some() && self.entries.first().map(|entry| entry.enter) == range_start;
-        if !is_open {
-            return vec![((group, self.log_phases, FirstAnchor::Inside), self.into_one(location, span))];
-        }
-        let mut without =
-            Local { cells: self.cells.clone(), entries: self.entries.clone(), ..Local::new(self.group) };
-        without.log_phases = self.log_phases;
-        without.n_anchors = self.n_anchors;
-        without.entry.hash = self.entry.hash;
-        without.times.resize(self.times.len(), Times::default());
-        without.leave_out_first_anchor();
-        let counted = (group, self.log_phases, FirstAnchor::OpenCounted);
-        let left_out = (group, self.log_phases, FirstAnchor::OpenLeftOut);
-        vec![(counted, self.into_one(location, span)), (left_out, without.into_one(location, span))]
-    }
-
-    /// Joins the first entry and the second. Entries of several phases stay: they begin too early by one anchor.
-    fn leave_out_first_anchor(&mut self) {
-        if 0 < self.log_phases {
-            return;
-        }
-        self.entries.remove(0);
-        self.n_anchors -= 1;
-        self.cells.iter_mut().for_each(|cell| cell.key.0 = cell.key.0.saturating_sub(1));
-        self.join_equal_cells();
+        Some(((group, self.log_phases), self.into_one(location, span)))
     }
 
     /// The location as a group of one.

@@ -1,13 +1,13 @@
 //! The typed result.
 
 use super::anchors::role_of;
-use super::state::{Aligned, CellState, FirstAnchor, PhasesPartial, Spread};
+use super::state::{Aligned, CellState, PhasesPartial, Spread};
 use crate::peers::{PeerGroups, PeerKind};
 use ouzel_engine::FinishCx;
 use ouzel_model::{
     CallPathId, CallPathTree, Level, LocationId, Notice, NoticeCode, RegionId, Ticks, TimeRange,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Phases of every peer group.
 #[derive(Debug, Clone)]
@@ -157,18 +157,12 @@ impl Stat {
 }
 
 impl PhasesOutput {
-    pub(super) fn new(partial: PhasesPartial, peers: &PeerGroups, cx: &FinishCx<'_>) -> Self {
+    pub(super) fn new(mut partial: PhasesPartial, peers: &PeerGroups, cx: &FinishCx<'_>) -> Self {
+        let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
+        partial.remap(&shown);
         let mut by_group: BTreeMap<u8, Vec<(u8, Aligned)>> = BTreeMap::new();
-        let has_left = peers_that_have_left(&partial);
-        for ((group, log_phases, first), aligned) in partial.groups {
-            let is_wanted = match first {
-                FirstAnchor::Inside => true,
-                FirstAnchor::OpenCounted => !has_left.contains(&group),
-                FirstAnchor::OpenLeftOut => has_left.contains(&group),
-            };
-            if is_wanted {
-                by_group.entry(group).or_default().push((log_phases, aligned));
-            }
+        for ((group, log_phases), aligned) in partial.groups {
+            by_group.entry(group).or_default().push((log_phases, aligned));
         }
         let groups = by_group.into_iter().map(|(group, parts)| {
             let kind = peers.groups()[usize::from(group)].kind;
@@ -176,24 +170,8 @@ impl PhasesOutput {
             group.report(cx);
             group
         });
-        PhasesOutput { groups: groups.collect(), call_paths: cx.call_paths.clone() }
+        PhasesOutput { groups: groups.collect(), call_paths }
     }
-}
-
-/// The groups in which some members had left the synchronisation in which others were when the time range began:
-/// those came to their first one when the others had gone from theirs.
-fn peers_that_have_left(partial: &PhasesPartial) -> BTreeSet<u8> {
-    let first_of = |group: u8, wanted: FirstAnchor| {
-        let parts = partial.groups.iter().filter(move |((of, _, first), _)| *of == group && *first == wanted);
-        parts.filter_map(|(_, aligned)| aligned.entries.first().filter(|entry| entry.anchor.is_some()))
-    };
-    let groups: BTreeSet<u8> = partial.groups.keys().map(|(group, ..)| *group).collect();
-    let has_left = |&group: &u8| {
-        let gone = first_of(group, FirstAnchor::OpenCounted).map(|entry| entry.end).max();
-        let came = first_of(group, FirstAnchor::Inside).map(|entry| entry.last_enter).max();
-        gone.zip(came).is_some_and(|(gone, came)| gone <= came)
-    };
-    groups.into_iter().filter(has_left).collect()
 }
 
 impl PhaseGroup {
@@ -208,8 +186,11 @@ impl PhaseGroup {
             a.merge(b);
             a
         });
-        let Aligned { mut locations, span, n_anchors, is_complete, entries, cells, tails } =
-            aligned.expect("a group has at least one location");
+        let mut aligned = aligned.expect("a group has at least one location");
+        if let Some(window) = cx.window {
+            aligned.choose(window);
+        }
+        let Aligned { mut locations, span, n_anchors, is_complete, entries, cells, tails } = aligned;
         locations.sort_by_key(|&id| (cx.definitions.location(id).rank, id));
         let n_common = (entries.len() - 1) as u64;
         let n_locations = locations.len();

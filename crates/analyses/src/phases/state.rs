@@ -13,7 +13,7 @@
 //! are kept besides, at the [borders](is_border) where a cut may be: every entry up to 16, then 8 in
 //! each doubling. A cut goes to the last border within the common entries.
 
-use ouzel_model::{CallPathId, LocationId, RegionId, Remap, Ticks};
+use ouzel_model::{CallPathId, LocationId, RegionId, Remap, Ticks, TimeRange};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -338,6 +338,30 @@ impl Aligned {
         self.is_complete = false;
     }
 
+    /// Keeps the entries of which something lies in a time range, to which all times are cut. If all members came to the
+    /// last anchor inside, an empty entry ends the range; else the last entry ends with it, not in an anchor.
+    pub(super) fn choose(&mut self, window: TimeRange) {
+        let n_common = self.n_common();
+        let is_inside = |entry: &EntryState| window.start < entry.end && entry.start < window.end;
+        let first = self.entries.iter().position(is_inside).unwrap_or(n_common);
+        let mut last = self.entries.iter().rposition(is_inside).unwrap_or(n_common);
+        if last < n_common {
+            // Where members differ is behind the range.
+            self.is_complete = true;
+            last += usize::from(self.entries[last].last_enter < window.end);
+        }
+        self.entries.truncate(last + 1);
+        self.entries.drain(..first);
+        if let Some(end) = self.entries.last_mut() {
+            (end.anchor, end.in_anchors) = (None, None);
+        }
+        self.cells.retain_mut(|cell| {
+            let entry = cell.key.0 as usize;
+            cell.key.0 = entry.saturating_sub(first) as u32;
+            (first..=last).contains(&entry)
+        });
+    }
+
     /// The same with entries of twice the length. Sums are exact, extremes over locations bounds.
     pub(super) fn coarsened(&self) -> Aligned {
         let n_common = self.n_common();
@@ -432,25 +456,10 @@ impl One {
     }
 }
 
-/// What the start of a time range has to do with the first anchor of a location.
-///
-/// A call that is open when the range starts looks as if it were entered then. If it is an anchor, some peers may have
-/// left it before; for them the next one is the first. Nobody knows before all have been seen: such locations are
-/// kept both ways, and one is chosen in the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum FirstAnchor {
-    /// Entered within the range.
-    Inside,
-    /// Open at the start, and counted.
-    OpenCounted,
-    /// Open at the start, and not counted.
-    OpenLeftOut,
-}
+/// Peer group, and s: entries are 2^s phases long.
+pub(super) type GroupKey = (u8, u8);
 
-/// Peer group, s (entries are 2^s phases long), and the first anchor.
-pub(super) type GroupKey = (u8, u8, FirstAnchor);
-
-/// The locations folded so far, by peer group, length of entries and first anchor.
+/// The locations folded so far, by peer group and length of entries.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhasesPartial {
     pub(super) groups: BTreeMap<GroupKey, Aligned>,

@@ -271,8 +271,9 @@ fn a_time_range_that_begins_in_a_synchronisation_keeps_the_others_aligned() {
     assert_eq!(anchors_within((0, 70)), [(20, 33), (50, 63)]);
     assert_eq!(anchors_within((15, 70)), [(20, 33), (50, 63)], "one has come");
     assert_eq!(anchors_within((25, 70)), [(25, 33), (50, 63)], "all have come");
-    assert_eq!(anchors_within((31, 70)), [(50, 63)], "two have left");
-    assert_eq!(anchors_within((31, 61)), [(50, 61)], "two have left, and one stays at the end");
+    assert_eq!(anchors_within((31, 70)), [(31, 33), (50, 63)], "two have left");
+    assert_eq!(anchors_within((31, 61)), [(31, 33), (50, 61)], "two have left, and one stays at the end");
+    assert_eq!(anchors_within((34, 70)), [(50, 63)], "all have left");
     assert_eq!(anchors_within((15, 55)), [(20, 33), (50, 55)]);
     assert_eq!(anchors_within((15, 47)), [(20, 33)], "not all come");
 }

@@ -224,7 +224,7 @@ fn sums_are_those_of_the_other_analyses() {
     for seed in 0..12 {
         let trace = RandomTrace { seed, n_locations: 5, n_events: 200, faults: Faults::None }.build();
         let mut set = AnalysisSet::default();
-        let keys = (set.add(Profile), set.add(MetricProfile), set.add(Communication::default()));
+        let keys = (set.add(Profile), set.add(MetricProfile), set.add(Communication));
         let filter = Filter::default();
         let jobs = NonZeroUsize::MIN;
         let mut report = set.run(&trace, Pass { filter: &filter, jobs, progress: None }).unwrap();

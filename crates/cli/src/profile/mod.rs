@@ -66,7 +66,7 @@ pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
     let mut set = AnalysisSet::default();
     let profile = set.add(Profile);
     let counters = (!chosen.is_empty()).then(|| set.add(MetricProfile));
-    let communication = args.messages.then(|| set.add(Communication::for_filter(&common.filter)));
+    let communication = args.messages.then(|| set.add(Communication));
     let mut report = session.run(&set)?;
     let profile = taken(report.outputs.take(&profile), "profile")?;
     let (by, by_text) = if args.call_paths { (By::CallPath, "call_path") } else { (By::Region, "region") };

@@ -72,7 +72,7 @@ fn answer(session: &Session<'_>, semantics: &Semantics) -> anyhow::Result<Answer
     let mut material = taken(analyses.gather(&mut pass, definitions), "report")?;
     if material.wants_messages(definitions) {
         let mut set = AnalysisSet::default();
-        let late = set.add(LateMessages::for_filter(filter, semantics.clone()));
+        let late = set.add(LateMessages { semantics: semantics.clone() });
         let mut second = session.run(&set)?;
         material.add_messages(taken(second.outputs.take(&late), "messages")?, &second.notices);
     }

@@ -31,8 +31,7 @@ fn answers(path: &Path, filter: Filter) -> BTreeMap<&'static str, String> {
     let trace = ouzel::open(path).unwrap();
     let definitions = trace.definitions();
     let mut set = AnalysisSet::default();
-    let keys =
-        (set.add(Profile), set.add(Communication::default()), set.add(MetricProfile), set.add(Inventory));
+    let keys = (set.add(Profile), set.add(Communication), set.add(MetricProfile), set.add(Inventory));
     let options = ouzel::Options { filter, ..ouzel::Options::default() };
     let mut outputs = trace.run(&set, &options).unwrap().outputs;
     let profile = outputs.take(&keys.0).unwrap();

@@ -94,7 +94,7 @@ fn odd_names_come_through() {
 fn messages(path: &Path) -> (usize, u64, u64) {
     let trace = ouzel::open(path).unwrap();
     let mut set = ouzel::engine::AnalysisSet::default();
-    let key = set.add(Communication::default());
+    let key = set.add(Communication);
     let mut report = trace.run(&set, &ouzel::Options::default()).unwrap();
     let total = report.outputs.take(&key).unwrap().total_messages();
     assert_eq!(total.sends, total.receives);

@@ -22,7 +22,7 @@ fn report(trace: &ToyTrace) -> RunReport {
     let mut material = analyses.gather(&mut first, trace.definitions()).expect("analyses answer");
     if material.wants_messages(trace.definitions()) {
         let mut set = AnalysisSet::default();
-        let key = set.add(LateMessages::for_filter(&filter, Semantics::default()));
+        let key = set.add(LateMessages::default());
         let mut second = set.run(trace, pass).expect("the second pass succeeds");
         let late = second.outputs.take(&key).expect("messages are paired");
         material.add_messages(late, &second.notices);

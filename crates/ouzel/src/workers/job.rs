@@ -208,17 +208,17 @@ impl Job {
     }
 
     /// The whole from the rest and the settled buckets, in any order; each must be there once and from all of
-    /// `selected`. `set` is that of this process.
+    /// `locations`, which the pass folds. `set` is that of this process.
     pub(super) fn whole(
         &self,
         set: &AnalysisSet,
         parts: Vec<Vec<u8>>,
-        selected: &[LocationId],
+        locations: &[LocationId],
     ) -> Result<Partial, JobError> {
-        let expected = Coverage::of(selected);
+        let expected = Coverage::of(locations);
         let n_parts = 1 + self.n_buckets();
         let odd = |of: Coverage| JobError::Incomplete {
-            expected: selected.len(),
+            expected: locations.len(),
             found: of.n_locations as usize,
             n_parts,
         };
@@ -233,8 +233,8 @@ impl Job {
             }
             set.merge(&mut whole, set.decode(partial)?)?;
         }
-        let is_whole = missing.is_empty() && whole.locations().keys().eq(selected);
-        if is_whole { Ok(whole) } else { Err(odd(Coverage::of(whole.locations().keys()))) }
+        let is_whole = missing.is_empty() && whole.folded().keys().eq(locations);
+        if is_whole { Ok(whole) } else { Err(odd(Coverage::of(whole.folded().keys()))) }
     }
 
     fn encoded(&self, header: Header, partial: Partial) -> Result<Vec<u8>, JobError> {

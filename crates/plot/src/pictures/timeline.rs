@@ -190,9 +190,15 @@ impl Draft<'_> {
         let messages = operations.messages.iter().filter_map(|message| {
             let send = &operations.operations[message.send as usize];
             let receive = &operations.operations[message.receive as usize];
+            if !send.is_selected && !receive.is_selected {
+                return None;
+            }
+            // One that comes from before the time range, or goes on behind it, is drawn from border to border.
+            let inside =
+                |at: Ticks| operations.window.map_or(at, |window| at.max(window.start).min(window.end));
             Some(Arrow {
-                from: (self.time(send.enter), lane(send.location)?),
-                to: (self.time(receive.leave), lane(receive.location)?),
+                from: (self.time(inside(send.enter)), lane(send.location)?),
+                to: (self.time(inside(receive.leave)), lane(receive.location)?),
             })
         });
         messages.collect()
