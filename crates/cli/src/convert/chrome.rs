@@ -13,6 +13,7 @@
 //! are exact, finer clocks are rounded to them.
 
 mod events;
+mod numbers;
 
 use super::tables::{FileInWork, answer, is_in_the_way, listing};
 use crate::args::{Common, ConvertArgs};
@@ -20,6 +21,7 @@ use crate::exit::Outcome;
 use crate::session::{Session, coverage};
 use anyhow::bail;
 use events::ChromeEvents;
+use numbers::MessageNumbers;
 use ouzel::engine::AnalysisSet;
 use ouzel::model::Notices;
 
@@ -38,6 +40,7 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
     let mut file = FileInWork::new(args.out.clone());
     let events = ChromeEvents::create(file.open()?, session.definitions())?;
     let mut set = AnalysisSet::default();
+    set.add_silent(MessageNumbers(events.clone()));
     set.add(events.clone());
     let partial = listing(&session, &set, || events.has_failed());
     let (n_events, unsaid) = events.finish_writing()?;
@@ -63,12 +66,17 @@ mod tests {
 
     /// What is written of a trace.
     fn written(name: &str, trace: &dyn TraceSource) -> String {
+        written_of(name, trace, &Filter::default())
+    }
+
+    fn written_of(name: &str, trace: &dyn TraceSource, filter: &Filter) -> String {
         let path = std::env::temp_dir().join(format!("ouzel-chrome-{}-{name}.json", std::process::id()));
         let out = BufWriter::new(File::create(&path).unwrap());
         let events = ChromeEvents::create(out, trace.definitions()).unwrap();
         let mut set = AnalysisSet::default();
+        set.add_silent(MessageNumbers(events.clone()));
         set.add(events.clone());
-        let mut folder = Folder::new(trace, &set, &Filter::default());
+        let mut folder = Folder::new(trace, &set, filter);
         trace.definitions().location_ids().for_each(|location| folder.fold(location, None));
         events.finish_writing().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -102,6 +110,24 @@ mod tests {
             }
         };
         definitions.location_ids().map(of_location).collect()
+    }
+
+    #[test]
+    fn arrows_of_a_part_connect_what_they_connect_in_the_whole() {
+        let toy = ToyTrace::new(
+            "
+            0: enter a @0, send>1 bytes 1 @10, send>1 bytes 2 @20, send>1 bytes 3 @30, leave @40
+            1: enter b @0, recv<0 bytes 1 @25, recv<0 bytes 2 @35, recv<0 bytes 3 @38, leave @40",
+        );
+        // Sends of 2 and 3, the receive of 1: none of them is the other side of another.
+        let part = Filter { time_ns: Some((15, 31)), ..Filter::default() };
+        let text = written_of("part", &toy, &part);
+        let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let events = whole["traceEvents"].as_array().expect("there are events");
+        let arrows = events.iter().filter(|event| event["cat"] == "message");
+        let mut ids: Vec<u64> = arrows.filter_map(|event| event["id"].as_u64()).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, [0, 1, 2]);
     }
 
     #[test]

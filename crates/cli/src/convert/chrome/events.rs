@@ -7,7 +7,7 @@ use ouzel::model::{
     LocationId, LocationKind, MessageEnd, MetricValue, MetricValueType, Needs, Notice, NoticeCode, Parameter,
     ParameterValue, Region, RegionRole, Remap, Ticks, WorldRank,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,8 +42,19 @@ struct Flows {
     n: u64,
     links: BTreeMap<u64, u64>,
     messages: BTreeMap<(Channel, u64), u64>,
-    /// Sends and receives seen so far.
+    /// Sends and receives numbered so far.
     counts: [BTreeMap<Channel, u64>; 2],
+    /// The message that each send and receive is that will be written next, if both sides are known.
+    numbered: [VecDeque<Option<(Channel, u64)>>; 2],
+}
+
+/// Side of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numbered {
+    /// It is sent.
+    Send,
+    /// It is received.
+    Receive,
 }
 
 /// Communicator, sender, receiver, tag. Messages on one do not overtake each other.
@@ -57,16 +68,26 @@ impl Flows {
         found
     }
 
-    fn message(&mut self, channel: Channel, is_send: bool) -> u64 {
-        let count = self.counts[usize::from(is_send)].entry(channel).or_default();
-        let key = (channel, *count);
-        *count += 1;
-        self.messages.remove(&key).unwrap_or_else(|| {
+    fn number(&mut self, channel: Option<Channel>, side: Numbered, is_written: bool) {
+        let number = channel.map(|channel| {
+            let count = self.counts[side as usize].entry(channel).or_default();
+            *count += 1;
+            (channel, *count - 1)
+        });
+        if is_written {
+            self.numbered[side as usize].push_back(number);
+        }
+    }
+
+    /// The flow of the end that is written next.
+    fn message(&mut self, side: Numbered) -> Option<u64> {
+        let key = self.numbered[side as usize].pop_front()??;
+        Some(self.messages.remove(&key).unwrap_or_else(|| {
             let id = self.n;
             self.n += 1;
             self.messages.insert(key, id);
             id
-        })
+        }))
     }
 }
 
@@ -109,6 +130,12 @@ impl ChromeEvents {
 
     fn sink(&self) -> MutexGuard<'_, Sink> {
         self.sink.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells which message an end at a location of `rank` is, before it is written or left out.
+    pub fn number(&self, rank: Option<WorldRank>, end: &MessageEnd, side: Numbered, is_written: bool) {
+        let channel = self.names.channel(rank, end, side);
+        self.sink().flows.number(channel, side, is_written);
     }
 
     /// Whether writing failed, so that going on is of no use.
@@ -208,7 +235,6 @@ pub struct Local {
     /// `"pid":…,"tid":…`.
     place: String,
     name: String,
-    rank: Option<WorldRank>,
     is_stream: bool,
     open: Vec<Open>,
 }
@@ -255,7 +281,6 @@ impl Analysis for ChromeEvents {
         Local {
             place: format!(r#""pid":{},"tid":{tid}"#, location.group.index()),
             name: location.name.to_string(),
-            rank: location.rank,
             is_stream: location.kind == LocationKind::AcceleratorStream,
             open: Vec::new(),
         }
@@ -300,11 +325,11 @@ impl Names {
             EventKind::Leave => self.leave(local, at, &ts, sink),
             EventKind::MessageSend => {
                 let end = popped(&mut rest.sends, row, |end| end.row);
-                end.into_iter().for_each(|end| self.message(local, &ts, end, true, sink));
+                end.into_iter().for_each(|end| self.message(local, &ts, end, Numbered::Send, sink));
             }
             EventKind::MessageRecv => {
                 let end = popped(&mut rest.recvs, row, |end| end.row);
-                end.into_iter().for_each(|end| self.message(local, &ts, end, false, sink));
+                end.into_iter().for_each(|end| self.message(local, &ts, end, Numbered::Receive, sink));
             }
             EventKind::CollectiveEnd => {
                 let end = popped(&mut rest.collectives, row, |end| end.row);
@@ -362,16 +387,24 @@ impl Names {
         }
     }
 
-    fn message(&self, local: &mut Local, ts: &str, end: &MessageEnd, is_send: bool, sink: &mut Sink) {
+    fn channel(&self, rank: Option<WorldRank>, end: &MessageEnd, side: Numbered) -> Option<Channel> {
         let communicator = self.definitions.communicator(end.comm);
         let alone = communicator.members.is_empty() && communicator.remote_members.is_none();
-        let peer = if alone { local.rank } else { communicator.world_rank_from_peer(end.peer) };
-        let verb = if is_send { "sent" } else { "received" };
+        let peer = if alone { rank } else { communicator.world_rank_from_peer(end.peer) };
+        let (WorldRank(own), WorldRank(peer)) = (rank?, peer?);
+        let (sender, receiver) = if side == Numbered::Send { (own, peer) } else { (peer, own) };
+        Some((end.comm.0, sender, receiver, end.tag))
+    }
+
+    fn message(&self, local: &mut Local, ts: &str, end: &MessageEnd, side: Numbered, sink: &mut Sink) {
+        let (verb, link_end) = match side {
+            Numbered::Send => ("sent", LinkEnd::From),
+            Numbered::Receive => ("received", LinkEnd::To),
+        };
         local.argue(&format!(r#""bytes_{verb}":{},"tag":{}"#, end.bytes, end.tag));
-        let (Some(WorldRank(own)), Some(WorldRank(peer))) = (local.rank, peer) else { return };
-        let (sender, receiver) = if is_send { (own, peer) } else { (peer, own) };
-        let id = sink.flows.message((end.comm.0, sender, receiver, end.tag), is_send);
-        flow(local, ts, "message", id, if is_send { LinkEnd::From } else { LinkEnd::To }, sink);
+        if let Some(id) = sink.flows.message(side) {
+            flow(local, ts, "message", id, link_end, sink);
+        }
     }
 
     fn collective(&self, local: &mut Local, end: &Collective) {
