@@ -1,0 +1,318 @@
+//! Files that are written: whole or not at all, and in place of nothing that was not given up.
+//!
+//! ```text
+//! Target::file(path, existing, inputs) ──refused, before any work──► OutputError
+//!        └──► begin ──► Output ──writer──► complete ──► the file, in one step
+//! ```
+//!
+//! Laws: no output is an input. A file is replaced only if the user says so, and only a regular one. A symbolic link
+//! is followed once, when the target is named: the file it leads to is replaced, the link stays. FIFOs and character
+//! devices (`/dev/null`, a process substitution) and open descriptors (`/dev/stdout`, `/dev/fd/3`) are streams: they
+//! are written to, not replaced. Everything else that is no regular file is refused.
+
+use crate::Inputs;
+use crate::place::folder_of;
+pub use crate::unfinished::Existing;
+use crate::unfinished::Unfinished;
+use std::fs::{self, File, FileType};
+use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Why something is not written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// A file is there, and nobody said that it may be replaced.
+    #[error("{0:?} exists already")]
+    Exists(PathBuf),
+    /// It would destroy what is read.
+    #[error("{output:?} would replace a part of what is read ({input:?}): write to another place")]
+    Input {
+        /// What was to be written.
+        output: PathBuf,
+        /// What is read.
+        input: PathBuf,
+    },
+    /// Only regular files are replaced.
+    #[error("{path:?} is {what}: only regular files are replaced")]
+    NotRegular {
+        /// What was to be written.
+        path: PathBuf,
+        /// What is there.
+        what: &'static str,
+    },
+    /// A folder that is to be replaced holds something else.
+    #[error("{path:?} holds {other:?}, which is of something else: remove it or write to another place")]
+    Foreign {
+        /// What was to be replaced.
+        path: PathBuf,
+        /// What is in it.
+        other: PathBuf,
+    },
+    /// The system refuses.
+    #[error("cannot write {path:?}: {source}")]
+    Io {
+        /// What was to be written.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl OutputError {
+    /// An error of the system about the output that a user calls `path`.
+    pub fn io(path: &Path, source: io::Error) -> OutputError {
+        match source.kind() {
+            ErrorKind::AlreadyExists => OutputError::Exists(path.to_owned()),
+            _ => OutputError::Io { path: path.to_owned(), source },
+        }
+    }
+}
+
+/// Where a file may be written.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// As the user calls it.
+    named: PathBuf,
+    /// Absolute, links resolved.
+    path: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File(Existing),
+    /// Written to as it is.
+    Stream,
+}
+
+impl Target {
+    /// Checks that a file may be written at `path`, and that it can be.
+    ///
+    /// # Errors
+    /// If it is an input or a part of one, is there and to be kept, is no regular file, or if its folder is not
+    /// there or cannot be written.
+    pub fn file(path: &Path, existing: Existing, inputs: &Inputs) -> Result<Target, OutputError> {
+        let touches = |at: &Path| match inputs.touched_by(at) {
+            Some(input) => Err(OutputError::Input { output: path.to_owned(), input: input.to_owned() }),
+            None => Ok(()),
+        };
+        touches(path)?;
+        let kind = kind_at(path, existing)?;
+        if kind == Kind::Stream {
+            return Ok(Target { named: path.to_owned(), path: path.to_owned(), kind });
+        }
+        let resolved = resolved(path).map_err(|error| OutputError::io(path, error))?;
+        touches(&resolved)?;
+        // Making one is the one way to know that one can be made.
+        drop(Unfinished::file_beside(&resolved).map_err(|error| OutputError::io(path, error))?);
+        Ok(Target { named: path.to_owned(), path: resolved, kind })
+    }
+
+    /// As the user calls it.
+    pub fn path(&self) -> &Path {
+        &self.named
+    }
+
+    /// Whether both are one file.
+    pub fn is(&self, other: &Target) -> bool {
+        self.path == other.path && self.kind != Kind::Stream
+    }
+
+    /// Begins to write.
+    ///
+    /// # Errors
+    /// If the file cannot be made, or the stream not be opened.
+    pub fn begin(&self) -> Result<Output, OutputError> {
+        let failed = |error| OutputError::io(&self.named, error);
+        let (unfinished, file) = match self.kind {
+            Kind::Stream => (None, File::options().append(true).open(&self.path).map_err(failed)?),
+            Kind::File(existing) => {
+                let (unfinished, file) = Unfinished::file_beside(&self.path).map_err(failed)?;
+                (Some((unfinished, existing)), file)
+            }
+        };
+        let handle = Handle { file: Arc::new(file), n_bytes: Arc::default() };
+        Ok(Output { target: self.clone(), unfinished, handle })
+    }
+
+    /// Writes all of `bytes`.
+    ///
+    /// # Errors
+    /// If they cannot be written, or the file appeared meanwhile.
+    pub fn write(&self, bytes: &[u8]) -> Result<(), OutputError> {
+        let output = self.begin()?;
+        output.writer().write_all(bytes).map_err(|error| OutputError::io(&self.named, error))?;
+        output.complete().map(drop)
+    }
+}
+
+/// How `path` is to be written.
+fn kind_at(path: &Path, existing: Existing) -> Result<Kind, OutputError> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return match path.symlink_metadata() {
+                Ok(_) => Err(not_regular(path, "a symbolic link to a file that is not there")),
+                Err(_) => Ok(Kind::File(existing)),
+            };
+        }
+        Err(error) => return Err(OutputError::io(path, error)),
+    };
+    if is_stream(metadata.file_type()) || is_descriptor(path) {
+        return Ok(Kind::Stream);
+    }
+    match metadata.file_type() {
+        kind if kind.is_file() && existing == Existing::Replace => Ok(Kind::File(existing)),
+        kind if kind.is_file() => Err(OutputError::Exists(path.to_owned())),
+        kind if kind.is_dir() => Err(not_regular(path, "a directory")),
+        _ => Err(not_regular(path, "a device or socket")),
+    }
+}
+
+fn not_regular(path: &Path, what: &'static str) -> OutputError {
+    OutputError::NotRegular { path: path.to_owned(), what }
+}
+
+/// Something that is open in this process, by the names that systems have for it.
+fn is_descriptor(path: &Path) -> bool {
+    let is_numbered = |folder: &str| path.parent() == Some(Path::new(folder));
+    path == Path::new("/dev/stdout")
+        || path == Path::new("/dev/stderr")
+        || ["/dev/fd", "/proc/self/fd"].into_iter().any(is_numbered)
+}
+
+#[cfg(unix)]
+fn is_stream(kind: FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    kind.is_fifo() || kind.is_char_device()
+}
+
+#[cfg(not(unix))]
+fn is_stream(_: FileType) -> bool {
+    false
+}
+
+/// The absolute path of a file that is there, or will be in a folder that is.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    if path.symlink_metadata().is_ok() {
+        return path.canonicalize();
+    }
+    let name = path
+        .file_name()
+        .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "it does not end with the name of a file"))?;
+    Ok(folder_of(path).canonicalize()?.join(name))
+}
+
+/// A file that is being written. It gets its name when it is complete; it goes away if that never happens.
+#[derive(Debug)]
+#[must_use = "it must be completed"]
+pub struct Output {
+    target: Target,
+    unfinished: Option<(Unfinished, Existing)>,
+    handle: Handle,
+}
+
+/// Bytes that wait for the file.
+pub type Writer = BufWriter<Handle>;
+
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// What a writer writes to; the [`Output`] closes it.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    file: Arc<File>,
+    n_bytes: Arc<AtomicU64>,
+}
+
+impl Write for Handle {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = (&*self.file).write(bytes)?;
+        self.n_bytes.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (&*self.file).flush()
+    }
+}
+
+impl Seek for Handle {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        (&*self.file).seek(to)
+    }
+}
+
+impl Output {
+    /// A file of a folder that is unfinished as a whole.
+    pub(crate) fn within(named: PathBuf, file: File) -> Output {
+        let target = Target { path: named.clone(), named, kind: Kind::Stream };
+        Output { target, unfinished: None, handle: Handle { file: Arc::new(file), n_bytes: Arc::default() } }
+    }
+
+    /// A writer to its end. It must be flushed and dropped before the output is complete.
+    pub fn writer(&self) -> Writer {
+        BufWriter::with_capacity(BUFFER_BYTES, self.handle.clone())
+    }
+
+    /// Ends the file and gives it its name; its size in bytes.
+    ///
+    /// # Errors
+    /// If it cannot be closed, or if something appeared at its place that is to be kept. Nothing is left of it then.
+    ///
+    /// # Panics
+    /// If a writer of it lives.
+    pub fn complete(self) -> Result<u64, OutputError> {
+        let Output { target, unfinished, handle } = self;
+        let failed = |error| OutputError::io(&target.named, error);
+        let file = Arc::into_inner(handle.file).expect("writers are dropped before their output is complete");
+        let written = handle.n_bytes.load(Ordering::Relaxed);
+        let Some((mut unfinished, existing)) = unfinished else {
+            return Ok(written);
+        };
+        let n_bytes = file.metadata().map_err(failed)?.len();
+        settle(&file).map_err(failed)?;
+        drop(file);
+        // What is there may have become something else since it was named.
+        if kind_at(&target.path, existing)? == Kind::Stream {
+            return Err(not_regular(&target.named, "a FIFO or device by now"));
+        }
+        unfinished.become_at(&target.path, existing).map_err(failed)?;
+        Ok(n_bytes)
+    }
+}
+
+/// Has a file written where that may fail after the last write.
+///
+/// A local file system takes bytes for which it has room. One that is shared tells only when it is made to write, and
+/// closing a file, which would do the same, gives no error in Rust.
+fn settle(file: &File) -> io::Result<()> {
+    if is_shared(file) { file.sync_data() } else { Ok(()) }
+}
+
+/// Whether a file lies in a file system of other machines, or in one that a program makes.
+#[cfg(target_os = "linux")]
+fn is_shared(file: &File) -> bool {
+    // NFS, CIFS, SMB 1 and 2, Lustre, GPFS, BeeGFS, Ceph, AFS, 9P and FUSE, by linux/magic.h and their own sources.
+    const MAGIC: [u32; 11] = [
+        0x6969,
+        0xff53_4d42,
+        0x517b,
+        0xfe53_4d42,
+        0x0bd0_0bd0,
+        0x4750_4653,
+        0x1983_0326,
+        0x00c3_6400,
+        0x5346_414f,
+        0x0102_1997,
+        0x6573_5546,
+    ];
+    // The type is a number of the machine's word, signed or not.
+    rustix::fs::fstatfs(file).is_ok_and(|known| MAGIC.contains(&(known.f_type as u32)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_shared(_: &File) -> bool {
+    true
+}
