@@ -6,6 +6,7 @@
 
 use crate::readers::READERS;
 use crate::unknown;
+use ouzel_files::Inputs;
 use ouzel_model::{Content, ProfileSource, ReadError, TraceSource};
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,8 @@ pub struct Reader {
     pub recognise: fn(&Path) -> Option<String>,
     /// Opens what was recognised.
     pub open: fn(&Path) -> Result<Opened, OpenError>,
+    /// Adds the files that are read of what was recognised, and names that would be.
+    pub add_files: fn(&Path, &mut Inputs),
 }
 
 /// What one path gave; at least one of the two.
@@ -156,6 +159,20 @@ pub fn open_profile(path: &Path) -> Result<(Format, Box<dyn ProfileSource>), Ope
             reason: format!("this {} data is a trace, without a profile", format.as_str()),
         }),
     }
+}
+
+/// The files of the trace and the profile that a path names, so that nothing is written over them.
+pub fn inputs(path: &Path) -> Inputs {
+    let mut inputs = Inputs::default();
+    if !path.is_dir() {
+        inputs.add_file(path);
+    }
+    for reader in READERS.iter().filter(|reader| (reader.recognise)(path).is_some()) {
+        (reader.add_files)(path, &mut inputs);
+    }
+    // The stem of an archive is no file, and a damaged one may not be recognised.
+    (crate::otf2::READER.add_files)(path, &mut inputs);
+    inputs
 }
 
 /// Opens with the one reader that recognises the path; if several do, with the one among them that `suits`.

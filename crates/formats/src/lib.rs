@@ -19,5 +19,5 @@ pub mod projections;
 mod readers;
 mod unknown;
 
-pub use detect::{Format, OpenError, Opened, Reader, open, open_profile};
+pub use detect::{Format, OpenError, Opened, Reader, inputs, open, open_profile};
 pub use readers::READERS;

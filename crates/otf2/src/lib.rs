@@ -60,7 +60,7 @@ pub mod wire;
 pub mod write;
 
 pub use anchor::{ANCHOR_FORMAT, Anchor};
-pub use archive::Archive;
+pub use archive::{Archive, paths_of};
 pub use clock::ClockOffsets;
 pub use definitions::Definitions;
 pub use error::{ReadError, ReadErrorKind};

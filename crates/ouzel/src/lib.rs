@@ -47,7 +47,7 @@ pub use call_paths::CallPathError;
 pub use correlation::{
     Correlated, CorrelationError, CorrelationQuery, CorrelationRun, Spectra, TopologyOrigin,
 };
-pub use ouzel_formats::{Format, OpenError, READERS};
+pub use ouzel_formats::{Format, OpenError, READERS, inputs};
 pub use profile::{Profile, open_profile};
 pub use root_causes::wants_causes;
 pub use severity_cube::CubeStorage;

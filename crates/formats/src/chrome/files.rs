@@ -78,14 +78,17 @@ fn kind(head: &[u8]) -> Option<Head> {
     }
 }
 
+/// How traces of a folder end, packed or not.
+pub(super) const ENDINGS: &[&str] =
+    &[".json", ".trace", ".cpuprofile", ".pt", ".json.gz", ".trace.gz", ".cpuprofile.gz", ".pt.gz"];
+
 /// The traces of a folder, by name.
 pub(super) fn of_folder(path: &Path) -> Vec<(PathBuf, Head)> {
     let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
     let may_be = |path: &PathBuf| {
         let name =
             path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-        let name = name.strip_suffix(".gz").unwrap_or(&name);
-        [".json", ".trace", ".cpuprofile", ".pt"].iter().any(|end| name.ends_with(end))
+        ENDINGS.iter().any(|end| name.ends_with(end))
     };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut paths: Vec<PathBuf> = paths.filter(may_be).take(FILES_MAX).collect();

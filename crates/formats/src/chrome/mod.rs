@@ -64,6 +64,10 @@ pub static READER: Reader = Reader {
     ],
     recognise,
     open,
+    add_files: |path, inputs| match path.is_dir() {
+        true => inputs.add_named(path, "", files::ENDINGS),
+        false => inputs.add_file(path),
+    },
 };
 
 fn recognise(path: &Path) -> Option<String> {

@@ -8,13 +8,13 @@ use super::header::Header;
 use super::row::{Row, RowKind, message, row};
 use super::runs::{Run, append};
 use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
+use ouzel_files::unfinished::Unfinished;
 use ouzel_model::ReadError;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
-use tempfile::NamedTempFile;
 
 /// More runs than this are put in order first: 1 MiB of places, and a seek for each when they are read.
 const MAX_RUNS: usize = 1 << 16;
@@ -28,7 +28,7 @@ pub(super) enum Place {
     /// In the user's file.
     Given,
     /// In a temporary one: unpacked, or put in order.
-    Temporary(NamedTempFile),
+    Temporary(Unfinished),
 }
 
 impl Place {
@@ -36,7 +36,7 @@ impl Place {
     pub fn open(&self, given: &Path) -> io::Result<File> {
         match self {
             Place::Given => File::open(given),
-            Place::Temporary(file) => file.reopen(),
+            Place::Temporary(file) => File::open(file.path()),
         }
     }
 }
@@ -136,7 +136,7 @@ fn unpacked(path: &Path) -> io::Result<Place> {
         return Ok(Place::Given);
     }
     file.seek(SeekFrom::Start(0))?;
-    let mut out = NamedTempFile::new()?;
+    let (unpacked, mut out) = Unfinished::temporary()?;
     // A stream that was cut gives what comes before the cut; the lack of an end of line shows.
     match io::copy(&mut flate2::read::MultiGzDecoder::new(file), &mut out) {
         Ok(_) => {}
@@ -144,7 +144,7 @@ fn unpacked(path: &Path) -> io::Result<Place> {
         Err(error) => return Err(error),
     }
     out.flush()?;
-    Ok(Place::Temporary(out))
+    Ok(Place::Temporary(unpacked))
 }
 
 impl Index {
@@ -208,7 +208,7 @@ impl Index {
 
     /// Writes the rows of each location behind one another, as far as memory allows.
     fn put_in_order(&mut self, path: &Path) -> io::Result<()> {
-        let mut out = NamedTempFile::new()?;
+        let (ordered, mut out) = Unfinished::temporary()?;
         let mut places: FxHashMap<Key, usize> = FxHashMap::default();
         for (place, rows) in self.locations.iter_mut().enumerate() {
             places.insert(rows.key.clone(), place);
@@ -230,7 +230,7 @@ impl Index {
         }
         spill(&mut self.locations, &mut waiting, &mut out, &mut at)?;
         out.flush()?;
-        self.place = Place::Temporary(out);
+        self.place = Place::Temporary(ordered);
         Ok(())
     }
 }
@@ -243,12 +243,7 @@ fn writer() -> Waiting {
 }
 
 /// Writes all rows that wait, each location's behind one another, and notes where.
-fn spill(
-    locations: &mut [Rows],
-    waiting: &mut [Waiting],
-    out: &mut NamedTempFile,
-    at: &mut u64,
-) -> io::Result<()> {
+fn spill(locations: &mut [Rows], waiting: &mut [Waiting], out: &mut File, at: &mut u64) -> io::Result<()> {
     for (rows, waiting) in locations.iter_mut().zip(waiting) {
         let full = std::mem::replace(waiting, writer());
         let bytes = full.into_inner().map_err(|error| io::Error::other(error.to_string()))?;

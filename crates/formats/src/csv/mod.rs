@@ -37,6 +37,7 @@ pub static READER: Reader = Reader {
     reads: &[(Content::Calls, ""), (Content::Messages, "instants with Pipit's attributes")],
     recognise: |path| header_of(path).map(|_| format!("CSV table of events {}", path.display())),
     open: |path| Ok(Opened::trace(CsvSource::open(path)?)),
+    add_files: |path, inputs| inputs.add_file(path),
 };
 
 /// A first line that is longer is not that of a table of events.

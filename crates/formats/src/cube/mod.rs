@@ -36,6 +36,7 @@ pub static READER: Reader = Reader {
     )],
     recognise,
     open: |path| open(path).map(Opened::profile),
+    add_files: |path, inputs| profiles_at(path).into_iter().for_each(|file| inputs.add_file(file)),
 };
 
 /// An opened CUBE profile.

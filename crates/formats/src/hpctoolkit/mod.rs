@@ -19,6 +19,7 @@ mod regions;
 mod source;
 
 use crate::detect::{Format, OpenError, Opened, Reader};
+use ouzel_files::Inputs;
 use ouzel_hpcdb::FileKind;
 use ouzel_hpcdb::experiment::is_experiment;
 use ouzel_hpcdb::measurement::is_measurement;
@@ -40,6 +41,7 @@ pub static READER: Reader = Reader {
     ],
     recognise,
     open,
+    add_files,
 };
 
 /// What a path holds.
@@ -80,6 +82,28 @@ fn recognise(path: &Path) -> Option<String> {
     })
 }
 
+/// Databases and folders of measurements are HPCToolkit's own, with everything in them.
+fn add_files(path: &Path, inputs: &mut Inputs) {
+    match find(path) {
+        Some(Found::Database(folder)) => inputs.add_folder(folder),
+        Some(Found::Experiment(file)) => inputs.add_folder(folder_of(&file)),
+        Some(Found::Measurements(path)) if path.is_dir() => inputs.add_folder(path),
+        Some(Found::Measurements(file)) => {
+            let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+            inputs.add_named(folder_of(&file), &format!("{stem}."), &["hpctrace", "hpcrun"]);
+        }
+        None => {}
+    }
+}
+
+/// The folder that a file is in.
+fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
 fn open(path: &Path) -> Result<Opened, OpenError> {
     match find(path) {
         Some(Found::Database(folder)) => database::open(&folder),
@@ -103,10 +127,7 @@ fn database_folder(path: &Path) -> Option<PathBuf> {
         return Some(path.to_owned());
     }
     begins(path, &[FileKind::Meta, FileKind::Profile, FileKind::Cct, FileKind::Trace])?;
-    let folder = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
     begins(&folder.join(FileKind::Meta.file_name()), &[FileKind::Meta])?;
     Some(folder.to_owned())
 }

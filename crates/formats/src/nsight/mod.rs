@@ -30,6 +30,7 @@ mod tests;
 
 use crate::detect::{Format, OpenError, Opened, Reader};
 use database::Database;
+use ouzel_files::Inputs;
 use ouzel_model::{
     ChunkReader, Content, Definitions, Filter, LocationId, Needs, Notice, Pushdown, ReadError, ReadPlan,
     TraceSource,
@@ -52,7 +53,23 @@ pub static READER: Reader = Reader {
     ],
     recognise,
     open: open_path,
+    add_files,
 };
+
+/// An export has files of SQLite beside it while it is written to.
+fn add_files(path: &Path, inputs: &mut Inputs) {
+    if path.is_dir() {
+        let endings = &["sqlite", "-wal", "-shm", "-journal", "nsys-rep", "qdrep", "qdstrm"];
+        inputs.add_named(path, "", endings);
+    }
+    for export in reports::exports_in(path) {
+        for beside in ["", "-wal", "-shm", "-journal"] {
+            let mut name = export.clone().into_os_string();
+            name.push(beside);
+            inputs.add_file(name);
+        }
+    }
+}
 
 /// Where the rows of a location are.
 #[derive(Debug, Clone, Copy)]

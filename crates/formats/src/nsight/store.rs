@@ -13,9 +13,10 @@
 
 use super::merge::Merge;
 use super::rows::{ROW_BYTES, Row, RowKind};
+use ouzel_files::unfinished::Unfinished;
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
-use tempfile::NamedTempFile;
 
 /// Rows kept in memory while scanning: 28 MB. Chosen so that the reader stays small beside what analyses keep.
 const MAX_BUFFERED: usize = 512 * 1024;
@@ -27,19 +28,19 @@ pub(super) const MAX_LANES: usize = 1024;
 /// A temporary file that many readers share.
 #[derive(Debug, Clone)]
 pub(super) struct Spill {
-    file: Arc<NamedTempFile>,
+    file: Arc<(Unfinished, File)>,
 }
 
 impl Spill {
     pub fn new() -> io::Result<Spill> {
-        Ok(Spill { file: Arc::new(tempfile::Builder::new().prefix("ouzel-").tempfile()?) })
+        Ok(Spill { file: Arc::new(Unfinished::temporary()?) })
     }
 
     /// Appends rows and returns where they begin.
     pub fn append(&self, rows: &[Row], bytes: &mut Vec<u8>) -> io::Result<u64> {
         bytes.clear();
         rows.iter().for_each(|row| row.write(bytes));
-        let mut file = self.file.as_file();
+        let mut file = &self.file.1;
         let at = file.seek(SeekFrom::End(0))?;
         file.write_all(bytes)?;
         Ok(at)
@@ -47,14 +48,14 @@ impl Spill {
 
     /// A handle to read with.
     pub fn reader(&self) -> io::Result<SpillReader> {
-        Ok(SpillReader { file: self.file.reopen()?, bytes: Vec::new() })
+        Ok(SpillReader { file: File::open(self.file.0.path())?, bytes: Vec::new() })
     }
 }
 
 /// Reads rows of a [`Spill`].
 #[derive(Debug)]
 pub(super) struct SpillReader {
-    file: std::fs::File,
+    file: File,
     bytes: Vec<u8>,
 }
 

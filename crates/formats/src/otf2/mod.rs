@@ -18,6 +18,7 @@ mod refs;
 mod stack_changes;
 
 use crate::detect::{self, Format, Reader};
+use ouzel_files::Inputs;
 use ouzel_model::{
     ChunkBuffer, ChunkReader, Content, Definitions, EventKind, Filter, LocationId, Needs, Notice, Provenance,
     Pushdown, ReadError, ReadPlan, TraceSource,
@@ -55,7 +56,14 @@ pub static READER: Reader = Reader {
     ],
     recognise,
     open: |path| Ok(detect::Opened::trace(Otf2Source::open(path)?)),
+    add_files,
 };
+
+fn add_files(path: &Path, inputs: &mut Inputs) {
+    let Some([anchor, definitions, markers, locations]) = ouzel_otf2::paths_of(path) else { return };
+    [anchor, definitions, markers].into_iter().for_each(|file| inputs.add_file(file));
+    inputs.add_folder(locations);
+}
 
 /// An anchor or anything else of an archive, or a directory with some of it.
 fn recognise(path: &Path) -> Option<String> {

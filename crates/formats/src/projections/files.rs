@@ -4,7 +4,8 @@
 //! content says; its name says to which run and PE it belongs.
 
 use super::lines::Lines;
-use std::collections::BTreeMap;
+use ouzel_files::Inputs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -60,6 +61,21 @@ pub(super) fn find(path: &Path) -> Vec<Files> {
     let run = runs.get(stem).or_else(|| runs.values().next().filter(|_| runs.len() == 1));
     let Run { logs, n_summaries } = run.cloned().unwrap_or_default();
     vec![Files { sts: Some(path.to_owned()), logs, n_summaries }]
+}
+
+/// Adds the files of the traces that a path stands for, and what would be one: all that is called like its run.
+pub(super) fn add_files(path: &Path, inputs: &mut Inputs) {
+    for Files { sts, logs, .. } in find(path) {
+        let run_of = |log: &PathBuf| {
+            let (run, _) = log_name(log.file_name()?.to_str()?)?;
+            Some((log.parent()?.to_owned(), format!("{run}.")))
+        };
+        let runs: BTreeSet<(PathBuf, String)> = logs.values().filter_map(run_of).collect();
+        for (folder, run) in runs {
+            inputs.add_named(folder, &run, &["log", "log.gz", "sts", "sum"]);
+        }
+        sts.into_iter().chain(logs.into_values()).for_each(|file| inputs.add_file(file));
+    }
 }
 
 /// The folder that owns a folder `NAME.projdir.<n>`.

@@ -56,6 +56,7 @@ pub static READER: Reader = Reader {
         (!found.is_empty()).then(|| format!("Projections trace {}", path.display()))
     },
     open: |path| Ok(Opened::trace(ProjectionsSource::open(path)?)),
+    add_files: files::add_files,
 };
 
 /// An opened Projections trace.

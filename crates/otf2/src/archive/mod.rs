@@ -52,6 +52,13 @@ pub struct Archive {
     notices: Vec<Notice>,
 }
 
+/// Where an archive has its anchor, definitions and markers, and the folder of its locations' files, whether or not
+/// they are there; `None` if `path` names no archive. Reads names, no file.
+pub fn paths_of(path: &Path) -> Option<[PathBuf; 4]> {
+    let files = Files::find(path).ok()?;
+    Some([files.anchor(), files.definitions(), files.markers(), files.events_dir()])
+}
+
 impl Archive {
     /// Opens an archive: its directory, its anchor (whatever the name), or the
     /// anchor's path without `.otf2`.
