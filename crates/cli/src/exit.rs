@@ -1,6 +1,7 @@
 //! How the program ends: exit codes, errors and panics as one line each.
 //!
-//! 0 complete · 1 failed · 2 answered, but data were lost · 3 a gate is not met · 64 usage.
+//! 0 complete · 1 failed · 2 answered, but data were lost · 3 a gate is not met · 64 usage. A signal ends the program as
+//! a signal does (130 for SIGINT and 143 for SIGTERM in a shell), once unfinished files are removed.
 
 use std::io::ErrorKind;
 use std::panic::{PanicHookInfo, catch_unwind, set_hook};
@@ -33,7 +34,10 @@ static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 /// Runs `main` and turns whatever happens into an exit code and at most one line on standard error.
 pub fn guarded(main: impl FnOnce() -> anyhow::Result<Outcome> + std::panic::UnwindSafe) -> ExitCode {
     set_hook(Box::new(remember_panic));
-    match catch_unwind(main) {
+    let ended = catch_unwind(main);
+    // That an unfinished file is gone is no error to speak of then.
+    ouzel_files::unfinished::wait_if_ending();
+    match ended {
         Ok(Ok(outcome)) => outcome.code(),
         Ok(Err(error)) => failed(&error),
         Err(_) => {

@@ -7,7 +7,8 @@
 //! A command opens a [`Session`](session::Session), runs one pass, and hands a table,
 //! a page or a JSON answer to the session, which knows where it goes.
 //! Law: nothing but results goes to standard output; a closed pipe is no error; no
-//! panic reaches the user as a trace of frames. Not here: computing.
+//! panic reaches the user as a trace of frames; files are complete or not there, and
+//! where they go is checked before any work. Not here: computing.
 
 mod args;
 mod catalogue;
@@ -38,6 +39,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     exit::guarded(|| {
+        ouzel_files::unfinished::remove_on_signals()?;
         let args = Args::from_words(std::env::args_os())?;
         run(&args)
     })

@@ -1,55 +1,138 @@
-//! Where an answer is written: standard output or a file.
+//! Where an answer is written: standard output or a file, which is complete or not there.
 
-use anyhow::Context;
-use std::fs::File;
-use std::io::{BufWriter, Stdout, Write};
-use std::path::Path;
+use crate::args::Common;
+use anyhow::anyhow;
+use ouzel_files::Inputs;
+use ouzel_files::output::{self, Existing, OutputError, Target, Writer};
+use ouzel_plot::{ImageFormat, Picture};
+use std::io::{self, BufWriter, Stdout, Write};
+use std::path::{Path, PathBuf};
+
+/// Where a command may write, decided before it works.
+#[derive(Debug, Clone, Default)]
+pub struct Outputs {
+    /// What is read.
+    pub inputs: Inputs,
+    /// The answer; standard output if `None`.
+    pub answer: Option<Target>,
+    /// A picture beside it.
+    pub plot: Option<Target>,
+}
+
+impl Outputs {
+    /// Checks where a command may write that reads all of `read`: paths of traces and profiles, and other files.
+    ///
+    /// # Errors
+    /// If an output is an input, the other output, or there already and not to be replaced; if it cannot be written.
+    pub fn planned(
+        (answer, plot): (Option<&Path>, Option<&Path>),
+        existing: Existing,
+        read: &Read<'_>,
+    ) -> anyhow::Result<Outputs> {
+        let inputs = read.inputs();
+        let target = |path| Target::file(path, existing, &inputs).map_err(refused);
+        let (answer, plot) = (answer.map(target).transpose()?, plot.map(target).transpose()?);
+        match (&answer, &plot) {
+            (Some(answer), Some(plot)) if answer.is(plot) => {
+                Err(anyhow!("{:?} cannot be the answer and the picture", plot.path()))
+            }
+            _ => Ok(Outputs { inputs, answer, plot }),
+        }
+    }
+}
+
+/// What a command reads.
+#[derive(Debug, Default)]
+pub struct Read<'a> {
+    /// Traces and profiles.
+    pub runs: Vec<&'a Path>,
+    /// Other files.
+    pub files: Vec<&'a Path>,
+}
+
+impl Read<'_> {
+    fn inputs(&self) -> Inputs {
+        let mut inputs = Inputs::default();
+        self.runs.iter().for_each(|path| inputs.extend(ouzel::inputs(path)));
+        self.files.iter().for_each(|path| inputs.add_file(PathBuf::from(path)));
+        inputs
+    }
+}
+
+/// Writes a picture in the format that the name of the file says.
+///
+/// # Errors
+/// If it cannot be drawn or written.
+pub fn draw(picture: &Picture, target: &Target) -> anyhow::Result<()> {
+    let bytes = picture.bytes(ImageFormat::of_path(target.path())?)?;
+    target.write(&bytes).map_err(refused)
+}
+
+/// The error with what to do about it.
+pub fn refused(error: OutputError) -> anyhow::Error {
+    match error {
+        OutputError::Exists(path) => anyhow!("{path:?} exists already: add --force to replace it"),
+        error => error.into(),
+    }
+}
 
 /// A buffered output that must be closed, so that no error is lost.
 #[derive(Debug)]
 pub enum Output {
     Stdout(BufWriter<Stdout>),
-    File(BufWriter<File>),
+    File { writer: Writer, output: output::Output, path: PathBuf },
 }
 
 const BUFFER_BYTES: usize = 1 << 16;
 
 impl Output {
-    /// Opens `path`, or standard output.
+    /// Opens the output of a command.
     ///
     /// # Errors
-    /// If the file cannot be created.
-    pub fn open(path: Option<&Path>) -> anyhow::Result<Self> {
-        Ok(match path {
-            None => Output::Stdout(BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout())),
-            Some(path) => {
-                let file = File::create(path).with_context(|| format!("cannot write {path:?}"))?;
-                Output::File(BufWriter::with_capacity(BUFFER_BYTES, file))
+    /// If the file cannot be made.
+    pub fn open(common: &Common) -> anyhow::Result<Self> {
+        Ok(match &common.outputs.answer {
+            None => Output::Stdout(BufWriter::with_capacity(BUFFER_BYTES, io::stdout())),
+            Some(target) => {
+                let output = target.begin().map_err(refused)?;
+                Output::File { writer: output.writer(), output, path: target.path().to_owned() }
             }
         })
     }
 
-    /// Writes what is left in the buffer.
+    /// Writes what is left in the buffer, and gives a file its name.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn close(mut self) -> anyhow::Result<()> {
-        Ok(self.flush()?)
+        self.flush()?;
+        match self {
+            Output::Stdout(_) => Ok(()),
+            Output::File { writer, output, .. } => {
+                drop(writer);
+                output.complete().map(drop).map_err(refused)
+            }
+        }
     }
 }
 
 impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Output::Stdout(out) => out.write(bytes),
-            Output::File(out) => out.write(bytes),
+            Output::File { writer, path, .. } => writer.write(bytes).map_err(|error| named(path, &error)),
         }
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         match self {
             Output::Stdout(out) => out.flush(),
-            Output::File(out) => out.flush(),
+            Output::File { writer, path, .. } => writer.flush().map_err(|error| named(path, &error)),
         }
     }
+}
+
+/// The error with the file that cannot be written.
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write {path:?}: {error}"))
 }

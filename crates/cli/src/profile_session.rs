@@ -93,7 +93,7 @@ impl<'a> ProfileSession<'a> {
         };
         let entry = |notice: &Notice| NoticeEntry::new(notice, &definitions.locations);
         let notices = notices.iter().map(entry).collect();
-        let mut out = Output::open(self.common.output.as_deref())?;
+        let mut out = Output::open(self.common)?;
         serde_json::to_writer_pretty(&mut out, &Envelope::new(answer, input, coverage, notices, data))?;
         writeln!(out)?;
         out.close()

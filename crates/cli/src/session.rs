@@ -180,7 +180,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If the output cannot be written.
     pub fn write_text(&self, text: &str) -> anyhow::Result<()> {
-        let mut out = Output::open(self.common.output.as_deref())?;
+        let mut out = Output::open(self.common)?;
         out.write_all(text.as_bytes())?;
         out.close()
     }
@@ -205,7 +205,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If the output cannot be written, or what is streamed gives up.
     pub fn write_envelope(&self, envelope: &impl Serialize) -> anyhow::Result<()> {
-        let mut out = Output::open(self.common.output.as_deref())?;
+        let mut out = Output::open(self.common)?;
         serde_json::to_writer_pretty(&mut out, envelope)?;
         writeln!(out)?;
         out.close()
@@ -244,7 +244,7 @@ impl<'a> Session<'a> {
 /// # Errors
 /// If the output cannot be written.
 pub fn write_lines(common: &Common, lines: &[String]) -> anyhow::Result<()> {
-    let mut out = Output::open(common.output.as_deref())?;
+    let mut out = Output::open(common)?;
     for line in lines {
         writeln!(out, "{line}")?;
     }
@@ -288,7 +288,7 @@ fn write_batches_as(
 ) -> anyhow::Result<()> {
     let mut batches = batches.into_iter();
     let first = batches.next().context("a table without a batch")?;
-    let mut out = Output::open(common.output.as_deref())?;
+    let mut out = Output::open(common)?;
     let mut writer: Box<dyn TableWriter + '_> = match common.format {
         OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, first.borrow())?),
         OutputFormat::Csv | OutputFormat::Json | OutputFormat::Table | OutputFormat::Html => {

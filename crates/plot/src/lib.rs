@@ -1,7 +1,7 @@
 //! Results as pictures, in SVG and PNG.
 //!
 //! ```text
-//! output of an analysis ──pictures::…──► Picture (title, axes with units, marks) ──write──► .svg | .png
+//! output of an analysis ──pictures::…──► Picture (title, axes with units, marks) ──bytes──► .svg | .png
 //! ```
 //!
 //! Law: equal outputs give equal files, on every machine: the font is part of the program. Every axis has a name and
@@ -93,14 +93,6 @@ pub enum PlotError {
         /// The file.
         path: PathBuf,
     },
-    /// The file cannot be written.
-    #[error("cannot write {path:?}: {source}")]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
     /// The drawing library failed.
     #[error("cannot draw: {0}")]
     Draw(String),
@@ -147,16 +139,15 @@ impl Picture {
         png_of((width, height), &rgb).map_err(|error| PlotError::Draw(error.to_string()))
     }
 
-    /// Writes the picture in the format that the ending of the file's name says.
+    /// The picture as the bytes of a file.
     ///
     /// # Errors
-    /// If that is none, or the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), PlotError> {
-        let bytes = match ImageFormat::of_path(path)? {
-            ImageFormat::Svg => self.svg()?.into_bytes(),
-            ImageFormat::Png => self.png()?,
-        };
-        std::fs::write(path, bytes).map_err(|source| PlotError::Write { path: path.to_owned(), source })
+    /// If the drawing library fails.
+    pub fn bytes(&self, format: ImageFormat) -> Result<Vec<u8>, PlotError> {
+        match format {
+            ImageFormat::Svg => Ok(self.svg()?.into_bytes()),
+            ImageFormat::Png => self.png(),
+        }
     }
 
     fn draw<DB: DrawingBackend>(&self, backend: DB, scale: u32) -> Result<(), PlotError> {

@@ -21,6 +21,7 @@ First steps:
   ouzel profile scorep-run/ --top 20  the regions that take most time
 
 A trace is named by its directory, its anchor file or the stem of one.
+With -o and --plot, files that exist are replaced only with --force, and what is read never.
 Exit codes: 0 complete, 1 failed, 2 answered but data were lost, 3 a gate is not met, 64 wrong usage.",
     disable_help_subcommand = true
 )]
@@ -236,6 +237,10 @@ pub struct LowCommon {
     /// Write the answer to this file
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+
+    /// Replace files that exist already; what is read is never replaced
+    #[arg(long, help_heading = "Output")]
+    pub force: bool,
 
     /// Only these world ranks, e.g. 0-63,128
     #[arg(long, value_name = "RANKS", help_heading = "Selection")]
@@ -481,10 +486,6 @@ pub struct ConvertArgs {
     /// The format to write
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: Target,
-
-    /// Replace what is there
-    #[arg(long)]
-    pub force: bool,
 }
 
 /// A format that can be written.

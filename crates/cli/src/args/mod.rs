@@ -10,14 +10,16 @@ pub mod low;
 pub mod operations;
 mod time_range;
 
+use crate::output::{Outputs, Read};
 use causes::CausesArgs;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use console::Term;
 use correlate::CorrelateArgs;
-use low::{ColorWhen, LowArgs, LowCommand, LowCommon};
+use low::{ColorWhen, LowArgs, LowCommand, LowCommon, RuleArgs};
 use operations::Operation;
 use ouzel::model::{Borders, Filter};
+use ouzel_files::output::Existing;
 use ouzel_plot::ImageFormat;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -60,8 +62,10 @@ pub struct Common {
     pub path: PathBuf,
     /// How to answer.
     pub format: OutputFormat,
-    /// Where to write; standard output if `None`.
-    pub output: Option<PathBuf>,
+    /// Where to write.
+    pub outputs: Outputs,
+    /// What becomes of files that are there already.
+    pub existing: Existing,
     /// What to look at.
     pub filter: Filter,
     /// Whether clocks are corrected first.
@@ -81,11 +85,11 @@ pub struct Common {
 }
 
 impl Args {
-    /// Parses and checks a command line, its first word being the program.
+    /// Parses and checks a command line, its first word being the program, and where it is going to write.
     ///
     /// # Errors
-    /// A [`clap::Error`] for help, version and every misuse.
-    pub fn from_words(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+    /// A [`clap::Error`] for help, version and every misuse; any other if an output must not or cannot be written.
+    pub fn from_words(words: impl IntoIterator<Item = OsString>) -> anyhow::Result<Self> {
         let (low, command) = match LowArgs::try_parse_from(words)?.command {
             LowCommand::Report { common, args } => (common, Command::Report(args)),
             LowCommand::Segments { common, args } => (common, Command::Segments(args)),
@@ -103,7 +107,13 @@ impl Args {
             LowCommand::Convert { common, args } => (common, Command::Convert(args)),
         };
         check(&low, &command).map_err(|message| usage_error(&command, message))?;
-        Ok(Args { common: common(low), command })
+        let existing = if low.force { Existing::Replace } else { Existing::Keep };
+        let outputs = match (low.output.as_deref(), command.plot(), &command) {
+            // What is not written needs no care, and recognising inputs takes time.
+            (None, None, command) if !matches!(command, Command::Convert(_)) => Outputs::default(),
+            (answer, plot, command) => Outputs::planned((answer, plot), existing, &command.read(&low.path))?,
+        };
+        Ok(Args { common: common(low, outputs, existing), command })
     }
 }
 
@@ -115,6 +125,25 @@ impl Command {
             Command::Correlate(args) => args.plot.plot_file.as_deref(),
             _ => None,
         }
+    }
+
+    /// Everything that it reads besides caches of its own.
+    fn read<'a>(&'a self, path: &'a Path) -> Read<'a> {
+        let (others, rules) = match self {
+            Command::Operation(operation) => (operation.others(), operation.rules()),
+            Command::Report(args) => (&[][..], Some(&args.rules)),
+            Command::Segments(args) => (&[][..], Some(&args.rules)),
+            Command::Clusters(args) => (&[][..], Some(&args.rules)),
+            Command::Iterations(args) => (&[][..], Some(&args.rules)),
+            Command::Causes(args) => (&[][..], Some(&args.rules)),
+            Command::Info(_)
+            | Command::Print(_)
+            | Command::Profile(_)
+            | Command::Correlate(_)
+            | Command::Convert(_) => (&[][..], None),
+        };
+        let runs = std::iter::once(path).chain(others.iter().map(PathBuf::as_path)).collect();
+        Read { runs, files: rules.and_then(RuleArgs::file).into_iter().collect() }
     }
 
     fn name(&self) -> &'static str {
@@ -188,12 +217,13 @@ fn usage_error(command: &Command, message: &str) -> clap::Error {
     }
 }
 
-fn common(low: LowCommon) -> Common {
+fn common(low: LowCommon, outputs: Outputs, existing: Existing) -> Common {
     let format = format(&low);
     let LowCommon {
         path,
         format: _,
-        output,
+        output: _,
+        force: _,
         ranks,
         time,
         region,
@@ -208,7 +238,7 @@ fn common(low: LowCommon) -> Common {
     let borders = if trim { Borders::Trim } else { Borders::Keep };
     let filter = Filter { ranks, time_ns: time, regions: region, predicate: None, borders };
     let filter = predicate.into_iter().fold(filter, Filter::and);
-    let to_terminal = output.is_none() && Term::stdout().is_term();
+    let to_terminal = outputs.answer.is_none() && Term::stdout().is_term();
     let stderr_is_terminal = Term::stderr().is_term();
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let colour = |terminal: bool| match color {
@@ -223,7 +253,8 @@ fn common(low: LowCommon) -> Common {
         notice_colour: colour(stderr_is_terminal),
         width: width(to_terminal),
         progress: stderr_is_terminal && !no_progress && !quiet,
-        output,
+        outputs,
+        existing,
         filter,
         repair_clocks,
         jobs: jobs.unwrap_or_else(default_jobs),
@@ -252,12 +283,56 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<Args, clap::Error> {
-        Args::from_words(line.split(' ').map(OsString::from))
+        let args = Args::from_words(line.split(' ').map(OsString::from));
+        args.map_err(|error| error.downcast().expect("a misuse"))
     }
 
     #[test]
     fn the_parser_is_well_formed() {
         LowArgs::command().debug_assert();
+    }
+
+    /// Files that a command reads must be known to [`Command::read`], files that it writes to [`Outputs`].
+    #[test]
+    fn every_path_on_the_command_line_is_known_as_input_or_output() {
+        let is_path = |arg: &&clap::Arg| {
+            arg.get_value_parser().type_id() == clap::builder::ValueParser::path_buf().type_id()
+        };
+        let program = LowArgs::command();
+        let mut n_paths = 0;
+        for command in program.get_subcommands() {
+            for arg in command.get_arguments().filter(is_path) {
+                let (command, arg) = (command.get_name(), arg.get_id().as_str());
+                let is_known = match arg {
+                    "path" | "output" | "file" | "plot_file" => true,
+                    "others" => command == "compare",
+                    "out" => command == "convert",
+                    _ => false,
+                };
+                assert!(is_known, "{command}: is {arg} read or written?");
+                n_paths += 1;
+            }
+        }
+        assert!(50 < n_paths, "the types of arguments are not found any more");
+    }
+
+    #[test]
+    fn what_a_command_reads_is_known() {
+        for (line, runs, files) in [
+            ("ouzel report a --rules r.toml", &["a"][..], &["r.toml"][..]),
+            ("ouzel imbalance a --rules r.toml", &["a"], &["r.toml"]),
+            ("ouzel causes a --rules r.toml", &["a"], &["r.toml"]),
+            ("ouzel compare a b c", &["a", "b", "c"], &[]),
+            ("ouzel print a", &["a"], &[]),
+        ] {
+            let args = parse(line).unwrap();
+            let read = args.command.read(&args.common.path);
+            assert_eq!((read.runs, read.files), (paths(runs), paths(files)), "{line}");
+        }
+    }
+
+    fn paths<'a>(names: &'a [&'a str]) -> Vec<&'a Path> {
+        names.iter().map(Path::new).collect()
     }
 
     #[test]

@@ -604,6 +604,25 @@ impl Operation {
     }
 }
 
+impl Operation {
+    /// The traces that it reads besides the one that every command takes.
+    pub fn others(&self) -> &[PathBuf] {
+        match self {
+            Operation::Compare(args) => &args.others,
+            _ => &[],
+        }
+    }
+
+    /// Where it takes rules from.
+    pub fn rules(&self) -> Option<&RuleArgs> {
+        match self {
+            Operation::Breakdown(args) => Some(&args.rules),
+            Operation::Imbalance(args) => Some(&args.rules),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     #[command(flatten)]

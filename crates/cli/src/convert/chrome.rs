@@ -15,11 +15,13 @@
 mod events;
 mod numbers;
 
-use super::tables::{FileInWork, answer, is_in_the_way, listing};
+use super::tables::{answer, listing};
+use super::{Written, cannot_write, file_target};
 use crate::args::{Common, ConvertArgs};
 use crate::exit::Outcome;
+use crate::output::refused;
 use crate::session::{Session, coverage};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use events::ChromeEvents;
 use numbers::MessageNumbers;
 use ouzel::engine::AnalysisSet;
@@ -30,21 +32,19 @@ use ouzel::model::Notices;
 /// # Errors
 /// If the trace cannot be opened, something is in the way, or writing fails.
 pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
-    let session = Session::open(common)?;
     if args.out.is_dir() {
         bail!("{:?} is a directory; name a file, e.g. trace.json", args.out);
     }
-    if !args.force && is_in_the_way(&args.out)? {
-        bail!("{:?} is there already; add --force to replace it", args.out);
-    }
-    let mut file = FileInWork::new(args.out.clone());
-    let events = ChromeEvents::create(file.open()?, session.definitions())?;
+    let target = file_target(common, &args.out)?;
+    let session = Session::open(common)?;
+    let file = target.begin()?;
+    let events = ChromeEvents::create(file.writer(), session.definitions())?;
     let mut set = AnalysisSet::default();
     set.add_silent(MessageNumbers(events.clone()));
     set.add(events.clone());
     let partial = listing(&session, &set, || events.has_failed());
-    let (n_events, unsaid) = events.finish_writing()?;
-    let files = vec![file.complete(n_events)?];
+    let (n_events, unsaid) = events.finish_writing().with_context(|| cannot_write(&args.out))?;
+    let files = vec![Written::new(&args.out, n_events, file.complete().map_err(refused)?)];
     let definitions = session.definitions();
     let coverage = coverage(definitions, partial.locations());
     let notices = Notices::default();
@@ -60,9 +60,9 @@ mod tests {
     use ouzel::engine::Folder;
     use ouzel::formats::chrome::ChromeSource;
     use ouzel::model::{ChunkBuffer, EventKind, Filter, LinkEnd, LocationId, Needs, TraceSource};
+    use ouzel_files::Inputs;
+    use ouzel_files::output::{Existing, Target};
     use ouzel_testkit::ToyTrace;
-    use std::fs::File;
-    use std::io::BufWriter;
 
     /// What is written of a trace.
     fn written(name: &str, trace: &dyn TraceSource) -> String {
@@ -71,14 +71,16 @@ mod tests {
 
     fn written_of(name: &str, trace: &dyn TraceSource, filter: &Filter) -> String {
         let path = std::env::temp_dir().join(format!("ouzel-chrome-{}-{name}.json", std::process::id()));
-        let out = BufWriter::new(File::create(&path).unwrap());
-        let events = ChromeEvents::create(out, trace.definitions()).unwrap();
+        let target = Target::file(&path, Existing::Replace, &Inputs::default()).unwrap();
+        let out = target.begin().unwrap();
+        let events = ChromeEvents::create(out.writer(), trace.definitions()).unwrap();
         let mut set = AnalysisSet::default();
         set.add_silent(MessageNumbers(events.clone()));
         set.add(events.clone());
         let mut folder = Folder::new(trace, &set, filter);
         trace.definitions().location_ids().for_each(|location| folder.fold(location, None));
         events.finish_writing().unwrap();
+        out.complete().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::remove_file(path).unwrap();
         text

@@ -9,7 +9,25 @@ mod tables;
 
 use crate::args::{Common, ConvertArgs, Target};
 use crate::exit::Outcome;
+use crate::output::refused;
 use ouzel::model::{Borders, Filter};
+use ouzel_files::output;
+use serde::Serialize;
+use std::path::Path;
+
+/// One file that was written, or one archive.
+#[derive(Debug, Serialize)]
+struct Written {
+    path: String,
+    n_rows: u64,
+    size_bytes: u64,
+}
+
+impl Written {
+    fn new(path: &Path, n_rows: u64, size_bytes: u64) -> Self {
+        Written { path: path.display().to_string(), n_rows, size_bytes }
+    }
+}
 
 /// Writes.
 ///
@@ -22,6 +40,16 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
         Target::Cube => cube::run(common, args),
         Target::Csv | Target::Parquet => tables::run(common, args),
     }
+}
+
+/// Where one file goes.
+fn file_target(common: &Common, out: &Path) -> anyhow::Result<output::Target> {
+    output::Target::file(out, common.existing, &common.outputs.inputs).map_err(refused)
+}
+
+/// What an error of writing is about.
+fn cannot_write(out: &Path) -> String {
+    format!("cannot write {out:?}")
 }
 
 /// With calls cut to the range of time: a trace is summed up by whoever reads it, so one with whole calls would give

@@ -4,19 +4,21 @@
 //! `traces.otf2`. Law: files get their names when all of them are complete, the
 //! anchor last, so that there is a whole archive or none.
 
-use super::tables::{Written, answer};
+use super::Written;
+use super::tables::answer;
 use crate::args::{Common, ConvertArgs};
 use crate::exit::Outcome;
+use crate::output::refused;
 use crate::progress;
 use crate::session::{Session, coverage};
-use anyhow::{Context, bail};
+use anyhow::Context;
 use ouzel::engine::{
     Analysis, AnalysisError, AnalysisSet, FinishCx, Folder, LocationCx, LocationSummary, Partial,
 };
 use ouzel::formats::otf2::model_archive::{Clocks, Finished, LocationEvents, ModelArchive, WriteError};
 use ouzel::model::{EventChunk, Needs, NoticeCode, Notices, Remap};
+use ouzel_files::folder::{self, Entry, Others};
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,14 +27,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// # Errors
 /// If the trace cannot be opened, something is in the way, or writing fails.
 pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
+    let place = Place::new(&args.out);
+    let folder = place.folder(common)?;
     let session = Session::open(common)?;
     let definitions = session.definitions();
-    let place = Place::new(&args.out);
-    if !args.force {
-        place.refuse_to_replace(&args.out)?;
-    }
-    let in_work = place.begin()?;
-    let events = EventArchive::new(ModelArchive::create(&in_work.dir, &place.name, definitions)?);
+    let in_work = folder.begin()?;
+    let events = EventArchive::new(ModelArchive::create(in_work.path(), &place.name, definitions)?);
     let mut set = AnalysisSet::default();
     set.add(events.clone());
     let partial = fold(&session, &set, &events);
@@ -44,9 +44,10 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
     let clocks = if unsynchronised { Clocks::Unsynchronised } else { Clocks::Synchronised };
     let Finished { n_events, notices: unsaid } = events.finish_writing(clocks)?;
     notices.extend(unsaid);
-    let size_bytes = in_work.complete(&place)?;
-    let path = place.anchor().display().to_string();
-    answer(&session, coverage, &notices.to_vec(), vec![Written { path, n_rows: n_events, size_bytes }])
+    let size_bytes = size_of(in_work.path())?;
+    in_work.complete().map_err(refused)?;
+    let files = vec![Written::new(&place.anchor(), n_events, size_bytes)];
+    answer(&session, coverage, &notices.to_vec(), files)
 }
 
 /// One location after the other, in the order of the trace.
@@ -150,7 +151,11 @@ impl Analysis for EventArchive {
 struct Place {
     dir: PathBuf,
     name: String,
+    others: Others,
 }
+
+/// Endings of files of locations.
+const OF_LOCATIONS: &[&str] = &[".evt", ".def", ".snap"];
 
 impl Place {
     fn new(out: &Path) -> Self {
@@ -158,9 +163,10 @@ impl Place {
         match out.file_stem().and_then(|stem| stem.to_str()).filter(|_| is_anchor) {
             Some(name) => {
                 let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
-                Place { dir: parent.unwrap_or(Path::new(".")).to_owned(), name: name.to_owned() }
+                let dir = parent.unwrap_or(Path::new(".")).to_owned();
+                Place { dir, name: name.to_owned(), others: Others::Stay }
             }
-            None => Place { dir: out.to_owned(), name: "traces".to_owned() },
+            None => Place { dir: out.to_owned(), name: "traces".to_owned(), others: Others::AreInTheWay },
         }
     }
 
@@ -168,78 +174,13 @@ impl Place {
         self.dir.join(format!("{}.otf2", self.name))
     }
 
-    /// Everything an archive of this name has, its anchor last.
-    fn entries(&self) -> [String; 3] {
-        [self.name.clone(), format!("{}.def", self.name), format!("{}.otf2", self.name)]
-    }
-
-    fn refuse_to_replace(&self, out: &Path) -> anyhow::Result<()> {
-        let is_dir = out.is_dir();
-        let is_full =
-            is_dir && fs::read_dir(out).with_context(|| format!("cannot read {out:?}"))?.next().is_some();
-        let in_the_way =
-            self.entries().into_iter().map(|entry| self.dir.join(entry)).find(|path| path.exists());
-        match in_the_way {
-            Some(path) => bail!("{path:?} is there already; add --force to replace it"),
-            None if is_full || (out.exists() && !is_dir) => {
-                bail!("{out:?} is there already; add --force to replace it")
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn begin(&self) -> anyhow::Result<ArchiveInWork> {
-        let had_dir = self.dir.is_dir();
-        let dir = self.dir.join(format!(".{}.part", self.name));
-        // Left over from a run that was killed.
-        remove(&dir)?;
-        fs::create_dir_all(&dir).with_context(|| format!("cannot make directory {dir:?}"))?;
-        Ok(ArchiveInWork { dir, made: (!had_dir).then(|| self.dir.clone()) })
-    }
-}
-
-/// An archive that goes away if it is never complete.
-#[derive(Debug)]
-struct ArchiveInWork {
-    dir: PathBuf,
-    /// The directory that was made for it.
-    made: Option<PathBuf>,
-}
-
-impl ArchiveInWork {
-    /// Moves the files to their place; gives their size in bytes.
-    fn complete(self, place: &Place) -> anyhow::Result<u64> {
-        let size_bytes = size_of(&self.dir)?;
-        // Without its anchor the archive before is none, and the new one is none yet.
-        for entry in place.entries().iter().rev() {
-            remove(&place.dir.join(entry))?;
-        }
-        for entry in place.entries() {
-            let to = place.dir.join(&entry);
-            fs::rename(self.dir.join(&entry), &to).with_context(|| format!("cannot write {to:?}"))?;
-        }
-        Ok(size_bytes)
-    }
-}
-
-impl Drop for ArchiveInWork {
-    fn drop(&mut self) {
-        // Nothing more can be done about files that do not go away; a directory that holds an archive stays.
-        let _ = fs::remove_dir_all(&self.dir);
-        if let Some(made) = &self.made {
-            let _ = fs::remove_dir(made);
-        }
-    }
-}
-
-/// Removes a file or directory, if there is one.
-fn remove(path: &Path) -> anyhow::Result<()> {
-    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    match removed {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {path:?}"))
-        }
-        _ => Ok(()),
+    /// The folder with everything an archive of this name has, its anchor last: without it there is no archive.
+    fn folder(&self, common: &Common) -> anyhow::Result<folder::Folder> {
+        let file = |ending: &str| Entry::File(format!("{}.{ending}", self.name));
+        let locations = Entry::Folder(self.name.clone(), OF_LOCATIONS);
+        let entries = vec![locations, file("def"), file("marker"), file("otf2")];
+        let inputs = &common.outputs.inputs;
+        folder::Folder::new(&self.dir, entries, self.others, common.existing, inputs).map_err(refused)
     }
 }
 

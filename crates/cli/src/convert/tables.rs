@@ -1,26 +1,29 @@
 //! `--to csv` and `--to parquet`: the events as a table, and what they refer to in tables beside it.
 //!
 //! Law: a name that ends in the format is one file with the events alone, any other a
-//! directory. Files get their names when they are complete, so that none is half a table.
+//! directory. All files get their names when all are complete, so that none is half a table and no two are of
+//! different conversions.
 
 pub(super) mod severities;
 
 use super::batch::Batch;
 use super::events::EventTable;
-use crate::args::{Common, ConvertArgs, OutputFormat, Target};
+use super::{Written, cannot_write, file_target};
+use crate::args::{self, Common, ConvertArgs, OutputFormat};
 use crate::catalogue;
 use crate::exit::Outcome;
+use crate::output::refused;
 use crate::progress;
 use crate::session::{Session, coverage, outcome};
 use crate::terminal::units;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use ouzel::engine::{AnalysisSet, Folder, Partial};
 use ouzel::model::{Notice, Notices, Table};
 use ouzel_export::{CsvWriter, ExportError, ParquetWriter, TableWriter};
+use ouzel_files::folder::{self, Entry, FolderOutput, Others};
+use ouzel_files::output::{Output, Target};
 use serde::Serialize;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What stands under `data` in JSON.
 #[derive(Debug, Serialize)]
@@ -28,44 +31,38 @@ struct Data {
     files: Vec<Written>,
 }
 
-/// One file that was written, or one archive.
-#[derive(Debug, Serialize)]
-pub(super) struct Written {
-    pub path: String,
-    pub n_rows: u64,
-    pub size_bytes: u64,
-}
-
 /// Writes.
 ///
 /// # Errors
 /// If the trace cannot be opened, something is in the way, or writing fails.
 pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
+    let place = Place::new(common, args)?;
     let session = match Session::open(common) {
         Ok(session) => session,
         // What holds no events may hold a profile; if not, the first trouble is the one to tell.
         Err(error) => {
             let Ok(_) = ouzel::open_profile(&common.path) else { return Err(error) };
-            return severities::run(common, args);
+            return severities::run(common, place);
         }
     };
-    let place = Place::new(args)?;
+    let tables = place.begin()?;
     let mut files = Vec::new();
-    let (partial, set) = write_events(&session, &place, &mut files)?;
+    let (partial, set) = write_events(&session, &tables, &mut files)?;
     let definitions = session.definitions();
-    if !place.is_file {
+    if matches!(tables.out, Begun::Folder(_)) {
         for table in [
             catalogue::locations(definitions, partial.locations()),
             catalogue::regions(definitions),
             catalogue::metrics(definitions),
         ] {
-            let mut file = place.create(table.name)?;
-            let mut writer = place.writer(file.open()?, &table)?;
+            let file = tables.create(table.name)?;
+            let mut writer = tables.writer(&file, &table)?;
             writer.write(&table)?;
             writer.finish()?;
-            files.push(file.complete(table.n_rows() as u64)?);
+            files.push(tables.written(table.name, file, table.n_rows() as u64)?);
         }
     }
+    tables.complete()?;
     let coverage = coverage(definitions, partial.locations());
     let notices = Notices::default();
     notices.extend(session.trace.notices().iter().cloned());
@@ -110,104 +107,110 @@ pub(super) fn listing(session: &Session<'_>, set: &AnalysisSet, has_failed: impl
 
 fn write_events(
     session: &Session<'_>,
-    place: &Place,
+    tables: &Tables,
     files: &mut Vec<Written>,
 ) -> anyhow::Result<(Partial, AnalysisSet)> {
-    let mut file = place.create("events")?;
-    let writer = place.writer(file.open()?, &Batch::columns())?;
+    let file = tables.create("events")?;
+    let writer = tables.writer(&file, &Batch::columns())?;
     let events = EventTable::new(session.definitions(), writer);
     let mut set = AnalysisSet::default();
     set.add(events.clone());
     let partial = listing(session, &set, || events.has_failed());
-    let n_rows = events.finish_writing()?;
-    files.push(file.complete(n_rows)?);
+    let n_rows = events.finish_writing().with_context(|| cannot_write(&tables.path))?;
+    files.push(tables.written("events", file, n_rows)?);
     Ok((partial, set))
 }
 
+/// Every table that a conversion makes, of a trace or of a profile: a new conversion takes the place of all.
+const TABLES: [&str; 5] = ["events", "locations", "regions", "metrics", "severities"];
+
 /// Where the tables go.
-struct Place {
+pub(super) struct Place {
     out: PathBuf,
-    is_file: bool,
+    target: Destination,
     is_parquet: bool,
 }
 
+enum Destination {
+    File(Target),
+    Folder(folder::Folder),
+}
+
 impl Place {
-    fn new(args: &ConvertArgs) -> anyhow::Result<Self> {
-        let is_parquet = args.to == Target::Parquet;
+    fn new(common: &Common, args: &ConvertArgs) -> anyhow::Result<Self> {
+        let is_parquet = args.to == args::Target::Parquet;
         let out = args.out.clone();
-        let is_file = out.extension().is_some_and(|e| e == Self::extension(is_parquet)) && !out.is_dir();
-        if !args.force && is_in_the_way(&out)? {
-            bail!("{out:?} is there already; add --force to replace it");
-        }
-        if !is_file {
-            std::fs::create_dir_all(&out).with_context(|| format!("cannot make directory {out:?}"))?;
-        }
-        Ok(Place { out, is_file, is_parquet })
-    }
-
-    fn extension(is_parquet: bool) -> &'static str {
-        if is_parquet { "parquet" } else { "csv" }
-    }
-
-    fn create(&self, table: &str) -> anyhow::Result<FileInWork> {
-        let path = if self.is_file {
-            self.out.clone()
+        let is_file = out.extension().is_some_and(|e| e == extension(is_parquet)) && !out.is_dir();
+        let target = if is_file {
+            Destination::File(file_target(common, &out)?)
         } else {
-            self.out.join(format!("{table}.{}", Self::extension(self.is_parquet)))
+            let file = |table: &&str| Entry::File(format!("{table}.{}", extension(is_parquet)));
+            let entries = TABLES.iter().map(file).collect();
+            let (others, inputs) = (Others::AreInTheWay, &common.outputs.inputs);
+            let folder = folder::Folder::new(&out, entries, others, common.existing, inputs);
+            Destination::Folder(folder.map_err(refused)?)
         };
-        Ok(FileInWork::new(path))
+        Ok(Place { out, target, is_parquet })
     }
 
-    fn writer(&self, out: BufWriter<File>, table: &Table) -> Result<Box<dyn TableWriter>, ExportError> {
-        Ok(if self.is_parquet {
-            Box::new(ParquetWriter::new(out, table)?)
-        } else {
-            Box::new(CsvWriter::new(out, table)?)
+    fn begin(self) -> anyhow::Result<Tables> {
+        let out = match self.target {
+            Destination::File(target) => Begun::File(target),
+            Destination::Folder(folder) => Begun::Folder(folder.begin()?),
+        };
+        Ok(Tables { path: self.out, out, is_parquet: self.is_parquet })
+    }
+}
+
+fn extension(is_parquet: bool) -> &'static str {
+    if is_parquet { "parquet" } else { "csv" }
+}
+
+/// Tables that are being written: one in a file of its own, or all in a folder that appears when it is complete.
+struct Tables {
+    path: PathBuf,
+    out: Begun,
+    is_parquet: bool,
+}
+
+enum Begun {
+    File(Target),
+    Folder(FolderOutput),
+}
+
+impl Tables {
+    fn file_name(&self, table: &str) -> String {
+        format!("{table}.{}", extension(self.is_parquet))
+    }
+
+    fn create(&self, table: &str) -> anyhow::Result<Output> {
+        Ok(match &self.out {
+            Begun::File(target) => target.begin()?,
+            Begun::Folder(folder) => folder.begin(&self.file_name(table))?,
         })
     }
-}
 
-pub(super) fn is_in_the_way(out: &Path) -> anyhow::Result<bool> {
-    if !out.is_dir() {
-        return Ok(out.exists());
-    }
-    let mut entries = std::fs::read_dir(out).with_context(|| format!("cannot read {out:?}"))?;
-    Ok(entries.next().is_some())
-}
-
-/// A file that gets its name when it is complete, and goes away if that never happens.
-pub(super) struct FileInWork {
-    path: PathBuf,
-    in_work: PathBuf,
-    is_complete: bool,
-}
-
-impl FileInWork {
-    pub(super) fn new(path: PathBuf) -> Self {
-        let mut in_work = path.clone().into_os_string();
-        in_work.push(".part");
-        FileInWork { path, in_work: PathBuf::from(in_work), is_complete: false }
+    fn writer(&self, out: &Output, table: &Table) -> Result<Box<dyn TableWriter>, ExportError> {
+        Ok(if self.is_parquet {
+            Box::new(ParquetWriter::new(out.writer(), table)?)
+        } else {
+            Box::new(CsvWriter::new(out.writer(), table)?)
+        })
     }
 
-    pub(super) fn open(&mut self) -> anyhow::Result<BufWriter<File>> {
-        let file = File::create(&self.in_work).with_context(|| format!("cannot write {:?}", self.in_work))?;
-        Ok(BufWriter::with_capacity(1 << 18, file))
+    /// Ends a file.
+    fn written(&self, table: &str, file: Output, n_rows: u64) -> anyhow::Result<Written> {
+        let size_bytes = file.complete().map_err(refused)?;
+        Ok(match &self.out {
+            Begun::File(_) => Written::new(&self.path, n_rows, size_bytes),
+            Begun::Folder(_) => Written::new(&self.path.join(self.file_name(table)), n_rows, size_bytes),
+        })
     }
 
-    pub(super) fn complete(mut self, n_rows: u64) -> anyhow::Result<Written> {
-        let cannot = || format!("cannot write {:?}", self.path);
-        std::fs::rename(&self.in_work, &self.path).with_context(cannot)?;
-        let size_bytes = std::fs::metadata(&self.path).with_context(cannot)?.len();
-        self.is_complete = true;
-        Ok(Written { path: self.path.display().to_string(), n_rows, size_bytes })
-    }
-}
-
-impl Drop for FileInWork {
-    fn drop(&mut self) {
-        if !self.is_complete {
-            // Nothing more can be done about a file that does not go away.
-            let _ = std::fs::remove_file(&self.in_work);
+    fn complete(self) -> anyhow::Result<()> {
+        match self.out {
+            Begun::File(_) => Ok(()),
+            Begun::Folder(folder) => folder.complete().map_err(refused),
         }
     }
 }

@@ -6,6 +6,7 @@ mod page;
 use crate::args::correlate::CorrelateArgs;
 use crate::args::{Common, OutputFormat};
 use crate::exit::Outcome;
+use crate::output;
 use crate::profile_session::ProfileSession;
 use crate::progress;
 use ouzel::{Correlated, CorrelationQuery, CorrelationRun, Profile, Spectra};
@@ -32,8 +33,8 @@ pub fn run(common: &Common, args: &CorrelateArgs) -> anyhow::Result<Outcome> {
     let answer = progress::with_counts(common.progress, "views", |progress| {
         profile.correlate(&query, &CorrelationRun { jobs: common.jobs, spectra, progress: Some(progress) })
     })?;
-    if let Some(file) = &args.plot.plot_file {
-        draw(&session, args, &answer)?.write(file)?;
+    if let Some(target) = &common.outputs.plot {
+        output::draw(&picture(&session, args, &answer)?, target)?;
     }
     let definitions = profile.definitions();
     let notices = session.notices(answer.notices.clone());
@@ -50,7 +51,7 @@ pub fn run(common: &Common, args: &CorrelateArgs) -> anyhow::Result<Outcome> {
 }
 
 /// The reference and the first partners side by side.
-fn draw(
+fn picture(
     session: &ProfileSession<'_>,
     args: &CorrelateArgs,
     answer: &Correlated,

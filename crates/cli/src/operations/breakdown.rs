@@ -36,7 +36,7 @@ pub fn run(session: &Session<'_>, args: &BreakdownArgs) -> anyhow::Result<Outcom
     let filter = &session.common.filter;
     let analysis = Breakdown::new(definitions, filter, &classes, host_code, Requests::Included);
     let answer = session.ask(analysis)?;
-    plot(&args.plot, || pictures::breakdown(&answer.output, definitions, &origin(session)))?;
+    plot(session, || pictures::breakdown(&answer.output, definitions, &origin(session)))?;
     session.reply(
         "breakdown",
         &answer,

@@ -38,7 +38,7 @@ pub fn run(session: &Session<'_>, args: &CommByProcessArgs) -> anyhow::Result<Ou
         sent: unit.of(row.sent),
         received: unit.of(row.received),
     };
-    plot(&args.plot, || pictures::comm_by_process(&answer.output, unit, &origin(session)))?;
+    plot(session, || pictures::comm_by_process(&answer.output, unit, &origin(session)))?;
     session.reply(
         "comm-by-process",
         &answer,

@@ -54,7 +54,7 @@ pub fn run(session: &Session<'_>, args: &CommMatrixArgs) -> anyhow::Result<Outco
     let unit = unit(args.traffic.unit);
     let answer = asked(session, args.collectives)?;
     let scale = if args.log { ColourScale::Logarithmic } else { ColourScale::Linear };
-    plot(&args.plot, || pictures::comm_matrix(&answer.output, unit, scale, &origin(session)))?;
+    plot(session, || pictures::comm_matrix(&answer.output, unit, scale, &origin(session)))?;
     session.reply(
         "comm-matrix",
         &answer,

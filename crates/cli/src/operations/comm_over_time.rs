@@ -29,7 +29,7 @@ pub fn run(session: &Session<'_>, args: &CommOverTimeArgs) -> anyhow::Result<Out
     let unit = unit(args.traffic.unit);
     let definitions = session.definitions();
     let answer = session.ask_in_bins(args.time.bins, CommOverTime::new)?;
-    plot(&args.plot, || pictures::comm_over_time(&answer.output, definitions, unit, &origin(session)))?;
+    plot(session, || pictures::comm_over_time(&answer.output, definitions, unit, &origin(session)))?;
     session.reply(
         "comm-over-time",
         &answer,

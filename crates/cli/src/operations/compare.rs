@@ -80,7 +80,7 @@ pub fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome>
     }
     answer.notices.sort_by_key(|notice| notice.level);
     let answer = answer.map(|runs| multi_run(&runs));
-    plot(&args.plot, || picture(session, &answer.output))?;
+    plot(session, || picture(session, &answer.output))?;
     session.reply(
         "compare",
         &answer,

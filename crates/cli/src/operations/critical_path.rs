@@ -31,7 +31,7 @@ struct Data {
 pub fn run(session: &Session<'_>, args: &CriticalPathArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let answer = path(session)?;
-    plot(&args.plot, || pictures::critical_path(&answer.output, definitions, &origin(session)))?;
+    plot(session, || pictures::critical_path(&answer.output, definitions, &origin(session)))?;
     let length_ns = definitions.clock.ns_from_ticks(answer.output.length());
     session.reply(
         "critical-path",

@@ -42,7 +42,7 @@ pub fn run(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcome> {
         Per::Location => (PerWhat::Location, "location"),
     };
     let answer = session.ask(Profile)?.map(|profile| idle_time(&profile, definitions, &idle));
-    plot(&args.plot, || pictures::idle(&answer.output, definitions, &origin(session)))?;
+    plot(session, || pictures::idle(&answer.output, definitions, &origin(session)))?;
     session.reply(
         "idle",
         &answer,

@@ -56,7 +56,7 @@ pub fn run(session: &Session<'_>, args: &ImbalanceArgs) -> anyhow::Result<Outcom
         let judged = imbalance(&profile, definitions, &classes, by);
         (profile, judged)
     });
-    plot(&args.plot, || pictures::imbalance(&answer.output.1, definitions, &origin(session)))?;
+    plot(session, || pictures::imbalance(&answer.output.1, definitions, &origin(session)))?;
     session.reply(
         "imbalance",
         &answer,

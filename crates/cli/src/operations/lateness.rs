@@ -31,7 +31,7 @@ pub fn run(session: &Session<'_>, args: &LatenessArgs) -> anyhow::Result<Outcome
     let definitions = session.definitions();
     let answer = session.ask(Operations::new(definitions))?;
     let answer = answer.try_map(|operations| lateness(operations, definitions)).context("no lateness")?;
-    plot(&args.plot, || pictures::lateness(&answer.output, definitions, &origin(session)))?;
+    plot(session, || pictures::lateness(&answer.output, definitions, &origin(session)))?;
     session.reply(
         "lateness",
         &answer,

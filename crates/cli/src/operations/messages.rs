@@ -29,7 +29,7 @@ struct Data {
 
 pub fn run(session: &Session<'_>, args: &MessagesArgs) -> anyhow::Result<Outcome> {
     let answer = session.ask(MessageHistogram)?;
-    plot(&args.plot, || {
+    plot(session, || {
         pictures::message_histogram(&histogram(&answer.output, args), args.log, &origin(session))
     })?;
     session.reply(

@@ -20,8 +20,9 @@ mod time_profile;
 mod timeline;
 
 use crate::args::Common;
-use crate::args::operations::{Operation, PlotArgs, Traffic};
+use crate::args::operations::{Operation, Traffic};
 use crate::exit::Outcome;
+use crate::output::draw;
 use crate::session::Session;
 use crate::terminal::grid::Grid;
 use crate::terminal::page::Page;
@@ -89,9 +90,9 @@ fn rows(page: &mut Page, grid: &Grid, n_shown: usize, n_rows: usize) {
 }
 
 /// Draws the picture if one is asked for.
-fn plot(plot: &PlotArgs, picture: impl FnOnce() -> Picture) -> anyhow::Result<()> {
-    match &plot.plot_file {
-        Some(file) => Ok(picture().write(file)?),
+fn plot(session: &Session<'_>, picture: impl FnOnce() -> Picture) -> anyhow::Result<()> {
+    match &session.common.outputs.plot {
+        Some(target) => draw(&picture(), target),
         None => Ok(()),
     }
 }

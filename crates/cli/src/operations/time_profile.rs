@@ -43,7 +43,7 @@ pub fn run(session: &Session<'_>, args: &TimeProfileArgs) -> anyhow::Result<Outc
     let definitions = session.definitions();
     let by = if args.call_paths { By::CallPath } else { By::Region };
     let answer = session.ask_in_bins(args.time.bins, TimeProfile::new)?;
-    plot(&args.plot, || {
+    plot(session, || {
         let classes = Semantics::default().classes(definitions);
         pictures::time_profile(&answer.output, definitions, &classes, &origin(session))
     })?;

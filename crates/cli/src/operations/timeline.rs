@@ -46,7 +46,7 @@ struct Material {
 pub fn run(session: &Session<'_>, args: &TimelineArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let answer = material(session, args)?;
-    plot(&args.plot, || picture(session, &answer.output, args))?;
+    plot(session, || picture(session, &answer.output, args))?;
     let answer = answer.map(|material| material.timeline);
     session.reply(
         "timeline",

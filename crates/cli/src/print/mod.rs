@@ -24,7 +24,7 @@ pub fn run(common: &Common, args: &PrintArgs) -> anyhow::Result<Outcome> {
             // A stem need not exist, so this is asked last.
             Err(_) => anyhow::anyhow!("no trace at {path:?}: there is no such file or directory"),
         })?;
-    let mut out = Output::open(common.output.as_deref())?;
+    let mut out = Output::open(common)?;
     let notices = printer.print(&mut out).context("cannot write")?;
     out.close()?;
     if !common.quiet {

@@ -249,14 +249,6 @@ fn an_anchor_of_any_name_can_be_asked_for() {
 }
 
 #[test]
-fn an_archive_can_take_the_place_of_its_source() {
-    let scratch = Scratch::new("otf2-in-place");
-    let from = scratch.copied("pmpi-jacobi");
-    converted(&from, &from, &["--force"]);
-    assert_same_answers(&testdata("pmpi-jacobi"), &Filter::default(), &from);
-}
-
-#[test]
 fn damage_is_told_and_the_rest_converted() {
     let scratch = Scratch::new("otf2-damage");
     let (from, to) = (scratch.copied("pmpi-jacobi"), scratch.0.join("out"));

@@ -12,6 +12,7 @@ mod formats;
 mod help;
 mod model_archive;
 mod operations;
+mod outputs;
 mod print;
 mod profiles;
 mod rules;

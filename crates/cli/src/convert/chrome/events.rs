@@ -7,9 +7,9 @@ use ouzel::model::{
     LocationId, LocationKind, MessageEnd, MetricValue, MetricValueType, Needs, Notice, NoticeCode, Parameter,
     ParameterValue, Region, RegionRole, Remap, Ticks, WorldRank,
 };
+use ouzel_files::output::Writer;
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Writes the events of every location it is folded over.
@@ -29,7 +29,7 @@ struct Names {
 
 #[derive(Debug)]
 struct Sink {
-    out: Option<BufWriter<File>>,
+    out: Option<Writer>,
     error: Option<io::Error>,
     n_events: u64,
     n_requests: u64,
@@ -114,7 +114,7 @@ impl ChromeEvents {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn create(out: BufWriter<File>, definitions: &Definitions) -> io::Result<Self> {
+    pub fn create(out: Writer, definitions: &Definitions) -> io::Result<Self> {
         let regions = definitions.regions.iter().map(|region| json(&region.name)).collect();
         let categories = definitions.regions.iter().map(category).collect();
         let names = Names { definitions: definitions.clone(), regions, categories };

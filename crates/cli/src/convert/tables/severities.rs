@@ -5,8 +5,9 @@
 //! cannot be split up, are with them, and `scope` says which. What has no row is zero in a
 //! metric that is summed, and no value in any other. One batch is in memory at a time.
 
-use super::{Place, Written};
-use crate::args::{Common, ConvertArgs, OutputFormat};
+use super::super::Written;
+use super::Place;
+use crate::args::{Common, OutputFormat};
 use crate::exit::Outcome;
 use crate::profile_session::ProfileSession;
 use crate::terminal::units;
@@ -30,14 +31,14 @@ struct Data<'a> {
 ///
 /// # Errors
 /// If something is in the way, severities cannot be read, or writing fails.
-pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
+pub fn run(common: &Common, place: Place) -> anyhow::Result<Outcome> {
     let session = ProfileSession::open(common)?;
-    let place = Place::new(args)?;
+    let tables = place.begin()?;
     let source = session.profile.source();
     let definitions = source.definitions();
-    let mut file = place.create("severities")?;
+    let file = tables.create("severities")?;
     let mut batch = Batch::default();
-    let mut writer = place.writer(file.open()?, &batch.take())?;
+    let mut writer = tables.writer(&file, &batch.take())?;
     let mut notices = Vec::new();
     let mut n_rows = 0;
     for id in definitions.metric_ids() {
@@ -46,7 +47,9 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
     writer.write(&batch.take())?;
     writer.finish()?;
     let notices = session.notices(notices);
-    written(&session, &notices, &[file.complete(n_rows)?])
+    let files = [tables.written("severities", file, n_rows)?];
+    tables.complete()?;
+    written(&session, &notices, &files)
 }
 
 /// Says what was written of a profile.
