@@ -18,6 +18,7 @@ mod diagnosis;
 mod errors;
 mod events;
 mod operations;
+mod output;
 mod page;
 mod pass;
 mod paths;
@@ -52,6 +53,8 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cluster::settle_bucket, module)?)?;
     module.add_function(wrap_pyfunction!(compare::multi_run_analysis, module)?)?;
     module.add_function(wrap_pyfunction!(compare::multirun_analysis, module)?)?;
+    module.add_function(wrap_pyfunction!(output::check_output, module)?)?;
+    module.add_function(wrap_pyfunction!(output::write_output, module)?)?;
     module.add_function(wrap_pyfunction!(profile::open_profile, module)?)?;
     module.add_function(wrap_pyfunction!(trace::open, module)?)
 }

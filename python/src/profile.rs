@@ -47,6 +47,7 @@ pub fn open_profile(py: Python<'_>, path: PathBuf) -> PyResult<Profile> {
             "no profile at {path:?}: there is no such file or directory"
         )),
     })?;
+    crate::output::remember(&path);
     errors::warn(py, inner.notices())?;
     Ok(Profile { inner: Arc::new(inner) })
 }

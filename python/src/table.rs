@@ -2,7 +2,7 @@
 
 use crate::errors::OuzelError;
 use crate::value::to_python;
-use crate::{arrow, page};
+use crate::{arrow, output, page};
 use ouzel::Answer;
 use ouzel::model::{Column, ColumnData, Definitions};
 use ouzel_export::NoticeEntry;
@@ -169,12 +169,13 @@ impl Table {
     }
 
     /// Writes the picture, as SVG or PNG by the ending of the name.
+    #[pyo3(signature = (path, *, force=false))]
     #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
-    fn save_picture(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save_picture(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
         let Some(picture) = &self.picture else {
             return Err(OuzelError::new_err(format!("there is no picture of {}", self.table.name)));
         };
-        py.detach(|| picture.write(&path)).map_err(|error| OuzelError::new_err(error.to_string()))
+        py.detach(|| output::save(picture, &path, force))
     }
 }
 

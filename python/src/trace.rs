@@ -50,6 +50,7 @@ pub fn open<'py>(
             PyFileNotFoundError::new_err(format!("no trace at {path:?}: there is no such file or directory"))
         }
     })?;
+    crate::output::remember(&path);
     if !repair_clocks {
         return Ok(Trace { inner: Arc::new(inner), selection });
     }

@@ -86,8 +86,12 @@ class Table:
         """A ``polars.DataFrame``. Raises ``ImportError`` without polars."""
     def to_pyarrow(self) -> Any:
         """A ``pyarrow.Table``; units and explanations are the fields' metadata. Raises ``ImportError`` without it."""
-    def save_picture(self, path: str | os.PathLike[str]) -> None:
-        """Writes the picture that a notebook shows, as ``.svg`` or ``.png``. Raises :class:`OuzelError` if there is none."""
+    def save_picture(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Writes the picture that a notebook shows, as ``.svg`` or ``.png``. Raises :class:`OuzelError` if there is none.
+
+        A file that exists is replaced with ``force=True`` only, else ``FileExistsError`` is raised. A file of a trace or
+        profile that this process has opened is never replaced (``ValueError``). The file is complete or not there.
+        """
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def _repr_html_(self) -> str: ...
     def _repr_svg_(self) -> str | None: ...
@@ -611,3 +615,9 @@ def merge_partials(job: bytes, partials: Sequence[bytes]) -> bytes:
 
 def settle_bucket(job: bytes, path: str | os.PathLike[str], pieces: Sequence[bytes]) -> bytes:
     """One bucket of all locations with its pairs made; a worker's part, see ``ouzel/_cluster.py``."""
+
+def check_output(path: str | os.PathLike[str], force: bool) -> None:
+    """Raises if :func:`write_output` would, unless there is no space."""
+
+def write_output(path: str | os.PathLike[str], text: str, force: bool) -> None:
+    """Writes a text into a file, whole or not at all; the rules are those of :meth:`Table.save_picture`."""

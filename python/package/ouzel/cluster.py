@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import ouzel
+from ouzel import _core
 from ouzel._progress import bar
 
 OPERATIONS = [
@@ -81,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         help="an argument of the operation, such as per=rank or num_bins=100; may be repeated",
     )
     parser.add_argument("--output", "-o", metavar="FILE", help="write the answer here")
+    parser.add_argument("--force", action="store_true", help="replace the file of --output if it exists already")
     parser.add_argument("--no-progress", action="store_true", help="draw no bar")
     return parser
 
@@ -127,6 +129,8 @@ def _ask(options: argparse.Namespace, where: Any) -> int:
         progress=False if options.no_progress else _Progress(),
         repair_clocks=options.repair_clocks,
     )
+    if options.output is not None:
+        _named(_core.check_output, options)
     trace = trace.on(where, group_bytes=options.group_bytes, checkpoint=options.checkpoint)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ouzel.DataLostWarning)
@@ -139,8 +143,16 @@ def _ask(options: argparse.Namespace, where: Any) -> int:
     if options.output is None:
         sys.stdout.write(text)
     else:
-        Path(options.output).write_text(text, encoding="utf-8")
+        _named(_core.write_output, options, text)
     return 2 if lost else 0
+
+
+def _named(step: Any, options: argparse.Namespace, *content: str) -> None:
+    """Does a step on the file of --output; an error names the option."""
+    try:
+        step(options.output, *content, options.force)
+    except FileExistsError:
+        raise FileExistsError(f"{options.output!r} exists already: add --force to replace it") from None
 
 
 def _shape(answer: Any) -> dict[str, Any]:
