@@ -74,6 +74,7 @@ fn line_at<R: Read + Seek>(source: &mut Source<R>, start: u64, end: Option<u64>)
     let has_metric = flags & HAS_METRIC != 0;
     let n_bytes = SampleLayout::Measurement { has_metric, time: TimeField::Nanoseconds }.n_bytes();
     let n_samples = end.saturating_sub(at) / n_bytes;
+    let rest_bytes = end.saturating_sub(at) % n_bytes;
     let mut first = None;
     if 0 < n_samples {
         source.read(at, 8, "first sample", &mut bytes)?;
@@ -86,7 +87,8 @@ fn line_at<R: Read + Seek>(source: &mut Source<R>, start: u64, end: Option<u64>)
         Some(first) if first < LEAST_NS => TimeField::Microseconds,
         _ => TimeField::Nanoseconds,
     };
-    Ok(Line { profile: 0, start: at, n_samples, layout: SampleLayout::Measurement { has_metric, time } })
+    let layout = SampleLayout::Measurement { has_metric, time };
+    Ok(Line { profile: 0, start: at, n_samples, rest_bytes, layout })
 }
 
 /// A trace among others in one file.
@@ -111,6 +113,9 @@ pub struct Merged {
     pub damages: Vec<crate::Damage>,
 }
 
+/// What an `experiment.mt` ends with.
+const MERGED_END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0xde, 0xad, 0xf0, 0x0d];
+
 /// Finds the traces of an `experiment.mt`.
 ///
 /// # Errors
@@ -129,9 +134,20 @@ pub fn merged_lines<R: Read + Seek>(file: &Arc<str>, from: R) -> Result<Merged, 
     let entries: Vec<(u32, u32, u64)> = (0..n as usize).filter_map(entry).collect();
     let mut starts: Vec<u64> = entries.iter().map(|entry| entry.2).collect();
     starts.sort_unstable();
-    // The last trace ends before the marker.
-    let last = source.n_bytes.saturating_sub(8);
+    // The last trace ends before the marker, if the file is whole.
+    let at = source.n_bytes.saturating_sub(MERGED_END.len() as u64);
+    source.read(at, source.n_bytes - at, "end of the file", &mut bytes)?;
+    let is_whole = bytes == MERGED_END;
+    let last = if is_whole { at } else { source.n_bytes };
     let mut merged = Merged { has_ranks: kind & 1 == 1, lines: Vec::new(), damages: Vec::new() };
+    if !is_whole {
+        merged.damages.push(crate::Damage {
+            file: Arc::clone(&source.file),
+            offset: source.n_bytes,
+            reason: "the file was cut: the marker of its end is missing".to_owned(),
+            count: 1,
+        });
+    }
     for (process, thread, start) in entries {
         let next = starts.partition_point(|&other| other <= start);
         let end = starts.get(next).copied().unwrap_or(last);

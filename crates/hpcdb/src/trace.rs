@@ -74,6 +74,8 @@ pub struct Line {
     pub start: u64,
     /// Number of samples; those that lie in the file.
     pub n_samples: u64,
+    /// Bytes behind the last of them that are no whole sample: the file was cut.
+    pub rest_bytes: u64,
     /// How they are written.
     pub layout: SampleLayout,
 }
@@ -152,7 +154,10 @@ fn line(rows: Bytes<'_>, at: u64, file_bytes: u64, damages: &mut Vec<Damage>) ->
             count: 1,
         });
     }
-    Ok(Line { profile, start, n_samples: n_samples.min(in_file), layout: SampleLayout::Database })
+    // Only where the file goes on: the end of a cut file is told already.
+    let rest_bytes = if n_samples <= in_file { end.saturating_sub(start) % SAMPLE_BYTES } else { 0 };
+    let layout = SampleLayout::Database;
+    Ok(Line { profile, start, n_samples: n_samples.min(in_file), rest_bytes, layout })
 }
 
 /// The samples of one line, window by window.
@@ -279,7 +284,8 @@ mod tests {
     use std::io::Cursor;
 
     fn read(bytes: &[u8], layout: SampleLayout) -> Vec<TraceSample> {
-        let line = Line { profile: 0, start: 0, n_samples: bytes.len() as u64 / layout.n_bytes(), layout };
+        let n_samples = bytes.len() as u64 / layout.n_bytes();
+        let line = Line { profile: 0, start: 0, n_samples, rest_bytes: 0, layout };
         let mut lines = Lines::new(Arc::from("x"), Cursor::new(bytes), line).unwrap();
         lines.read(u64::MAX).unwrap().collect()
     }
@@ -307,7 +313,8 @@ mod tests {
     fn a_range_keeps_the_sample_that_holds_at_its_start() {
         let times = [10_u64, 20, 20, 30, 40];
         let bytes: Vec<u8> = times.iter().flat_map(|t| [&t.to_le_bytes()[..], &[0; 4]].concat()).collect();
-        let line = Line { profile: 0, start: 0, n_samples: 5, layout: SampleLayout::Database };
+        let layout = SampleLayout::Database;
+        let line = Line { profile: 0, start: 0, n_samples: 5, rest_bytes: 0, layout };
         for (start, end, first, n) in
             [(0, 5, 0, 1), (0, 10, 0, 1), (20, 21, 2, 2), (25, 100, 2, 3), (99, 100, 4, 1)]
         {

@@ -11,7 +11,9 @@ use crate::detect::{OpenError, Opened};
 use ouzel_hpcdb::experiment::{Experiment, Node, NodeKind, Procedure};
 use ouzel_hpcdb::measurement::{Merged, merged_lines};
 use ouzel_hpcdb::{Line, SampleLayout, TimeField};
-use ouzel_model::{ContextId, Level, Notice, NoticeCode, Provenance, ReadError, Region, SampledContexts};
+use ouzel_model::{
+    ContextId, Definitions, Level, Notice, NoticeCode, Provenance, ReadError, Region, SampledContexts,
+};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -55,7 +57,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
             [] => None,
         };
         let has_profile = opened.profile.is_some();
-        let trace = sampled_trace(
+        let mut trace = sampled_trace(
             &files,
             (tree.contexts, tree.regions),
             provenance,
@@ -63,6 +65,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
             has_profile,
             notices,
         );
+        trace.notices.extend(missing_end(&experiment, &files, &trace.definitions, &name));
         opened.trace = Some(Box::new(trace));
     }
     if opened.trace.is_none() && opened.profile.is_none() {
@@ -73,6 +76,24 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
         });
     }
     Ok(opened)
+}
+
+/// The notice that the latest samples are missing: the XML file says when they were taken.
+fn missing_end(
+    experiment: &Experiment,
+    files: &[TraceFile],
+    definitions: &Definitions,
+    name: &Arc<str>,
+) -> Option<Notice> {
+    let is_in_ns = |file: &TraceFile| match file.line.layout {
+        SampleLayout::Measurement { time, .. } => time == TimeField::Nanoseconds,
+        SampleLayout::Database => true,
+    };
+    let last = experiment.time_range?.1.checked_mul(if files.iter().all(is_in_ns) { 1 } else { 1000 })?;
+    let read = definitions.clock.offset_ticks.checked_add(definitions.clock.declared_length?.0)?;
+    let missing = last.checked_sub(read).filter(|&missing| 0 < missing)?;
+    let message = format!("the samples of the last {missing} ns are missing: a trace was cut");
+    Some(Notice::new(Level::High, NoticeCode::DamagedEvents, message).in_file(Arc::clone(name)))
 }
 
 fn io_error(name: &Arc<str>, error: &std::io::Error) -> ReadError {

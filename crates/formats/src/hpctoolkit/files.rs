@@ -4,6 +4,7 @@
 //! on are streams of accelerators.
 
 use super::contexts::ContextIds;
+use super::ends::{self, Ends};
 use super::identity::{self, Identity};
 use super::source::{LineFile, SampledTrace};
 use super::{period, read_error};
@@ -27,6 +28,8 @@ pub(super) struct TraceFile {
     pub line: Line,
     pub identity: Identity,
     pub ids: Option<Arc<ContextIds>>,
+    /// When its last sample was taken, where that is said elsewhere.
+    pub declared_last_ns: Option<u64>,
 }
 
 impl TraceFile {
@@ -38,7 +41,7 @@ impl TraceFile {
             process,
             ..thread_or_stream(u64::from(merged.thread))
         };
-        TraceFile { path, line: merged.line, identity, ids: None }
+        TraceFile { path, line: merged.line, identity, ids: None, declared_last_ns: None }
     }
 }
 
@@ -111,7 +114,8 @@ pub(super) fn trace_file(path: &Path) -> Result<TraceFile, ReadError> {
         reason: format!("cannot be read: {error}"),
     })?;
     let line = trace_line(&name, file, 0, None).map_err(|error| read_error(&error))?;
-    Ok(TraceFile { path: Arc::new(path.to_owned()), line, identity: Identity::default(), ids: None })
+    let (path, identity) = (Arc::new(path.to_owned()), Identity::default());
+    Ok(TraceFile { path, line, identity, ids: None, declared_last_ns: None })
 }
 
 struct Named {
@@ -150,7 +154,9 @@ pub(super) fn sampled_trace(
             ids: files[i].ids.clone().unwrap_or_else(|| Arc::clone(&no_ids)),
         })
         .collect();
-    let (start, end) = time_range(&lines);
+    let ends: Vec<Option<Ends>> = lines.iter().map(ends::ends).collect();
+    let start = ends.iter().flatten().map(|ends| ends.first_ns).min().unwrap_or_default();
+    let end = ends.iter().flatten().map(|ends| ends.last_ns).max().unwrap_or_default();
     let mut definitions = Definitions::empty(Clock {
         ticks_per_second: 1_000_000_000,
         offset_ticks: start,
@@ -172,27 +178,7 @@ pub(super) fn sampled_trace(
         definitions.interrupt_generators.push(generator);
         notices.push(notice);
     }
+    let declared: Vec<Option<u64>> = order.iter().map(|&i| files[i].declared_last_ns).collect();
+    notices.extend(ends::notices(&definitions, &lines, &ends, &declared));
     SampledTrace { definitions, notices, lines, has_profile }
-}
-
-/// The earliest first and the latest last sample.
-fn time_range(lines: &[LineFile]) -> (u64, u64) {
-    let mut range: Option<(u64, u64)> = None;
-    for file in lines {
-        let Ok(mut samples) = file.open() else { continue };
-        let n_bytes = file.line.layout.n_bytes();
-        let last = Line {
-            start: file.line.start + file.line.n_samples.saturating_sub(1) * n_bytes,
-            n_samples: file.line.n_samples.min(1),
-            ..file.line
-        };
-        let last = LineFile { line: last, ..file.clone() };
-        let first = samples.read(1).ok().and_then(|mut samples| samples.next());
-        let last = last.open().ok().and_then(|mut last| last.read(1).ok()?.next());
-        if let (Some(first), Some(last)) = (first, last) {
-            let (start, end) = range.unwrap_or((first.time_ns, last.time_ns));
-            range = Some((start.min(first.time_ns), end.max(last.time_ns)));
-        }
-    }
-    range.unwrap_or_default()
 }

@@ -8,6 +8,7 @@ use super::files::{TraceFile, sampled_trace, trace_file, trace_files};
 use super::regions;
 use crate::detect::{OpenError, Opened};
 use ouzel_hpcdb::measurement::{Measurement, Node};
+use ouzel_hpcdb::{Line, SampleLayout, TimeField};
 use ouzel_model::{ContextId, Level, Notice, NoticeCode, Paradigm, Provenance, Region, RegionRole};
 use rustc_hash::FxHashMap;
 use std::fs::File;
@@ -43,6 +44,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
                 let property = |name: &str| {
                     measurement.properties.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())
                 };
+                file.declared_last_ns = declared_last_ns(file.line, property);
                 program = program.or_else(|| property("program-name"));
                 if let ([(name, _)], None) = (&measurement.metrics[..], &metric) {
                     metric = Some(name.clone());
@@ -67,6 +69,20 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
     };
     let tree = (builder.contexts, builder.regions.into_vec());
     Ok(Opened::trace(sampled_trace(&files, tree, provenance, metric.as_deref(), false, notices)))
+}
+
+/// When the last sample of a trace was taken, by what its `.hpcrun` says of it.
+fn declared_last_ns(line: Line, property: impl Fn(&str) -> Option<String>) -> Option<u64> {
+    let number = |name: &str| property(name)?.parse::<u64>().ok();
+    // Times that go back: the last sample need not be the latest.
+    if number("trace-disorder").is_some_and(|n| 0 < n) {
+        return None;
+    }
+    let last = number("trace-max-time")?;
+    match line.layout {
+        SampleLayout::Measurement { time: TimeField::Nanoseconds, .. } => Some(last),
+        _ => last.checked_mul(1000),
+    }
 }
 
 fn measurement(file: &TraceFile) -> Result<Measurement, ouzel_hpcdb::ReadError> {

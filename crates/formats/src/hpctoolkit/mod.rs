@@ -7,6 +7,7 @@
 
 mod contexts;
 mod database;
+mod ends;
 mod experiment;
 mod files;
 mod gathered;

@@ -254,3 +254,167 @@ fn missing_members_are_told() {
     assert_eq!((found.n_samples, found.n_values), (0, 3));
     assert_eq!(without("meta.db").errors, ["not recognised"]);
 }
+
+/// Bytes of a sample of `.hpctrace` and `experiment.mt` files of this layout, and of a database.
+const SAMPLE_BYTES: usize = 12;
+
+fn is_high(found: &Found) -> bool {
+    !found.errors.is_empty() || found.notices.iter().any(|notice| notice.level == Level::High)
+}
+
+/// A trace as `hpcrun` writes it: a sample every millisecond, the last one without a frame if it ended well.
+fn hpctrace(n_samples: u64, ends_idle: bool) -> Vec<u8> {
+    let mut bytes = b"HPCRUN-trace______01.01b".to_vec();
+    bytes.extend([0; 8]);
+    for i in 0..n_samples {
+        let is_last = i + 1 == n_samples;
+        bytes.extend((1_700_000_000_000_000_000 + 1_000_000 * i).to_be_bytes());
+        bytes.extend(if is_last && ends_idle { 1_u32 } else { 5 }.to_be_bytes());
+    }
+    bytes
+}
+
+/// A database of version 3: two threads with as many samples, idle at their end or not.
+fn old_database(folder: &Path, n_samples: [u64; 2], ends_idle: bool, declares_end: bool) {
+    fs::create_dir_all(folder).unwrap();
+    let last = 1_700_000_000_000_000_000_u64 + 1_000_000 * (n_samples[0].max(n_samples[1]) - 1);
+    let end = if declares_end {
+        format!(" db-min-time=\"1700000000000000000\" db-max-time=\"{last}\"")
+    } else {
+        String::new()
+    };
+    let xml = format!(
+        r#"<?xml version="1.0"?>
+<HPCToolkitExperiment version="2.2">
+<Header n="made"><Info/></Header>
+<SecCallPathProfile i="0" n="made"><SecHeader>
+<MetricTable></MetricTable><TraceDBTable><TraceDB i="0" u="1000000000"{end}/></TraceDBTable>
+<LoadModuleTable></LoadModuleTable><FileTable></FileTable>
+<ProcedureTable><Procedure i="1" n="&lt;no activity&gt;"/><Procedure i="2" n="main"/></ProcedureTable>
+</SecHeader><SecCallPathProfileData>
+<PF i="10" s="1" l="1" n="1"><S i="11" it="1" l="1"/></PF><PF i="12" s="2" l="1" n="2"><S i="13" it="5" l="1"/></PF>
+</SecCallPathProfileData></SecCallPathProfile></HPCToolkitExperiment>
+"#
+    );
+    fs::write(folder.join("experiment.xml"), xml).unwrap();
+    for (thread, n_samples) in n_samples.into_iter().enumerate() {
+        let name = format!("made-000000-{thread:03}-00000001-77-0.hpctrace");
+        fs::write(folder.join(name), hpctrace(n_samples, ends_idle)).unwrap();
+    }
+}
+
+fn first_thread(folder: &Path) -> PathBuf {
+    folder.join("made-000000-000-00000001-77-0.hpctrace")
+}
+
+#[test]
+fn a_rest_of_a_sample_proves_a_cut_wherever_it_is() {
+    let scratch = Scratch::new("rest");
+    let folder = scratch.0.join("made");
+    old_database(&folder, [50, 50], false, false);
+    let whole = read(&folder);
+    assert!(!is_high(&whole) && whole.n_samples == 100, "{whole:?}");
+    let path = first_thread(&folder);
+    let bytes = fs::read(&path).unwrap();
+    for cut in 0..bytes.len() {
+        fs::write(&path, &bytes[..cut]).unwrap();
+        let found = read(&folder);
+        let at_border = 32 <= cut && (cut - 32).is_multiple_of(SAMPLE_BYTES);
+        assert!(at_border || is_high(&found), "cut at {cut}: {found:?}");
+        if 32 <= cut && !at_border {
+            let rest = (cut - 32) % SAMPLE_BYTES;
+            let place = format!("000.hpctrace+{:#x}: the trace was cut: {rest} of the 12 bytes", cut - rest);
+            let is_it = |notice: &&Notice| notice.to_string().replace("-00000001-77-0", "").contains(&place);
+            assert!(found.notices.iter().any(|notice| is_it(&notice)), "{place}: {:?}", found.notices);
+        }
+    }
+}
+
+#[test]
+fn a_cut_between_samples_is_doubtful_where_others_go_on_and_sure_where_the_end_is_declared() {
+    let scratch = Scratch::new("border");
+    let said = |name: &str, n_samples: [u64; 2], ends_idle: bool, declares_end: bool| {
+        let folder = scratch.0.join(name);
+        old_database(&folder, n_samples, ends_idle, declares_end);
+        let found = read(&folder);
+        let about = |notice: &&Notice| notice.message.contains("cut");
+        found.notices.iter().filter(about).map(|notice| notice.level).max()
+    };
+    assert_eq!(said("alike", [100, 98], false, false), None);
+    assert_eq!(said("a-little-early", [100, 91], false, false), None, "a tenth of the run is nothing");
+    assert_eq!(said("early", [100, 40], false, false), Some(Level::Medium));
+    assert_eq!(said("ended-well", [100, 40], true, false), None, "a thread may end before others");
+    assert_eq!(said("declared", [100, 98], false, true), None);
+    let folder = scratch.0.join("cut");
+    old_database(&folder, [100, 98], false, true);
+    let path = first_thread(&folder);
+    let bytes = fs::read(&path).unwrap();
+    for n_samples in [0, 1, 50, 97, 98, 99] {
+        fs::write(&path, &bytes[..32 + SAMPLE_BYTES * n_samples]).unwrap();
+        assert!(is_high(&read(&folder)), "cut behind {n_samples} samples");
+    }
+}
+
+#[test]
+fn merged_traces_without_their_end_are_cut() {
+    let scratch = Scratch::new("merged");
+    let folder = scratch.0.join("made");
+    old_database(&folder, [30, 30], true, false);
+    let traces = [hpctrace(30, true), hpctrace(30, true)];
+    for thread in 0..2 {
+        fs::remove_file(folder.join(format!("made-000000-{thread:03}-00000001-77-0.hpctrace"))).unwrap();
+    }
+    let mut merged = [2_u32.to_be_bytes(), 2_u32.to_be_bytes()].concat();
+    let start = 8 + 2 * 16;
+    for (thread, start) in [(0_u32, start), (1, start + traces[0].len())] {
+        merged.extend([0_u32.to_be_bytes(), thread.to_be_bytes()].concat());
+        merged.extend((start as u64).to_be_bytes());
+    }
+    traces.iter().for_each(|trace| merged.extend(trace));
+    merged.extend([0xff, 0xff, 0xff, 0xff, 0xde, 0xad, 0xf0, 0x0d]);
+    let path = folder.join("experiment.mt");
+    fs::write(&path, &merged).unwrap();
+    let whole = read(&folder);
+    assert!(!is_high(&whole) && whole.n_samples == 60, "{whole:?}");
+    for cut in 0..merged.len() {
+        fs::write(&path, &merged[..cut]).unwrap();
+        let found = read(&folder);
+        assert!(is_high(&found) && found.n_samples <= 60, "cut at {cut}: {found:?}");
+    }
+}
+
+#[test]
+fn measurements_say_when_their_last_sample_was_taken() {
+    let Some(shared) = ouzel_testkit::shared_data() else { return };
+    let scratch = Scratch::new("declared");
+    let from = shared.join("data/hpctoolkit-meas/test-small.m");
+    for entry in fs::read_dir(&from).unwrap() {
+        let entry = entry.unwrap();
+        fs::write(scratch.0.join(entry.file_name()), fs::read(entry.path()).unwrap()).unwrap();
+    }
+    assert!(!is_high(&read(&scratch.0)), "nothing is missing");
+    let path = members(&scratch.0).into_iter().find(|path| path.extension().is_some_and(|e| e == "hpctrace"));
+    let path = path.unwrap();
+    let bytes = fs::read(&path).unwrap();
+    for cut in 0..bytes.len() {
+        fs::write(&path, &bytes[..cut]).unwrap();
+        assert!(is_high(&read(&scratch.0)), "cut at {cut}");
+    }
+}
+
+#[test]
+fn whole_databases_are_not_called_cut() {
+    let Some(shared) = ouzel_testkit::shared_data() else { return };
+    let mut n_read = 0;
+    for kind in ["hpctoolkit", "hpctoolkit-meas", "hpctoolkit-v2v3"] {
+        for entry in fs::read_dir(shared.join("data").join(kind)).unwrap() {
+            let path = entry.unwrap().path();
+            let Ok(Opened { trace: Some(trace), .. }) = (READER.open)(&path) else { continue };
+            let cut: Vec<_> =
+                trace.notices().iter().filter(|notice| notice.message.contains("cut")).collect();
+            assert!(cut.is_empty(), "{}: {cut:?}", path.display());
+            n_read += 1;
+        }
+    }
+    assert!(8 < n_read, "{n_read}");
+}

@@ -4,6 +4,7 @@ mod severities;
 mod tree;
 
 use super::contexts::ContextIds;
+use super::ends::{self, Ends};
 use super::identity::{self, Identity};
 use super::source::{LineFile, SampledTrace};
 use super::{damage_notice, period, read_error};
@@ -137,6 +138,8 @@ fn sampled_trace(
         definitions.interrupt_generators.push(generator);
         notices.push(notice);
     }
+    let ends: Vec<Option<Ends>> = lines.iter().map(ends::ends).collect();
+    notices.extend(ends::notices(&definitions, &lines, &ends, &vec![None; lines.len()]));
     SampledTrace { definitions, notices, lines, has_profile: profiles.is_some() }
 }
 
