@@ -24,6 +24,8 @@ pub(super) struct Database {
     pub file_bytes: u64,
     /// Columns of each table.
     tables: BTreeMap<String, BTreeSet<String>>,
+    /// Names that stand for no rows of the file but for statements or modules that make them.
+    views: BTreeSet<String>,
 }
 
 impl Database {
@@ -44,12 +46,18 @@ impl Database {
             .map_err(error)?;
         let tables = tables(&connection).map_err(error)?;
         let file_bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        Ok(Database { connection, file, file_bytes, tables })
+        let views = views(&connection).map_err(error)?;
+        Ok(Database { connection, file, file_bytes, tables, views })
     }
 
     /// Names of all tables, in order.
     pub fn table_names(&self) -> impl Iterator<Item = &str> {
         self.tables.keys().map(String::as_str)
+    }
+
+    /// Names of views and virtual tables, in order. They are never read.
+    pub fn view_names(&self) -> impl Iterator<Item = &str> {
+        self.views.iter().map(String::as_str)
     }
 
     /// Whether there is such a table.
@@ -247,6 +255,14 @@ fn tables(connection: &Connection) -> Result<BTreeMap<String, BTreeSet<String>>,
         }
     }
     Ok(tables)
+}
+
+/// The views and virtual tables.
+fn views(connection: &Connection) -> Result<BTreeSet<String>, rusqlite::Error> {
+    let sql = "SELECT name FROM sqlite_master WHERE type='view' OR type='table' AND rootpage=0";
+    let mut names = connection.prepare(sql)?;
+    let names = names.query_map([], |row| row.get::<_, String>(0))?;
+    Ok(names.filter_map(Result::ok).collect())
 }
 
 /// The name by which SQLite opens a file without locks and without its log.

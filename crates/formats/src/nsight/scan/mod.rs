@@ -242,6 +242,16 @@ impl ReportScan<'_> {
             known.iter().any(|known| table.starts_with(known))
                 || ["PROCESSES", "ThreadNames", "MPI_RANKS"].contains(&table)
         };
+        for view in self.database.view_names() {
+            let is_wanted = self.scanned.contains(view) || about(view);
+            let level = if is_wanted { Level::High } else { Level::Low };
+            let message = format!(
+                "{view:?} is a view, not a table: a view runs statements of the file, so it is not read, and its rows \
+                 are missing"
+            );
+            let notice = Notice::new(level, NoticeCode::MissingEvents, message);
+            self.all.notices.push(notice.in_file(Arc::clone(&self.database.file)));
+        }
         for table in self.database.table_names() {
             if self.scanned.contains(table) || about(table) {
                 continue;

@@ -113,3 +113,34 @@ fn missing_tables_and_columns_leave_the_rest() {
         assert_eq!(read(&without), (n_rows, false), "{table} without {column}");
     }
 }
+
+#[test]
+fn views_in_place_of_tables_are_said_and_not_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = dir.path().join("whole.sqlite");
+    let n_rows = fill(&whole, SHAPE).unwrap();
+    let changed = |table: &str, sql: &str| -> (u64, Vec<(Level, String)>) {
+        let path = dir.path().join("view.sqlite");
+        std::fs::copy(&whole, &path).unwrap();
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        connection.execute_batch(&format!("ALTER TABLE {table} RENAME TO hidden; {sql}")).unwrap();
+        drop(connection);
+        let source = opened(&path).unwrap();
+        let n_read = all_sums(&source).calls.values().map(|calls| calls.0).sum();
+        let said =
+            source.notices().iter().filter(|notice| notice.message.contains(&format!("{table:?} is a view")));
+        (n_read, said.map(|notice| (notice.level, notice.message.clone())).collect())
+    };
+    for table in ["CUPTI_ACTIVITY_KIND_KERNEL", "MPI_P2P_EVENTS", "NVTX_EVENTS"] {
+        let (n_read, said) = changed(table, &format!("CREATE VIEW {table} AS SELECT * FROM hidden"));
+        // The renamed table may be read as one that nobody knows.
+        assert!(n_read <= n_rows, "{table}: {n_read} rows");
+        assert_eq!(said.iter().map(|said| said.0).collect::<Vec<_>>(), [Level::High], "{table}: {said:?}");
+    }
+    // One that never ends.
+    let endless = "CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE n(start) AS (SELECT 1 UNION ALL SELECT start FROM n) \
+                   SELECT start FROM n";
+    assert_eq!(changed("NVTX_EVENTS", endless).1.len(), 1);
+    let other = changed("NVTX_EVENTS", "CREATE VIEW mine AS SELECT 1").1;
+    assert_eq!(other, [], "what nobody looks for is none of our tables");
+}
