@@ -171,7 +171,7 @@ impl Trace {
         dict.set_item("n_processes", definitions.processes().len())?;
         dict.set_item("n_ranks", definitions.ranks().len())?;
         dict.set_item("n_regions", definitions.n_regions())?;
-        dict.set_item("n_communicators", definitions.communicators.len())?;
+        dict.set_item("n_communicators", definitions.n_communicators())?;
         dict.set_item("n_metrics", definitions.metrics.len())?;
         Ok(dict)
     }

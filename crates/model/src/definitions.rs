@@ -44,6 +44,9 @@ pub struct Definitions {
     pub filtered_region: RegionId,
 }
 
+/// No rank is as great: negative numbers without their sign begin here.
+const NOBODY: u32 = 1 << 31;
+
 /// Who wrote the trace, and in which format.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
@@ -122,6 +125,11 @@ impl Definitions {
         self.unknown_region.index()
     }
 
+    /// Number of communicators the trace defines, without those that stand for lost ones.
+    pub fn n_communicators(&self) -> usize {
+        self.communicators.iter().filter(|comm| !comm.is_unknown()).count()
+    }
+
     /// Every location id.
     pub fn location_ids(&self) -> impl Iterator<Item = LocationId> + use<> {
         (0..self.locations.len()).map(LocationId::from_index)
@@ -149,6 +157,25 @@ impl Definitions {
             Some(*n - 1)
         };
         self.locations.iter().map(number).collect()
+    }
+
+    /// World ranks that are known of, ascending: those of processes, and members of communicators whether or not they
+    /// have locations.
+    pub fn known_ranks(&self) -> Vec<WorldRank> {
+        let members = |comm: &Communicator| {
+            let remote = comm.remote_members.clone().unwrap_or_default();
+            comm.members.iter().chain(&*remote).copied().collect::<Vec<_>>()
+        };
+        // Communicators share the members of their group: each list is looked at once.
+        let mut seen = std::collections::BTreeSet::new();
+        let lists = self.communicators.iter().filter(|comm| {
+            seen.insert((comm.members.as_ptr() as usize, comm.members.len(), comm.remote_members.is_some()))
+        });
+        let mut ranks: Vec<WorldRank> = lists.flat_map(members).filter(|rank| rank.0 < NOBODY).collect();
+        ranks.extend(self.ranks());
+        ranks.sort_unstable();
+        ranks.dedup();
+        ranks
     }
 
     /// World ranks that occur, ascending.

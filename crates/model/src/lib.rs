@@ -34,7 +34,7 @@ mod topologies;
 
 pub use call_path::{CallPathTree, Remap};
 pub use clock::{Clock, Ticks, TimeRange};
-pub use communicators::Communicator;
+pub use communicators::{Communicator, Membership};
 pub use contents::{Content, Contents};
 pub use definitions::{Definitions, Provenance};
 pub use error::ReadError;

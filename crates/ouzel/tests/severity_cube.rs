@@ -124,8 +124,10 @@ fn expected(trace: &Trace) -> Expected {
         }
     }
     let in_matrix: u64 = matrix.cells.iter().map(|cell| cell.traffic.bytes).sum();
-    assert!(in_matrix + matrix.unresolved.bytes <= bytes_sent, "sends to nobody are in no matrix");
-    Expected { sums, bytes_in_matrix: in_matrix, unresolved: matrix.unresolved.bytes }
+    let unresolved =
+        matrix.to_unknown.iter().map(|(_, traffic)| traffic.bytes).sum::<u64>() + matrix.without_rank.bytes;
+    assert!(in_matrix + unresolved <= bytes_sent, "sends to nobody are in no matrix");
+    Expected { sums, bytes_in_matrix: in_matrix, unresolved }
 }
 
 fn assert_near(found: &BTreeMap<Place, f64>, expected: &BTreeMap<Place, f64>, what: &str) {

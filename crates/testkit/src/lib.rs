@@ -7,6 +7,7 @@
 mod data;
 pub mod hpctoolkit;
 pub mod laws;
+mod lost;
 pub mod nsight;
 pub mod pytorch;
 mod rng;
@@ -16,6 +17,7 @@ mod toy;
 mod toy_profile;
 
 pub use data::{shared_data, workspace_root};
+pub use lost::without_definitions;
 pub use rng::Rng;
 pub use run::{run, run_report};
 pub use toy::{

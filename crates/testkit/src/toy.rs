@@ -89,13 +89,7 @@ impl ToyTrace {
                 node("node0", "node", Some(SystemNodeId(0)), true),
             ],
         };
-        definitions.communicators.push(Communicator {
-            name: Arc::from("MPI_COMM_WORLD"),
-            members: Arc::default(),
-            remote_members: None,
-            member_locations: Arc::default(),
-            parent: None,
-        });
+        definitions.communicators.push(Communicator::of_ranks("MPI_COMM_WORLD", Arc::default()));
         ToyTrace {
             definitions,
             events: Vec::new(),

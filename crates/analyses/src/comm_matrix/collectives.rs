@@ -2,7 +2,9 @@
 
 use super::state::Traffic;
 use crate::communication::peer_rank;
-use ouzel_model::{Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, Definitions, WorldRank};
+use ouzel_model::{
+    Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, Definitions, Membership, WorldRank,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -98,12 +100,13 @@ pub(super) fn receivers(
     receivers: Receivers,
 ) -> Vec<WorldRank> {
     let Some(communicator) = definitions.communicators.get(comm.index()) else { return Vec::new() };
-    let members: &[WorldRank] = match &communicator.remote_members {
-        Some(remote) if !remote.contains(&me) => remote,
-        _ => &communicator.members,
-    };
     let own = [me];
-    let members = if members.is_empty() { &own } else { members };
+    let members: &[WorldRank] = match (communicator.membership, &communicator.remote_members) {
+        (Membership::Unknown, _) => &[],
+        (Membership::Caller, _) => &own,
+        (Membership::Listed, Some(remote)) if !remote.contains(&me) => remote,
+        (Membership::Listed, _) => &communicator.members,
+    };
     let from = |offset: usize| {
         let at = members.iter().position(|&rank| rank == me);
         at.map_or(Vec::new(), |at| members[at + offset..].to_vec())

@@ -38,7 +38,7 @@ impl Analysis for CommMatrix {
     type Partial = CommMatrixPartial;
     type Output = CommMatrixOutput;
     const NAME: &'static str = "comm-matrix";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
 
     fn needs(&self) -> Needs {
         match self.expansion {
@@ -68,7 +68,7 @@ impl Analysis for CommMatrix {
         into.null_peers += null_peers;
         into.not_expanded.add(not_expanded);
         let Some(me) = cx.definitions.location(cx.location).rank else {
-            sum(sent.into_values()).into_iter().chain([received]).for_each(|t| into.unresolved.add(t));
+            sum(sent.into_values()).into_iter().chain([received]).for_each(|t| into.without_rank.add(t));
             into.not_expanded.add(sum(collectives.into_values()).unwrap_or_default());
             return;
         };
@@ -77,7 +77,7 @@ impl Analysis for CommMatrix {
         for ((comm, peer), traffic) in sent {
             match peer_rank(cx.definitions, comm, me, peer) {
                 Some(to) => into.sent.entry((me, to)).or_default().add(traffic),
-                None => into.unresolved.add(traffic),
+                None => into.to_unknown.entry(me).or_default().add(traffic),
             }
         }
         if received != Traffic::default() {
@@ -92,7 +92,8 @@ impl Analysis for CommMatrix {
         add_all(&mut into.sent, from.sent);
         add_all(&mut into.received, from.received);
         add_all(&mut into.collectives, from.collectives);
-        into.unresolved.add(from.unresolved);
+        add_all(&mut into.to_unknown, from.to_unknown);
+        into.without_rank.add(from.without_rank);
         into.not_expanded.add(from.not_expanded);
         into.null_peers += from.null_peers;
     }
@@ -109,17 +110,21 @@ impl Analysis for CommMatrix {
         add_all(&mut partial.received, received);
         add_all(&mut partial.sent, expanded);
         report(&partial, cx);
-        let CommMatrixPartial { sent, received, unresolved, null_peers, not_expanded, .. } = partial;
-        let of_locations = cx.locations.keys().filter_map(|&id| cx.definitions.location(id).rank);
+        let CommMatrixPartial { sent, received, to_unknown, without_rank, null_peers, not_expanded, .. } =
+            partial;
+        let rank_of = |id| cx.definitions.location(id).rank;
+        let of_locations: BTreeSet<WorldRank> = cx.locations.keys().filter_map(|&id| rank_of(id)).collect();
         let of_messages = sent.keys().flat_map(|&(from, to)| [from, to]);
         let ranks: BTreeSet<WorldRank> =
-            of_locations.chain(of_messages).chain(received.keys().copied()).collect();
+            of_locations.iter().copied().chain(of_messages).chain(received.keys().copied()).collect();
         let cells = sent.into_iter().map(|((from, to), traffic)| MatrixCell { from, to, traffic });
         Ok(CommMatrixOutput {
             received: ranks.iter().map(|rank| received.get(rank).copied().unwrap_or_default()).collect(),
+            has_events: ranks.iter().map(|rank| of_locations.contains(rank)).collect(),
             ranks: ranks.into_iter().collect(),
             cells: cells.collect(),
-            unresolved,
+            to_unknown: to_unknown.into_iter().collect(),
+            without_rank,
             null_peers,
             not_expanded,
         })
@@ -219,10 +224,16 @@ fn report(partial: &CommMatrixPartial, cx: &FinishCx<'_>) {
         }
     };
     push(
-        partial.unresolved.messages,
+        partial.to_unknown.values().map(|traffic| traffic.messages).sum(),
         Level::Medium,
         NoticeCode::UnmatchedMessages,
-        "a message is not in the matrix: one of its sides is no rank of its communicator",
+        "the receiver of a message is not known: its communicator is not defined, or has no such rank",
+    );
+    push(
+        partial.without_rank.messages,
+        Level::Medium,
+        NoticeCode::UnmatchedMessages,
+        "a message is not in the matrix: the location that recorded it has no rank",
     );
     push(
         partial.null_peers,

@@ -35,5 +35,5 @@ mod state;
 pub(crate) mod tests;
 
 pub use fold::{CommMatrix, Expansion};
-pub use output::{CommMatrixOutput, MatrixCell, ProcessTraffic, TrafficUnit};
+pub use output::{CommMatrixOutput, MatrixCell, PairTraffic, ProcessTraffic, TrafficUnit};
 pub use state::{CommMatrixPartial, Local, Traffic};

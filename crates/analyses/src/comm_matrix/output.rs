@@ -8,12 +8,17 @@ use ouzel_model::{ColumnData, Table, Unit, WorldRank};
 pub struct CommMatrixOutput {
     /// Rows and columns: the ranks of the locations read and all they talked to, ascending.
     pub ranks: Vec<WorldRank>,
+    /// For each of `ranks` whether its events were read; else it is known as a peer alone.
+    pub has_events: Vec<bool>,
     /// Pairs that talked, by sender, then by receiver. From sends.
     pub cells: Vec<MatrixCell>,
     /// For each of `ranks` what it received. From receives; of expanded collectives what was sent to it.
     pub received: Vec<Traffic>,
-    /// Sends to peers that are no ranks of their communicator, and all traffic of locations without a rank.
-    pub unresolved: Traffic,
+    /// What ranks sent to peers that are not known: those of communicators that are not defined, or without such a
+    /// rank. By sender.
+    pub to_unknown: Vec<(WorldRank, Traffic)>,
+    /// All traffic of locations without a rank.
+    pub without_rank: Traffic,
     /// Number of message ends whose other side is nobody (`MPI_PROC_NULL`).
     pub null_peers: u64,
     /// What was sent in collectives that were to be expanded and could not be.
@@ -31,12 +36,25 @@ pub struct MatrixCell {
     pub traffic: Traffic,
 }
 
+/// What one rank sent to another, or to peers that are not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PairTraffic {
+    /// The sender.
+    pub from: WorldRank,
+    /// The receiver, if it is known.
+    pub to: Option<WorldRank>,
+    /// How much.
+    pub traffic: Traffic,
+}
+
 /// What one rank sent and received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessTraffic {
     /// The rank.
     pub rank: WorldRank,
-    /// From its sends: the sum of its row.
+    /// Whether its events were read; else it is not known what it sent and received.
+    pub has_events: bool,
+    /// From its sends: the sum of its row, and what it sent to unknown peers.
     pub sent: Traffic,
     /// From its receives.
     pub received: Traffic,
@@ -90,38 +108,64 @@ impl CommMatrixOutput {
         let mut rows: Vec<ProcessTraffic> = self
             .ranks
             .iter()
+            .zip(&self.has_events)
             .zip(&self.received)
-            .map(|(&rank, &received)| ProcessTraffic { rank, sent: Traffic::default(), received })
+            .map(|((&rank, &has_events), &received)| {
+                let sent = Traffic::default();
+                ProcessTraffic { rank, has_events, sent, received }
+            })
             .collect();
-        for cell in &self.cells {
-            if let Ok(row) = self.ranks.binary_search(&cell.from) {
-                rows[row].sent.add(cell.traffic);
+        for sent in self.pairs() {
+            if let Ok(row) = self.ranks.binary_search(&sent.from) {
+                rows[row].sent.add(sent.traffic);
             }
         }
         rows
     }
 
-    /// One row for each pair that talked.
+    /// All that was sent, by sender, then by receiver, unknown ones last.
+    pub fn pairs(&self) -> Vec<PairTraffic> {
+        let known = self.cells.iter().map(|&MatrixCell { from, to, traffic }| (from, Some(to), traffic));
+        let unknown = self.to_unknown.iter().map(|&(from, traffic)| (from, None, traffic));
+        let mut pairs: Vec<PairTraffic> =
+            known.chain(unknown).map(|(from, to, traffic)| PairTraffic { from, to, traffic }).collect();
+        pairs.sort_by_key(|pair| (pair.from, pair.to.is_none(), pair.to));
+        pairs
+    }
+
+    /// One row for each pair that talked; the receiver is missing where it is not known.
     pub fn table(&self) -> Table {
-        let column =
-            |value: &dyn Fn(&MatrixCell) -> u64| ColumnData::U64(self.cells.iter().map(value).collect());
+        let pairs = self.pairs();
+        let column = |value: &dyn Fn(&PairTraffic) -> u64| ColumnData::U64(pairs.iter().map(value).collect());
+        let to = optional(pairs.iter().map(|pair| pair.to.map(|to| u64::from(to.0))).collect());
         Table::new("pairs of ranks")
             .with("from", Unit::None, "World rank of the sender", column(&|c| u64::from(c.from.0)))
-            .with("to", Unit::None, "World rank of the receiver", column(&|c| u64::from(c.to.0)))
+            .with("to", Unit::None, "World rank of the receiver; none if it is not known", to)
             .with("messages", Unit::Count, "Number of messages sent", column(&|c| c.traffic.messages))
             .with("bytes", Unit::Bytes, "Bytes sent", column(&|c| c.traffic.bytes))
     }
 
-    /// One row for each rank.
+    /// One row for each rank; numbers are missing where its events are.
     pub fn by_process_table(&self) -> Table {
         let rows = self.by_process();
-        let column =
-            |value: &dyn Fn(&ProcessTraffic) -> u64| ColumnData::U64(rows.iter().map(value).collect());
+        let ranks = rows.iter().map(|row| u64::from(row.rank.0)).collect();
+        let column = |value: &dyn Fn(&ProcessTraffic) -> u64| {
+            let known = |row: &ProcessTraffic| row.has_events.then(|| value(row));
+            optional(rows.iter().map(known).collect())
+        };
         Table::new("ranks")
-            .with("rank", Unit::None, "World rank", column(&|r| u64::from(r.rank.0)))
+            .with("rank", Unit::None, "World rank", ColumnData::U64(ranks))
             .with("sends", Unit::Count, "Number of messages sent", column(&|r| r.sent.messages))
             .with("bytes_sent", Unit::Bytes, "Bytes of messages sent", column(&|r| r.sent.bytes))
             .with("receives", Unit::Count, "Number of messages received", column(&|r| r.received.messages))
             .with("bytes_received", Unit::Bytes, "Bytes of messages received", column(&|r| r.received.bytes))
+    }
+}
+
+/// A column whose type says whether values are missing: mostly there are none.
+fn optional(values: Vec<Option<u64>>) -> ColumnData {
+    match values.iter().copied().collect::<Option<Vec<u64>>>() {
+        Some(known) => ColumnData::U64(known),
+        None => ColumnData::OptionU64(values),
     }
 }

@@ -53,8 +53,10 @@ pub struct CommMatrixPartial {
     pub(super) received: BTreeMap<WorldRank, Traffic>,
     /// By sender, communicator and receivers.
     pub(super) collectives: BTreeMap<(WorldRank, CommId, Receivers), Traffic>,
-    /// Sends to peers that are no ranks of their communicator, and all traffic of locations without a rank.
-    pub(super) unresolved: Traffic,
+    /// By sender, sends to peers that are not known.
+    pub(super) to_unknown: BTreeMap<WorldRank, Traffic>,
+    /// All traffic of locations without a rank.
+    pub(super) without_rank: Traffic,
     /// Message ends whose other side is nobody.
     pub(super) null_peers: u64,
     /// Collectives that have no formula.

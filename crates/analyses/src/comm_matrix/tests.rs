@@ -46,7 +46,7 @@ fn every_send_is_in_its_cell_and_every_receive_at_its_rank() {
         let mut cells: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
         let mut received: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         let members = &trace.definitions().communicators[0].members;
-        let mut n_unresolved = 0;
+        let mut unknown: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         for location in trace.definitions().location_ids() {
             let rank = trace.definitions().location(location).rank.unwrap().0;
             for event in trace.events(location) {
@@ -56,7 +56,10 @@ fn every_send_is_in_its_cell_and_every_receive_at_its_rank() {
                             let cell = cells.entry((rank, to.0)).or_default();
                             *cell = (cell.0 + 1, cell.1 + end.bytes);
                         }
-                        None => n_unresolved += 1,
+                        None => {
+                            let sum = unknown.entry(rank).or_default();
+                            *sum = (sum.0 + 1, sum.1 + end.bytes);
+                        }
                     },
                     ToyPayload::Recv(end) => {
                         let sum = received.entry(rank).or_default();
@@ -72,12 +75,14 @@ fn every_send_is_in_its_cell_and_every_receive_at_its_rank() {
             .map(|c| ((c.from.0, c.to.0), (c.traffic.messages, c.traffic.bytes)))
             .collect();
         assert_eq!(found, cells);
-        assert_eq!(output.unresolved.messages, n_unresolved);
+        let to_unknown = output.to_unknown.iter().map(|(from, t)| (from.0, (t.messages, t.bytes)));
+        assert_eq!(to_unknown.collect::<BTreeMap<_, _>>(), unknown);
         for row in output.by_process() {
             let expected = received.get(&row.rank.0).copied().unwrap_or_default();
             assert_eq!((row.received.messages, row.received.bytes), expected);
             let of_row = cells.iter().filter(|((from, _), _)| *from == row.rank.0);
-            assert_eq!(row.sent.bytes, of_row.map(|(_, (_, bytes))| bytes).sum::<u64>());
+            let of_unknown = unknown.get(&row.rank.0).map_or(0, |(_, bytes)| *bytes);
+            assert_eq!(row.sent.bytes, of_row.map(|(_, (_, bytes))| bytes).sum::<u64>() + of_unknown);
         }
     }
 }
@@ -95,15 +100,16 @@ fn a_selection_keeps_whom_it_talks_to() {
     let (output, report) = run_report(&trace, &filter, CommMatrix::default());
     assert_eq!(output.ranks, [WorldRank(0), WorldRank(2)]);
     assert_eq!(output.matrix(TrafficUnit::Bytes), [[0, 0], [3, 5]]);
-    assert_eq!((output.unresolved, output.null_peers), (Traffic { messages: 1, bytes: 0 }, 1));
+    assert_eq!(output.to_unknown, [(WorldRank(2), Traffic { messages: 1, bytes: 0 })]);
+    assert_eq!(output.null_peers, 1);
     assert_eq!(
         report.notices.iter().map(|n| (n.level, n.count)).collect::<Vec<_>>(),
         [(Level::Medium, 1), (Level::Low, 1)]
     );
     let table = output.by_process_table();
-    assert_eq!(table.column("bytes_received").unwrap().data, ColumnData::U64(vec![0, 5]));
+    assert_eq!(table.column("bytes_received").unwrap().data, ColumnData::OptionU64(vec![None, Some(5)]));
     let table = output.table();
-    assert_eq!(table.column("to").unwrap().data, ColumnData::U64(vec![0, 2]));
+    assert_eq!(table.column("to").unwrap().data, ColumnData::OptionU64(vec![Some(0), Some(2), None]));
 }
 
 fn expanded(text: &str) -> CommMatrixOutput {

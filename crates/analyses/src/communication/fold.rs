@@ -141,7 +141,11 @@ fn report(cx: &FinishCx<'_>, [sends, receives]: [u64; 2], unresolved: u64, null:
     };
     push(sends, Level::Medium, "a message was sent and never received");
     push(receives, Level::Medium, "a message was received and never sent");
-    push(unresolved, Level::Medium, "the other side of a message is no rank of its communicator");
+    push(
+        unresolved,
+        Level::Medium,
+        "the other side of a message is not known: its communicator is not defined, or has no such rank",
+    );
     push(null, Level::Low, "a message to or from nobody (MPI_PROC_NULL) is recorded; it has no other side");
 }
 
@@ -216,19 +220,14 @@ fn settle(
     }
 }
 
-/// World rank of the peer that `me` names `peer`. In an inter-communicator each group names the other.
+/// World rank of the peer that `me` names `peer`, if it is known.
 pub(crate) fn peer_rank(
     definitions: &Definitions,
     comm: CommId,
     me: WorldRank,
     peer: CommRank,
 ) -> Option<WorldRank> {
-    let comm = definitions.communicators.get(comm.index())?;
-    match &comm.remote_members {
-        None if comm.members.is_empty() => (peer == CommRank(0)).then_some(me),
-        Some(remote) if remote.contains(&me) => comm.members.get(peer.index()).copied(),
-        _ => comm.world_rank_from_peer(peer),
-    }
+    definitions.communicators.get(comm.index())?.peer(Some(me), peer)
 }
 
 /// The channels that stay out of balance. A tracer may define one communicator several times, so that two sides of

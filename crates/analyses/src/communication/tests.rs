@@ -4,7 +4,6 @@ use ouzel_model::{
     CollectiveOp, ColumnData, CommId, Communicator, Filter, Level, NoticeCode, TraceSource, WorldRank,
 };
 use ouzel_testkit::{ToyTrace, laws, run, run_report};
-use std::sync::Arc;
 
 const EXCHANGE: &str = "
     comm pair = 1 0
@@ -97,13 +96,7 @@ fn a_message_to_nobody_lacks_nothing() {
 
 fn communicator(members: &[u32], remote: Option<&[u32]>) -> Communicator {
     let ranks = |ranks: &[u32]| ranks.iter().copied().map(WorldRank).collect();
-    Communicator {
-        name: Arc::from(""),
-        members: ranks(members),
-        remote_members: remote.map(ranks),
-        member_locations: Arc::default(),
-        parent: None,
-    }
+    Communicator { remote_members: remote.map(ranks), ..Communicator::of_ranks("", ranks(members)) }
 }
 
 #[test]

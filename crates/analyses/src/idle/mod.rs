@@ -23,8 +23,8 @@ use std::collections::BTreeMap;
 /// Regions in which a location is idle, whatever the question: Charm++ calls it so.
 pub const IDLE: &[&str] = &["Idle"];
 
-/// Calls of MPI that wait for one message.
-pub const MPI_WAITS: &[&str] = &["MPI_Recv", "MPI_Wait", "MPI_Waitall"];
+/// Calls of MPI that wait for one message; those in brackets have lost their name, and their records say what they are.
+pub const MPI_WAITS: &[&str] = &["MPI_Recv", "MPI_Wait", "MPI_Waitall", "<*> (receive)", "<*> (wait)"];
 
 /// Further calls of MPI that wait for messages or for everybody.
 pub const MPI_MORE_WAITS: &[&str] = &[
@@ -41,6 +41,16 @@ pub const MPI_MORE_WAITS: &[&str] = &[
     "MPI_Reduce*",
     "MPI_Scan",
     "MPI_Exscan",
+    "<*> (barrier)",
+    "<*> (bcast)",
+    "<*> (gather*)",
+    "<*> (scatter*)",
+    "<*> (allgather*)",
+    "<*> (alltoall*)",
+    "<*> (allreduce)",
+    "<*> (reduce*)",
+    "<*> (scan)",
+    "<*> (exscan)",
 ];
 
 /// The regions in which a location is idle.

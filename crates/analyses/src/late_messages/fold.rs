@@ -106,7 +106,7 @@ fn report(cx: &FinishCx<'_>, output: &LateMessagesOutput) {
         output.unresolved_peers,
         Level::Medium,
         unmatched,
-        "a message cannot be paired: its other side is no rank of its communicator",
+        "a message cannot be paired: its other side is not known",
     );
     push(
         output.received_before_sent,

@@ -8,7 +8,7 @@
 
 use super::state::Part;
 use crate::communication::groups;
-use ouzel_model::{CollectiveOp, Communicator, Definitions, LocationId, Ticks, WorldRank};
+use ouzel_model::{CollectiveOp, Communicator, Definitions, LocationId, Membership, Ticks, WorldRank};
 use std::collections::BTreeMap;
 
 /// One collective of one member.
@@ -43,8 +43,14 @@ pub(crate) fn instances(
     for &member in members {
         let location = location_of(member.op);
         let comm = definitions.communicator(member.part.comm);
-        if size(comm) == 0 {
-            continue;
+        match comm.membership {
+            Membership::Caller => continue,
+            // Several communicators of which nothing is known are one in the definitions.
+            Membership::Unknown if comm.members.is_empty() => {
+                n_unaligned += 1;
+                continue;
+            }
+            Membership::Listed | Membership::Unknown => {}
         }
         let who = match definitions.location(location).rank {
             _ if !comm.member_locations.is_empty() => Who::Location(location),
@@ -60,7 +66,8 @@ pub(crate) fn instances(
     let mut pools: BTreeMap<Members<'_>, Queues> = BTreeMap::new();
     for (id, queues) in by_comm {
         let comm = definitions.communicator(id);
-        if queues.len() == size(comm) && is_balanced(&queues) {
+        // Two communicators whose definitions are lost need not be one because the same ranks are in both.
+        if comm.is_unknown() || queues.len() == size(comm) && is_balanced(&queues) {
             complete.push(queues);
             continue;
         }
@@ -80,7 +87,7 @@ pub(crate) fn instances(
     (instances, n_unaligned)
 }
 
-/// Number of members; zero for a communicator of the caller alone, where nobody waits.
+/// Number of members.
 fn size(comm: &Communicator) -> usize {
     let remote = comm.remote_members.as_ref().map_or(0, |remote| remote.len());
     if comm.member_locations.is_empty() { comm.members.len() + remote } else { comm.member_locations.len() }

@@ -8,7 +8,9 @@
 use super::output::AnchorRole;
 use crate::peers::{PeerGroup, PeerKind};
 use crate::semantics::{Category, Class, Family};
-use ouzel_model::{CommId, Communicator, Definitions, Filter, LocationId, Region, RegionId, WorldRank};
+use ouzel_model::{
+    CommId, Communicator, Definitions, Filter, LocationId, Membership, Region, RegionId, WorldRank,
+};
 use serde::{Deserialize, Serialize};
 
 /// What is done with calls of a region; bits.
@@ -66,8 +68,8 @@ impl Flags {
 pub(super) struct AnchorRules {
     /// By region.
     flags: Vec<Flags>,
-    /// By communicator: whether every member of the peer group belongs to it.
-    reaches_all: Vec<bool>,
+    /// By communicator: whether every member of the peer group belongs to it, if that is known.
+    reaches_all: Vec<Option<bool>>,
     /// Whether of one anchor some members may hide their call and others not.
     hides_unevenly: bool,
 }
@@ -80,9 +82,10 @@ impl AnchorRules {
         ranks.sort_unstable();
         ranks.dedup();
         let reaches_all = |comm: &Communicator| reaches_all(comm, &group.members, &ranks);
-        let reaches_all: Vec<bool> = definitions.communicators.iter().map(reaches_all).collect();
+        let reaches_all: Vec<Option<bool>> = definitions.communicators.iter().map(reaches_all).collect();
         let comms = definitions.communicators.iter().zip(&reaches_all);
-        let some_reach_fewer = comms.clone().any(|(comm, &all)| !all && !comm.members.is_empty());
+        let some_reach_fewer =
+            comms.clone().any(|(comm, &all)| all == Some(false) && !comm.members.is_empty());
         let flag = |(region, class): (&Region, &Class)| flags(region, *class, group, some_reach_fewer);
         let flags = definitions.regions.iter().zip(classes).map(flag).collect();
         AnchorRules { flags, reaches_all, hides_unevenly: filter.predicate.is_some() }
@@ -102,7 +105,7 @@ impl AnchorRules {
 
     /// What the record of a collective over `comm` says.
     pub fn recorded(&self, comm: CommId) -> Flags {
-        match self.reaches_all.get(comm.index()) {
+        match self.reaches_all.get(comm.index()).copied().flatten() {
             Some(true) => Flags::RECORDED_ALL,
             Some(false) => Flags::RECORDED_SUBSET,
             None => Flags::default(),
@@ -110,14 +113,18 @@ impl AnchorRules {
     }
 }
 
-/// Whether every peer belongs to `comm`. A communicator without members is that of the caller alone.
-fn reaches_all(comm: &Communicator, peers: &[LocationId], ranks: &[Option<WorldRank>]) -> bool {
+/// Whether every peer belongs to `comm`; `None` if nothing is known of its members.
+fn reaches_all(comm: &Communicator, peers: &[LocationId], ranks: &[Option<WorldRank>]) -> Option<bool> {
     if !comm.member_locations.is_empty() {
-        return contains_all(&comm.member_locations, peers);
+        return Some(contains_all(&comm.member_locations, peers));
     }
     let mut members: Vec<Option<WorldRank>> = comm.members.iter().copied().map(Some).collect();
     members.extend(comm.remote_members.iter().flat_map(|remote| remote.iter().copied().map(Some)));
-    if members.is_empty() { ranks.len() == 1 } else { contains_all(&members, ranks) }
+    match comm.membership {
+        Membership::Caller => Some(ranks.len() == 1),
+        Membership::Unknown if members.is_empty() => None,
+        Membership::Listed | Membership::Unknown => Some(contains_all(&members, ranks)),
+    }
 }
 
 fn contains_all<T: Ord + Copy>(set: &[T], wanted: &[T]) -> bool {

@@ -252,13 +252,9 @@ impl Names {
         }
     }
 
-    /// The world rank of a peer; in a communicator of the caller alone it is the caller.
+    /// The world rank of a peer, if it is known.
     fn world_rank(&self, comm: CommId, peer: CommRank, own: Option<WorldRank>) -> Option<u64> {
-        let communicator = self.definitions.communicator(comm);
-        if communicator.members.is_empty() && communicator.remote_members.is_none() {
-            return rank_number(own);
-        }
-        rank_number(communicator.world_rank_from_peer(peer))
+        rank_number(self.definitions.communicator(comm).peer(own, peer))
     }
 
     fn metric(&self, event: EventRow, value: &MetricValue) -> EventRow {

@@ -24,10 +24,10 @@ struct Data {
 #[derive(Debug, Serialize)]
 struct RankEntry {
     rank: u32,
-    /// At its sends.
-    sent: u64,
-    /// At its receives.
-    received: u64,
+    /// At its sends; `null` where the rank has no events, being known as a peer alone.
+    sent: Option<u64>,
+    /// At its receives; likewise.
+    received: Option<u64>,
 }
 
 pub fn run(session: &Session<'_>, args: &CommByProcessArgs) -> anyhow::Result<Outcome> {
@@ -35,8 +35,8 @@ pub fn run(session: &Session<'_>, args: &CommByProcessArgs) -> anyhow::Result<Ou
     let answer = super::comm_matrix::asked(session, args.collectives)?;
     let entry = |row: ProcessTraffic| RankEntry {
         rank: row.rank.0,
-        sent: unit.of(row.sent),
-        received: unit.of(row.received),
+        sent: row.has_events.then(|| unit.of(row.sent)),
+        received: row.has_events.then(|| unit.of(row.received)),
     };
     plot(session, || pictures::comm_by_process(&answer.output, unit, &origin(session)))?;
     session.reply(
@@ -66,11 +66,15 @@ fn write_page(session: &Session<'_>, output: &CommMatrixOutput, args: &CommByPro
             .painted(Paint::Bar)
             .importance(Importance::Optional(1))
     };
+    let shown = |row: &ProcessTraffic, value: u64| match row.has_events {
+        true => amount(unit, value),
+        false => "–".to_owned(),
+    };
     let grid = Grid::default()
         .with(GridColumn::numbers("rank", texts(&|row| row.rank.0.to_string())))
-        .with(GridColumn::numbers("sent", texts(&|row| amount(unit, unit.of(row.sent)))))
+        .with(GridColumn::numbers("sent", texts(&|row| shown(row, unit.of(row.sent)))))
         .with(bars("", &|row| unit.of(row.sent)))
-        .with(GridColumn::numbers("received", texts(&|row| amount(unit, unit.of(row.received)))))
+        .with(GridColumn::numbers("received", texts(&|row| shown(row, unit.of(row.received)))))
         .with(bars("", &|row| unit.of(row.received)));
     rows(page, &grid, n_shown, all.len());
     let sum = |value: &dyn Fn(&ProcessTraffic) -> u64| all.iter().map(value).sum::<u64>();

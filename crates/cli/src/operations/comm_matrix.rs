@@ -9,12 +9,15 @@ use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
 use ouzel::Answer;
-use ouzel::analyses::comm_matrix::{CommMatrix, CommMatrixOutput, Expansion, MatrixCell, TrafficUnit};
+use ouzel::analyses::comm_matrix::{CommMatrix, CommMatrixOutput, Expansion, PairTraffic, TrafficUnit};
+use ouzel::model::WorldRank;
 use ouzel_plot::{ColourScale, pictures};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, SerializeStruct, Serializer};
+use std::collections::BTreeMap;
 
-/// What stands under `data` in JSON: `ranks`, `matrix` (row = sender) and `unit`. Rows are made one by one, as a
+/// What stands under `data` in JSON: `ranks`, `matrix` (row = sender), `to_unknown` (by sender, what went to receivers
+/// that are not known) and `unit`. Rows are made one by one, as a
 /// matrix of many ranks takes more memory than the pairs that talk.
 struct Data<'a>(&'a CommMatrixOutput, TrafficUnit);
 
@@ -22,9 +25,14 @@ impl Serialize for Data<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Data(output, unit) = self;
         let ranks: Vec<u32> = output.ranks.iter().map(|rank| rank.0).collect();
-        let mut data = serializer.serialize_struct("Data", 3)?;
+        let unknown: BTreeMap<WorldRank, u64> =
+            output.to_unknown.iter().map(|&(from, traffic)| (from, unit.of(traffic))).collect();
+        let to_unknown: Vec<u64> =
+            output.ranks.iter().map(|rank| unknown.get(rank).copied().unwrap_or(0)).collect();
+        let mut data = serializer.serialize_struct("Data", 4)?;
         data.serialize_field("ranks", &ranks)?;
         data.serialize_field("matrix", &Matrix(output, *unit))?;
+        data.serialize_field("to_unknown", &to_unknown)?;
         data.serialize_field("unit", unit.as_str())?;
         data.end()
     }
@@ -72,7 +80,9 @@ pub fn asked(session: &Session<'_>, collectives: bool) -> anyhow::Result<Answer<
 
 /// Whether nobody sent or received anything.
 pub fn is_silent(output: &CommMatrixOutput) -> bool {
-    output.cells.is_empty() && output.received.iter().all(|traffic| traffic.messages == 0)
+    output.cells.is_empty()
+        && output.to_unknown.is_empty()
+        && output.received.iter().all(|traffic| traffic.messages == 0)
 }
 
 /// Most ranks whose matrix is drawn with characters.
@@ -88,17 +98,18 @@ fn write_page(session: &Session<'_>, output: &CommMatrixOutput, args: &CommMatri
     if (2..=MAX_DRAWN).contains(&output.ranks.len()) {
         draw(output, unit, page);
     }
-    let mut cells: Vec<MatrixCell> = output.cells.clone();
+    let mut cells: Vec<PairTraffic> = output.pairs();
     cells.sort_by_key(|cell| std::cmp::Reverse(unit.of(cell.traffic)));
     let whole: u64 = cells.iter().map(|cell| unit.of(cell.traffic)).sum();
     let n_shown = args.top.n_shown(cells.len());
     let texts =
-        |value: &dyn Fn(&MatrixCell) -> String| cells[..n_shown].iter().map(value).collect::<Vec<_>>();
-    let share =
-        |cell: &MatrixCell| units::percent((whole != 0).then(|| unit.of(cell.traffic) as f64 / whole as f64));
+        |value: &dyn Fn(&PairTraffic) -> String| cells[..n_shown].iter().map(value).collect::<Vec<_>>();
+    let share = |cell: &PairTraffic| {
+        units::percent((whole != 0).then(|| unit.of(cell.traffic) as f64 / whole as f64))
+    };
     let grid = Grid::default()
         .with(GridColumn::numbers("from", texts(&|cell| cell.from.0.to_string())))
-        .with(GridColumn::numbers("to", texts(&|cell| cell.to.0.to_string())))
+        .with(GridColumn::numbers("to", texts(&|cell| receiver(cell.to))))
         .with(GridColumn::numbers("messages", texts(&|cell| units::count(cell.traffic.messages))))
         .with(GridColumn::numbers("bytes", texts(&|cell| units::bytes(cell.traffic.bytes))))
         .with(GridColumn::numbers(&format!("share of {}", unit.as_str()), texts(&share)))
@@ -115,7 +126,12 @@ fn write_page(session: &Session<'_>, output: &CommMatrixOutput, args: &CommMatri
     page.text(0, &format!("{n_pairs} · {} in all", sums(&cells)), Paint::Dim);
 }
 
-fn sums(cells: &[MatrixCell]) -> String {
+/// A receiver as the table shows it.
+fn receiver(rank: Option<WorldRank>) -> String {
+    rank.map_or_else(|| "unknown".to_owned(), |rank| rank.0.to_string())
+}
+
+fn sums(cells: &[PairTraffic]) -> String {
     let messages: u64 = cells.iter().map(|cell| cell.traffic.messages).sum();
     let bytes: u64 = cells.iter().map(|cell| cell.traffic.bytes).sum();
     format!("{} with {}", units::counted(messages, "message", "messages"), amount(TrafficUnit::Bytes, bytes))
@@ -125,17 +141,22 @@ fn sums(cells: &[MatrixCell]) -> String {
 fn draw(output: &CommMatrixOutput, unit: TrafficUnit, page: &mut Page) {
     const FILLS: [&str; 5] = ["· ", "░░", "▒▒", "▓▓", "██"];
     let matrix = output.matrix(unit);
-    let largest = matrix.iter().flatten().copied().max().unwrap_or(0).max(1);
+    let unknown: BTreeMap<WorldRank, u64> =
+        output.to_unknown.iter().map(|&(from, traffic)| (from, unit.of(traffic))).collect();
+    let largest = matrix.iter().flatten().chain(unknown.values()).copied().max().unwrap_or(0).max(1);
+    let fill = |value: u64| {
+        let level = (u128::from(value) * 4).div_ceil(u128::from(largest));
+        FILLS[usize::try_from(level).unwrap_or(4).min(4)]
+    };
     page.gap();
-    page.text(0, "row = sender, column = receiver; the fuller, the more", Paint::Dim);
+    let last = if unknown.is_empty() { "" } else { " (the last: receivers that are not known)" };
+    page.text(0, &format!("row = sender, column = receiver{last}; the fuller, the more"), Paint::Dim);
     for (rank, row) in output.ranks.iter().zip(&matrix) {
-        let cells: String = row
-            .iter()
-            .map(|&value| {
-                let level = (u128::from(value) * 4).div_ceil(u128::from(largest));
-                FILLS[usize::try_from(level).unwrap_or(4).min(4)]
-            })
-            .collect();
+        let mut cells: String = row.iter().map(|&value| fill(value)).collect();
+        if !unknown.is_empty() {
+            cells.push(' ');
+            cells.push_str(fill(unknown.get(rank).copied().unwrap_or(0)));
+        }
         let cells = page.style.paint(Paint::Bar, &cells);
         page.lines.push(format!("{:>5} {cells}", rank.0));
     }

@@ -138,13 +138,7 @@ fn random_traces_come_back() {
 }
 
 fn communicator(name: &str, ranks: &[u32]) -> Communicator {
-    Communicator {
-        name: Arc::from(name),
-        members: ranks.iter().copied().map(WorldRank).collect(),
-        remote_members: None,
-        member_locations: [].into(),
-        parent: None,
-    }
+    Communicator::of_ranks(name, ranks.iter().copied().map(WorldRank).collect())
 }
 
 /// A trace with every kind of definition, and values at the limits of their types.
@@ -178,7 +172,7 @@ fn rich_trace() -> ToyTrace {
     definitions.regions[main.index()].line = Some(3);
     definitions.regions[main.index()].end_line = Some(u32::MAX - 1);
     definitions.communicators.extend([
-        communicator("MPI_COMM_SELF", &[]),
+        Communicator::of_caller("MPI_COMM_SELF"),
         Communicator { parent: Some(CommId(0)), ..communicator("odd", &[3, 1]) },
         Communicator {
             remote_members: Some([WorldRank(0), WorldRank(2)].into()),

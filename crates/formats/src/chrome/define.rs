@@ -194,7 +194,7 @@ fn communicators(collector: &Collector, ranks: &[Option<WorldRank>]) -> (Vec<Com
         }
     };
     let of_group = |ProcessGroup { name, ranks, .. }: &ProcessGroup| {
-        let members = if ranks.is_empty() {
+        let members: Arc<[WorldRank]> = if ranks.is_empty() {
             world.clone()
         } else {
             ranks.iter().map(|&rank| WorldRank(rank)).collect()
@@ -204,13 +204,10 @@ fn communicators(collector: &Collector, ranks: &[Option<WorldRank>]) -> (Vec<Com
             name if name.parse::<u64>().is_ok() => format!("process group {name}"),
             name => name.to_owned(),
         };
-        Communicator {
-            name: Arc::from(name),
-            members,
-            remote_members: None,
-            member_locations: Arc::from([]),
-            parent: None,
+        if members.is_empty() {
+            return Communicator::unknown(name, members);
         }
+        Communicator::of_ranks(name, members)
     };
     let communicators: Vec<Communicator> = collector.process_groups.iter().map(of_group).collect();
     let ids = (0..communicators.len()).map(CommId::from_index).collect();

@@ -11,6 +11,7 @@ use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
 use ouzel_files::unfinished::Unfinished;
 use ouzel_model::ReadError;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -70,6 +71,8 @@ pub(super) struct Index {
     pub regions: Vec<Vec<u8>>,
     pub first_ns: Option<i64>,
     pub n_messages: u64,
+    /// Processes that messages name, whether or not they have rows.
+    pub peers: BTreeSet<u32>,
     /// Spellings of communicators.
     pub comms: FxHashSet<Vec<u8>>,
     /// Rows that cannot be read, and the offset of the first.
@@ -111,6 +114,7 @@ pub(super) fn index(path: &Path) -> Result<Index, ReadError> {
         regions: Vec::new(),
         first_ns: None,
         n_messages: 0,
+        peers: BTreeSet::new(),
         comms: FxHashSet::default(),
         bad: None,
         error: None,
@@ -180,6 +184,7 @@ impl Index {
             }
             if let Some(message) = message(&header, &record, &row) {
                 self.n_messages += 1;
+                self.peers.insert(message.peer);
                 if !self.comms.contains(message.comm) {
                     self.comms.insert(message.comm.to_vec());
                 }

@@ -25,6 +25,7 @@ use ouzel_model::{
 use reader::{LocationReader, Shared};
 use runs::{Run, RunsReader};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -185,13 +186,11 @@ fn definitions(index: &Index) -> Definitions {
         });
     }
     if 0 < index.n_messages {
-        definitions.communicators = vec![Communicator {
-            name: Arc::from("all processes"),
-            members: definitions.ranks().into(),
-            remote_members: None,
-            member_locations: Arc::from([]),
-            parent: None,
-        }];
+        // The table may hold some of the processes, and name the others as peers.
+        let peers = index.peers.iter().copied().map(WorldRank);
+        let members: BTreeSet<WorldRank> = definitions.ranks().into_iter().chain(peers).collect();
+        let members = members.into_iter().collect();
+        definitions.communicators = vec![Communicator::of_ranks("all processes", members)];
     }
     definitions
 }

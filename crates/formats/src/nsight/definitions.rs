@@ -198,13 +198,8 @@ pub(super) fn add_world(
     if world_of.is_empty() {
         return comms;
     }
-    definitions.communicators.push(Communicator {
-        name: Arc::from("MPI_COMM_WORLD"),
-        members: (0..=rank_max).map(WorldRank).collect(),
-        remote_members: None,
-        member_locations: Arc::from([]),
-        parent: None,
-    });
+    let members = (0..=rank_max).map(WorldRank).collect();
+    definitions.communicators.push(Communicator::of_ranks("MPI_COMM_WORLD", members));
     for i in world_of.into_values() {
         comms.of_handle[i] = Some(CommId(0));
         comms.guessed |= handles[i].handle != MPICH_WORLD;

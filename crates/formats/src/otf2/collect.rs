@@ -5,7 +5,9 @@
 //! give one reference to the group of all locations and to a group of ranks, and both
 //! are wanted.
 
-use ouzel_otf2::records::{Definition, DefinitionKind, definition as def, enums::GroupType, enums::Paradigm};
+use ouzel_otf2::records::{
+    Definition, DefinitionKind, definition as def, enums::GroupType, enums::Paradigm, enums::RegionRole,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -71,6 +73,10 @@ pub(super) struct CartCoordinate {
     pub rank: u32,
     pub coordinates: Vec<u32>,
 }
+
+/// What a communicator can be made of, in the order of preference.
+pub(super) const COMM_GROUPS: [GroupType; 4] =
+    [GroupType::CommGroup, GroupType::CommLocations, GroupType::CommLocationGroups, GroupType::CommSelf];
 
 impl Collected {
     /// Takes one definition.
@@ -199,6 +205,40 @@ impl Collected {
     /// The text of a reference, if there is one and it says something.
     pub fn some_text(&self, reference: u32) -> Option<Arc<str>> {
         self.strings.get(&reference).filter(|text| !text.is_empty()).cloned()
+    }
+
+    /// Whether a region says by name or role what it is.
+    pub fn has_meaning(&self, region: &def::Region) -> bool {
+        let has_role = region.region_role != RegionRole::Unknown && region.paradigm != Paradigm::Unknown;
+        has_role || [region.name, region.canonical_name].iter().any(|&name| self.some_text(name).is_some())
+    }
+
+    /// Whether the groups of a communicator are defined.
+    pub fn has_members(&self, comm: &Comm) -> bool {
+        std::iter::once(comm.group).chain(comm.remote_group).all(|id| self.group(id, &COMM_GROUPS).is_some())
+    }
+
+    /// Whether definitions have a hole: events may name what no definition explains. Archives number regions and
+    /// communicators without gaps, those of communicators from zero.
+    pub fn has_holes(&self) -> bool {
+        let n_missing = |ids: &mut dyn Iterator<Item = u32>, first: Option<u32>| {
+            let ids: Vec<u32> = ids.collect();
+            let (min, max) = (ids.iter().copied().min()?, ids.iter().copied().max()?);
+            let n = ids.len() as u64;
+            // References that are far apart are no numbers of a sequence.
+            Some(u64::from(max - first.unwrap_or(min)) + 1 - n).filter(|&missing| missing <= n)
+        };
+        let regions = n_missing(&mut self.regions.iter().map(|region| region.id), None);
+        let comms = n_missing(&mut self.comms.iter().map(|comm| comm.id), Some(0));
+        let is_mpi = self.groups.iter().any(|group| group.paradigm == Paradigm::Mpi)
+            || self.regions.iter().any(|region| region.paradigm == Paradigm::Mpi);
+        self.is_incomplete
+            || regions.is_some_and(|n| 0 < n)
+            || comms.is_some_and(|n| 0 < n)
+            || self.comms.is_empty() && is_mpi
+            || self.regions.is_empty() && self.calling_contexts.is_empty()
+            || self.regions.iter().any(|region| !self.has_meaning(region))
+            || self.comms.iter().any(|comm| !self.has_members(comm))
     }
 
     /// The group of a reference that has one of these types, in the order of preference.

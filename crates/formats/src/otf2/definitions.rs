@@ -5,12 +5,15 @@
 //! definition leaves dangling gets a placeholder and a notice. Times and ranks get
 //! their meaning here: the clock, and which process is which world rank.
 
-use super::collect::{Collected, Comm, Group};
+use super::collect::{Collected, Group};
+use super::communicators::Communicators;
 use super::contexts;
+use super::evidence::{Evidence, RegionUse};
+use super::ranks::ranks_from_numbers;
 use super::refs::GlobalRefs;
 use ouzel_model::{
-    CartDimension, CartMembers, CartTopology, Clock, CommId, CommRank, Communicator, Definitions, Level,
-    Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind, Metric, MetricId,
+    CartDimension, CartMembers, CartTopology, Clock, CommId, CommRank, Definitions, Level, Location,
+    LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind, Metric, MetricId,
     MetricMode, MetricValueType, Notice, NoticeCode, Paradigm, ParameterId, Region, RegionId, RegionRole,
     SystemNode, SystemNodeId, SystemTree, Ticks, WorldRank,
 };
@@ -23,9 +26,6 @@ use std::sync::Arc;
 
 const UNDEFINED: u32 = u32::MAX;
 
-/// Name of the last communicator, which stands for every reference that no definition explains.
-pub(super) const UNKNOWN_COMM: &str = "<unknown communicator>";
-
 /// The model's definitions, and what the references of event files stand for.
 #[derive(Debug)]
 pub(super) struct Resolved {
@@ -35,8 +35,8 @@ pub(super) struct Resolved {
 }
 
 /// Resolves every reference.
-pub(super) fn resolve(collected: &Collected) -> Resolved {
-    let mut resolver = Resolver { collected, notices: Vec::new(), members: Members::default() };
+pub(super) fn resolve(collected: &Collected, evidence: &Evidence) -> Resolved {
+    let mut resolver = Resolver { collected, evidence, notices: Vec::new() };
     let clock = resolver.clock();
     let mut definitions = Definitions::empty(clock);
     let nodes = resolver.system_tree(&mut definitions);
@@ -49,7 +49,9 @@ pub(super) fn resolve(collected: &Collected) -> Resolved {
     definitions.sampled_contexts = contexts;
     let (generators, interrupt_generators) = contexts::generators(collected);
     definitions.interrupt_generators = generators;
-    let comms = resolver.communicators(&mut definitions, &locations, &ranks);
+    let (comms, notices) =
+        Communicators::new(collected, evidence, &locations, &ranks).define(&mut definitions);
+    resolver.notices.extend(notices);
     let unknown_comm = CommId::from_index(definitions.communicators.len() - 1);
     let metrics = resolver.metrics(&mut definitions);
     resolver.topologies(&mut definitions, &comms);
@@ -79,29 +81,8 @@ fn index<R: std::hash::Hash + Eq, I>(
 
 struct Resolver<'c> {
     collected: &'c Collected,
+    evidence: &'c Evidence,
     notices: Vec<Notice>,
-    members: Members,
-}
-
-/// Members of communicators by the place of their group, so that those of one group share them.
-///
-/// Without sharing, a file of many communicators and one large group would ask for memory by the square of its size.
-#[derive(Debug, Default)]
-struct Members {
-    all_ranks: Option<Arc<[WorldRank]>>,
-    ranks: FxHashMap<usize, Arc<[WorldRank]>>,
-    locations: FxHashMap<usize, Arc<[LocationId]>>,
-}
-
-impl Members {
-    fn all_ranks(&mut self, n: usize) -> Arc<[WorldRank]> {
-        self.all_ranks.get_or_insert_with(|| (0..n).map(WorldRank::from_index).collect()).clone()
-    }
-
-    fn ranks(&mut self, at: usize, group: &Group) -> Arc<[WorldRank]> {
-        let rank = |&member: &u64| WorldRank(u32::try_from(member).unwrap_or(u32::MAX));
-        self.ranks.entry(at).or_insert_with(|| group.members.iter().map(rank).collect()).clone()
-    }
 }
 
 impl Resolver<'_> {
@@ -183,6 +164,8 @@ impl Resolver<'_> {
         groups: &FxHashMap<u32, LocationGroupId>,
     ) -> FxHashMap<u64, LocationId> {
         let ids = index(self.collected.locations.iter().map(|l| l.id), LocationId::from_index);
+        // By the number of a group that is not defined, and where there is none by the number of the process.
+        let mut placeholders: FxHashMap<(u32, u32), LocationGroupId> = FxHashMap::default();
         for location in &self.collected.locations {
             let group = groups.get(&location.location_group).copied();
             if group.is_none() && !self.collected.is_incomplete {
@@ -203,7 +186,13 @@ impl Resolver<'_> {
             // A location that was made up from its file declares nothing.
             let made_up = self.collected.is_incomplete && location.number_of_events == 0;
             let declared = Some(location.number_of_events).filter(|&n| n != u64::MAX && !made_up);
-            push_location(definitions, location.id, name, kind, group, declared);
+            let process = if location.location_group == UNDEFINED { location.id as u32 } else { UNDEFINED };
+            let key = (location.location_group, process);
+            let known = group.or_else(|| placeholders.get(&key).copied());
+            let used = push_location(definitions, location.id, name, kind, known, declared);
+            if group.is_none() {
+                placeholders.insert(key, used);
+            }
         }
         ids
     }
@@ -218,6 +207,7 @@ impl Resolver<'_> {
             |g: &&Group| g.group_type == GroupType::CommLocations && g.paradigm == enums::Paradigm::Mpi;
         let world: Vec<Option<LocationId>> = match self.collected.groups.iter().find(of_mpi) {
             Some(group) => group.members.iter().map(|member| locations.get(member).copied()).collect(),
+            None if self.loses_ranks() => self.world_by_numbers(locations),
             None => {
                 let mut first_of = FxHashMap::default();
                 for id in definitions.location_ids() {
@@ -250,6 +240,31 @@ impl Resolver<'_> {
         world
     }
 
+    /// Whether a trace of MPI lacks the definition of who is which rank.
+    fn loses_ranks(&self) -> bool {
+        let of_mpi = |group: &Group| group.paradigm == enums::Paradigm::Mpi;
+        self.collected.is_incomplete || self.collected.groups.iter().any(of_mpi)
+    }
+
+    /// The locations by rank as tracers number them.
+    fn world_by_numbers(&mut self, locations: &FxHashMap<u64, LocationId>) -> Vec<Option<LocationId>> {
+        let numbers: Vec<u64> = self.collected.locations.iter().map(|location| location.id).collect();
+        let Some(ranks) = ranks_from_numbers(&numbers) else {
+            let message = "which location is which rank is not defined, and their numbers do not tell";
+            self.say(Level::Medium, NoticeCode::UndefinedReference, message);
+            return Vec::new();
+        };
+        let message =
+            "which location is which rank is not defined; ranks are taken from the numbers of the locations";
+        self.say(Level::Medium, NoticeCode::UndefinedReference, message);
+        let n_ranks = ranks.values().max().map_or(0, |&rank| rank as usize + 1);
+        let mut world = vec![None; n_ranks];
+        for (number, rank) in ranks {
+            world[rank as usize] = locations.get(&number).copied();
+        }
+        world
+    }
+
     fn regions(&mut self, definitions: &mut Definitions) -> FxHashMap<u32, RegionId> {
         let mut unique: FxHashMap<Region, RegionId> = FxHashMap::default();
         let mut regions: Vec<Region> = Vec::new();
@@ -263,17 +278,38 @@ impl Resolver<'_> {
             ids.insert(d.id, id);
         }
         definitions.set_regions(regions);
-        if self.collected.is_incomplete {
-            add_unknown_regions(definitions, &mut ids);
-        }
+        self.add_unknown_regions(definitions, &mut ids);
         ids
+    }
+
+    /// Gives each reference that events name and no definition explains a region of its own, so that different
+    /// functions stay apart. Its role is what its calls hold.
+    fn add_unknown_regions(&mut self, definitions: &mut Definitions, ids: &mut FxHashMap<u32, RegionId>) {
+        let unknown = definitions.region(definitions.unknown_region).clone();
+        let mut n_lost = 0;
+        for (&reference, held) in &self.evidence.regions {
+            ids.entry(reference).or_insert_with(|| {
+                let (name, paradigm) = (format!("<unknown region {reference}>"), Paradigm::Unknown);
+                definitions
+                    .regions
+                    .push(by_records(Region { name: Arc::from(name), paradigm, ..unknown.clone() }, held));
+                n_lost += 1;
+                RegionId::from_index(definitions.regions.len() - 1)
+            });
+        }
+        if 0 < n_lost {
+            let message =
+                "a region is not defined: its name is not known, and its meaning is what its records say";
+            self.notices
+                .push(Notice::new(Level::Medium, NoticeCode::UndefinedReference, message).times(n_lost));
+        }
     }
 
     fn region(&self, d: &def::Region) -> Region {
         let line = |n: u32| Some(n).filter(|&n| n != 0 && n != UNDEFINED);
         let name = self.collected.some_text(d.name).or_else(|| self.collected.some_text(d.canonical_name));
         let name = name.unwrap_or_else(|| Arc::from(format!("<region {} without a name>", d.id)));
-        Region {
+        let region = Region {
             canonical_name: self.collected.some_text(d.canonical_name).filter(|canonical| *canonical != name),
             name,
             file: self.collected.some_text(d.source_file),
@@ -281,91 +317,11 @@ impl Resolver<'_> {
             end_line: line(d.end_line_number),
             role: RegionRole::from_code(d.region_role.to_u8()),
             paradigm: Paradigm::from_code(d.paradigm.to_u8()),
-        }
-    }
-
-    fn communicators(
-        &mut self,
-        definitions: &mut Definitions,
-        locations: &FxHashMap<u64, LocationId>,
-        world: &[Option<LocationId>],
-    ) -> FxHashMap<u32, CommId> {
-        let ids = index(self.collected.comms.iter().map(|c| c.id), CommId::from_index);
-        for comm in &self.collected.comms {
-            let mut communicator = self.communicator(comm, locations, world);
-            communicator.parent = ids.get(&comm.parent).copied();
-            definitions.communicators.push(communicator);
-        }
-        definitions.communicators.push(Communicator {
-            name: Arc::from(UNKNOWN_COMM),
-            members: Arc::default(),
-            remote_members: None,
-            member_locations: Arc::default(),
-            parent: None,
-        });
-        ids
-    }
-
-    fn communicator(
-        &mut self,
-        comm: &Comm,
-        locations: &FxHashMap<u64, LocationId>,
-        world: &[Option<LocationId>],
-    ) -> Communicator {
-        let mut communicator = Communicator {
-            name: self.collected.text(comm.name),
-            members: Arc::default(),
-            remote_members: None,
-            member_locations: Arc::default(),
-            parent: None,
         };
-        let types = [
-            GroupType::CommGroup,
-            GroupType::CommLocations,
-            GroupType::CommLocationGroups,
-            GroupType::CommSelf,
-        ];
-        let Some(at) = self.collected.group(comm.group, &types) else {
-            let message =
-                format!("communicator {} is made of group {}, which is not defined", comm.id, comm.group);
-            self.say(Level::Medium, NoticeCode::UndefinedReference, message);
-            return communicator;
-        };
-        let group = &self.collected.groups[at];
-        match (group.group_type, group.paradigm) {
-            (GroupType::CommSelf, _) => {}
-            (GroupType::CommLocations, enums::Paradigm::Mpi) => {
-                communicator.members = self.members.all_ranks(world.len());
-            }
-            (GroupType::CommGroup, enums::Paradigm::Mpi | enums::Paradigm::Unknown) => {
-                communicator.members = self.members.ranks(at, group);
-            }
-            _ => communicator.member_locations = self.member_locations(at, group, locations),
+        match self.evidence.regions.get(&d.id).filter(|_| !self.collected.has_meaning(d)) {
+            Some(held) => by_records(region, held),
+            None => region,
         }
-        let remote = comm.remote_group.and_then(|id| self.collected.group(id, &types));
-        communicator.remote_members = remote.map(|at| self.members.ranks(at, &self.collected.groups[at]));
-        communicator
-    }
-
-    /// Locations of the members of a group of a paradigm other than MPI: indices into the paradigm's group of all
-    /// its locations.
-    fn member_locations(
-        &mut self,
-        at: usize,
-        group: &Group,
-        locations: &FxHashMap<u64, LocationId>,
-    ) -> Arc<[LocationId]> {
-        if let Some(members) = self.members.locations.get(&at) {
-            return members.clone();
-        }
-        let all = |g: &&Group| g.group_type == GroupType::CommLocations && g.paradigm == group.paradigm;
-        let all = self.collected.groups.iter().find(all).map(|g| g.members.as_slice()).unwrap_or_default();
-        let native = |&member: &u64| match group.group_type {
-            GroupType::CommGroup => all.get(usize::try_from(member).ok()?).copied(),
-            _ => Some(member),
-        };
-        let members = group.members.iter().filter_map(native).filter_map(|id| locations.get(&id).copied());
-        self.members.locations.entry(at).or_insert(members.collect()).clone()
     }
 
     fn metrics(&mut self, definitions: &mut Definitions) -> FxHashMap<u32, Arc<[MetricId]>> {
@@ -465,19 +421,16 @@ impl Resolver<'_> {
     }
 }
 
-/// References that get a region of their own where definitions are lost. Tracers count regions from zero; a reference
-/// beyond shares the one unknown region with all others.
-const UNKNOWN_REGIONS: u32 = 4096;
-
-/// Gives each reference whose definition is lost a region named after it, so that different functions stay apart.
-fn add_unknown_regions(definitions: &mut Definitions, ids: &mut FxHashMap<u32, RegionId>) {
-    let unknown = definitions.region(definitions.unknown_region).clone();
-    for reference in 0..UNKNOWN_REGIONS {
-        ids.entry(reference).or_insert_with(|| {
-            let name = Arc::from(format!("<unknown region {reference}>"));
-            definitions.regions.push(Region { name, paradigm: Paradigm::Unknown, ..unknown.clone() });
-            RegionId::from_index(definitions.regions.len() - 1)
-        });
+/// The region with the meaning that its calls have by their records, if they have one.
+fn by_records(region: Region, held: &RegionUse) -> Region {
+    match held.meaning() {
+        Some((role, word)) => Region {
+            name: Arc::from(format!("{} ({word})", region.name)),
+            role,
+            paradigm: Paradigm::Mpi,
+            ..region
+        },
+        None => region,
     }
 }
 
@@ -488,7 +441,7 @@ fn push_location(
     kind: LocationKind,
     group: Option<LocationGroupId>,
     declared_events: Option<u64>,
-) {
+) -> LocationGroupId {
     let group = group.unwrap_or_else(|| {
         let kind = match kind {
             LocationKind::AcceleratorStream => LocationGroupKind::Accelerator,
@@ -499,4 +452,5 @@ fn push_location(
         LocationGroupId::from_index(definitions.location_groups.len() - 1)
     });
     definitions.locations.push(Location { name, kind, group, rank: None, declared_events, native_id });
+    group
 }

@@ -6,13 +6,16 @@
 
 mod collect;
 mod columns;
+mod communicators;
 mod contexts;
 mod definitions;
+mod evidence;
 #[cfg(test)]
 mod io_tests;
 pub mod model_archive;
 mod notices;
 pub mod print;
+mod ranks;
 mod reader;
 mod refs;
 mod stack_changes;
@@ -83,7 +86,13 @@ impl Otf2Source {
         for definition in records.records() {
             collected.take(&definition);
         }
-        let definitions::Resolved { mut definitions, refs, notices } = definitions::resolve(&collected);
+        let evidence = if collected.has_holes() {
+            evidence::Evidence::scan(&archive, &collected)
+        } else {
+            evidence::Evidence::default()
+        };
+        let definitions::Resolved { mut definitions, refs, notices } =
+            definitions::resolve(&collected, &evidence);
         definitions.provenance = provenance(&archive);
         let mut all: Vec<Notice> = archive.notices().iter().chain(&found).map(notices::of_archive).collect();
         all.extend(notices);

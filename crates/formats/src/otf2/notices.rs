@@ -44,7 +44,13 @@ pub(super) fn of_archive(notice: &ouzel_otf2::Notice) -> Notice {
 
 /// Whether the notice says that global definitions are missing.
 pub(super) fn loses_definitions(notice: &ouzel_otf2::Notice) -> bool {
-    matches!(notice.kind, NoticeKind::NoGlobalDefinitions | NoticeKind::Damaged { .. })
+    match notice.kind {
+        NoticeKind::NoGlobalDefinitions
+        | NoticeKind::Damaged { .. }
+        | NoticeKind::UndefinedLocations { .. } => true,
+        NoticeKind::DefinitionCount { claimed, found } => found < claimed,
+        _ => false,
+    }
 }
 
 /// What the archive holds that the event model has no place for: counted, not read.

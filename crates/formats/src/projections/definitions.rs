@@ -244,11 +244,6 @@ fn places(definitions: &mut Definitions, sts: &Sts, pes: &[u32]) {
         let system_node = Some(system_node);
         definitions.location_groups.push(LocationGroup { name, kind, system_node, creator: None, rank });
     }
-    definitions.communicators = vec![Communicator {
-        name: Arc::from("all PEs"),
-        members: pes.iter().map(|&pe| WorldRank(pe)).collect(),
-        remote_members: None,
-        member_locations: Arc::from([]),
-        parent: None,
-    }];
+    let members = pes.iter().map(|&pe| WorldRank(pe)).collect();
+    definitions.communicators = vec![Communicator::of_ranks("all PEs", members)];
 }

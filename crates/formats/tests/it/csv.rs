@@ -2,7 +2,7 @@
 
 use crate::read::{self, Rows};
 use ouzel_formats::{Format, open};
-use ouzel_model::{EventKind, NoticeCode, TraceSource};
+use ouzel_model::{EventKind, LocationId, NoticeCode, TraceSource, WorldRank};
 use ouzel_testkit::shared_data;
 use std::io::Write;
 
@@ -98,4 +98,20 @@ fn a_packed_table_is_unpacked_first() {
     let (format, source) = open(file.path()).unwrap();
     assert_eq!(format, Format::Csv);
     assert_eq!(read::all(&*source)[0].exclusive()["f"], 1_500_000_000);
+}
+
+/// A table of one process names another that has no rows: its messages are messages.
+#[test]
+fn a_peer_without_rows_is_a_peer() {
+    let (_file, source) = made(
+        "Timestamp (ns),Event Type,Name,Process,Attributes\n\
+         1,Enter,f,0,\n\
+         2,Instant,MpiSend,0,\"{'receiver': 7, 'communicator': 'c', 'msg_tag': 4, 'msg_length': 64}\"\n\
+         3,Leave,f,0,\n",
+    );
+    let rows = read::all(&*source);
+    let comm = &source.definitions().communicators[0];
+    let to = comm.peer(source.definitions().location(LocationId(0)).rank, rows[0].sends[0].peer);
+    assert_eq!(to, Some(WorldRank(7)));
+    assert_eq!(source.definitions().known_ranks(), [WorldRank(0), WorldRank(7)]);
 }

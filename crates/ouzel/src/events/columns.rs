@@ -165,13 +165,9 @@ impl Meaning {
         }
     }
 
-    /// The world rank of a peer; in a communicator of the caller alone it is the caller.
+    /// The world rank of a peer, if it is known.
     fn world_rank(&self, comm: CommId, peer: CommRank, own: Option<WorldRank>) -> Option<u32> {
-        let communicator = &self.communicators[comm.index()];
-        if communicator.members.is_empty() && communicator.remote_members.is_none() {
-            return own.map(|rank| rank.0);
-        }
-        communicator.world_rank_from_peer(peer).map(|rank| rank.0)
+        self.communicators[comm.index()].peer(own, peer).map(|rank| rank.0)
     }
 
     fn value(&self, value: &MetricValue) -> f64 {

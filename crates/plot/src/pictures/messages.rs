@@ -42,7 +42,12 @@ pub fn comm_matrix(output: &CommMatrixOutput, unit: TrafficUnit, scale: ColourSc
         TrafficUnit::Bytes => "Bytes sent from rank to rank",
         TrafficUnit::Messages => "Messages sent from rank to rank",
     };
-    Picture::new(title, of, Marks::Matrix(matrix.bounded()))
+    let unknown: u64 = output.to_unknown.iter().map(|(_, traffic)| traffic.messages).sum();
+    let of = match unknown {
+        0 => of.to_owned(),
+        n => format!("{of} · without {n} messages to unknown receivers").trim_start_matches(" · ").to_owned(),
+    };
+    Picture::new(title, &of, Marks::Matrix(matrix.bounded()))
 }
 
 /// Numbers of messages by size. Bins by powers of two are drawn equally wide.

@@ -34,7 +34,8 @@ impl ToyTrace {
     /// - `read BYTES`, `write BYTES`, `io` of unknown direction and size
     /// - `metric NAME=VALUE …`, `param NAME=VALUE`, `flush`, `onoff`, `other`
     ///
-    /// A line `comm NAME = RANK RANK …` defines a communicator; `MPI_COMM_WORLD` is there from the start.
+    /// A line `comm NAME = RANK RANK …` defines a communicator, one without ranks that of the caller alone, and
+    /// `comm NAME = ? RANK RANK …` one whose members are not known but for these; `MPI_COMM_WORLD` is there from the start.
     ///
     /// # Panics
     /// If the text does not follow this; the message says where.
@@ -70,15 +71,18 @@ impl ToyTrace {
 
     fn add_communicator(&mut self, text: &str) -> Result<(), String> {
         let (name, members) = text.split_once('=').ok_or("no `=`")?;
-        let members =
+        let (members, is_unknown) = match members.trim().strip_prefix('?') {
+            Some(participants) => (participants, true),
+            None => (members, false),
+        };
+        let members: Arc<[WorldRank]> =
             members.split_whitespace().map(|rank| number(rank).map(WorldRank)).collect::<Result<_, _>>()?;
-        self.definitions_mut().communicators.push(Communicator {
-            name: Arc::from(name.trim()),
-            members,
-            remote_members: None,
-            member_locations: Arc::default(),
-            parent: Some(CommId(0)),
-        });
+        let comm = match () {
+            () if is_unknown => Communicator::unknown(name.trim(), members),
+            () if members.is_empty() => Communicator::of_caller(name.trim()),
+            () => Communicator::of_ranks(name.trim(), members),
+        };
+        self.definitions_mut().communicators.push(Communicator { parent: Some(CommId(0)), ..comm });
         Ok(())
     }
 

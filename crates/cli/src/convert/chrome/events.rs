@@ -388,9 +388,7 @@ impl Names {
     }
 
     fn channel(&self, rank: Option<WorldRank>, end: &MessageEnd, side: Numbered) -> Option<Channel> {
-        let communicator = self.definitions.communicator(end.comm);
-        let alone = communicator.members.is_empty() && communicator.remote_members.is_none();
-        let peer = if alone { rank } else { communicator.world_rank_from_peer(end.peer) };
+        let peer = self.definitions.communicator(end.comm).peer(rank, end.peer);
         let (WorldRank(own), WorldRank(peer)) = (rank?, peer?);
         let (sender, receiver) = if side == Numbered::Send { (own, peer) } else { (peer, own) };
         Some((end.comm.0, sender, receiver, end.tag))

@@ -7,7 +7,8 @@
 
 use super::{ModelArchive, WriteError, without_zero};
 use ouzel_model::{
-    CommId, Communicator, Definitions, LocationGroupKind, LocationId, LocationKind, Paradigm, WorldRank,
+    CommId, Communicator, Definitions, LocationGroupKind, LocationId, LocationKind, Membership, Paradigm,
+    WorldRank,
 };
 use ouzel_otf2::records::List;
 use ouzel_otf2::records::definition::{Comm, Group, InterComm};
@@ -142,10 +143,13 @@ impl Groups {
             let members = comm.member_locations.iter().filter_map(place).collect();
             return self.define(to, GroupType::CommGroup, paradigm, members);
         }
-        if comm.members.is_empty() && comm.remote_members.is_none() {
-            return self.define(to, GroupType::CommSelf, Paradigm::Mpi, Vec::new());
+        match comm.membership {
+            Membership::Listed => {
+                self.define(to, GroupType::CommGroup, Paradigm::Mpi, numbers(&comm.members))
+            }
+            Membership::Caller => self.define(to, GroupType::CommSelf, Paradigm::Mpi, Vec::new()),
+            Membership::Unknown => Ok(UNDEFINED_U32),
         }
-        self.define(to, GroupType::CommGroup, Paradigm::Mpi, numbers(&comm.members))
     }
 }
 

@@ -19,7 +19,7 @@ mod refs;
 pub use events::LocationEvents;
 pub use ouzel_otf2::write::WriteError;
 
-use super::definitions::UNKNOWN_COMM;
+use super::communicators::UNKNOWN_COMM;
 use classes::Classes;
 use events::Unsaid;
 use ouzel_model::{Definitions, EventChunk, Level, LocationId, Notice, NoticeCode};
