@@ -42,7 +42,11 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
         r"p?(shmem_(barrier(_all)?|sync(_all)?|init(_thread)?|finalize|team_sync|malloc|free|realloc|",
         r".*(broadcast|collect|fcollect|reduce|alltoalls?).*|.*_to_all))",
     ]),
-    (Shmem, Wait, &[r"p?(shmem_(.*wait.*|quiet|fence|.*test.*|set_lock|test_lock|.*(get|put|atomic).*))"]),
+    // Not shmem_getpage_gfp and the like, which are of an operating system.
+    (Shmem, Wait, &[
+        r"p?(shmem_(.*wait.*|quiet|fence|.*test.*|set_lock|test_lock|",
+        r"([a-z0-9]+_)*i?(get|put)(mem|8|16|32|64|128)?(_nbi|_signal(_nbi)?)?|([a-z0-9]+_)*atomic_.*))",
+    ]),
     (Nccl, Synchronization, &[
         r"(nccl|rccl)(AllReduce|AllGather|ReduceScatter|AlltoAll|AllToAll.*|CommInit.*|CommSplit|",
         r"CommDestroy|CommFinalize|GroupEnd)|(nccl(Dev)?Kernel|rccl.*Kernel|ncclKernel)_?(AllReduce|",
