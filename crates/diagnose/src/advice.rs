@@ -2,7 +2,7 @@
 //!
 //! Law: advice follows from numbers in the report, and says which.
 
-use crate::{EfficiencyCard, Loss, LossKind, RunCard, TrustCard};
+use crate::{EfficiencyCard, Loss, LossKind, Recorded, RunCard, TrustCard};
 use ouzel_analyses::profile::ProfileOutput;
 use ouzel_analyses::semantics::{Class, Family};
 use ouzel_model::NoticeCode;
@@ -39,7 +39,7 @@ pub(crate) fn advise(
     let uneven = largest(&[LossKind::UnevenWork]);
     let waiting = largest(&[LossKind::WaitForOne, LossKind::WaitForAll]);
     let balance_first = efficiency.is_none_or(|e| e.load_balance <= e.communication);
-    let mut by_loss = [uneven.map(uneven_work), waiting.map(wait)];
+    let mut by_loss = [uneven.map(uneven_work), waiting.map(|loss| wait(loss, run.recorded))];
     if !balance_first {
         by_loss.reverse();
     }
@@ -92,9 +92,13 @@ fn uneven_work(loss: &Loss) -> Advice {
     }
 }
 
-fn wait(loss: &Loss) -> Advice {
+fn wait(loss: &Loss, recorded: Recorded) -> Advice {
     let region = loss.call_path.last().map_or("", |region| region);
     let text = match loss.kind {
+        _ if !recorded.several_processes() => format!(
+            "{} of the run passes in {region}. Whom it waits for is not recorded: a trace of all ranks tells.",
+            percent(loss.share_of_run)
+        ),
         LossKind::WaitForAll => format!(
             "Who comes late to {region}? {} waits there least, so look at what it does before.",
             capitalised(&rank(loss.least.rank))
@@ -142,7 +146,7 @@ fn records_communication_only(profile: &ProfileOutput, classes: &[Class]) -> boo
 fn nothing(efficiency: Option<&EfficiencyCard>) -> Advice {
     let text = match efficiency {
         Some(e) if GOOD <= e.parallel => {
-            format!("Nothing stands out: {} of the ranks' time is computation.", percent(e.parallel))
+            format!("Nothing stands out: {} of the time is computation.", percent(e.parallel))
         }
         _ => "No single call path loses much. See the whole profile.".to_owned(),
     };

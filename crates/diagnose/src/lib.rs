@@ -13,6 +13,7 @@ pub mod clusters;
 pub mod findings;
 pub mod iterations;
 mod losses;
+mod recorded;
 mod run_card;
 mod segments_card;
 mod trust_card;
@@ -20,6 +21,7 @@ mod trust_card;
 pub use advice::Advice;
 pub use cluster_differences::{PathDifference, cluster_differences};
 pub use losses::{Loss, LossKind, RankTime};
+pub use recorded::{Recorded, ranks_without_events};
 pub use run_card::RunCard;
 pub use segments_card::{SegmentCard, SegmentPath};
 pub use trust_card::{Concern, TrustCard};
@@ -108,6 +110,7 @@ impl RunReport {
 #[derive(Debug)]
 pub struct ReportAnalyses {
     classes: Vec<Class>,
+    filter: Filter,
     profile: Key<Profile>,
     inventory: Key<Inventory>,
     communication: Key<Communication>,
@@ -124,6 +127,7 @@ impl ReportAnalyses {
     ) -> Self {
         ReportAnalyses {
             classes: semantics.classes(definitions),
+            filter: filter.clone(),
             profile: set.add(Profile),
             inventory: set.add(Inventory),
             // Not every program communicates.
@@ -141,7 +145,7 @@ impl ReportAnalyses {
         let inventory = report.outputs.take(&self.inventory)?;
         let communication = report.outputs.take(&self.communication)?;
         let phases = report.outputs.take(&self.phases)?;
-        let run = RunCard::new(definitions, report, &inventory, &communication);
+        let run = RunCard::new(definitions, report, &inventory, &communication, &self.filter);
         let notices = report.notices.clone();
         Ok(Material { classes: self.classes, run, notices, profile, communication, phases, late: None })
     }
@@ -225,6 +229,7 @@ impl Material {
             late: late.as_ref(),
             clocks_are_right: !has(NoticeCode::ClocksUnsynchronised) && !has(NoticeCode::MessageOrder),
             nothing_lost: trust.lost.is_empty(),
+            recorded: run.recorded,
         };
         let findings = if lost_definitions { Vec::new() } else { findings::findings(&sources) };
         let SegmentsCard { segments, projected_run_time_ns } = if lost_definitions {

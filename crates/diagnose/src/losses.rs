@@ -6,6 +6,7 @@
 //! inclusive time of an outermost MPI call. Law: a loss names its call path, how it is
 //! spread over the ranks, and its share of the run.
 
+use crate::recorded::Recorded;
 use ouzel_analyses::imbalance::imbalance;
 use ouzel_analyses::mpi_time::mpi_time;
 use ouzel_analyses::profile::ProfileOutput;
@@ -83,15 +84,18 @@ impl LossKind {
         }
     }
 
-    /// The kind in words, as pages show it.
-    pub fn title(self) -> &'static str {
+    /// The kind in words, as pages show it. Of others it speaks only if there are others in the trace.
+    pub fn title(self, recorded: &Recorded) -> &'static str {
         match self {
             LossKind::UnevenWork => "uneven work",
+            LossKind::WaitForOne if !recorded.several_processes() => "waiting in MPI",
             LossKind::WaitForOne => "waiting for another rank",
+            LossKind::WaitForAll if !recorded.several_processes() => "synchronising in MPI",
             LossKind::WaitForAll => "waiting for all ranks",
             LossKind::StartAndEnd => "starting and ending MPI",
             LossKind::OtherMpi => "other time in MPI",
             LossKind::WaitForDevice => "waiting for the accelerator",
+            LossKind::WaitForThreads if !recorded.several_threads() => "waiting outside of MPI",
             LossKind::WaitForThreads => "waiting for other threads",
         }
     }

@@ -1,9 +1,10 @@
 //! What ran: who recorded it, on how many ranks, for how long.
 
+use crate::recorded::{Recorded, ranks_without_events};
 use ouzel_analyses::communication::CommunicationOutput;
 use ouzel_analyses::inventory::InventoryOutput;
 use ouzel_engine::Report;
-use ouzel_model::{Definitions, LocationKind};
+use ouzel_model::{Definitions, Filter, LocationKind};
 use serde::Serialize;
 
 /// What ran.
@@ -19,6 +20,11 @@ pub struct RunCard {
     pub machine: String,
     /// Processes of the trace.
     pub n_processes: u64,
+    /// World ranks that the trace knows of and that have no events: their files are missing, or they were not recorded.
+    /// Ascending; empty if ranks were selected.
+    pub ranks_without_events: Vec<u32>,
+    /// What sentences about the run may speak of.
+    pub recorded: Recorded,
     /// Locations that are CPU threads.
     pub n_threads: u64,
     /// Locations that are streams of an accelerator.
@@ -51,17 +57,21 @@ impl RunCard {
         report: &Report,
         inventory: &InventoryOutput,
         communication: &CommunicationOutput,
+        filter: &Filter,
     ) -> Self {
         let n_of = |kind| definitions.locations.iter().filter(|l| l.kind == kind).count() as u64;
         let span = report.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
         let messages = communication.total_messages();
         let provenance = &definitions.provenance;
+        let missing = ranks_without_events(definitions, filter, report);
         RunCard {
             format: provenance.format.clone(),
             format_version: provenance.format_version.clone(),
             creator: provenance.creator.clone(),
             machine: provenance.machine.clone(),
             n_processes: definitions.processes().len() as u64,
+            ranks_without_events: missing.into_iter().map(|rank| rank.0).collect(),
+            recorded: Recorded::new(definitions, report, communication),
             n_threads: n_of(LocationKind::CpuThread) + n_of(LocationKind::Unknown),
             n_accelerator_streams: n_of(LocationKind::AcceleratorStream),
             n_metric_locations: n_of(LocationKind::Metric),

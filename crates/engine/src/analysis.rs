@@ -222,8 +222,8 @@ pub struct LocationSummary {
     pub span: Option<(Ticks, Ticks)>,
     /// How its events ended.
     pub end: LocationEnd,
-    /// What was there for the analyses, of that which any of them needs, and calls. Analyses must not answer from it:
-    /// it depends on the company.
+    /// What was there for the analyses, of that which any of them needs, and calls; samples, too, where calls were made
+    /// of them. Analyses must not answer from it: it depends on the company.
     pub seen: Contents,
 }
 

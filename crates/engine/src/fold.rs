@@ -265,6 +265,7 @@ impl<'a> Folder<'a> {
         }
         if sampled.has_sample() {
             partial.notices.push(uncertain_calls(cx.definitions.location(location).kind));
+            view.seen.insert(Content::Samples);
         }
         let mut fold = Fold { set, cx: &cx, partial };
         fold.end(outcome, vec![view, raw], wide, buffer);

@@ -27,7 +27,7 @@ fn facts(path: &Path) -> Facts {
     let trace: Trace = ouzel::open(path).expect("events are enough");
     let mut set = AnalysisSet::default();
     let matrix = set.add(CommMatrix { expansion: Expansion::PointToPoint });
-    let communication = set.add(Communication::default());
+    let communication = set.add(Communication);
     let profile = set.add(Profile);
     let mut report = trace.run(&set, &Options::default()).expect("the pass succeeds");
     let profile = report.outputs.take(&profile).expect("a profile");

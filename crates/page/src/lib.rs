@@ -83,7 +83,7 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, path: &str) -> String {
                     @if !pictures.segments.is_empty() {
                         (section("segments", "Where time is lost, by segment", &segments::table(&pictures.segments, run_ns)))
                     }
-                    (section("losses", "Where time is lost, by call path", &report_sections::losses(&report.losses)))
+                    (section("losses", "Where time is lost, by call path", &report_sections::losses(&report.losses, &report.run.recorded)))
                     (section("trust", "How far to trust it", &report_sections::trust(&report.trust)))
                     (section("method", "How these numbers are made", &report_sections::method()))
                 }

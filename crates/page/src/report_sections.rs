@@ -2,7 +2,7 @@
 
 use crate::units;
 use maud::{Markup, html};
-use ouzel::diagnose::{Concern, EfficiencyCard, Loss, RankTime, RunCard, RunReport, TrustCard};
+use ouzel::diagnose::{Concern, EfficiencyCard, Loss, RankTime, Recorded, RunCard, RunReport, TrustCard};
 use std::sync::Arc;
 
 /// Losses that the table shows; JSON has all of them.
@@ -55,16 +55,24 @@ pub fn efficiencies(report: &RunReport) -> Markup {
         let reason = report.efficiency_missing.as_deref().unwrap_or("unknown");
         return html! { p { span.doubt { "Cannot be told: " } (reason) "." } };
     };
-    let EfficiencyCard { parallel, load_balance, communication, of_threads, .. } = *card;
+    let EfficiencyCard { parallel, load_balance, communication, of_threads, n_compared } = *card;
     let who = if of_threads { "thread" } else { "rank" };
-    let rows = [
-        ("Parallel efficiency", parallel, format!("of all {who}s’ time is computation")),
-        (
-            "= load balance",
-            load_balance,
+    let [of_all, of_average, of_busiest] = match n_compared {
+        1 => [
+            "of its time is computation".to_owned(),
+            format!("one {who}: there is nothing to compare"),
+            format!("of the run the {who} computes"),
+        ],
+        _ => [
+            format!("of all {who}s’ time is computation"),
             format!("is what the average {who} computes of the time that the busiest computes"),
-        ),
-        ("× communication efficiency", communication, format!("of the run the busiest {who} computes")),
+            format!("of the run the busiest {who} computes"),
+        ],
+    };
+    let rows = [
+        ("Parallel efficiency", parallel, of_all),
+        ("= load balance", load_balance, of_average),
+        ("× communication efficiency", communication, of_busiest),
     ];
     html! {
         div.scroll { table.efficiency {
@@ -84,7 +92,7 @@ pub fn efficiencies(report: &RunReport) -> Markup {
 }
 
 /// The losses by call path.
-pub fn losses(losses: &[Loss]) -> Markup {
+pub fn losses(losses: &[Loss], recorded: &Recorded) -> Markup {
     let rank = |of: RankTime| of.rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
     html! {
         @if losses.is_empty() {
@@ -92,9 +100,11 @@ pub fn losses(losses: &[Loss]) -> Markup {
         } @else {
             div.scroll {
                 table {
-                    caption {
-                        "Times are means over the ranks; a rank that never comes there counts as zero. Uneven work \
-                         of one rank is waiting of the others: the two do not add up."
+                    @if recorded.several_processes() {
+                        caption {
+                            "Times are means over the ranks; a rank that never comes there counts as zero. Uneven work \
+                             of one rank is waiting of the others: the two do not add up."
+                        }
                     }
                     thead {
                         tr {
@@ -109,7 +119,7 @@ pub fn losses(losses: &[Loss]) -> Markup {
                             tr {
                                 td.r { b { (units::time(loss.lost_ns)) } }
                                 td.r { (units::percent(Some(loss.share_of_run))) }
-                                td { (loss.kind.title()) }
+                                td { (loss.kind.title(recorded)) }
                                 td {
                                     (call_path(&loss.call_path))
                                     @if let Some(source) = &loss.source { " " span.soft.small { (source) } }

@@ -6,6 +6,7 @@ use crate::session::Session;
 use crate::terminal::units::counted;
 use ouzel::analyses::inventory::{EVENT_KINDS, InventoryOutput, kind_name};
 use ouzel::analyses::severity_cube::constructed_topology;
+use ouzel::diagnose::ranks_without_events;
 use ouzel::engine::{LocationEnd, Report};
 use ouzel::model::{Content, Definitions, EventKind, LocationId, LocationKind, NoticeCode};
 use serde::Serialize;
@@ -23,6 +24,8 @@ pub struct Data {
     pub n_nodes: u64,
     pub n_processes: u64,
     pub n_ranks: u64,
+    /// World ranks that the trace knows of and that have no events, ascending.
+    pub ranks_without_events: Vec<u32>,
     pub n_threads: u64,
     pub n_accelerator_streams: u64,
     pub n_metric_locations: u64,
@@ -87,6 +90,7 @@ impl Data {
         };
         let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
         let provenance = definitions.provenance.clone();
+        let missing = ranks_without_events(definitions, &session.common.filter, report);
         Data {
             format: session.trace.format().as_str().to_owned(),
             format_version: provenance.format_version,
@@ -96,13 +100,14 @@ impl Data {
             n_nodes: definitions.system_tree.compute_nodes().len() as u64,
             n_processes: definitions.processes().len() as u64,
             n_ranks: definitions.ranks().len() as u64,
+            ranks_without_events: missing.into_iter().map(|rank| rank.0).collect(),
             n_threads: of_kind(&|kind| matches!(kind, LocationKind::CpuThread | LocationKind::Unknown)),
             n_accelerator_streams: of_kind(&|kind| kind == LocationKind::AcceleratorStream),
             n_metric_locations: of_kind(&|kind| kind == LocationKind::Metric),
             n_locations: definitions.locations.len() as u64,
             n_events: report.coverage.events_read,
             n_regions: definitions.n_regions() as u64,
-            n_communicators: definitions.communicators.len() as u64,
+            n_communicators: definitions.n_communicators() as u64,
             start_ns: report.run_range.map(|range| ns(range.start)),
             end_ns: report.run_range.map(|range| ns(range.end)),
             span_ns: report.run_range.map(|range| ns(range.end.since(range.start))),

@@ -6,7 +6,9 @@ use crate::notices;
 use crate::session::Session;
 use crate::terminal::style::{Paint, Style, clean};
 use crate::terminal::units::{count, counted, time};
+use ouzel::diagnose::findings::Ranks;
 use ouzel::model::Notice;
+use std::collections::BTreeSet;
 
 /// The page.
 pub fn lines(session: &Session<'_>, data: &Data, notices: &[Notice]) -> Vec<String> {
@@ -68,6 +70,7 @@ fn facts(data: &Data) -> Vec<(&'static str, String)> {
                 (data.n_accelerator_streams, "accelerator stream", "accelerator streams"),
             ]),
         ),
+        ("ranks", ranks(data)),
         ("on", if nodes.is_empty() { data.machine.clone() } else { nodes + &machine }),
         ("metrics from", list(&[(data.n_metric_locations, "metric source", "metric sources")])),
         ("span", span(data)),
@@ -86,6 +89,18 @@ fn facts(data: &Data) -> Vec<(&'static str, String)> {
         ),
         ("topology", data.topologies.iter().map(TopologyEntry::text).collect::<Vec<_>>().join("; ")),
     ]
+}
+
+/// Which ranks have no events; empty if all have.
+fn ranks(data: &Data) -> String {
+    if data.ranks_without_events.is_empty() {
+        return String::new();
+    }
+    let missing = Ranks::new(data.ranks_without_events.iter().copied());
+    let n_locations = data.locations.iter().filter_map(|location| location.rank);
+    let known: BTreeSet<u32> = n_locations.chain(missing.list.iter().copied()).collect();
+    let n_with_events = known.len() - missing.list.len();
+    format!("{n_with_events} of {} have events; no events of {}", known.len(), missing.in_words(usize::MAX))
 }
 
 fn span(data: &Data) -> String {

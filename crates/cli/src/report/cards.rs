@@ -3,6 +3,7 @@
 use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, clean};
 use crate::terminal::units;
+use ouzel::diagnose::findings::Ranks;
 use ouzel::diagnose::{Concern, EfficiencyCard, RunCard, RunReport, TrustCard};
 use std::fmt::Write;
 
@@ -12,7 +13,7 @@ pub fn run_card(page: &mut Page, path: &str, run: &RunCard) {
     page.lines.push(page.style.paint(Paint::Heading, &clean(path)));
     let tracer = if run.creator.is_empty() { String::new() } else { format!(" by {}", run.creator) };
     let mut parts = vec![format!("{}{tracer}", run.format)];
-    let ranks = units::counted(run.n_processes, "rank", "ranks");
+    let ranks = ranks(run);
     let nodes = match run.n_nodes {
         0 => String::new(),
         n => format!(" on {}", units::counted(n, "node", "nodes")),
@@ -45,6 +46,18 @@ pub fn run_card(page: &mut Page, path: &str, run: &RunCard) {
     page.text(0, &more.join(" · "), Paint::Dim);
 }
 
+/// `8 ranks`, or `5 of 8 ranks (no events of ranks 5-7)`.
+fn ranks(run: &RunCard) -> String {
+    if run.ranks_without_events.is_empty() {
+        return units::counted(run.n_processes, "rank", "ranks");
+    }
+    let missing = Ranks::new(run.ranks_without_events.iter().copied());
+    let n_missing = missing.list.len() as u64;
+    let n_with_events = run.recorded.n_processes;
+    let all = units::counted(n_with_events + n_missing, "rank", "ranks");
+    format!("{} of {all} (no events of {})", units::count(n_with_events), missing.in_words(usize::MAX))
+}
+
 pub fn trust_card(page: &mut Page, trust: &TrustCard) {
     page.heading("How far to trust it");
     if trust.is_clean() {
@@ -68,14 +81,25 @@ pub fn efficiency(page: &mut Page, report: &RunReport) {
         page.text(2, &format!("Cannot be told: {reason}."), Paint::Doubtful);
         return;
     };
-    let EfficiencyCard { parallel, load_balance, communication, of_threads, .. } = *card;
+    let EfficiencyCard { parallel, load_balance, communication, of_threads, n_compared } = *card;
     let who = if of_threads { "thread" } else { "rank" };
     let busy = units::percent(Some(load_balance));
-    let rows = [
-        ("  parallel efficiency", parallel, format!("of all {who}s' time is computation")),
-        ("= load balance", load_balance, format!("the average {who} computes {busy} as long as the busiest")),
-        ("× communication efficiency", communication, format!("of the run the busiest {who} computes")),
-    ];
+    let meanings = match n_compared {
+        1 => [
+            "of its time is computation".to_owned(),
+            format!("one {who}: there is nothing to compare"),
+            format!("of the run the {who} computes"),
+        ],
+        _ => [
+            format!("of all {who}s' time is computation"),
+            format!("the average {who} computes {busy} as long as the busiest"),
+            format!("of the run the busiest {who} computes"),
+        ],
+    };
+    let names = ["  parallel efficiency", "= load balance", "× communication efficiency"];
+    let ratios = [parallel, load_balance, communication];
+    let rows =
+        names.into_iter().zip(ratios).zip(meanings).map(|((name, ratio), meaning)| (name, ratio, meaning));
     for (name, ratio, meaning) in rows {
         let thousandths = (ratio * 1000.0).round().clamp(0.0, 1000.0) as u64;
         let bar = units::bar(thousandths, 1000, BAR_WIDTH);

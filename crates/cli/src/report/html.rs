@@ -21,7 +21,8 @@ pub fn page(session: &Session<'_>, answer: &Answer) -> String {
     let phases = answer.material.phases();
     if let Some(group) = phases.groups.iter().find(|group| group.kind == PeerKind::MainThread) {
         let segments = segments(group, &phases.call_paths, &answer.classes, &Thresholds::default());
-        let meaning = |row| diagnosis::words(row).0.to_owned();
+        let words = if group.locations.len() == 1 { diagnosis::words_of_one } else { diagnosis::words };
+        let meaning = |row| words(row).0.to_owned();
         pictures = pictures.with_segments(&segments, group, &phases.call_paths, &meaning);
     }
     pictures.maps = (0..answer.report.findings.len()).map(|finding| map(answer, finding)).collect();

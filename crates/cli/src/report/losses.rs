@@ -27,12 +27,12 @@ pub fn losses(page: &mut Page, losses: &[Loss], run: &RunCard, detail: Detail) {
     for (i, loss) in losses.iter().take(MAX_LOSSES).enumerate() {
         let amount =
             format!("{:>9}  {:>6}", units::time(loss.lost_ns), units::percent(Some(loss.share_of_run)));
-        let title = format!("  {}  {:<29}{amount}   ", i + 1, loss.kind.title());
+        let title = format!("  {}  {:<29}{amount}   ", i + 1, loss.kind.title(&run.recorded));
         let room = page.width.saturating_sub(title.chars().count()).max(20);
         let path = page.style.paint(Paint::Name, &call_path(&loss.call_path, room));
         page.lines.push(format!("{title}{path}"));
         if detail == Detail::Words {
-            page.text(5, &explanation(loss), Paint::Dim);
+            page.text(5, &explanation(loss, run), Paint::Dim);
         }
     }
     if MAX_LOSSES < losses.len() {
@@ -43,10 +43,11 @@ pub fn losses(page: &mut Page, losses: &[Loss], run: &RunCard, detail: Detail) {
         && losses.iter().any(|loss| loss.kind != LossKind::UnevenWork);
     let sides = " Uneven work makes others wait: the two are two sides of one loss, do not add them.";
     let text = format!("Percent are of the run ({}).", units::time(run.span_ns));
-    page.text(2, &(text + if both { sides } else { "" }), Paint::Dim);
+    let speaks_of_others = both && run.recorded.several_processes();
+    page.text(2, &(text + if speaks_of_others { sides } else { "" }), Paint::Dim);
 }
 
-fn explanation(loss: &Loss) -> String {
+fn explanation(loss: &Loss, run: &RunCard) -> String {
     let Loss { most, least, mean_ns, .. } = loss;
     let who =
         |rank: Option<u32>| rank.map_or_else(|| "one process".to_owned(), |rank| format!("rank {rank}"));
@@ -58,6 +59,7 @@ fn explanation(loss: &Loss) -> String {
             who(least.rank),
             units::time(loss.lost_ns)
         ),
+        _ if !run.recorded.several_processes() => format!("It takes {mean} here."),
         LossKind::WaitForAll => format!(
             "The average rank spends {mean} here. {} waits least ({min}): it comes last, the others wait for it; {} \
              waits most ({max}).",

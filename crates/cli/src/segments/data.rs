@@ -77,6 +77,9 @@ pub struct SegmentEntry {
     pub diagnosis_row: u8,
     /// That row in words.
     pub diagnosis: &'static str,
+    /// How many are compared.
+    #[serde(skip)]
+    pub n_peers: usize,
     /// Whether it is the start or the end of the parallel program.
     pub start_or_end: bool,
     /// Whether its losses are high and can be repaired.
@@ -214,14 +217,18 @@ impl Data {
     }
 }
 
-fn words(has_sync: bool, row: u8) -> (&'static str, &'static str) {
-    if has_sync { super::diagnosis::words(row) } else { super::diagnosis::words_at_end(row) }
+fn words(has_sync: bool, row: u8, n_peers: usize) -> (&'static str, &'static str) {
+    match has_sync {
+        _ if n_peers == 1 => super::diagnosis::words_of_one(row),
+        true => super::diagnosis::words(row),
+        false => super::diagnosis::words_at_end(row),
+    }
 }
 
 impl SegmentEntry {
     /// The diagnosis in a few words, and what it means.
     pub fn words(&self) -> (&'static str, &'static str) {
-        words(self.sync.is_some(), self.diagnosis_row)
+        words(self.sync.is_some(), self.diagnosis_row, self.n_peers)
     }
 }
 
@@ -254,6 +261,7 @@ impl Names<'_> {
 
     fn segment(&self, segment: &Segment, segments: &Segments) -> SegmentEntry {
         let clock = self.clock();
+        let n_peers = self.group.locations.len();
         let mut paths: Vec<PathEntry> = segment.paths.iter().map(|path| self.path_loss(path)).collect();
         paths.sort_by_key(|path| std::cmp::Reverse(path.imb_ns + path.wait_ns));
         SegmentEntry {
@@ -271,7 +279,8 @@ impl Names<'_> {
             sum_wait_ns: segment.sum_wait.ns(clock),
             lost_ns: segment.gain().ns(clock),
             diagnosis_row: segment.diagnosis_row,
-            diagnosis: words(segment.sync.is_some(), segment.diagnosis_row).0,
+            diagnosis: words(segment.sync.is_some(), segment.diagnosis_row, n_peers).0,
+            n_peers,
             start_or_end: segment.start_or_end,
             reported: segment.reported,
             paths,

@@ -57,6 +57,18 @@ pub fn words_at_end(row: u8) -> (&'static str, &'static str) {
     }
 }
 
+/// The same where one rank alone is recorded: it can be compared with no other.
+pub fn words_of_one(row: u8) -> (&'static str, &'static str) {
+    match row {
+        0 => ("nothing significant", "Waiting takes no more than a small part of the run."),
+        _ => (
+            "waiting",
+            "Time passes in calls that wait; whom they wait for is not recorded. Are they needed, and could they come \
+             later?",
+        ),
+    }
+}
+
 /// How a segment is painted: waiting, uneven work, both.
 pub fn paint(row: u8) -> Paint {
     match row {

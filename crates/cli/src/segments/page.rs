@@ -35,12 +35,14 @@ pub fn all(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
         let n = units::counted((data.segments.len() - shown.len()) as u64, "segment", "segments");
         page.text(0, &format!("… {n} with smaller losses: --top 0 shows all"), Paint::Dim);
     }
-    page.text(
-        0,
-        "Times are the mean over ranks, summed over all iterations; percent are of the run. imb(S) + Σwait is lost; \
-         Σimb is who makes the others wait, and is not added.",
-        Paint::Dim,
-    );
+    let footnote = match data.n_peers {
+        1 => "Times are summed over all iterations; percent are of the run. imb(S) + Σwait is lost.",
+        _ => {
+            "Times are the mean over ranks, summed over all iterations; percent are of the run. imb(S) + Σwait is lost; \
+             Σimb is who makes the others wait, and is not added."
+        }
+    };
+    page.text(0, footnote, Paint::Dim);
     page.heading("What is in them");
     for segment in shown {
         page.gap();

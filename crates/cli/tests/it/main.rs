@@ -2,6 +2,7 @@
 
 mod answers;
 mod archives;
+mod claims;
 mod correlation;
 mod cubex;
 mod damage;

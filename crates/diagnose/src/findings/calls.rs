@@ -13,7 +13,7 @@ use super::draft::{Draft, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity};
 use super::stages::{PhaseTimes, Stage};
 use super::waiting::{Theme, Waiting};
-use super::words::plural;
+use super::words::{capitalised, peer, plural};
 use super::work::{iterations, range_of};
 use ouzel_model::CallPathId;
 use std::collections::BTreeMap;
@@ -41,17 +41,27 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
     let main = stages.iter().max_by_key(|stage| stage.cost_of_sync());
     let cost = |phase: &PhaseTimes| u128::from(phase.sync.map_or(0, |sync| sync.min.0));
     let (confidence, reason) = cx.confidence_of_phases();
+    let is_alone = cx.n_peers() == 1;
+    let how_often = match (cx.recorded.calls, n) {
+        // Between two samples in a call it may have been left and entered again.
+        (false, _) => format!("takes {}", cx.time(gain)),
+        (true, 1) => format!("is called once and takes {}", cx.time(gain)),
+        (true, n) => format!("is called {n} times and takes on average {}", cx.time(gain / n)),
+    };
+    let mut values = vec![Quantity::ns("sum", cx.ns(gain))];
+    if cx.recorded.calls {
+        values.push(Quantity::count("calls", n));
+        values.push(Quantity::ns("each", cx.ns(gain / n.max(1))));
+    }
+    if 0 < operations {
+        values.push(Quantity::of("bytes per rank and call", mean_bytes as f64, "bytes"));
+    }
     Draft {
         kind: FindingKind::CollectiveCost,
         title: format!("Cost of {place}"),
         sentence: format!(
-            "{place} {} {}, even for the rank that comes last. Without, the run would gain {} ({}).",
-            if n == 1 {
-                "is called once and takes".to_owned()
-            } else {
-                format!("is called {n} times and takes on average")
-            },
-            cx.time(gain / n.max(1)),
+            "{place} {how_often}{}. Without, the run would gain {} ({}).",
+            if is_alone { "" } else { ", even for the rank that comes last" },
             cx.time(gain),
             cx.percent(gain)
         ),
@@ -66,17 +76,22 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
             confidence.min(Confidence::Likely),
             format!("{reason}; how many of the calls are needed is not known"),
         ),
-        evidence: vec![Evidence::new(
-            "nobody is waited for in this time: the rank that spends least has come last",
-            "Σ over phases of the time of the rank that spends least in the call",
-            vec![
-                Quantity::ns("sum", cx.ns(gain)),
-                Quantity::count("calls", n),
-                Quantity::ns("each", cx.ns(gain / n.max(1))),
-                Quantity::of("bytes per rank and call", mean_bytes as f64, "bytes"),
-            ],
-        )],
-        advice: if n == 1 {
+        evidence: vec![if is_alone {
+            Evidence::new(
+                "one rank was recorded: whom it waits for is not known",
+                "Σ over phases of the time in the call",
+                values,
+            )
+        } else {
+            Evidence::new(
+                "nobody is waited for in this time: the rank that spends least has come last",
+                "Σ over phases of the time of the rank that spends least in the call",
+                values,
+            )
+        }],
+        advice: if is_alone || operations == 0 {
+            "See whether it is needed, and whether it can be started earlier.".to_owned()
+        } else if n == 1 {
             "It happens once, so it weighs less in a longer run; see whether it is needed.".to_owned()
         } else if mean_bytes < SMALL_BYTES {
             format!(
@@ -103,27 +118,45 @@ fn payload(cx: &Context<'_>, path: CallPathId) -> (u64, u64) {
 
 /// What a theme other than messages is.
 pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
+    let is_alone = !cx.recorded.several_processes();
+    let has_threads = cx.recorded.several_threads();
     let (kind, title, reason, advice) = match waiting.theme {
         Theme::Messages => return None,
         Theme::Collectives => (
             FindingKind::CollectiveCost,
             "Time of",
-            "whether the others or the transfer are waited for is not told apart",
-            "See which rank comes last to the call, the root above all, and whether all ranks are needed in it.",
+            match is_alone {
+                true => "whom the call waits for is not recorded",
+                false => "whether the others or the transfer are waited for is not told apart",
+            },
+            match is_alone {
+                true => "See whether the call is needed; a trace of all ranks tells who comes last to it.",
+                false => {
+                    "See which rank comes last to the call, the root above all, and whether all ranks are needed in it."
+                }
+            },
         ),
         Theme::Locks => (
             FindingKind::LockContention,
-            "Threads wait for locks in",
+            if has_threads { "Threads wait for locks in" } else { "Waiting for locks in" },
             "that all waiting for the lock can be avoided is assumed",
             "Hold the lock for less, or use several: a copy for each thread that is added up later, one lock for each \
              part of the data, or atomic operations.",
         ),
         Theme::Threads => (
             FindingKind::WaitingForThreads,
-            "Threads wait for each other in",
-            "what the other threads do meanwhile is not told here",
-            "Compare the threads of a process: is the work of the loop divided evenly (schedule), and is there enough \
-             for all of them?",
+            if has_threads { "Threads wait for each other in" } else { "Waiting in" },
+            match has_threads {
+                true => "what the other threads do meanwhile is not told here",
+                false => "the threads that are waited for are not recorded",
+            },
+            match has_threads {
+                true => {
+                    "Compare the threads of a process: is the work of the loop divided evenly (schedule), and is there \
+                     enough for all of them?"
+                }
+                false => "See what these calls wait for; a trace of all threads tells more.",
+            },
         ),
         Theme::Device => (
             FindingKind::WaitingForDevice,
@@ -158,7 +191,7 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         title: format!("{title} {place}"),
         sentence: format!(
             "{} {} of these phases ({}) in {place} and the like. {if_not}, the run would gain {} ({}).",
-            if cx.n_peers() == 1 { "The process spends" } else { "Even the busiest rank spends" },
+            capitalised(&format!("{} spends", cx.even_the_busiest())),
             cx.time(waiting.ticks),
             cx.percent(waiting.ticks),
             cx.time(gain),
@@ -173,7 +206,18 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         assumption: assumption.to_owned(),
         confidence: (confidence.min(at_most), format!("{phases}; {reason}")),
         evidence: vec![Evidence::new(
-            format!("{visits} call{} of {} on average", plural(visits), cx.time(total / visits.max(1))),
+            match cx.recorded.calls {
+                true => format!(
+                    "{visits} call{} of {} on average",
+                    plural(visits),
+                    cx.time(total / visits.max(1))
+                ),
+                false => format!(
+                    "{} in these calls by samples, all {}s together",
+                    cx.time(total),
+                    peer(cx.group.kind)
+                ),
+            },
             "gain = Σ over phases of (length − max busy), less the cost of the synchronisation, in the proportion of \
              the mean times of the calls that wait",
             std::iter::once(Quantity::ns("waiting", cx.ns(waiting.ticks)))

@@ -4,6 +4,7 @@ use super::finding::Confidence;
 use super::ranks::Ranks;
 use super::stages::{Stage, category};
 use super::words;
+use crate::recorded::Recorded;
 use ouzel_analyses::communication::CommunicationOutput;
 use ouzel_analyses::late_messages::LateMessagesOutput;
 use ouzel_analyses::peers::PeerKind;
@@ -29,6 +30,7 @@ pub(super) struct Context<'a> {
     pub stages: Vec<Stage>,
     pub clocks_are_right: bool,
     pub nothing_lost: bool,
+    pub recorded: Recorded,
 }
 
 impl<'a> Context<'a> {
@@ -38,6 +40,18 @@ impl<'a> Context<'a> {
 
     pub fn n_peers(&self) -> u64 {
         self.group.locations.len() as u64
+    }
+
+    /// "even the busiest rank", or "the rank" where there is one alone.
+    pub fn even_the_busiest(&self) -> String {
+        let one = words::peer(self.group.kind);
+        if self.n_peers() == 1 { format!("the {one}") } else { format!("even the busiest {one}") }
+    }
+
+    /// "all ranks", or "the rank" where there is one alone.
+    pub fn all_peers(&self) -> String {
+        let one = words::peer(self.group.kind);
+        if self.n_peers() == 1 { format!("the {one}") } else { format!("all {one}s") }
     }
 
     /// The run time, in ticks; never zero.
@@ -144,7 +158,11 @@ impl<'a> Context<'a> {
     }
 
     pub fn in_words(&self, ranks: &Ranks) -> String {
-        let words = ranks.in_words(self.n_peers() as usize);
+        let words = match ranks.list.is_empty() {
+            // Where the trace knows no ranks.
+            true => "some processes".to_owned(),
+            false => ranks.in_words(self.n_peers() as usize),
+        };
         match self.group.kind {
             PeerKind::MainThread => words,
             kind => format!("{}s of {words}", words::peer(kind)),
@@ -205,19 +223,21 @@ impl<'a> Context<'a> {
             );
             return (Confidence::Likely, reason);
         }
+        let (confidence, times) = match self.recorded.calls {
+            true => (Confidence::Sure, "exact times"),
+            false => (Confidence::Likely, "times from samples"),
+        };
         let n = self.group.phases.iter().filter(|phase| phase.anchor.is_some()).count() as u64;
         if n == 0 {
-            return (
-                Confidence::Sure,
-                "exact times over the whole run, which no synchronisation divides".to_owned(),
-            );
+            return (confidence, format!("{times} over the whole run, which no synchronisation divides"));
         }
+        let together = if self.n_peers() == 1 { "" } else { " together" };
         let reason = format!(
-            "exact times between {n} synchronisation{} that all {}s went through together",
+            "{times} between {n} synchronisation{} that {} went through{together}",
             words::plural(n),
-            words::peer(self.group.kind)
+            self.all_peers()
         );
-        (Confidence::Sure, reason)
+        (confidence, reason)
     }
 }
 

@@ -74,7 +74,11 @@ pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], g
         assumption: String::new(),
         confidence: cx.confidence_of_phases(),
         evidence: vec![Evidence::new(
-            format!("even the busiest rank does not compute for {} of these phases", cx.time(waiting.ticks)),
+            format!(
+                "{} does not compute for {} of these phases",
+                cx.even_the_busiest(),
+                cx.time(waiting.ticks)
+            ),
             "Σ over phases of (length − max busy), less the cost of the synchronisation, in the proportion of the \
              mean times of the calls that wait",
             std::iter::once(Quantity::ns("waiting", cx.ns(waiting.ticks)))
@@ -313,28 +317,33 @@ fn uneven_communication(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stag
     let who = cx.in_words(&ranks);
     let place = cx.place(path);
     let mut draft = base(cx, waiting, stages, gain);
+    let has_messages = cx.recorded.messages;
     draft.evidence.push(messages_by_rank(cx, path, &by_peer));
+    let s = if ranks.list.len() == 1 { "s" } else { "" };
+    let (what, of_calls) = if has_messages { ("messages", "messages") } else { ("its time", "these calls") };
     Some(Draft {
         kind: FindingKind::CommunicationImbalance,
         title: format!("Imbalance of communication in {place}: {who}"),
         sentence: format!(
-            "All ranks compute alike, but {who} spend{} longer in {place}, and the others wait at the next \
-             synchronisation. With messages spread evenly, the run would gain {} ({}).",
-            if ranks.list.len() == 1 { "s" } else { "" },
+            "All ranks compute alike, but {who} spend{s} longer in {place}, and the others wait at the next \
+             synchronisation. With {what} spread evenly, the run would gain {} ({}).",
             cx.time(gain),
             cx.percent(gain)
         ),
         path,
-        ranks,
-        assumption: "the same time in messages in total, spread evenly over the ranks in each phase"
-            .to_owned(),
-        confidence: at_most_likely(cx, "that messages can be spread is assumed"),
-        advice: format!(
-            "See why {who} send{} or receive{} more: a hub that all talk to can be shared out, or be replaced by a \
-             collective operation or a tree.",
-            if draft.ranks.list.len() == 1 { "s" } else { "" },
-            if draft.ranks.list.len() == 1 { "s" } else { "" },
+        assumption: format!(
+            "the same time in {of_calls} in total, spread evenly over the ranks in each phase"
         ),
+        confidence: at_most_likely(cx, &format!("that {what} can be spread is assumed")),
+        advice: if has_messages {
+            format!(
+                "See why {who} send{s} or receive{s} more: a hub that all talk to can be shared out, or be replaced by \
+                 a collective operation or a tree."
+            )
+        } else {
+            format!("See why {who} take{s} longer there; a trace that records messages tells more.")
+        },
+        ranks,
         command: compare_ranks(cx, path),
         ..draft
     })
@@ -353,15 +362,20 @@ fn messages_by_rank(cx: &Context<'_>, path: CallPathId, by_peer: &[(LocationId, 
     let all: u64 = by_peer.iter().map(|&(location, _)| count(location)).sum();
     let time: u64 = by_peer.iter().map(|&(_, ticks)| ticks).sum();
     let (location, ticks) = most.copied().unwrap_or((LocationId(0), 0));
+    let mut values = vec![
+        Quantity::ns("time of the rank with most", cx.ns(ticks)),
+        Quantity::ns("mean time", cx.ns(time / by_peer.len().max(1) as u64)),
+    ];
+    let place = cx.place(path);
+    if !cx.recorded.messages {
+        return Evidence::new(format!("time of the ranks in {place}, over the run"), "sums", values);
+    }
+    values.push(Quantity::count("messages of that rank", count(location)));
+    values.push(Quantity::of("mean messages", all as f64 / n, "count"));
     Evidence::new(
-        format!("time and messages of the ranks in {}, over the run", cx.place(path)),
+        format!("time and messages of the ranks in {place}, over the run"),
         "sums over visits",
-        vec![
-            Quantity::ns("time of the rank with most", cx.ns(ticks)),
-            Quantity::ns("mean time", cx.ns(time / by_peer.len().max(1) as u64)),
-            Quantity::count("messages of that rank", count(location)),
-            Quantity::of("mean messages", all as f64 / n, "count"),
-        ],
+        values,
     )
 }
 
@@ -394,30 +408,74 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
     let place = cx.place(waiting.main_path());
     let gain = waiting.hidden(rest);
     let (confidence, reason) = cx.confidence_of_phases();
-    let reason = match cx.late {
-        Some(_) => format!("{reason}; how much of it is the network's and cannot be saved is not known"),
-        None => format!("{reason}; messages were not paired, so waiting and transfer are not told apart"),
+    let ends = format!(
+        "Hidden behind the work there is, the run would gain {} at most ({}).",
+        cx.time(gain),
+        cx.percent(gain)
+    );
+    let takes = format!("{} ({}) {} time", cx.time(rest), cx.percent(rest), of_whom(cx));
+    let told = told(cx);
+    let reason = match told {
+        Told::Paired => format!("{reason}; how much of it is the network's and cannot be saved is not known"),
+        Told::OneSide => {
+            format!("{reason}; messages were not paired, so waiting and transfer are not told apart")
+        }
+        Told::Nothing => format!("{reason}; the trace does not record what these calls wait for"),
+    };
+    let (title, sentence) = match told {
+        Told::Paired => (
+            format!("Time of messages in {place}"),
+            format!("Messages in {place} take {takes}, most of it with the other side already there. {ends}"),
+        ),
+        Told::OneSide => (
+            format!("Time of messages in {place}"),
+            format!("Messages in {place} take {takes}, waiting or transfer. {ends}"),
+        ),
+        Told::Nothing => (
+            format!("Time in {place}"),
+            format!("{place} takes {takes}; what it waits for is not recorded. {ends}"),
+        ),
     };
     Draft {
         kind: FindingKind::CommunicationCost,
-        title: format!("Time of messages in {place}"),
-        sentence: format!(
-            "Messages in {place} take {} ({}) even of the busiest rank's time, {}. Hidden behind the work there is, the \
-             run would gain {} at most ({}).",
-            cx.time(rest),
-            cx.percent(rest),
-            if cx.late.is_some() { "most of it with the other side already there" } else { "waiting or transfer" },
-            cx.time(gain),
-            cx.percent(gain)
-        ),
+        title,
+        sentence,
         gain,
-        assumption: "transfers are hidden behind computation, as far as there is any".to_owned(),
+        assumption: match told {
+            Told::Nothing => "it is hidden behind computation, as far as there is any".to_owned(),
+            _ => "transfers are hidden behind computation, as far as there is any".to_owned(),
+        },
         confidence: (confidence.min(Confidence::Possible), reason),
-        advice: "Start sends and receives early (non-blocking) and work meanwhile; see whether all that is sent is \
-                 needed."
-            .to_owned(),
+        advice: match told {
+            Told::Nothing => "See what these calls wait for; a trace of the calls tells more.".to_owned(),
+            _ => "Start sends and receives early (non-blocking) and work meanwhile; see whether all that is sent is \
+                  needed."
+                .to_owned(),
+        },
         ..draft
     }
+}
+
+/// What the trace tells of the messages of calls that take time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// When both sides of them were there.
+    Paired,
+    /// That there are messages.
+    OneSide,
+    Nothing,
+}
+
+fn told(cx: &Context<'_>) -> Told {
+    match cx.recorded.messages {
+        true if cx.late.is_some_and(|late| 0 < late.n_messages) => Told::Paired,
+        true => Told::OneSide,
+        false => Told::Nothing,
+    }
+}
+
+fn of_whom(cx: &Context<'_>) -> &'static str {
+    if cx.n_peers() == 1 { "of its" } else { "even of the busiest rank's" }
 }
 
 fn small(

@@ -38,6 +38,7 @@ pub use finding::{Confidence, Evidence, Finding, FindingKind, Iterations, Quanti
 pub use ranks::Ranks;
 pub use variation::{TopologyAxis, VariesLike, VariesRow};
 
+use crate::recorded::Recorded;
 use context::{Context, SIGNIFICANT};
 use draft::Draft;
 use ouzel_analyses::communication::CommunicationOutput;
@@ -64,6 +65,8 @@ pub(crate) struct Sources<'a> {
     pub clocks_are_right: bool,
     /// Whether the trace is whole.
     pub nothing_lost: bool,
+    /// What sentences may speak of.
+    pub recorded: Recorded,
 }
 
 /// The findings, most gain first; at least one, unless there is nothing to look at.
@@ -82,6 +85,7 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Vec<Finding> {
         stages: stages::stages(group),
         clocks_are_right: sources.clocks_are_right,
         nothing_lost: sources.nothing_lost,
+        recorded: sources.recorded,
     };
     let mut waiting = waiting::waiting(&cx);
     let mut drafts = imbalance::imbalances(&cx, &mut waiting);
@@ -121,11 +125,12 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
     let limit = words::percent(SIGNIFICANT);
     let busy: u64 = cx.stages.iter().map(stages::Stage::busy).sum();
     let mut evidence = vec![Evidence::new(
-        format!(
-            "on the mean, {}s neither wait nor synchronise {} of the run",
-            words::peer(cx.group.kind),
-            cx.percent(busy)
-        ),
+        match (words::peer(cx.group.kind), cx.n_peers()) {
+            (one, 1) => format!("the {one} neither waits nor synchronises {} of the run", cx.percent(busy)),
+            (one, _) => {
+                format!("on the mean, {one}s neither wait nor synchronise {} of the run", cx.percent(busy))
+            }
+        },
         "Σ over phases of mean busy / run time",
         vec![Quantity::ns("mean busy", cx.ns(busy)), Quantity::ns("run time", cx.ns(cx.run()))],
     )];
@@ -143,8 +148,8 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
         kind: FindingKind::NothingSignificant,
         title: "Nothing significant".to_owned(),
         sentence: format!(
-            "No single cause of imbalance or waiting costs more than {limit} of the run. To be faster, the \
-             computation itself must be."
+            "No single cause of {} costs more than {limit} of the run. To be faster, the computation itself must be.",
+            if cx.n_peers() == 1 { "waiting" } else { "imbalance or waiting" }
         ),
         path: CallPathTree::ROOT,
         ranks: Ranks::default(),

@@ -66,11 +66,12 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         kind: FindingKind::IterationOutlier,
         title: format!("{n} slow iteration{} of {}", plural(n), busy.len()),
         sentence: format!(
-            "Iteration{} {} take{} much longer than usual on all ranks: {} of work instead of {} in the worst. If they \
+            "Iteration{} {} take{} much longer than usual on {}: {} of work instead of {} in the worst. If they \
              were like the others, the run would gain {} ({}).",
             plural(n),
             shown(&slow),
             if n == 1 { "s" } else { "" },
+            cx.all_peers(),
             cx.time(ticks(busy[worst])),
             cx.time(ticks(usual)),
             cx.time(gain),
@@ -142,10 +143,11 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         kind: FindingKind::GrowthOverIterations,
         title: format!("Iterations grow longer in {}", cx.name(path)),
         sentence: format!(
-            "The work of an iteration grows from {} to {} over {n} iterations, on the mean of all ranks. If all were \
-             like the first, the run would gain {} ({}), a longer one more.",
+            "The work of an iteration grows from {} to {} over {n} iterations, on {}. If all were like the \
+             first, the run would gain {} ({}), a longer one more.",
             cx.time(ticks(line.first)),
             cx.time(ticks(line.last)),
+            if cx.n_peers() == 1 { cx.all_peers() } else { format!("the mean of {}", cx.all_peers()) },
             cx.time(gain),
             cx.percent(gain)
         ),

@@ -1,0 +1,74 @@
+//! What a trace can tell, and with it what a sentence about the run may say.
+//!
+//! Law: whoever writes a sentence about messages, partners, other ranks or numbers of calls asks here first. A claim
+//! about what was not recorded is a wrong answer, however likely it is.
+
+use ouzel_analyses::communication::CommunicationOutput;
+use ouzel_engine::Report;
+use ouzel_model::{Content, Definitions, Filter, WorldRank};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// What is recorded of what was selected.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Recorded {
+    /// Processes with events.
+    pub n_processes: u64,
+    /// Threads with events.
+    pub n_threads: u64,
+    /// Whether there are point-to-point messages.
+    pub messages: bool,
+    /// Whether both sides of some of them are recorded.
+    pub both_sides: bool,
+    /// Whether each call is recorded with its begin and end; else calls are made of samples, and nobody knows how many
+    /// there were.
+    pub calls: bool,
+}
+
+impl Recorded {
+    pub(crate) fn new(
+        definitions: &Definitions,
+        report: &Report,
+        communication: &CommunicationOutput,
+    ) -> Self {
+        let with_events = || report.locations.iter().filter(|(_, summary)| summary.span.is_some());
+        let runs_code = |id: &ouzel_model::LocationId| definitions.location(*id).kind.runs_code();
+        let threads = with_events().map(|(&id, _)| id).filter(runs_code);
+        let processes: BTreeSet<_> = threads.clone().map(|id| definitions.location(id).group).collect();
+        let totals = communication.total_messages();
+        let one_sided = communication.unmatched_sends
+            + communication.unmatched_receives
+            + communication.unresolved_peers
+            + communication.null_peers;
+        let is_sampled = with_events().any(|(_, summary)| summary.seen.contains(Content::Samples));
+        Recorded {
+            n_processes: processes.len() as u64,
+            n_threads: threads.count() as u64,
+            messages: 0 < totals.sends + totals.receives,
+            both_sides: 0 < totals.sends && 0 < totals.receives && one_sided < totals.sends + totals.receives,
+            calls: !is_sampled,
+        }
+    }
+
+    /// Whether one rank can be compared with another.
+    pub fn several_processes(&self) -> bool {
+        1 < self.n_processes
+    }
+
+    /// Whether one thread can be compared with another.
+    pub fn several_threads(&self) -> bool {
+        1 < self.n_threads
+    }
+}
+
+/// Ranks that the trace knows of, by their processes or as members of communicators, and that have no events.
+/// Ascending; none if ranks were selected.
+pub fn ranks_without_events(definitions: &Definitions, filter: &Filter, report: &Report) -> Vec<WorldRank> {
+    if filter.ranks.is_some() {
+        return Vec::new();
+    }
+    let rank = |(id, _): (&ouzel_model::LocationId, _)| definitions.location(*id).rank;
+    let with_events = report.locations.iter().filter(|(_, summary)| 0 < summary.n_events);
+    let with_events: BTreeSet<WorldRank> = with_events.filter_map(rank).collect();
+    definitions.known_ranks().into_iter().filter(|rank| !with_events.contains(rank)).collect()
+}
