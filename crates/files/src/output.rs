@@ -76,7 +76,7 @@ pub struct Target {
     /// As the user calls it.
     named: PathBuf,
     /// Absolute, links resolved.
-    path: PathBuf,
+    resolved: PathBuf,
     kind: Kind,
 }
 
@@ -101,13 +101,13 @@ impl Target {
         touches(path)?;
         let kind = kind_at(path, existing)?;
         if kind == Kind::Stream {
-            return Ok(Target { named: path.to_owned(), path: path.to_owned(), kind });
+            return Ok(Target { named: path.to_owned(), resolved: path.to_owned(), kind });
         }
         let resolved = resolved(path).map_err(|error| OutputError::io(path, error))?;
         touches(&resolved)?;
         // Making one is the one way to know that one can be made.
         drop(Unfinished::file_beside(&resolved).map_err(|error| OutputError::io(path, error))?);
-        Ok(Target { named: path.to_owned(), path: resolved, kind })
+        Ok(Target { named: path.to_owned(), resolved, kind })
     }
 
     /// As the user calls it.
@@ -117,7 +117,7 @@ impl Target {
 
     /// Whether both are one file.
     pub fn is(&self, other: &Target) -> bool {
-        self.path == other.path && self.kind != Kind::Stream
+        self.resolved == other.resolved && self.kind != Kind::Stream
     }
 
     /// Begins to write.
@@ -127,9 +127,9 @@ impl Target {
     pub fn begin(&self) -> Result<Output, OutputError> {
         let failed = |error| OutputError::io(&self.named, error);
         let (unfinished, file) = match self.kind {
-            Kind::Stream => (None, File::options().append(true).open(&self.path).map_err(failed)?),
+            Kind::Stream => (None, File::options().append(true).open(&self.resolved).map_err(failed)?),
             Kind::File(existing) => {
-                let (unfinished, file) = Unfinished::file_beside(&self.path).map_err(failed)?;
+                let (unfinished, file) = Unfinished::file_beside(&self.resolved).map_err(failed)?;
                 (Some((unfinished, existing)), file)
             }
         };
@@ -247,7 +247,7 @@ impl Seek for Handle {
 impl Output {
     /// A file of a folder that is unfinished as a whole.
     pub(crate) fn within(named: PathBuf, file: File) -> Output {
-        let target = Target { path: named.clone(), named, kind: Kind::Stream };
+        let target = Target { resolved: named.clone(), named, kind: Kind::Stream };
         Output { target, unfinished: None, handle: Handle { file: Arc::new(file), n_bytes: Arc::default() } }
     }
 
@@ -275,10 +275,10 @@ impl Output {
         settle(&file).map_err(failed)?;
         drop(file);
         // What is there may have become something else since it was named.
-        if kind_at(&target.path, existing)? == Kind::Stream {
+        if kind_at(&target.resolved, existing)? == Kind::Stream {
             return Err(not_regular(&target.named, "a FIFO or device by now"));
         }
-        unfinished.become_at(&target.path, existing).map_err(failed)?;
+        unfinished.become_at(&target.resolved, existing).map_err(failed)?;
         Ok(n_bytes)
     }
 }

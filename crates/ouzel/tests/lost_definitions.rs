@@ -85,7 +85,8 @@ fn compare_roles(what: &str, whole: &Facts, left: &Facts) {
     let semantics = Semantics::default();
     for region in &left.definitions.regions {
         let Some(number) = region.name.strip_prefix("<unknown region ") else { continue };
-        let number: usize = number.split('>').next().unwrap().parse().unwrap();
+        let number: usize =
+            number.split('>').next().expect("a number before the bracket").parse().expect("a number");
         if region.role == RegionRole::Artificial {
             continue;
         }

@@ -75,13 +75,7 @@ pub fn violation<A: Analysis>(
         let whole = of(&base, 0);
         for selections in partitions(trace, seed, parts, &base) {
             for n_buckets in [0, 3] {
-                let mut added = Sums::new();
-                for filter in &selections {
-                    for (key, value) in of(filter, n_buckets) {
-                        *added.entry(key).or_default() += value;
-                    }
-                }
-                added.retain(|_, value| *value != 0);
+                let added = total(selections.iter().map(|filter| of(filter, n_buckets)));
                 if added != whole {
                     let detail = format!("{} for {selections:?}", difference(&whole, &added));
                     return Some(Violation { law: Law::Additive, detail });
@@ -90,6 +84,16 @@ pub fn violation<A: Analysis>(
         }
     }
     None
+}
+
+/// The sums of all parts, without those that come to nothing.
+fn total(parts: impl Iterator<Item = Sums>) -> Sums {
+    let mut added = Sums::new();
+    for (key, value) in parts.flatten() {
+        *added.entry(key).or_default() += value;
+    }
+    added.retain(|_, value| *value != 0);
+    added
 }
 
 /// What all parts of a case have in common: nothing, or a selection of calls.
