@@ -4,7 +4,7 @@ use super::collectives::{Receivers, Role, receivers, role, root_rank, spread};
 use super::output::{CommMatrixOutput, MatrixCell};
 use super::state::{CommMatrixPartial, Local, Traffic, add_all};
 use crate::communication::{LEAST_NULL_PEER, peer_rank};
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationEnd, LocationSummary};
 use ouzel_model::{
     Collective, CommId, CommRank, EventChunk, Level, MessageEnd, Needs, Notice, NoticeCode, Remap, WorldRank,
 };
@@ -112,15 +112,19 @@ impl Analysis for CommMatrix {
         report(&partial, cx);
         let CommMatrixPartial { sent, received, to_unknown, without_rank, null_peers, not_expanded, .. } =
             partial;
-        let rank_of = |id| cx.definitions.location(id).rank;
-        let of_locations: BTreeSet<WorldRank> = cx.locations.keys().filter_map(|&id| rank_of(id)).collect();
+        let of_locations = cx.locations.keys().filter_map(|&id| cx.definitions.location(id).rank);
+        let was_read =
+            |summary: &LocationSummary| 0 < summary.n_events || summary.end == LocationEnd::Complete;
+        let read = cx.locations.iter().filter(|(_, summary)| was_read(summary));
+        let read: BTreeSet<WorldRank> =
+            read.filter_map(|(&id, _)| cx.definitions.location(id).rank).collect();
         let of_messages = sent.keys().flat_map(|&(from, to)| [from, to]);
         let ranks: BTreeSet<WorldRank> =
-            of_locations.iter().copied().chain(of_messages).chain(received.keys().copied()).collect();
+            of_locations.chain(of_messages).chain(received.keys().copied()).collect();
         let cells = sent.into_iter().map(|((from, to), traffic)| MatrixCell { from, to, traffic });
         Ok(CommMatrixOutput {
             received: ranks.iter().map(|rank| received.get(rank).copied().unwrap_or_default()).collect(),
-            has_events: ranks.iter().map(|rank| of_locations.contains(rank)).collect(),
+            has_events: ranks.iter().map(|rank| read.contains(rank)).collect(),
             ranks: ranks.into_iter().collect(),
             cells: cells.collect(),
             to_unknown: to_unknown.into_iter().collect(),
