@@ -168,7 +168,7 @@ impl FolderOutput {
     pub fn complete(self) -> Result<(), OutputError> {
         let FolderOutput { mut unfinished, made, folder, is_new } = self;
         let failed = |error| OutputError::io(&folder.named, error);
-        // Not every system has such locks; then two writers at the same instant are not told apart.
+        // Not every system has such locks. Without one, two writers at the same instant are not kept apart.
         let around = File::open(folder_of(&folder.path)).ok();
         let _is_locked = around.as_ref().map(File::lock);
         match is_new.then(|| unfinished.become_at(&folder.path, Existing::Keep)) {

@@ -116,7 +116,7 @@ fn is_among(folder: &Path, matches: impl Fn(&str) -> bool, id: &Id) -> bool {
     })
 }
 
-/// The same path for whoever changes the working directory.
+/// The path that stays the same when the working directory changes.
 fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }

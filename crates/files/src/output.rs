@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Why something is not written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// A file is there, and nobody said that it may be replaced.
+    /// A file is there, and the user did not ask to replace it.
     #[error("{0:?} exists already")]
     Exists(PathBuf),
     /// It would destroy what is read.

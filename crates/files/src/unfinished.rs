@@ -7,7 +7,7 @@
 //!
 //! Law: a name of its own, which nothing had before, so that no link is followed and two writers never meet. Names are
 //! given and taken under one lock that a signal takes, too: what it finds is unfinished or complete, never both.
-//! A process that is killed (`SIGKILL`, a crash) leaves its `.part`, which is in nobody's way.
+//! A process that is killed (`SIGKILL`, a crash) leaves its `.part`, which does not block the next one.
 //! Not here: what may be replaced, see [`output`](crate::output).
 
 use crate::place::folder_of;
@@ -215,7 +215,7 @@ fn remove(path: &Path, kind: Kind) {
         Kind::File => drop(fs::remove_file(path)),
         Kind::EmptyFolder => drop(fs::remove_dir(path)),
         Kind::Folder => {
-            // By the old name nobody makes files in it any more.
+            // Threads that make files by the old name fail from now on.
             let mut gone = path.as_os_str().to_owned();
             gone.push("-gone");
             let gone = PathBuf::from(gone);

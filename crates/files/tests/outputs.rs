@@ -145,7 +145,7 @@ fn what_is_in_the_way_of_a_folder_is_said_at_once() {
     fs::create_dir_all(at("full/traces")).unwrap();
     fs::write(at("full/traces/notes"), "").unwrap();
     fs::create_dir_all(at("odd/traces.def")).unwrap();
-    // What killed runs leave is in nobody's way.
+    // What killed runs leave does not block the next one.
     fs::create_dir_all(at("left/.left.abc.part")).unwrap();
     let tried = |name: &str, others, existing| folder(&at(name), others, existing).err();
     let (keep, replace) = (Existing::Keep, Existing::Replace);

@@ -21,7 +21,7 @@ First steps:
   ouzel profile scorep-run/ --top 20  the regions that take most time
 
 A trace is named by its directory, its anchor file or the stem of one.
-With -o and --plot, files that exist are replaced only with --force, and what is read never.
+-o and --plot replace existing files only with --force, and never an input.
 Exit codes: 0 complete, 1 failed, 2 answered but data were lost, 3 a gate is not met, 64 wrong usage.",
     disable_help_subcommand = true
 )]
@@ -238,7 +238,7 @@ pub struct LowCommon {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
-    /// Replace files that exist already; what is read is never replaced
+    /// Replace existing files; inputs are never replaced
     #[arg(long, help_heading = "Output")]
     pub force: bool,
 

@@ -147,7 +147,7 @@ fn convert_does_not_write_over_its_input_in_any_format() {
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     assert!(ran.err.contains("part of what is read"), "{}", ran.err);
     assert_eq!(contents(&inner), before);
-    // Beside the trace is nobody's.
+    // Other names in the folder of the trace are free.
     let ran = ran_on(&inner, &["convert", inner.to_str().unwrap(), "--to", "csv", "--force"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(inner.join("events.csv").is_file());
@@ -264,7 +264,7 @@ fn every_command_replaces_a_file_only_if_asked() {
         let replaced = fs::read(&file).unwrap();
         match forced.code {
             Some(0 | 2) => assert!(replaced != b"precious" && !replaced.is_empty(), "{command}"),
-            // Not every command has an answer for every trace; then the old file stands.
+            // Not every command has an answer for every trace; then the old file stays.
             _ => assert_eq!(replaced, b"precious", "{command}: {}", forced.err),
         }
         fs::remove_file(&file).unwrap();
@@ -507,7 +507,7 @@ mod on_unix {
             assert_eq!(after, before, "{words:?}");
         }
         assert_eq!(fs::read_to_string(scratch.0.join("old.csv")).unwrap(), "precious");
-        // What was interrupted is in nobody's way.
+        // What was interrupted does not block the next run.
         let ran = ran_on(
             &scratch.0.join("trace"),
             &["convert", scratch.0.join("new").to_str().unwrap(), "--to", "csv"],
@@ -516,7 +516,7 @@ mod on_unix {
     }
 
     #[test]
-    fn what_a_killed_run_leaves_is_in_nobodys_way() {
+    fn what_a_killed_run_leaves_does_not_block_the_next() {
         let scratch = Scratch::new("killed");
         synthetic(&scratch, 400_000);
         fs::create_dir(scratch.0.join("there")).unwrap();
@@ -609,14 +609,15 @@ mod on_unix {
                 let ended = both.map(|child| child.wait_with_output().unwrap());
                 let codes = ended.each_ref().map(|output| output.status.code());
                 let winner = alone.iter().position(|alone| *alone == written(&scratch.0));
-                let told = ended.map(|output| String::from_utf8(output.stderr).unwrap());
-                let winner = winner.unwrap_or_else(|| panic!("{out} {force}: a mixture, {codes:?} {told:?}"));
+                let errors = ended.map(|output| String::from_utf8(output.stderr).unwrap());
+                let winner =
+                    winner.unwrap_or_else(|| panic!("{out} {force}: a mixture, {codes:?} {errors:?}"));
                 match force {
-                    true => assert_eq!(codes, [Some(0), Some(0)], "{out}: {told:?}"),
+                    true => assert_eq!(codes, [Some(0), Some(0)], "{out}: {errors:?}"),
                     false => {
-                        assert_eq!(codes[winner], Some(0), "{out}: {told:?}");
-                        assert_eq!(codes[1 - winner], Some(1), "{out}: {told:?}");
-                        assert!(told[1 - winner].contains("add --force"), "{out}: {told:?}");
+                        assert_eq!(codes[winner], Some(0), "{out}: {errors:?}");
+                        assert_eq!(codes[1 - winner], Some(1), "{out}: {errors:?}");
+                        assert!(errors[1 - winner].contains("add --force"), "{out}: {errors:?}");
                     }
                 }
             }
