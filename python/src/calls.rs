@@ -1,5 +1,6 @@
 //! Calls, call paths and what counters gained in them, under the names that Pipit gave them.
 
+use crate::errors;
 use crate::table::Table;
 use crate::trace::Trace;
 use ouzel::Answer;
@@ -8,7 +9,6 @@ use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::profile::Profile;
 use ouzel::engine::AnalysisSet;
 use ouzel::model::{MetricId, Table as ModelTable};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 
@@ -97,7 +97,7 @@ impl Trace {
         found.map(MetricId::from_index).ok_or_else(|| {
             let there: Vec<&str> =
                 metrics.iter().filter(|metric| metric.is_counter()).map(|metric| &*metric.name).collect();
-            PyValueError::new_err(format!("no counter is called {name:?}; there are: {}", there.join(", ")))
+            errors::invalid(format!("no counter is called {name:?}; there are: {}", there.join(", ")))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Bottlenecks of a profile and what explains them.
 
 use crate::arguments::choice;
-use crate::errors::{self, OuzelError};
+use crate::errors;
 use crate::profile::Profile;
 use crate::value::to_python;
 use ouzel::analyses::semantics::Semantics;
@@ -57,8 +57,8 @@ impl Profile {
 fn of_causes(error: &CausesError) -> PyErr {
     match error {
         CausesError::NoSuchMetric { .. } | CausesError::NotSummed { .. } | CausesError::NoProcess => {
-            PyValueError::new_err(error.to_string())
+            errors::invalid(error)
         }
-        _ => OuzelError::new_err(error.to_string()),
+        _ => errors::failed(error),
     }
 }

@@ -20,6 +20,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -124,7 +125,8 @@ pub fn build() -> &'static str {
 #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
 pub fn fingerprint(py: Python<'_>, path: PathBuf, expected: &str) -> PyResult<String> {
     py.detach(|| {
-        let opened = opened(&path, expected, |trace| trace).map_err(|error| errors::of_open(&error))?;
+        let opened =
+            opened(&path, expected, |trace| trace).map_err(|error| errors::of_open(&error, &path))?;
         Ok(opened.fingerprint().to_string())
     })
 }
@@ -139,7 +141,7 @@ pub fn fold_group<'py>(
     locations: Vec<u32>,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let locations: Vec<LocationId> = locations.into_iter().map(LocationId).collect();
-    let folded = py.detach(|| on_trace(job, &path, |job, trace| job.fold(trace, &locations)))?;
+    let folded = guarded(py, || on_trace(job, &path, |job, trace| job.fold(trace, &locations)))?;
     Ok(folded.iter().map(|part| PyBytes::new(py, part)).collect())
 }
 
@@ -153,7 +155,7 @@ pub fn settle_bucket<'py>(
     pieces: Vec<Bound<'py, PyBytes>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let pieces: Vec<&[u8]> = pieces.iter().map(PyBytesMethods::as_bytes).collect();
-    let settled = py.detach(|| on_trace(job, &path, |job, trace| job.settle(trace, pieces)))?;
+    let settled = guarded(py, || on_trace(job, &path, |job, trace| job.settle(trace, pieces)))?;
     Ok(PyBytes::new(py, &settled))
 }
 
@@ -166,8 +168,13 @@ pub fn merge_partials<'py>(
     partials: Vec<Bound<'py, PyBytes>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let partials: Vec<&[u8]> = partials.iter().map(PyBytesMethods::as_bytes).collect();
-    let merged = py.detach(|| Job::decode(job).and_then(|job| job.merge(partials)));
-    Ok(PyBytes::new(py, &merged.map_err(|error| of_job(&error))?))
+    let merge = || Job::decode(job).and_then(|job| job.merge(partials)).map_err(errors::failed);
+    Ok(PyBytes::new(py, &guarded(py, merge)?))
+}
+
+/// Does a step without the interpreter lock. A fault of ours is an error like any other: a worker lives on.
+fn guarded<T: Send>(py: Python<'_>, step: impl FnOnce() -> PyResult<T> + Send) -> PyResult<T> {
+    py.detach(|| catch_unwind(AssertUnwindSafe(step))).unwrap_or_else(|panic| Err(errors::of_panic(&*panic)))
 }
 
 /// Does a step of a job on the trace at `path`.
@@ -176,14 +183,10 @@ fn on_trace<T>(
     path: &Path,
     step: impl FnOnce(&Job, &ouzel::Trace) -> Result<T, JobError>,
 ) -> PyResult<T> {
-    let job = Job::decode(job).map_err(|error| of_job(&error))?;
+    let job = Job::decode(job).map_err(errors::failed)?;
     let trace = opened(path, &job.fingerprint().to_string(), |trace| job.on_clocks(trace));
-    let trace = trace.map_err(|error| errors::of_open(&error))?;
-    step(&job, &trace).map_err(|error| of_job(&error))
-}
-
-fn of_job(error: &JobError) -> PyErr {
-    OuzelError::new_err(error.to_string())
+    let trace = trace.map_err(|error| errors::of_open(&error, path))?;
+    step(&job, &trace).map_err(errors::failed)
 }
 
 /// Traces that this process has opened, the last used last. A worker opens a trace once and not for each task.

@@ -3,19 +3,25 @@
 //! | what | exception |
 //! |---|---|
 //! | no such file | `FileNotFoundError` |
+//! | a file or directory that may not be read | `PermissionError` |
 //! | an argument that makes no sense | `ValueError`, `TypeError` |
 //! | no trace, or one that cannot be read; an analysis that cannot answer | `OuzelError` |
 //! | Ctrl-C | `KeyboardInterrupt` |
 //! | data were lost, and the answer is from the rest | the warning `DataLostWarning` |
+//! | the selection names what the trace does not have | the warning `SelectionWarning` |
 
 use ouzel::engine::PassError;
-use ouzel::model::{Level, Notice};
+use ouzel::model::{Level, Notice, NoticeCode, visible};
 use ouzel::{AskError, OpenError};
 use pyo3::PyErr;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyFileNotFoundError, PyUserWarning};
-use pyo3::{PyResult, Python};
+use pyo3::exceptions::{PyException, PyFileNotFoundError, PyPermissionError, PyUserWarning, PyValueError};
+use pyo3::{PyResult, PyTypeInfo, Python};
+use std::any::Any;
 use std::ffi::CString;
+use std::fmt::Display;
+use std::io::ErrorKind;
+use std::path::Path;
 
 create_exception!(
     ouzel,
@@ -24,13 +30,55 @@ create_exception!(
     "A trace that cannot be read, or a question without an answer."
 );
 create_exception!(ouzel, DataLostWarning, PyUserWarning, "Data were lost: the answer is from the rest.");
+create_exception!(
+    ouzel,
+    SelectionWarning,
+    PyUserWarning,
+    "A selection names what the trace does not have, or selects nothing."
+);
 
-/// Why a trace cannot be opened.
-pub fn of_open(error: &OpenError) -> PyErr {
-    match error {
-        OpenError::NotFound(_) => PyFileNotFoundError::new_err(error.to_string()),
-        _ => OuzelError::new_err(error.to_string()),
+/// Why the trace or profile at `path` cannot be opened: what the operating system says of the file if that is it.
+pub fn of_open(error: &OpenError, path: &Path) -> PyErr {
+    let reason = match path.metadata() {
+        Ok(found) if found.is_dir() => std::fs::read_dir(path).err(),
+        Ok(_) => ouzel_files::input::open(path).err(),
+        Err(reason) => Some(reason),
+    };
+    match (reason, error) {
+        (None, _) => failed(error),
+        (Some(reason), _) if reason.kind() == ErrorKind::PermissionDenied => {
+            PyPermissionError::new_err(format!("{path:?}: permission denied"))
+        }
+        // A stem need not exist: what was found of it says more.
+        (Some(reason), OpenError::NotFound(_) | OpenError::NotATrace { .. })
+            if reason.kind() == ErrorKind::NotFound =>
+        {
+            PyFileNotFoundError::new_err(format!("{path:?}: there is no such file or directory"))
+        }
+        (Some(reason), _) if reason.kind() == ErrorKind::NotFound => failed(error),
+        (Some(reason), _) => OuzelError::new_err(format!("{path:?}: {reason}")),
     }
+}
+
+/// An error in words that a terminal may show.
+pub fn failed(error: impl Display) -> PyErr {
+    OuzelError::new_err(shown(error))
+}
+
+/// The same for an argument that makes no sense.
+pub fn invalid(error: impl Display) -> PyErr {
+    PyValueError::new_err(shown(error))
+}
+
+fn shown(error: impl Display) -> String {
+    visible(&error.to_string()).into_owned()
+}
+
+/// A panic: a fault of ours.
+pub fn of_panic(panic: &(dyn Any + Send)) -> PyErr {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    failed(format!("internal error: {}", text.unwrap_or("no message")))
 }
 
 /// Why a question has no answer. What Python raised on the way stays what it is.
@@ -39,22 +87,32 @@ pub fn of_ask(py: Python<'_>, error: &AskError) -> PyErr {
         AskError::Pass(PassError::Elsewhere(error)) => error.downcast_ref::<PyErr>(),
         _ => None,
     };
-    raised.map_or_else(|| OuzelError::new_err(error.to_string()), |error| error.clone_ref(py))
+    raised.map_or_else(|| failed(error), |error| error.clone_ref(py))
 }
 
-/// Warns if `notices` say that data were lost.
+/// Warns if `notices` say that data were lost, or that the selection is of nothing.
 ///
 /// # Errors
 /// If the user made errors of warnings.
 pub fn warn(py: Python<'_>, notices: &[Notice]) -> PyResult<()> {
-    let mut lost = notices.iter().filter(|notice| notice.level == Level::High);
-    let Some(first) = lost.next() else { return Ok(()) };
+    let is_lost = |notice: &&Notice| notice.level == Level::High;
+    warn_of::<DataLostWarning>(py, "not from all of the data: ", notices.iter().filter(is_lost))?;
+    let is_empty = |notice: &&Notice| notice.code == NoticeCode::EmptySelection;
+    warn_of::<SelectionWarning>(py, "", notices.iter().filter(is_empty))
+}
+
+fn warn_of<'n, W: PyTypeInfo>(
+    py: Python<'_>,
+    before: &str,
+    mut notices: impl Iterator<Item = &'n Notice>,
+) -> PyResult<()> {
+    let Some(first) = notices.next() else { return Ok(()) };
     let file = first.file.as_deref().map(|file| format!("{file}: ")).unwrap_or_default();
-    let more = match lost.count() {
+    let more = match notices.count() {
         0 => String::new(),
         n => format!(", and {n} more such notices"),
     };
-    let text = format!("not from all of the data: {file}{}{more}", first.message).replace('\0', "\u{fffd}");
-    let text = CString::new(text).unwrap_or_default();
-    PyErr::warn(py, &py.get_type::<DataLostWarning>(), &text, 1)
+    let text = format!("{before}{file}{}{more}", first.message);
+    let text = CString::new(&*visible(&text)).unwrap_or_default();
+    PyErr::warn(py, &py.get_type::<W>(), &text, 1)
 }

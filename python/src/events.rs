@@ -255,7 +255,7 @@ impl Events {
     #[pyo3(signature = (n=5))]
     fn head(&self, py: Python<'_>, n: usize) -> PyResult<EventRows> {
         let (reader, shape) = self.reader();
-        py.detach(|| {
+        let rows = py.detach(|| {
             let mut batches = Vec::new();
             let mut n_missing = n;
             for batch in reader {
@@ -267,8 +267,10 @@ impl Events {
                     break;
                 }
             }
-            Ok(EventRows { schema: Arc::clone(&shape.schema), batches })
-        })
+            Ok::<_, PyErr>(EventRows { schema: Arc::clone(&shape.schema), batches })
+        })?;
+        self.warn(py)?;
+        Ok(rows)
     }
 
     fn __iter__(&self) -> EventIterator {
@@ -400,17 +402,21 @@ impl EventIterator {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<EventRows>> {
         py.check_signals()?;
-        py.detach(|| {
+        let rows = py.detach(|| {
             let (reader, shape) = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(batch) = reader.next() else { return Ok(None) };
+            let Some(batch) = reader.next() else { return Ok::<_, PyErr>(Err(reader.notices())) };
             let batch = shape.batch(batch.map_err(failed)?).map_err(failed)?;
-            Ok(Some(EventRows { schema: Arc::clone(&shape.schema), batches: vec![batch] }))
-        })
+            Ok(Ok(EventRows { schema: Arc::clone(&shape.schema), batches: vec![batch] }))
+        })?;
+        match rows {
+            Ok(rows) => Ok(Some(rows)),
+            Err(notices) => errors::warn(py, &notices).map(|()| None),
+        }
     }
 }
 
 fn failed(error: impl std::fmt::Display) -> PyErr {
-    OuzelError::new_err(error.to_string())
+    errors::failed(error)
 }
 
 #[pymethods]

@@ -37,6 +37,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("OuzelError", module.py().get_type::<errors::OuzelError>())?;
     module.add("DataLostWarning", module.py().get_type::<errors::DataLostWarning>())?;
+    module.add("SelectionWarning", module.py().get_type::<errors::SelectionWarning>())?;
     module.add_class::<trace::Trace>()?;
     module.add_class::<table::Table>()?;
     module.add_class::<events::Events>()?;

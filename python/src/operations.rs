@@ -20,6 +20,7 @@ use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::time_profile::{Scale, TimeProfile};
 use ouzel::analyses::{By, Per};
 use ouzel::engine::AnalysisSet;
+use ouzel::model::Filter;
 use ouzel_plot::{ColourScale, pictures};
 use pyo3::prelude::*;
 
@@ -227,13 +228,18 @@ impl Trace {
     ) -> PyResult<Table> {
         let per = per_what(per)?;
         let named = idle_functions.map(patterns).transpose()?;
+        // Names of nothing are said, as everywhere, but those of the defaults.
+        let asked = Filter { regions: named.clone().unwrap_or_default(), ..Filter::default() };
+        let unmatched = asked.unmatched(self.inner.definitions());
         let mut names = named.unwrap_or_else(|| IDLE.iter().map(|&name| name.to_owned()).collect());
         names.extend(mpi_events.then_some(MPI_WAITS).into_iter().flatten().map(|&name| name.to_owned()));
         let origin = self.origin();
         self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
             let idle = IdleRegions::named(definitions, &names);
-            Ok(trace.ask(Profile, options)?.map(|profile| {
+            let mut answer = trace.ask(Profile, options)?;
+            answer.notices.extend(unmatched);
+            Ok(answer.map(|profile| {
                 let output = idle_time(&profile, definitions, &idle);
                 (output.table(definitions, per), pictures::idle(&output, definitions, &origin))
             }))

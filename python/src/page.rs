@@ -2,7 +2,7 @@
 //!
 //! Law: what is left out is said. Not here: any value that is not in the table.
 
-use ouzel::model::{ColumnData, Table};
+use ouzel::model::{ColumnData, Table, visible};
 use std::fmt::Write;
 
 /// Rows of a page; the first ones.
@@ -18,7 +18,7 @@ pub fn text(table: &Table) -> String {
         .iter()
         .map(|column| {
             let values = (0..n_rows).map(|row| shortened(&cell(&column.data, row)));
-            std::iter::once(column.name.clone()).chain(values).collect()
+            std::iter::once(visible(&column.name).into_owned()).chain(values).collect()
         })
         .collect();
     let widths: Vec<usize> =
@@ -103,14 +103,14 @@ fn ratio(value: f64) -> String {
 
 /// The end of a long text says more than its beginning: the last region of a call path.
 fn shortened(text: &str) -> String {
-    let text = text.replace(char::is_control, "\u{fffd}");
+    let text = visible(text);
     let n_characters = text.chars().count();
     if n_characters <= MAX_CHARACTERS {
-        return text;
+        return text.into_owned();
     }
     std::iter::once('…').chain(text.chars().skip(n_characters - MAX_CHARACTERS + 1)).collect()
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -5,13 +5,14 @@
 //! worker        ─ pass ──────────────────────────────────────────────────────────► result
 //! ```
 //!
-//! Law: when it returns no work goes on, however it ends.
+//! Law: when it returns no work goes on, however it ends; a panic of ours is an error like any other.
 
 use crate::errors;
 use crate::selection::Selection;
 use ouzel::engine::Progress;
 use ouzel::{AskError, Options};
 use pyo3::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -41,13 +42,14 @@ pub fn run<T: Send>(
         let options = &options;
         scope.spawn(move || {
             // The other side waits until the result is there.
-            let _ = sender.send(work(options));
+            let _ = sender.send(catch_unwind(AssertUnwindSafe(|| work(options))));
         });
         loop {
             let waiting = &mut receiver;
             match py.detach(move || waiting.recv_timeout(POLL)) {
                 Ok(result) => {
                     tell()?;
+                    let result = result.map_err(|panic| errors::of_panic(&*panic))?;
                     return result.map_err(|error| errors::of_ask(py, &error));
                 }
                 Err(RecvTimeoutError::Timeout) => {

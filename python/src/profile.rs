@@ -13,10 +13,11 @@ use ouzel_export::NoticeEntry;
 use ouzel_plot::fields::Solid;
 use ouzel_plot::pictures::{CorrelationViews, correlation};
 use ouzel_plot::{Palette, Picture};
-use pyo3::exceptions::{PyFileNotFoundError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,12 +42,7 @@ pub struct Correlations {
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
 pub fn open_profile(py: Python<'_>, path: PathBuf) -> PyResult<Profile> {
-    let inner = py.detach(|| ouzel::open_profile(&path)).map_err(|error| match path.symlink_metadata() {
-        Ok(_) => errors::of_open(&error),
-        Err(_) => PyFileNotFoundError::new_err(format!(
-            "no profile at {path:?}: there is no such file or directory"
-        )),
-    })?;
+    let inner = py.detach(|| ouzel::open_profile(&path)).map_err(|error| errors::of_open(&error, &path))?;
     crate::output::remember(&path);
     errors::warn(py, inner.notices())?;
     Ok(Profile { inner: Arc::new(inner) })
@@ -144,15 +140,13 @@ impl Profile {
         };
         let scope = scope_of(scope)?;
         let by = choice("by", by, &[("call_path", Grouping::CallPath), ("region", Grouping::Region)])?;
-        let answer = py
-            .detach(|| profile.severities(id, scope, by))
-            .map_err(|error| OuzelError::new_err(error.to_string()))?;
+        let answer = py.detach(|| profile.severities(id, scope, by)).map_err(errors::failed)?;
         self.table(py, answer.table(profile.definitions()), &answer.notices, None)
     }
 
     fn call_path<'py>(&self, py: Python<'py>, pattern: &str) -> PyResult<Bound<'py, PyAny>> {
         let definitions = self.inner.definitions();
-        let path = self.inner.call_path(pattern).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let path = self.inner.call_path(pattern).map_err(errors::invalid)?;
         let id = definitions.call_tree.node(path).native_id;
         to_python(py, &json!({"call_path_id": id, "call_path": definitions.call_path_names(path)}))
     }
@@ -328,8 +322,8 @@ fn of_correlation(error: &CorrelationError) -> PyErr {
         | CorrelationError::UnknownTopology { .. }
         | CorrelationError::CallPath(_)
         | CorrelationError::Shape(_)
-        | CorrelationError::Axis(_) => PyValueError::new_err(error.to_string()),
-        _ => OuzelError::new_err(error.to_string()),
+        | CorrelationError::Axis(_) => errors::invalid(error),
+        _ => errors::failed(error),
     }
 }
 
@@ -347,12 +341,13 @@ fn cancellable<T: Send>(
         let goes_on = &goes_on;
         scope.spawn(move || {
             // The other side waits until the result is there.
-            let _ = sender.send(work(&|_, _| goes_on.load(Ordering::Relaxed)));
+            let work = || work(&|_, _| goes_on.load(Ordering::Relaxed));
+            let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
         });
         loop {
             let waiting = &mut receiver;
             match py.detach(move || waiting.recv_timeout(POLL)) {
-                Ok(result) => return Ok(result),
+                Ok(result) => return result.map_err(|panic| errors::of_panic(&*panic)),
                 Err(RecvTimeoutError::Timeout) => {
                     if let Err(error) = py.check_signals() {
                         goes_on.store(false, Ordering::Relaxed);

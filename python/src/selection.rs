@@ -21,13 +21,16 @@ pub struct Selection {
     pub workers: Option<Cluster>,
 }
 
+/// Start and end of a range of time as given, `None` being open.
+pub type TimeNs<'py> = (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
+
 /// The arguments that make a selection, as given.
 #[derive(Debug)]
 pub struct Arguments<'py> {
     /// Anything whose text is a filter.
     pub r#where: Option<Bound<'py, PyAny>>,
     pub ranks: Option<Bound<'py, PyAny>>,
-    pub time_ns: Option<(Option<u64>, Option<u64>)>,
+    pub time_ns: Option<TimeNs<'py>>,
     pub regions: Option<Bound<'py, PyAny>>,
     /// Whether listings cut calls at the borders of the time range.
     pub trim: Option<bool>,
@@ -52,7 +55,8 @@ impl Selection {
         }
         if let Some((start, end)) = time_ns {
             let (old_start, old_end) = filter.time_ns.unwrap_or((0, u64::MAX));
-            let (start, end) = (start.unwrap_or(0), end.unwrap_or(u64::MAX));
+            let start = start.map_or(Ok(0), |start| nanosecond(&start))?;
+            let end = end.map_or(Ok(u64::MAX), |end| nanosecond(&end))?;
             if end <= start {
                 return Err(PyValueError::new_err(format!(
                     "time range [{start}, {end}) ends before it begins"
@@ -127,6 +131,21 @@ fn once(is_first: bool, what: &str) -> PyResult<()> {
     Err(PyValueError::new_err(format!(
         "{what} are selected already; filter the whole trace once with all of them"
     )))
+}
+
+/// The first whole nanosecond that is not before the given one: `[1.5, 3.5)` holds 2 and 3, as `[2, 4)` does.
+/// Infinity is beyond all.
+fn nanosecond(time: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if let Ok(whole) = time.extract::<u64>() {
+        return Ok(whole);
+    }
+    let wrong = |_| PyTypeError::new_err("time_ns is a pair of numbers of nanoseconds, None for an open end");
+    let ns = time.extract::<f64>().map_err(wrong)?.ceil();
+    if ns.is_nan() || ns < 0.0 {
+        return Err(PyValueError::new_err(format!("time_ns: {time} is no time of zero or more nanoseconds")));
+    }
+    // Saturates.
+    Ok(ns as u64)
 }
 
 /// `3`, `"0-63,128"`, `range(8)` or `[0, 2]`.

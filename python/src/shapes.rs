@@ -1,9 +1,10 @@
 //! Tables that are something else, too: a matrix, a histogram.
 
+use crate::errors;
 use crate::table::Table;
 use ouzel::analyses::comm_matrix::{CommMatrixOutput, TrafficUnit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator};
+use pyo3::types::PyIterator;
 
 /// Who sends how much to whom: a table of pairs, and the whole matrix.
 #[pyclass(frozen, extends = Table, module = "ouzel")]
@@ -16,6 +17,12 @@ pub struct CommMatrix {
 impl CommMatrix {
     pub fn new(output: CommMatrixOutput, unit: TrafficUnit) -> Self {
         CommMatrix { output, unit }
+    }
+}
+
+impl CommMatrix {
+    fn check_dense(&self) -> PyResult<()> {
+        self.output.check_dense().map_err(errors::failed)
     }
 }
 
@@ -32,14 +39,28 @@ impl CommMatrix {
     }
 
     #[getter]
-    fn matrix(&self) -> Vec<Vec<u64>> {
-        self.output.matrix(self.unit)
+    fn matrix(&self) -> PyResult<Vec<Vec<u64>>> {
+        self.check_dense()?;
+        Ok(self.output.matrix(self.unit))
     }
 
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let dtype = PyDict::new(py);
-        dtype.set_item("dtype", "uint64")?;
-        py.import("numpy")?.call_method("array", (self.matrix(),), Some(&dtype))
+        self.check_dense()?;
+        let n = self.output.ranks.len();
+        let numpy = py.import("numpy")?;
+        let array = numpy.call_method1("zeros", ((n, n), "uint64"))?;
+        let (mut from, mut to, mut amounts) = (Vec::new(), Vec::new(), Vec::new());
+        for (row, column, amount) in self.output.places(self.unit) {
+            from.push(row);
+            to.push(column);
+            amounts.push(amount);
+        }
+        if !amounts.is_empty() {
+            // Numbers above 2^63 have no type of their own in a list.
+            let amounts = numpy.call_method1("array", (amounts, "uint64"))?;
+            array.set_item((from, to), amounts)?;
+        }
+        Ok(array)
     }
 
     /// NumPy's protocol; a copy is always made.

@@ -1,12 +1,13 @@
 //! A result as a table that every data frame library takes.
 
+use crate::errors;
 use crate::errors::OuzelError;
 use crate::value::to_python;
 use crate::{arrow, output, page};
 use ouzel::Answer;
 use ouzel::model::{Column, ColumnData, Definitions};
 use ouzel_export::NoticeEntry;
-use ouzel_plot::{Picture, PlotError};
+use ouzel_plot::Picture;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -150,7 +151,7 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
         let stream = py.detach(|| arrow::stream(&self.table));
-        let stream = stream.map_err(|error| OuzelError::new_err(error.to_string()))?;
+        let stream = stream.map_err(errors::failed)?;
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
@@ -164,8 +165,7 @@ impl Table {
     }
 
     fn _repr_svg_(&self) -> PyResult<Option<String>> {
-        let failed = |error: PlotError| OuzelError::new_err(error.to_string());
-        self.picture.as_ref().map(|picture| picture.svg().map_err(failed)).transpose()
+        self.picture.as_ref().map(|picture| picture.svg().map_err(errors::failed)).transpose()
     }
 
     /// Writes the picture, as SVG or PNG by the ending of the name.

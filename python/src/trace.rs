@@ -1,13 +1,12 @@
 //! An opened trace, and the part of it that was asked for.
 
 use crate::errors;
-use crate::selection::{Arguments, Selection};
+use crate::selection::{Arguments, Selection, TimeNs};
 use crate::table::Table;
 use crate::value::to_python;
 use ouzel::{Answer, AskError, Format, Options};
 use ouzel_export::NoticeEntry;
 use ouzel_plot::Picture;
-use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -34,7 +33,7 @@ pub fn open<'py>(
     path: PathBuf,
     r#where: Option<Bound<'py, PyAny>>,
     ranks: Option<Bound<'py, PyAny>>,
-    time_ns: Option<(Option<u64>, Option<u64>)>,
+    time_ns: Option<TimeNs<'py>>,
     regions: Option<Bound<'py, PyAny>>,
     trim: Option<bool>,
     jobs: Option<usize>,
@@ -43,13 +42,7 @@ pub fn open<'py>(
 ) -> PyResult<Trace> {
     let arguments = Arguments { r#where, ranks, time_ns, regions, trim, jobs, progress };
     let selection = Selection::everything().narrowed(py, arguments)?;
-    let inner = py.detach(|| ouzel::open(&path)).map_err(|error| match path.symlink_metadata() {
-        Ok(_) => errors::of_open(&error),
-        // A stem need not exist, so this is asked last.
-        Err(_) => {
-            PyFileNotFoundError::new_err(format!("no trace at {path:?}: there is no such file or directory"))
-        }
-    })?;
+    let inner = py.detach(|| ouzel::open(&path)).map_err(|error| errors::of_open(&error, &path))?;
     crate::output::remember(&path);
     if !repair_clocks {
         return Ok(Trace { inner: Arc::new(inner), selection });
@@ -121,7 +114,7 @@ impl Trace {
         py: Python<'py>,
         r#where: Option<Bound<'py, PyAny>>,
         ranks: Option<Bound<'py, PyAny>>,
-        time_ns: Option<(Option<u64>, Option<u64>)>,
+        time_ns: Option<TimeNs<'py>>,
         regions: Option<Bound<'py, PyAny>>,
         trim: Option<bool>,
         jobs: Option<usize>,

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
 from pathlib import Path
 
 import ouzel
@@ -348,6 +349,41 @@ def test_wrong_arguments_say_what_is_wrong(client, testdata, tmp_path):
             trace.on(wrong)
     with pytest.raises(ValueError, match="patience_s"):
         trace.on(client, patience_s=-1)
+
+
+@pytest.mark.parametrize("patience_s", [0, 0.5])
+def test_patience_is_heard(testdata, tmp_path, patience_s):
+    path = testdata / "pmpi-jacobi"
+    with ThreadPoolExecutor(1) as pool:
+        nobody = pool.submit(lambda: ouzel.open(path).on("tcp://127.0.0.1:9", patience_s=patience_s))
+        with pytest.raises(ouzel.OuzelError, match=f"no scheduler at tcp://127.0.0.1:9 after {patience_s} s"):
+            nobody.result(PATIENCE_S / 3)
+        alone = Processes(tmp_path)
+        try:
+            there = ouzel.open(path).on(str(alone.file), patience_s=patience_s)
+            answer = pool.submit(there.profile)
+            with pytest.raises(ouzel.OuzelError, match=f"there is no worker at .* after {patience_s} s"):
+                answer.result(PATIENCE_S / 3)
+        except FutureTimeout:
+            pytest.fail("waits longer than patience allows")
+        finally:
+            alone.stop()
+
+
+def test_patience_is_heard_when_the_last_worker_dies(testdata, tmp_path):
+    alone = Processes(tmp_path)
+    try:
+        worker = alone.worker(GATED.format(n_open=1, folder=str(tmp_path)))
+        with distributed.Client(scheduler_file=str(alone.file), timeout=PATIENCE_S) as client, ThreadPoolExecutor(1) as pool:
+            client.wait_for_workers(1, timeout=PATIENCE_S)
+            there = ouzel.open(testdata / "pmpi-jacobi").on(client, group_bytes=0, patience_s=1)
+            answer = pool.submit(there.profile)
+            until((tmp_path / "waits").exists, "the worker's second task")
+            worker.kill()
+            with pytest.raises(ouzel.OuzelError, match="for 1 s there has been no worker"):
+                answer.result(PATIENCE_S / 3)
+    finally:
+        alone.stop()
 
 
 def shell(*arguments, **environment):

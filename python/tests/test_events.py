@@ -1,6 +1,7 @@
 """The table of events, functions of a user's own, filters as objects, pictures."""
 
 import json
+import math
 import subprocess
 import sys
 
@@ -221,3 +222,100 @@ def test_the_published_ping_pong_is_what_pipits_tests_say(shared):
     assert trace.comm_matrix("count").matrix == [[0, 8], [8, 0]]
     assert {row["Depth"] for row in rows if row["Event Type"] == "Enter"} == {0, 1}
     assert set(trace.match_caller_callee()["depth"]) == {0, 1}
+
+
+def samples(folders):
+    """Every trace below some folders: the folders and files that open, and nothing below those."""
+    found, todo = [], [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
+    while todo:
+        path = todo.pop()
+        if path.suffix in (".md", ".json", ".c", ".txt") and path.stat().st_size < 100_000 and path.is_file():
+            continue
+        try:
+            found.append(ouzel.open(path))
+        except (ouzel.OuzelError, OSError):
+            todo += sorted(path.iterdir()) if path.is_dir() else []
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::ouzel.DataLostWarning")
+def test_every_sample_trace_is_a_data_frame(testdata):
+    """Two regions of one name, metric classes, sampled locations, damage: whatever was recorded, frames take it."""
+    pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    from conftest import SHARED
+
+    traces = samples([testdata, testdata / "zoo", SHARED / "data"])
+    assert 5 < len(traces)
+    n_of_one_name = 0
+    for trace in traces:
+        n_of_one_name += len(set(trace.regions)) < len(trace.regions)
+        columns = [*trace.events.columns, "Depth", "Partner", "Tag", "Bytes", "Value"]
+        # Some have millions of events: the first locations say as much.
+        few = trace.filter(ranks=trace.ranks[:2]) if trace.ranks else trace
+        table = pyarrow.table(few.events[columns])
+        assert table.validate(full=True) is None
+        frame = few.events[columns].to_pandas()
+        assert len(frame) == len(polars.DataFrame(few.events[columns])) == table.num_rows, trace
+        assert frame["Name"].tolist() == table.column("Name").to_pylist(), trace
+        for rows in [few.events.head(3), next(iter(few.events), None)]:
+            if rows is not None:
+                assert len(rows.to_pandas()) == len(rows.to_polars()) == rows.to_pyarrow().num_rows == len(rows), trace
+        counts = few.map_locations(lambda location, events: len(events.to_pandas()) + 0 * len(events.to_polars()))
+        assert sum(counts) == table.num_rows, trace
+    assert 0 < n_of_one_name or not (SHARED / "data").is_dir()
+
+
+def test_every_counter_of_a_metric_class_has_a_row(testdata, shared):
+    """Three PAPI counters are read together at each enter and leave."""
+    pyarrow = pytest.importorskip("pyarrow")
+    trace = ouzel.open(shared / "otf2" / "scorep-pingpong-papi")
+    rows = pyarrow.table(trace.events[["Name", "Value", "Timestamp (ns)"]]).to_pylist()
+    named = [row["Name"] for row in rows if row["Value"] is not None]
+    counted = {metric: named.count(metric) for metric in trace.metrics}
+    assert 1 < len(counted) and len(set(counted.values())) == 1 and 0 < min(counted.values()), counted
+
+
+def test_names_that_the_trace_does_not_have_are_told(trace):
+    ways = [lambda t: t.filter(regions="nope*"), lambda t: t.filter("name = 'nope'"), lambda t: t.filter(ranks=[0, 77])]
+    for select in ways:
+        part = select(trace)
+        for ask in [lambda t: t.profile(), lambda t: t.comm_matrix(), lambda t: t.calls(), lambda t: t.severity_cube()]:
+            with pytest.warns(ouzel.SelectionWarning, match="nope|77"):
+                answer = ask(part)
+            assert [n["code"] for n in answer.notices].count("empty-selection") == 1
+        for ask in [lambda t: t.report(), lambda t: t.clusters(), lambda t: t.events.head()]:
+            with pytest.warns(ouzel.SelectionWarning, match="nope|77"):
+                ask(part)
+        events = part.events
+        with pytest.warns(ouzel.SelectionWarning, match="nope|77"):
+            for _ in events:
+                pass
+        assert [n["code"] for n in events.notices] == ["empty-selection"]
+    with pytest.warns(ouzel.SelectionWarning, match="nope"):
+        assert "nope" in trace.idle_time(["nope", "MPI_Recv"]).notices[-1]["message"]
+
+
+def test_times_may_be_floats(trace):
+    """A border between two nanoseconds is the next one: events are at whole ones."""
+    edges = trace.comm_over_time(bins=7).edges
+    assert isinstance(edges[1], float)
+    for start, end, exact in [
+        (edges[2], edges[3], (math.ceil(edges[2]), math.ceil(edges[3]))),
+        (1_000_000.5, 500_000_000.25, (1_000_001, 500_000_001)),
+        (-0.5, math.inf, (0, None)),
+        (None, 7e8, (None, 700_000_000)),
+    ]:
+        found, expected = trace.filter(time_ns=(start, end)), trace.filter(time_ns=exact)
+        assert found.calls().to_dict() == expected.calls().to_dict(), (start, end)
+    for wrong in [(math.nan, 1), (-1.5, 1), (-1, 1)]:
+        with pytest.raises(ValueError, match="time_ns"):
+            trace.filter(time_ns=wrong)
+    with pytest.raises(TypeError, match="time_ns"):
+        trace.filter(time_ns=("1s", None))
+    for operator, whole in [("<", "< 1001ns"), ("<=", "<= 1000ns"), (">", "> 1000ns"), (">=", ">= 1001ns")]:
+        assert str(ouzel.Filter("time.inc", operator, 1000.5)) == f"inclusive {whole}"
+    assert str(ouzel.Filter("Timestamp (ns)", "between", [1.5, 3.5])) == "time between 2ns and 4ns"
+    with pytest.raises(ValueError, match="whole"):
+        ouzel.Filter("time.inc", "==", 1000.5)

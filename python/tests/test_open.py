@@ -1,5 +1,8 @@
 """Opening, selecting, and what goes wrong."""
 
+import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -107,6 +110,52 @@ def test_a_bar_is_drawn_where_somebody_looks_on(testdata, monkeypatch):
     assert screen.getvalue().count("\n") == 1
     with pytest.raises(TypeError, match="progress is"):
         trace.filter(progress="yes")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become somebody else for a moment")
+@pytest.mark.parametrize("what", ["anchor", "folder", "parent"])
+def test_errors_name_the_file_and_the_true_reason(testdata, tmp_path, what):
+    inside = tmp_path / "inside"
+    shutil.copytree(testdata / "pmpi-jacobi", inside / "run")
+    closed = {"anchor": inside / "run/traces.otf2", "folder": inside / "run", "parent": inside}[what]
+    named = inside / "run/traces.otf2" if what != "folder" else inside / "run"
+    for folder in (tmp_path, *tmp_path.parents):
+        if os.stat(folder).st_uid == os.geteuid() and folder.name.startswith("pytest"):
+            folder.chmod(0o755)
+    closed.chmod(0)
+    os.seteuid(65534)
+    try:
+        for ask in (ouzel.open, ouzel.open_profile):
+            with pytest.raises(PermissionError, match=re.escape(str(named)) + ".*permission denied"):
+                ask(named)
+    finally:
+        os.seteuid(0)
+
+
+def test_special_files_are_refused_with_their_names(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in [tmp_path / "pipe", "/dev/zero"]:
+        for ask in (ouzel.open, ouzel.open_profile):
+            with pytest.raises(ouzel.OuzelError, match=f"{path}.*not a regular file"):
+                ask(path)
+
+
+def test_names_from_files_do_not_steer_a_terminal(tmp_path):
+    """Of a Chrome trace: what is printed is text alone."""
+    names = ["esc\x1b[2Jx", "c1\x9bx", "bidi\u202ex", "zero\u200bx", "line\u2028x", "=cmd|x"]
+    events = [{"name": name, "ph": "X", "ts": i, "dur": 1, "pid": 0, "tid": 0} for i, name in enumerate(names)]
+    path = tmp_path / "a\u202eb\x1b[2J.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    trace = ouzel.open(path)
+    assert set(names) <= set(trace.profile()["region"]), "data stay as they are"
+    said = [repr(trace), repr(trace.profile()), trace.profile()._repr_html_(), trace.time_profile(3)._repr_svg_()]
+    for ask in [lambda: trace.calls(["x\x1b[2J"]), lambda: ouzel.open(tmp_path / "none\u202e"), lambda: trace.comm_matrix("\x1b")]:
+        with pytest.raises((ouzel.OuzelError, ValueError, OSError)) as error:
+            ask()
+        said.append(str(error.value))
+    for text in said:
+        assert not set(text) & set("\x1b\x9b\u202e\u200b\u2028"), text
+    assert r"esc\u{1b}[2Jx" in said[1] and r"bidi\u{202e}x" in said[2] and r"\u{202e}" in said[3]
 
 
 FOREVER = """

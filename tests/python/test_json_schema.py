@@ -25,7 +25,7 @@ CALLS = {
         ["--messages", "--per", "rank"],
     ],
     "time-profile": [["--bins", "7"], ["--call-paths", "--bins", "3"], ["--time", "1ms..2ms"]],
-    "comm-matrix": [[], ["--unit", "messages", "--collectives"], ["--time", "..1us"]],
+    "comm-matrix": [[], ["--dense"], ["--unit", "messages", "--collectives"], ["--time", "..1us"]],
     "messages": [[], ["--log"], ["--time", "..1us"]],
     "comm-by-process": [[], ["--unit", "messages", "--collectives"]],
     "comm-over-time": [[], ["--unit", "messages", "--bins", "3"]],

@@ -3,7 +3,9 @@
 //! 0 complete · 1 failed · 2 answered, but data were lost · 3 a gate is not met · 64 usage. A signal ends the program as
 //! a signal does (130 for SIGINT and 143 for SIGTERM in a shell), once unfinished files are removed.
 
-use std::io::ErrorKind;
+use ouzel::model::visible;
+use std::borrow::Cow;
+use std::io::{ErrorKind, Write};
 use std::panic::{PanicHookInfo, catch_unwind, set_hook};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -61,7 +63,13 @@ fn remember_panic(info: &PanicHookInfo<'_>) {
 fn failed(error: &anyhow::Error) -> ExitCode {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         // Help and version are "errors" of the parser, too; nothing can be said if even they cannot be printed.
-        let _ = usage.print();
+        // Words are quoted there as they were given, be it by a shell that found them in a folder.
+        let text = usage.to_string();
+        let is_clean = text.lines().all(|line| matches!(visible(line), Cow::Borrowed(_)));
+        let _ = match is_clean {
+            true => usage.print(),
+            false => text.lines().try_for_each(|line| writeln!(std::io::stderr(), "{}", visible(line))),
+        };
         return if usage.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
     }
     if is_closed_pipe(error) {
@@ -82,7 +90,7 @@ fn told_once(error: &anyhow::Error) -> String {
         }
     }
     // One line, whatever the names in it hold.
-    told.replace(char::is_control, "\u{fffd}")
+    visible(&told).into_owned()
 }
 
 /// Whether the reader of our output went away, as `| head` does.
@@ -99,7 +107,6 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn complain(line: &str) {
-    use std::io::Write;
     // Nothing is left to be done if standard error is closed, too.
-    let _ = writeln!(std::io::stderr(), "ouzel: {line}");
+    let _ = writeln!(std::io::stderr(), "ouzel: {}", visible(line));
 }

@@ -1,9 +1,11 @@
 //! Notices for people: what was lost, what is doubtful, what is good to know.
 
-use crate::terminal::style::{Paint, Style, clean};
+use crate::terminal::page::command_line;
+use crate::terminal::style::{Paint, Style, clean, shown};
 use crate::terminal::units;
 use ouzel::model::{Level, Notice, NoticeCode};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 
 /// Lines on standard error before the rest is left to `ouzel info`.
@@ -15,8 +17,17 @@ struct Group<'a> {
     n_alike: usize,
 }
 
+/// Prints the [`short`] form on standard error.
+pub fn print(notices: &[Notice], path: &Path, style: Style) {
+    for line in short(notices, path, style) {
+        // An answer was given; that standard error is closed does not change it.
+        let _ = writeln!(std::io::stderr(), "{}", shown(&line));
+    }
+}
+
 /// At most eight lines, worst first, one for each kind of notice.
-pub fn short(notices: &[Notice], path: &Path, style: Style) -> Vec<String> {
+fn short(notices: &[Notice], path: &Path, style: Style) -> Vec<String> {
+    let command = command_line(&path.display().to_string(), &["info".to_owned()]);
     let groups = groups(notices);
     let mut lines: Vec<String> = groups
         .iter()
@@ -32,9 +43,9 @@ pub fn short(notices: &[Notice], path: &Path, style: Style) -> Vec<String> {
     let hidden: usize = groups.iter().skip(MAX_LINES).map(|group| 1 + group.n_alike).sum();
     let alike: usize = groups.iter().take(MAX_LINES).map(|group| group.n_alike).sum();
     if 0 < hidden {
-        lines.push(format!("… {hidden} more: ouzel info {}", path.display()));
+        lines.push(format!("… {hidden} more: {command}"));
     } else if 0 < alike {
-        lines.push(style.paint(Paint::Dim, &format!("all of them: ouzel info {}", path.display())));
+        lines.push(style.paint(Paint::Dim, &format!("all of them: {command}")));
     }
     lines
 }

@@ -7,9 +7,8 @@ use crate::session::{self, Session, outcome};
 use anyhow::bail;
 use ouzel::model::{Notice, Notices, Table};
 use ouzel::{OpenError, Profile};
-use ouzel_export::{Envelope, Input, InputFilter, NoticeEntry};
+use ouzel_export::{Envelope, Input, InputFilter, NoticeEntry, write_pretty};
 use serde::Serialize;
-use std::io::Write;
 
 /// A profile with what the user asked of it.
 #[derive(Debug)]
@@ -94,8 +93,7 @@ impl<'a> ProfileSession<'a> {
         let entry = |notice: &Notice| NoticeEntry::new(notice, &definitions.locations);
         let notices = notices.iter().map(entry).collect();
         let mut out = Output::open(self.common)?;
-        serde_json::to_writer_pretty(&mut out, &Envelope::new(answer, input, coverage, notices, data))?;
-        writeln!(out)?;
+        write_pretty(&mut out, &Envelope::new(answer, input, coverage, notices, data))?;
         out.close()
     }
 

@@ -4,14 +4,16 @@ use crate::args::{Common, OutputFormat};
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::terminal::page::Page;
-use crate::terminal::style::Style;
+use crate::terminal::style::{Style, shown};
 use crate::{notices, progress};
 use anyhow::Context;
 use ouzel::analyses::time_grid::TimeGrid;
 use ouzel::engine::{Analysis, AnalysisSet, Coverage, LocationEnd, LocationSummary, Report};
 use ouzel::model::{Definitions, Filter, Level, LocationId, MetricId, Notice, Table};
 use ouzel::{Answer, AskError, Options, Profile, Trace};
-use ouzel_export::{CsvWriter, Envelope, Input, InputFilter, NoticeEntry, ParquetWriter, TableWriter};
+use ouzel_export::{
+    CsvWriter, Envelope, Input, InputFilter, NoticeEntry, ParquetWriter, TableWriter, write_pretty,
+};
 use serde::Serialize;
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -206,8 +208,7 @@ impl<'a> Session<'a> {
     /// If the output cannot be written, or what is streamed gives up.
     pub fn write_envelope(&self, envelope: &impl Serialize) -> anyhow::Result<()> {
         let mut out = Output::open(self.common)?;
-        serde_json::to_writer_pretty(&mut out, envelope)?;
-        writeln!(out)?;
+        write_pretty(&mut out, envelope)?;
         out.close()
     }
 
@@ -246,7 +247,7 @@ impl<'a> Session<'a> {
 pub fn write_lines(common: &Common, lines: &[String]) -> anyhow::Result<()> {
     let mut out = Output::open(common)?;
     for line in lines {
-        writeln!(out, "{line}")?;
+        writeln!(out, "{}", shown(line))?;
     }
     out.close()
 }
@@ -292,7 +293,7 @@ fn write_batches_as(
     let mut writer: Box<dyn TableWriter + '_> = match common.format {
         OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, first.borrow())?),
         OutputFormat::Csv | OutputFormat::Json | OutputFormat::Table | OutputFormat::Html => {
-            Box::new(CsvWriter::new(&mut out, first.borrow())?)
+            Box::new(CsvWriter::new(&mut out, first.borrow(), common.csv_text)?)
         }
     };
     writer.write(first.borrow())?;
@@ -308,11 +309,7 @@ pub fn tell_of(common: &Common, notices: &[Notice]) {
     if common.quiet || common.format == OutputFormat::Json {
         return;
     }
-    let style = Style::new(common.notice_colour);
-    for line in notices::short(notices, &common.path, style) {
-        // An answer was given; that standard error is closed does not change it.
-        let _ = writeln!(std::io::stderr(), "{line}");
-    }
+    notices::print(notices, &common.path, Style::new(common.notice_colour));
 }
 
 /// How a command ends that answered in spite of `notices`.

@@ -31,8 +31,9 @@ pub struct Folder<'a> {
     is_selected: Vec<bool>,
     /// What calls must be like to be shown, if not everything is.
     tests: Option<LocationTests>,
-    /// Metrics that they speak of and that are none of the trace.
-    unknown_metrics: Vec<String>,
+    /// What the filter names and the trace does not have: told with the first location of the selection, so that all
+    /// folders of a pass together say it once.
+    unmatched: Option<(LocationId, Vec<Notice>)>,
     buffer: ChunkBuffer,
     /// Calls made of samples.
     calls: ChunkBuffer,
@@ -104,7 +105,7 @@ impl<'a> Folder<'a> {
             whole,
             is_selected,
             tests,
-            unknown_metrics: filter.unknown_metrics(source.definitions()),
+            unmatched: unmatched(source, filter),
             buffer: ChunkBuffer::default(),
             calls: ChunkBuffer::default(),
             wide: ChunkBuffer::default(),
@@ -118,6 +119,9 @@ impl<'a> Folder<'a> {
     /// If the location was folded before.
     pub fn fold(&mut self, location: LocationId, progress: Option<&Progress>) {
         assert!(!self.partial.folded().contains_key(&location), "a location is folded once");
+        if let Some((_, notices)) = self.unmatched.take_if(|(first, _)| *first == location) {
+            self.partial.notices.extend(notices);
+        }
         // Whoever asks for samples sees them; the others see the calls made of them.
         let wants_calls = |member: &dyn DynAnalysis| !member.needs().contains(Needs::SAMPLES);
         if self.source.is_sampled(location) && self.set.members.iter().any(|member| wants_calls(&**member)) {
@@ -134,10 +138,6 @@ impl<'a> Folder<'a> {
     fn verdicts(&mut self, location: LocationId, progress: Option<&Progress>) -> Verdicts<'a> {
         let definitions = self.source.definitions();
         let Some(tests) = &self.tests else { return Verdicts::All };
-        for name in &self.unknown_metrics {
-            let message = format!("no counter of the trace is named {name:?}: no call passes a test of it");
-            self.partial.notices.push(Notice::new(Level::Medium, NoticeCode::NotAvailable, message));
-        }
         let test = tests.at(definitions, location);
         // Where nothing can pass, the location as such is not selected: who is waited for there has a name all the same.
         if test.is_always() || test.is_never() {
@@ -307,6 +307,13 @@ fn wide_view<'p>(
         Scope::Trace => true,
     });
     View { window: cx.selected.window, ..view }
+}
+
+fn unmatched(source: &dyn TraceSource, filter: &Filter) -> Option<(LocationId, Vec<Notice>)> {
+    let notices = filter.unmatched(source.definitions());
+    let first =
+        if notices.is_empty() { None } else { filter.locations(source.definitions()).first().copied() };
+    first.map(|first| (first, notices))
 }
 
 /// Some of the analyses, and what they see of a location.

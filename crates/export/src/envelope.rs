@@ -25,10 +25,19 @@ pub struct Envelope<C: Serialize, D: Serialize> {
 }
 
 impl<C: Serialize, D: Serialize> Envelope<C, D> {
-    /// The envelope of an answer of `command`, in version 1 of its schema.
+    /// The envelope of an answer of `command`, in the newest version of its schema.
     pub fn new(command: &str, input: Input, coverage: C, notices: Vec<NoticeEntry>, data: D) -> Self {
-        let schema = format!("ouzel/{command}/1");
+        let schema = format!("ouzel/{command}/{}", schema_version(command));
         Envelope { schema, version: env!("CARGO_PKG_VERSION"), input, coverage, notices, data }
+    }
+}
+
+/// The version of the schema of a command's answer.
+fn schema_version(command: &str) -> u32 {
+    match command {
+        // 1 had the whole matrix.
+        "comm-matrix" => 2,
+        _ => 1,
     }
 }
 
@@ -51,7 +60,7 @@ pub struct StreamedEnvelope<D: Serialize, C: Serialize, N: Serialize> {
 }
 
 impl<D: Serialize, C: Serialize, N: Serialize> StreamedEnvelope<D, C, N> {
-    /// The envelope of an answer of `command`, in version 1 of its schema.
+    /// The envelope of an answer of `command`, in the newest version of its schema.
     pub fn new(command: &str, input: Input, data: D, coverage: C, notices: N) -> Self {
         let Envelope { schema, version, input, data, .. } =
             Envelope::new(command, input, (), Vec::new(), data);

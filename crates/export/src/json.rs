@@ -1,11 +1,84 @@
 //! Tables as JSON: an array with one object for each row, keys in the order of the columns.
 
-use ouzel_model::{Column, ColumnData, Table};
+use ouzel_model::{Column, ColumnData, Table, json_text};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::ser::{Formatter, PrettyFormatter};
+use std::borrow::Cow;
+use std::io;
+use std::io::Write;
+
+/// Writes `value` over several lines, with a line feed behind. What would steer a terminal or not show stands as `\u....`,
+/// which means the same to every reader.
+///
+/// # Errors
+/// If `out` cannot be written, or `value` gives up.
+pub fn write_pretty(mut out: impl Write, value: &impl Serialize) -> serde_json::Result<()> {
+    let formatter = Visible(PrettyFormatter::new());
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, formatter))?;
+    out.write_all(b"\n").map_err(serde_json::Error::io)
+}
+
+/// Escapes what does not show, and leaves the rest to another formatter.
+struct Visible<F>(F);
+
+impl<F: Formatter> Formatter for Visible<F> {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, text: &str) -> io::Result<()> {
+        match json_text(text) {
+            Cow::Borrowed(text) => out.write_all(text.as_bytes()),
+            Cow::Owned(text) => out.write_all(text.as_bytes()),
+        }
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_array(out)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array(out)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(out, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array_value(out)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object(out)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object(out)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(out, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(out)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object_value(out)
+    }
+}
 
 /// The rows of a table, to be serialised without a copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a>(pub &'a Table);
+
+/// The same of a table that is kept.
+#[derive(Debug, Clone)]
+pub struct TableRows(pub Table);
+
+impl Serialize for TableRows {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Rows(&self.0).serialize(serializer)
+    }
+}
 
 /// The rows of `table` as a JSON value.
 ///
@@ -89,6 +162,21 @@ mod tests {
         both.append(table());
         assert_eq!(json(&[table(), table()]), serde_json::to_string_pretty(&super::Rows(&both)).unwrap());
         assert_eq!(json(&[]), "[]");
+    }
+
+    #[test]
+    fn what_does_not_show_is_escaped_and_reads_back() {
+        let value = serde_json::json!({"na\u{202e}me": ["\u{1b}[2J\u{9b}", "größe \"x\"", 1, {}, []], "\u{e0041}": null});
+        let mut out = Vec::new();
+        super::write_pretty(&mut out, &value).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.lines().flat_map(str::chars).all(ouzel_model::is_visible), "{text}");
+        assert!(text.contains("\\udb40\\udc41") && text.contains("größe"), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        let plain = serde_json::json!({"a": [1, {"b": []}], "c": {"d": "e"}});
+        let mut out = Vec::new();
+        super::write_pretty(&mut out, &plain).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string_pretty(&plain).unwrap() + "\n");
     }
 
     #[test]

@@ -16,10 +16,10 @@ mod json;
 #[cfg(feature = "parquet")]
 mod parquet_writer;
 
-pub use csv_writer::{CsvWriter, LIST_SEPARATOR};
+pub use csv_writer::{CsvText, CsvWriter, LIST_SEPARATOR};
 pub use envelope::{Envelope, Input, InputFilter, NoticeEntry, StreamedEnvelope};
 pub use error::ExportError;
-pub use json::{Batches, Rows, to_json};
+pub use json::{Batches, Rows, TableRows, to_json, write_pretty};
 #[cfg(feature = "parquet")]
 pub use parquet_writer::ParquetWriter;
 

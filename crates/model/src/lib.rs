@@ -31,6 +31,7 @@ mod source;
 mod system_tree;
 mod table;
 mod topologies;
+mod visible;
 
 pub use call_path::{CallPathTree, Remap};
 pub use clock::{Clock, Ticks, TimeRange};
@@ -68,3 +69,4 @@ pub use source::{ChunkReader, Pushdown, ReadPlan, TraceSource};
 pub use system_tree::{SystemNode, SystemTree};
 pub use table::{Column, ColumnData, Table, Unit};
 pub use topologies::{CartDimension, CartMembers, CartTopology, TopologyError, TopologyShape};
+pub use visible::{is_visible, json_text, put_json_text, put_visible, visible};

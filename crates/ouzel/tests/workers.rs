@@ -341,3 +341,53 @@ fn repaired_clocks_travel() {
     assert_ne!(repaired.fingerprint(), fingerprint);
     assert_ne!(repaired.fingerprint(), other.fingerprint());
 }
+
+#[test]
+fn spoilt_jobs_and_partials_are_refused() {
+    /// Spoils what it is given and what it made in every way that a wire or a disk may.
+    #[derive(Debug)]
+    struct Spoilt(Loopback);
+    impl Workers for Spoilt {
+        fn group_bytes(&self) -> u64 {
+            0
+        }
+        fn run(
+            &self,
+            job: &Job,
+            groups: &[Group],
+            _: Option<&Progress>,
+        ) -> Result<Vec<Vec<u8>>, Box<dyn Error + Send + Sync>> {
+            for bytes in spoilt(&job.encode()?) {
+                let error = Job::decode(&bytes).expect_err("it is spoilt");
+                assert!(matches!(error, JobError::Damaged { .. } | JobError::ForeignBuild { .. }), "{error}");
+            }
+            let parts = job.fold(&self.0.trace, &groups[0].locations)?;
+            for bytes in spoilt(&parts[0]) {
+                let error = job.merge([bytes.as_slice()]).expect_err("it is spoilt");
+                assert!(matches!(error, JobError::Damaged { .. } | JobError::ForeignBuild { .. }), "{error}");
+            }
+            for bytes in spoilt(&parts[1]).into_iter().step_by(7) {
+                job.settle(&self.0.trace, [bytes.as_slice()]).expect_err("it is spoilt");
+            }
+            Ok(vec![spoilt(&parts[0])[100].clone()])
+        }
+    }
+    let path = testdata("pmpi-jacobi");
+    let workers = Spoilt(Loopback::new(&path, 0));
+    let options = Options { workers: Some(&workers), ..Options::default() };
+    let error =
+        ouzel::open(&path).expect("opens").ask(LateMessages::default(), &options).expect_err("spoilt");
+    assert!(error.to_string().contains("is damaged"), "{error}");
+}
+
+/// Each byte with one bit flipped, cut at each byte, and with something behind; of long ones some thousand places.
+fn spoilt(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let places = (0..bytes.len()).step_by(bytes.len() / 1000 + 1);
+    let flipped = places.clone().map(|at| {
+        let mut bytes = bytes.to_vec();
+        bytes[at] ^= 1 << (at % 8);
+        bytes
+    });
+    let cut = places.map(|at| bytes[..at].to_vec());
+    flipped.chain(cut).chain([[bytes, &[0]].concat(), [bytes, bytes].concat()]).collect()
+}

@@ -4,7 +4,9 @@ use crate::axis::Axis;
 use crate::colour::Colour;
 use crate::raster::{PathIndex, Raster};
 use maud::{Markup, html};
+use ouzel::model::{json_text, visible};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A timeline to be drawn.
@@ -123,7 +125,7 @@ pub struct PageData<'a> {
     pub spacing_ns: f64,
     pub unit: &'static str,
     pub unit_ns: u64,
-    pub names: Vec<&'a str>,
+    pub names: Vec<Cow<'a, str>>,
     /// For each index from 2 on, the names of its call path.
     pub paths: Vec<Vec<usize>>,
     pub figures: Vec<&'a FigureData>,
@@ -140,7 +142,7 @@ impl<'a> PageData<'a> {
         let mut names = Vec::new();
         let mut number = |name: &'a str| {
             *numbers.entry(name).or_insert_with(|| {
-                names.push(name);
+                names.push(visible(name));
                 names.len() - 1
             })
         };
@@ -165,6 +167,6 @@ impl<'a> PageData<'a> {
     /// As JSON that may stand inside of a script element: no `<` ends it early.
     pub fn json(&self) -> String {
         let json = serde_json::to_string(self).expect("keys are text and numbers are finite");
-        json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+        json_text(&json).replace('<', "\\u003c")
     }
 }

@@ -29,7 +29,7 @@ use axis::Axis;
 use figure::{Figure, PageData};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use ouzel::diagnose::RunReport;
-use ouzel::model::Ticks;
+use ouzel::model::{Ticks, put_visible};
 use ouzel_plot::{colour, ranks, units};
 use raster::PathIndex;
 
@@ -93,7 +93,20 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, path: &str) -> String {
             }
         }
     };
-    page.into_string()
+    shown(&page.into_string())
+}
+
+/// The page with names as they can be seen: a browser would turn the direction of reading, or hide what takes no room.
+/// What is written here itself breaks lines and has spaces that do not.
+fn shown(page: &str) -> String {
+    let mut shown = String::with_capacity(page.len());
+    for c in page.chars() {
+        match c {
+            '\n' | '\u{a0}' | '\u{202f}' => shown.push(c),
+            c => put_visible(&mut shown, c),
+        }
+    }
+    shown
 }
 
 fn section(id: &str, title: &str, content: &Markup) -> Markup {

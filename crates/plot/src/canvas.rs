@@ -2,6 +2,7 @@
 
 use crate::PlotError;
 use crate::colour::Colour;
+use ouzel_model::visible;
 use plotters::coord::Shift;
 use plotters::prelude::{Color, DrawingArea, DrawingBackend, FontStyle, Rectangle, Text};
 use plotters::style::{IntoFont, RGBColor, TextStyle, register_font};
@@ -112,9 +113,9 @@ pub fn rgb(colour: Colour) -> RGBColor {
     RGBColor(r, g, b)
 }
 
-/// `text` without control characters in at most `n_chars`, cut in the middle.
+/// `text` with what does not show escaped, in at most `n_chars`, cut in the middle.
 pub fn shortened(text: &str, n_chars: usize) -> String {
-    let chars: Vec<char> = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let chars: Vec<char> = visible(text).chars().collect();
     if chars.len() <= n_chars {
         return chars.into_iter().collect();
     }

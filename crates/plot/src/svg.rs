@@ -4,6 +4,7 @@
 //! else has, which becomes the image when the text is complete. (Its own images have a type that browsers refuse.)
 
 use base64::Engine;
+use ouzel_model::visible;
 use plotters::prelude::SVGBackend;
 use plotters_backend::{
     BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
@@ -118,7 +119,8 @@ impl<'a> DrawingBackend for SvgWithImages<'a> {
     }
 
     fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, at: BackendCoord) -> Outcome<'a> {
-        self.inner.draw_text(text, style, at)
+        // A viewer would turn the direction of reading, or hide what takes no room.
+        self.inner.draw_text(&visible(text), style, at)
     }
 
     fn estimate_text_size<S: BackendTextStyle>(

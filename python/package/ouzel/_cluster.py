@@ -13,6 +13,7 @@ on a worker that no task needs any more. What is computed, and how many buckets 
 package, without the interpreter lock.
 """
 
+import asyncio
 import hashlib
 import os
 import queue
@@ -30,13 +31,15 @@ FAN_IN = 8
 
 _TICK_S = 0.1
 _LOOK_S = 2.0
+_ASK_S = 5.0
+"""How long a scheduler that is there may take to answer, however impatient the user is."""
 
 
 class Cluster:
     """The workers of a client, for passes over one trace."""
 
     def __init__(self, client: Any, path: str | os.PathLike[str], checkpoint: Any, patience_s: float) -> None:
-        self.client = _client(client)
+        self.client = _client(client, patience_s)
         self.path = os.fspath(path)
         self.checkpoint = None if checkpoint is None else _folder(checkpoint)
         self.patience_s = patience_s
@@ -123,24 +126,33 @@ class Cluster:
             except queue.Empty:
                 yield 0
             now = time.monotonic()
-            if now < looked_at + _LOOK_S:
+            if now < looked_at + min(_LOOK_S, self.patience_s):
                 continue
             looked_at = now
             if self.client.status == "closed":
                 raise _core.OuzelError("the connection to the scheduler is closed")
-            if self.client.status == "running" and self.client.nthreads():
+            if self._has_worker():
                 seen_at = now
-            elif self.patience_s < now - seen_at:
-                raise _core.OuzelError(f"for {self.patience_s:.0f} s there has been no worker")
+            elif self.patience_s <= now - seen_at:
+                raise _core.OuzelError(f"for {self.patience_s:g} s there has been no worker")
+
+    def _has_worker(self) -> bool:
+        """Whether the scheduler can be asked and has a worker."""
+        if self.client.status != "running" or self.client.scheduler is None:
+            return False
+        try:
+            return bool(self.client.sync(self.client.scheduler.ncores, workers=None, callback_timeout=_ASK_S))
+        except (TimeoutError, asyncio.TimeoutError, OSError):
+            return False
 
     def _check_workers(self, fingerprint: str) -> None:
         """Sees that every worker has this build and sees these files."""
-        try:
-            self.client.wait_for_workers(1, timeout=self.patience_s)
-        except TimeoutError:
-            scheduler = self.client.scheduler.address if self.client.scheduler else "the scheduler"
-            text = f"there is no worker at {scheduler} after {self.patience_s:.0f} s"
-            raise _core.OuzelError(text) from None
+        end = time.monotonic() + self.patience_s
+        while not self._has_worker():
+            if end <= time.monotonic():
+                scheduler = self.client.scheduler.address if self.client.scheduler else "the scheduler"
+                raise _core.OuzelError(f"there is no worker at {scheduler} after {self.patience_s:g} s")
+            time.sleep(_TICK_S)
         token = None
         if self.checkpoint is not None:
             token = _left_behind(self.checkpoint)
@@ -169,7 +181,7 @@ class Cluster:
         return names
 
 
-def _client(client: Any) -> Any:
+def _client(client: Any, patience_s: float) -> Any:
     """A client, or one for a scheduler's address."""
     try:
         import distributed
@@ -177,11 +189,14 @@ def _client(client: Any) -> Any:
         raise ImportError("a cluster needs Dask: pip install './python[cluster]'") from None
     if isinstance(client, (str, os.PathLike)):
         text = os.fspath(client)
-        if os.path.exists(text):
-            return distributed.Client(scheduler_file=text)
-        if "://" not in text and not text.rpartition(":")[2].isdigit():
+        is_file = os.path.exists(text)
+        if not is_file and "://" not in text and not text.rpartition(":")[2].isdigit():
             raise FileNotFoundError(f"no scheduler has written a file {text!r}")
-        return distributed.Client(text)
+        where = {"scheduler_file": text} if is_file else {"address": text}
+        try:
+            return distributed.Client(**where, timeout=max(patience_s, _TICK_S))
+        except (TimeoutError, asyncio.TimeoutError, OSError) as error:
+            raise _core.OuzelError(f"there is no scheduler at {text} after {patience_s:g} s: {error}") from None
     if not isinstance(client, distributed.Client):
         raise TypeError("on() takes a distributed.Client, the address of a scheduler, or its scheduler file")
     if client.asynchronous:

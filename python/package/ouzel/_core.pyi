@@ -17,7 +17,7 @@ _Per = Literal["total", "rank", "location"]
 _Output = Literal["size", "count", "bytes", "messages"]
 _Ranks = int | str | Iterable[int]
 _Names = str | Iterable[str]
-_TimeNs = tuple[int | None, int | None]
+_TimeNs = tuple[float | None, float | None]
 _Progress = bool | Callable[[int, int], object]
 
 class OuzelError(Exception):
@@ -25,6 +25,9 @@ class OuzelError(Exception):
 
 class DataLostWarning(UserWarning):
     """Data were lost: the answer is from the rest. ``warnings.simplefilter("error", DataLostWarning)`` makes it an error."""
+
+class SelectionWarning(UserWarning):
+    """A selection names what the trace does not have (a region, a counter, a rank), or selects nothing."""
 
 class Notice(TypedDict):
     """Something that went wrong and was survived. ``level`` "high": data were lost."""
@@ -127,7 +130,7 @@ class Events:
 
     Columns: "Timestamp (ns)" since the trace start, "Event Type" (Enter, Leave, Instant), "Name", "Process" (world
     rank), "Thread" (number of the location in its process); and, if asked for, "Depth", "Partner", "Tag", "Bytes", "Value". Rows come by location,
-    those of a location in order of time. Calls of sampled locations are made from their samples. Not every payload of
+    those of a location in order of time. An event with values of several metrics has a row for each value. Calls of sampled locations are made from their samples. Not every payload of
     an event has a column: ``ouzel convert --to parquet`` writes all.
     """
 
@@ -153,9 +156,10 @@ class Events:
 
 @final
 class CommMatrix(Table):
-    """Rows ``from``, ``to``, ``messages``, ``bytes`` of the pairs that talked, and the whole matrix.
+    """Rows ``from``, ``to``, ``messages``, ``bytes`` of the pairs that exchanged something, and the whole matrix.
 
-    ``numpy.asarray(m)`` is the matrix.
+    ``numpy.asarray(m)`` is the matrix, and ``pandas.DataFrame(m.to_numpy(), m.ranks, m.ranks)`` a frame of it, up to 4,096
+    ranks; of more, ``scipy.sparse.coo_array((m["bytes"], (m["from"], m["to"])))`` has the same.
     """
 
     @property
@@ -166,9 +170,11 @@ class CommMatrix(Table):
         """What ``matrix`` counts."""
     @property
     def matrix(self) -> list[list[int]]:
-        """``matrix[i][j]`` is what ``ranks[i]`` sent to ``ranks[j]``: 8 bytes for each pair of ranks, and more in Python."""
+        """``matrix[i][j]`` is what ``ranks[i]`` sent to ``ranks[j]``. Raises :class:`OuzelError` for more than 4,096 ranks."""
     def to_numpy(self) -> Any:
-        """The matrix as a ``numpy.ndarray`` of ``uint64``. Raises ``ImportError`` without NumPy."""
+        """The matrix as a ``numpy.ndarray`` of ``uint64``. Raises ``ImportError`` without NumPy, :class:`OuzelError` for
+        more than 4,096 ranks.
+        """
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
 
 @final
@@ -399,7 +405,8 @@ class Trace:
         are listed whole. Sums count the time inside either way.
         ``ranks``: a number, numbers, or text such as ``"0-63,128"``.
         ``time_ns``: the half-open range ``(start, end)`` in nanoseconds since the trace start, ``None`` an open end;
-        calls that reach over a border are clipped.
+        calls that reach over a border are clipped. Recorded times are whole nanoseconds, so a border between two stands
+        for the next whole one: ``(1.5, 3.5)`` is ``(2, 4)``.
         ``regions``: names with ``*`` and ``?``; time in others goes to the region ``[filtered]``.
         ``jobs``: number of threads, one for each core by default; results do not depend on it.
         ``progress``: ``True`` draws a bar in a terminal and in a notebook; a function is called with bytes done and all
@@ -421,7 +428,7 @@ class Trace:
         again. ``group_bytes``: bytes of event files that a task folds, 512 MiB by default, a second or more of work; a
         location is never cut. ``checkpoint``: a folder that all see, where the partial results of groups are kept, so that
         the same question takes them up again after the death of client or scheduler. ``patience_s``: how long there may be
-        no worker.
+        no scheduler or no worker; 0 fails at once.
 
         Before each pass every worker is checked to have this build and to see these files. A question then raises
         :class:`OuzelError` that names the worker, or if the scheduler is lost. Ctrl-C takes the work back.

@@ -5,6 +5,7 @@ A filter is a text of the filter language (see docs/filter.md) that can be joine
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,6 +22,8 @@ _FIELDS = {
 _NATIVE = ("name", "path", "within", "depth", "rank", "thread", "time", "enter", "leave", "inclusive", "exclusive")
 _TEXTS = ("name", "path", "within")
 _TIMES = ("time", "enter", "leave", "inclusive", "exclusive")
+#: The whole number of nanoseconds that a comparison with a number between two comes to.
+_ROUNDED = {"<": math.ceil, "<=": math.floor, ">": math.floor, ">=": math.ceil}
 _OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "not-in", "between", "like", "not-like")
 
 
@@ -30,8 +33,9 @@ class Filter:
     ``field``: a column as Pipit calls it ("Name", "Process", "Thread", "Timestamp (ns)", "time.inc", "time.exc"), a
     field of the filter language ("name", "path", "within", "depth", "rank", "thread", "time", "enter", "leave",
     "inclusive", "exclusive"), or the name of a counter. ``operator``: "==", "!=", "<", "<=", ">", ">=", "in", "not-in",
-    "between" (both ends inside), "like" and "not-like" (``*`` and ``?``). ``value``: a text, a number (times in
-    nanoseconds), or a list of them.
+    "between" (both ends inside, of times the first alone), "like" and "not-like" (``*`` and ``?``). ``value``: a text,
+    a number (times in nanoseconds), or a list of them. Times are whole nanoseconds and may be compared with any number,
+    exactly: above 1000.5 is above 1000, below it is below 1001; none is equal to it.
 
     Raises ``ValueError`` for another operator. Pipit, class ``Filter``.
     """
@@ -43,10 +47,10 @@ class Filter:
         if name not in _NATIVE:
             name = f"metric({_quoted(field)})"
         word = operator.removeprefix("not-")
-        values = _values(name, value, several=word in ("in", "like"))
+        values = _values(name, value, word)
         if word == "between":
             low, high = _pair(value)
-            test = f"{name} between {_literal(name, low)} and {_literal(name, high)}"
+            test = f"{name} between {_literal(name, low, '>=')} and {_literal(name, high, '<')}"
         else:
             test = f"{name} {word} {values}"
         self.text = f"not ({test})" if operator.startswith("not-") else test
@@ -82,23 +86,27 @@ def _pair(value: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def _values(name: str, value: Any, several: bool) -> str:
-    if not several:
-        return "" if isinstance(value, (list, tuple)) else _literal(name, value)
+def _values(name: str, value: Any, word: str) -> str:
+    if word not in ("in", "like"):
+        return "" if isinstance(value, (list, tuple)) else _literal(name, value, word)
     if isinstance(value, str) or not isinstance(value, Iterable):
         value = [value]
-    literals = [_literal(name, each) for each in value]
+    literals = [_literal(name, each, word) for each in value]
     if not literals:
         raise ValueError("a list of values is empty")
     return f"({', '.join(literals)})"
 
 
-def _literal(name: str, value: Any) -> str:
+def _literal(name: str, value: Any, word: str) -> str:
     if name in _TEXTS:
         return _quoted(str(value))
     number = int(value)
-    if number != value or number < 0:
+    if name in _TIMES and word in _ROUNDED:
+        number = _ROUNDED[word](value)
+    elif number != value:
         raise ValueError(f"{name} is compared with a whole number of zero or more, not {value!r}")
+    if number < 0:
+        raise ValueError(f"{name} is compared with a number of zero or more, not {value!r}")
     return f"{number}ns" if name in _TIMES else str(number)
 
 

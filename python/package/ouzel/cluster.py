@@ -64,6 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--checkpoint", metavar="DIR", help="keep partial results here, and take up those that are here")
     parser.add_argument("--group-bytes", metavar="N", type=int, help="bytes of event files for one task")
+    parser.add_argument(
+        "--patience-s", metavar="SECONDS", type=float, default=60.0, help="how long there may be no worker (60)"
+    )
     parser.add_argument("--ranks", metavar="RANKS", help="only these ranks, such as 0-63,128")
     parser.add_argument("--regions", metavar="PATTERN", action="append", help="only regions of this name; may be repeated")
     parser.add_argument("--time-ns", metavar="START:END", type=_range, help="only this range of time; either may be empty")
@@ -87,11 +90,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _range(text: str) -> tuple[int | None, int | None]:
+def _range(text: str) -> tuple[int | float | None, int | float | None]:
     start, colon, end = text.partition(":")
     if not colon:
         raise argparse.ArgumentTypeError(f"{text!r} is not START:END")
-    return (int(start) if start else None, int(end) if end else None)
+    return (_instant(start), _instant(end))
+
+
+def _instant(text: str) -> int | float | None:
+    if not text:
+        return None
+    return int(text) if text.strip("+-").isdecimal() else float(text)
 
 
 def _keyword(text: str) -> tuple[str, Any]:
@@ -131,7 +140,9 @@ def _ask(options: argparse.Namespace, where: Any) -> int:
     )
     if options.output is not None:
         _named(_core.check_output, options)
-    trace = trace.on(where, group_bytes=options.group_bytes, checkpoint=options.checkpoint)
+    trace = trace.on(
+        where, group_bytes=options.group_bytes, checkpoint=options.checkpoint, patience_s=options.patience_s
+    )
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ouzel.DataLostWarning)
         answer = getattr(trace, options.operation)(**dict(options.keywords))

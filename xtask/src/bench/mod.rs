@@ -17,6 +17,7 @@ mod measure;
 mod nsight;
 mod operations;
 mod peers;
+mod ranks;
 mod scale;
 mod table;
 
@@ -47,9 +48,10 @@ const EVENTS_FOR_START_UP: &str = "75K";
 const ROUNDS_OF_START_UP: usize = 21;
 
 /// What can be measured by itself, in the order of the table.
-const SECTIONS: [&str; 10] = [
+const SECTIONS: [&str; 11] = [
     "decoding",
     "operations",
+    "ranks",
     "cluster",
     "nsight",
     "hpctoolkit",
@@ -140,6 +142,7 @@ impl Bench {
         match section {
             "decoding" => Ok([self.speed()?, self.start_up()?, self.memory()?].concat()),
             "operations" => operations::rows(self, python, skipped),
+            "ranks" => ranks::rows(self),
             "cluster" => cluster::rows(self, python, skipped),
             "nsight" => nsight::rows(root, ouzel, quick, rounds),
             "hpctoolkit" => hpctoolkit::rows(root, ouzel, quick, rounds),

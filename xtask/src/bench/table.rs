@@ -38,6 +38,11 @@ impl Row {
         Self::new([what, events, "", &format!("{:.2}", events_per_second / 1e6), "", "", ""])
     }
 
+    /// A run that took so long, to be compared.
+    pub fn timed(what: &str, events: &str, seconds: f64) -> Self {
+        Self::new([what, events, &time(seconds), "", "", "", ""])
+    }
+
     /// A run whose time itself is the figure.
     pub fn duration(what: &str, events: &str, seconds: f64, target: Target) -> Self {
         let mut row = Self::new([what, events, &time(seconds), "", "", "", ""]);
@@ -73,6 +78,19 @@ impl Row {
     #[must_use]
     pub fn at_rate(mut self, per_second: f64, target: Target) -> Self {
         self.judge(target, per_second, |bound| format!("{} M/s", (bound / 1e4).round() / 100.0));
+        self
+    }
+
+    /// A further verdict, on something that the row says in words.
+    #[must_use]
+    pub fn and(mut self, what: &str, target: Target, value: f64, show: impl Fn(f64) -> String) -> Self {
+        let before = std::mem::take(&mut self.cells[6]);
+        self.judge(target, value, show);
+        let verdict = std::mem::take(&mut self.cells[6]);
+        self.cells[6] = match before.is_empty() {
+            true => format!("{what} {verdict}"),
+            false => format!("{before}; {what} {verdict}"),
+        };
         self
     }
 

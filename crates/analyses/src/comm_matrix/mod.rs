@@ -35,5 +35,7 @@ mod state;
 pub(crate) mod tests;
 
 pub use fold::{CommMatrix, Expansion};
-pub use output::{CommMatrixOutput, MatrixCell, PairTraffic, ProcessTraffic, TrafficUnit};
+pub use output::{
+    CommMatrixOutput, DENSE_RANKS_MAX, MatrixCell, PairTraffic, ProcessTraffic, TooManyRanks, TrafficUnit,
+};
 pub use state::{CommMatrixPartial, Local, Traffic};

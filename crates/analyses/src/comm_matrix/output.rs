@@ -25,6 +25,20 @@ pub struct CommMatrixOutput {
     pub not_expanded: Traffic,
 }
 
+/// Most ranks of a whole matrix. Chosen by us: its 16.8 million cells are 134 MB, and no screen shows more.
+pub const DENSE_RANKS_MAX: usize = 4096;
+
+/// A matrix that would be too large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a whole matrix of {n_ranks} × {n_ranks} ranks is too large (at most {DENSE_RANKS_MAX} ranks): select ranks, or \
+     take the pairs that exchanged something"
+)]
+pub struct TooManyRanks {
+    /// Ranks of the run.
+    pub n_ranks: usize,
+}
+
 /// What one rank sent to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatrixCell {
@@ -89,18 +103,69 @@ impl TrafficUnit {
 }
 
 impl CommMatrixOutput {
-    /// The whole matrix, row = sender, in the order of `ranks`: 8 bytes for each pair, whether or not it talked, so
-    /// 80 GB for 100,000 ranks. [`cells`](CommMatrixOutput::cells) has the same in less.
+    /// Whether the run is small enough for [`matrix`](CommMatrixOutput::matrix).
+    ///
+    /// # Errors
+    /// If there are more than [`DENSE_RANKS_MAX`] ranks.
+    pub fn check_dense(&self) -> Result<(), TooManyRanks> {
+        let n_ranks = self.ranks.len();
+        if n_ranks <= DENSE_RANKS_MAX { Ok(()) } else { Err(TooManyRanks { n_ranks }) }
+    }
+
+    /// The whole matrix, row = sender, in the order of `ranks`: 8 bytes for each pair, whether or not it talked. For
+    /// runs that [`check_dense`](CommMatrixOutput::check_dense) lets pass; [`cells`](CommMatrixOutput::cells) has the
+    /// same for any.
     pub fn matrix(&self, unit: TrafficUnit) -> Vec<Vec<u64>> {
         let n = self.ranks.len();
         let mut matrix = vec![vec![0; n]; n];
-        for cell in &self.cells {
-            let (from, to) = (self.ranks.binary_search(&cell.from), self.ranks.binary_search(&cell.to));
-            if let (Ok(from), Ok(to)) = (from, to) {
-                matrix[from][to] = unit.of(cell.traffic);
-            }
+        for (from, to, amount) in self.places(unit) {
+            matrix[from][to] = amount;
         }
         matrix
+    }
+
+    /// For each of `ranks` what it sent to receivers that are not known.
+    pub fn unknown(&self, unit: TrafficUnit) -> Vec<u64> {
+        let mut unknown = vec![0; self.ranks.len()];
+        for &(from, traffic) in &self.to_unknown {
+            if let Ok(place) = self.ranks.binary_search(&from) {
+                unknown[place] = unit.of(traffic);
+            }
+        }
+        unknown
+    }
+
+    /// For each pair that talked the places of both in `ranks`, and how much.
+    pub fn places(&self, unit: TrafficUnit) -> impl Iterator<Item = (usize, usize, u64)> + '_ {
+        self.cells.iter().filter_map(move |cell| {
+            let (from, to) = (self.ranks.binary_search(&cell.from), self.ranks.binary_search(&cell.to));
+            Some((from.ok()?, to.ok()?, unit.of(cell.traffic)))
+        })
+    }
+
+    /// The [`matrix`](CommMatrixOutput::matrix) as a table: one row for each sender, one column for each receiver.
+    pub fn dense_table(&self, unit: TrafficUnit) -> Table {
+        let n = self.ranks.len();
+        let mut columns = vec![vec![0; n]; n];
+        for (from, to, amount) in self.places(unit) {
+            columns[to][from] = amount;
+        }
+        let unknown = ColumnData::U64(self.unknown(unit));
+        let (unit, doc) = match unit {
+            TrafficUnit::Bytes => (Unit::Bytes, "Bytes sent to this rank"),
+            TrafficUnit::Messages => (Unit::Count, "Number of messages sent to this rank"),
+        };
+        let senders = self.ranks.iter().map(|rank| u64::from(rank.0)).collect();
+        let table = Table::new("senders").with(
+            "from",
+            Unit::None,
+            "World rank of the sender",
+            ColumnData::U64(senders),
+        );
+        let table = self.ranks.iter().zip(columns).fold(table, |table, (rank, column)| {
+            table.with(rank.0.to_string(), unit.clone(), doc, ColumnData::U64(column))
+        });
+        table.with("unknown", unit, "The same to receivers that are not known", unknown)
     }
 
     /// What each rank sent and received, in the order of `ranks`.

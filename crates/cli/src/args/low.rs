@@ -242,6 +242,10 @@ pub struct LowCommon {
     #[arg(long, help_heading = "Output")]
     pub force: bool,
 
+    /// Write text into CSV as it is; else a ' stands before what a spreadsheet would run as a formula
+    #[arg(long, help_heading = "Output")]
+    pub csv_raw: bool,
+
     /// Only these world ranks, e.g. 0-63,128
     #[arg(long, value_name = "RANKS", help_heading = "Selection")]
     pub ranks: Option<RankSet>,

@@ -19,6 +19,7 @@ use correlate::CorrelateArgs;
 use low::{ColorWhen, LowArgs, LowCommand, LowCommon, RuleArgs};
 use operations::Operation;
 use ouzel::model::{Borders, Filter};
+use ouzel_export::CsvText;
 use ouzel_files::output::Existing;
 use ouzel_plot::ImageFormat;
 use std::ffi::OsString;
@@ -62,6 +63,8 @@ pub struct Common {
     pub path: PathBuf,
     /// How to answer.
     pub format: OutputFormat,
+    /// What becomes of text in CSV.
+    pub csv_text: CsvText,
     /// Where to write.
     pub outputs: Outputs,
     /// What becomes of files that are there already.
@@ -186,6 +189,9 @@ fn check(low: &LowCommon, command: &Command) -> Result<(), &'static str> {
         _ if command.plot().is_some_and(|path| ImageFormat::of_path(path).is_err()) => {
             Err("--plot draws .svg and .png: let the file's name end so")
         }
+        Command::Operation(Operation::CommMatrix(args)) if args.dense && format == OutputFormat::Table => {
+            Err("--dense writes the whole matrix to --format json, csv or parquet")
+        }
         _ if format == OutputFormat::Html => {
             Err("only report has a page with pictures: ouzel report -o FILE.html")
         }
@@ -224,6 +230,7 @@ fn common(low: LowCommon, outputs: Outputs, existing: Existing) -> Common {
         format: _,
         output: _,
         force: _,
+        csv_raw,
         ranks,
         time,
         region,
@@ -246,9 +253,15 @@ fn common(low: LowCommon, outputs: Outputs, existing: Existing) -> Common {
         ColorWhen::Always => true,
         ColorWhen::Never => false,
     };
+    let csv_text = match (csv_raw, to_terminal) {
+        (true, _) => CsvText::Raw,
+        (false, true) => CsvText::ForTerminal,
+        (false, false) => CsvText::Guarded,
+    };
     Common {
         path,
         format,
+        csv_text,
         page_colour: colour(to_terminal),
         notice_colour: colour(stderr_is_terminal),
         width: width(to_terminal),
@@ -379,6 +392,7 @@ mod tests {
             ("ouzel profile t --jobs 0", "--jobs"),
             ("ouzel idle t --plot picture.pdf", ".svg"),
             ("ouzel comm-matrix t --log", "--plot"),
+            ("ouzel comm-matrix t --dense", "--format json"),
             ("ouzel profile t --time 3..2", "ends before"),
             ("ouzel profile t --where rank=x", "is not a whole number"),
             ("ouzel print t --where rank=1", "ouzel calls"),

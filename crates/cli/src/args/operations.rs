@@ -63,11 +63,13 @@ times the number of locations is idle: there a location was in no recorded regio
 Examples:
   ouzel comm-matrix scorep-run/
   ouzel comm-matrix scorep-run/ --unit messages --plot matrix.svg --log
-  ouzel comm-matrix scorep-run/ --collectives --format json | jq '.data.matrix[0]'
+  ouzel comm-matrix scorep-run/ --collectives --format json | jq '.data.pairs[0]'
+  ouzel comm-matrix scorep-run/ --dense -o matrix.csv      the whole matrix, up to 4,096 ranks
 
-Rows are senders, columns receivers; numbers are those of the recorded sends. Collective operations have no
-recorded pairs: --collectives spreads the bytes that each rank gave over the ranks that the operation sends
-to. Memory access from afar (RMA) and copies between devices are not in it.")]
+Files have a row for each pair of ranks that exchanged something; in the picture rows are senders, columns
+receivers. Numbers are those of the recorded sends. Collective operations have no recorded pairs:
+--collectives spreads the bytes that each rank gave over the ranks that the operation sends to. Memory access
+from afar (RMA) and copies between devices are not in it.")]
     CommMatrix {
         #[command(flatten)]
         common: LowCommon,
@@ -387,6 +389,10 @@ pub struct CommMatrixArgs {
     /// Add collective operations, spread over the pairs of ranks they connect
     #[arg(long)]
     pub collectives: bool,
+
+    /// Write the whole matrix, not the pairs that exchanged something (files; up to 4,096 ranks)
+    #[arg(long)]
+    pub dense: bool,
 
     /// Colours of the picture by ratios instead of differences
     #[arg(long, requires = "plot_file")]

@@ -15,11 +15,12 @@ use crate::exit::Outcome;
 use crate::output::refused;
 use crate::progress;
 use crate::session::{Session, coverage, outcome};
+use crate::terminal::style::clean;
 use crate::terminal::units;
 use anyhow::Context;
 use ouzel::engine::{AnalysisSet, Folder, Partial};
 use ouzel::model::{Notice, Notices, Table};
-use ouzel_export::{CsvWriter, ExportError, ParquetWriter, TableWriter};
+use ouzel_export::{CsvText, CsvWriter, ExportError, ParquetWriter, TableWriter};
 use ouzel_files::folder::{self, Entry, FolderOutput, Others};
 use ouzel_files::output::{Output, Target};
 use serde::Serialize;
@@ -82,7 +83,7 @@ pub(super) fn answer(
     } else if !session.common.quiet {
         let line = |file: &Written| {
             let rows = units::counted(file.n_rows, "row", "rows");
-            format!("{}  {rows}, {}", file.path, units::bytes(file.size_bytes))
+            format!("{}  {rows}, {}", clean(&file.path), units::bytes(file.size_bytes))
         };
         session.write_page(&files.iter().map(line).collect::<Vec<_>>())?;
     }
@@ -129,6 +130,7 @@ pub(super) struct Place {
     out: PathBuf,
     target: Destination,
     is_parquet: bool,
+    csv_text: CsvText,
 }
 
 enum Destination {
@@ -150,7 +152,7 @@ impl Place {
             let folder = folder::Folder::new(&out, entries, others, common.existing, inputs);
             Destination::Folder(folder.map_err(refused)?)
         };
-        Ok(Place { out, target, is_parquet })
+        Ok(Place { out, target, is_parquet, csv_text: common.csv_text })
     }
 
     fn begin(self) -> anyhow::Result<Tables> {
@@ -158,7 +160,7 @@ impl Place {
             Destination::File(target) => Begun::File(target),
             Destination::Folder(folder) => Begun::Folder(folder.begin()?),
         };
-        Ok(Tables { path: self.out, out, is_parquet: self.is_parquet })
+        Ok(Tables { path: self.out, out, is_parquet: self.is_parquet, csv_text: self.csv_text })
     }
 }
 
@@ -171,6 +173,7 @@ struct Tables {
     path: PathBuf,
     out: Begun,
     is_parquet: bool,
+    csv_text: CsvText,
 }
 
 enum Begun {
@@ -194,7 +197,7 @@ impl Tables {
         Ok(if self.is_parquet {
             Box::new(ParquetWriter::new(out.writer(), table)?)
         } else {
-            Box::new(CsvWriter::new(out.writer(), table)?)
+            Box::new(CsvWriter::new(out.writer(), table, self.csv_text)?)
         })
     }
 

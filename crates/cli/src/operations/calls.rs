@@ -100,7 +100,7 @@ fn write_tables(session: &Session<'_>, chosen: &[MetricId]) -> anyhow::Result<Ou
     let mut out = Output::open(session.common)?;
     let mut writer: Box<dyn TableWriter + '_> = match session.common.format {
         OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, &columns)?),
-        _ => Box::new(CsvWriter::new(&mut out, &columns)?),
+        _ => Box::new(CsvWriter::new(&mut out, &columns, session.common.csv_text)?),
     };
     let mut written: Result<(), ExportError> = Ok(());
     let answer = session.calls(chosen, |batch| {

@@ -10,64 +10,44 @@ use crate::terminal::style::Paint;
 use crate::terminal::units;
 use ouzel::Answer;
 use ouzel::analyses::comm_matrix::{CommMatrix, CommMatrixOutput, Expansion, PairTraffic, TrafficUnit};
-use ouzel::model::WorldRank;
+use ouzel_export::TableRows;
 use ouzel_plot::{ColourScale, pictures};
 use serde::Serialize;
-use serde::ser::{SerializeSeq, SerializeStruct, Serializer};
-use std::collections::BTreeMap;
 
-/// What stands under `data` in JSON: `ranks`, `matrix` (row = sender), `to_unknown` (by sender, what went to receivers
-/// that are not known) and `unit`. Rows are made one by one, as a
-/// matrix of many ranks takes more memory than the pairs that talk.
-struct Data<'a>(&'a CommMatrixOutput, TrafficUnit);
-
-impl Serialize for Data<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Data(output, unit) = self;
-        let ranks: Vec<u32> = output.ranks.iter().map(|rank| rank.0).collect();
-        let unknown: BTreeMap<WorldRank, u64> =
-            output.to_unknown.iter().map(|&(from, traffic)| (from, unit.of(traffic))).collect();
-        let to_unknown: Vec<u64> =
-            output.ranks.iter().map(|rank| unknown.get(rank).copied().unwrap_or(0)).collect();
-        let mut data = serializer.serialize_struct("Data", 4)?;
-        data.serialize_field("ranks", &ranks)?;
-        data.serialize_field("matrix", &Matrix(output, *unit))?;
-        data.serialize_field("to_unknown", &to_unknown)?;
-        data.serialize_field("unit", unit.as_str())?;
-        data.end()
-    }
-}
-
-struct Matrix<'a>(&'a CommMatrixOutput, TrafficUnit);
-
-impl Serialize for Matrix<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Matrix(output, unit) = self;
-        let mut matrix = serializer.serialize_seq(Some(output.ranks.len()))?;
-        let mut cells = output.cells.iter().peekable();
-        for &from in &output.ranks {
-            let mut row = vec![0; output.ranks.len()];
-            while let Some(cell) = cells.next_if(|cell| cell.from == from) {
-                if let Ok(to) = output.ranks.binary_search(&cell.to) {
-                    row[to] = unit.of(cell.traffic);
-                }
-            }
-            matrix.serialize_element(&row)?;
-        }
-        matrix.end()
-    }
+/// What stands under `data` in JSON: `ranks`, `unit`, and `pairs` that talked, or with `--dense` the whole `matrix`.
+#[derive(Debug, Serialize)]
+struct Data {
+    ranks: Vec<u32>,
+    unit: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pairs: Option<TableRows>,
+    /// Row = sender, column = receiver, in the order of `ranks`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matrix: Option<Vec<Vec<u64>>>,
+    /// By sender, what went to receivers that are not known; of pairs they are `null`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_unknown: Option<Vec<u64>>,
 }
 
 pub fn run(session: &Session<'_>, args: &CommMatrixArgs) -> anyhow::Result<Outcome> {
     let unit = unit(args.traffic.unit);
     let answer = asked(session, args.collectives)?;
     let scale = if args.log { ColourScale::Logarithmic } else { ColourScale::Linear };
+    if args.dense {
+        answer.output.check_dense()?;
+    }
     plot(session, || pictures::comm_matrix(&answer.output, unit, scale, &origin(session)))?;
     session.reply(
         "comm-matrix",
         &answer,
-        |output| Data(output, unit),
-        CommMatrixOutput::table,
+        |output| Data {
+            ranks: output.ranks.iter().map(|rank| rank.0).collect(),
+            unit: unit.as_str(),
+            pairs: (!args.dense).then(|| TableRows(output.table())),
+            matrix: args.dense.then(|| output.matrix(unit)),
+            to_unknown: args.dense.then(|| output.unknown(unit)),
+        },
+        |output| if args.dense { output.dense_table(unit) } else { output.table() },
         |output, page| write_page(session, output, args, page),
     )
 }

@@ -10,7 +10,6 @@ use crate::session::outcome;
 use crate::terminal::style::Style;
 use anyhow::Context;
 use ouzel::formats::otf2::print::{Layout, PrintOptions, Printer};
-use std::io::Write;
 
 /// Answers.
 ///
@@ -28,11 +27,7 @@ pub fn run(common: &Common, args: &PrintArgs) -> anyhow::Result<Outcome> {
     let notices = printer.print(&mut out).context("cannot write")?;
     out.close()?;
     if !common.quiet {
-        let style = Style::new(common.notice_colour);
-        for line in crate::notices::short(&notices, path, style) {
-            // The records are printed; that standard error is closed does not change it.
-            let _ = writeln!(std::io::stderr(), "{line}");
-        }
+        crate::notices::print(&notices, path, Style::new(common.notice_colour));
     }
     Ok(outcome(&notices))
 }

@@ -51,7 +51,7 @@ impl GridColumn {
     pub fn text(title: &str, cells: impl IntoIterator<Item = String>) -> Self {
         let cells = cells.into_iter().map(|cell| clean(&cell)).collect();
         let (align, paint, importance) = (Align::Left, Paint::Plain, Importance::Always);
-        GridColumn { title: title.to_owned(), cells, align, paint, importance }
+        GridColumn { title: clean(title), cells, align, paint, importance }
     }
 
     /// A column of numbers, right-aligned.

@@ -1,5 +1,8 @@
 //! Colours and weights of text, by what it means.
 
+use ouzel::model::{put_visible, visible};
+use std::borrow::Cow;
+
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Paint {
@@ -21,6 +24,36 @@ pub enum Paint {
     Good,
 }
 
+/// Every paint.
+const PAINTS: [Paint; 8] = [
+    Paint::Plain,
+    Paint::Heading,
+    Paint::Dim,
+    Paint::Name,
+    Paint::Bar,
+    Paint::Bad,
+    Paint::Doubtful,
+    Paint::Good,
+];
+
+/// Ends what any paint began.
+const END: &str = "\x1b[0m";
+
+impl Paint {
+    fn begin(self) -> &'static str {
+        match self {
+            Paint::Plain => "",
+            Paint::Heading => "\x1b[1m",
+            Paint::Dim => "\x1b[2m",
+            Paint::Name => "\x1b[36m",
+            Paint::Bar => "\x1b[34m",
+            Paint::Bad => "\x1b[1;31m",
+            Paint::Doubtful => "\x1b[33m",
+            Paint::Good => "\x1b[32m",
+        }
+    }
+}
+
 /// Whether to colour, decided once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
@@ -35,26 +68,36 @@ impl Style {
 
     /// `text` as it is to be printed. Nothing of the trace can carry control characters to the terminal: see [`clean`].
     pub fn paint(self, paint: Paint, text: &str) -> String {
-        let code = match paint {
-            Paint::Plain => "",
-            Paint::Heading => "1",
-            Paint::Dim => "2",
-            Paint::Name => "36",
-            Paint::Bar => "34",
-            Paint::Bad => "1;31",
-            Paint::Doubtful => "33",
-            Paint::Good => "32",
-        };
-        if !self.colour || code.is_empty() || text.is_empty() {
+        let begin = paint.begin();
+        if !self.colour || begin.is_empty() || text.is_empty() {
             return text.to_owned();
         }
-        format!("\x1b[{code}m{text}\x1b[0m")
+        format!("{begin}{text}{END}")
     }
 }
 
-/// `text` without control characters, which could take over a terminal.
+/// `text` with everything escaped that would steer a terminal or not show, see [`visible`].
 pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    visible(text).into_owned()
+}
+
+/// `line` as it goes out, painted or not: whatever came into it, nothing but our own paint steers the terminal.
+pub fn shown(line: &str) -> Cow<'_, str> {
+    if let Cow::Borrowed(line) = visible(line) {
+        return Cow::Borrowed(line);
+    }
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(c) = rest.chars().next() {
+        let paint = PAINTS.iter().map(|paint| paint.begin()).chain([END]);
+        let n_bytes = paint.filter(|code| !code.is_empty()).find(|code| rest.starts_with(code)).map(str::len);
+        match n_bytes {
+            Some(n_bytes) => shown.push_str(&rest[..n_bytes]),
+            None => put_visible(&mut shown, c),
+        }
+        rest = &rest[n_bytes.unwrap_or(c.len_utf8())..];
+    }
+    Cow::Owned(shown)
 }
 
 /// `text` in at most `width` characters, cut in the middle: both ends of a name tell it from others.
@@ -87,7 +130,10 @@ mod tests {
 
     #[test]
     fn nothing_of_the_trace_controls_the_terminal() {
-        assert_eq!(clean("a\x1b[31mb\nc"), "a\u{fffd}[31mb\u{fffd}c");
+        assert_eq!(clean("a\x1b[31mb\nc\u{202e}"), r"a\u{1b}[31mb\nc\u{202e}");
+        let painted = Style::new(true).paint(Paint::Bad, "x\x1b[2J\u{9b}31m");
+        assert_eq!(shown(&painted), "\x1b[1;31mx\\u{1b}[2J\\u{9b}31m\x1b[0m");
+        assert!(matches!(shown("█ größe › 3 µs"), Cow::Borrowed(_)));
     }
 
     #[test]

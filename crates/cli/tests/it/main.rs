@@ -11,6 +11,7 @@ mod ends;
 mod facts;
 mod formats;
 mod help;
+mod hostile_names;
 mod model_archive;
 mod operations;
 mod outputs;

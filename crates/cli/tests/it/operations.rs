@@ -50,10 +50,23 @@ fn bins_hold_all_of_the_time() {
 fn the_matrix_has_what_ranks_send_and_receive() {
     for unit in ["bytes", "messages"] {
         let archive = testdata("pmpi-jacobi");
-        let data = json(&archive, &["comm-matrix", "--unit", unit])["data"].take();
+        let data = json(&archive, &["comm-matrix", "--unit", unit, "--dense"])["data"].take();
         let matrix: Vec<Vec<u64>> = data["matrix"].as_array().unwrap().iter().map(integers).collect();
         assert_eq!((data["unit"].as_str(), matrix.len()), (Some(unit), 9));
         assert_eq!(integers(&data["ranks"]), (0..9).collect::<Vec<_>>());
+        let sparse = json(&archive, &["comm-matrix", "--unit", unit])["data"].take();
+        assert_eq!((&sparse["ranks"], &sparse["unit"]), (&data["ranks"], &data["unit"]));
+        assert!(sparse["matrix"].is_null() && data["pairs"].is_null());
+        let mut rebuilt = vec![vec![0; 9]; 9];
+        for pair in sparse["pairs"].as_array().unwrap() {
+            let place = |key: &str| usize::try_from(pair[key].as_u64().unwrap()).unwrap();
+            assert!(
+                0 < pair["messages"].as_u64().unwrap(),
+                "a pair that exchanged nothing has no row: {pair}"
+            );
+            rebuilt[place("from")][place("to")] = pair[unit].as_u64().unwrap();
+        }
+        assert_eq!(rebuilt, matrix);
         let each = json(&archive, &["comm-by-process", "--unit", unit])["data"].take();
         let sent: Vec<u64> = matrix.iter().map(|row| row.iter().sum()).collect();
         let received: Vec<u64> = (0..9).map(|to| matrix.iter().map(|row| row[to]).sum()).collect();
@@ -65,7 +78,8 @@ fn the_matrix_has_what_ranks_send_and_receive() {
         assert_eq!(over_time["bin_edges_ns"].as_array().unwrap().len(), 12);
     }
     // A halo exchange on a grid of 3 by 3 ranks: the corners have two neighbours, the centre four.
-    let data = json(&testdata("pmpi-jacobi"), &["comm-matrix", "--unit", "messages"])["data"].take();
+    let data =
+        json(&testdata("pmpi-jacobi"), &["comm-matrix", "--unit", "messages", "--dense"])["data"].take();
     let neighbours = |rank: usize| integers(&data["matrix"][rank]).iter().filter(|n| 0 < **n).count();
     assert_eq!((0..9).map(neighbours).collect::<Vec<_>>(), [2, 3, 2, 3, 4, 3, 2, 3, 2]);
 }

@@ -132,3 +132,41 @@ fn pages_of_listings_fit_their_width() {
         }
     }
 }
+
+#[test]
+fn names_that_the_trace_does_not_have_are_told_by_every_command() {
+    let archive = testdata("pmpi-jacobi");
+    let commands = [
+        "report",
+        "segments",
+        "clusters",
+        "iterations",
+        "info",
+        "profile",
+        "timeline",
+        "time-profile",
+        "comm-matrix",
+        "messages",
+        "comm-by-process",
+        "comm-over-time",
+        "breakdown",
+        "imbalance",
+        "idle",
+        "critical-path",
+        "lateness",
+        "calls",
+        "call-tree",
+    ];
+    for command in commands {
+        for selection in [["--region", "nope*"], ["--where", "name = nope"]] {
+            let answer = json(&archive, &[command, selection[0], selection[1]]);
+            let told = answer["notices"].as_array().expect("an array").iter().filter(|notice| {
+                notice["code"] == "empty-selection"
+                    && notice["message"].as_str().is_some_and(|text| text.contains("nope"))
+            });
+            assert_eq!(told.count(), 1, "{command} {selection:?}: {}", answer["notices"]);
+        }
+    }
+    let ran = ran_on(&archive, &["profile", "--region", "nope"]);
+    assert!(ran.err.contains("no region of the trace is named like \"nope\""), "{}", ran.err);
+}

@@ -173,3 +173,18 @@ fn a_selection_without_a_location_is_said() {
     assert_eq!(codes("99"), [NoticeCode::EmptySelection]);
     assert_eq!(codes("0"), []);
 }
+
+#[test]
+fn what_the_selection_names_in_vain_is_said_once() {
+    let trace =
+        ToyTrace::new("0: enter main @0, leave @9\n1: enter main @0, leave @9\n2: enter main @0, leave @9");
+    for jobs in [1, 2, 3] {
+        let filter = Filter { regions: vec!["nope".to_owned()], ..Filter::default() };
+        let mut set = AnalysisSet::default();
+        set.add(Broken(Breaks::Never));
+        let jobs = NonZeroUsize::new(jobs).unwrap();
+        let report = set.run(&trace, Pass { filter: &filter, jobs, progress: None }).unwrap();
+        let told: Vec<_> = report.notices.iter().map(|notice| (notice.code, notice.count)).collect();
+        assert_eq!(told, [(NoticeCode::EmptySelection, 1)]);
+    }
+}

@@ -17,6 +17,7 @@ mod ranks;
 mod resolved;
 #[cfg(test)]
 mod tests;
+mod unmatched;
 
 pub use language::FilterError;
 pub use numbers::NumberSet;
@@ -101,19 +102,6 @@ impl Filter {
     /// The predicate with names of regions and metrics looked up; `None` if there is none.
     pub fn location_tests(&self, definitions: &Definitions) -> Option<LocationTests> {
         self.predicate.as_ref().map(|predicate| LocationTests::new(predicate, definitions))
-    }
-
-    /// Names of metrics that the predicate speaks of and that no counter of the trace has. No call passes a test of
-    /// such a counter.
-    pub fn unknown_metrics(&self, definitions: &Definitions) -> Vec<String> {
-        let mut names = Vec::new();
-        if let Some(predicate) = &self.predicate {
-            predicate.metrics(&mut names);
-        }
-        names.retain(|name| !definitions.metrics.iter().any(|m| m.is_counter() && *m.name == **name));
-        names.sort();
-        names.dedup();
-        names
     }
 
     /// For each region whether it is selected, or `None` if all are.

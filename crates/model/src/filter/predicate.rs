@@ -82,16 +82,6 @@ impl Predicate {
             other => vec![other],
         }
     }
-
-    /// Adds the names of the metrics it speaks of.
-    pub(super) fn metrics(&self, names: &mut Vec<String>) {
-        match self {
-            Predicate::All(parts) | Predicate::Any(parts) => parts.iter().for_each(|p| p.metrics(names)),
-            Predicate::Not(part) => part.metrics(names),
-            Predicate::Metric { metric, .. } => names.push(metric.clone()),
-            _ => {}
-        }
-    }
 }
 
 impl std::ops::BitAnd for Predicate {

@@ -13,6 +13,11 @@ impl RankSet {
         RankSet(ranges.to_vec())
     }
 
+    /// Its inclusive ranges, as written.
+    pub(super) fn ranges(&self) -> &[(u32, u32)] {
+        &self.0
+    }
+
     /// Whether `rank` is in the set.
     pub fn contains(&self, rank: WorldRank) -> bool {
         self.0.iter().any(|&(first, last)| first <= rank.0 && rank.0 <= last)

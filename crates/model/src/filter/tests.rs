@@ -200,7 +200,39 @@ fn a_predicate_chooses_locations_where_it_can() {
 }
 
 #[test]
-fn metrics_that_do_not_exist_are_named() {
-    let filter = Filter::default().and(predicate("metric(b) > 1 or not metric(a) > 2 and metric(b) < 9"));
-    assert_eq!(filter.unknown_metrics(&definitions(&[], &[])), ["a", "b"]);
+fn what_is_named_and_is_not_there_is_said() {
+    let definitions = definitions(&["main", "MPI_Send", "src/a.c"], &[Some(0), Some(1)]);
+    let told = |filter: &Filter| {
+        filter.unmatched(&definitions).into_iter().map(|notice| notice.message).collect::<Vec<_>>()
+    };
+    let no_call = "no call passes a test of it";
+    for (text, messages) in [
+        ("name = main and not within like \"MPI_*\"", vec![]),
+        ("path in (\"main/MPI_Send\", \"main/src/a.c\", main)", vec![]),
+        ("path like (\"*/x\", \"m?in\")", vec![]),
+        ("name in (main, nope)", vec![format!("no region of the trace is named \"nope\": {no_call}")]),
+        ("not within like \"n*\"", vec![format!("no region of the trace is named like \"n*\": {no_call}")]),
+        (
+            "path = \"main/nope\"",
+            vec![format!("no region of the trace is named like the end of path \"main/nope\": {no_call}")],
+        ),
+        (
+            "metric(b) > 1 or not metric(a) > 2 and metric(b) < 9",
+            ["a", "b"].map(|name| format!("no counter of the trace is named \"{name}\": {no_call}")).to_vec(),
+        ),
+    ] {
+        assert_eq!(told(&Filter::default().and(predicate(text))), messages, "{text}");
+    }
+    let regions = ["main", "M?I_*", "X*"].map(str::to_owned).to_vec();
+    let filter = Filter { regions, ranks: Some("1-7,9,12-13".parse().unwrap()), ..Filter::default() };
+    assert_eq!(
+        told(&filter),
+        [
+            "no location of the trace is of rank 12-13",
+            "no location of the trace is of rank 9",
+            "no region of the trace is named like \"X*\": nothing is selected by it",
+        ]
+    );
+    let nobody = Filter { ranks: Some("7,9".parse().unwrap()), ..Filter::default() };
+    assert!(told(&nobody).is_empty(), "the pass says it");
 }

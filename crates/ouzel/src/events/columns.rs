@@ -5,6 +5,7 @@ use ouzel_model::{
     Clock, CommId, CommRank, Communicator, Contents, Definitions, EventChunk, EventKind, LocationId,
     MessageEnd, MetricValue, MetricValueType, Needs, Remap, RequestEvent, WorldRank,
 };
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows of a batch at most, but for those of one chunk.
@@ -27,7 +28,8 @@ impl EventType {
     pub const ALL: [&'static str; 3] = ["Enter", "Leave", "Instant"];
 }
 
-/// Rows of one location, column by column; all columns have one length, or none where they were not asked for.
+/// Rows of one location, column by column: one for each event, of an event with values of several metrics one for each
+/// value. All columns have one length, or none where they were not asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventBatch {
     /// Where.
@@ -65,6 +67,14 @@ impl EventBatch {
         }
     }
 
+    /// Appends a row without payload.
+    fn push(&mut self, time_ns: u64, event_type: EventType, name: u32, depth: u32) {
+        self.time_ns.push(time_ns);
+        self.event_type.push(event_type as u8);
+        self.name.push(name);
+        self.depth.push(depth);
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.time_ns.len()
@@ -76,11 +86,16 @@ impl EventBatch {
     }
 }
 
-/// Names of rows by code: of regions, then of instants, then of metrics. Instants are called as in OTF2.
+/// Names of rows by code, each once: regions of one name share a code. Instants are called as in OTF2.
 #[derive(Debug, Clone)]
 pub struct EventNames {
     names: Vec<Arc<str>>,
-    n_regions: u32,
+    /// By region.
+    regions: Vec<u32>,
+    /// By [`Instant`].
+    instants: Vec<u32>,
+    /// By metric.
+    metrics: Vec<u32>,
 }
 
 /// What instants are called, in the order of their codes.
@@ -105,24 +120,23 @@ const INSTANTS: [&str; 15] = [
 impl EventNames {
     /// The names that events of a trace with these definitions may have.
     pub fn new(definitions: &Definitions) -> Self {
-        let regions = definitions.regions.iter().map(|region| region.name.clone());
-        let metrics = definitions.metrics.iter().map(|metric| metric.name.clone());
-        let instants = INSTANTS.iter().map(|&name| Arc::from(name));
-        let n_regions = definitions.regions.len() as u32;
-        EventNames { names: regions.chain(instants).chain(metrics).collect(), n_regions }
+        let mut names = Vec::new();
+        let mut places: HashMap<Arc<str>, u32> = HashMap::new();
+        let mut code = |name: Arc<str>| {
+            *places.entry(name).or_insert_with_key(|name| {
+                names.push(Arc::clone(name));
+                names.len() as u32 - 1
+            })
+        };
+        let regions = definitions.regions.iter().map(|region| code(region.name.clone())).collect();
+        let instants = INSTANTS.iter().map(|&name| code(Arc::from(name))).collect();
+        let metrics = definitions.metrics.iter().map(|metric| code(metric.name.clone())).collect();
+        EventNames { names, regions, instants, metrics }
     }
 
     /// Every name, by code.
     pub fn all(&self) -> &[Arc<str>] {
         &self.names
-    }
-
-    fn instant(&self, name: Instant) -> u32 {
-        self.n_regions + name as u32
-    }
-
-    fn metric(&self, index: usize) -> u32 {
-        self.n_regions + INSTANTS.len() as u32 + index as u32
     }
 }
 
@@ -206,26 +220,33 @@ impl Lister {
     fn push_rows(&self, local: &mut Local, chunk: &EventChunk<'_>) {
         let Meaning { names, clock, .. } = &*self.meaning;
         let Local { batch, depth, .. } = local;
-        batch.time_ns.extend(chunk.time.iter().map(|&time| clock.ns_from_ticks(time)));
         let mut requests = chunk.requests.iter();
         let mut metrics = chunk.metrics.iter().peekable();
         let (mut sends, mut recvs) = (chunk.sends.iter(), chunk.recvs.iter());
         for (row, (&kind, &region)) in (0_u32..).zip(chunk.kind.iter().zip(chunk.region)) {
+            let time_ns = clock.ns_from_ticks(chunk.time[row as usize]);
             let request = |end: Option<&MessageEnd>| end.is_some_and(|end| end.request.is_some());
             let instant = match kind {
                 EventKind::Enter => {
-                    batch.event_type.push(EventType::Enter as u8);
-                    batch.name.push(region.0);
-                    batch.depth.push(*depth);
+                    batch.push(time_ns, EventType::Enter, names.regions[region.index()], *depth);
                     *depth += 1;
                     continue;
                 }
                 EventKind::Leave => {
                     *depth = depth.saturating_sub(1);
-                    batch.event_type.push(EventType::Leave as u8);
-                    batch.name.push(region.0);
-                    batch.depth.push(*depth);
+                    batch.push(time_ns, EventType::Leave, names.regions[region.index()], *depth);
                     continue;
+                }
+                EventKind::Metric => {
+                    while metrics.next_if(|value| value.row < row).is_some() {}
+                    let before = batch.len();
+                    while let Some(value) = metrics.next_if(|value| value.row == row) {
+                        batch.push(time_ns, EventType::Instant, names.metrics[value.metric.index()], *depth);
+                    }
+                    if before < batch.len() {
+                        continue;
+                    }
+                    Instant::Other
                 }
                 EventKind::MessageSend if request(sends.next()) => Instant::Isend,
                 EventKind::MessageSend => Instant::Send,
@@ -244,19 +265,9 @@ impl Lister {
                 EventKind::Parameter => Instant::Parameter,
                 EventKind::BufferFlush => Instant::BufferFlush,
                 EventKind::MeasurementOnOff => Instant::MeasurementOnOff,
-                EventKind::Metric | EventKind::Sample | EventKind::Other => Instant::Other,
+                EventKind::Sample | EventKind::Other => Instant::Other,
             };
-            let mut name = names.instant(instant);
-            if kind == EventKind::Metric {
-                // Of several values in one row the first names it; `ouzel convert` has a row for each.
-                while metrics.next_if(|value| value.row < row).is_some() {}
-                if let Some(value) = metrics.peek().filter(|value| value.row == row) {
-                    name = names.metric(value.metric.index());
-                }
-            }
-            batch.event_type.push(EventType::Instant as u8);
-            batch.name.push(name);
-            batch.depth.push(*depth);
+            batch.push(time_ns, EventType::Instant, names.instants[instant as usize], *depth);
         }
     }
 
@@ -268,18 +279,38 @@ impl Lister {
         batch.tag.resize(n_rows, None);
         batch.bytes.resize(n_rows, None);
         batch.value.resize(n_rows, None);
+        let mut further = FurtherRows::default();
+        for (value, next) in chunk.metrics.iter().zip(chunk.metrics.iter().skip(1).map(Some).chain([None])) {
+            batch.value[first + further.row(value.row)] = Some(self.meaning.value(value));
+            if next.is_some_and(|next| next.row == value.row) {
+                further.add(value.row);
+            }
+        }
         for end in chunk.sends.iter().chain(chunk.recvs) {
-            let row = first + end.row as usize;
+            let row = first + further.row(end.row);
             batch.partner[row] = self.meaning.world_rank(end.comm, end.peer, *rank);
             batch.tag[row] = Some(end.tag);
             batch.bytes[row] = Some(end.bytes);
         }
         for collective in chunk.collectives {
-            batch.bytes[first + collective.row as usize] = Some(collective.bytes_sent);
+            batch.bytes[first + further.row(collective.row)] = Some(collective.bytes_sent);
         }
-        for value in chunk.metrics.iter().rev() {
-            batch.value[first + value.row as usize] = Some(self.meaning.value(value));
-        }
+    }
+}
+
+/// The rows of events that have several, one for each value of a metric class: they push the rows behind them down.
+#[derive(Default)]
+struct FurtherRows(Vec<u32>);
+
+impl FurtherRows {
+    /// Another row of event `row`; the events come in order.
+    fn add(&mut self, row: u32) {
+        self.0.push(row);
+    }
+
+    /// Where the last row so far of event `row` is.
+    fn row(&self, row: u32) -> usize {
+        row as usize + self.0.partition_point(|&other| other <= row)
     }
 }
 
@@ -327,5 +358,65 @@ impl Analysis for Lister {
 
     fn finish(&self, _: (), _: &FinishCx<'_>) -> Result<(), AnalysisError> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouzel_engine::Folder;
+    use ouzel_model::{Filter, TraceSource};
+    use ouzel_testkit::ToyTrace;
+
+    /// Time, name, depth, bytes and value of each row.
+    fn rows(trace: &ToyTrace) -> Vec<(u64, String, u32, Option<u64>, Option<f64>)> {
+        let meaning = Arc::new(Meaning::new(trace.definitions()));
+        let sink: Arc<Mutex<Vec<EventBatch>>> = Arc::default();
+        let mut set = ouzel_engine::AnalysisSet::default();
+        set.add(Lister { meaning: Arc::clone(&meaning), with_payload: true, sink: Arc::clone(&sink) });
+        let mut folder = Folder::listing(trace, &set, &Filter::default());
+        folder.fold(LocationId(0), None);
+        let batches = std::mem::take(&mut *sink.lock().unwrap());
+        let row = |batch: &EventBatch, i: usize| {
+            let name = meaning.names.all()[batch.name[i] as usize].to_string();
+            (batch.time_ns[i], name, batch.depth[i], batch.bytes[i], batch.value[i])
+        };
+        batches.iter().flat_map(|batch| (0..batch.len()).map(|i| row(batch, i)).collect::<Vec<_>>()).collect()
+    }
+
+    #[test]
+    fn each_value_of_a_metric_class_has_a_row() {
+        let trace = ToyTrace::new(
+            "0: send>0 bytes 4 @0, enter main @1, metric a=1 b=2 c=3 @2, send>0 bytes 8 @3, metric c=5 @4, leave @9",
+        );
+        let is = |time, name: &str, depth, bytes, value| (time, name.to_owned(), depth, bytes, value);
+        assert_eq!(
+            rows(&trace),
+            [
+                is(0, "MpiSend", 0, Some(4), None),
+                is(1, "main", 0, None, None),
+                is(2, "a", 1, None, Some(1.0)),
+                is(2, "b", 1, None, Some(2.0)),
+                is(2, "c", 1, None, Some(3.0)),
+                is(3, "MpiSend", 1, Some(8), None),
+                is(4, "c", 1, None, Some(5.0)),
+                is(9, "main", 0, None, None),
+            ]
+        );
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut definitions =
+            ToyTrace::new("0: enter a @0, metric a=1 MpiSend=2 @1, leave @2").definitions().clone();
+        let region = definitions.regions[0].clone();
+        definitions.set_regions(vec![region.clone(), region]);
+        let names = EventNames::new(&definitions);
+        let mut all = names.all().to_vec();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), names.all().len());
+        assert_eq!([names.regions[0], names.regions[1], names.metrics[0]], [0; 3]);
+        assert_eq!(names.metrics[1], names.instants[Instant::Send as usize]);
     }
 }

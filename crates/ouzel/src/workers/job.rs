@@ -1,6 +1,6 @@
 //! One pass over one trace as bytes, and the steps that other processes do of it.
 
-use super::part::{Coverage, Header, Part, of_this_build};
+use super::part::{Coverage, Header, Part, sealed, unsealed};
 use super::{BUILD, Fingerprint};
 use crate::Trace;
 use ouzel_analyses::clock_repair::ClockRepair;
@@ -22,6 +22,14 @@ pub enum JobError {
     ForeignBuild {
         /// The build that made it.
         found: String,
+    },
+    /// The job, or a partial, is not what was made: bytes were lost or changed on its way.
+    #[error("a {what} of {n_bytes} bytes is damaged: its checksum does not fit; ask again")]
+    Damaged {
+        /// `job` or `partial`.
+        what: &'static str,
+        /// Its size.
+        n_bytes: usize,
     },
     /// The trace is not that of the job.
     #[error(
@@ -111,15 +119,15 @@ impl Job {
     /// # Errors
     /// If it does not encode.
     pub fn encode(&self) -> Result<Vec<u8>, JobError> {
-        Ok(postcard::to_extend(&self.wire, postcard::to_stdvec(BUILD)?)?)
+        sealed(|bytes| postcard::to_extend(&self.wire, bytes))
     }
 
     /// The job that was encoded.
     ///
     /// # Errors
-    /// If it comes from another build, or does not decode.
+    /// If it comes from another build, is damaged, or does not decode.
     pub fn decode(bytes: &[u8]) -> Result<Self, JobError> {
-        let wire: Wire = postcard::from_bytes(of_this_build(bytes)?)?;
+        let wire: Wire = postcard::from_bytes(unsealed(bytes, "job")?)?;
         let set = ouzel_analyses::catalogue().set(&wire.set)?;
         Ok(Job { wire, set })
     }

@@ -1,8 +1,11 @@
 //! Partials on their way: which part of the whole they are, and of how many locations.
 //!
 //! ```text
-//! build, header (part, coverage), encoded partial
+//! build, checksum of the rest, header (part, coverage), encoded partial
+//! build, checksum of the rest, encoded job
 //! ```
+//!
+//! Law: what was spoilt on its way is refused before any of it is believed.
 //!
 //! A bucket does not name its locations, as the engine's partials do; a count and a sum of hashes tell whether a
 //! piece is missing or came twice.
@@ -10,6 +13,7 @@
 use super::{BUILD, JobError};
 use ouzel_model::LocationId;
 use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_128;
 
 /// Which part of a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -55,19 +59,43 @@ pub(super) struct Header {
 
 impl Header {
     pub fn before(&self, mut partial: Vec<u8>) -> Result<Vec<u8>, JobError> {
-        let mut bytes = postcard::to_extend(self, postcard::to_stdvec(BUILD)?)?;
-        bytes.append(&mut partial);
-        Ok(bytes)
+        sealed(|bytes| {
+            let mut bytes = postcard::to_extend(self, bytes)?;
+            bytes.append(&mut partial);
+            Ok(bytes)
+        })
     }
 
     /// The header, and the encoded partial behind it.
     pub fn read(bytes: &[u8]) -> Result<(Header, &[u8]), JobError> {
-        Ok(postcard::take_from_bytes(of_this_build(bytes)?)?)
+        Ok(postcard::take_from_bytes(unsealed(bytes, "partial")?)?)
     }
 }
 
-/// What stands behind the name of the build.
-pub(super) fn of_this_build(bytes: &[u8]) -> Result<&[u8], JobError> {
-    let (found, rest) = postcard::take_from_bytes::<&str>(bytes)?;
-    if found == BUILD { Ok(rest) } else { Err(JobError::ForeignBuild { found: found.to_owned() }) }
+const CHECKSUM_BYTES: usize = size_of::<u128>();
+
+/// What `append` adds, behind the build and a checksum.
+pub(super) fn sealed(
+    append: impl FnOnce(Vec<u8>) -> Result<Vec<u8>, postcard::Error>,
+) -> Result<Vec<u8>, JobError> {
+    let mut bytes = postcard::to_stdvec(BUILD)?;
+    let at = bytes.len();
+    bytes.resize(at + CHECKSUM_BYTES, 0);
+    let mut bytes = append(bytes)?;
+    let checksum = XxHash3_128::oneshot(&bytes[at + CHECKSUM_BYTES..]);
+    bytes[at..at + CHECKSUM_BYTES].copy_from_slice(&checksum.to_le_bytes());
+    Ok(bytes)
+}
+
+/// What stands behind the build and the checksum of a `what`.
+pub(super) fn unsealed<'b>(bytes: &'b [u8], what: &'static str) -> Result<&'b [u8], JobError> {
+    let damaged = || JobError::Damaged { what, n_bytes: bytes.len() };
+    let (found, rest) = postcard::take_from_bytes::<&str>(bytes).map_err(|_| damaged())?;
+    if found != BUILD {
+        // Of something that is no build at all there is nothing to say but that.
+        let is_build = found.len() <= 80 && found.chars().all(|c| c.is_ascii_graphic());
+        return Err(if is_build { JobError::ForeignBuild { found: found.to_owned() } } else { damaged() });
+    }
+    let (checksum, rest) = rest.split_first_chunk::<CHECKSUM_BYTES>().ok_or_else(damaged)?;
+    if XxHash3_128::oneshot(rest) == u128::from_le_bytes(*checksum) { Ok(rest) } else { Err(damaged()) }
 }

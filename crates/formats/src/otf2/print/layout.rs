@@ -160,7 +160,7 @@ pub(super) fn put_list<T>(
     line.out.push(']');
 }
 
-/// The text in quotes, with quotes, backslashes and control characters escaped as in JSON.
+/// The text in quotes, with quotes, backslashes and what does not show escaped as in JSON.
 pub(super) fn put_quoted(out: &mut String, text: &str) {
     out.push('"');
     for character in text.chars() {
@@ -169,8 +169,7 @@ pub(super) fn put_quoted(out: &mut String, text: &str) {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            control if control.is_control() => put!(out, "\\u{:04x}", u32::from(control)),
-            plain => out.push(plain),
+            other => ouzel_model::put_json_text(out, other),
         }
     }
     out.push('"');

@@ -116,6 +116,7 @@ impl Printer {
         let mut names = Names::new(&self.records);
         let gathered = ouzel_model::Notices::default();
         gathered.extend(self.source.notices.iter().cloned());
+        gathered.extend(self.options.filter.unmatched(&self.source.definitions));
         let mut notices = Vec::new();
         let locations = self.locations();
         if self.options.definitions {

@@ -1,0 +1,125 @@
+//! What a selection names and the trace does not have: a slip of the pen, most often, so it is said.
+//!
+//! Law: one notice for each name, whatever the number of locations and threads. Not here: selections that name what is
+//! there and find nothing all the same.
+
+use super::{Filter, Predicate, RankSet, TextTest};
+use crate::{Definitions, Level, Notice, NoticeCode};
+use std::collections::{BTreeSet, HashSet};
+use wildmatch::WildMatch;
+
+impl Filter {
+    /// A notice for each region, counter or rank that is named here and not there, sorted; none where all are.
+    pub fn unmatched(&self, definitions: &Definitions) -> Vec<Notice> {
+        if self.regions.is_empty() && self.predicate.is_none() && self.ranks.is_none() {
+            return Vec::new();
+        }
+        let known = Known { definitions, regions: definitions.regions.iter().map(|r| &*r.name).collect() };
+        let mut found = BTreeSet::new();
+        for pattern in self.regions.iter().filter(|pattern| !known.like(pattern)) {
+            found.insert((NoticeCode::EmptySelection, nobody_like(pattern, "nothing is selected by it")));
+        }
+        if let Some(predicate) = &self.predicate {
+            known.visit(predicate, &mut found);
+        }
+        if let Some(ranks) = &self.ranks {
+            known.visit_ranks(ranks, &mut found);
+        }
+        let notice = |(code, message): (NoticeCode, String)| Notice::new(Level::Medium, code, message);
+        found.into_iter().map(notice).collect()
+    }
+}
+
+/// What the trace has.
+struct Known<'a> {
+    definitions: &'a Definitions,
+    regions: HashSet<&'a str>,
+}
+
+/// Notices by code, each once.
+type Found = BTreeSet<(NoticeCode, String)>;
+
+const NO_CALL: &str = "no call passes a test of it";
+
+fn nobody_like(pattern: &str, consequence: &str) -> String {
+    format!("no region of the trace is named like {pattern:?}: {consequence}")
+}
+
+impl Known<'_> {
+    fn like(&self, pattern: &str) -> bool {
+        let pattern = WildMatch::new(pattern);
+        self.regions.iter().any(|name| pattern.matches(name))
+    }
+
+    fn visit(&self, predicate: &Predicate, found: &mut Found) {
+        match predicate {
+            Predicate::All(parts) | Predicate::Any(parts) => {
+                parts.iter().for_each(|part| self.visit(part, found));
+            }
+            Predicate::Not(part) => self.visit(part, found),
+            Predicate::Name(test) | Predicate::Within(test) => self.visit_names(test, found),
+            Predicate::Path(test) => self.visit_paths(test, found),
+            Predicate::Metric { metric, .. } => {
+                let mut counters = self.definitions.metrics.iter().filter(|m| m.is_counter());
+                if !counters.any(|counter| *counter.name == **metric) {
+                    let message = format!("no counter of the trace is named {metric:?}: {NO_CALL}");
+                    found.insert((NoticeCode::NotAvailable, message));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn visit_names(&self, test: &TextTest, found: &mut Found) {
+        let messages: Vec<String> = match test {
+            TextTest::OneOf(names) => {
+                let missing = names.iter().filter(|name| !self.regions.contains(name.as_str()));
+                missing.map(|name| format!("no region of the trace is named {name:?}: {NO_CALL}")).collect()
+            }
+            TextTest::Like(patterns) => {
+                let missing = patterns.iter().filter(|pattern| !self.like(pattern));
+                missing.map(|pattern| nobody_like(pattern, NO_CALL)).collect()
+            }
+        };
+        found.extend(messages.into_iter().map(|message| (NoticeCode::EmptySelection, message)));
+    }
+
+    /// A path ends with the name of a region. Patterns with wildcards are not looked at: call paths are known after the
+    /// pass alone.
+    fn visit_paths(&self, test: &TextTest, found: &mut Found) {
+        let (TextTest::OneOf(paths) | TextTest::Like(paths)) = test;
+        let is_pattern = |path: &str| matches!(test, TextTest::Like(_)) && path.contains(['*', '?']);
+        for path in paths.iter().filter(|path| !is_pattern(path)) {
+            // Names of regions may hold slashes themselves.
+            let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
+            if !ends.chain([path.as_str()]).any(|end| self.regions.contains(end)) {
+                let message =
+                    format!("no region of the trace is named like the end of path {path:?}: {NO_CALL}");
+                found.insert((NoticeCode::EmptySelection, message));
+            }
+        }
+    }
+
+    fn visit_ranks(&self, ranks: &RankSet, found: &mut Found) {
+        let there: BTreeSet<u32> = self
+            .definitions
+            .locations
+            .iter()
+            .filter_map(|location| location.rank)
+            .map(|rank| rank.0)
+            .collect();
+        let missing: Vec<_> = ranks
+            .ranges()
+            .iter()
+            .filter(|&&(first, last)| there.range(first..=last).next().is_none())
+            .collect();
+        // That nothing is left is said by the pass.
+        if missing.len() == ranks.ranges().len() {
+            return;
+        }
+        for &&range in &missing {
+            let message = format!("no location of the trace is of rank {}", RankSet::from_ranges(&[range]));
+            found.insert((NoticeCode::EmptySelection, message));
+        }
+    }
+}
