@@ -97,7 +97,11 @@ impl<R: Read + Seek> MetricRows<R> {
         }
         let bytes = self.read_at(table, n_entries * ENTRY_BYTES)?;
         let start = table + n_entries * ENTRY_BYTES;
-        let mut streams = vec![(0, 0); n_entries as usize];
+        let mut streams = Vec::new();
+        if streams.try_reserve_exact(n_entries as usize).is_err() {
+            return Err(no_memory(&self.file, self.data.offset + table, n_entries * ENTRY_BYTES));
+        }
+        streams.resize(n_entries as usize, (0, 0));
         for entry in bytes.chunks_exact(ENTRY_BYTES as usize) {
             let field = |i: usize| self.u64_from(entry[8 * i..8 * i + 8].try_into().expect("eight bytes"));
             let (unpacked, packed, n_bytes) = (field(0), field(1), field(2));
@@ -238,11 +242,20 @@ fn read_into(
 ) -> Result<(), CubeError> {
     let failed = |error: std::io::Error| CubeError::io(file, offset, &error);
     input.seek(SeekFrom::Start(offset)).map_err(failed)?;
+    // Of what the file holds, maybe as holes: more than there is memory for.
+    let more = usize::try_from(n_bytes).unwrap_or(usize::MAX).saturating_sub(bytes.len());
+    if bytes.try_reserve(more).is_err() {
+        return Err(no_memory(file, offset, n_bytes));
+    }
     bytes.resize(n_bytes as usize, 0);
     input.read_exact(bytes).map_err(|error| match error.kind() {
         std::io::ErrorKind::UnexpectedEof => CubeError::new(file, offset, "the file has become shorter"),
         _ => failed(error),
     })
+}
+
+fn no_memory(file: &Arc<str>, offset: u64, n_bytes: u64) -> CubeError {
+    CubeError::new(file, offset, format!("{n_bytes} bytes do not fit into memory"))
 }
 
 enum RowIds {

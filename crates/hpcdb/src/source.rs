@@ -42,6 +42,12 @@ impl<R: Read + Seek> Source<R> {
         let is_inside = at.checked_add(n_bytes).is_some_and(|end| end <= self.n_bytes);
         let outside = || error(ReadErrorKind::OutOfFile { what, n_bytes });
         let len = usize::try_from(n_bytes).ok().filter(|_| is_inside).ok_or_else(outside)?;
+        // Of what the file says and holds, maybe as holes: more than there is memory for.
+        if bytes.try_reserve(len.saturating_sub(bytes.len())).is_err() {
+            return Err(error(ReadErrorKind::Broken(format!(
+                "{what} of {n_bytes} bytes does not fit into memory"
+            ))));
+        }
         bytes.resize(len, 0);
         let mut read = || self.from.seek(SeekFrom::Start(at)).and_then(|_| self.from.read_exact(bytes));
         read().map_err(|cause| error(cause.into()))

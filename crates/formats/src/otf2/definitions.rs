@@ -375,7 +375,15 @@ impl Resolver<'_> {
     }
 
     fn topologies(&mut self, definitions: &mut Definitions, comms: &FxHashMap<u32, CommId>) {
-        let dimension = |id: &u32| self.collected.cart_dimensions.iter().find(|d| d.id == *id);
+        let mut dimension_of = FxHashMap::default();
+        for dimension in &self.collected.cart_dimensions {
+            dimension_of.entry(dimension.id).or_insert(dimension);
+        }
+        let dimension = |id: &u32| dimension_of.get(id).copied();
+        let mut places_of: FxHashMap<u32, Vec<_>> = FxHashMap::default();
+        for place in &self.collected.cart_coordinates {
+            places_of.entry(place.topology).or_default().push(place);
+        }
         for topology in &self.collected.cart_topologies {
             let dimensions: Option<Vec<_>> = topology.dimensions.iter().map(dimension).collect();
             let Some(dimensions) = dimensions else {
@@ -386,7 +394,7 @@ impl Resolver<'_> {
                 ));
                 continue;
             };
-            let places = self.collected.cart_coordinates.iter().filter(|place| place.topology == topology.id);
+            let places = places_of.get(&topology.id).into_iter().flatten();
             let mut places: Vec<(CommRank, &[u32])> =
                 places.map(|place| (CommRank(place.rank), &*place.coordinates)).collect();
             places.sort_unstable();
