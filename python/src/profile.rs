@@ -153,7 +153,7 @@ impl Profile {
 
     #[pyo3(signature = (
         metric=None, path=None, axes=None, top=Some(20), *, scope="exclusive", topology=None, weights="poster",
-        peak="absolute", cache=true, jobs=None, palette="cividis", draw="slices", views=3
+        peak="absolute", cache=true, spectra=None, jobs=None, palette="cividis", draw="slices", views=3
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn correlate(
@@ -168,6 +168,7 @@ impl Profile {
         weights: &str,
         peak: &str,
         cache: bool,
+        spectra: Option<PathBuf>,
         jobs: Option<usize>,
         palette: &str,
         draw: &str,
@@ -202,10 +203,14 @@ impl Profile {
             choice("draw", draw, &[("slices", Solid::Slices), ("cubes", Solid::Cubes)])?,
         );
         let jobs = positive("jobs", jobs)?.unwrap_or(ouzel::Options::default().jobs);
-        let spectra = if cache { Spectra::Keep } else { Spectra::Forget };
+        let spectra = match spectra {
+            Some(file) => Spectra::In(file),
+            None if cache => Spectra::Keep,
+            None => Spectra::Forget,
+        };
         let profile = &*self.inner;
         let (found, picture) = cancellable(py, |progress| {
-            let run = CorrelationRun { jobs, spectra, progress: Some(progress) };
+            let run = CorrelationRun { jobs, spectra: &spectra, progress: Some(progress) };
             let found = profile.correlate(&query, &run)?;
             let picture = picture(profile, &found, views, style)?;
             Ok((found, picture))

@@ -6,7 +6,7 @@
 //! views are made when they are read, which the time of `first` then has in it. Views are random and smooth: white noise, averaged twice
 //! along each axis over a quarter of it, and a twentieth of white noise on top.
 
-use ouzel_correlate::{AxisSet, Cache, CacheUse, Grid, Question, Run, View, correlate};
+use ouzel_correlate::{AxisSet, Cache, CacheOwner, CacheUse, Grid, Question, Run, View, correlate};
 use ouzel_model::{
     Aggregation, CallNode, CallPathId, CallTree, CartDimension, CartMembers, CartTopology, Location,
     LocationGroupId, LocationId, LocationKind, MetricId, MetricKind, MetricValueType, Notice,
@@ -198,7 +198,7 @@ fn main() -> Result<(), Failure> {
     if command == "first" {
         drop(std::fs::remove_file(file));
     }
-    let cache = Cache { files: vec![PathBuf::from(file)], fingerprint: 1 };
+    let cache = Cache { file: PathBuf::from(file), owner: CacheOwner::User, fingerprint: 1 };
     let run = Run { cache: Some(&cache), ..Run::new(NonZeroUsize::new(jobs.parse()?).ok_or("no threads")?) };
     let start = std::time::Instant::now();
     let found = correlate(&profile, &grid, &question, &run)?;

@@ -5,19 +5,23 @@
 //! ```
 //!
 //! Numbers are in the order of bytes of the machine; a file of the other order is foreign. Law: a file is complete or
-//! is not there, as it is written under another name; it is used only if its key is that of the profile, grid and
+//! is not there, as it is written under another name, which goes with a process that is interrupted; it is used only if its key is that of the profile, grid and
 //! scope, and every byte that is used passed a checksum. Read in pieces of one plane by position, no more of it is in
 //! memory than one plane for each thread. Not here: what is in the planes.
 
 use crate::spectra::{Plane, Portrait, checksum};
-use crate::{Grid, Question};
+use crate::{Cache, Grid, Question, View};
 use num_complex::Complex;
-use ouzel_model::{LocationId, Notice, ProfileSource};
+use ouzel_files::input;
+use ouzel_model::{LocationId, Notice, ProfileDefinitions, ProfileSource};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
+/// How the name of a file ends that is being written.
+pub const HALF_SUFFIX: &str = ".half";
 const MAGIC: [u8; 8] = *b"OUZELSPC";
 const ORDER: u32 = 0x0102_0304;
 const VERSION: u32 = 1;
@@ -54,6 +58,33 @@ pub struct Kept {
     pub notices: Vec<Notice>,
 }
 
+/// How much the profile defines: spectra are of nothing else, whatever a file says.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    n_metrics: usize,
+    n_paths: usize,
+    n_locations: usize,
+}
+
+impl Limits {
+    /// Those of a profile.
+    pub fn of(definitions: &ProfileDefinitions) -> Self {
+        Limits {
+            n_metrics: definitions.metrics.len(),
+            n_paths: definitions.call_tree.len(),
+            n_locations: definitions.locations.len(),
+        }
+    }
+
+    fn has(self, view: View) -> bool {
+        view.metric.index() < self.n_metrics && view.path.index() < self.n_paths
+    }
+
+    fn has_location(self, notice: &Notice) -> bool {
+        notice.location.is_none_or(|location| location.index() < self.n_locations)
+    }
+}
+
 /// One thread's access to the planes.
 #[derive(Debug)]
 pub struct Planes {
@@ -73,6 +104,17 @@ pub enum Part {
 fn plane_offset(n_half: usize, view: usize, part: Part) -> u64 {
     let n_bytes = (n_half * size_of::<Complex<f32>>()) as u64;
     HEADER_BYTES + n_bytes * (2 * view as u64 + u64::from(part == Part::Fine))
+}
+
+/// Whether a file is of spectra, damaged or not.
+pub fn is_spectra(path: &Path) -> io::Result<bool> {
+    let mut magic = [0; 8];
+    let mut file = input::open(path)?;
+    match file.read_exact(&mut magic) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+        Ok(()) => Ok(magic == MAGIC),
+    }
 }
 
 /// What tells the spectra of one profile, grid and scope from all others.
@@ -132,8 +174,13 @@ impl Hash {
 
 impl Kept {
     /// The file at `path`, if it is of these spectra; else why it is not.
-    pub fn open(path: &Path, key: u128, n_half: usize) -> io::Result<Result<Kept, &'static str>> {
-        let mut file = File::open(path)?;
+    pub fn open(
+        path: &Path,
+        key: u128,
+        n_half: usize,
+        limits: Limits,
+    ) -> io::Result<Result<Kept, &'static str>> {
+        let mut file = input::open(path)?;
         let n_bytes = file.metadata()?.len();
         let mut head = vec![0; HEADER_BYTES as usize];
         if n_bytes < HEADER_BYTES {
@@ -161,7 +208,11 @@ impl Kept {
         else {
             return Ok(Err("its length is wrong"));
         };
-        let mut summary = vec![0; header.n_summary_bytes as usize];
+        let mut summary = Vec::new();
+        if summary.try_reserve_exact(header.n_summary_bytes as usize).is_err() {
+            return Ok(Err("its end does not fit into memory"));
+        }
+        summary.resize(header.n_summary_bytes as usize, 0);
         file.seek(SeekFrom::Start(at))?;
         file.read_exact(&mut summary)?;
         if checksum_of_bytes(&summary) != header.summary_sum {
@@ -170,7 +221,10 @@ impl Kept {
         let Ok(Summary { portraits, notices }) = postcard::from_bytes(&summary) else {
             return Ok(Err("its end is damaged"));
         };
-        if portraits.len() as u64 != header.n_views {
+        let is_ours = portraits.len() as u64 == header.n_views
+            && portraits.iter().all(|portrait| limits.has(portrait.view()))
+            && notices.iter().all(|notice| limits.has_location(notice));
+        if !is_ours {
             return Ok(Err("its end is damaged"));
         }
         Ok(Ok(Kept { path: path.to_owned(), n_half, portraits, notices }))
@@ -178,7 +232,7 @@ impl Kept {
 
     /// Access for one thread.
     pub fn planes(&self) -> io::Result<Planes> {
-        Ok(Planes { file: File::open(&self.path)?, n_half: self.n_half })
+        Ok(Planes { file: input::open(&self.path)?, n_half: self.n_half })
     }
 }
 
@@ -204,51 +258,40 @@ impl Planes {
 
 /// A file that is being written, under another name; removed unless finished.
 #[derive(Debug)]
-pub struct Writing {
-    path: PathBuf,
-    half_path: PathBuf,
+pub struct Writing<'a> {
+    cache: &'a Cache,
+    half: NamedTempFile,
     n_half: usize,
-    is_done: bool,
 }
 
-impl Writing {
-    /// Begins the first of the files that can be written.
-    pub fn begin(files: &[PathBuf], n_half: usize) -> io::Result<Writing> {
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "no file is named");
-        for path in files {
-            match Self::begin_at(path, n_half) {
-                Ok(writing) => return Ok(writing),
-                Err(error) => last = io::Error::new(error.kind(), format!("{}: {error}", path.display())),
-            }
-        }
-        Err(last)
-    }
-
-    fn begin_at(path: &Path, n_half: usize) -> io::Result<Writing> {
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder)?;
-        }
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.half", std::process::id()));
-        let half_path = path.with_file_name(name);
-        File::create(&half_path)?;
-        Ok(Writing { path: path.to_owned(), half_path, n_half, is_done: false })
+impl<'a> Writing<'a> {
+    /// Begins the file.
+    pub fn begin(cache: &'a Cache, n_half: usize) -> io::Result<Writing<'a>> {
+        let folder = cache.make_folder()?;
+        let half = tempfile::Builder::new().prefix(".spectra-").suffix(HALF_SUFFIX).tempfile_in(folder)?;
+        Ok(Writing { cache, half, n_half })
     }
 
     /// Access for one thread.
     pub fn file(&self) -> io::Result<File> {
-        File::options().write(true).open(&self.half_path)
+        File::options().write(true).open(self.half.path())
     }
 
     /// Writes the planes of a view.
     pub fn write(&self, file: &mut File, view: usize, coarse: &Plane, fine: &Plane) -> io::Result<()> {
+        if self.cache.max_bytes() < plane_offset(self.n_half, view + 1, Part::Coarse) {
+            let limit = self.cache.max_bytes();
+            return Err(io::Error::other(format!(
+                "they take more than the {limit} bytes of a kept file; name a file with --spectra to keep them"
+            )));
+        }
         file.seek(SeekFrom::Start(plane_offset(self.n_half, view, Part::Coarse)))?;
         file.write_all(bytemuck::cast_slice(coarse))?;
         file.write_all(bytemuck::cast_slice(fine))
     }
 
     /// Ends the file and gives it its name; its size.
-    pub fn finish(mut self, key: u128, portraits: Vec<Portrait>, notices: Vec<Notice>) -> io::Result<u64> {
+    pub fn finish(self, key: u128, portraits: Vec<Portrait>, notices: Vec<Notice>) -> io::Result<u64> {
         let n_views = portraits.len();
         let invalid = |error: postcard::Error| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
         let summary = postcard::to_stdvec(&Summary { portraits, notices }).map_err(invalid)?;
@@ -272,22 +315,15 @@ impl Writing {
         file.seek(SeekFrom::Start(0))?;
         file.write_all(&head)?;
         drop(file);
-        fs::rename(&self.half_path, &self.path)?;
-        self.is_done = true;
-        Ok(at + summary.len() as u64)
+        let n_bytes = at + summary.len() as u64;
+        self.cache.make_room(n_bytes)?;
+        self.half.persist(&self.cache.file).map_err(|error| error.error)?;
+        Ok(n_bytes)
     }
 
     /// The name it will have.
     pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for Writing {
-    fn drop(&mut self) {
-        if !self.is_done {
-            drop(fs::remove_file(&self.half_path));
-        }
+        &self.cache.file
     }
 }
 

@@ -1,50 +1,63 @@
 //! Where spectra are kept, and what tells one profile from another.
 //!
-//! Beside the profile, else in the user's folder for such (`$XDG_CACHE_HOME`, else `~/.cache`). The fingerprint is made
-//! of the lengths and times of change of the profile's files, not of their paths: a folder that is moved keeps its
-//! spectra. Who changes a file and sets back its time is found out by the spectrum of the reference, which is computed
-//! anew for each question.
+//! In the user's folder for such (`$XDG_CACHE_HOME/ouzel`, else `~/.cache/ouzel`), which nobody else can read, up to
+//! [`MAX_FOLDER_BYTES`] of it: what was not asked for the longest goes first. Or in a file that the user names. Never
+//! beside the profile unasked. The fingerprint is made of the lengths and times of change of the profile's files, not
+//! of their paths: a folder that is moved keeps its spectra. Who changes a file and sets back its time is found out by
+//! the spectrum of the reference, which is computed anew for each question.
 
-use crate::Grid;
 use crate::cache::Hash;
+use crate::{Grid, cache};
 use ouzel_model::{LocationId, Scope};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
-use std::{fs, io};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Files of a profile that are looked at: more than any format has.
 const MAX_FILES: usize = 100_000;
 const SUFFIX: &str = ".spectra";
+/// Bytes of the user's folder: 17 profiles of 65,536 locations and 850 views.
+pub const MAX_FOLDER_BYTES: u64 = 8 << 30;
+/// Bytes of one file in it.
+pub const MAX_FILE_BYTES: u64 = MAX_FOLDER_BYTES / 2;
+/// Spectra that are computed in about 0.1 s are not worth a file: 16 MB.
+const MIN_FILE_BYTES: u64 = 16 << 20;
+/// Begun files of this age are of processes that ended without a word.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Where spectra may be kept, and of what they are.
+/// Where spectra are kept, and of what they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
-    /// Files to read from or write to, in this order: the first that can be. Their folders are made if need be.
-    pub files: Vec<PathBuf>,
+    /// The file to read from or write to. Its folder is made if need be.
+    pub file: PathBuf,
+    /// Whose file it is.
+    pub owner: CacheOwner,
     /// What tells this profile from all others, and from itself after a change.
     pub fingerprint: u128,
 }
 
+/// Whose file keeps spectra.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheOwner {
+    /// One of many in the user's folder: written where that pays, and removed when the folder is full.
+    Folder,
+    /// The user named it: written always.
+    User,
+}
+
 impl Cache {
-    /// The usual places for the spectra of a profile; `made_by` is whatever else its severities depend on, as a filter
-    /// of events, and empty for a profile as it is stored.
+    /// A file in the user's folder for the spectra of a profile; `made_by` is whatever else its severities depend on,
+    /// as a filter of events, and empty for a profile as it is stored.
     ///
     /// # Errors
-    /// If the profile's files cannot be looked at.
-    pub fn beside(profile: &Path, grid: &Grid, scope: Scope, made_by: &str) -> io::Result<Cache> {
-        let profile = fs::canonicalize(profile)?;
-        let folder = profile.parent().unwrap_or(&profile);
-        let mut cache = Cache::in_folder(folder, &profile, grid, scope, made_by)?;
-        if let Some(home) = user_folder() {
-            let mut hash = Hash::new();
-            hash.bytes(folder.as_os_str().as_encoded_bytes());
-            let folder = home.join("ouzel").join(format!("{:016x}", hash.finish() as u64));
-            cache.files.extend(Cache::in_folder(&folder, &profile, grid, scope, made_by)?.files);
-        }
-        Ok(cache)
+    /// If the profile's files cannot be looked at, or there is no such folder.
+    pub fn of_user(profile: &Path, grid: &Grid, scope: Scope, made_by: &str) -> io::Result<Cache> {
+        let no_folder = || io::Error::new(io::ErrorKind::NotFound, "neither XDG_CACHE_HOME nor HOME is set");
+        Cache::in_folder(&user_folder().ok_or_else(no_folder)?, profile, grid, scope, made_by)
     }
 
-    /// The same in a folder of the user's choice.
+    /// The same in another folder.
     ///
     /// # Errors
     /// If the profile's files cannot be looked at.
@@ -55,32 +68,148 @@ impl Cache {
         scope: Scope,
         made_by: &str,
     ) -> io::Result<Cache> {
-        let mut name = profile.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}-{:016x}{SUFFIX}", scope.as_str(), places(grid, made_by)));
-        Ok(Cache { files: vec![folder.join(name)], fingerprint: fingerprint(profile, made_by)? })
+        let fingerprint = fingerprint(&fs::canonicalize(profile)?, made_by, None)?;
+        let mut hash = Hash::new();
+        hash.word(fingerprint as u64);
+        hash.word((fingerprint >> 64) as u64);
+        hash.bytes(scope.as_str().as_bytes());
+        places(&mut hash, grid);
+        let file = folder.join(format!("{:032x}{SUFFIX}", hash.finish()));
+        Ok(Cache { file, owner: CacheOwner::Folder, fingerprint })
+    }
+
+    /// A file of the user's choice.
+    ///
+    /// # Errors
+    /// If the profile's files cannot be looked at, or there is a file that does not hold spectra.
+    pub fn in_file(file: &Path, profile: &Path, made_by: &str) -> io::Result<Cache> {
+        if file.symlink_metadata().is_ok() && !cache::is_spectra(file)? {
+            let reason = "it is there and holds no spectra; name another file";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, reason));
+        }
+        // It may lie among the profile's files.
+        let here = fs::canonicalize(file).ok();
+        let fingerprint = fingerprint(&fs::canonicalize(profile)?, made_by, here.as_deref())?;
+        Ok(Cache { file: file.to_owned(), owner: CacheOwner::User, fingerprint })
+    }
+
+    /// Bytes below which spectra are not kept.
+    pub(crate) fn min_bytes(&self) -> u64 {
+        if self.owner == CacheOwner::Folder { MIN_FILE_BYTES } else { 0 }
+    }
+
+    /// Bytes beyond which they are not.
+    pub(crate) fn max_bytes(&self) -> u64 {
+        if self.owner == CacheOwner::Folder { MAX_FILE_BYTES } else { u64::MAX }
+    }
+
+    /// Makes the folder; the user's for the user alone.
+    pub(crate) fn make_folder(&self) -> io::Result<&Path> {
+        let folder =
+            self.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        match self.owner {
+            CacheOwner::Folder => make_private(folder)?,
+            CacheOwner::User => fs::create_dir_all(folder)?,
+        }
+        Ok(folder)
+    }
+
+    /// Remembers that the file was used.
+    pub(crate) fn touch(&self) {
+        if self.owner == CacheOwner::Folder
+            && let Ok(file) = File::options().write(true).open(&self.file)
+        {
+            // Where the time cannot be set, the file goes earlier: no harm.
+            drop(file.set_modified(SystemTime::now()));
+        }
+    }
+
+    /// Removes the files of the folder that were not used for the longest, so that `n_bytes` more have room.
+    pub(crate) fn make_room(&self, n_bytes: u64) -> io::Result<()> {
+        if self.owner == CacheOwner::User {
+            return Ok(());
+        }
+        let Some(folder) = self.file.parent() else { return Ok(()) };
+        evict(folder, &self.file, MAX_FOLDER_BYTES.saturating_sub(n_bytes))
     }
 }
 
+/// Removes the oldest files of spectra until those that are left, but `replaced`, have `limit` bytes at most.
+fn evict(folder: &Path, replaced: &Path, limit: u64) -> io::Result<()> {
+    let mut kept = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, known) = (entry.path(), entry.metadata()?);
+        let name = entry.file_name();
+        let (name, used) = (name.as_encoded_bytes(), known.modified()?);
+        if !known.is_file() || path == replaced {
+            continue;
+        }
+        if name.ends_with(SUFFIX.as_bytes()) {
+            kept.push((used, known.len(), path));
+        } else if name.ends_with(cache::HALF_SUFFIX.as_bytes())
+            && used.elapsed().is_ok_and(|age| ABANDONED < age)
+        {
+            remove(&path)?;
+        }
+    }
+    kept.sort_unstable();
+    let mut n_bytes: u64 = kept.iter().map(|(_, n, _)| n).sum();
+    for (_, n, path) in kept {
+        if n_bytes <= limit {
+            break;
+        }
+        remove(&path)?;
+        n_bytes -= n;
+    }
+    Ok(())
+}
+
+/// Removes a file that another process may remove at the same time.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The folder of Ouzel below that of the user.
 fn user_folder() -> Option<PathBuf> {
     let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
-    named.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))
+    let folder = named.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
+    Some(folder.join("ouzel"))
+}
+
+#[cfg(unix)]
+fn make_private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let others_write = fs::metadata(folder)?.mode() & 0o022 != 0;
+    match others_write {
+        true => {
+            let reason = format!("others may write into {folder:?}: take that away with chmod go-w");
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
+        }
+        false => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn make_private(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)
 }
 
 /// What tells the grids of one profile apart.
-fn places(grid: &Grid, made_by: &str) -> u64 {
-    let mut hash = Hash::new();
-    hash.bytes(made_by.as_bytes());
+fn places(hash: &mut Hash, grid: &Grid) {
     for axis in grid.axes() {
         hash.word(u64::from(axis.size));
     }
     for place in (0..grid.n_places()).map(|place| grid.location(place)) {
         hash.word(place.map_or(u64::MAX, |LocationId(location)| u64::from(location)));
     }
-    let hash = hash.finish();
-    (hash >> 64) as u64 ^ hash as u64
 }
 
-fn fingerprint(profile: &Path, made_by: &str) -> io::Result<u128> {
+fn fingerprint(profile: &Path, made_by: &str, but: Option<&Path>) -> io::Result<u128> {
     let mut hash = Hash::new();
     hash.bytes(made_by.as_bytes());
     let mut pending = vec![profile.to_owned()];
@@ -90,7 +219,10 @@ fn fingerprint(profile: &Path, made_by: &str) -> io::Result<u128> {
         if known.is_dir() {
             let mut within =
                 fs::read_dir(&path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-            within.retain(|path| !path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes()));
+            within.retain(|path| {
+                let is_spectra = path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes());
+                !is_spectra && Some(path.as_path()) != but
+            });
             within.sort_unstable();
             pending.extend(within);
         } else {
@@ -106,4 +238,48 @@ fn fingerprint(profile: &Path, made_by: &str) -> io::Result<u128> {
         }
     }
     Ok(hash.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_used_for_the_longest_goes_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, n_bytes: usize, age: u64| {
+            let path = folder.path().join(name);
+            fs::write(&path, vec![0; n_bytes]).expect("a file");
+            let file = File::options().write(true).open(&path).expect("it is there");
+            file.set_modified(SystemTime::now() - Duration::from_secs(age)).expect("its time is set");
+        };
+        write("old.spectra", 10, 300);
+        write("used.spectra", 10, 5);
+        write("mid.spectra", 10, 200);
+        write("mine.spectra", 100, 400);
+        write("foreign", 1000, 500);
+        write(&format!("dead{}", cache::HALF_SUFFIX), 1000, 2 * ABANDONED.as_secs());
+        write(&format!("live{}", cache::HALF_SUFFIX), 1000, 60);
+        evict(folder.path(), &folder.path().join("mine.spectra"), 20).expect("it is ours");
+        let mut left: Vec<_> = fs::read_dir(folder.path())
+            .expect("it is there")
+            .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"))
+            .collect();
+        left.sort();
+        let live = format!("live{}", cache::HALF_SUFFIX);
+        assert_eq!(left, ["foreign", live.as_str(), "mid.spectra", "mine.spectra", "used.spectra"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_folder_is_the_users_alone() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let folder = tempfile::tempdir().expect("a folder");
+        let made = folder.path().join("cache").join("ouzel");
+        make_private(&made).expect("it can be made");
+        assert_eq!(fs::metadata(&made).expect("it is there").mode() & 0o777, 0o700);
+        fs::set_permissions(&made, fs::Permissions::from_mode(0o777)).expect("it is ours");
+        let error = make_private(&made).expect_err("others may write into it");
+        assert!(error.to_string().starts_with("others may write into"), "{error}");
+    }
 }

@@ -9,11 +9,10 @@ use crate::ranking::Ranking;
 use crate::scan::Scan;
 use crate::spectra::{Plane, Portrait, checksum, join, split};
 use crate::views::Variation;
-use crate::{CorrelateError, Correlation, Run, View};
+use crate::{Cache, CorrelateError, Correlation, Run, View};
 use num_complex::Complex;
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -21,8 +20,6 @@ use std::sync::{Mutex, PoisonError};
 const ROUND_VALUES: usize = 1 << 25;
 /// Views of a round, at most.
 const ROUND_VIEWS: usize = 64;
-/// Spectra that are computed in about 0.1 s are not worth a file: 16 MB.
-const MIN_KEPT_BYTES: usize = 16 << 20;
 
 /// How far it went.
 #[derive(Debug, Default)]
@@ -38,10 +35,10 @@ pub struct Counts {
 pub enum Sink<'a> {
     /// Nowhere.
     None,
-    /// Into memory, until they are worth a file; into one of these then.
+    /// Into memory, until they are worth a file; into that then.
     Waiting {
-        /// The files, see [`Writing::begin`].
-        files: &'a [PathBuf],
+        /// The file.
+        cache: &'a Cache,
         /// What waits.
         planes: Vec<(Plane, Plane)>,
         /// Of all views so far.
@@ -50,7 +47,7 @@ pub enum Sink<'a> {
     /// Into a file.
     Writing {
         /// The file.
-        file: Writing,
+        file: Writing<'a>,
         /// Of all views so far.
         portraits: Vec<Portrait>,
     },
@@ -198,11 +195,12 @@ impl Sink<'_> {
                     *self = Sink::Failed(error);
                 }
             }
-            Sink::Waiting { files, planes, portraits } => {
+            Sink::Waiting { cache, planes, portraits } => {
                 portraits.extend(done.portrait);
                 planes.extend(done.planes);
-                if planes.len() * n_half * 2 * size_of::<Complex<f32>>() >= MIN_KEPT_BYTES {
-                    *self = begin(files, &std::mem::take(planes), std::mem::take(portraits), n_half)
+                let n_bytes = planes.len() * n_half * 2 * size_of::<Complex<f32>>();
+                if cache.min_bytes() <= n_bytes as u64 {
+                    *self = begin(cache, &std::mem::take(planes), std::mem::take(portraits), n_half)
                         .unwrap_or_else(Sink::Failed);
                 }
             }
@@ -212,12 +210,12 @@ impl Sink<'_> {
 
 /// Begins a file with what waited.
 fn begin<'a>(
-    files: &[PathBuf],
+    cache: &'a Cache,
     planes: &[(Plane, Plane)],
     portraits: Vec<Portrait>,
     n_half: usize,
 ) -> io::Result<Sink<'a>> {
-    let writing = Writing::begin(files, n_half)?;
+    let writing = Writing::begin(cache, n_half)?;
     let mut file = writing.file()?;
     for (at, (coarse, fine)) in planes.iter().enumerate() {
         writing.write(&mut file, at, coarse, fine)?;

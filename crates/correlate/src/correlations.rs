@@ -89,6 +89,20 @@ pub enum CorrelateError {
     /// There is one place only.
     #[error("the topology has one place only: nothing can vary over it")]
     OnePlace,
+    /// There is no room in memory for so many places.
+    #[error(
+        "the {n_places} places of topology {topology:?} need {n_megabytes} MB of memory with {n_threads} threads, which are not to be had: take fewer (--jobs), or a smaller topology (--topology)"
+    )]
+    Memory {
+        /// The topology.
+        topology: String,
+        /// Its places.
+        n_places: usize,
+        /// What is needed, about.
+        n_megabytes: u64,
+        /// With so many threads.
+        n_threads: usize,
+    },
     /// One location at most has a place.
     #[error("{n_located} location has a place in the topology: nothing can vary over it")]
     OneLocation {

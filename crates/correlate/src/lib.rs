@@ -31,7 +31,7 @@ mod views;
 mod weights;
 
 pub use axes::{AxisError, AxisSet};
-pub use cache_files::Cache;
+pub use cache_files::{Cache, CacheOwner};
 pub use correlations::{CacheUse, CorrelateError, Correlation, Correlations};
 pub use grid::{Grid, GridError};
 pub use query::correlate;

@@ -5,7 +5,7 @@
 //! rows ──────────► spectrum: bound, R exactly ────────────────────────────────────────► the K best
 //! ```
 
-use crate::cache::{Kept, Part, key};
+use crate::cache::{Kept, Limits, Part, key};
 use crate::compare::Reference;
 use crate::compute::{Counts, Sink, compute};
 use crate::fourier::{Shape, Transforms};
@@ -37,6 +37,7 @@ pub fn correlate(
 ) -> Result<Correlations, CorrelateError> {
     check(source, grid, question)?;
     let shape = Shape::of(grid).ok_or(CorrelateError::OnePlace)?;
+    check_memory(grid, &shape, run)?;
     let layout = Layout::new(grid, &shape, source.definitions().locations.len());
     let transforms = Transforms::new(&shape);
     let Variation { mut values, square_mean, coverage, .. } = reference_variation(source, question, &layout)?;
@@ -56,50 +57,30 @@ pub fn correlate(
     }
     let key = run.cache.map(|cache| key(source, grid, question, cache.fingerprint));
     if let (Some(cache), Some(key)) = (run.cache, key) {
-        for file in &cache.files {
-            let kept = match Kept::open(file, key, shape.n_half()) {
-                Ok(Ok(kept)) => kept,
-                Ok(Err(why)) => {
-                    notices.push(not_used(file, why));
-                    continue;
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => {
-                    notices.push(not_used(file, &error.to_string()));
-                    continue;
-                }
-            };
-            match is_of(&kept, &reference, &spectrum) {
-                Ok(true) => {}
-                Ok(false) => {
-                    notices.push(not_used(file, "the profile has changed since"));
-                    continue;
-                }
-                Err(error) => {
-                    notices.push(not_used(file, &error.to_string()));
-                    continue;
-                }
-            }
-            drop(std::mem::take(&mut spectrum));
-            match from_kept(&kept, &reference, run) {
-                Ok((ranking, Counts { n_views, n_transformed })) => {
-                    notices.extend(kept.notices.iter().cloned());
-                    return Ok(Correlations {
-                        rows: ranking.into_rows(),
-                        n_views,
-                        n_transformed,
-                        coverage,
-                        kept: reference.kept,
-                        cache: CacheUse::Read { file: file.clone() },
-                        notices: notices.to_vec(),
-                    });
-                }
-                Err(ScreenError::Cancelled) => return Err(CorrelateError::Cancelled),
-                Err(ScreenError::Read(error)) => {
-                    notices.push(not_used(file, &error.to_string()));
-                    break;
+        let limits = Limits::of(source.definitions());
+        match kept(cache, key, limits, &reference, &spectrum) {
+            Ok(None) => {}
+            Ok(Some(kept)) => {
+                drop(std::mem::take(&mut spectrum));
+                match from_kept(&kept, &reference, run) {
+                    Ok((ranking, Counts { n_views, n_transformed })) => {
+                        cache.touch();
+                        notices.extend(kept.notices.iter().cloned());
+                        return Ok(Correlations {
+                            rows: ranking.into_rows(),
+                            n_views,
+                            n_transformed,
+                            coverage,
+                            kept: reference.kept,
+                            cache: CacheUse::Read { file: cache.file.clone() },
+                            notices: notices.to_vec(),
+                        });
+                    }
+                    Err(ScreenError::Cancelled) => return Err(CorrelateError::Cancelled),
+                    Err(ScreenError::Read(error)) => notices.push(not_used(cache, &error.to_string())),
                 }
             }
+            Err(why) => notices.push(not_used(cache, &why)),
         }
     }
     drop(spectrum);
@@ -121,9 +102,29 @@ pub fn correlate(
     })
 }
 
-fn not_used(file: &std::path::Path, why: &str) -> Notice {
+/// The kept spectra, if there are any; else why they are not used.
+fn kept(
+    cache: &Cache,
+    key: u128,
+    limits: Limits,
+    reference: &Reference<'_>,
+    spectrum: &[Complex<f64>],
+) -> Result<Option<Kept>, String> {
+    let kept = match Kept::open(&cache.file, key, reference.shape.n_half(), limits) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+        Ok(kept) => kept?,
+    };
+    match is_of(&kept, reference, spectrum) {
+        Ok(true) => Ok(Some(kept)),
+        Ok(false) => Err("the profile has changed since".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn not_used(cache: &Cache, why: &str) -> Notice {
     let message = format!("the kept spectra are not used and computed again: {why}");
-    Notice::new(Level::Low, NoticeCode::NotAvailable, message).in_file(file.display().to_string())
+    Notice::new(Level::Low, NoticeCode::NotAvailable, message).in_file(cache.file.display().to_string())
 }
 
 /// Ends the file of spectra, if one was begun.
@@ -182,6 +183,26 @@ fn check(source: &dyn ProfileSource, grid: &Grid, question: &Question) -> Result
     Ok(())
 }
 
+/// Numbers of 8 bytes for each place in the reference, and in the means and the two views of each thread.
+const NUMBERS_PER_PLACE: (usize, usize) = (8, 8);
+
+/// Whether there is room for a question over so many places: an error now rather than an end without a word later.
+fn check_memory(grid: &Grid, shape: &Shape, run: &Run<'_>) -> Result<(), CorrelateError> {
+    let (once, each) = NUMBERS_PER_PLACE;
+    let n_numbers =
+        each.checked_mul(run.jobs.get()).and_then(|n| n.checked_add(once)?.checked_mul(shape.n_places()));
+    let is_room = n_numbers.is_some_and(|n| Vec::<f64>::new().try_reserve_exact(n).is_ok());
+    if is_room {
+        return Ok(());
+    }
+    Err(CorrelateError::Memory {
+        topology: grid.name().to_owned(),
+        n_places: shape.n_places(),
+        n_megabytes: n_numbers.map_or(u64::MAX, |n| (n as u64).div_ceil(125_000)),
+        n_threads: run.jobs.get(),
+    })
+}
+
 fn reference_variation(
     source: &dyn ProfileSource,
     question: &Question,
@@ -211,6 +232,6 @@ fn reference_variation(
 
 impl<'a> Sink<'a> {
     fn waiting(cache: &'a Cache) -> Self {
-        Sink::Waiting { files: &cache.files, planes: Vec::new(), portraits: Vec::new() }
+        Sink::Waiting { cache, planes: Vec::new(), portraits: Vec::new() }
     }
 }

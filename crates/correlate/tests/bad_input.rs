@@ -9,8 +9,8 @@ use ouzel_correlate::{
     view_on_grid,
 };
 use ouzel_model::{
-    CallPathId, CartMembers, Level, Location, LocationGroupId, LocationId, LocationKind, MetricId,
-    ProfileSource, Scope, WorldRank,
+    CallPathId, CartMembers, CartTopology, Level, Location, LocationGroupId, LocationId, LocationKind,
+    MetricId, ProfileSource, Scope, WorldRank,
 };
 use ouzel_testkit::{Rng, ToyProfile};
 use std::num::NonZeroUsize;
@@ -40,7 +40,7 @@ fn a_topology_that_does_not_fit_is_an_error_that_names_it() {
     let mut foreign = good.clone();
     foreign.members = CartMembers::Locations((100..106).map(LocationId).collect());
     assert!(matches!(Grid::new(definitions, &foreign), Err(GridError::Foreign { n_locations: 6, .. })));
-    for sizes in [&[][..], &[0, 3], &[u32::MAX, u32::MAX, u32::MAX]] {
+    for sizes in [&[][..], &[0, 3], &[2; 32]] {
         let mut shape = good.clone();
         shape.dimensions = sizes
             .iter()
@@ -85,6 +85,54 @@ fn places_and_locations_that_are_missing_are_told() {
     let cut = Grid::new(definitions, &few).unwrap().cut_to_used().unwrap();
     assert_eq!((cut.n_places(), cut.origin()), (2, &[0, 4][..]));
     assert_eq!((cut.place(LocationId(0)), cut.place(LocationId(1))), (Some(0), Some(1)));
+}
+
+/// `n_axes` axes of two places, of which as many as there are locations are taken.
+fn hypercube(n_axes: usize, places: &[u64]) -> CartTopology {
+    let mut topology = topology(&[2], &[]);
+    topology.dimensions = vec![topology.dimensions[0].clone(); n_axes];
+    topology.members = CartMembers::Locations((0..places.len() as u32).map(LocationId).collect());
+    let bits = |place: &u64| (0..n_axes).rev().map(|axis| (place >> axis & 1) as u32).collect::<Vec<_>>();
+    topology.coordinates = places.iter().flat_map(bits).collect();
+    topology
+}
+
+/// What a grid takes is bounded by the places that are used, whatever the product of the axes is.
+#[test]
+fn a_topology_of_far_more_places_than_locations_is_cut_or_refused() {
+    let profile = profile(&[vec![1.0; 8]]);
+    let definitions = profile.definitions();
+    let near: Vec<u64> = (0..8).collect();
+    for n_axes in [13, 24, 31] {
+        let grid = Grid::new(definitions, &hypercube(n_axes, &near)).unwrap();
+        assert_eq!((grid.n_places(), grid.n_located()), (8, 8), "{n_axes} axes");
+        assert_eq!(grid.axes().len(), n_axes, "axes keep their numbers");
+        assert_eq!(grid.coordinates(5)[n_axes - 3..], [1, 0, 1]);
+        let notice = &grid.notices()[0];
+        assert!(notice.message.contains("it is cut to those around the used ones (1x1x"), "{notice}");
+        // Far apart: 0 and the last place span everything.
+        let mut far = near.clone();
+        far[7] = (1 << n_axes) - 1;
+        let said = Grid::new(definitions, &hypercube(n_axes, &far)).unwrap_err().to_string();
+        assert!(said.contains("\"grid\" (2x2x") && said.contains(&(1_u64 << n_axes).to_string()), "{said}");
+        assert!(said.contains("around the 8 that are used") && said.contains("--topology"), "{said}");
+    }
+    // 4096 places are used however few are taken.
+    let far = [0, 1, 2, 3, 4, 5, 6, 4095];
+    assert_eq!(Grid::new(definitions, &hypercube(12, &far)).unwrap().n_places(), 4096);
+    // Products beyond 64 bits, and two locations in one of such places.
+    let mut huge = hypercube(3, &near);
+    huge.dimensions.iter_mut().for_each(|axis| axis.size = u32::MAX);
+    let grid = Grid::new(definitions, &huge).unwrap();
+    assert_eq!((grid.n_places(), grid.origin()), (8, &[0, 0, 0][..]));
+    huge.coordinates[0] = u32::MAX - 1;
+    assert_eq!(Grid::new(definitions, &huge).unwrap().origin()[0], u32::MAX - 1, "around the end");
+    huge.coordinates[0] = u32::MAX / 2;
+    let said = Grid::new(definitions, &huge).unwrap_err().to_string();
+    assert!(said.contains("more than 2^64 places"), "{said}");
+    huge.coordinates = vec![7; 24];
+    let said = Grid::new(definitions, &huge).unwrap_err().to_string();
+    assert!(said.contains("two locations in place [7, 7, 7]"), "{said}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 
 use common::{grid, profile, random_view, topology, view};
 use ouzel_correlate::{
-    AxisSet, Cache, CacheUse, Correlations, Grid, Peak, Question, Run, Weights, correlate,
+    AxisSet, Cache, CacheOwner, CacheUse, Correlations, Grid, Peak, Question, Run, Weights, correlate,
 };
 use ouzel_model::{ProfileSource, Scope};
 use ouzel_testkit::{Rng, ToyProfile};
@@ -37,7 +37,7 @@ fn many_views() -> (ToyProfile, Grid) {
 }
 
 fn cache(file: &Path) -> Cache {
-    Cache { files: vec![file.to_owned()], fingerprint: 7 }
+    Cache { file: file.to_owned(), owner: CacheOwner::Folder, fingerprint: 7 }
 }
 
 fn ask(
@@ -79,7 +79,7 @@ fn kept_spectra_change_no_answer() {
         assert_eq!(plain.cache, CacheUse::Off);
         let kept: Vec<Correlations> =
             [1, 2, 3].map(|jobs| ask(&profile, &grid, &question, Some(&cache), jobs)).into();
-        let from_file = CacheUse::Read { file: cache.files[0].clone() };
+        let from_file = CacheUse::Read { file: cache.file.clone() };
         assert!(kept.iter().all(|kept| kept.cache == from_file), "{:?}", kept[0].notices);
         assert_eq!(kept[0], kept[1]);
         assert_eq!(kept[0], kept[2]);
@@ -194,9 +194,47 @@ fn small_profiles_and_folders_that_cannot_be_written_do_without() {
     let found = ask(&large, &large_grid, &question(5), Some(&cache(&bad)), 2);
     assert_eq!(found.cache, CacheUse::Failed);
     assert!(found.notices.iter().any(|notice| notice.message.contains("not kept")));
-    let second = Cache { files: vec![bad, good.clone()], fingerprint: 7 };
-    let found = ask(&large, &large_grid, &question(5), Some(&second), 2);
-    assert!(matches!(&found.cache, CacheUse::Written { file, .. } if *file == good));
+    // A file that the user names is written however small; what is no file of spectra stays.
+    let named = Cache { owner: CacheOwner::User, ..cache(&good) };
+    assert!(matches!(ask(&small, &small_grid, &two, Some(&named), 1).cache, CacheUse::Written { .. }));
+    assert!(matches!(ask(&small, &small_grid, &two, Some(&named), 1).cache, CacheUse::Read { .. }));
+    let error = Cache::in_file(&blocked, &good, "").unwrap_err();
+    assert_eq!(error.to_string(), "it is there and holds no spectra; name another file");
+    assert_eq!(Cache::in_file(&good, &blocked, "").unwrap().owner, CacheOwner::User);
+}
+
+/// Numbers of views, metrics and locations beyond those of the profile, under checksums that are right.
+#[test]
+fn a_forged_file_names_nothing_that_is_not_there() {
+    let mut rng = Rng::new(3);
+    let views: Vec<Vec<f64>> = (0..6).map(|_| random_view(&mut rng, 12)).collect();
+    let (many, few) = (profile(&views), profile(&views[..2]));
+    let topology = topology(&[3, 4], &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.spectra");
+    let cache = Cache { owner: CacheOwner::User, ..cache(&file) };
+    let two = Question::new(view(0), AxisSet::all(2));
+    let header = |bytes: &[u8]| bytes[..64].to_vec();
+    ask(&few, &grid(&few, &topology), &two, Some(&cache), 1);
+    let of_few = header(&fs::read(&file).unwrap());
+    fs::remove_file(&file).unwrap();
+    ask(&many, &grid(&many, &topology), &two, Some(&cache), 1);
+    let mut forged = fs::read(&file).unwrap();
+    // The key of the smaller profile over the spectra of the larger one: 19 bytes of base 128 behind the versions.
+    let key_bytes = |bytes: &[u8]| 16 + 1 + bytes[16..].iter().position(|byte| byte & 0x80 == 0).unwrap();
+    let (from, to) = (key_bytes(&of_few), key_bytes(&forged));
+    let rest = forged[to..4096].to_vec();
+    let mut head = [&of_few[..from], &rest[..]].concat();
+    head.resize(4096, 0);
+    forged.splice(..4096, head);
+    fs::write(&file, &forged).unwrap();
+    let again = ask(&few, &grid(&few, &topology), &two, Some(&cache), 1);
+    assert!(
+        again.notices.iter().any(|notice| notice.message.contains("its end is damaged")),
+        "{:?}",
+        again.notices
+    );
+    assert_eq!(again.rows, ask(&few, &grid(&few, &topology), &two, None, 1).rows);
 }
 
 #[test]
@@ -217,29 +255,34 @@ fn files_are_named_by_profile_scope_and_grid() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.cubex");
     fs::write(&path, b"profile").unwrap();
-    let one = Cache::beside(&path, &grid, Scope::Exclusive, "").unwrap();
-    let name = one.files[0].file_name().unwrap().to_str().unwrap();
-    assert!(name.starts_with("run.cubex.exclusive-") && name.ends_with(".spectra"), "{name}");
-    assert_eq!(one.files[0].parent().unwrap(), fs::canonicalize(folder.path()).unwrap());
-    assert_eq!(one, Cache::beside(&path, &grid, Scope::Exclusive, "").unwrap());
-    assert_ne!(one.files[0], Cache::beside(&path, &grid, Scope::Inclusive, "").unwrap().files[0]);
+    let kept = folder.path().join("cache");
+    let of = |path: &Path, grid: &Grid, scope: Scope, made_by: &str| {
+        Cache::in_folder(&kept, path, grid, scope, made_by).unwrap()
+    };
+    let one = of(&path, &grid, Scope::Exclusive, "");
+    assert_eq!((one.file.parent().unwrap(), one.owner), (&*kept, CacheOwner::Folder));
+    assert_eq!(one, of(&path, &grid, Scope::Exclusive, ""));
+    assert_ne!(one.file, of(&path, &grid, Scope::Inclusive, "").file);
     let other_grid = common::grid(&profile, &topology(&[12, 16, 20], &[]));
-    assert_ne!(one.files[0], Cache::beside(&path, &other_grid, Scope::Exclusive, "").unwrap().files[0]);
-    let filtered = Cache::beside(&path, &grid, Scope::Exclusive, "ranks 0-3").unwrap();
-    assert!(filtered.files[0] != one.files[0] && filtered.fingerprint != one.fingerprint);
+    assert_ne!(one.file, of(&path, &other_grid, Scope::Exclusive, "").file);
+    let filtered = of(&path, &grid, Scope::Exclusive, "ranks 0-3");
+    assert!(filtered.file != one.file && filtered.fingerprint != one.fingerprint);
     // Moved with its time of change: the same. Changed: another.
     let moved = folder.path().join("moved");
     fs::create_dir(&moved).unwrap();
     fs::rename(&path, moved.join("run.cubex")).unwrap();
-    let there = Cache::beside(&moved.join("run.cubex"), &grid, Scope::Exclusive, "").unwrap();
-    assert_eq!(there.fingerprint, one.fingerprint);
+    assert_eq!(of(&moved.join("run.cubex"), &grid, Scope::Exclusive, ""), one);
     fs::write(moved.join("run.cubex"), b"another profile").unwrap();
-    let changed = Cache::beside(&moved.join("run.cubex"), &grid, Scope::Exclusive, "").unwrap();
-    assert_ne!(changed.fingerprint, one.fingerprint);
+    let changed = of(&moved.join("run.cubex"), &grid, Scope::Exclusive, "");
+    assert!(changed.fingerprint != one.fingerprint && changed.file != one.file);
     // A directory is all of its files, but for spectra.
-    let whole = Cache::beside(&moved, &grid, Scope::Exclusive, "").unwrap();
-    fs::write(moved.join("run.cubex.exclusive-0.spectra"), b"kept").unwrap();
-    assert_eq!(whole.fingerprint, Cache::beside(&moved, &grid, Scope::Exclusive, "").unwrap().fingerprint);
-    assert!(Cache::beside(&path, &grid, Scope::Exclusive, "").is_err());
+    let whole = of(&moved, &grid, Scope::Exclusive, "");
+    fs::write(moved.join("kept.spectra"), b"kept").unwrap();
+    assert_eq!(whole, of(&moved, &grid, Scope::Exclusive, ""));
+    let named = moved.join("x.bin");
+    let first = Cache::in_file(&named, &moved, "").unwrap();
+    fs::write(&named, b"OUZELSPC").unwrap();
+    assert_eq!(Cache::in_file(&named, &moved, "").unwrap(), first);
+    assert!(Cache::in_folder(&kept, &path, &grid, Scope::Exclusive, "").is_err());
     assert_eq!(profile.definitions().locations.len(), N);
 }

@@ -186,6 +186,11 @@ impl Material {
         self.late = Some(late.numbered_like(&mut self.profile.call_paths));
     }
 
+    /// Adds notices of other sources.
+    pub fn add_notices(&mut self, notices: &[Notice]) {
+        self.notices.extend_from_slice(notices);
+    }
+
     /// Every notice of the passes.
     pub fn notices(&self) -> &[Notice] {
         &self.notices

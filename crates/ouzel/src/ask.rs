@@ -213,10 +213,12 @@ impl Trace {
             let Answer { output, notices, .. } = self.ask(late, options)?;
             material.add_messages(output, &notices);
         }
+        let cube = cube.map(|cube| pass.outputs.take(&cube)).transpose()?;
+        let variations = cube.map(|cube| Variations::new(cube, definitions));
+        material.add_notices(variations.as_ref().map_or(&[], Variations::notices));
         let mut report = material.report(definitions);
-        if let Some(cube) = cube {
-            let cube = pass.outputs.take(&cube)?;
-            let variations = Variations::add_to(&mut report, cube, definitions, options.jobs);
+        if let Some(mut variations) = variations {
+            variations.add_to(&mut report, options.jobs);
             variations.explain(&mut report, semantics, options.jobs);
         }
         let notices = material.notices().to_vec();

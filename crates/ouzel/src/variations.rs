@@ -7,6 +7,7 @@
 //! Law: a finding says the same with and without it; where nothing can be compared nothing is said. Not here: the
 //! method (see `ouzel_correlate`), words for people.
 
+use crate::CorrelationError;
 use crate::correlation::topology;
 use ouzel_analyses::severity_cube::{SeverityCubeOutput, TraceProfile};
 use ouzel_correlate::{
@@ -14,7 +15,10 @@ use ouzel_correlate::{
 };
 use ouzel_diagnose::RunReport;
 use ouzel_diagnose::findings::{TopologyAxis, VariesLike, VariesRow};
-use ouzel_model::{CallPathId, CartTopology, Definitions, ProfileDefinitions, ProfileSource, Scope};
+use ouzel_model::{
+    CallPathId, CartTopology, Definitions, Level, Notice, NoticeCode, ProfileDefinitions, ProfileSource,
+    Scope,
+};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -34,12 +38,11 @@ const MIN_R: f64 = 0.7;
 /// Of so many reports on views that have nothing to do with each other one would tell of one.
 const RARITY: f64 = 100.0;
 
-/// Whether a report on such a trace should say what varies like its findings: a topology has eight places or more,
-/// and two along each axis.
+/// Whether a report on such a trace should say what varies like its findings: a topology has eight members or more, and
+/// two places along each axis.
 pub fn wants_variations(definitions: &Definitions) -> bool {
     let is_worth = |topology: &CartTopology| {
-        topology.dimensions.iter().all(|axis| 1 < axis.size)
-            && topology.n_places().is_some_and(|n| MIN_PLACES <= n)
+        topology.dimensions.iter().all(|axis| 1 < axis.size) && MIN_PLACES <= topology.members.len() as u64
     };
     // The one from the system tree has a place for each thread, and two along each axis at least.
     let threads = definitions.locations.iter().filter(|location| location.kind.runs_code());
@@ -51,6 +54,8 @@ pub fn wants_variations(definitions: &Definitions) -> bool {
 pub struct Variations {
     source: TraceProfile,
     grid: Option<Grid>,
+    /// Trouble with topologies.
+    notices: Vec<Notice>,
     /// By finding.
     of_findings: Vec<Option<Variation>>,
 }
@@ -65,26 +70,38 @@ pub struct Variation {
 }
 
 impl Variations {
-    /// Asks for the large findings of `report`, and adds to them what was found.
-    pub fn add_to(
-        report: &mut RunReport,
-        cube: SeverityCubeOutput,
-        definitions: &Definitions,
-        jobs: NonZeroUsize,
-    ) -> Variations {
+    /// Over which places the severities of a trace are compared.
+    pub fn new(cube: SeverityCubeOutput, definitions: &Definitions) -> Variations {
         let source = TraceProfile::new(cube, definitions, Vec::new());
-        // Trouble with a topology is told by `ouzel correlate`; a report goes on without.
-        let grid = topology::grid(source.definitions(), None).ok().map(|(grid, ..)| grid);
-        let mut variations = Variations { source, grid, of_findings: Vec::new() };
+        let (grid, mut notices) = match topology::grid(source.definitions(), None) {
+            Ok((grid, _, notices)) => (Some(grid), notices),
+            Err(CorrelationError::NoTopology { .. }) => (None, Vec::new()),
+            Err(error) => {
+                let message = format!("what varies like a finding is not looked for: {error}");
+                (None, vec![Notice::new(Level::Low, NoticeCode::NotAvailable, message)])
+            }
+        };
+        notices.extend(grid.as_ref().and_then(Grid::cut_notice));
+        // The findings are the same without.
+        notices.iter_mut().for_each(|notice| notice.level = Level::Low);
+        Variations { source, grid, notices, of_findings: Vec::new() }
+    }
+
+    /// Topologies that are not used, or not in whole: good to know.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// Asks for the large findings of `report`, and adds to them what was found.
+    pub fn add_to(&mut self, report: &mut RunReport, jobs: NonZeroUsize) {
         let mut n_left = MAX_FINDINGS;
         for finding in &mut report.findings {
             let is_large = 0 < n_left && MIN_GAIN <= finding.gain_fraction;
-            let variation = if is_large { variations.of_path(&finding.call_path, jobs) } else { None };
+            let variation = if is_large { self.of_path(&finding.call_path, jobs) } else { None };
             n_left -= usize::from(variation.is_some());
-            finding.varies_like = variation.as_ref().and_then(|variation| variations.in_words(variation));
-            variations.of_findings.push(variation);
+            finding.varies_like = variation.as_ref().and_then(|variation| self.in_words(variation));
+            self.of_findings.push(variation);
         }
-        variations
     }
 
     /// The profile that was asked, row by row.

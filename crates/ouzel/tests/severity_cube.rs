@@ -198,7 +198,7 @@ fn parts_on_disk_are_the_whole_in_memory() {
         let trace = ouzel::open(&path).unwrap();
         let whole = trace.severity_cube(&Options::default()).unwrap();
         for jobs in [1, 3] {
-            let storage = CubeStorage { memory_bytes: 0, folder: None };
+            let storage = CubeStorage { memory_bytes: 0, ..CubeStorage::default() };
             let options = Options { jobs: NonZeroUsize::new(jobs).unwrap(), ..Options::default() };
             let parts = trace.severity_cube_in(&storage, &options).unwrap();
             let what = format!("{} by {jobs}", path.display());
@@ -227,10 +227,23 @@ fn parts_on_disk_are_the_whole_in_memory() {
 fn a_folder_that_is_not_there_is_an_error() {
     let Some(path) = traces().into_iter().next() else { return };
     let trace = ouzel::open(&path).unwrap();
-    let storage = CubeStorage { memory_bytes: 0, folder: Some(Path::new("/nowhere/at/all").to_owned()) };
+    let storage = CubeStorage {
+        memory_bytes: 0,
+        folder: Some(Path::new("/nowhere/at/all").to_owned()),
+        ..CubeStorage::default()
+    };
     let result = trace.severity_cube_in(&storage, &Options { jobs: NonZeroUsize::MIN, ..Options::default() });
     if trace.definitions().locations.len() > 1 {
         let error = result.unwrap_err().to_string();
         assert!(error.contains("temporary file"), "{error}");
     }
+}
+
+#[test]
+fn a_temporary_file_that_grows_too_large_is_an_error() {
+    let trace = ouzel::open(&workspace_root().join("testdata/pmpi-jacobi")).unwrap();
+    let storage = CubeStorage { memory_bytes: 0, scratch_bytes: 100, ..CubeStorage::default() };
+    let result = trace.severity_cube_in(&storage, &Options { jobs: NonZeroUsize::MIN, ..Options::default() });
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("more than the 100 bytes"), "{error}");
 }

@@ -57,7 +57,7 @@ fn memory_is_that_of_the_values_or_of_the_limit() {
     let peak = |memory_bytes: u64| {
         let before = MEMORY.current_usage();
         MEMORY.reset_peak_usage();
-        let storage = CubeStorage { memory_bytes, folder: Some(folder.clone()) };
+        let storage = CubeStorage { memory_bytes, folder: Some(folder.clone()), ..CubeStorage::default() };
         let profile = trace.severity_cube_in(&storage, &options).unwrap().output;
         assert_eq!(n_visits(&profile), N_LOCATIONS * N_REGIONS);
         (MEMORY.peak_usage() - before) as u64

@@ -319,6 +319,7 @@ class Profile:
         weights: str = "poster",
         peak: str = "absolute",
         cache: bool = True,
+        spectra: str | os.PathLike[str] | None = None,
         jobs: int | None = None,
         palette: str = "cividis",
         draw: str = "slices",
@@ -329,8 +330,8 @@ class Profile:
         ``path``: as in :meth:`call_path`; the call path with the largest total, roots aside, by default. ``axes``: only
         variation along these counts. ``top``: how many of the nearest, ``None`` for all. ``topology``: a name or number
         of :attr:`topologies`, or sizes by hand (``"16x8x4"``, ``"node=16,core=8"``), the last axis fastest.
-        ``weights``: ``poster`` or ``physical``; ``peak``: ``absolute`` or ``max``. ``cache``: keep spectra beside the
-        profile where that pays. ``palette`` (``cividis``, ``viridis``, ``green-yellow-red``), ``draw`` (``slices`` or
+        ``weights``: ``poster`` or ``physical``; ``peak``: ``absolute`` or ``max``. ``cache``: keep spectra in the
+        user's cache folder where that pays; ``spectra``: keep them in this file. ``palette`` (``cividis``, ``viridis``, ``green-yellow-red``), ``draw`` (``slices`` or
         ``cubes``) and ``views`` are of the picture. Other threads run meanwhile; Ctrl-C stops it.
 
         Raises ``ValueError`` for names that mean nothing, :class:`OuzelError` without a topology or if nothing varies.

@@ -7,6 +7,7 @@ use ouzel::correlate::{Peak, Weights};
 use ouzel_plot::Palette;
 use ouzel_plot::fields::Solid;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 /// The examples and explanations below the options.
 pub const HELP: &str = "\
@@ -26,6 +27,9 @@ Columns:
   coverage   share of the places where the view has a value
 The topology is the first that the profile defines and that goes with its locations, else compute node ×
 process × thread from the system tree; by hand, locations take the places in order, the last axis fastest.
+A topology of more than 4,096 places and of more than 64 for each location is cut to what is used, or refused.
+Spectra of 16 MB to 4 GB are kept for the next question, in $XDG_CACHE_HOME/ouzel or ~/.cache/ouzel: up to 8 GB,
+what was not used for the longest goes first.
 A call path is named by its region, by regions one below the other (solve/MPI_*, /main/solve), or by its id.
 How each number is made: docs/method.md";
 
@@ -67,9 +71,13 @@ pub struct CorrelateArgs {
     #[arg(long, value_enum, default_value_t = PeakArg::Absolute, value_name = "WHICH")]
     pub peak: PeakArg,
 
-    /// Keep no spectra beside the profile, and use none
+    /// Keep no spectra for the next question, and use none
     #[arg(long, help_heading = "Running")]
     pub no_cache: bool,
+
+    /// Keep spectra in this file, and use those in it [default: in the user's cache folder, from 16 MB on]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_cache", help_heading = "Running")]
+    pub spectra: Option<PathBuf>,
 
     #[command(flatten)]
     pub plot: PlotArgs,

@@ -29,9 +29,14 @@ pub fn run(common: &Common, args: &CorrelateArgs) -> anyhow::Result<Outcome> {
         weights: args.weights.weights(),
         peak: args.peak.peak(),
     };
-    let spectra = if args.no_cache { Spectra::Forget } else { Spectra::Keep };
+    let spectra = match &args.spectra {
+        Some(file) => Spectra::In(file.clone()),
+        None if args.no_cache => Spectra::Forget,
+        None => Spectra::Keep,
+    };
     let answer = progress::with_counts(common.progress, "views", |progress| {
-        profile.correlate(&query, &CorrelationRun { jobs: common.jobs, spectra, progress: Some(progress) })
+        let run = CorrelationRun { jobs: common.jobs, spectra: &spectra, progress: Some(progress) };
+        profile.correlate(&query, &run)
     })?;
     if let Some(target) = &common.outputs.plot {
         output::draw(&picture(&session, args, &answer)?, target)?;

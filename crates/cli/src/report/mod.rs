@@ -76,11 +76,13 @@ fn answer(session: &Session<'_>, semantics: &Semantics) -> anyhow::Result<Answer
         let mut second = session.run(&set)?;
         material.add_messages(taken(second.outputs.take(&late), "messages")?, &second.notices);
     }
-    let mut report = material.report(definitions);
     let cube = cube.map(|key| taken(pass.outputs.take(&key), "profile")).transpose()?;
-    let jobs = session.common.jobs;
-    let variations = cube.map(|cube| Variations::add_to(&mut report, cube, definitions, jobs));
-    if let Some(variations) = &variations {
+    let mut variations = cube.map(|cube| Variations::new(cube, definitions));
+    material.add_notices(variations.as_ref().map_or(&[], Variations::notices));
+    let mut report = material.report(definitions);
+    if let Some(variations) = &mut variations {
+        let jobs = session.common.jobs;
+        variations.add_to(&mut report, jobs);
         variations.explain(&mut report, semantics, jobs);
     }
     let classes = semantics.classes(definitions);

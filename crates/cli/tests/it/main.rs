@@ -20,4 +20,5 @@ mod profiles;
 mod rules;
 mod run;
 mod selection;
+mod topologies;
 mod zoo;

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Writes all of a nested trace.
-fn write(trace: &ToyTrace, dir: &Path, clocks: Clocks) -> Finished {
+pub fn write(trace: &ToyTrace, dir: &Path, clocks: Clocks) -> Finished {
     let definitions = trace.definitions();
     let mut archive = ModelArchive::create(dir, "traces", definitions).unwrap();
     let plan = trace.plan(Needs::ALL_EVENTS, &Filter::default());

@@ -21,7 +21,9 @@ use ouzel_correlate::{
 use ouzel_model::{
     CallPathId, Level, MetricId, Notice, NoticeCode, Notices, Scope, SeverityError, TopologyError,
 };
+use std::io;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 /// A question by names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,11 +63,13 @@ impl Default for CorrelationQuery {
     }
 }
 
-/// Whether spectra are kept beside the profile for the next question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where spectra are kept for the next question.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spectra {
-    /// Where that pays.
+    /// In the user's folder for caches, where that pays.
     Keep,
+    /// In this file, always.
+    In(PathBuf),
     /// Neither read nor written.
     Forget,
 }
@@ -75,8 +79,8 @@ pub enum Spectra {
 pub struct CorrelationRun<'a> {
     /// Number of threads.
     pub jobs: NonZeroUsize,
-    /// Whether spectra are kept.
-    pub spectra: Spectra,
+    /// Where spectra are kept.
+    pub spectra: &'a Spectra,
     /// Told how many views of how many at most are done; returns whether to go on.
     pub progress: Option<&'a (dyn Fn(u64, u64) -> bool + Sync)>,
 }
@@ -148,6 +152,14 @@ pub enum CorrelationError {
     /// Severities cannot be read.
     #[error(transparent)]
     Severity(#[from] SeverityError),
+    /// Spectra cannot be kept in the file that was named.
+    #[error("{}: {error}", .file.display())]
+    Spectra {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
 }
 
 /// Where the topology of an answer is from.
@@ -253,7 +265,7 @@ impl Profile {
         let (question, grid, origin, notices) = self.correlation_question(query)?;
         let all = Notices::default();
         all.extend(notices);
-        let cache = self.spectra_cache(run.spectra, &grid, question.scope, &all);
+        let cache = self.spectra_cache(run.spectra, &grid, question.scope, &all)?;
         let run = Run { jobs: run.jobs, cache: cache.as_ref(), progress: run.progress };
         let answer = correlate(self.source(), &grid, &question, &run)?;
         all.extend(answer.notices.iter().cloned());
@@ -261,16 +273,29 @@ impl Profile {
     }
 
     /// Where spectra are kept, if they are.
-    fn spectra_cache(&self, spectra: Spectra, grid: &Grid, scope: Scope, notices: &Notices) -> Option<Cache> {
-        if spectra == Spectra::Forget {
-            return None;
+    fn spectra_cache(
+        &self,
+        spectra: &Spectra,
+        grid: &Grid,
+        scope: Scope,
+        notices: &Notices,
+    ) -> Result<Option<Cache>, CorrelationError> {
+        let made_by = self.made_by();
+        match spectra {
+            Spectra::Forget => Ok(None),
+            Spectra::In(file) => match Cache::in_file(file, self.path(), made_by) {
+                Ok(cache) => Ok(Some(cache)),
+                Err(error) => Err(CorrelationError::Spectra { file: file.clone(), error }),
+            },
+            Spectra::Keep => {
+                let cache = Cache::of_user(self.path(), grid, scope, made_by);
+                let tell = |error: &io::Error| {
+                    let message = format!("spectra are not kept for the next question: {error}");
+                    notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
+                };
+                Ok(cache.inspect_err(tell).ok())
+            }
         }
-        Cache::beside(self.path(), grid, scope, self.made_by())
-            .inspect_err(|error| {
-                let message = format!("spectra are not kept for the next question: {error}");
-                notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
-            })
-            .ok()
     }
 
     /// The values of a view on the places of an answer, not a number where there is none.

@@ -27,13 +27,15 @@ pub struct CubeStorage {
     /// Bytes of memory that they may take while they are collected; beyond, they go to a temporary file. The default
     /// is 1 GiB, which is 40 million values. What one location has is in memory for each thread in any case.
     pub memory_bytes: u64,
+    /// Bytes that the temporary file may take. The default is 64 GiB, which is 5.7 billion values.
+    pub scratch_bytes: u64,
     /// The folder of the temporary file, which has no name and goes when the profile does; `None`: that of the system.
     pub folder: Option<PathBuf>,
 }
 
 impl Default for CubeStorage {
     fn default() -> Self {
-        CubeStorage { memory_bytes: 1 << 30, folder: None }
+        CubeStorage { memory_bytes: 1 << 30, scratch_bytes: 64 << 30, folder: None }
     }
 }
 
@@ -124,7 +126,7 @@ impl Collected {
         }
         let spill = match &mut self.spill {
             Some(spill) => spill,
-            none => none.insert(Spill::new(storage.folder.as_deref())?),
+            none => none.insert(Spill::new(storage.folder.as_deref(), storage.scratch_bytes)?),
         };
         spill.add(output)
     }

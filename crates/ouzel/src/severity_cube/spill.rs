@@ -36,6 +36,7 @@ const FILE: &str = "temporary file of severities";
 pub(super) struct Spill {
     out: BufWriter<File>,
     n_bytes: u64,
+    max_bytes: u64,
     parts: Vec<Part>,
     counters: BTreeSet<MetricId>,
     has_outside: bool,
@@ -56,13 +57,14 @@ struct PartRows {
 }
 
 impl Spill {
-    pub(super) fn new(folder: Option<&Path>) -> io::Result<Self> {
+    pub(super) fn new(folder: Option<&Path>, max_bytes: u64) -> io::Result<Self> {
         let file = match folder {
             Some(folder) => tempfile::tempfile_in(folder)?,
             None => tempfile::tempfile()?,
         };
         let out = BufWriter::with_capacity(1 << 20, file);
-        Ok(Spill { out, n_bytes: 0, parts: Vec::new(), counters: BTreeSet::new(), has_outside: false })
+        let (parts, counters) = (Vec::new(), BTreeSet::new());
+        Ok(Spill { out, n_bytes: 0, max_bytes, parts, counters, has_outside: false })
     }
 
     /// Writes a part.
@@ -88,6 +90,12 @@ impl Spill {
             }
             rows.push((path, self.n_bytes));
             self.n_bytes += (ENTRY_BYTES * row.len()) as u64;
+            if self.max_bytes < self.n_bytes {
+                let limit = self.max_bytes;
+                return Err(io::Error::other(format!(
+                    "severities take more than the {limit} bytes that their temporary file may have: select ranks, a time or regions"
+                )));
+            }
             for (location, value) in metric.locations[row.clone()].iter().zip(&metric.values[row]) {
                 self.out.write_all(&location.to_le_bytes())?;
                 self.out.write_all(&value.to_le_bytes())?;
