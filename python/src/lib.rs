@@ -56,6 +56,14 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compare::multirun_analysis, module)?)?;
     module.add_function(wrap_pyfunction!(output::check_output, module)?)?;
     module.add_function(wrap_pyfunction!(output::write_output, module)?)?;
+    module.add_function(wrap_pyfunction!(licenses, module)?)?;
     module.add_function(wrap_pyfunction!(profile::open_profile, module)?)?;
     module.add_function(wrap_pyfunction!(trace::open, module)?)
+}
+
+/// The crates of others in this module, and their licenses.
+#[pyfunction]
+fn licenses(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let entry = |of: ouzel::licenses::License| serde_json::json!({"name": of.name, "version": of.version, "license": of.license, "texts": of.texts});
+    value::to_python(py, &ouzel::licenses::licenses().into_iter().map(entry).collect::<Vec<_>>())
 }

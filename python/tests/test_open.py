@@ -190,3 +190,10 @@ def test_other_threads_run_meanwhile(testdata):
     with ThreadPoolExecutor(4) as pool:
         for table in pool.map(lambda _: trace.profile(), range(8)):
             assert table.to_dict() == expected
+
+
+def test_licenses_of_others_are_shipped():
+    found = ouzel.licenses()
+    by_name = {entry["name"]: entry for entry in found}
+    assert by_name["serde"]["license"] == "MIT OR Apache-2.0"
+    assert all(entry["texts"] and len(entry["texts"][0]) > 100 for entry in found)

@@ -152,7 +152,8 @@ fn build(root: &Path, place: &Path) -> Result<PathBuf> {
     Ok(place.join(host).join("release"))
 }
 
-fn host() -> Result<String> {
+/// The platform that is compiled for.
+pub fn host() -> Result<String> {
     let out = Command::new("rustc").arg("-vV").output().context("cannot run rustc")?;
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));

@@ -4,9 +4,11 @@
 //! `workspace.rs` (where things are), `runner.rs` (running a program) and
 //! `stopwatch.rs` (the only look at the clock).
 
+mod audit;
 mod bench;
 mod dev_loop;
 mod fuzz;
+mod mutate;
 mod runner;
 mod setup;
 mod stopwatch;
@@ -24,9 +26,11 @@ usage: cargo xtask <chore>
   setup            install the reference tools and the Python environment the tests use
   test             setup, then every check and test of the project, with a summary
   tidy             dependency edges, links, file sizes, words that do not belong here
+  audit [--write]  licenses, advisories and versions of the crates we build on; writes the list we ship
   bench [--quick]  build the peers and print one table of speeds and ratios
   synth ...        write a synthetic archive and the truth about it; --help lists the options
   fuzz ...         run the fuzz targets for a bounded time; --help lists the options
+  mutate ...       ask spoilt archives of all formats, and check what must hold; --help lists the options
   zoo ...          run the MPI programs with planted faults and record them; --help lists the options
   loop             how long it takes from an edit in an analysis to its tests
   help             this text
@@ -39,11 +43,13 @@ fn main() -> ExitCode {
         None => ("help", [].as_slice()),
     };
     let outcome = match chore {
+        "audit" => audit::run(rest),
         "setup" => setup::run(rest),
         "test" => test::run(rest),
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
+        "mutate" => mutate::run(rest),
         "loop" => dev_loop::run(rest),
         "synth" => synth::run(rest),
         "zoo" => zoo::run(rest),

@@ -3,10 +3,11 @@
 //! A failing step does not stop the others, so one run shows everything that is wrong.
 //! To add a step, write a function of its signature and name it in `STEPS`.
 
+use crate::audit::{self, Audit};
 use crate::runner::{Ran, answers, bounded, run as run_command};
 use crate::setup::{self, Tools};
 use crate::stopwatch::Stopwatch;
-use crate::{fuzz, tidy, workspace, zoo};
+use crate::{fuzz, mutate, tidy, workspace, zoo};
 use anyhow::{Context as _, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ type Step = (&'static str, fn(&Context) -> Result<Outcome>);
 const STEPS: &[Step] = &[
     ("format", format),
     ("tidy", tidy_up),
+    ("audit", audit_crates),
     ("lints", lints),
     ("tests", tests),
     ("fuzzing", fuzzing),
@@ -39,6 +41,7 @@ const STEPS: &[Step] = &[
     ("documentation", documentation),
     ("validation table", validation_table),
     ("release build", release_build),
+    ("mutations", mutations),
     ("python tests", python_tests),
     ("python package", python_package),
     ("README commands", readme_commands),
@@ -136,6 +139,13 @@ fn tidy_up(context: &Context) -> Result<Outcome> {
     })
 }
 
+/// What is not looked at is skipped in a line of its own.
+fn audit_crates(context: &Context) -> Result<Outcome> {
+    let Audit { mut passed, skipped, flaws } = audit::audit(&context.root)?;
+    passed.extend(skipped.iter().map(|line| format!("skipped: {line}")));
+    Ok(if flaws.is_empty() { Outcome::Passed(passed) } else { Outcome::Failed(flaws) })
+}
+
 /// Whether docs/validation.md shows what the program answers now.
 fn validation_table(context: &Context) -> Result<Outcome> {
     zoo::check(&context.root)?;
@@ -185,6 +195,11 @@ fn documentation(context: &Context) -> Result<Outcome> {
 
 fn release_build(context: &Context) -> Result<Outcome> {
     Ok(judge(run_command(&mut cargo(context, &["build", "--release", "--quiet"]))?))
+}
+
+/// Spoilt archives of all formats for a minute; the same ones each time.
+fn mutations(context: &Context) -> Result<Outcome> {
+    Ok(Outcome::Passed(mutate::mutate(&context.root, Duration::from_secs(60), 1)?))
 }
 
 fn python_tests(context: &Context) -> Result<Outcome> {

@@ -1,62 +1,7 @@
-//! The command line of Ouzel.
-//!
-//! ```text
-//! words ──clap──► LowArgs (args/low.rs) ──checked──► Args (args/) ──► one command ──► Outcome ──► exit code
-//! ```
-//!
-//! A command opens a [`Session`](session::Session), runs one pass, and hands a table,
-//! a page or a JSON answer to the session, which knows where it goes.
-//! Law: nothing but results goes to standard output; a closed pipe is no error; no
-//! panic reaches the user as a trace of frames; files are complete or not there, and
-//! where they go is checked before any work. Not here: computing.
+//! The binary `ouzel`.
 
-mod args;
-mod catalogue;
-mod causes;
-mod clusters;
-mod convert;
-mod correlate;
-mod exit;
-mod info;
-mod iterations;
-mod notices;
-mod operations;
-mod output;
-mod print;
-mod profile;
-mod profile_session;
-mod progress;
-mod report;
-mod rows;
-mod rules;
-mod segments;
-mod session;
-mod terminal;
-
-use args::{Args, Command};
-use exit::Outcome;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    exit::guarded(|| {
-        ouzel_files::unfinished::remove_on_signals()?;
-        let args = Args::from_words(std::env::args_os())?;
-        run(&args)
-    })
-}
-
-fn run(args: &Args) -> anyhow::Result<Outcome> {
-    match &args.command {
-        Command::Report(command) => report::run(&args.common, command),
-        Command::Segments(command) => segments::run(&args.common, command),
-        Command::Clusters(command) => clusters::run(&args.common, command),
-        Command::Iterations(command) => iterations::run(&args.common, command),
-        Command::Info(command) => info::run(&args.common, command),
-        Command::Print(command) => print::run(&args.common, command),
-        Command::Profile(command) => profile::run(&args.common, command),
-        Command::Correlate(command) => correlate::run(&args.common, command),
-        Command::Causes(command) => causes::run(&args.common, command),
-        Command::Operation(command) => operations::run(&args.common, command),
-        Command::Convert(command) => convert::run(&args.common, command),
-    }
+    ouzel_cli::program()
 }

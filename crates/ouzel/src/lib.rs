@@ -25,6 +25,7 @@ mod call_paths;
 mod calls;
 mod correlation;
 pub mod events;
+pub mod licenses;
 mod missing;
 pub mod multi_run;
 mod profile;

@@ -224,6 +224,9 @@ def open(
     Raises ``FileNotFoundError`` if there is nothing, :class:`OuzelError` if it is no trace or cannot be read.
     """
 
+def licenses() -> list[dict[str, Any]]:
+    """The crates of others in this module: ``name``, ``version``, ``license`` (SPDX) and ``texts`` of each."""
+
 def multi_run_analysis(traces: Sequence[Trace], names: Sequence[str] | None = None) -> MultiRun:
     """Exclusive time of each region in each of several runs, in total and as mean over processes; costly ones first.
 

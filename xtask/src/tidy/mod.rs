@@ -1,4 +1,4 @@
-//! Order that no compiler keeps: dependency edges, links, sizes, words.
+//! Order that no compiler keeps: dependency edges, links, sizes, words, the list of third-party licenses.
 //!
 //! One file per concern, each a function from the project's files to flaws. A flaw
 //! fails the tests; a remark is only shown. Looked at are the files that git tracks
@@ -9,7 +9,7 @@ mod links;
 mod sizes;
 mod words;
 
-use crate::workspace;
+use crate::{audit, workspace};
 use anyhow::{Context, Result};
 use std::fmt;
 use std::fs;
@@ -92,6 +92,8 @@ pub fn check(root: &Path) -> Result<Findings> {
     let mut flaws = edges::check(&workspace::metadata(root)?, &sources);
     flaws.extend(links::check(&sources));
     flaws.extend(words::check(&sources));
+    let third_party = audit::third_party_flaws(root)?.into_iter();
+    flaws.extend(third_party.map(|what| Flaw { path: "Cargo.lock".into(), line: 1, what }));
     let (too_large, mut remarks) = sizes::check(&sources);
     flaws.extend(too_large);
     flaws.sort();

@@ -32,6 +32,23 @@ pub struct LowArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum LowCommand {
+    #[command(flatten)]
+    Ask(LowAsk),
+    /// The crates of others in this program, and their licenses
+    #[command(after_help = "\
+Examples:
+  ouzel licenses                  name, version and license of each
+  ouzel licenses zlib-rs          the texts of one
+  ouzel licenses --texts          all texts")]
+    Licenses {
+        #[command(flatten)]
+        args: LicensesArgs,
+    },
+}
+
+/// A question about a trace.
+#[derive(Debug, Subcommand)]
+pub enum LowAsk {
     /// One page: what costs time, why, and what could be won back
     #[command(after_help = "\
 Examples:
@@ -222,6 +239,17 @@ OUT is a directory that gets traces.otf2, or the anchor if it ends in .otf2. Wha
         #[command(flatten)]
         args: ConvertArgs,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct LicensesArgs {
+    /// Only this crate, with the texts of its licenses
+    #[arg(value_name = "CRATE")]
+    pub name: Option<String>,
+
+    /// With the texts of the licenses
+    #[arg(long)]
+    pub texts: bool,
 }
 
 #[derive(Debug, Args)]

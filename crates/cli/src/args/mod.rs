@@ -16,7 +16,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use console::Term;
 use correlate::CorrelateArgs;
-use low::{ColorWhen, LowArgs, LowCommand, LowCommon, RuleArgs};
+use low::{ColorWhen, LowArgs, LowAsk, LowCommand, LowCommon, RuleArgs};
 use operations::Operation;
 use ouzel::model::{Borders, Filter};
 use ouzel_export::CsvText;
@@ -27,8 +27,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 pub use low::{
-    ClustersArgs, ConvertArgs, InfoArgs, IterationsArgs, OutputFormat, Per, PrintArgs, ProfileArgs,
-    ReportArgs, Scope, SegmentsArgs, SortBy, Target,
+    ClustersArgs, ConvertArgs, InfoArgs, IterationsArgs, LicensesArgs, OutputFormat, Per, PrintArgs,
+    ProfileArgs, ReportArgs, Scope, SegmentsArgs, SortBy, Target,
 };
 
 /// A command line that makes sense.
@@ -87,27 +87,45 @@ pub struct Common {
     pub quiet: bool,
 }
 
-impl Args {
+/// What the program is to do.
+#[derive(Debug)]
+pub enum Words {
+    /// Answer a question about a trace.
+    Ask(Box<Args>),
+    /// Say which crates of others are in the program.
+    Licenses(LicensesArgs),
+}
+
+impl Words {
     /// Parses and checks a command line, its first word being the program, and where it is going to write.
     ///
     /// # Errors
     /// A [`clap::Error`] for help, version and every misuse; any other if an output must not or cannot be written.
-    pub fn from_words(words: impl IntoIterator<Item = OsString>) -> anyhow::Result<Self> {
-        let (low, command) = match LowArgs::try_parse_from(words)?.command {
-            LowCommand::Report { common, args } => (common, Command::Report(args)),
-            LowCommand::Segments { common, args } => (common, Command::Segments(args)),
-            LowCommand::Clusters { common, args } => (common, Command::Clusters(args)),
-            LowCommand::Iterations { common, args } => (common, Command::Iterations(args)),
-            LowCommand::Info { common, args } => (common, Command::Info(args)),
-            LowCommand::Print { common, args } => (common, Command::Print(args)),
-            LowCommand::Profile { common, args } => (common, Command::Profile(args)),
-            LowCommand::Correlate { common, args } => (common, Command::Correlate(args)),
-            LowCommand::Causes { common, args } => (common, Command::Causes(args)),
-            LowCommand::Operation(operation) => {
+    pub fn parse(words: impl IntoIterator<Item = OsString>) -> anyhow::Result<Self> {
+        Ok(match LowArgs::try_parse_from(words)?.command {
+            LowCommand::Licenses { args } => Words::Licenses(args),
+            LowCommand::Ask(command) => Words::Ask(Box::new(Args::checked(command)?)),
+        })
+    }
+}
+
+impl Args {
+    fn checked(command: LowAsk) -> anyhow::Result<Self> {
+        let (low, command) = match command {
+            LowAsk::Report { common, args } => (common, Command::Report(args)),
+            LowAsk::Segments { common, args } => (common, Command::Segments(args)),
+            LowAsk::Clusters { common, args } => (common, Command::Clusters(args)),
+            LowAsk::Iterations { common, args } => (common, Command::Iterations(args)),
+            LowAsk::Info { common, args } => (common, Command::Info(args)),
+            LowAsk::Print { common, args } => (common, Command::Print(args)),
+            LowAsk::Profile { common, args } => (common, Command::Profile(args)),
+            LowAsk::Correlate { common, args } => (common, Command::Correlate(args)),
+            LowAsk::Causes { common, args } => (common, Command::Causes(args)),
+            LowAsk::Operation(operation) => {
                 let (common, operation) = operation.split();
                 (common, Command::Operation(operation))
             }
-            LowCommand::Convert { common, args } => (common, Command::Convert(args)),
+            LowAsk::Convert { common, args } => (common, Command::Convert(args)),
         };
         check(&low, &command).map_err(|message| usage_error(&command, message))?;
         let existing = if low.force { Existing::Replace } else { Existing::Keep };
@@ -296,8 +314,14 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<Args, clap::Error> {
-        let args = Args::from_words(line.split(' ').map(OsString::from));
-        args.map_err(|error| error.downcast().expect("a misuse"))
+        of_words(line.split(' '))
+    }
+
+    fn of_words<'a>(words: impl Iterator<Item = &'a str>) -> Result<Args, clap::Error> {
+        match Words::parse(words.map(OsString::from)).map_err(|error| error.downcast().expect("a misuse"))? {
+            Words::Ask(args) => Ok(*args),
+            Words::Licenses(_) => panic!("not a question about a trace"),
+        }
     }
 
     #[test]
@@ -359,7 +383,7 @@ mod tests {
         assert_eq!(args.common.jobs.get(), 3);
         let words =
             ["ouzel", "idle", "t", "--time", "1..5", "--where", "time < 2s and name = main", "--trim"];
-        let filter = Args::from_words(words.map(OsString::from)).unwrap().common.filter;
+        let filter = of_words(words.into_iter()).unwrap().common.filter;
         assert_eq!(filter.time_ns, Some((1_000_000_000, 2_000_000_000)));
         assert_eq!(filter.predicate.unwrap().to_string(), "name = \"main\"");
         assert_eq!(filter.borders, Borders::Trim);

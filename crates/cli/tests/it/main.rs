@@ -12,6 +12,7 @@ mod facts;
 mod formats;
 mod help;
 mod hostile_names;
+mod licenses;
 mod model_archive;
 mod operations;
 mod outputs;

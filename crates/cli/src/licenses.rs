@@ -1,0 +1,48 @@
+//! `ouzel licenses`: what of others is in the program.
+
+use crate::args::LicensesArgs;
+use crate::exit::Outcome;
+use crate::output::Output;
+use anyhow::bail;
+use ouzel::licenses::{License, licenses};
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// Writes the list, or texts.
+///
+/// # Errors
+/// If no crate has that name, or the answer cannot be written.
+pub fn run(args: &LicensesArgs) -> anyhow::Result<Outcome> {
+    let mut all = licenses();
+    if let Some(name) = &args.name {
+        all.retain(|license| license.name == *name);
+        if all.is_empty() {
+            bail!("no crate {name:?} is in this program; ouzel licenses lists those that are");
+        }
+    }
+    let mut out = Output::open(None)?;
+    let width = |of: fn(&License) -> &str| all.iter().map(|license| of(license).len()).max().unwrap_or(0);
+    let (names, versions) = (width(|of| &of.name), width(|of| &of.version));
+    for License { name, version, license, .. } in &all {
+        writeln!(out, "{name:names$}  {version:versions$}  {license}")?;
+    }
+    if args.texts || args.name.is_some() {
+        // Each text once, with those who are by it.
+        let mut texts: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut at: BTreeMap<&str, usize> = BTreeMap::new();
+        for License { name, texts: own, .. } in &all {
+            for text in own {
+                let at = *at.entry(text).or_insert_with(|| {
+                    texts.push((text, Vec::new()));
+                    texts.len() - 1
+                });
+                texts[at].1.push(name);
+            }
+        }
+        for (text, names) in texts {
+            write!(out, "\n--- {} ---\n\n{text}\n", names.join(", "))?;
+        }
+    }
+    out.close()?;
+    Ok(Outcome::Complete)
+}
