@@ -46,6 +46,8 @@ fn main() -> Result<()> {
     cube_seeds(&corpus)?;
     hpctoolkit(&corpus)?;
     text_seeds(&corpus)?;
+    written_by_users(&corpus)?;
+    kept_and_sent(&corpus)?;
     cut_from(&corpus, &root.join("../testdata/pmpi-masterio/traces"), "pmpi")?;
     cut_from(&corpus, &root.join("../testdata/eztrace-pingpong/eztrace_log"), "eztrace")
 }
@@ -62,6 +64,43 @@ fn text_seeds(corpus: &Corpus) -> Result<()> {
     let log = "PROJECTIONS-RECORD\n6 0\n14 5 0\n15 7 0\n7 9\n";
     let length = u16::try_from(sts.len()).unwrap_or(u16::MAX).to_le_bytes();
     corpus.add("projections", "small", &[&length, sts.as_bytes(), log.as_bytes()].concat())
+}
+
+/// Predicates, files of rules, ranks and topologies.
+fn written_by_users(corpus: &Corpus) -> Result<()> {
+    for (name, text) in [
+        ("calls", "name like \"MPI_*\" and (rank < 4 or depth > 2) and not inclusive > 1ms"),
+        ("times", "time in 10s..20s and rank in (0-3, 7)"),
+        ("metric", "metric(\"PAPI_TOT_INS\") > 1e6 or within not like \"a?\", b and enter between 1 and 2"),
+    ] {
+        corpus.add("predicate", name, text.as_bytes())?;
+    }
+    let rules = "[[rule]]\nregion = \"my_wait.*\"\ncategory = \"wait\"\nfamily = \"MPI\"\n";
+    for (name, text) in [("rules", rules), ("ranks", "0-3,7"), ("sizes", "16x8x4"), ("axes", "node=16,core=8")] {
+        corpus.add("rules", name, text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Topologies, changes of kept spectra and of what workers send, and values of profiles.
+fn kept_and_sent(corpus: &Corpus) -> Result<()> {
+    corpus.add("topology", "line", &[3, 1, 4, 0, 1, 2, 3])?;
+    let hypercube: Vec<u8> = [&[7, 24][..], &[2; 24], &[0; 168], &[1; 24]].concat();
+    corpus.add("topology", "hypercube", &hypercube)?;
+    let huge = [&[1, 3][..], &[255, 255, 255, 255, 255].repeat(3), &[0; 3], &[7; 3]].concat();
+    corpus.add("topology", "huge", &huge)?;
+    corpus.add("spectra", "none", &[])?;
+    corpus.add("spectra", "header", &[20, 0, 255, 60, 0, 1])?;
+    // The first plane stands behind 4096 bytes, portraits behind all planes.
+    corpus.add("spectra", "planes", &[0, 16, 1, 0x60, 17, 255, 0x80, 17, 9])?;
+    for what in 0..4_u8 {
+        for which in 0..4_u8 {
+            corpus.add("workers", &format!("{which}-{what}"), &[which, what, 3, 0, 200, 9, 0, 1])?;
+        }
+    }
+    let values: Vec<u8> = (0..60_u8).map(|i| i.wrapping_mul(37)).collect();
+    corpus.add("causes", "any", &[&[7, 5][..], &values].concat())?;
+    corpus.add("causes", "odd", &[8, 3, 0xff, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f, 0xfe, 0xfd, 0xfc, 1, 2, 3])
 }
 
 /// A profile of two calls at two locations, as archive and as XML, and expressions.
@@ -183,6 +222,9 @@ fn made(corpus: &Corpus, order: &str, endian: Endian) -> Result<()> {
     let anchor = Anchor { event_chunk_bytes: 1024, definition_chunk_bytes: 4096, ..anchor };
     let packed = pack(&[(0, &anchor.encode()), (1, &definitions), (2, &chunks), (3, &local), (6, &markers)]);
     corpus.add("archive", &format!("{order}-made"), &packed)?;
+    for target in 0..5_u8 {
+        corpus.add("convert", &format!("{order}-{target}"), &[&[target], &packed[..]].concat())?;
+    }
     corpus.add(
         "archive",
         &format!("{order}-no-anchor"),

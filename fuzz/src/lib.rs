@@ -1,4 +1,5 @@
-//! What the fuzz targets do with their bytes: one function for each entry of a decoder.
+//! What the fuzz targets do with their bytes: one function for each entry of a decoder, and for each kind of thing that
+//! users write, or that is kept and sent.
 //!
 //! Law of each: no panic, no hang, and no more memory at once than a constant factor of the
 //! input (see [`allocation`]); what a reader counts is no more than the input can hold.
@@ -10,10 +11,14 @@ pub mod chrome;
 pub mod cube;
 pub mod definitions;
 pub mod events;
+pub mod front_end;
 pub mod hpctoolkit;
 pub mod nsight;
+pub mod profiles;
 pub mod round_trip;
 pub mod text;
+pub mod words;
+pub mod workers;
 
 use std::num::NonZeroU64;
 
