@@ -14,7 +14,7 @@ pub fn profile(data: &[u8]) {
     if std::fs::write(&path, data).is_err() {
         return;
     }
-    ouzel_cube::recognise(&path);
+    ouzel_cube::recognise(&ouzel_formats::Candidate::at(&path), &path);
     let Ok(cube) = ouzel_cube::open(&path) else { return };
     let anchor = cube.anchor();
     assert!(anchor.cnodes.len() + anchor.locations.len() + anchor.rows.len() <= 1032 * data.len());

@@ -99,7 +99,7 @@ pub fn database(data: &[u8]) {
         }
     }
     bounded(data.len(), ARCHIVE, || {
-        let Ok(opened) = (ouzel_formats::hpctoolkit::READER.open)(&folder) else { return };
+        let Ok(opened) = (ouzel_formats::hpctoolkit::READER.open)(&ouzel_formats::Candidate::at(&folder)) else { return };
         if let Some(source) = opened.trace {
             let mut set = AnalysisSet::default();
             let profile = set.add(Profile);

@@ -18,10 +18,11 @@ pub fn export(data: &[u8]) {
 
 fn open_and_fold(path: &Path) {
     let reader = &ouzel_formats::nsight::READER;
-    if (reader.recognise)(path).is_none() {
+    let candidate = ouzel_formats::Candidate::at(path);
+    if (reader.recognise)(&candidate).is_none() {
         return;
     }
-    let Ok(opened) = (reader.open)(path) else { return };
+    let Ok(opened) = (reader.open)(&candidate) else { return };
     let source = opened.trace.expect("an export is a trace");
     let mut set = AnalysisSet::default();
     let profile = set.add(Profile);

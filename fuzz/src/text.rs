@@ -5,7 +5,7 @@ use crate::archive::dir;
 use ouzel_analyses::communication::Communication;
 use ouzel_analyses::profile::Profile;
 use ouzel_engine::{AnalysisSet, Pass};
-use ouzel_formats::Reader;
+use ouzel_formats::{Candidate, Reader};
 use ouzel_model::Filter;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -32,10 +32,11 @@ pub fn csv(data: &[u8]) {
 }
 
 fn open_and_fold(reader: &Reader, path: &Path) {
-    if (reader.recognise)(path).is_none() {
+    let candidate = Candidate::at(path);
+    if (reader.recognise)(&candidate).is_none() {
         return;
     }
-    let Ok(opened) = (reader.open)(path) else { return };
+    let Ok(opened) = (reader.open)(&candidate) else { return };
     let source = opened.trace.expect("a text format is a trace");
     let mut set = AnalysisSet::default();
     let keys = (set.add(Profile), set.add(Communication::default()));

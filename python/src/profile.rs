@@ -3,7 +3,7 @@
 use crate::arguments::choice;
 use crate::errors::{self, OuzelError};
 use crate::table::Table;
-use crate::trace::Trace;
+use crate::trace::{MemoryLimit, Trace, limit_memory};
 use crate::value::to_python;
 use ouzel::analyses::severities::Grouping;
 use ouzel::correlate::{CorrelateError, Peak, Weights};
@@ -40,8 +40,10 @@ pub struct Correlations {
 
 /// `ouzel.open_profile`
 #[pyfunction]
+#[pyo3(signature = (path, *, memory_limit=None))]
 #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
-pub fn open_profile(py: Python<'_>, path: PathBuf) -> PyResult<Profile> {
+pub fn open_profile(py: Python<'_>, path: PathBuf, memory_limit: Option<MemoryLimit>) -> PyResult<Profile> {
+    limit_memory(memory_limit)?;
     let inner = py.detach(|| ouzel::open_profile(&path)).map_err(|error| errors::of_open(&error, &path))?;
     crate::output::remember(&path);
     errors::warn(py, inner.notices())?;

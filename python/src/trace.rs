@@ -6,7 +6,9 @@ use crate::table::Table;
 use crate::value::to_python;
 use ouzel::{Answer, AskError, Format, Options};
 use ouzel_export::NoticeEntry;
+use ouzel_files::memory;
 use ouzel_plot::Picture;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -20,9 +22,27 @@ pub struct Trace {
     pub(crate) selection: Selection,
 }
 
+/// Bytes, or a text such as `2G`.
+#[derive(Debug, FromPyObject)]
+pub enum MemoryLimit {
+    Bytes(u64),
+    Text(String),
+}
+
+/// Sets the memory limit of this process if there is one.
+pub fn limit_memory(limit: Option<MemoryLimit>) -> PyResult<()> {
+    let bytes = match limit {
+        None => return Ok(()),
+        Some(MemoryLimit::Bytes(0)) => None,
+        Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
+        Some(MemoryLimit::Text(text)) => Some(memory::parse_bytes(&text).map_err(PyValueError::new_err)?),
+    };
+    Ok(memory::set_limit(bytes)?)
+}
+
 /// `ouzel.open`
 #[pyfunction]
-#[pyo3(signature = (path, *, r#where=None, ranks=None, time_ns=None, regions=None, trim=None, jobs=None, progress=None, repair_clocks=false))]
+#[pyo3(signature = (path, *, r#where=None, ranks=None, time_ns=None, regions=None, trim=None, jobs=None, progress=None, repair_clocks=false, memory_limit=None))]
 #[expect(
     clippy::too_many_arguments,
     clippy::needless_pass_by_value,
@@ -39,7 +59,9 @@ pub fn open<'py>(
     jobs: Option<usize>,
     progress: Option<Py<PyAny>>,
     repair_clocks: bool,
+    memory_limit: Option<MemoryLimit>,
 ) -> PyResult<Trace> {
+    limit_memory(memory_limit)?;
     let arguments = Arguments { r#where, ranks, time_ns, regions, trim, jobs, progress };
     let selection = Selection::everything().narrowed(py, arguments)?;
     let inner = py.detach(|| ouzel::open(&path)).map_err(|error| errors::of_open(&error, &path))?;
@@ -53,7 +75,7 @@ pub fn open<'py>(
 
 /// Opens a trace that must have this format.
 fn open_as(py: Python<'_>, path: PathBuf, expected: Format) -> PyResult<Trace> {
-    let trace = open(py, path, None, None, None, None, None, None, None, false)?;
+    let trace = open(py, path, None, None, None, None, None, None, None, false, None)?;
     match trace.inner.format() {
         found if found == expected => Ok(trace),
         found => {

@@ -197,3 +197,23 @@ def test_licenses_of_others_are_shipped():
     by_name = {entry["name"]: entry for entry in found}
     assert by_name["serde"]["license"] == "MIT OR Apache-2.0"
     assert all(entry["texts"] and len(entry["texts"][0]) > 100 for entry in found)
+
+
+LIMITED = """
+import sys, ouzel
+trace = ouzel.open(sys.argv[1], memory_limit="1M")
+"""
+
+
+def test_a_memory_limit_is_said_when_it_is_reached(testdata):
+    # In a process of its own: the limit is that of the process.
+    command = [sys.executable, "-c", LIMITED, str(testdata / "pmpi-jacobi")]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert "the memory limit of 1.0 MB is reached" in ended.stderr
+    for wrong in ("much", "1.5G", -1):
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            ouzel.open(testdata / "pmpi-jacobi", memory_limit=wrong)
+    trace = ouzel.open(testdata / "pmpi-jacobi", memory_limit="64G")
+    assert len(trace.profile()) > 0
+    ouzel.open(testdata / "pmpi-jacobi", memory_limit=0)

@@ -20,6 +20,7 @@ mod clusters;
 mod convert;
 mod correlate;
 mod exit;
+mod found;
 mod info;
 mod iterations;
 mod licenses;
@@ -62,6 +63,7 @@ pub fn answer(words: impl IntoIterator<Item = OsString>) -> anyhow::Result<Outco
 }
 
 fn run(args: &Args) -> anyhow::Result<Outcome> {
+    ouzel_files::memory::set_limit(args.common.memory_limit)?;
     match &args.command {
         Command::Report(command) => report::run(&args.common, command),
         Command::Segments(command) => segments::run(&args.common, command),

@@ -5,8 +5,8 @@ use crate::exit::Outcome;
 use crate::output::Output;
 use crate::session::{self, Session, outcome};
 use anyhow::bail;
+use ouzel::Profile;
 use ouzel::model::{Notice, Notices, Table};
-use ouzel::{OpenError, Profile};
 use ouzel_export::{Envelope, Input, InputFilter, NoticeEntry, write_pretty};
 use serde::Serialize;
 
@@ -33,7 +33,14 @@ impl<'a> ProfileSession<'a> {
     /// # Errors
     /// If there is none, or a selection was asked for that only a trace knows.
     pub fn open(common: &'a Common) -> anyhow::Result<Self> {
-        let profile = ouzel::open_profile(&common.path)?;
+        ProfileSession::of(common, ouzel::open_profile(&common.path)?)
+    }
+
+    /// A profile that was opened.
+    ///
+    /// # Errors
+    /// If a selection was asked for that only a trace knows.
+    pub fn of(common: &'a Common, profile: Profile) -> anyhow::Result<Self> {
         if !common.filter.is_everything() {
             bail!(
                 "a profile holds sums over the whole run: --ranks, --time, --region and --where need a trace"
@@ -43,27 +50,6 @@ impl<'a> ProfileSession<'a> {
             bail!("a profile has no clocks: --repair-clocks needs a trace");
         }
         Ok(ProfileSession { common, profile })
-    }
-
-    /// Opens the profile at the path that every command takes; where there is none, or a selection was asked for,
-    /// makes one of the trace that is there, by a pass with a progress bar where one is wanted.
-    ///
-    /// # Errors
-    /// If there is neither, or what is there cannot be read.
-    pub fn open_or_make(common: &'a Common) -> anyhow::Result<Self> {
-        let found = match ouzel::open_profile(&common.path) {
-            Ok(profile) if !wants_trace(common) => return Ok(ProfileSession { common, profile }),
-            found => found,
-        };
-        let trouble = match (Session::open(common), found) {
-            (Ok(session), _) => return ProfileSession::make(&session),
-            // There is a profile, and no trace to select from.
-            (Err(_), Ok(_)) => return ProfileSession::open(common),
-            // It is a profile, and a broken one.
-            (Err(_), Err(error @ (OpenError::Read(_) | OpenError::Refused { .. }))) => error.into(),
-            (Err(error), Err(_)) => error,
-        };
-        Err(trouble)
     }
 
     /// The profile of what is selected of a trace.
@@ -126,9 +112,4 @@ impl<'a> ProfileSession<'a> {
         session::tell_of(self.common, notices);
         outcome(notices)
     }
-}
-
-/// Whether something was asked for that only a trace can give.
-fn wants_trace(common: &Common) -> bool {
-    !common.filter.is_everything() || common.repair_clocks
 }

@@ -10,8 +10,9 @@
 //!
 //! Law: a file that is not understood is an error, never a rule less.
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use ouzel::analyses::semantics::{Category, Class, Family, Rule, Semantics};
+use ouzel_files::input;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -44,11 +45,7 @@ fn user() -> Family {
 pub fn semantics(file: Option<&Path>) -> anyhow::Result<Semantics> {
     let Some(file) = file else { return Ok(Semantics::default()) };
     let in_file = || format!("cannot read rules from {}", file.display());
-    let n_bytes = std::fs::metadata(file).with_context(in_file)?.len();
-    if MAX_BYTES < n_bytes {
-        bail!("{}: {n_bytes} bytes, and more than {MAX_BYTES} are not read", in_file());
-    }
-    let text = std::fs::read_to_string(file).with_context(in_file)?;
+    let text = input::read_text(file, MAX_BYTES).with_context(in_file)?;
     from_text(&text).with_context(in_file)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::args::{Common, OutputFormat};
 use crate::exit::Outcome;
+use crate::found::Found;
 use crate::output::Output;
 use crate::terminal::page::Page;
 use crate::terminal::style::{Style, shown};
@@ -47,7 +48,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If it cannot be opened.
     pub fn open(common: &'a Common) -> anyhow::Result<Self> {
-        Session::open_at(common, &common.path)
+        Found::new(common).trace()
     }
 
     /// Opens another trace than the one that every command takes.
@@ -55,11 +56,14 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If it cannot be opened.
     pub fn open_at(common: &'a Common, path: &Path) -> anyhow::Result<Self> {
-        let trace = ouzel::open(path).map_err(|error| match path.symlink_metadata() {
-            Ok(_) => anyhow::Error::new(error),
-            // A stem need not exist, so this is asked last.
-            Err(_) => anyhow::anyhow!("no trace at {path:?}: there is no such file or directory"),
-        })?;
+        Found::at(common, path).trace()
+    }
+
+    /// A trace that was opened.
+    ///
+    /// # Errors
+    /// If its clocks are to be repaired, and cannot be.
+    pub fn of(common: &'a Common, trace: Trace) -> anyhow::Result<Self> {
         let trace = if common.repair_clocks { repaired(common, trace)? } else { trace };
         Ok(Session { common, trace })
     }

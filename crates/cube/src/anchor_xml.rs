@@ -67,6 +67,15 @@ pub(crate) fn read(input: impl BufRead, file: Arc<str>) -> Result<ReadAnchor, Cu
     }
 }
 
+/// Bytes of one value of a row, blanks in front of it included.
+const VALUE_BYTES_MAX: u64 = 256;
+
+/// Elements that are open at once: call paths nest in each other.
+const DEPTH_MAX: usize = 1 << 20;
+
+/// How far an element lies within the one that it tells of.
+const HOLDER_LEVELS_MAX: usize = 16;
+
 impl Builder {
     fn read_all<R: BufRead>(&mut self, reader: &mut XmlReader<R>) -> Result<(), CubeError> {
         loop {
@@ -81,6 +90,8 @@ impl Builder {
                     let at = self.begin(&tag).map_err(|reason| reader.error(reason))?;
                     if tag.is_empty {
                         self.end(&tag.name, "", at);
+                    } else if DEPTH_MAX <= self.open.len() {
+                        return Err(reader.error(format!("elements are more than {DEPTH_MAX} deep")));
                     } else if tag.name == "row" {
                         self.row(reader)?;
                         self.open.push(Element { name: tag.name, text: String::new(), at });
@@ -104,7 +115,9 @@ impl Builder {
     /// Notes where the text of the row that just began stands.
     fn row<R: BufRead>(&mut self, reader: &mut XmlReader<R>) -> Result<(), CubeError> {
         let offset = reader.offset();
-        let n_bytes = reader.skip_text()?;
+        let max_bytes =
+            (self.anchor.locations.len() as u64).saturating_add(1024).saturating_mul(VALUE_BYTES_MAX);
+        let n_bytes = reader.skip_text(max_bytes)?;
         let row = self.anchor.rows.last_mut().expect("a row was just begun");
         (row.offset, row.n_bytes) = (offset, n_bytes);
         Ok(())
@@ -112,7 +125,7 @@ impl Builder {
 
     /// The nearest open element of one of these names.
     fn holder(&self, names: &[&str]) -> Option<&Element> {
-        self.open.iter().rev().find(|element| names.contains(&element.name.as_str()))
+        self.open.iter().rev().take(HOLDER_LEVELS_MAX).find(|element| names.contains(&element.name.as_str()))
     }
 
     fn parent(&self, names: &[&str]) -> Option<usize> {

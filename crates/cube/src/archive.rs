@@ -3,6 +3,7 @@
 use crate::anchor_xml::{self, ReadAnchor};
 use crate::tar::{self, Member};
 use crate::{Anchor, CubeError, MetricRows, XmlRow, inflate};
+use ouzel_files::{Candidate, input};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -24,14 +25,14 @@ pub enum Kind {
     CompressedXml,
 }
 
-/// What the first bytes of a file tell; reads some kilobytes at most. `None` if it is no CUBE.
-pub fn recognise(path: &Path) -> Option<Kind> {
-    let mut head = vec![0; 4096];
-    let mut file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|data| data.is_file()))?;
-    let n = read_some(&mut file, &mut head);
-    head.truncate(n);
+/// Bytes of the beginning in which XML of CUBE names itself, behind its declaration and comments.
+const HEAD_BYTES: usize = 4096;
+
+/// What the beginning of a file tells, within the bounds of a [`Candidate`]. `None` if it is no CUBE.
+pub fn recognise(candidate: &Candidate, path: &Path) -> Option<Kind> {
+    let head = candidate.head(path, HEAD_BYTES);
     if head.starts_with(&[0x1f, 0x8b]) {
-        let mut text = vec![0; 4096];
+        let mut text = vec![0; HEAD_BYTES];
         let n = read_some(&mut flate2::bufread::GzDecoder::new(&head[..]), &mut text);
         return is_cube_xml(&text[..n]).then_some(Kind::CompressedXml);
     }
@@ -42,7 +43,7 @@ pub fn recognise(path: &Path) -> Option<Kind> {
     if head.len() < 512 || (&head[257..262] != b"ustar" && !head[..100].contains(&0)) {
         return None;
     }
-    tar::holds(&mut file, is_member_of_cube).then_some(Kind::Archive)
+    tar::holds(&mut candidate.reader(path), is_member_of_cube).then_some(Kind::Archive)
 }
 
 fn is_member_of_cube(name: &str) -> bool {
@@ -95,17 +96,18 @@ enum Contents {
 /// If it is no CUBE, or its definitions cannot be read as a whole.
 pub fn open(path: &Path) -> Result<Cube, CubeError> {
     let file: Arc<str> = Arc::from(path.display().to_string());
-    let mut input = File::open(path).map_err(|error| CubeError::io(&file, 0, &error))?;
+    let kind = recognise(&Candidate::at(path), path);
+    let mut input = input::open(path).map_err(|error| CubeError::io(&file, 0, &error))?;
     let mut damage = Vec::new();
-    let (read, contents) = match recognise(path) {
+    let (read, contents) = match kind {
         Some(Kind::Archive) => {
             let (members, cut) = tar::members(&mut input, &file)?;
             damage.extend(cut);
             (read_member_anchor(&mut input, &file, &members)?, Contents::Archive(members))
         }
         Some(Kind::CompressedXml) => {
-            let mut packed = Vec::new();
-            input.read_to_end(&mut packed).map_err(|error| CubeError::io(&file, 0, &error))?;
+            let packed = input::read_limited(path, MAX_UNPACKED_BYTES);
+            let packed = packed.map_err(|error| CubeError::io(&file, 0, &error))?;
             let bytes = inflate::file(&packed, MAX_UNPACKED_BYTES);
             let bytes = bytes.map_err(|reason| CubeError::new(&file, 0, reason))?;
             (anchor_xml::read(&bytes[..], file.clone())?, Contents::Unpacked(Arc::from(bytes)))
@@ -130,6 +132,11 @@ fn read_member_anchor(
     input.seek(SeekFrom::Start(member.offset)).map_err(failed)?;
     let mut text = BufReader::new(input.take(member.n_bytes));
     if text.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]) {
+        if MAX_UNPACKED_BYTES < member.n_bytes {
+            let reason =
+                format!("it has {} bytes, and at most {MAX_UNPACKED_BYTES} are read", member.n_bytes);
+            return Err(CubeError::new(&name, 0, reason));
+        }
         let mut packed = Vec::new();
         text.read_to_end(&mut packed).map_err(failed)?;
         let bytes = inflate::file(&packed, MAX_UNPACKED_BYTES);
@@ -211,7 +218,7 @@ impl Cube {
     }
 
     fn reopen(&self) -> Result<File, CubeError> {
-        File::open(&self.path).map_err(|error| CubeError::io(&self.file, 0, &error))
+        input::open(&self.path).map_err(|error| CubeError::io(&self.file, 0, &error))
     }
 
     /// A reader of the rows that stand in XML.
@@ -316,7 +323,7 @@ mod tests {
         bytes.extend_from_slice(&[0; 1024]);
         let path = std::env::temp_dir().join(format!("ouzel-archive-{}-{name}", std::process::id()));
         std::fs::write(&path, bytes).unwrap();
-        assert_eq!(recognise(&path), Some(Kind::Archive));
+        assert_eq!(recognise(&Candidate::at(&path), &path), Some(Kind::Archive));
         let mut rows = open(&path).unwrap().metric_rows(0, 1).unwrap().unwrap();
         let found = (0..2).map(|path| rows.read(path).unwrap().map(<[u8]>::to_vec)).collect();
         let n_damage = rows.take_damage().len();

@@ -42,16 +42,12 @@ pub(crate) fn members(
     }
 }
 
-/// Members to look at before an archive is taken for something else.
-const MAX_LOOKED_AT: u32 = 100_000;
-
-/// Whether the archive holds a member with such a name.
+/// Whether the archive holds a member with such a name, as far as the input goes.
 pub(crate) fn holds(input: &mut (impl Read + Seek), is_one: impl Fn(&str) -> bool) -> bool {
-    let (mut found, mut n_left) = (false, MAX_LOOKED_AT);
+    let mut found = false;
     let result = scan(input, &mut |member, _| {
         found |= is_one(&member);
-        n_left -= 1;
-        !found && n_left > 0
+        !found
     });
     result.is_ok() && found
 }

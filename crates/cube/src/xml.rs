@@ -5,8 +5,11 @@
 //! entities that a document defines.
 
 use crate::CubeError;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::sync::Arc;
+
+/// Longest tag or text that is kept: environments of jobs stand in one.
+const TOKEN_BYTES_MAX: usize = 16 << 20;
 
 /// One token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,14 +62,33 @@ impl<R: BufRead> XmlReader<R> {
         CubeError::new(&self.file, self.offset, reason)
     }
 
-    /// Skips text; returns how many bytes it had.
-    pub fn skip_text(&mut self) -> Result<u64, CubeError> {
+    /// Skips text of at most `max_bytes`, of which nothing is kept; returns how many bytes it had.
+    pub fn skip_text(&mut self, max_bytes: u64) -> Result<u64, CubeError> {
         if self.in_tag {
             return Ok(0);
         }
         let before = self.offset;
-        self.read_text()?;
-        Ok(self.offset - before - u64::from(self.in_tag))
+        loop {
+            let waiting = self.input.fill_buf();
+            let waiting = waiting.map_err(|error| CubeError::io(&self.file, self.offset, &error))?;
+            let (n, is_end) = match waiting.iter().position(|&byte| byte == b'<') {
+                Some(at) => (at + 1, true),
+                None => (waiting.len(), waiting.is_empty()),
+            };
+            self.in_tag = is_end && !waiting.is_empty();
+            self.input.consume(n);
+            self.offset += n as u64;
+            if max_bytes < self.offset - before {
+                return Err(CubeError::new(
+                    &self.file,
+                    before,
+                    format!("a text is longer than {max_bytes} bytes"),
+                ));
+            }
+            if is_end {
+                return Ok(self.offset - before - u64::from(self.in_tag));
+            }
+        }
     }
 
     pub fn next(&mut self) -> Result<Token, CubeError> {
@@ -98,9 +120,13 @@ impl<R: BufRead> XmlReader<R> {
     }
 
     fn read_until(&mut self, end: u8) -> Result<(), CubeError> {
-        let n = self.input.read_until(end, &mut self.bytes);
+        let room = (TOKEN_BYTES_MAX - self.bytes.len()) as u64;
+        let n = (&mut self.input).take(room).read_until(end, &mut self.bytes);
         let n = n.map_err(|error| CubeError::io(&self.file, self.offset, &error))?;
         self.offset += n as u64;
+        if n as u64 == room && self.bytes.last() != Some(&end) {
+            return Err(self.error(format!("a tag or text is longer than {TOKEN_BYTES_MAX} bytes")));
+        }
         Ok(())
     }
 
@@ -110,13 +136,14 @@ impl<R: BufRead> XmlReader<R> {
         let cut = |reader: &Self| CubeError::new(&reader.file, start, "a tag does not end");
         self.bytes.clear();
         self.in_tag = false;
+        let mut quote = None;
         loop {
             let before = self.bytes.len();
             self.read_until(b'>')?;
             if self.bytes.len() == before || self.bytes.last() != Some(&b'>') {
                 return Err(cut(self));
             }
-            if tag_is_complete(&self.bytes) {
+            if tag_is_complete(&self.bytes, before, &mut quote) {
                 break;
             }
         }
@@ -137,19 +164,19 @@ impl<R: BufRead> XmlReader<R> {
     }
 }
 
-/// Whether the `>` at the end of `bytes` ends the tag, and does not stand in a comment or a quoted value.
-fn tag_is_complete(bytes: &[u8]) -> bool {
+/// Whether the `>` at the end of `bytes` ends the tag, and does not stand in a comment or a quoted value. Those before
+/// `seen` were looked at, and left a `quote` open.
+fn tag_is_complete(bytes: &[u8], seen: usize, quote: &mut Option<u8>) -> bool {
     if bytes.starts_with(b"!--") {
         return bytes.len() >= 6 && bytes.ends_with(b"-->");
     }
     if bytes.starts_with(b"![CDATA[") {
         return bytes.ends_with(b"]]>");
     }
-    let mut quote = None;
-    for &byte in bytes {
-        match quote {
-            Some(open) if byte == open => quote = None,
-            None if byte == b'"' || byte == b'\'' => quote = Some(byte),
+    for &byte in &bytes[seen..] {
+        match *quote {
+            Some(open) if byte == open => *quote = None,
+            None if byte == b'"' || byte == b'\'' => *quote = Some(byte),
             _ => {}
         }
     }
@@ -278,6 +305,26 @@ mod tests {
     #[test]
     fn bytes_that_are_no_utf8_are_replaced() {
         assert_eq!(tokens(b"J\xfclich").unwrap(), [Token::Text("J\u{FFFD}lich".to_owned())]);
+    }
+
+    /// A file that never ends, as one with holes does.
+    #[test]
+    fn what_is_too_long_is_an_error_and_not_kept() {
+        for begin in [&b"<cube>"[..], b"<cube version=\"", b"<!--", b"<![CDATA["] {
+            let endless = begin.chain(std::io::BufReader::new(std::io::repeat(b'>')));
+            let mut reader = XmlReader::new(endless, Arc::from("x"));
+            let error = loop {
+                match reader.next() {
+                    Ok(Token::Eof) => panic!("it has no end"),
+                    Ok(_) => {}
+                    Err(error) => break error,
+                }
+            };
+            assert!(error.reason.contains("longer than 16777216 bytes"), "{error}");
+        }
+        let mut reader = XmlReader::new(std::io::BufReader::new(std::io::repeat(b'1')), Arc::from("x"));
+        assert!(reader.skip_text(1 << 20).is_err());
+        assert_eq!(reader.bytes.capacity(), 0, "nothing is kept");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::partial::{Partial, Whole};
 use crate::progress::Progress;
 use crate::sampled_calls::{Frames, SampledCalls};
 use crate::verdicts::{CallVerdicts, PathVerdicts, Survey, Verdicts};
+use ouzel_files::memory::{LimitReached, Watch};
 use ouzel_model::{
     Borders, CallPathTree, CallTest, ChunkBuffer, Content, Contents, EventKind, Filter, Level, LocationId,
     LocationKind, LocationTests, MessageEnd, Needs, Notice, NoticeCode, ReadError, ReadPlan, Ticks,
@@ -40,6 +41,9 @@ pub struct Folder<'a> {
     /// A chunk as members of a wider scope see it.
     wide: ChunkBuffer,
     partial: Partial,
+    /// Looks at the memory limit, if it was asked to.
+    watch: Option<Watch>,
+    reached: Option<LimitReached>,
 }
 
 impl std::fmt::Debug for Folder<'_> {
@@ -110,7 +114,21 @@ impl<'a> Folder<'a> {
             calls: ChunkBuffer::default(),
             wide: ChunkBuffer::default(),
             partial,
+            watch: None,
+            reached: None,
         }
+    }
+
+    /// Stops to read when the memory limit of this process is reached, which whoever folds must ask for:
+    /// [`Folder::reached`].
+    pub fn watching_memory(mut self) -> Self {
+        self.watch = Some(Watch::default());
+        self
+    }
+
+    /// Whether the memory limit was reached: then the partial is of a part of what was folded.
+    pub fn reached(&self) -> Option<LimitReached> {
+        self.reached
     }
 
     /// Folds one location. Damage ends the location, not the run.
@@ -193,6 +211,7 @@ impl<'a> Folder<'a> {
     fn fold_recorded(&mut self, location: LocationId, verdicts: Verdicts<'a>, progress: Option<&Progress>) {
         let Folder { source, set, plan, selection, whole, is_selected, buffer, wide: copy, partial, .. } =
             self;
+        let (watch, reached) = (&mut self.watch, &mut self.reached);
         let cx = location_cx(*source, location, selection, is_selected);
         let mut wide = whole.as_ref().map(|whole| wide_view(set, whole, verdicts.clone(), plan.needs, &cx));
         let is_narrow = |member: &dyn DynAnalysis| cx.selected.location && is_narrow(member, whole.is_some());
@@ -207,12 +226,12 @@ impl<'a> Folder<'a> {
                 }
                 Some(wide) => {
                     wide.show(set, partial.paths_of_whole(), buffer);
-                    return false;
+                    return is_reached(watch, reached);
                 }
                 None => {}
             }
             view.show(set, &mut partial.call_paths, buffer);
-            wide.is_none() && view.nesting.is_finished()
+            (wide.is_none() && view.nesting.is_finished()) || is_reached(watch, reached)
         });
         if shows_narrow {
             view.close(set, buffer);
@@ -223,7 +242,7 @@ impl<'a> Folder<'a> {
 
     fn fold_sampled(&mut self, location: LocationId, verdicts: Verdicts<'a>, progress: Option<&Progress>) {
         let Folder { source, set, sampled_plan: plan, frames, selection, whole, is_selected, .. } = self;
-        let Folder { buffer, calls, wide: copy, partial, .. } = self;
+        let Folder { buffer, calls, wide: copy, partial, watch, reached, .. } = self;
         let frames = frames.as_ref().expect("made before the first location that needs them");
         let cx = location_cx(*source, location, selection, is_selected);
         let of_samples = |member: &dyn DynAnalysis| member.needs().contains(Needs::SAMPLES);
@@ -247,7 +266,7 @@ impl<'a> Folder<'a> {
                     raw.show(set, &mut partial.call_paths, buffer);
                 }
             }
-            wide.is_none() && view.nesting.is_finished()
+            (wide.is_none() && view.nesting.is_finished()) || is_reached(watch, reached)
         });
         if wide.is_some() || !view.nesting.is_finished() {
             sampled.end(frames, calls);
@@ -407,6 +426,17 @@ impl<'p> View<'p> {
             }
         }
     }
+}
+
+/// Chunks between two looks at the memory limit: some megabytes of events.
+const WATCH_CHUNKS: u32 = 16;
+
+/// Looks at the memory limit once in a while.
+fn is_reached(watch: &mut Option<Watch>, reached: &mut Option<LimitReached>) -> bool {
+    if let Some(Err(limit)) = watch.as_mut().map(|watch| watch.step(WATCH_CHUNKS)) {
+        *reached = Some(limit);
+    }
+    reached.is_some()
 }
 
 /// The reading of one location.

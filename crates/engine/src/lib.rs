@@ -30,6 +30,7 @@ pub use analysis::{
 pub use catalogue::{Catalogue, CatalogueError, SetDescription};
 pub use erased::{AnalysisSet, Key, Outputs};
 pub use fold::Folder;
+pub use ouzel_files::memory;
 pub use partial::{Partial, PartialError};
 pub use pass::{Coverage, IsLast, Pass, PassError, Report};
 pub use progress::Progress;

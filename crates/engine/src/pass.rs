@@ -9,6 +9,7 @@ use crate::erased::{AnalysisSet, Outputs};
 use crate::fold::Folder;
 use crate::partial::{Partial, PartialError};
 use crate::progress::Progress;
+use ouzel_files::memory::{self, LimitReached};
 use ouzel_model::{
     Contents, Definitions, Filter, Level, LocationId, Notice, NoticeCode, Notices, TimeRange, TraceSource,
 };
@@ -73,6 +74,14 @@ pub enum PassError {
     /// Partials do not fit together: likewise.
     #[error("internal error: {0}")]
     Partial(#[from] PartialError),
+    /// The memory limit of this process is reached.
+    #[error("what {holders} keep of the trace is too large: {reached}")]
+    Memory {
+        /// The analyses.
+        holders: String,
+        /// The limit.
+        reached: LimitReached,
+    },
     /// What should have folded elsewhere did not.
     #[error(transparent)]
     Elsewhere(Box<dyn std::error::Error + Send + Sync>),
@@ -102,11 +111,18 @@ impl AnalysisSet {
         filter: &Filter,
         locations: impl IntoIterator<Item = LocationId>,
     ) -> Result<Partial, PassError> {
-        caught(|| {
-            let mut folder = Folder::new(source, self, filter);
-            locations.into_iter().for_each(|location| folder.fold(location, None));
-            folder.into_partial()
-        })
+        let (partial, reached) = caught(|| {
+            let mut folder = Folder::new(source, self, filter).watching_memory();
+            for location in locations {
+                folder.fold(location, None);
+                if folder.reached().is_some() {
+                    break;
+                }
+            }
+            let reached = folder.reached();
+            (folder.into_partial(), reached)
+        })?;
+        reached.map_or(Ok(partial), |reached| Err(self.too_large(reached)))
     }
 
     /// Settles a bucket that holds what all locations have in it, see [`Analysis::settle`](crate::Analysis::settle).
@@ -127,7 +143,13 @@ impl AnalysisSet {
         let locations = partial.locations.clone();
         let events_read = events_of(&partial);
         let outputs = caught(|| self.finish(partial, source.definitions(), &notices))?;
+        memory::check().map_err(|reached| self.too_large(reached))?;
         Ok(report(source, locations, events_read, outputs, &notices))
+    }
+
+    fn too_large(&self, reached: LimitReached) -> PassError {
+        let names: Vec<&str> = self.members.iter().map(|member| member.stamp().0).collect();
+        PassError::Memory { holders: names.join(", "), reached }
     }
 
     /// Folds every selected location in parts, for outputs that may be too large for memory: once `is_full`, no further
@@ -189,7 +211,7 @@ impl AnalysisSet {
         let is_over = || is_begun.load(Ordering::Relaxed) && is_full();
         let is_cancelled = || pass.progress.is_some_and(Progress::is_cancelled);
         let work = || {
-            let mut folder = Folder::new(source, self, pass.filter);
+            let mut folder = Folder::new(source, self, pass.filter).watching_memory();
             let mut left: &[LocationId] = &[];
             while !is_over()
                 && let Some(run) = todo.get(next.fetch_add(1, Ordering::Relaxed))
@@ -198,17 +220,19 @@ impl AnalysisSet {
                 while let [location, rest @ ..] = left
                     && !is_cancelled()
                     && !is_over()
+                    && folder.reached().is_none()
                 {
                     is_begun.store(true, Ordering::Relaxed);
                     folder.fold(*location, pass.progress);
                     left = rest;
                 }
             }
-            (folder.into_partial(), left)
+            let reached = folder.reached();
+            (folder.into_partial(), left, reached)
         };
         let work = || {
             let done = caught(work);
-            if done.is_err() {
+            if !matches!(done, Ok((.., None))) {
                 // Nothing will come of it: the others need not begin another location.
                 next.store(todo.len(), Ordering::Relaxed);
             }
@@ -224,7 +248,10 @@ impl AnalysisSet {
         let n_begun = next.load(Ordering::Relaxed).min(todo.len());
         let mut rest: Vec<LocationId> = todo[n_begun..].concat();
         for done in done {
-            let (partial, left) = done?;
+            let (partial, left, reached) = done?;
+            if let Some(reached) = reached.or_else(|| memory::check().err()) {
+                return Err(self.too_large(reached));
+            }
             rest.extend_from_slice(left);
             caught(|| self.merge(&mut total, partial))??;
         }

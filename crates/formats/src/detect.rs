@@ -6,7 +6,8 @@
 
 use crate::readers::READERS;
 use crate::unknown;
-use ouzel_files::Inputs;
+use ouzel_files::memory::{self, LimitReached};
+use ouzel_files::{Candidate, Inputs, Kind};
 use ouzel_model::{Content, ProfileSource, ReadError, TraceSource};
 use std::path::{Path, PathBuf};
 
@@ -47,13 +48,26 @@ pub struct Reader {
     pub writers: &'static str,
     /// What of it is read, with a remark for the table of formats (may be empty).
     pub reads: &'static [(Content, &'static str)],
-    /// Looks at the content of an existing file or directory. `Some` says in a few words what was found, e.g.
-    /// `OTF2 archive traces.otf2`. Cheap: reads some kilobytes at most, never fails.
-    pub recognise: fn(&Path) -> Option<String>,
+    /// Looks at the content of a file or directory, within the bounds of a [`Candidate`]. `Some` says in a few words
+    /// what was found, e.g. `OTF2 archive traces.otf2`. Never fails.
+    pub recognise: fn(&Candidate) -> Option<String>,
     /// Opens what was recognised.
-    pub open: fn(&Path) -> Result<Opened, OpenError>,
+    pub open: fn(&Candidate) -> Result<Opened, OpenError>,
     /// Adds the files that are read of what was recognised, and names that would be.
-    pub add_files: fn(&Path, &mut Inputs),
+    pub add_files: fn(&Candidate, &mut Inputs),
+}
+
+impl Reader {
+    fn gives(&self, wanted: Wanted) -> bool {
+        self.reads.iter().any(|(content, _)| (*content == Content::Severities) == (wanted == Wanted::Profile))
+    }
+}
+
+/// What is asked of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Trace,
+    Profile,
 }
 
 /// What one path gave; at least one of the two.
@@ -109,6 +123,22 @@ pub enum OpenError {
         /// What it is, and what to do.
         reason: String,
     },
+    /// It is recognised, and holds a profile where a trace is asked for, or the other way round.
+    #[error("{path:?}: {reason}")]
+    OtherKind {
+        /// What was given.
+        path: PathBuf,
+        /// What it is.
+        reason: String,
+    },
+    /// What is known once of it is more than the memory limit allows.
+    #[error("the definitions of {path:?} are too large: {reached}")]
+    Memory {
+        /// What was given.
+        path: PathBuf,
+        /// The limit.
+        reached: LimitReached,
+    },
     /// Several formats recognise it.
     #[error("{path:?} holds several traces; name one of them: {}", candidates.join(", "))]
     Ambiguous {
@@ -130,18 +160,7 @@ pub enum OpenError {
 /// # Errors
 /// If there is nothing, nothing that is recognised, or nothing that can be read.
 pub fn open(path: &Path) -> Result<(Format, Box<dyn TraceSource>), OpenError> {
-    let is_trace = |reader: &&Reader| reader.reads.iter().any(|(content, _)| *content != Content::Severities);
-    let (format, opened) = open_as(path, is_trace)?;
-    match opened.trace {
-        Some(source) => Ok((format, source)),
-        None => Err(OpenError::Refused {
-            path: path.to_owned(),
-            reason: format!(
-                "this {} data is a profile, without events; ask `ouzel info` or `ouzel profile --metric`",
-                format.as_str()
-            ),
-        }),
-    }
+    Found::at(path).trace()
 }
 
 /// Opens a profile: a file or a directory of any format that holds severities.
@@ -149,57 +168,143 @@ pub fn open(path: &Path) -> Result<(Format, Box<dyn TraceSource>), OpenError> {
 /// # Errors
 /// If there is nothing, nothing that is recognised, or nothing that can be read.
 pub fn open_profile(path: &Path) -> Result<(Format, Box<dyn ProfileSource>), OpenError> {
-    let is_profile =
-        |reader: &&Reader| reader.reads.iter().any(|(content, _)| *content == Content::Severities);
-    let (format, opened) = open_as(path, is_profile)?;
-    match opened.profile {
-        Some(source) => Ok((format, source)),
-        None => Err(OpenError::Refused {
-            path: path.to_owned(),
-            reason: format!("this {} data is a trace, without a profile", format.as_str()),
-        }),
-    }
+    Found::at(path).profile()
 }
 
 /// The files of the trace and the profile that a path names, so that nothing is written over them.
 pub fn inputs(path: &Path) -> Inputs {
-    let mut inputs = Inputs::default();
-    if !path.is_dir() {
-        inputs.add_file(path);
-    }
-    for reader in READERS.iter().filter(|reader| (reader.recognise)(path).is_some()) {
-        (reader.add_files)(path, &mut inputs);
-    }
-    // The stem of an archive is no file, and a damaged one may not be recognised.
-    (crate::otf2::READER.add_files)(path, &mut inputs);
-    inputs
+    Found::at(path).inputs()
 }
 
-/// Opens with the one reader that recognises the path; if several do, with the one among them that `suits`.
-fn open_as(path: &Path, suits: impl Fn(&&Reader) -> bool) -> Result<(Format, Opened), OpenError> {
-    let mut found: Vec<(&Reader, String)> =
-        READERS.iter().filter_map(|&reader| Some((reader, (reader.recognise)(path)?))).collect();
-    if found.iter().any(|(reader, _)| suits(reader)) {
-        found.retain(|(reader, _)| suits(reader));
+/// What a path holds, recognised once, for whoever asks for a trace and a profile there.
+#[derive(Debug)]
+pub struct Found {
+    candidate: Candidate,
+    /// The readers that recognise it, each with what it found.
+    readers: Vec<(&'static Reader, String)>,
+    /// What was opened and is not taken yet.
+    opened: Vec<(Format, Opened)>,
+}
+
+impl Found {
+    /// Looks at `path`; nothing is opened yet.
+    pub fn at(path: &Path) -> Self {
+        let candidate = Candidate::at(path);
+        let readers =
+            READERS.iter().filter_map(|&reader| Some((reader, (reader.recognise)(&candidate)?))).collect();
+        Found { candidate, readers, opened: Vec::new() }
     }
-    match &found[..] {
-        [(reader, _)] => Ok((reader.format, (reader.open)(path)?)),
-        [] => nothing_found(path),
-        several => Err(OpenError::Ambiguous {
-            path: path.to_owned(),
-            candidates: several.iter().map(|(_, what)| what.clone()).collect(),
-        }),
+
+    /// The files of the trace and the profile, so that nothing is written over them.
+    pub fn inputs(&self) -> Inputs {
+        let mut inputs = Inputs::default();
+        if !self.candidate.is_dir() {
+            inputs.add_file(self.path());
+        }
+        for (reader, _) in &self.readers {
+            (reader.add_files)(&self.candidate, &mut inputs);
+        }
+        // The stem of an archive is no file, and a damaged one may not be recognised.
+        (crate::otf2::READER.add_files)(&self.candidate, &mut inputs);
+        inputs
+    }
+
+    /// The path.
+    pub fn path(&self) -> &Path {
+        self.candidate.path()
+    }
+
+    /// Opens the trace.
+    ///
+    /// # Errors
+    /// If there is none, or none that can be read.
+    pub fn trace(&mut self) -> Result<(Format, Box<dyn TraceSource>), OpenError> {
+        let (format, mut opened) = self.open_as(Wanted::Trace)?;
+        let source = opened.trace.take();
+        self.keep(format, opened);
+        source.map(|source| (format, source)).ok_or_else(|| self.other_kind(format, Wanted::Profile))
+    }
+
+    /// Opens the profile.
+    ///
+    /// # Errors
+    /// If there is none, or none that can be read.
+    pub fn profile(&mut self) -> Result<(Format, Box<dyn ProfileSource>), OpenError> {
+        let (format, mut opened) = self.open_as(Wanted::Profile)?;
+        let source = opened.profile.take();
+        self.keep(format, opened);
+        source.map(|source| (format, source)).ok_or_else(|| self.other_kind(format, Wanted::Trace))
+    }
+
+    /// What is left of what was opened may be asked for next.
+    fn keep(&mut self, format: Format, rest: Opened) {
+        if rest.trace.is_some() || rest.profile.is_some() {
+            self.opened.push((format, rest));
+        }
+    }
+
+    /// Opens with the one reader that recognises the path; if several do, with the one among them that gives what is
+    /// wanted.
+    fn open_as(&mut self, wanted: Wanted) -> Result<(Format, Opened), OpenError> {
+        let suits = |(reader, _): &&(&'static Reader, String)| reader.gives(wanted);
+        let mut found: Vec<&(&'static Reader, String)> = self.readers.iter().filter(suits).collect();
+        let is_other_kind = found.is_empty();
+        if is_other_kind {
+            found = self.readers.iter().collect();
+        }
+        match &found[..] {
+            [(reader, _)] if is_other_kind => Err(self.other_kind(
+                reader.format,
+                if wanted == Wanted::Trace { Wanted::Profile } else { Wanted::Trace },
+            )),
+            [(reader, _)] => {
+                let format = reader.format;
+                let is_it = |(opened, rest): &(Format, Opened)| {
+                    let is_there =
+                        if wanted == Wanted::Trace { rest.trace.is_some() } else { rest.profile.is_some() };
+                    *opened == format && is_there
+                };
+                match self.opened.iter().position(is_it) {
+                    Some(place) => Ok(self.opened.swap_remove(place)),
+                    None => {
+                        let opened = (reader.open)(&self.candidate)?;
+                        memory::check()
+                            .map_err(|reached| OpenError::Memory { path: self.path().to_owned(), reached })?;
+                        Ok((format, opened))
+                    }
+                }
+            }
+            [] => nothing_found(&self.candidate),
+            several => Err(OpenError::Ambiguous {
+                path: self.path().to_owned(),
+                candidates: several.iter().map(|(_, what)| what.clone()).collect(),
+            }),
+        }
+    }
+
+    /// What is said of a path that holds something, and not what was asked for.
+    fn other_kind(&self, format: Format, holds: Wanted) -> OpenError {
+        let what = match holds {
+            Wanted::Profile => "a profile, without events; ask `ouzel info` or `ouzel profile --metric`",
+            Wanted::Trace => "a trace, without a profile",
+        };
+        let reason = format!("this {} data is {what}", format.as_str());
+        OpenError::OtherKind { path: self.path().to_owned(), reason }
     }
 }
 
 /// A stem of an OTF2 archive names a trace and no file. OTF2 also says best what is wrong with an archive of its own.
-fn nothing_found(path: &Path) -> Result<(Format, Opened), OpenError> {
+fn nothing_found(candidate: &Candidate) -> Result<(Format, Opened), OpenError> {
     use ouzel_otf2::ReadErrorKind::{NoArchive, NotAnAnchor};
-    match (crate::otf2::READER.open)(path) {
+    let path = candidate.path();
+    if let Kind::Special(_) = candidate.kind() {
+        return Err(OpenError::NotATrace { path: path.to_owned(), reason: unknown::describe(candidate) });
+    }
+    match (crate::otf2::READER.open)(candidate) {
         Ok(opened) => Ok((Format::Otf2, opened)),
         Err(_) if !path.exists() => Err(OpenError::NotFound(path.to_owned())),
         Err(OpenError::Otf2(error)) if matches!(error.kind, NoArchive | NotAnAnchor) => {
-            Err(OpenError::NotATrace { path: path.to_owned(), reason: unknown::describe(path) })
+            Err(OpenError::NotATrace { path: path.to_owned(), reason: unknown::describe(candidate) })
         }
         Err(error) => Err(error),
     }

@@ -11,6 +11,7 @@ pub mod chrome;
 pub mod csv;
 pub mod cube;
 mod detect;
+mod heads;
 pub mod hpctoolkit;
 mod naming;
 pub mod nsight;
@@ -19,5 +20,6 @@ pub mod projections;
 mod readers;
 mod unknown;
 
-pub use detect::{Format, OpenError, Opened, Reader, inputs, open, open_profile};
+pub use detect::{Format, Found, OpenError, Opened, Reader, inputs, open, open_profile};
+pub use ouzel_files::Candidate;
 pub use readers::READERS;

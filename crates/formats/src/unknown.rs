@@ -2,19 +2,24 @@
 
 use crate::detect::Format;
 use crate::readers::READERS;
-use std::fs::{self, File};
-use std::io::Read;
+use ouzel_files::{Candidate, Kind, input};
+use std::fs;
 use std::path::Path;
 
 /// Names of a folder that are shown.
 const N_NAMES: usize = 5;
 
 /// Bytes of a file that are shown.
-const N_BYTES: usize = 24;
+const N_BYTES: u64 = 24;
 
 /// What `path` holds and what was looked for, as part of a sentence.
-pub(crate) fn describe(path: &Path) -> String {
-    let holds = if path.is_dir() { folder(path) } else { file(path) };
+pub(crate) fn describe(candidate: &Candidate) -> String {
+    let path = candidate.path();
+    let holds = match candidate.kind() {
+        Kind::Directory => folder(path),
+        Kind::Special(what) => return format!("it is {what}; traces are regular files and directories"),
+        Kind::File | Kind::Missing => file(path),
+    };
     let signs: Vec<String> = READERS
         .iter()
         .map(|reader| format!("{} ({})", reader.format.as_str(), sign(reader.format)))
@@ -36,7 +41,10 @@ fn sign(format: Format) -> &'static str {
 }
 
 fn folder(path: &Path) -> String {
-    let Ok(entries) = fs::read_dir(path) else { return "it cannot be read".to_owned() };
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) => return format!("it cannot be read: {error}"),
+    };
     let mut names: Vec<String> =
         entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())).collect();
     names.sort_unstable();
@@ -49,11 +57,10 @@ fn folder(path: &Path) -> String {
 }
 
 fn file(path: &Path) -> String {
-    let mut begin = Vec::new();
-    let head = File::open(path).and_then(|file| file.take(N_BYTES as u64).read_to_end(&mut begin));
-    if let Err(error) = head {
-        return format!("it cannot be read: {error}");
-    }
+    let begin = match input::head(path, N_BYTES) {
+        Ok(begin) => begin,
+        Err(error) => return format!("it cannot be read: {error}"),
+    };
     let is_text = |b: &u8| b.is_ascii_whitespace() || (b' '..=b'~').contains(b);
     match &begin[..] {
         [] => "it is an empty file".to_owned(),

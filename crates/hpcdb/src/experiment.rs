@@ -10,7 +10,7 @@ use crate::{Damage, ReadError, ReadErrorKind};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use rustc_hash::FxHashMap;
-use std::io::{BufRead, Read, Seek};
+use std::io::{self, BufRead, Read, Seek};
 use std::sync::Arc;
 
 /// The outermost element.
@@ -167,7 +167,7 @@ impl Experiment {
     /// # Errors
     /// If it is none: the outermost element is another, or nothing can be read.
     pub fn read<R: BufRead>(file: &Arc<str>, from: R) -> Result<Experiment, ReadError> {
-        let mut reader = Reader::from_reader(from);
+        let mut reader = Reader::from_reader(Limited { from, n_left: TOKEN_BYTES_MAX });
         let config = reader.config_mut();
         config.expand_empty_elements = true;
         config.check_end_names = true;
@@ -176,6 +176,7 @@ impl Experiment {
         let damage = loop {
             buffer.clear();
             let at = reader.buffer_position();
+            reader.get_mut().n_left = TOKEN_BYTES_MAX;
             let result = match reader.read_event_into(&mut buffer) {
                 Ok(Event::Start(element)) => taken.start(&element),
                 Ok(Event::End(element)) => {
@@ -203,6 +204,40 @@ impl Experiment {
             count: 1,
         }));
         Ok(experiment)
+    }
+}
+
+/// Longest tag or text: names of C++ have some kilobytes.
+const TOKEN_BYTES_MAX: usize = 16 << 20;
+
+/// Gives so many bytes and then an error: the parser itself keeps a token of any length.
+struct Limited<R> {
+    from: R,
+    n_left: usize,
+}
+
+impl<R: BufRead> Read for Limited<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let waiting = self.fill_buf()?;
+        let n = waiting.len().min(bytes.len());
+        bytes[..n].copy_from_slice(&waiting[..n]);
+        self.consume(n);
+        Ok(n)
+    }
+}
+
+impl<R: BufRead> BufRead for Limited<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.n_left == 0 {
+            return Err(io::Error::other(format!("a tag or text is longer than {TOKEN_BYTES_MAX} bytes")));
+        }
+        let waiting = self.from.fill_buf()?;
+        Ok(&waiting[..waiting.len().min(self.n_left)])
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.n_left -= n;
+        self.from.consume(n);
     }
 }
 
@@ -362,6 +397,21 @@ mod tests {
         assert_eq!(nodes, expected);
         assert_eq!(experiment.nodes[0].values, [(4, 1500.0)]);
         assert_eq!(experiment.nodes[0].procedure, Some(Procedure::Number(7)));
+    }
+
+    /// A file that never ends, as one with holes does.
+    #[test]
+    fn what_is_too_long_is_an_error() {
+        for begin in ["", "<L i=\"", "<!--"] {
+            let text = format!("<?xml?><HPCToolkitExperiment version=\"2.2\">{begin}");
+            let endless = text.as_bytes().chain(std::io::BufReader::new(std::io::repeat(0)));
+            let experiment = Experiment::read(&Arc::from("experiment.xml"), endless).unwrap();
+            assert!(
+                experiment.damages[0].reason.contains("longer than 16777216 bytes"),
+                "{:?}",
+                experiment.damages
+            );
+        }
     }
 
     #[test]

@@ -7,6 +7,9 @@ use crate::{ReadError, ReadErrorKind};
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
+/// Largest part that is read as a whole, for files that claim much and consist of holes: values of one profile.
+const PART_BYTES_MAX: u64 = 2 << 30;
+
 /// A file that can be read anywhere.
 #[derive(Debug)]
 pub(crate) struct Source<R> {
@@ -42,11 +45,12 @@ impl<R: Read + Seek> Source<R> {
         let is_inside = at.checked_add(n_bytes).is_some_and(|end| end <= self.n_bytes);
         let outside = || error(ReadErrorKind::OutOfFile { what, n_bytes });
         let len = usize::try_from(n_bytes).ok().filter(|_| is_inside).ok_or_else(outside)?;
-        // Of what the file says and holds, maybe as holes: more than there is memory for.
-        if bytes.try_reserve(len.saturating_sub(bytes.len())).is_err() {
-            return Err(error(ReadErrorKind::Broken(format!(
-                "{what} of {n_bytes} bytes does not fit into memory"
-            ))));
+        let has_room =
+            n_bytes <= PART_BYTES_MAX && bytes.try_reserve(len.saturating_sub(bytes.len())).is_ok();
+        if !has_room {
+            let reason =
+                format!("{what} have {n_bytes} bytes, and at most {PART_BYTES_MAX} are read at a time");
+            return Err(error(ReadErrorKind::Broken(reason)));
         }
         bytes.resize(len, 0);
         let mut read = || self.from.seek(SeekFrom::Start(at)).and_then(|_| self.from.read_exact(bytes));

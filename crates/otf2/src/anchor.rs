@@ -9,6 +9,8 @@ use crate::wire::{Cursor, Endian, Fault, RecordBuffer};
 /// The newest anchor format known.
 pub const ANCHOR_FORMAT: u8 = 3;
 const MAGIC: &[u8] = b"OTF2\0";
+/// What an anchor begins with: a byte, the byte order, and the name of the format.
+pub(crate) const ANCHOR_MAGIC_BYTES: usize = 2 + MAGIC.len();
 const SUBSTRATE_POSIX: u8 = 1;
 const SUBSTRATE_NONE: u8 = 3;
 const COMPRESSION_NONE: u8 = 1;
@@ -49,6 +51,11 @@ pub struct Anchor {
 }
 
 impl Anchor {
+    /// Whether bytes begin as an anchor does.
+    pub fn begins(bytes: &[u8]) -> bool {
+        matches!(bytes, [CHUNK_HEADER, _, rest @ ..] if rest.starts_with(MAGIC))
+    }
+
     /// Reads an anchor; `file` names it in errors.
     ///
     /// # Errors
@@ -56,7 +63,7 @@ impl Anchor {
     /// cannot be read (SIONlib containers, zlib).
     pub fn parse(bytes: &[u8], file: &str) -> Result<Anchor, ReadError> {
         let endian = match bytes {
-            [CHUNK_HEADER, order, rest @ ..] if rest.starts_with(MAGIC) => *order,
+            [_, order, ..] if Anchor::begins(bytes) => *order,
             _ => return Err(ReadError::of_file(file, ReadErrorKind::NotAnAnchor)),
         };
         let at =

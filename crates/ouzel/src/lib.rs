@@ -107,9 +107,44 @@ impl Default for Options<'_> {
 /// # Errors
 /// If there is nothing, nothing that is recognised, or nothing that can be read.
 pub fn open(path: &Path) -> Result<Trace, OpenError> {
-    let (format, source) = ouzel_formats::open(path)?;
-    let (path, fingerprint) = (path.to_owned(), OnceLock::new());
-    Ok(Trace { path, format, source, fingerprint, recorded: None, repairs: Vec::new() })
+    Found::at(path).trace()
+}
+
+/// What a path holds, recognised once, for whoever asks for a trace and a profile there.
+#[derive(Debug)]
+pub struct Found {
+    inner: ouzel_formats::Found,
+}
+
+impl Found {
+    /// Looks at `path`; nothing is opened yet.
+    pub fn at(path: &Path) -> Self {
+        Found { inner: ouzel_formats::Found::at(path) }
+    }
+
+    /// The path.
+    pub fn path(&self) -> &Path {
+        self.inner.path()
+    }
+
+    /// Opens the trace.
+    ///
+    /// # Errors
+    /// If there is none, or none that can be read.
+    pub fn trace(&mut self) -> Result<Trace, OpenError> {
+        let (format, source) = self.inner.trace()?;
+        let (path, fingerprint) = (self.path().to_owned(), OnceLock::new());
+        Ok(Trace { path, format, source, fingerprint, recorded: None, repairs: Vec::new() })
+    }
+
+    /// Opens the profile.
+    ///
+    /// # Errors
+    /// If there is none, or none that can be read.
+    pub fn profile(&mut self) -> Result<Profile, OpenError> {
+        let found = self.inner.profile()?;
+        Ok(Profile::stored(self.path(), found))
+    }
 }
 
 impl Trace {

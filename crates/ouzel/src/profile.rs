@@ -1,14 +1,16 @@
 //! An opened profile.
 
-use crate::Trace;
 use crate::workers::BUILD;
+use crate::{Found, Trace};
 use ouzel_analyses::severities::{self, Grouping, SeverityProfile};
 use ouzel_formats::{Format, OpenError};
 use ouzel_model::{
     CartTopology, Filter, MetricId, Notice, ProfileDefinitions, ProfileSource, Scope, SeverityError,
     has_values,
 };
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use twox_hash::XxHash3_128;
 
 /// An opened profile: severities of metrics for each call path and location, summed over the run.
@@ -33,14 +35,21 @@ impl std::fmt::Debug for Profile {
 /// # Errors
 /// If there is nothing, nothing that is recognised, or nothing that can be read.
 pub fn open_profile(path: &Path) -> Result<Profile, OpenError> {
-    let (format, source) = ouzel_formats::open_profile(path)?;
-    Ok(Profile { path: path.to_owned(), format, source, made_by: String::new() })
+    Found::at(path).profile()
 }
+
+/// The whole of a metric, `None` without a value, and what went wrong on the way.
+pub type Total = (Option<f64>, Vec<Notice>);
 
 /// Letters by which the name of a metric may differ from what was asked for, to be worth naming: a third of it.
 const NEAR: usize = 3;
 
 impl Profile {
+    /// A profile as it is stored.
+    pub(crate) fn stored(path: &Path, (format, source): (Format, Box<dyn ProfileSource>)) -> Self {
+        Profile { path: path.to_owned(), format, source, made_by: String::new() }
+    }
+
     /// The profile that was made of what `filter` selects of a trace.
     pub(crate) fn of_trace(trace: &Trace, filter: &Filter, source: Box<dyn ProfileSource>) -> Self {
         let made_by = format!("{BUILD} of {} with {filter:?}", trace.fingerprint());
@@ -138,7 +147,36 @@ impl Profile {
     ///
     /// # Errors
     /// If its severities cannot be read.
-    pub fn total(&self, metric: MetricId) -> Result<(Option<f64>, Vec<Notice>), SeverityError> {
+    pub fn total(&self, metric: MetricId) -> Result<Total, SeverityError> {
         severities::metric_total(&*self.source, metric)
+    }
+
+    /// The whole of every metric, on several threads.
+    pub fn totals(&self, jobs: NonZeroUsize) -> Vec<Result<Total, SeverityError>> {
+        let n_metrics = self.definitions().metrics.len();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let metric = next.fetch_add(1, Ordering::Relaxed);
+                if n_metrics <= metric {
+                    return done;
+                }
+                done.push((metric, self.total(MetricId::from_index(metric))));
+            }
+        };
+        let mut totals = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..jobs.get().min(n_metrics)).map(|_| scope.spawn(work)).collect();
+            let mut all = work();
+            for other in others {
+                match other.join() {
+                    Ok(done) => all.extend(done),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            all
+        });
+        totals.sort_unstable_by_key(|(metric, _)| *metric);
+        totals.into_iter().map(|(_, total)| total).collect()
     }
 }

@@ -214,12 +214,15 @@ def open(
     jobs: int | None = None,
     progress: _Progress | None = None,
     repair_clocks: bool = False,
+    memory_limit: int | str | None = None,
 ) -> Trace:
     """Opens a trace: a directory, its anchor file, or the stem of it. Events are not read before they are asked for.
 
     ``where``, ``ranks``, ``time_ns``, ``regions``, ``trim``, ``jobs`` and ``progress`` are those of :meth:`Trace.filter`.
     ``repair_clocks``: correct times so that no message is received before it is sent, see docs/method.md; that reads
     the whole trace once, and a notice says what was found.
+    ``memory_limit``: bytes, or a text such as ``"2G"``, that this Python process may take; a question that would take
+    more ends with :class:`OuzelError`. It holds for the process, so the last one that was given counts; 0 lifts it.
 
     Raises ``FileNotFoundError`` if there is nothing, :class:`OuzelError` if it is no trace or cannot be read.
     """
@@ -238,8 +241,8 @@ def multi_run_analysis(traces: Sequence[Trace], names: Sequence[str] | None = No
 def multirun_analysis(traces: Sequence[Trace], names: Sequence[str] | None = None) -> MultiRun:
     """The same as :func:`multi_run_analysis`, as Pipit's code calls it."""
 
-def open_profile(path: str | os.PathLike[str]) -> Profile:
-    """Opens a profile of CUBE or HPCToolkit: a file, or a directory that holds one.
+def open_profile(path: str | os.PathLike[str], *, memory_limit: int | str | None = None) -> Profile:
+    """Opens a profile of CUBE or HPCToolkit: a file, or a directory that holds one. ``memory_limit`` as in :func:`open`.
 
     Raises ``FileNotFoundError`` if there is nothing, :class:`OuzelError` if it is no profile or cannot be read.
     """

@@ -1,15 +1,13 @@
 //! Traces of PyTorch: bytes per second and memory of a breakdown, and its time beside HTA's, from files to answer.
 
-use super::measure::{Contender, alternate, median};
+use super::measure::{Contender, alternate, median, peak_bytes};
 use super::table::{Row, Target};
-use crate::runner::output;
 use crate::{setup, workspace};
 use anyhow::{Context, Result};
 use ouzel_testkit::pytorch::{PyTorchFacts, write_trace};
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// HTA takes minutes and gigabytes for the large trace, so it is compared on this many bytes.
 const BYTES_FOR_HTA: u64 = 20_000_000;
@@ -49,18 +47,29 @@ pub fn rows(
     println!("measuring ouzel breakdown on {size}");
     let runs = alternate(&[breakdown(ouzel, &folder)], rounds)?;
     let seconds = median(&runs[0]);
-    let mut memory = Command::new("python3");
-    memory.arg(root.join("peers/python/peak_memory.py")).arg(ouzel).arg("breakdown").arg(&folder);
-    memory.args(["--jobs", "1", "--format", "json"]);
-    let peak_bytes: f64 = output(&mut memory)?.trim().parse().context("peak_memory.py prints a number")?;
+    let peak = |command: &str| {
+        let words = [command.as_ref(), folder.as_os_str(), "--jobs".as_ref(), "1".as_ref()];
+        peak_bytes(root, ouzel, &words)
+    };
     let megabytes = facts.n_bytes as f64 / 1e6;
     let what = format!("ouzel breakdown --jobs 1, PyTorch trace, {:.0} MB/s", megabytes / seconds);
     // 300 MB/s, in events.
     let wanted = Target::AtLeast(300e6 * facts.n_events as f64 / facts.n_bytes as f64);
     let mut rows = vec![
         Row::speed(&what, size, seconds, facts.n_events).at_rate(facts.n_events as f64 / seconds, wanted),
-        Row::memory("the same, peak memory", size, peak_bytes, Target::Below(300e6)),
+        Row::memory("the same, peak memory", size, peak("breakdown")?, Target::Below(150e6)),
     ];
+    // The same from start to end with other commands: what lies between process and work shows.
+    for command in ["profile", "info"] {
+        let arguments = [command.into(), folder.clone(), "--jobs".into(), "1".into()];
+        let runs = alternate(&[Contender::whole_process(ouzel, arguments)], rounds)?;
+        let seconds = median(&runs[0]);
+        let what = format!("ouzel {command} --jobs 1, PyTorch trace, {:.0} MB/s", megabytes / seconds);
+        rows.push(
+            Row::speed(&what, size, seconds, facts.n_events).at_rate(facts.n_events as f64 / seconds, wanted),
+        );
+        rows.push(Row::memory("the same, peak memory", size, peak(command)?, Target::Below(150e6)));
+    }
     match setup::install_hta(root) {
         Ok(python) => rows.extend(beside_hta(root, ouzel, &python)?),
         Err(error) => {

@@ -1,6 +1,6 @@
 //! Every severity of a generated CUBE profile, beside `pycubexr`.
 
-use super::measure::{Contender, alternate, median};
+use super::measure::{Contender, alternate, median, peak_bytes};
 use super::table::{Row, Target};
 use crate::runner::{output, run};
 use crate::workspace;
@@ -27,10 +27,37 @@ impl Programs {
     }
 }
 
-/// The row, or none without Python.
-pub fn rows(root: &Path, python: Option<&Path>, ours: &Programs) -> Result<Vec<Row>> {
+/// 400 call paths × 3600 locations × 40 metrics: 460 MB.
+const LARGE_SIZE: [&str; 3] = ["400", "3600", "40"];
+/// What `ouzel info` of a large profile may take.
+const INFO_SECONDS: f64 = 0.3;
+const INFO_BYTES: f64 = 60e6;
+
+/// `ouzel info` of a large profile, from start to end.
+fn info(root: &Path, ouzel: &Path, ours: &Programs, folder: &Path) -> Result<Vec<Row>> {
+    let profile = folder.join("large.cubex");
+    if !profile.exists() {
+        let half = profile.with_extension("half");
+        anyhow::ensure!(
+            run(Command::new(&ours.make).arg(&half).args(LARGE_SIZE))?.status.success(),
+            "make_cubex failed"
+        );
+        std::fs::rename(&half, &profile)?;
+    }
+    println!("measuring ouzel info of a large CUBE profile");
+    let runs = alternate(&[Contender::whole_process(ouzel, ["info".into(), profile.clone()])], ROUNDS)?;
+    let n_bytes = peak_bytes(root, ouzel, &["info".as_ref(), profile.as_os_str()])?;
+    Ok(vec![
+        Row::duration("ouzel info, CUBE profile", "460 MB", median(&runs[0]), Target::AtMost(INFO_SECONDS)),
+        Row::memory("the same, peak memory", "460 MB", n_bytes, Target::Below(INFO_BYTES)),
+    ])
+}
+
+/// The rows; those beside pycubexr need Python.
+pub fn rows(root: &Path, ouzel: &Path, python: Option<&Path>, ours: &Programs) -> Result<Vec<Row>> {
     let folder = workspace::cache(root).join("bench");
     std::fs::create_dir_all(&folder).context("cannot make the folder of generated profiles")?;
+    let mut rows = info(root, ouzel, ours, &folder)?;
     let profile = folder.join("generated.cubex");
     let mut make = Command::new(&ours.make);
     make.arg(&profile).args(SIZE);
@@ -44,7 +71,8 @@ pub fn rows(root: &Path, python: Option<&Path>, ours: &Programs) -> Result<Vec<R
     let Some(python) = python else {
         println!("skipped: pycubexr, for there is no Python environment");
         let seconds = median(&alternate(&[Contender::whole_process(&ours.sum, [profile])], ROUNDS)?[0]);
-        return Ok(vec![Row::speed(what, "2M values", seconds, n_values)]);
+        rows.push(Row::speed(what, "2M values", seconds, n_values));
+        return Ok(rows);
     };
     let their_answer = said(Command::new(python).arg(&script).arg(&profile))?;
     let sums = [&our_answer, &their_answer].map(|answer| answer["sum"].as_f64().unwrap_or(f64::NAN));
@@ -57,12 +85,13 @@ pub fn rows(root: &Path, python: Option<&Path>, ours: &Programs) -> Result<Vec<R
     ];
     let runs = alternate(&contenders, ROUNDS)?;
     let (mine, theirs) = (median(&runs[0]), median(&runs[1]));
-    Ok(vec![
+    rows.extend([
         Row::speed("pycubexr 2.1.1, every severity", "2M values", theirs, n_values),
         Row::speed(what, "2M values", mine, n_values).beside(
             "pycubexr",
             theirs / mine,
             Target::AtLeast(RATIO),
         ),
-    ])
+    ]);
+    Ok(rows)
 }

@@ -2,8 +2,16 @@
 
 use crate::stopwatch::Stopwatch;
 use anyhow::{Context, Result};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+/// Peak resident memory of a run in bytes.
+pub fn peak_bytes(root: &Path, program: &Path, arguments: &[&OsStr]) -> Result<f64> {
+    let mut command = Command::new("python3");
+    command.arg(root.join("peers/python/peak_memory.py")).arg(program).args(arguments);
+    crate::runner::output(&mut command)?.trim().parse().context("peak_memory.py prints a number")
+}
 
 /// A program and what of its run counts.
 pub struct Contender {

@@ -150,7 +150,7 @@ impl Bench {
             "clustering" => scale::rows(&self.ours.cluster_scale, &root.join("peers/python/peak_memory.py")),
             "causes" => causes::rows(root, ouzel, &self.ours.examples),
             "correlate" => correlate::rows(root, quick, rounds, skipped),
-            "cube" => cube::rows(root, python, &self.ours.cubex),
+            "cube" => cube::rows(root, ouzel, python, &self.ours.cubex),
             _ => anyhow::bail!("no section {section:?}"),
         }
     }

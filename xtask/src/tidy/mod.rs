@@ -1,10 +1,12 @@
-//! Order that no compiler keeps: dependency edges, links, sizes, words, the list of third-party licenses.
+//! Order that no compiler keeps: dependency edges, how inputs are opened, links, sizes, words, the list of
+//! third-party licenses.
 //!
 //! One file per concern, each a function from the project's files to flaws. A flaw
 //! fails the tests; a remark is only shown. Looked at are the files that git tracks
 //! and new ones that it does not ignore.
 
 mod edges;
+mod inputs;
 mod links;
 mod sizes;
 mod words;
@@ -90,6 +92,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
 pub fn check(root: &Path) -> Result<Findings> {
     let sources = sources(root)?;
     let mut flaws = edges::check(&workspace::metadata(root)?, &sources);
+    flaws.extend(inputs::check(&sources));
     flaws.extend(links::check(&sources));
     flaws.extend(words::check(&sources));
     let third_party = audit::third_party_flaws(root)?.into_iter();

@@ -1,6 +1,7 @@
 //! Rows of a severity profile.
 
 use super::Grouping;
+use ouzel_engine::memory;
 use ouzel_model::{
     Aggregation, CallPathId, LocationId, MetricId, MetricKind, Notice, ProfileDefinitions, ProfileSource,
     RegionId, Scope, ScopedRows, Severities, SeverityError, SeverityRow,
@@ -9,7 +10,7 @@ use std::ops::Range;
 
 /// Memory for rows that are put together at a time; more groups take more sweeps over the profile. One sweep holds
 /// 400 regions of 65,536 locations.
-const GROUP_BYTES: usize = 256 << 20;
+const GROUP_BYTES: u64 = 256 << 20;
 
 /// What one call path or region has of a metric.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,7 +101,8 @@ fn by_group(
     let n_locations = definitions.locations.len();
     let groups = Groups::new(definitions, scope, grouping);
     let aggregation = definitions.metric(metric).aggregation;
-    let at_a_time = (GROUP_BYTES / (8 * n_locations.max(1))).max(1);
+    let group_bytes = memory::share(GROUP_BYTES) as usize;
+    let at_a_time = (group_bytes / (8 * n_locations.max(1))).max(1);
     let (mut entries, mut notices) = (Vec::new(), Vec::new());
     for start in (0..groups.n).step_by(at_a_time) {
         let range = start..groups.n.min(start + at_a_time);

@@ -303,6 +303,10 @@ pub struct LowCommon {
     #[arg(short, long, value_name = "N", help_heading = "Running")]
     pub jobs: Option<NonZeroUsize>,
 
+    /// End with an error before this process takes more memory, e.g. 500M or 2G; see docs/cluster.md [default: none]
+    #[arg(long, value_name = "SIZE", value_parser = ouzel_files::memory::parse_bytes, help_heading = "Running")]
+    pub memory_limit: Option<u64>,
+
     /// When to use colours; NO_COLOR is honoured
     #[arg(long, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN", help_heading = "Output")]
     pub color: ColorWhen,

@@ -75,6 +75,8 @@ pub struct Common {
     pub repair_clocks: bool,
     /// Number of threads.
     pub jobs: NonZeroUsize,
+    /// Bytes of memory that the process may take.
+    pub memory_limit: Option<u64>,
     /// Whether pages are coloured.
     pub page_colour: bool,
     /// Whether notices on standard error are coloured.
@@ -259,6 +261,7 @@ fn common(low: LowCommon, outputs: Outputs, existing: Existing) -> Common {
         no_progress,
         quiet,
         repair_clocks,
+        memory_limit,
     } = low;
     let borders = if trim { Borders::Trim } else { Borders::Keep };
     let filter = Filter { ranks, time_ns: time, regions: region, predicate: None, borders };
@@ -289,6 +292,7 @@ fn common(low: LowCommon, outputs: Outputs, existing: Existing) -> Common {
         filter,
         repair_clocks,
         jobs: jobs.unwrap_or_else(default_jobs),
+        memory_limit,
         quiet,
     }
 }

@@ -5,7 +5,7 @@ mod page;
 use crate::args::causes::CausesArgs;
 use crate::args::{Common, OutputFormat};
 use crate::exit::Outcome;
-use crate::profile_session::ProfileSession;
+use crate::found::Found;
 use crate::rules;
 use ouzel::causes::Options;
 
@@ -15,7 +15,7 @@ use ouzel::causes::Options;
 /// If there is neither profile nor trace, no metric stands for time, or the answer cannot be written.
 pub fn run(common: &Common, args: &CausesArgs) -> anyhow::Result<Outcome> {
     let semantics = rules::semantics(args.rules.file())?;
-    let session = ProfileSession::open_or_make(common)?;
+    let session = Found::new(common).profile_or_made()?;
     let options = Options {
         metric: args.metric.as_deref(),
         exclude: args.exclude.as_ref(),

@@ -4,8 +4,8 @@ use super::tables::severities::written;
 use super::{Written, file_target};
 use crate::args::{Common, ConvertArgs};
 use crate::exit::Outcome;
+use crate::found::Found;
 use crate::output::refused;
-use crate::profile_session::ProfileSession;
 
 /// Writes. The rows of the file that is told are its call paths.
 ///
@@ -13,7 +13,7 @@ use crate::profile_session::ProfileSession;
 /// If there is no profile and no trace, the file is there already, or it cannot be written.
 pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
     let target = file_target(common, &args.out)?;
-    let session = ProfileSession::open_or_make(common)?;
+    let session = Found::new(common).profile_or_made()?;
     let file = target.begin()?;
     let source = session.profile.source();
     let more = ouzel::formats::cube::write::write(source, file.writer())?;

@@ -12,6 +12,7 @@ use super::{Written, cannot_write, file_target};
 use crate::args::{self, Common, ConvertArgs, OutputFormat};
 use crate::catalogue;
 use crate::exit::Outcome;
+use crate::found::{Either, Found};
 use crate::output::refused;
 use crate::progress;
 use crate::session::{Session, coverage, outcome};
@@ -38,13 +39,9 @@ struct Data {
 /// If the trace cannot be opened, something is in the way, or writing fails.
 pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
     let place = Place::new(common, args)?;
-    let session = match Session::open(common) {
-        Ok(session) => session,
-        // What holds no events may hold a profile; if not, the first trouble is the one to tell.
-        Err(error) => {
-            let Ok(_) = ouzel::open_profile(&common.path) else { return Err(error) };
-            return severities::run(common, place);
-        }
+    let session = match Found::new(common).either()? {
+        Either::Trace(session) => session,
+        Either::Profile(session) => return severities::run(&session, place),
     };
     let tables = place.begin()?;
     let mut files = Vec::new();

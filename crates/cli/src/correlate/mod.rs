@@ -6,6 +6,7 @@ mod page;
 use crate::args::correlate::CorrelateArgs;
 use crate::args::{Common, OutputFormat};
 use crate::exit::Outcome;
+use crate::found::Found;
 use crate::output;
 use crate::profile_session::ProfileSession;
 use crate::progress;
@@ -17,7 +18,7 @@ use ouzel_plot::pictures::{self, CorrelationViews};
 /// # Errors
 /// If there is neither profile nor trace, a name means nothing, there is no topology, or the answer cannot be written.
 pub fn run(common: &Common, args: &CorrelateArgs) -> anyhow::Result<Outcome> {
-    let session = ProfileSession::open_or_make(common)?;
+    let session = Found::new(common).profile_or_made()?;
     let profile = &session.profile;
     let query = CorrelationQuery {
         metric: args.metric.clone(),

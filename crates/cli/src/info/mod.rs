@@ -8,6 +8,7 @@ mod topology;
 use crate::args::{Common, InfoArgs, OutputFormat};
 use crate::catalogue;
 use crate::exit::Outcome;
+use crate::found::{Either, Found};
 use crate::session::{Session, outcome, taken};
 use crate::terminal::page::Page;
 use data::Data;
@@ -45,15 +46,12 @@ fn data(session: &Session<'_>, report: &Report, inventory: &InventoryOutput, has
 /// # Errors
 /// If the trace cannot be opened or the answer not be written.
 pub fn run(common: &Common, _args: &InfoArgs) -> anyhow::Result<Outcome> {
-    let session = match Session::open(common) {
-        Ok(session) => session,
-        // What holds no events may hold a profile; if not, the first trouble is the one to tell.
-        Err(error) => {
-            let Ok(_) = ouzel::open_profile(&common.path) else { return Err(error) };
-            return profile::run(common);
-        }
+    let mut found = Found::new(common);
+    let session = match found.either()? {
+        Either::Trace(session) => session,
+        Either::Profile(session) => return profile::run(&session),
     };
-    let found = ouzel::open_profile(&common.path).ok().map(|found| (ProfileData::new(&found), found));
+    let found = found.profile().ok().map(|found| (ProfileData::new(&found, common.jobs), found));
     let mut set = AnalysisSet::default();
     let inventory = set.add(Inventory);
     let mut report = session.run(&set)?;

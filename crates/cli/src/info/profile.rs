@@ -1,7 +1,7 @@
 //! What is in a profile: metrics with units and totals, call paths, locations, topologies.
 
 use super::topology::TopologyEntry;
-use crate::args::{Common, OutputFormat};
+use crate::args::OutputFormat;
 use crate::exit::Outcome;
 use crate::notices;
 use crate::profile::aggregation_text;
@@ -12,6 +12,7 @@ use crate::terminal::units::{count, counted, number};
 use ouzel::Profile;
 use ouzel::model::{ColumnData, Notice, Table, Unit};
 use serde::Serialize;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// Longer names of metrics push what follows out of its column.
@@ -53,15 +54,16 @@ pub struct MetricEntry {
 
 impl ProfileData {
     /// What `profile` holds, with all totals, and what went wrong on the way.
-    pub fn new(profile: &Profile) -> (Self, Vec<Notice>) {
+    pub fn new(profile: &Profile, jobs: NonZeroUsize) -> (Self, Vec<Notice>) {
         let definitions = profile.definitions();
         let mut notices = Vec::new();
         let mut ranks: Vec<_> = definitions.location_groups.iter().filter_map(|group| group.rank).collect();
         ranks.sort_unstable();
         ranks.dedup();
-        let metrics = definitions.metric_ids().map(|id| {
+        let totals = profile.totals(jobs);
+        let metrics = definitions.metric_ids().zip(totals).map(|(id, total)| {
             let metric = definitions.metric(id);
-            let total = match profile.total(id) {
+            let total = match total {
                 Ok((total, more)) => {
                     notices.extend(more);
                     total
@@ -193,9 +195,9 @@ impl MetricEntry {
 ///
 /// # Errors
 /// If the answer cannot be written.
-pub fn run(common: &Common) -> anyhow::Result<Outcome> {
-    let session = ProfileSession::open(common)?;
-    let (data, more) = ProfileData::new(&session.profile);
+pub fn run(session: &ProfileSession<'_>) -> anyhow::Result<Outcome> {
+    let common = session.common;
+    let (data, more) = ProfileData::new(&session.profile, common.jobs);
     let notices = session.notices(more);
     match common.format {
         OutputFormat::Table | OutputFormat::Html => {

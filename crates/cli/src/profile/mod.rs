@@ -9,6 +9,7 @@ pub use severities::aggregation_text;
 
 use crate::args::{Common, OutputFormat, Per, ProfileArgs, SortBy};
 use crate::exit::Outcome;
+use crate::found::{Either, Found};
 use crate::profile_session::ProfileSession;
 use crate::rows;
 use crate::session::{Session, outcome, taken};
@@ -48,19 +49,16 @@ struct ColumnEntry<'a> {
 /// # Errors
 /// If the trace cannot be opened or the answer not be written.
 pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
-    let session = match Session::open(common) {
-        Ok(session) => session,
-        // What holds no events may hold a profile; if not, the first trouble is the one to tell.
-        Err(error) => {
-            let Ok(_) = ouzel::open_profile(&common.path) else { return Err(error) };
-            return severities::run(&ProfileSession::open(common)?, args);
-        }
+    let mut found = Found::new(common);
+    let session = match found.either()? {
+        Either::Trace(session) => session,
+        Either::Profile(session) => return severities::run(&session, args),
     };
     let definitions = session.definitions();
     let chosen = match metrics::chosen(definitions, &args.metric) {
         Ok(chosen) => chosen,
         Err(error) => {
-            return severities::run(&with_metrics(&session, args, error)?, args);
+            return severities::run(&with_metrics(&session, found, args, error)?, args);
         }
     };
     let mut set = AnalysisSet::default();
@@ -114,20 +112,22 @@ pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
 /// If neither has them: `error`, and what the profile beside the trace has.
 fn with_metrics<'a>(
     session: &Session<'a>,
+    mut found: Found<'a>,
     args: &ProfileArgs,
     error: anyhow::Error,
 ) -> anyhow::Result<ProfileSession<'a>> {
-    let common = session.common;
-    let beside = ouzel::open_profile(&common.path).map(|profile| severities::chosen(&profile, &args.metric));
-    if matches!(beside, Ok(Ok(_))) {
-        return ProfileSession::open(common);
-    }
+    let beside = found.profile().map(|profile| (severities::chosen(&profile, &args.metric), profile));
+    let beside = match beside {
+        Ok((Ok(_), profile)) => return ProfileSession::of(session.common, profile),
+        Ok((Err(in_profile), _)) => Some(in_profile),
+        Err(_) => None,
+    };
     if severities::are_counted(&args.metric) {
         return ProfileSession::make(session);
     }
     match beside {
-        Ok(Err(in_profile)) => Err(anyhow::anyhow!("{error}; beside the trace, {in_profile}")),
-        _ => Err(error),
+        Some(in_profile) => Err(anyhow::anyhow!("{error}; beside the trace, {in_profile}")),
+        None => Err(error),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs the binary on the archives of `testdata/`.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// A finished run.
 pub struct Ran {
@@ -29,6 +29,25 @@ pub fn ran(words: &[&str]) -> Ran {
 pub fn ran_on(archive: &Path, words: &[&str]) -> Ran {
     let (first, rest) = words.split_first().expect("a command");
     finished(command().arg(first).arg(archive).args(rest).output().expect("the binary is there"))
+}
+
+/// Seconds that any answer on small data may take, on any machine under load.
+const SECONDS_MAX: &str = "120";
+
+/// Kilobytes of addresses that it may take.
+const KILOBYTES_MAX: &str = "3000000";
+
+/// Runs the binary with bounds on memory and time: what hangs or takes all memory is ended and has no exit code of ours.
+pub fn bounded(words: &[&str]) -> Ran {
+    let mut shell = Command::new("sh");
+    shell.args([
+        "-c",
+        "ulimit -v $0; exec timeout \"$@\"",
+        KILOBYTES_MAX,
+        SECONDS_MAX,
+        env!("CARGO_BIN_EXE_ouzel"),
+    ]);
+    finished(shell.args(words).stdin(Stdio::null()).output().expect("a shell is there"))
 }
 
 fn finished(output: Output) -> Ran {

@@ -139,6 +139,8 @@ pub(super) struct Collector {
     last_track: Option<(Vec<u8>, u32)>,
     last_category: Option<(Vec<u8>, Class)>,
     oddities: BTreeMap<(Level, NoticeCode, String), Seen>,
+    /// Times with digits below the nanosecond.
+    rounded: Option<Seen>,
     offset: u64,
 }
 
@@ -165,8 +167,27 @@ impl Collector {
         entry.0 += 1;
     }
 
+    /// Counts a time with more digits than a nanosecond: of some traces that is every time.
+    #[inline]
+    fn note_rounded(&mut self) {
+        match &mut self.rounded {
+            Some((count, ..)) => *count += 1,
+            none => {
+                *none = Some((
+                    1,
+                    self.files.last().map_or_else(|| Arc::from(""), |file| file.name.clone()),
+                    self.offset,
+                ))
+            }
+        }
+    }
+
     /// Everything counted, each with the place where it was seen first.
     pub fn take_notices(&mut self) -> Vec<Notice> {
+        if let Some(rounded) = self.rounded.take() {
+            let what = "digits below the nanosecond were rounded".to_owned();
+            self.oddities.insert((Level::Low, NoticeCode::NotRepresented, what), rounded);
+        }
         let notice = |((level, code, what), (count, file, offset))| {
             Notice::new(level, code, what).times(count).in_file(file).at(offset)
         };
@@ -193,7 +214,7 @@ impl Collector {
             return Ok(());
         };
         if time.is_rounded {
-            self.note(Level::Low, NoticeCode::NotRepresented, SUB_NS);
+            self.note_rounded();
         }
         match event.phase {
             b'X' => self.slice(event, time.ns),
@@ -317,7 +338,7 @@ impl Collector {
         match ns_from_us(event.duration.raw()) {
             Some(length) if 0 <= length.ns => {
                 if length.is_rounded {
-                    self.note(Level::Low, NoticeCode::NotRepresented, SUB_NS);
+                    self.note_rounded();
                 }
                 length.ns
             }
@@ -445,6 +466,4 @@ impl Collector {
     }
 }
 
-/// What is said of times with more digits than a nanosecond.
-const SUB_NS: &str = "digits below the nanosecond were rounded";
 const LOW_40: u64 = (1 << 40) - 1;

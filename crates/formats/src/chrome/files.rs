@@ -1,14 +1,15 @@
 //! Which files of a path are traces, what kind they are by their beginning, and the rank in a file's name.
 
-use super::window::read_full;
-use flate2::read::MultiGzDecoder;
-use std::fs::File;
-use std::io::Read;
+use crate::heads::{GZIP_MAGIC, unpacked};
+use ouzel_files::{Candidate, LOOK_BYTES};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Bytes of the (decompressed) beginning that are looked at. The head of a Kineto file may name thousands of ranks
 /// before its first event, but its own words come first.
-const HEAD_BYTES: usize = 1 << 16;
+const HEAD_BYTES: usize = LOOK_BYTES;
+/// Bytes in which most files say what they are.
+const FIRST_BYTES: usize = 4 << 10;
 /// Files of a folder that are looked at.
 const FILES_MAX: usize = 1 << 14;
 
@@ -24,32 +25,16 @@ pub(super) enum Head {
 }
 
 /// What a file is; `None` if it is nothing that can be read here.
-pub(super) fn head(path: &Path) -> Option<Head> {
-    let mut start = [0_u8; 2];
-    let n = read_full(&mut File::open(path).ok()?, &mut start).ok()?;
-    let mut head = vec![0; HEAD_BYTES];
-    let file = File::open(path).ok()?;
-    let n = if start[..n] == [0x1f, 0x8b] {
-        // A cut stream still has a beginning.
-        let mut decoder = MultiGzDecoder::new(file);
-        let mut n = 0;
-        while n < head.len() {
-            match decoder.read(&mut head[n..]) {
-                Ok(0) | Err(_) => break,
-                Ok(more) => n += more,
-            }
-        }
-        n
-    } else {
-        if !start[..n]
-            .first()
-            .is_some_and(|byte| matches!(byte, b'{' | b'[' | 0xef) || byte.is_ascii_whitespace())
-        {
-            return None;
-        }
-        read_full(&mut { file }, &mut head).ok()?
-    };
-    kind(&head[..n])
+pub(super) fn head(candidate: &Candidate, path: &Path) -> Option<Head> {
+    let start = candidate.head(path, 2);
+    let may_be_text =
+        start.first().is_some_and(|byte| matches!(byte, b'{' | b'[' | 0xef) || byte.is_ascii_whitespace());
+    if start != GZIP_MAGIC && !may_be_text {
+        return None;
+    }
+    // What names the format mostly stands at the very beginning; the rest is read if it does not.
+    let known = |n_bytes: usize| kind(&unpacked(candidate.head(path, n_bytes), HEAD_BYTES));
+    known(FIRST_BYTES).filter(|head| *head != Head::Trace).or_else(|| known(HEAD_BYTES))
 }
 
 fn kind(head: &[u8]) -> Option<Head> {
@@ -83,17 +68,16 @@ pub(super) const ENDINGS: &[&str] =
     &[".json", ".trace", ".cpuprofile", ".pt", ".json.gz", ".trace.gz", ".cpuprofile.gz", ".pt.gz"];
 
 /// The traces of a folder, by name.
-pub(super) fn of_folder(path: &Path) -> Vec<(PathBuf, Head)> {
-    let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
-    let may_be = |path: &PathBuf| {
-        let name =
-            path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+pub(super) fn of_folder(candidate: &Candidate) -> Vec<(PathBuf, Head)> {
+    let path = candidate.path();
+    let may_be = |name: &OsStr| {
+        let name = name.to_string_lossy().to_ascii_lowercase();
         ENDINGS.iter().any(|end| name.ends_with(end))
     };
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut paths: Vec<PathBuf> = paths.filter(may_be).take(FILES_MAX).collect();
+    let mut paths = candidate.paths(path, may_be);
+    paths.truncate(FILES_MAX);
     paths.sort_by_key(|path| (rank_in_name(path), path.clone()));
-    paths.into_iter().filter_map(|path| head(&path).map(|head| (path, head))).collect()
+    paths.into_iter().filter_map(|path| head(candidate, &path).map(|head| (path, head))).collect()
 }
 
 /// The rank that a file's name says: the number behind `rank` or `worker`, e.g. `rank-3.json`, `worker12_step_4`.

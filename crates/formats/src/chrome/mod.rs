@@ -35,19 +35,21 @@ mod scan;
 #[cfg(test)]
 mod tests;
 mod window;
+mod words;
 
 use crate::detect::{Format, OpenError, Opened, Reader};
 use bits::Bits;
 use collect::{Collector, Detail};
 use define::has_kind;
 use files::Head;
+use ouzel_files::Candidate;
 use ouzel_model::{
     ChunkReader, CommId, Content, ContextId, Definitions, Filter, LocationId, LocationKind, Needs, Notice,
     Pushdown, ReadError, ReadPlan, Ticks, TimeRange, TraceSource,
 };
 use reader::LocationReader;
 use record::Store;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Chrome traces among the formats.
@@ -64,22 +66,23 @@ pub static READER: Reader = Reader {
     ],
     recognise,
     open,
-    add_files: |path, inputs| match path.is_dir() {
-        true => inputs.add_named(path, "", files::ENDINGS),
-        false => inputs.add_file(path),
+    add_files: |candidate, inputs| match candidate.is_dir() {
+        true => inputs.add_named(candidate.path(), "", files::ENDINGS),
+        false => inputs.add_file(candidate.path()),
     },
 };
 
-fn recognise(path: &Path) -> Option<String> {
-    if path.is_dir() {
-        let found = files::of_folder(path);
+fn recognise(candidate: &Candidate) -> Option<String> {
+    let path = candidate.path();
+    if candidate.is_dir() {
+        let found = files::of_folder(candidate);
         return match &found[..] {
             [] => None,
             [(file, _)] => Some(format!("Chrome trace {}", file.display())),
             several => Some(format!("{} Chrome traces in {}", several.len(), path.display())),
         };
     }
-    let what = match files::head(path)? {
+    let what = match files::head(candidate, path)? {
         Head::Kineto => "PyTorch (Kineto) trace",
         Head::Trace => "Chrome trace",
         Head::CpuProfile => "V8 CPU profile",
@@ -87,11 +90,12 @@ fn recognise(path: &Path) -> Option<String> {
     Some(format!("{what} {}", path.display()))
 }
 
-fn open(path: &Path) -> Result<Opened, OpenError> {
-    if !path.is_dir() {
+fn open(candidate: &Candidate) -> Result<Opened, OpenError> {
+    let path = candidate.path();
+    if !candidate.is_dir() {
         return Ok(Opened::trace(ChromeSource::open(&[path.to_owned()])?));
     }
-    let found = files::of_folder(path);
+    let found = files::of_folder(candidate);
     let is_rank =
         |(file, head): &(PathBuf, Head)| *head == Head::Kineto || files::rank_in_name(file).is_some();
     if 1 < found.len() && !found.iter().all(is_rank) {

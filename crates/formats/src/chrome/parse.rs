@@ -7,6 +7,7 @@ use super::collect::{Collector, ProcessGroup};
 use super::event;
 use super::scan::{Cursor, Stop, Text, Value, plain};
 use super::window::Window;
+use ouzel_files::memory;
 use ouzel_model::{Level, Notice, NoticeCode, ReadError};
 use serde_json::Value as Json;
 use std::path::Path;
@@ -207,6 +208,8 @@ impl File<'_> {
     /// The events of an array whose bracket is read: the hot loop.
     fn events(&mut self, are_samples: bool) -> Result<End, ReadError> {
         loop {
+            memory::check()
+                .map_err(|reached| self.window.error(0, 0, format!("its records are too many: {reached}")))?;
             let base = self.window.offset(0);
             let mut cursor = Cursor::new(self.window.rest());
             let mut done = 0;
@@ -244,10 +247,7 @@ impl File<'_> {
             }
             if NOTICES_MAX < self.notices.len() {
                 self.say(Level::High, "too much is damaged; the rest was not read", 0);
-                self.window.at += self.window.rest().len();
-                while self.window.grow() {
-                    self.window.at += self.window.rest().len();
-                }
+                self.window.give_up();
                 return Ok(End::Cut);
             }
         }
@@ -271,7 +271,14 @@ impl File<'_> {
     /// behind a comma, a bracket or a line break, followed by a key.
     fn skip_damage(&mut self, ahead: usize) {
         self.window.at += ahead.max(1).min(self.window.rest().len());
+        let begin = self.window.offset(0);
         loop {
+            if DAMAGE_BYTES_MAX < self.window.offset(0) - begin {
+                let what = "no event follows for a long way; the rest was not read";
+                self.say(Level::High, what, 0);
+                self.window.give_up();
+                return;
+            }
             let rest = self.window.rest();
             let is_event = |i: &usize| {
                 let before = rest[..*i].iter().rev().find(|b| !b.is_ascii_whitespace());
@@ -305,6 +312,9 @@ fn take_event(
     }
     collector.event(&event, offset).map_err(|error| format!("the temporary file cannot be written: {error}"))
 }
+
+/// Text without an event that is searched for the next one before the rest is given up. Files with holes have more.
+const DAMAGE_BYTES_MAX: u64 = 256 << 20;
 
 /// Pieces of damage that are said one by one before the rest is given up.
 const NOTICES_MAX: usize = 1000;

@@ -6,6 +6,7 @@
 //!
 //! Law: within a run records are ordered by [`Record::key`], equal ones as they came.
 
+use ouzel_files::memory;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
@@ -189,7 +190,8 @@ impl Store {
         }
         open.sort_by_key(Record::key);
         self.n_open -= open.len();
-        let run = if self.n_in_memory + open.len() <= MEMORY_RECORDS_MAX {
+        let n_max = memory::share((MEMORY_RECORDS_MAX * RECORD_BYTES) as u64) as usize / RECORD_BYTES;
+        let run = if self.n_in_memory + open.len() <= n_max {
             self.n_in_memory += open.len();
             Run::Memory(open.into_boxed_slice())
         } else {

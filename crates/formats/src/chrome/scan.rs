@@ -3,6 +3,19 @@
 //! Lenient on purpose: nested values are skipped by their brackets, control characters in strings and bare words
 //! like `NaN` pass. Law: the position only grows, nothing is allocated, nothing recurses. Not here: what keys mean.
 
+use super::words;
+
+/// Whether a byte may stand in a number or a word.
+const IS_BARE: [bool; 256] = {
+    let mut is_bare = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        is_bare[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
+        byte += 1;
+    }
+    is_bare
+};
+
 /// Why a token could not be read; the position is where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
@@ -89,21 +102,24 @@ impl<'a> Cursor<'a> {
         let start = self.at + 1;
         let mut at = start;
         let mut escaped = false;
-        // Most strings are short; the search by machine words pays off behind the first bytes.
-        let near = (start + 16).min(self.bytes.len());
-        while at < near {
-            match self.bytes[at] {
-                b'"' => return Ok(self.end_text(start, at, escaped)),
-                b'\\' => {
-                    escaped = true;
-                    at += 2;
-                }
-                _ => at += 1,
-            }
-        }
+        // Most strings are short; the search by vectors pays off behind the first words.
+        let mut n_words_left = 4;
         loop {
-            let rest = self.bytes.get(at..).ok_or(Stop::End)?;
-            at += memchr::memchr2(b'"', b'\\', rest).ok_or(Stop::End)?;
+            match words::at(self.bytes, at) {
+                Some(word) if 0 < n_words_left => {
+                    let ends = words::equal(word, b'"') | words::equal(word, b'\\');
+                    if ends == 0 {
+                        at += words::BYTES;
+                        n_words_left -= 1;
+                        continue;
+                    }
+                    at += words::first(ends);
+                }
+                _ => {
+                    let rest = self.bytes.get(at..).ok_or(Stop::End)?;
+                    at += memchr::memchr2(b'"', b'\\', rest).ok_or(Stop::End)?;
+                }
+            }
             if self.bytes[at] == b'"' {
                 return Ok(self.end_text(start, at, escaped));
             }
@@ -124,7 +140,7 @@ impl<'a> Cursor<'a> {
         let start = self.at;
         let mut at = start;
         while let Some(&byte) = self.bytes.get(at) {
-            if !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')) {
+            if !IS_BARE[usize::from(byte)] {
                 if at == start {
                     return Err(Stop::Bad("a value is expected"));
                 }
@@ -150,23 +166,46 @@ impl<'a> Cursor<'a> {
     pub fn nested(&mut self) -> Result<&'a [u8], Stop> {
         let start = self.at;
         let mut depth = 0_u32;
-        loop {
-            let rest = self.bytes.get(self.at..).ok_or(Stop::End)?;
-            let sign = rest.iter().position(|b| matches!(b, b'"' | b'{' | b'}' | b'[' | b']'));
-            self.at += sign.ok_or(Stop::End)?;
-            match self.bytes[self.at] {
+        'words: while let Some(word) = words::at(self.bytes, self.at) {
+            let mut signs = words::equal(word, b'"') | words::brackets(word);
+            while signs != 0 {
+                let at = self.at + words::first(signs);
+                match self.bytes[at] {
+                    b'"' => {
+                        self.at = at;
+                        self.text()?;
+                        continue 'words;
+                    }
+                    b'{' | b'[' => depth += 1,
+                    b'}' | b']' => {
+                        depth -= 1;
+                        if depth == 0 {
+                            self.at = at + 1;
+                            return Ok(&self.bytes[start..self.at]);
+                        }
+                    }
+                    _ => {}
+                }
+                signs &= signs - 1;
+            }
+            self.at += words::BYTES;
+        }
+        while let Some(&byte) = self.bytes.get(self.at) {
+            match byte {
                 b'"' => {
                     self.text()?;
                     continue;
                 }
                 b'{' | b'[' => depth += 1,
-                _ => depth -= 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
             }
             self.at += 1;
             if depth == 0 {
                 return Ok(&self.bytes[start..self.at]);
             }
         }
+        Err(Stop::End)
     }
 
     /// Goes to the next member of an object and reads its key; `None` at the closing brace, which is stepped over.
@@ -216,6 +255,20 @@ mod tests {
         let Value::Text(long) = long else { panic!("{long:?}") };
         assert_eq!(plain(long), r"a string that is longer than sixteen \");
         assert_eq!(cursor.value(), Err(Stop::Bad("a value is expected")));
+    }
+
+    /// The same text at every place in a word.
+    #[test]
+    fn brackets_and_strings_are_found_at_every_place() {
+        let nested = br#"{"Y_y[]":[[],["a\"]}"],{},[1,-2.5e3]],"Z":"{\u007d"}"#;
+        for shift in 0..17 {
+            for behind in 0..9 {
+                let text = [&vec![b' '; shift][..], nested, &vec![b'}'; behind][..]].concat();
+                let mut cursor = Cursor::new(&text);
+                assert_eq!(cursor.value(), Ok(Value::Nested(nested)), "{shift} {behind}");
+                assert_eq!(cursor.at, shift + nested.len());
+            }
+        }
     }
 
     #[test]

@@ -400,9 +400,10 @@ fn breakdown_and_overlap_are_those_of_hta() {
         let Some(golden) = shared_data(&format!("golden/formats/{golden}")) else { return };
         let Some(folder) = shared_data(&format!("data/chrome-pytorch/{folder}")) else { return };
         let golden: serde_json::Value = serde_json::from_slice(&std::fs::read(golden).unwrap()).unwrap();
-        let opened = open(&folder).unwrap().trace.unwrap();
+        let opened = open(&Candidate::at(&folder)).unwrap().trace.unwrap();
         assert_eq!(opened.definitions().ranks().len(), n_ranks);
-        let files: Vec<PathBuf> = files::of_folder(&folder).into_iter().map(|(file, _)| file).collect();
+        let files: Vec<PathBuf> =
+            files::of_folder(&Candidate::at(&folder)).into_iter().map(|(file, _)| file).collect();
         let found = temporal_breakdown(&ChromeSource::open(&files).unwrap());
         for row in golden["temporal_breakdown"].as_array().unwrap() {
             let rank = row["rank"].as_u64().unwrap() as u32;
@@ -421,7 +422,8 @@ fn breakdown_and_overlap_are_those_of_hta() {
 #[test]
 fn big_integers_and_collectives_without_metadata_are_read() {
     let Some(folder) = shared_data("data/chrome-pytorch/hta-large_integer_trace") else { return };
-    let files: Vec<PathBuf> = files::of_folder(&folder).into_iter().map(|(file, _)| file).collect();
+    let files: Vec<PathBuf> =
+        files::of_folder(&Candidate::at(&folder)).into_iter().map(|(file, _)| file).collect();
     let found = ChromeSource::open(&files).unwrap();
     let wanted = "thread 1: 100000<record_param_comms 200000record_param_comms>\n\
                   stream 0: 0<ncclKernel_AllReduce 0CollectiveBegin 50000allreduce(world,0,0) 50000ncclKernel_AllReduce>\n";

@@ -2,10 +2,11 @@
 //!
 //! Law: what is in the window is one run of the (decompressed) text; it grows only for a value that is longer.
 
+use crate::heads::GZIP_MAGIC;
 use flate2::read::MultiGzDecoder;
+use ouzel_files::input;
 use ouzel_model::ReadError;
-use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{BufReader, ErrorKind, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -45,10 +46,10 @@ impl Window {
             record: 0,
             reason: error.to_string(),
         };
-        let mut head = [0_u8; 2];
-        let n = File::open(path).and_then(|mut file| read_full(&mut file, &mut head)).map_err(error)?;
-        let file = File::open(path).map_err(error)?;
-        let is_gzip = n == 2 && head == [0x1f, 0x8b];
+        let mut file = input::open(path).map_err(error)?;
+        let mut head = Vec::new();
+        (&file).take(2).read_to_end(&mut head).and_then(|_| file.rewind()).map_err(error)?;
+        let is_gzip = head == GZIP_MAGIC;
         let input: Box<dyn Read> = if is_gzip {
             Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file)))
         } else {
@@ -97,7 +98,7 @@ impl Window {
         self.end -= self.at;
         self.at = 0;
         // Twice the waiting text, so that a long value is looked at a logarithmic number of times.
-        let wanted = (2 * self.end).max(STEP_BYTES);
+        let wanted = (2 * self.end).clamp(STEP_BYTES, VALUE_BYTES_MAX + STEP_BYTES);
         if self.buffer.len() < wanted {
             self.buffer.resize(wanted, 0);
         }
@@ -117,9 +118,14 @@ impl Window {
                 }
             }
         }
-        let is_control = |&&byte: &&u8| byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r');
-        self.n_control += self.buffer[from..self.end].iter().filter(is_control).count() as u64;
+        self.n_control += n_control(&self.buffer[from..self.end]);
         from < self.end
+    }
+
+    /// Reads nothing more: what is in the window is stepped over, and the text ends there.
+    pub fn give_up(&mut self) {
+        self.at = self.end;
+        self.is_at_end = true;
     }
 
     /// Whether a value is longer than what is read as a whole.
@@ -133,16 +139,22 @@ impl Window {
     }
 }
 
-/// Fills `buffer` as far as the input goes.
-pub(super) fn read_full(input: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
-    let mut n = 0;
-    while n < buffer.len() {
-        match input.read(&mut buffer[n..]) {
-            Ok(0) => break,
-            Ok(more) => n += more,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+/// Number of control characters that no JSON text may hold. Sums of bytes over short pieces, which compilers turn into
+/// vectors.
+fn n_control(text: &[u8]) -> u64 {
+    let is_control = |byte: u8| (byte < 0x20) & (byte != b'\t') & (byte != b'\n') & (byte != b'\r');
+    let of_piece = |piece: &[u8]| piece.iter().map(|&byte| u8::from(is_control(byte))).sum::<u8>();
+    text.chunks(usize::from(u8::MAX)).map(|piece| u64::from(of_piece(piece))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::n_control;
+
+    #[test]
+    fn control_characters_are_counted_in_any_length() {
+        assert_eq!(n_control(b"a\tb\r\n"), 0);
+        assert_eq!(n_control(&[0; 1000]), 1000);
+        assert_eq!(n_control(b"\x1fab\x01\x20"), 2);
     }
-    Ok(n)
 }

@@ -7,7 +7,9 @@
 use super::header::Header;
 use super::row::{Row, RowKind, message, row};
 use super::runs::{Run, append};
+use crate::heads::GZIP_MAGIC;
 use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
+use ouzel_files::input;
 use ouzel_files::unfinished::Unfinished;
 use ouzel_model::ReadError;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,8 +38,8 @@ impl Place {
     /// Opens the table again.
     pub fn open(&self, given: &Path) -> io::Result<File> {
         match self {
-            Place::Given => File::open(given),
-            Place::Temporary(file) => File::open(file.path()),
+            Place::Given => input::open(given),
+            Place::Temporary(file) => input::open(file.path()),
         }
     }
 }
@@ -82,13 +84,37 @@ pub(super) struct Index {
 }
 
 /// A reader of CSV as Pipit writes it.
-pub(super) fn csv_reader<R: Read>(input: R, has_headers: bool) -> Reader<R> {
+pub(super) fn csv_reader<R: Read>(input: R, has_headers: bool) -> Reader<Lines<R>> {
     ReaderBuilder::new()
         .has_headers(has_headers)
         .flexible(true)
         .trim(Trim::All)
         .buffer_capacity(64 << 10)
-        .from_reader(input)
+        .from_reader(Lines { input, n_without_end: 0 })
+}
+
+/// Longest text without an end of line. The parser keeps a row of any length; a file with holes is one row.
+const LINE_BYTES_MAX: u64 = 16 << 20;
+
+/// Text whose lines have a limit.
+#[derive(Debug)]
+pub(super) struct Lines<R> {
+    input: R,
+    n_without_end: u64,
+}
+
+impl<R: Read> Read for Lines<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let n = self.input.read(bytes)?;
+        self.n_without_end = match memchr::memrchr(b'\n', &bytes[..n]) {
+            Some(at) => (n - at - 1) as u64,
+            None => self.n_without_end + n as u64,
+        };
+        if LINE_BYTES_MAX < self.n_without_end {
+            return Err(io::Error::other(format!("a line is longer than {LINE_BYTES_MAX} bytes")));
+        }
+        Ok(n)
+    }
 }
 
 /// Makes the index of the table at `path`, which is unpacked first if need be.
@@ -135,8 +161,8 @@ fn order(key: &Key) -> (bool, Option<i64>, Option<u64>, &[u8]) {
 
 fn unpacked(path: &Path) -> io::Result<Place> {
     let mut magic = [0; 2];
-    let mut file = File::open(path)?;
-    if file.read(&mut magic)? < 2 || magic != [0x1f, 0x8b] {
+    let mut file = input::open(path)?;
+    if file.read(&mut magic)? < 2 || magic != GZIP_MAGIC {
         return Ok(Place::Given);
     }
     file.seek(SeekFrom::Start(0))?;
@@ -153,7 +179,7 @@ fn unpacked(path: &Path) -> io::Result<Place> {
 
 impl Index {
     /// Takes every row and returns the number of runs.
-    fn scan(&mut self, reader: &mut Reader<File>, file: &Arc<str>) -> usize {
+    fn scan(&mut self, reader: &mut Reader<Lines<File>>, file: &Arc<str>) -> usize {
         let mut places: FxHashMap<Key, usize> = FxHashMap::default();
         let mut names: FxHashSet<Vec<u8>> = FxHashSet::default();
         let mut record = ByteRecord::new();

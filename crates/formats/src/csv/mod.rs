@@ -14,9 +14,11 @@ mod row;
 mod runs;
 
 use crate::detect::{Format, OpenError, Opened, Reader};
+use crate::heads::unpacked;
 use crate::naming;
 use header::Header;
 use index::{Index, Key, Place, csv_reader};
+use ouzel_files::{Candidate, LOOK_BYTES};
 use ouzel_model::{
     ChunkReader, Clock, CommRank, Communicator, Content, Definitions, Filter, Level, Location, LocationGroup,
     LocationGroupId, LocationGroupKind, LocationId, LocationKind, Needs, Notice, NoticeCode, Provenance,
@@ -26,8 +28,6 @@ use reader::{LocationReader, Shared};
 use runs::{Run, RunsReader};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,25 +36,24 @@ pub static READER: Reader = Reader {
     format: Format::Csv,
     writers: "Pipit, scripts",
     reads: &[(Content::Calls, ""), (Content::Messages, "instants with Pipit's attributes")],
-    recognise: |path| header_of(path).map(|_| format!("CSV table of events {}", path.display())),
-    open: |path| Ok(Opened::trace(CsvSource::open(path)?)),
-    add_files: |path, inputs| inputs.add_file(path),
+    recognise: |candidate| {
+        header_of(candidate).map(|_| format!("CSV table of events {}", candidate.path().display()))
+    },
+    open: |candidate| Ok(Opened::trace(CsvSource::open(candidate.path())?)),
+    add_files: |candidate, inputs| inputs.add_file(candidate.path()),
 };
 
-/// A first line that is longer is not that of a table of events.
-const MAX_HEADER_BYTES: u64 = 64 << 10;
+/// Bytes in which most first lines end.
+const FIRST_BYTES: usize = 4 << 10;
 
 /// The columns of a file, if its first line is that of a table of events.
-fn header_of(path: &Path) -> Option<Header> {
-    if !path.is_file() {
-        return None;
-    }
-    let mut file = BufReader::new(File::open(path).ok()?);
-    let is_gzip = file.fill_buf().ok()?.starts_with(&[0x1f, 0x8b]);
-    let text: Box<dyn Read> =
-        if is_gzip { Box::new(flate2::bufread::MultiGzDecoder::new(file)) } else { Box::new(file) };
-    let mut reader = csv_reader(text.take(MAX_HEADER_BYTES), true);
-    Header::of(reader.byte_headers().ok()?)
+fn header_of(candidate: &Candidate) -> Option<Header> {
+    let in_first = |n_bytes: usize| {
+        let text = unpacked(candidate.head(candidate.path(), n_bytes), LOOK_BYTES);
+        Header::of(csv_reader(&text[..], true).byte_headers().ok()?)
+    };
+    // A first line that is longer than a look is not that of a table of events.
+    in_first(FIRST_BYTES).or_else(|| in_first(LOOK_BYTES))
 }
 
 /// An opened table of events.

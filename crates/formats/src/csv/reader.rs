@@ -5,6 +5,7 @@
 //! times keep their order.
 
 use super::header::Header;
+use super::index::Lines;
 use super::row::{Row, RowKind, message, row};
 use super::runs::{Run, RunsReader, offset_in_file};
 use csv::{ByteRecord, Reader};
@@ -44,14 +45,14 @@ pub(super) struct LocationReader<'a> {
 
 /// Rows as they come, or sorted.
 enum Rows {
-    File(Box<Reader<RunsReader>>),
+    File(Box<Reader<Lines<RunsReader>>>),
     Sorted(std::vec::IntoIter<ByteRecord>),
 }
 
 impl<'a> LocationReader<'a> {
     pub fn new(
         shared: &'a Shared,
-        reader: Reader<RunsReader>,
+        reader: Reader<Lines<RunsReader>>,
         runs: Arc<[Run]>,
         needs: Needs,
         location: LocationId,

@@ -18,11 +18,13 @@ mod tests;
 use crate::detect::{Format, OpenError, Opened, Reader};
 use metrics::Stored;
 use ouzel_cube::{Cube, CubeError, Kind};
+use ouzel_files::Candidate;
 use ouzel_model::{
     CallPathId, Content, Level, MetricId, Notice, NoticeCode, ProfileDefinitions, ProfileSource, ReadError,
     SeverityRows,
 };
 use rustc_hash::FxHashMap;
+use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -35,8 +37,8 @@ pub static READER: Reader = Reader {
         "`.cubex` and XML `.cube`; system tree, topologies, derived metrics that are arithmetic",
     )],
     recognise,
-    open: |path| open(path).map(Opened::profile),
-    add_files: |path, inputs| profiles_at(path).into_iter().for_each(|file| inputs.add_file(file)),
+    open: |candidate| open_candidate(candidate).map(Opened::profile),
+    add_files: |candidate, inputs| profiles_at(candidate).into_iter().for_each(|file| inputs.add_file(file)),
 };
 
 /// An opened CUBE profile.
@@ -57,30 +59,28 @@ pub struct CubeSource {
 const PREFERRED: [&str; 4] = ["profile.cubex", "summary.cubex", "scout.cubex", "trace.cubex"];
 
 /// The profiles that a path names: a file, or those of a directory.
-fn profiles_at(path: &Path) -> Vec<PathBuf> {
-    if !path.is_dir() {
-        return if ouzel_cube::recognise(path).is_some() { vec![path.to_owned()] } else { Vec::new() };
+fn profiles_at(candidate: &Candidate) -> Vec<PathBuf> {
+    let path = candidate.path();
+    let is_profile = |file: &PathBuf| ouzel_cube::recognise(candidate, file).is_some();
+    if !candidate.is_dir() {
+        return Vec::from_iter(Some(path.to_owned()).filter(is_profile));
     }
-    for name in PREFERRED {
-        let file = path.join(name);
-        if ouzel_cube::recognise(&file).is_some() {
-            return vec![file];
-        }
+    let preferred =
+        PREFERRED.iter().map(|name| path.join(name)).find(|file| file.is_file() && is_profile(file));
+    if let Some(file) = preferred {
+        return vec![file];
     }
-    let is_named_so = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let is_named_so = |name: &OsStr| {
+        let name = name.to_string_lossy();
         [".cubex", ".cube", ".cube.gz"].iter().any(|end| name.ends_with(end))
     };
-    let entries = std::fs::read_dir(path).into_iter().flatten();
-    let mut found: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_named_so).collect();
-    found.sort();
-    found.retain(|file| ouzel_cube::recognise(file).is_some());
+    let mut found = candidate.paths(path, is_named_so);
+    found.retain(is_profile);
     found
 }
 
-fn recognise(path: &Path) -> Option<String> {
-    let found = profiles_at(path);
+fn recognise(candidate: &Candidate) -> Option<String> {
+    let found = profiles_at(candidate);
     let names: Vec<String> = found.iter().map(|file| file.display().to_string()).collect();
     (!names.is_empty()).then(|| format!("CUBE profile {}", names.join(", ")))
 }
@@ -90,7 +90,12 @@ fn recognise(path: &Path) -> Option<String> {
 /// # Errors
 /// If there is none, several, or its definitions cannot be read as a whole.
 pub fn open(path: &Path) -> Result<CubeSource, OpenError> {
-    match &profiles_at(path)[..] {
+    open_candidate(&Candidate::at(path))
+}
+
+fn open_candidate(candidate: &Candidate) -> Result<CubeSource, OpenError> {
+    let path = candidate.path();
+    match &profiles_at(candidate)[..] {
         [file] => Ok(CubeSource::open(file).map_err(read_error)?),
         [] if !path.exists() => Err(OpenError::NotFound(path.to_owned())),
         [] => Err(OpenError::NotATrace {

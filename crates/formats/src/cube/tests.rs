@@ -308,7 +308,7 @@ fn derived_metrics_are_computed_or_told() {
 /// Opens and reads everything that can be; whatever the file, this ends without a panic.
 /// Tells how much was told to be lost, and how many values there are; `None` if it cannot be opened.
 fn read_all(path: &Path) -> Option<(usize, usize)> {
-    recognise(path);
+    recognise(&Candidate::at(path));
     let source = CubeSource::open(path).ok()?;
     let definitions = source.definitions();
     let mut n_values = 0;

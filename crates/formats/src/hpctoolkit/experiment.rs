@@ -14,7 +14,6 @@ use ouzel_hpcdb::{Line, SampleLayout, TimeField};
 use ouzel_model::{
     ContextId, Definitions, Level, Notice, NoticeCode, Provenance, ReadError, Region, SampledContexts,
 };
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +24,7 @@ const NO_ACTIVITY: &str = "<no activity>";
 /// Opens the database of an `experiment.xml`.
 pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
     let name: Arc<str> = Arc::from(path.display().to_string());
-    let file = File::open(path).map_err(|error| io_error(&name, &error))?;
+    let file = ouzel_files::input::open(path).map_err(|error| io_error(&name, &error))?;
     let experiment = Experiment::read(&name, BufReader::new(file)).map_err(|error| read_error(&error))?;
     let mut notices: Vec<Notice> = experiment
         .damages
@@ -104,7 +103,7 @@ fn io_error(name: &Arc<str>, error: &std::io::Error) -> ReadError {
 fn merged(folder: &Path, notices: &mut Vec<Notice>) -> Result<Vec<TraceFile>, ReadError> {
     let path = folder.join("experiment.mt");
     let name: Arc<str> = Arc::from(path.display().to_string());
-    let file = match File::open(&path) {
+    let file = match ouzel_files::input::open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(io_error(&name, &error)),

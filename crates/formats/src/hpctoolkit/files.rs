@@ -14,7 +14,6 @@ use ouzel_model::{
     Clock, Definitions, Level, LocationId, LocationKind, Notice, NoticeCode, Provenance, ReadError, Region,
     SampledContexts, Ticks,
 };
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -107,7 +106,7 @@ pub(super) fn identities_of_names(paths: &[PathBuf]) -> Vec<Identity> {
 /// One trace, not yet named.
 pub(super) fn trace_file(path: &Path) -> Result<TraceFile, ReadError> {
     let name: Arc<str> = Arc::from(path.display().to_string());
-    let file = File::open(path).map_err(|error| ReadError {
+    let file = ouzel_files::input::open(path).map_err(|error| ReadError {
         file: Arc::clone(&name),
         offset: 0,
         record: 0,

@@ -11,7 +11,6 @@ use ouzel_hpcdb::measurement::{Measurement, Node};
 use ouzel_hpcdb::{Line, SampleLayout, TimeField};
 use ouzel_model::{ContextId, Level, Notice, NoticeCode, Paradigm, Provenance, Region, RegionRole};
 use rustc_hash::FxHashMap;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -88,7 +87,8 @@ fn declared_last_ns(line: Line, property: impl Fn(&str) -> Option<String>) -> Op
 fn measurement(file: &TraceFile) -> Result<Measurement, ouzel_hpcdb::ReadError> {
     let path = file.path.with_extension("hpcrun");
     let name: Arc<str> = Arc::from(path.display().to_string());
-    let opened = File::open(&path).map_err(|error| ouzel_hpcdb::ReadError::of_file(&name, error.into()))?;
+    let opened = ouzel_files::input::open(&path)
+        .map_err(|error| ouzel_hpcdb::ReadError::of_file(&name, error.into()))?;
     Measurement::read(&name, opened)
 }
 

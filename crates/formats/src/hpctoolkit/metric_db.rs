@@ -14,7 +14,6 @@ use ouzel_model::{
     LocationId, LocationKind, MetricId, MetricKind, MetricValueType, Notice, NoticeCode, ProfileDefinitions,
     ProfileMetric, ProfileSource, Provenance, ReadError, SeverityRows,
 };
-use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -208,7 +207,7 @@ fn gather(
 
 fn thread_values(path: &Path) -> Result<ThreadValues, ReadError> {
     let name: Arc<str> = Arc::from(path.display().to_string());
-    let file = File::open(path).map_err(|error| ReadError {
+    let file = ouzel_files::input::open(path).map_err(|error| ReadError {
         file: Arc::clone(&name),
         offset: 0,
         record: 0,

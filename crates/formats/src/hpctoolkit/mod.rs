@@ -20,14 +20,12 @@ mod regions;
 mod source;
 
 use crate::detect::{Format, OpenError, Opened, Reader};
-use ouzel_files::Inputs;
+use ouzel_files::{Candidate, Inputs};
 use ouzel_hpcdb::FileKind;
 use ouzel_hpcdb::experiment::is_experiment;
 use ouzel_hpcdb::measurement::is_measurement;
 use ouzel_model::{Content, Level, Notice, NoticeCode, ReadError};
 pub use source::SampledTrace;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// HPCToolkit among the formats.
@@ -55,28 +53,30 @@ enum Found {
     Measurements(PathBuf),
 }
 
-fn find(path: &Path) -> Option<Found> {
-    if let Some(folder) = database_folder(path) {
+fn find(candidate: &Candidate) -> Option<Found> {
+    if let Some(folder) = database_folder(candidate) {
         return Some(Found::Database(folder));
     }
-    let file = if path.is_dir() { path.join("experiment.xml") } else { path.to_owned() };
-    let first = first_bytes(&file, EXPERIMENT_BYTES).unwrap_or_default();
+    let path = candidate.path();
+    let file = if candidate.is_dir() { path.join("experiment.xml") } else { path.to_owned() };
+    let first = candidate.head(&file, EXPERIMENT_BYTES);
     if is_experiment(&first) {
         return Some(Found::Experiment(file));
     }
-    if path.is_dir() {
-        let files = ["hpctrace", "hpcrun"].map(|ending| files::files_with_ending(path, ending));
-        let first = files.into_iter().flatten().flatten().next()?;
-        return is_measurement(&first_bytes(&first, 24)?).then(|| Found::Measurements(path.to_owned()));
+    if candidate.is_dir() {
+        let named =
+            |ending: &str| candidate.paths(path, |name| Path::new(name).extension() == Some(ending.as_ref()));
+        let first = ["hpctrace", "hpcrun"].into_iter().flat_map(named).next()?;
+        return is_measurement(&candidate.head(&first, 24)).then(|| Found::Measurements(path.to_owned()));
     }
     is_measurement(&first).then_some(Found::Measurements(file))
 }
 
 /// Bytes of an `experiment.xml` that hold its outermost element: before it stands a document type of 6 KiB.
-const EXPERIMENT_BYTES: u64 = 16 * 1024;
+const EXPERIMENT_BYTES: usize = 16 * 1024;
 
-fn recognise(path: &Path) -> Option<String> {
-    Some(match find(path)? {
+fn recognise(candidate: &Candidate) -> Option<String> {
+    Some(match find(candidate)? {
         Found::Database(folder) => format!("HPCToolkit database {}", folder.display()),
         Found::Experiment(file) => format!("HPCToolkit database {}", file.display()),
         Found::Measurements(path) => format!("HPCToolkit measurements {}", path.display()),
@@ -84,8 +84,8 @@ fn recognise(path: &Path) -> Option<String> {
 }
 
 /// Databases and folders of measurements are HPCToolkit's own, with everything in them.
-fn add_files(path: &Path, inputs: &mut Inputs) {
-    match find(path) {
+fn add_files(candidate: &Candidate, inputs: &mut Inputs) {
+    match find(candidate) {
         Some(Found::Database(folder)) => inputs.add_folder(folder),
         Some(Found::Experiment(file)) => inputs.add_folder(folder_of(&file)),
         Some(Found::Measurements(path)) if path.is_dir() => inputs.add_folder(path),
@@ -105,25 +105,26 @@ fn folder_of(file: &Path) -> &Path {
     }
 }
 
-fn open(path: &Path) -> Result<Opened, OpenError> {
-    match find(path) {
+fn open(candidate: &Candidate) -> Result<Opened, OpenError> {
+    match find(candidate) {
         Some(Found::Database(folder)) => database::open(&folder),
         Some(Found::Experiment(file)) => experiment::open(&file),
         Some(Found::Measurements(path)) => measurements::open(&path),
         None => Err(OpenError::NotATrace {
-            path: path.to_owned(),
+            path: candidate.path().to_owned(),
             reason: "looked for meta.db, experiment.xml and *.hpctrace of HPCToolkit".to_owned(),
         }),
     }
 }
 
 /// The folder of a database of format 4: what holds a `meta.db` that begins as one must.
-fn database_folder(path: &Path) -> Option<PathBuf> {
+fn database_folder(candidate: &Candidate) -> Option<PathBuf> {
+    let path = candidate.path();
     let begins = |path: &Path, kinds: &[FileKind]| {
-        let (kind, _) = ouzel_hpcdb::recognise(&first_bytes(path, 16)?)?;
+        let (kind, _) = ouzel_hpcdb::recognise(&candidate.head(path, 16))?;
         kinds.contains(&kind).then_some(())
     };
-    if path.is_dir() {
+    if candidate.is_dir() {
         begins(&path.join(FileKind::Meta.file_name()), &[FileKind::Meta])?;
         return Some(path.to_owned());
     }
@@ -131,16 +132,6 @@ fn database_folder(path: &Path) -> Option<PathBuf> {
     let folder = folder_of(path);
     begins(&folder.join(FileKind::Meta.file_name()), &[FileKind::Meta])?;
     Some(folder.to_owned())
-}
-
-/// Up to `n` bytes at the beginning of a file; `None` if it cannot be read.
-fn first_bytes(path: &Path, n: u64) -> Option<Vec<u8>> {
-    if !path.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.take(n).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }
 
 fn read_error(error: &ouzel_hpcdb::ReadError) -> ReadError {

@@ -36,6 +36,13 @@ impl Database {
     pub fn open(path: &Path) -> Result<Database, ReadError> {
         let file: Arc<str> = Arc::from(path.display().to_string());
         let error = |error: rusqlite::Error| read_error(&file, &error);
+        // SQLite opens whatever it is given.
+        ouzel_files::input::open(path).map_err(|error| ReadError {
+            file: Arc::clone(&file),
+            offset: 0,
+            record: 0,
+            reason: format!("cannot be read: {error}"),
+        })?;
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(immutable_uri(path), flags).map_err(error)?;

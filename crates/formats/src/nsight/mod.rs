@@ -24,19 +24,19 @@ mod reports;
 mod requests;
 mod rows;
 mod scan;
+mod schema;
 mod store;
 #[cfg(test)]
 mod tests;
 
 use crate::detect::{Format, OpenError, Opened, Reader};
-use database::Database;
-use ouzel_files::Inputs;
+use ouzel_files::{Candidate, Inputs};
 use ouzel_model::{
     ChunkReader, Content, Definitions, Filter, LocationId, Needs, Notice, Pushdown, ReadError, ReadPlan,
     TraceSource,
 };
 use reader::{LocationReader, Shared};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use store::{Block, Lane, Store};
 
 /// Nsight Systems among the formats.
@@ -57,12 +57,13 @@ pub static READER: Reader = Reader {
 };
 
 /// An export has files of SQLite beside it while it is written to.
-fn add_files(path: &Path, inputs: &mut Inputs) {
-    if path.is_dir() {
+fn add_files(candidate: &Candidate, inputs: &mut Inputs) {
+    let path = candidate.path();
+    if candidate.is_dir() {
         let endings = &["sqlite", "-wal", "-shm", "-journal", "nsys-rep", "qdrep", "qdstrm"];
         inputs.add_named(path, "", endings);
     }
-    for export in reports::exports_in(path) {
+    for export in reports::exports_in(candidate) {
         for beside in ["", "-wal", "-shm", "-journal"] {
             let mut name = export.clone().into_os_string();
             name.push(beside);
@@ -90,38 +91,39 @@ pub struct NsightSource {
 }
 
 /// An export, a folder of exports, or reports that are not exported yet.
-fn recognise(path: &Path) -> Option<String> {
-    if path.is_file() {
-        let unexported = || reports::is_unexported(path).then(|| "Nsight Systems report".to_owned());
-        let what = recognise_file(path).or_else(unexported)?;
+fn recognise(candidate: &Candidate) -> Option<String> {
+    let path = candidate.path();
+    if candidate.is_file() {
+        let what = match (recognise_file(candidate, path), reports::is_unexported(candidate, path)) {
+            (true, _) => "Nsight Systems export",
+            (false, true) => "Nsight Systems report",
+            (false, false) => return None,
+        };
         return Some(format!("{what} {}", path.display()));
     }
-    let files = reports::files_in(path);
-    let is_one = |file: &&std::path::PathBuf| recognise_file(file).is_some() || reports::is_unexported(file);
+    let files = reports::files_in(candidate);
+    let is_one = |file: &&PathBuf| recognise_file(candidate, file) || reports::is_unexported(candidate, file);
     let n_files = files.iter().filter(is_one).count();
     (0 < n_files).then(|| format!("{n_files} Nsight Systems reports in {}", path.display()))
 }
 
 /// Whether a file is an export: a database with its table of strings and one of its others.
-fn recognise_file(path: &Path) -> Option<String> {
-    if !is_sqlite(path) {
-        return None;
-    }
-    let database = Database::open(path).ok()?;
+fn recognise_file(candidate: &Candidate, path: &Path) -> bool {
     let known =
         ["ANALYSIS_DETAILS", "TARGET_INFO_", "CUPTI_ACTIVITY_KIND_", "NVTX_EVENTS", "OSRT_API", "MPI_"];
-    let is_known = |table: &str| known.iter().any(|known| table.starts_with(known));
-    let is_export = database.has_table("StringIds") && database.table_names().any(is_known);
-    is_export.then(|| "Nsight Systems export".to_owned())
+    let (mut has_strings, mut has_known) = (false, false);
+    let is_all = schema::tables(candidate, path, |table| {
+        has_strings |= table == "StringIds";
+        has_known |= known.iter().any(|known| table.starts_with(known));
+        has_strings && has_known
+    });
+    // Of a schema that is longer than a look, one of both is enough.
+    (has_strings && has_known) || (!is_all && (has_strings || has_known))
 }
 
-/// Whether a file begins as SQLite databases do.
-fn is_sqlite(path: &Path) -> bool {
-    reports::first_bytes::<16>(path).is_some_and(|bytes| &bytes == b"SQLite format 3\0")
-}
-
-fn open_path(path: &Path) -> Result<Opened, OpenError> {
-    let exports = reports::exports_in(path);
+fn open_path(candidate: &Candidate) -> Result<Opened, OpenError> {
+    let path = candidate.path();
+    let exports = reports::exports_in(candidate);
     if exports.is_empty() {
         let reason = "an Nsight Systems report can be read once it is exported: \
                       nsys export --type sqlite --output REPORT.sqlite REPORT.nsys-rep";

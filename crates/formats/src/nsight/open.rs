@@ -82,8 +82,8 @@ fn beside(export: &Path) -> Vec<Notice> {
         let notice = Notice::new(Level::High, NoticeCode::MissingEvents, message);
         notices.push(notice.in_file(log.to_string_lossy().into_owned()));
     }
-    if let (Some(header), Ok(file)) = (super::reports::first_bytes::<100>(export), std::fs::metadata(export))
-    {
+    let header = ouzel_files::input::head(export, 100).ok().and_then(|head| <[u8; 100]>::try_from(head).ok());
+    if let (Some(header), Ok(file)) = (header, std::fs::metadata(export)) {
         // Bytes 16 and 28 of the header: size of a page (1 stands for 65536) and number of pages.
         let page_bytes = match u16::from_be_bytes([header[16], header[17]]) {
             1 => 65_536,

@@ -4,10 +4,11 @@
 //! the environment the program was started in, the names of the files, their order. Which it was is said.
 
 use super::database::Database;
-use super::{is_sqlite, recognise_file};
+use super::recognise_file;
+use super::schema::is_sqlite;
+use ouzel_files::Candidate;
 use ouzel_model::ReadError;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Entries of a folder that are looked at. A run has a report for each rank.
@@ -25,34 +26,24 @@ const RANK_VARIABLES: [&str; 7] = [
 ];
 
 /// The exports of a folder, in order of their names; the file itself if it is one.
-pub(super) fn exports_in(path: &Path) -> Vec<PathBuf> {
-    if path.is_file() {
-        return recognise_file(path).into_iter().map(|_| path.to_owned()).collect();
-    }
-    files_in(path).into_iter().filter(|path| recognise_file(path).is_some()).collect()
+pub(super) fn exports_in(candidate: &Candidate) -> Vec<PathBuf> {
+    let mut files = if candidate.is_file() { vec![candidate.path().to_owned()] } else { files_in(candidate) };
+    files.retain(|path| recognise_file(candidate, path));
+    files
 }
 
-/// Regular files of a folder, in order of their names.
-pub(super) fn files_in(path: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
-    let paths = entries.take(MAX_ENTRIES).filter_map(|entry| entry.ok().map(|entry| entry.path()));
-    let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
-    files.sort();
+/// The entries of a folder, in order of their names.
+pub(super) fn files_in(candidate: &Candidate) -> Vec<PathBuf> {
+    let mut files = candidate.paths(candidate.path(), |_| true);
+    files.truncate(MAX_ENTRIES);
     files
 }
 
 /// Whether a file is a report before its export. Its format is not published: the name is all there is to go by, and
 /// that it is no database.
-pub(super) fn is_unexported(path: &Path) -> bool {
+pub(super) fn is_unexported(candidate: &Candidate, path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    ["nsys-rep", "qdrep", "qdstrm"].contains(&extension) && path.is_file() && !is_sqlite(path)
-}
-
-/// The first bytes of a file.
-pub(super) fn first_bytes<const N: usize>(path: &Path) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    std::fs::File::open(path).ok()?.read_exact(&mut bytes).ok()?;
-    Some(bytes)
+    ["nsys-rep", "qdrep", "qdstrm"].contains(&extension) && path.is_file() && !is_sqlite(candidate, path)
 }
 
 /// What a report says of itself.

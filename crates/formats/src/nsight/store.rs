@@ -48,7 +48,7 @@ impl Spill {
 
     /// A handle to read with.
     pub fn reader(&self) -> io::Result<SpillReader> {
-        Ok(SpillReader { file: File::open(self.file.0.path())?, bytes: Vec::new() })
+        Ok(SpillReader { file: ouzel_files::input::open(self.file.0.path())?, bytes: Vec::new() })
     }
 }
 

@@ -21,7 +21,7 @@ mod refs;
 mod stack_changes;
 
 use crate::detect::{self, Format, Reader};
-use ouzel_files::Inputs;
+use ouzel_files::{Candidate, Inputs};
 use ouzel_model::{
     ChunkBuffer, ChunkReader, Content, Definitions, EventKind, Filter, LocationId, Needs, Notice, Provenance,
     Pushdown, ReadError, ReadPlan, TraceSource,
@@ -58,19 +58,19 @@ pub static READER: Reader = Reader {
         (Content::Topologies, ""),
     ],
     recognise,
-    open: |path| Ok(detect::Opened::trace(Otf2Source::open(path)?)),
+    open: |candidate| Ok(detect::Opened::trace(Otf2Source::of(Archive::open_candidate(candidate)?))),
     add_files,
 };
 
-fn add_files(path: &Path, inputs: &mut Inputs) {
-    let Some([anchor, definitions, markers, locations]) = ouzel_otf2::paths_of(path) else { return };
+fn add_files(candidate: &Candidate, inputs: &mut Inputs) {
+    let Some([anchor, definitions, markers, locations]) = ouzel_otf2::paths_of(candidate) else { return };
     [anchor, definitions, markers].into_iter().for_each(|file| inputs.add_file(file));
     inputs.add_folder(locations);
 }
 
 /// An anchor or anything else of an archive, or a directory with some of it.
-fn recognise(path: &Path) -> Option<String> {
-    Archive::open(path).ok().map(|_| format!("OTF2 archive {}", path.display()))
+fn recognise(candidate: &Candidate) -> Option<String> {
+    Archive::recognise(candidate).then(|| format!("OTF2 archive {}", candidate.path().display()))
 }
 
 impl Otf2Source {
@@ -79,7 +79,10 @@ impl Otf2Source {
     /// # Errors
     /// If there is no archive, or one that cannot be read at all.
     pub fn open(path: &Path) -> Result<Self, ouzel_otf2::ReadError> {
-        let archive = Archive::open(path)?;
+        Ok(Otf2Source::of(Archive::open(path)?))
+    }
+
+    fn of(archive: Archive) -> Self {
         let (records, found) = archive.read_global_definitions();
         let mut collected = collect::Collected::default();
         collected.is_incomplete = found.iter().any(notices::loses_definitions);
@@ -99,7 +102,7 @@ impl Otf2Source {
         all.extend(notices::set_aside(&archive));
         let n_processes = definitions.processes().len();
         let sampled = vec![OnceLock::new(); definitions.locations.len()];
-        Ok(Otf2Source { archive, definitions, refs, notices: all, n_processes, sampled })
+        Otf2Source { archive, definitions, refs, notices: all, n_processes, sampled }
     }
 
     /// Whether the location has samples and no call. Reads to its first call: archives do not say.

@@ -4,9 +4,10 @@
 //! content says; its name says to which run and PE it belongs.
 
 use super::lines::Lines;
-use ouzel_files::Inputs;
+use crate::heads::unpacked;
+use ouzel_files::{Candidate, Inputs};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 /// The first word of a log.
@@ -27,19 +28,23 @@ pub(super) struct Files {
 }
 
 /// Every trace that a path stands for: a folder may hold several, a file belongs to one.
-pub(super) fn find(path: &Path) -> Vec<Files> {
-    if path.is_dir() {
-        return in_folder(path);
+pub(super) fn find(candidate: &Candidate) -> Vec<Files> {
+    let path = candidate.path();
+    if candidate.is_dir() {
+        return in_folder(candidate, path);
+    }
+    if !candidate.is_file() {
+        return Vec::new();
     }
     let Some((folder, name)) = path.parent().zip(path.file_name().and_then(|name| name.to_str())) else {
         return Vec::new();
     };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    if is_log(path) {
+    if is_log(candidate, path) {
         let run = log_name(name).map(|(run, _)| run.to_owned());
         // A folder of logs alone, or a log that somebody renamed: the run it belongs to cannot be told.
         let home = in_projdir(folder).unwrap_or(folder);
-        let mut all = in_folder(home);
+        let mut all = in_folder(candidate, home);
         let holds = |files: &Files| {
             files
                 .logs
@@ -52,10 +57,10 @@ pub(super) fn find(path: &Path) -> Vec<Files> {
             true => vec![Files { sts: None, logs: BTreeMap::from([(0, path.to_owned())]), n_summaries: 0 }],
         };
     }
-    if !is_sts(path) {
+    if !is_sts(candidate, path) {
         return Vec::new();
     }
-    let runs = runs_in(folder);
+    let runs = runs_in(candidate, folder);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     // One that was renamed owns the logs of the folder if they are of one run.
     let run = runs.get(stem).or_else(|| runs.values().next().filter(|_| runs.len() == 1));
@@ -64,8 +69,8 @@ pub(super) fn find(path: &Path) -> Vec<Files> {
 }
 
 /// Adds the files of the traces that a path stands for, and what would be one: all that is called like its run.
-pub(super) fn add_files(path: &Path, inputs: &mut Inputs) {
-    for Files { sts, logs, .. } in find(path) {
+pub(super) fn add_files(candidate: &Candidate, inputs: &mut Inputs) {
+    for Files { sts, logs, .. } in find(candidate) {
         let run_of = |log: &PathBuf| {
             let (run, _) = log_name(log.file_name()?.to_str()?)?;
             Some((log.parent()?.to_owned(), format!("{run}.")))
@@ -90,18 +95,20 @@ struct Run {
     n_summaries: usize,
 }
 
-fn in_folder(folder: &Path) -> Vec<Files> {
-    let runs = runs_in(folder);
-    let names = file_names(folder);
+fn in_folder(candidate: &Candidate, folder: &Path) -> Vec<Files> {
+    let runs = runs_in(candidate, folder);
+    let names = candidate.text_names(folder);
     let mut found = Vec::new();
     for (name, run) in &runs {
         let sts = [format!("{name}.sts"), format!("{name}.sum.sts")];
-        let sts = sts.iter().map(|name| folder.join(name)).find(|path| is_sts(path)).or_else(|| {
-            // The only file of its kind belongs to the only run.
-            let is_candidate = |name: &&String| log_name(name).is_none() && is_sts(&folder.join(name));
-            names.iter().find(is_candidate).filter(|_| runs.len() == 1).map(|name| folder.join(name))
-        });
-        let is_a_trace = run.logs.values().next().is_some_and(|log| is_log(log));
+        let sts =
+            sts.iter().map(|name| folder.join(name)).find(|path| is_sts(candidate, path)).or_else(|| {
+                // The only file of its kind belongs to the only run.
+                let is_candidate =
+                    |name: &&String| log_name(name).is_none() && is_sts(candidate, &folder.join(name));
+                names.iter().find(is_candidate).filter(|_| runs.len() == 1).map(|name| folder.join(name))
+            });
+        let is_a_trace = run.logs.values().next().is_some_and(|log| is_log(candidate, log));
         if is_a_trace || (run.logs.is_empty() && sts.is_some()) {
             found.push(Files { sts, logs: run.logs.clone(), n_summaries: run.n_summaries });
         }
@@ -110,7 +117,7 @@ fn in_folder(folder: &Path) -> Vec<Files> {
 }
 
 /// Every run of a folder, by name.
-fn runs_in(folder: &Path) -> BTreeMap<String, Run> {
+fn runs_in(candidate: &Candidate, folder: &Path) -> BTreeMap<String, Run> {
     let mut runs: BTreeMap<String, Run> = BTreeMap::new();
     let mut take = |folder: &Path, name: &str| {
         if let Some((run, pe)) = log_name(name) {
@@ -124,10 +131,10 @@ fn runs_in(folder: &Path) -> BTreeMap<String, Run> {
             runs.entry(run.to_owned()).or_default().n_summaries += 1;
         }
     };
-    for name in file_names(folder) {
+    for name in candidate.text_names(folder) {
         if name.contains(".projdir.") && folder.join(&name).is_dir() {
             let inner = folder.join(&name);
-            for name in file_names(&inner) {
+            for name in candidate.text_names(&inner) {
                 take(&inner, &name);
             }
         } else {
@@ -135,15 +142,6 @@ fn runs_in(folder: &Path) -> BTreeMap<String, Run> {
         }
     }
     runs
-}
-
-/// Names in a folder, sorted; those that are no text cannot be a run's.
-fn file_names(folder: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut names: Vec<String> =
-        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.sort_unstable();
-    names
 }
 
 /// Run and PE of the name of a log.
@@ -156,15 +154,24 @@ fn numbered<'a>(name: &'a str, extension: &str) -> Option<(&'a str, u32)> {
     pe.bytes().all(|b| b.is_ascii_digit()).then(|| Some((run, pe.parse().ok()?)))?
 }
 
+/// The beginning of a file that tells what it is.
+const HEAD_BYTES: usize = 16 << 10;
+
+/// The lines a file begins with, unpacked if need be; the last one may be cut.
+fn head_lines(candidate: &Candidate, path: &Path) -> Lines {
+    let head = candidate.head(path, HEAD_BYTES);
+    Lines::new(Box::new(Cursor::new(unpacked(head, HEAD_BYTES))))
+}
+
 /// Whether a file begins as a log does, packed or not.
-pub(super) fn is_log(path: &Path) -> bool {
-    let Ok(mut lines) = Lines::open_head(path) else { return false };
+fn is_log(candidate: &Candidate, path: &Path) -> bool {
+    let mut lines = head_lines(candidate, path);
     matches!(lines.next(), Ok(Some(line)) if line.starts_with(LOG_MAGIC))
 }
 
 /// Whether the first lines of a file are those of an `.sts` file.
-pub(super) fn is_sts(path: &Path) -> bool {
-    let Ok(mut lines) = Lines::open_head(path) else { return false };
+fn is_sts(candidate: &Candidate, path: &Path) -> bool {
+    let mut lines = head_lines(candidate, path);
     let mut n_keywords = 0;
     for _ in 0..N_LINES_SEEN {
         let Ok(Some(line)) = lines.next() else { break };

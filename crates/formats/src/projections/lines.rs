@@ -3,8 +3,8 @@
 //! Law: every byte of the file belongs to exactly one line; `offset` is the place of a
 //! line in the uncompressed text. Not here: what a line says.
 
+use crate::heads::GZIP_MAGIC;
 use flate2::bufread::MultiGzDecoder;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -13,12 +13,6 @@ const WINDOW_BYTES: usize = 64 << 10;
 
 /// The longest line: a multicast names every receiver, 8 bytes each, and the largest machines had 2^21 of them.
 const MAX_LINE_BYTES: u64 = 16 << 20;
-
-/// The beginning of a file that tells what it is.
-const HEAD_BYTES: u64 = 16 << 10;
-
-/// The first bytes of a file in gzip's format.
-pub(super) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads lines of text.
 pub(super) struct Lines {
@@ -37,19 +31,9 @@ impl Lines {
     /// # Errors
     /// Those of opening and reading.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let mut file = BufReader::with_capacity(WINDOW_BYTES, File::open(path)?);
+        let mut file = BufReader::with_capacity(WINDOW_BYTES, ouzel_files::input::open(path)?);
         let is_gzip = file.fill_buf()?.starts_with(&GZIP_MAGIC);
         Ok(Lines::new(if is_gzip { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) }))
-    }
-
-    /// As [`open`](Self::open), but of the beginning only: enough to tell what a file is.
-    ///
-    /// # Errors
-    /// Those of opening and reading.
-    pub fn open_head(path: &Path) -> io::Result<Self> {
-        let mut lines = Lines::open(path)?;
-        let text = std::mem::replace(&mut lines.text, BufReader::new(Box::new(io::empty())));
-        Ok(Lines::new(Box::new(text.take(HEAD_BYTES))))
     }
 
     /// The lines of any bytes.

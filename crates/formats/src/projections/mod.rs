@@ -32,6 +32,7 @@ use definitions::Refs;
 use files::Files;
 use lines::Lines;
 use messages::Messages;
+use ouzel_files::Candidate;
 use ouzel_model::{
     ChunkReader, Content, Definitions, Filter, Level, LocationId, Needs, Notice, NoticeCode, Pushdown,
     ReadError, ReadPlan, TraceSource,
@@ -51,11 +52,11 @@ pub static READER: Reader = Reader {
         (Content::Messages, "creation to processing"),
         (Content::Counters, "PAPI, processor time, memory"),
     ],
-    recognise: |path| {
-        let found = files::find(path);
-        (!found.is_empty()).then(|| format!("Projections trace {}", path.display()))
+    recognise: |candidate| {
+        let found = files::find(candidate);
+        (!found.is_empty()).then(|| format!("Projections trace {}", candidate.path().display()))
     },
-    open: |path| Ok(Opened::trace(ProjectionsSource::open(path)?)),
+    open: |candidate| Ok(Opened::trace(ProjectionsSource::of(candidate)?)),
     add_files: files::add_files,
 };
 
@@ -80,8 +81,13 @@ impl ProjectionsSource {
     /// # Errors
     /// If there is no log, or logs of several traces.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
+        ProjectionsSource::of(&Candidate::at(path))
+    }
+
+    fn of(candidate: &Candidate) -> Result<Self, OpenError> {
+        let path = candidate.path();
         let refused = |reason: String| Err(OpenError::Refused { path: path.to_owned(), reason });
-        let mut found = files::find(path);
+        let mut found = files::find(candidate);
         if found.iter().any(|files| !files.logs.is_empty()) {
             found.retain(|files| !files.logs.is_empty());
         }

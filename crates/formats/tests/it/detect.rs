@@ -1,12 +1,83 @@
 //! Every real file is recognised by exactly one reader, whatever its name; anything else is refused with reasons.
 
-use ouzel_formats::{Format, OpenError, READERS, open};
-use ouzel_testkit::shared_data;
+use ouzel_files::LOOK_BYTES;
+use ouzel_formats::{Candidate, Format, OpenError, READERS, open};
+use ouzel_testkit::{shared_data, workspace_root};
 use std::path::{Path, PathBuf};
 
 /// Every format that recognises a path.
 fn found(path: &Path) -> Vec<Format> {
-    READERS.iter().filter(|reader| (reader.recognise)(path).is_some()).map(|reader| reader.format).collect()
+    let before = bytes_read_by_thread();
+    let candidate = Candidate::at(path);
+    let readers = READERS.iter().filter(|reader| (reader.recognise)(&candidate).is_some());
+    let found = readers.map(|reader| reader.format).collect();
+    for (file, n_bytes) in candidate.bytes_read() {
+        assert!(n_bytes <= LOOK_BYTES, "{n_bytes} bytes of {file:?} were read to recognise {path:?}");
+    }
+    // Nobody reads beside the candidate. What the system tells is itself read, twice.
+    let counted: usize = candidate.bytes_read().iter().map(|(_, n_bytes)| n_bytes).sum();
+    if let Some((before, after)) = before.zip(bytes_read_by_thread()) {
+        let n_bytes = after - before;
+        assert!(
+            n_bytes <= counted as u64 + 2048,
+            "{n_bytes} bytes were read to recognise {path:?}, {counted} counted"
+        );
+    }
+    found
+}
+
+/// Bytes that this thread has read by calls to the system, if it tells.
+fn bytes_read_by_thread() -> Option<u64> {
+    let io = std::fs::read_to_string("/proc/thread-self/io").ok()?;
+    io.lines().find_map(|line| line.strip_prefix("rchar: "))?.parse().ok()
+}
+
+/// Files of a megabyte and more, beginning as each format does, some that are none, and folders with many of them.
+#[test]
+fn recognising_reads_each_file_once_and_a_bounded_part_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = workspace_root().join("testdata/pmpi-masterio");
+    let anchor = std::fs::read(archive.join("traces.otf2")).unwrap();
+    let export = std::fs::read(workspace_root().join("testdata/nsight-made/small.sqlite")).unwrap();
+    let beginnings: [(&str, &[u8], &[Format]); 12] = [
+        (
+            "kineto.json",
+            b"{\"schemaVersion\": 1, \"deviceProperties\": [], \"traceEvents\": [",
+            &[Format::Chrome],
+        ),
+        ("events.json", b"[{\"ph\": \"X\", \"ts\": 1, \"dur\": 1, \"name\": \"", &[Format::Chrome]),
+        ("object.json", b"{\"name\": \"", &[]),
+        ("text", b"a text", &[]),
+        ("anchor", &anchor, &[Format::Otf2]),
+        ("broken.otf2", b"something else", &[]),
+        ("export", &export, &[Format::Nsight]),
+        ("table", b"Timestamp (ns),Event Type,Name\n", &[Format::Csv]),
+        ("profile.cube", b"<?xml version=\"1.0\"?>\n<cube version=\"4.4\">", &[Format::Cube]),
+        (
+            "experiment.xml",
+            b"<?xml version=\"1.0\"?>\n<HPCToolkitExperiment version=\"2.2\">",
+            &[Format::HpcToolkit],
+        ),
+        ("run.sts", b"TOTAL_CHARES 1\nTOTAL_EPS 1\nTOTAL_MSGS 1\n", &[Format::Projections]),
+        ("packed", b"\x1f\x8b\x08\0\0\0\0\0", &[]),
+    ];
+    for (name, begin, formats) in beginnings {
+        let path = folder.path().join(name);
+        std::fs::write(&path, [begin, &[b'x'; 3 << 20]].concat()).unwrap();
+        assert_eq!(found(&path), formats, "{name}");
+    }
+    assert_eq!(found(&folder.path().join("absent")), []);
+    // More files than are held open.
+    let many = folder.path().join("many");
+    std::fs::create_dir(&many).unwrap();
+    for i in 0..300 {
+        std::fs::write(many.join(format!("rank-{i}.json")), [beginnings[0].1, &[b' '; 100_000]].concat())
+            .unwrap();
+    }
+    assert_eq!(found(&many), [Format::Chrome]);
+    // Beside an archive: what is no anchor does not become one.
+    std::fs::write(folder.path().join("kineto.def"), "").unwrap();
+    assert_eq!(found(&folder.path().join("kineto.json")), [Format::Chrome]);
 }
 
 /// The folders of real data and what is in them.

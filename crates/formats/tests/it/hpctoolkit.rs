@@ -1,6 +1,6 @@
 //! HPCToolkit's databases against values that an independent reader found in them.
 
-use ouzel_formats::{OpenError, Opened, Reader};
+use ouzel_formats::{Candidate, OpenError, Opened, Reader};
 use ouzel_hpcdb::{CctDb, LexicalType, Meta, ProfileDb, Relation};
 use ouzel_model::{
     CallPathId, ChunkBuffer, Content, Filter, LocationId, MetricId, Needs, ProfileSource, ScopedRows,
@@ -207,7 +207,7 @@ fn samples(source: &dyn TraceSource, location: LocationId, filter: &Filter) -> V
 #[test]
 fn trace_lines_are_those_of_the_independent_reader() {
     for (database, golden) in databases().into_iter().filter(|(_, golden)| golden["traces"].is_array()) {
-        let source = (READER.open)(&database).unwrap().trace.unwrap();
+        let source = (READER.open)(&Candidate::at(&database)).unwrap().trace.unwrap();
         let definitions = source.definitions();
         let start = n(&golden["trace"]["min"]);
         assert_eq!(definitions.clock.offset_ticks, start);
@@ -246,7 +246,7 @@ fn trace_lines_are_those_of_the_independent_reader() {
 #[test]
 fn severities_sum_up_to_the_stored_totals() {
     for (database, golden) in databases() {
-        let Opened { profile, .. } = (READER.open)(&database).unwrap();
+        let Opened { profile, .. } = (READER.open)(&Candidate::at(&database)).unwrap();
         let profile = profile.unwrap();
         let meta = meta_of(&database);
         let totals = golden["profiles"][0]["root_values"].as_object().unwrap();
@@ -297,7 +297,7 @@ fn periods_are_inferred() {
     for (database, _) in databases() {
         let name = database.file_name().unwrap().to_str().unwrap().to_owned();
         let Some((_, period)) = expected.iter().find(|(at, _)| *at == name) else { continue };
-        let source = (READER.open)(&database).unwrap().trace.unwrap();
+        let source = (READER.open)(&Candidate::at(&database)).unwrap().trace.unwrap();
         let [generator] = &source.definitions().interrupt_generators[..] else { panic!("one generator") };
         assert!(generator.period.abs_diff(*period) * 100 < *period, "{name}: {} ns", generator.period);
         assert!(source.notices().iter().any(|n| n.code == ouzel_model::NoticeCode::InferredPeriod));
@@ -312,7 +312,7 @@ fn a_range_of_time_is_pushed_down() {
     else {
         return;
     };
-    let source = (READER.open)(&database).unwrap().trace.unwrap();
+    let source = (READER.open)(&Candidate::at(&database)).unwrap().trace.unwrap();
     let all = samples(&*source, LocationId(0), &Filter::default());
     for (from, to) in [(0, 1), (100, 101), (7, 900), (1000, all.len() - 1)] {
         let range = (all[from].0, all[to].0);
@@ -329,14 +329,14 @@ fn a_range_of_time_is_pushed_down() {
 fn what_cannot_be_read_is_named() {
     let Some(shared) = ouzel_testkit::shared_data() else { return };
     let path = shared.join("data/hpctoolkit-prof2/viewer-prof2-loop-inline");
-    match (READER.open)(&path) {
+    match (READER.open)(&Candidate::at(&path)) {
         Err(OpenError::Refused { reason, .. }) => {
             assert!(reason.contains("pre-release 4.0 layout"), "{reason}");
         }
         other => panic!("{other:?}"),
     }
     // No trace.db: a profile and nothing else.
-    let opened = (READER.open)(&shared.join("data/hpctoolkit/hatchet-cpi-v4")).unwrap();
+    let opened = (READER.open)(&Candidate::at(&shared.join("data/hpctoolkit/hatchet-cpi-v4"))).unwrap();
     assert!(opened.trace.is_none());
     assert_eq!(opened.profile.unwrap().definitions().locations.len(), 16);
 }
@@ -347,7 +347,7 @@ fn a_trace_says_what_it_lacks() {
     else {
         return;
     };
-    let source = (READER.open)(&database).unwrap().trace.unwrap();
+    let source = (READER.open)(&Candidate::at(&database)).unwrap().trace.unwrap();
     assert!(source.lacks(Content::Messages).unwrap().contains("no messages"));
     assert!(source.lacks(Content::Samples).is_none());
     assert!(source.is_sampled(LocationId(0)));
@@ -355,7 +355,7 @@ fn a_trace_says_what_it_lacks() {
 
 fn open_shared(path: &str) -> Option<Opened> {
     let path = ouzel_testkit::shared_data()?.join("data").join(path);
-    Some((READER.open)(&path).unwrap_or_else(|error| panic!("{path:?}: {error}")))
+    Some((READER.open)(&Candidate::at(&path)).unwrap_or_else(|error| panic!("{path:?}: {error}")))
 }
 
 /// Number of samples of each location, by its name.

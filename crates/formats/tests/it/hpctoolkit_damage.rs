@@ -1,7 +1,7 @@
 //! HPCToolkit's files cut at each percent, with flipped bytes and without each member: what was
 //! read before the damage stays, the rest is told, and nothing hangs.
 
-use ouzel_formats::{Opened, Reader};
+use ouzel_formats::{Candidate, Opened, Reader};
 use ouzel_model::{
     ChunkBuffer, ContextId, Filter, Level, MetricId, MetricValueType, Needs, Notice, ProfileSource,
     ReadError, SeverityRow, TraceSource,
@@ -49,11 +49,12 @@ impl Found {
 
 fn read(path: &Path) -> Found {
     let mut found = Found::default();
-    if (READER.recognise)(path).is_none() {
+    let candidate = Candidate::at(path);
+    if (READER.recognise)(&candidate).is_none() {
         found.errors.push("not recognised".to_owned());
         return found;
     }
-    match (READER.open)(path) {
+    match (READER.open)(&candidate) {
         Ok(Opened { trace, profile }) => {
             assert!(trace.is_some() || profile.is_some());
             if let Some(source) = trace {
@@ -175,7 +176,7 @@ fn a_made_database_is_read_whole() {
     let found = read(&scratch.0);
     assert_eq!((found.n_samples, found.n_values, &found.errors[..]), (3 * 40, 3, &[][..]));
     assert!(!found.says_something(), "{:?}", found.notices);
-    let trace = (READER.open)(&scratch.0).unwrap().trace.unwrap();
+    let trace = (READER.open)(&Candidate::at(&scratch.0)).unwrap().trace.unwrap();
     let definitions = trace.definitions();
     let names: Vec<&str> = definitions.location_groups.iter().map(|group| &*group.name).collect();
     assert_eq!(names, ["MPI Rank 0", "MPI Rank 1", "MPI Rank 2"]);
@@ -409,7 +410,9 @@ fn whole_databases_are_not_called_cut() {
     for kind in ["hpctoolkit", "hpctoolkit-meas", "hpctoolkit-v2v3"] {
         for entry in fs::read_dir(shared.join("data").join(kind)).unwrap() {
             let path = entry.unwrap().path();
-            let Ok(Opened { trace: Some(trace), .. }) = (READER.open)(&path) else { continue };
+            let Ok(Opened { trace: Some(trace), .. }) = (READER.open)(&Candidate::at(&path)) else {
+                continue;
+            };
             let cut: Vec<_> =
                 trace.notices().iter().filter(|notice| notice.message.contains("cut")).collect();
             assert!(cut.is_empty(), "{}: {cut:?}", path.display());

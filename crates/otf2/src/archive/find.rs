@@ -1,8 +1,9 @@
 //! Which files an archive consists of, from whatever path a user gives.
 
-use std::fs;
-use std::io;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+use ouzel_files::Candidate;
 
 use crate::error::{ReadError, ReadErrorKind};
 
@@ -15,17 +16,18 @@ pub(super) struct Files {
 
 impl Files {
     /// From a directory, an anchor of any name, or a path without the anchor's ending.
-    pub fn find(path: &Path) -> Result<Files, ReadError> {
-        if path.is_dir() {
-            return Files::in_dir(path);
+    pub fn find(candidate: &Candidate) -> Result<Files, ReadError> {
+        let path = candidate.path();
+        if candidate.is_dir() {
+            return Files::in_dir(candidate);
         }
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("otf2" | "def" | "marker") => {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 let files = Files { dir: parent(path), stem };
-                if path.is_file() || files.exist() { Ok(files) } else { Err(missing(path)) }
+                if candidate.is_file() || files.exist(candidate) { Ok(files) } else { Err(missing(path)) }
             }
-            _ if path.is_file() => {
+            _ if candidate.is_file() => {
                 // Not by name, so it must be an anchor by content; reading it tells.
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 Ok(Files { dir: parent(path), stem })
@@ -33,14 +35,15 @@ impl Files {
             _ => {
                 let stem = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let files = Files { dir: parent(path), stem };
-                if files.exist() { Ok(files) } else { Err(missing(path)) }
+                if files.exist(candidate) { Ok(files) } else { Err(missing(path)) }
             }
         }
     }
 
-    fn in_dir(dir: &Path) -> Result<Files, ReadError> {
+    fn in_dir(candidate: &Candidate) -> Result<Files, ReadError> {
+        let dir = candidate.path();
         let name = dir.display().to_string();
-        let entries = list(dir).map_err(|error| ReadError::of_file(&name, ReadErrorKind::Io(error)))?;
+        let entries = list(candidate, dir);
         let stems = |ending: &str| -> Vec<String> {
             entries.iter().filter_map(|name| name.strip_suffix(ending)).map(str::to_owned).collect()
         };
@@ -57,14 +60,14 @@ impl Files {
         if let Some(inner) = dir.file_name() {
             let outer = Files { dir: parent(dir), stem: inner.to_string_lossy().into_owned() };
             let holds_events = entries.iter().any(|name| name.ends_with(".evt"));
-            if outer.anchor().is_file() || (holds_events && outer.exist()) {
+            if outer.anchor().is_file() || (holds_events && outer.exist(candidate)) {
                 return Ok(outer);
             }
         }
         // No anchor: a definition file, or a directory of event files, tells the name.
         let mut rest = stems(".def");
         if rest.is_empty() {
-            rest = entries.into_iter().filter(|name| holds_event_files(&dir.join(name))).collect();
+            rest = entries.into_iter().filter(|name| holds_event_files(candidate, &dir.join(name))).collect();
         }
         match (rest.pop(), rest.len()) {
             (Some(stem), 0) => Ok(at(stem)),
@@ -76,8 +79,21 @@ impl Files {
         }
     }
 
-    fn exist(&self) -> bool {
-        self.anchor().is_file() || self.definitions().is_file() || holds_event_files(&self.events_dir())
+    /// Whether there is anything of the archive.
+    pub fn exist(&self, candidate: &Candidate) -> bool {
+        self.anchor().is_file() || self.hold_data(candidate)
+    }
+
+    /// Whether there is anything of the archive but its anchor.
+    pub fn hold_data(&self, candidate: &Candidate) -> bool {
+        self.definitions().is_file() || holds_event_files(candidate, &self.events_dir())
+    }
+
+    /// The anchor: the candidate itself if it is a file, whatever its name.
+    pub fn anchor_of(&self, candidate: &Candidate) -> PathBuf {
+        let ending = candidate.path().extension();
+        let is_other = ending.is_some_and(|ending| ending == "def" || ending == "marker");
+        if candidate.is_file() && !is_other { candidate.path().to_owned() } else { self.anchor() }
     }
 
     pub fn anchor(&self) -> PathBuf {
@@ -101,14 +117,14 @@ impl Files {
     }
 
     /// The locations that have a file with this ending, sorted.
-    pub fn locations(&self, ending: &str) -> Vec<u64> {
-        let ending = format!(".{ending}");
-        let names = list(&self.events_dir()).unwrap_or_default();
-        let mut locations: Vec<u64> = names
-            .iter()
-            .filter_map(|name| name.strip_suffix(&ending))
-            .filter_map(|digits| digits.parse().ok().filter(|id: &u64| id.to_string() == digits))
-            .collect();
+    pub fn locations(&self, candidate: &Candidate, ending: &str) -> Vec<u64> {
+        let id = |name: &OsString| {
+            let digits = name.to_str()?.strip_suffix(ending)?.strip_suffix('.')?;
+            // As the library writes it: no sign, no leading zero.
+            let is_plain = digits == "0" || digits.starts_with(|digit: char| ('1'..='9').contains(&digit));
+            digits.parse().ok().filter(|_: &u64| is_plain)
+        };
+        let mut locations: Vec<u64> = candidate.names(&self.events_dir()).iter().filter_map(id).collect();
         locations.sort_unstable();
         locations
     }
@@ -125,16 +141,11 @@ fn missing(path: &Path) -> ReadError {
     ReadError::of_file(&path.display().to_string(), ReadErrorKind::NoArchive)
 }
 
-fn holds_event_files(dir: &Path) -> bool {
-    list(dir).is_ok_and(|names| names.iter().any(|name| name.ends_with(".evt")))
+fn holds_event_files(candidate: &Candidate, dir: &Path) -> bool {
+    candidate.names(dir).iter().any(|name| name.as_encoded_bytes().ends_with(b".evt"))
 }
 
 /// The names in a directory, sorted.
-fn list(dir: &Path) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        names.push(entry?.file_name().to_string_lossy().into_owned());
-    }
-    names.sort_unstable();
-    Ok(names)
+fn list(candidate: &Candidate, dir: &Path) -> Vec<String> {
+    candidate.names(dir).iter().map(|name| name.to_string_lossy().into_owned()).collect()
 }

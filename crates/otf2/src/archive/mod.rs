@@ -14,9 +14,10 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use find::Files;
+use ouzel_files::{Candidate, input};
 use rebuild::rebuild_anchor;
 
-use crate::anchor::Anchor;
+use crate::anchor::{ANCHOR_MAGIC_BYTES, Anchor};
 use crate::definitions::Definitions;
 use crate::error::{ReadError, ReadErrorKind};
 use crate::local_definitions::LocalDefinitions;
@@ -24,6 +25,13 @@ use crate::notice::{Notice, NoticeKind};
 use crate::read::{Chunk, EventReader, EventSource, RecordReader, list_chunks};
 use crate::records::MarkerRecord;
 use crate::records::definition::Location;
+
+/// An anchor is read as a whole; those of real archives have some hundred bytes.
+const ANCHOR_BYTES_MAX: u64 = 16 << 20;
+
+/// Files of definitions, markers and snapshots are read as a whole. A million locations with a thousand regions are
+/// 100 MB of definitions.
+const DEFINITION_BYTES_MAX: u64 = 2 << 30;
 
 /// An OTF2 archive that is open for reading.
 ///
@@ -53,9 +61,9 @@ pub struct Archive {
 }
 
 /// Where an archive has its anchor, definitions and markers, and the folder of its locations' files, whether or not
-/// they are there; `None` if `path` names no archive. Reads names, no file.
-pub fn paths_of(path: &Path) -> Option<[PathBuf; 4]> {
-    let files = Files::find(path).ok()?;
+/// they are there; `None` if it names no archive. Reads names, no file.
+pub fn paths_of(candidate: &Candidate) -> Option<[PathBuf; 4]> {
+    let files = Files::find(candidate).ok()?;
     Some([files.anchor(), files.definitions(), files.markers(), files.events_dir()])
 }
 
@@ -69,32 +77,51 @@ impl Archive {
     /// If there is no archive, or several in the directory, or one that cannot
     /// be read: SIONlib containers, zlib, a newer anchor format.
     pub fn open(path: &Path) -> Result<Archive, ReadError> {
-        let files = Files::find(path)?;
-        let given =
-            path.is_file() && path.extension().is_none_or(|ending| ending != "def" && ending != "marker");
-        let anchor_path = if given { path.to_owned() } else { files.anchor() };
+        Archive::open_candidate(&Candidate::at(path))
+    }
+
+    /// Whether an archive is there: an anchor by its content, or the other files of one whose anchor is lost.
+    ///
+    /// Reads the first bytes of the anchor and lists directories, nothing more.
+    pub fn recognise(candidate: &Candidate) -> bool {
+        let Ok(files) = Files::find(candidate) else { return false };
+        let anchor = files.anchor_of(candidate);
+        if Anchor::begins(&candidate.head(&anchor, ANCHOR_MAGIC_BYTES)) {
+            return true;
+        }
+        // A file of another name that begins as no anchor is something else, even beside an archive.
+        let ending = candidate.path().extension();
+        let is_own = ending.is_some_and(|ending| ending == "otf2" || ending == "def" || ending == "marker");
+        (!candidate.is_file() || is_own) && files.hold_data(candidate)
+    }
+
+    /// As [`Archive::open`], of what was looked at before.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn open_candidate(candidate: &Candidate) -> Result<Archive, ReadError> {
+        let files = Files::find(candidate)?;
+        let anchor_path = files.anchor_of(candidate);
         let name = anchor_path.display().to_string();
-        let read = fs::read(&anchor_path)
-            .map_err(|error| ReadError::of_file(&name, ReadErrorKind::Io(error)))
-            .and_then(|bytes| Anchor::parse(&bytes, &name));
+        let read = read_anchor(&anchor_path, &name);
         let mut notices = Vec::new();
         let (anchor, anchor_is_rebuilt) = match read {
             Ok(anchor) => (anchor, false),
             Err(error) if is_refusal(&error.kind) => return Err(error),
             Err(error) => {
-                if fs::metadata(files.definitions()).is_err() && files.locations("evt").is_empty() {
+                if !files.definitions().is_file() && files.locations(candidate, "evt").is_empty() {
                     return Err(error);
                 }
                 let missing =
                     matches!(&error.kind, ReadErrorKind::Io(io) if io.kind() == io::ErrorKind::NotFound);
                 let text = if missing { String::new() } else { error.kind.to_string() };
                 notices.push(Notice::new(&name, error.offset, NoticeKind::AnchorRebuilt { error: text }));
-                (rebuild_anchor(&files), true)
+                (rebuild_anchor(&files, &files.locations(candidate, "evt")), true)
             }
         };
-        let mut locations = files.locations("def");
+        let mut locations = files.locations(candidate, "def");
         let has_local_definitions = !locations.is_empty();
-        locations.extend(files.locations("evt"));
+        locations.extend(files.locations(candidate, "evt"));
         locations.sort_unstable();
         locations.dedup();
         Ok(Archive { files, anchor, anchor_is_rebuilt, locations, has_local_definitions, notices })
@@ -137,7 +164,7 @@ impl Archive {
     pub fn read_global_definitions(&self) -> (Definitions, Vec<Notice>) {
         let path = self.files.definitions();
         let name = path.display().to_string();
-        let (mut definitions, mut notices) = match fs::read(&path) {
+        let (mut definitions, mut notices) = match input::read_limited(&path, DEFINITION_BYTES_MAX) {
             Ok(bytes) => Definitions::parse(bytes, &name, self.anchor.definition_chunk_size()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 (Definitions::empty(), vec![Notice::new(&name, 0, NoticeKind::NoGlobalDefinitions)])
@@ -248,7 +275,7 @@ impl Archive {
     fn open_events(&self, location: u64) -> Result<(File, String, u64), ReadError> {
         let path = self.event_path(location);
         let name = path.display().to_string();
-        let opened = File::open(&path).and_then(|file| {
+        let opened = input::open(&path).and_then(|file| {
             let n_bytes = file.metadata()?.len();
             Ok((file, n_bytes))
         });
@@ -315,9 +342,19 @@ impl Archive {
     }
 }
 
+/// Reads an anchor. What does not begin as one is not read further: any file may have been named.
+fn read_anchor(path: &Path, name: &str) -> Result<Anchor, ReadError> {
+    let failed = |error| ReadError::of_file(name, ReadErrorKind::Io(error));
+    let head = input::head(path, ANCHOR_MAGIC_BYTES as u64).map_err(failed)?;
+    if !Anchor::begins(&head) {
+        return Anchor::parse(&head, name);
+    }
+    Anchor::parse(&input::read_limited(path, ANCHOR_BYTES_MAX).map_err(failed)?, name)
+}
+
 fn read_named(path: &Path) -> Result<(String, Vec<u8>), ReadError> {
     let name = path.display().to_string();
-    match fs::read(path) {
+    match input::read_limited(path, DEFINITION_BYTES_MAX) {
         Ok(bytes) => Ok((name, bytes)),
         Err(error) => Err(ReadError::of_file(&name, ReadErrorKind::Io(error))),
     }

@@ -1,6 +1,5 @@
 //! What an anchor would say, from the other files, for archives that lack it.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -14,8 +13,7 @@ use crate::wire::Endian;
 const CHUNK_SIZES: std::ops::RangeInclusive<u32> = 8..=30;
 
 /// Rebuilds an anchor; chunk sizes that no file tells stay 0.
-pub(super) fn rebuild_anchor(files: &Files) -> Anchor {
-    let locations = files.locations("evt");
+pub(super) fn rebuild_anchor(files: &Files, locations: &[u64]) -> Anchor {
     let event_files: Vec<_> = locations.iter().map(|&id| files.of_location(id, "evt")).collect();
     let first = event_files.iter().find_map(|path| header_at(path, 0));
     let first = first.or_else(|| header_at(&files.definitions(), 0));
@@ -49,7 +47,7 @@ fn event_chunk_bytes(path: &Path) -> Option<u64> {
 }
 
 fn header_at(path: &Path, offset: u64) -> Option<(Endian, u64, u64)> {
-    let mut file = File::open(path).ok()?;
+    let mut file = ouzel_files::input::open(path).ok()?;
     file.seek(SeekFrom::Start(offset)).ok()?;
     let mut bytes = [0; CHUNK_HEADER_BYTES];
     file.read_exact(&mut bytes).ok()?;

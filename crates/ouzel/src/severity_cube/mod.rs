@@ -13,6 +13,7 @@ mod spill;
 use crate::{Answer, AskError, Options, Profile, Trace, missing};
 use ouzel_analyses::severity_cube::{SeverityCube, SeverityCubeOutput, TraceProfile};
 use ouzel_engine::{AnalysisSet, IsLast, Pass, PassError};
+use ouzel_files::memory;
 use ouzel_model::ProfileSource;
 use spill::Spill;
 use std::io;
@@ -25,7 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CubeStorage {
     /// Bytes of memory that they may take while they are collected; beyond, they go to a temporary file. The default
-    /// is 1 GiB, which is 40 million values. What one location has is in memory for each thread in any case.
+    /// is 1 GiB, which is 40 million values, or an eighth of the memory limit of this process. What one location has is in memory for each thread in any case.
     pub memory_bytes: u64,
     /// Bytes that the temporary file may take. The default is 64 GiB, which is 5.7 billion values.
     pub scratch_bytes: u64,
@@ -35,7 +36,7 @@ pub struct CubeStorage {
 
 impl Default for CubeStorage {
     fn default() -> Self {
-        CubeStorage { memory_bytes: 1 << 30, scratch_bytes: 64 << 30, folder: None }
+        CubeStorage { memory_bytes: memory::share(1 << 30), scratch_bytes: 64 << 30, folder: None }
     }
 }
 

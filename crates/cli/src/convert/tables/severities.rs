@@ -7,7 +7,7 @@
 
 use super::super::Written;
 use super::Place;
-use crate::args::{Common, OutputFormat};
+use crate::args::OutputFormat;
 use crate::exit::Outcome;
 use crate::profile_session::ProfileSession;
 use crate::terminal::units;
@@ -31,8 +31,7 @@ struct Data<'a> {
 ///
 /// # Errors
 /// If something is in the way, severities cannot be read, or writing fails.
-pub fn run(common: &Common, place: Place) -> anyhow::Result<Outcome> {
-    let session = ProfileSession::open(common)?;
+pub fn run(session: &ProfileSession<'_>, place: Place) -> anyhow::Result<Outcome> {
     let tables = place.begin()?;
     let source = session.profile.source();
     let definitions = source.definitions();
@@ -49,7 +48,7 @@ pub fn run(common: &Common, place: Place) -> anyhow::Result<Outcome> {
     let notices = session.notices(notices);
     let files = [tables.written("severities", file, n_rows)?];
     tables.complete()?;
-    written(&session, &notices, &files)
+    written(session, &notices, &files)
 }
 
 /// Says what was written of a profile.

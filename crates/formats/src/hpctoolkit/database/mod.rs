@@ -69,10 +69,14 @@ pub(super) fn open(folder: &Path) -> Result<Opened, OpenError> {
     Ok(opened)
 }
 
+/// `meta.db` is read as a whole: names and the tree of call paths, some 20 bytes for each.
+const META_BYTES_MAX: u64 = 2 << 30;
+
 fn read_meta(folder: &Path) -> Result<Meta, OpenError> {
     let path = folder.join(FileKind::Meta.file_name());
     let name: Arc<str> = Arc::from(path.display().to_string());
-    let bytes = std::fs::read(&path).map_err(|error| io_error(&name, &error))?;
+    let bytes =
+        ouzel_files::input::read_limited(&path, META_BYTES_MAX).map_err(|error| io_error(&name, &error))?;
     Meta::read(&name, &bytes).map_err(|error| match error.kind {
         ReadErrorKind::PreRelease => {
             OpenError::Refused { path: folder.to_owned(), reason: error.kind.to_string() }
@@ -89,7 +93,7 @@ fn read_part<T>(
 ) -> Result<Option<T>, ReadError> {
     let path = folder.join(kind.file_name());
     let name: Arc<str> = Arc::from(path.display().to_string());
-    match File::open(&path) {
+    match ouzel_files::input::open(&path) {
         Ok(file) => read(&name, file).map(Some).map_err(|error| read_error(&error)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(io_error(&name, &error)),

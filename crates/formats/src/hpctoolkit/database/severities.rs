@@ -17,7 +17,6 @@ use ouzel_model::{
     NoticeCode, ProfileDefinitions, ProfileMetric, ProfileSource, ReadError, SeverityRows,
 };
 use rustc_hash::FxHashMap;
-use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -138,7 +137,7 @@ impl ProfileSource for DatabaseProfile {
         let mut rows = GatheredRows::default();
         let (mut n_lost, mut n_infinite) = (0, 0);
         for (i, profile) in self.profiles.iter().enumerate() {
-            let file = File::open(&self.path).map_err(|error| io_error(&name, &error))?;
+            let file = ouzel_files::input::open(&self.path).map_err(|error| io_error(&name, &error))?;
             let values = match ProfileDb::values(&name, file, profile) {
                 Ok(values) => values,
                 Err(error) => {

@@ -36,7 +36,7 @@ fn an_export_that_ends_early_is_read_as_far_as_it_goes() {
     for percent in 1..100 {
         std::fs::write(&cut, &bytes[..bytes.len() * percent / 100]).unwrap();
         // Without its schema a file is no export at all, and not this reader's.
-        if super::super::recognise_file(&cut).is_none() {
+        if !super::is_export(&cut) {
             continue;
         }
         let (n_read, is_said) = read(&cut);
@@ -62,7 +62,7 @@ fn flipped_bytes_do_no_harm() {
             bytes[at] = (rng.next_u64() & 0xff) as u8;
         }
         std::fs::write(&flipped, &bytes).unwrap();
-        n_read += u32::from(super::super::recognise_file(&flipped).is_some() && 0 < read(&flipped).0);
+        n_read += u32::from(super::is_export(&flipped) && 0 < read(&flipped).0);
     }
     assert!(100 < n_read, "{n_read} of 300 gave something");
 }
@@ -90,7 +90,7 @@ fn missing_tables_and_columns_leave_the_rest() {
         connection.execute_batch(&format!("DROP TABLE {table}")).unwrap();
         drop(connection);
         if table == "StringIds" {
-            assert_eq!(super::super::recognise_file(&without), None);
+            assert!(!super::is_export(&without));
             assert!(opened(&without).is_ok(), "a folder without an export is an empty run");
             continue;
         }

@@ -172,7 +172,7 @@ fn several_reports_are_one_run_on_one_clock() {
         let path = dir.path().join(format!("run.rank{rank}.sqlite"));
         fill(&path, Shape { rank, ..SHAPE }).unwrap();
     }
-    assert!((READER.recognise)(dir.path()).is_some_and(|what| what.contains("2 Nsight")));
+    assert!((READER.recognise)(&Candidate::at(dir.path())).is_some_and(|what| what.contains("2 Nsight")));
     let source = opened(dir.path()).unwrap();
     let definitions = source.definitions();
     assert_eq!(definitions.ranks().iter().map(|rank| rank.0).collect::<Vec<_>>(), [0, 1]);
@@ -263,12 +263,14 @@ fn reports_before_their_export_are_refused_with_a_hint() {
     let path = dir.path().join("run.nsys-rep");
     std::fs::write(&path, [0x31; 200]).unwrap();
     for path in [path.as_path(), dir.path()] {
-        assert!((READER.recognise)(path).is_some());
-        let Err(OpenError::Refused { reason, .. }) = open_path(path) else { panic!("{path:?} is refused") };
+        assert!((READER.recognise)(&Candidate::at(path)).is_some());
+        let Err(OpenError::Refused { reason, .. }) = open_path(&Candidate::at(path)) else {
+            panic!("{path:?} is refused")
+        };
         assert!(reason.contains("nsys export --type sqlite"), "{reason}");
     }
-    assert_eq!((READER.recognise)(&dir.path().join("run")), None);
+    assert_eq!((READER.recognise)(&Candidate::at(&dir.path().join("run"))), None);
     let other = dir.path().join("other.sqlite");
     rusqlite::Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
-    assert_eq!((READER.recognise)(&other), None, "some other database");
+    assert_eq!((READER.recognise)(&Candidate::at(&other)), None, "some other database");
 }

@@ -6,6 +6,7 @@ mod real;
 
 use super::NsightSource;
 use super::reports::exports_in;
+use ouzel_files::Candidate;
 use ouzel_model::{
     ChunkBuffer, Collective, EventKind, Filter, Link, LocationId, MessageEnd, Needs, ReadError, RequestEvent,
     TraceSource,
@@ -13,8 +14,12 @@ use ouzel_model::{
 use std::collections::BTreeMap;
 use std::path::Path;
 
+pub(super) fn is_export(path: &Path) -> bool {
+    super::recognise_file(&Candidate::at(path), path)
+}
+
 pub(super) fn opened(path: &Path) -> Result<NsightSource, ReadError> {
-    NsightSource::open(path, &exports_in(path))
+    NsightSource::open(path, &exports_in(&Candidate::at(path)))
 }
 
 /// What the events of a location, or of several, come to.

@@ -10,7 +10,6 @@ use ouzel_model::{Clock, Level, LocationId, Notice, NoticeCode, Ticks};
 use ouzel_otf2::read::{EventReader, EventRecord, EventSource};
 use ouzel_otf2::records::{Event, FieldValue, RefKind};
 use ouzel_otf2::{LocalDefinitions, ReadError, ReadErrorKind};
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -246,7 +245,7 @@ struct Reopened {
 
 impl Read for Reopened {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut file = File::open(&self.path)?;
+        let mut file = ouzel_files::input::open(&self.path)?;
         file.seek(SeekFrom::Start(self.offset))?;
         let n = file.read(buffer)?;
         self.offset += n as u64;

@@ -27,7 +27,7 @@ use events::{Common, LocationEvents};
 use layout::{Section, Widths};
 use names::Names;
 use ouzel_model::{Filter, LocationId, Notice};
-use ouzel_otf2::{Definitions, ReadError};
+use ouzel_otf2::{Definitions, ReadError, ReadErrorKind};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Write};
@@ -226,8 +226,16 @@ impl Printer {
     ) -> io::Result<()> {
         let archive = &self.source.archive;
         let path = archive.directory().join(format!("{}.marker", archive.name()));
-        // Most archives have no markers and no such file.
-        let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
+        let bytes = match ouzel_files::input::read_limited(&path, MARKER_BYTES_MAX) {
+            Ok(bytes) => bytes,
+            // Most archives have no markers and no such file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => {
+                let error = ReadError::of_file(&path.display().to_string(), ReadErrorKind::Io(error));
+                notices.push(notices::of_archive(&ouzel_otf2::Notice::damaged(&error, 0)));
+                return Ok(());
+            }
+        };
         let file = DefinitionFile {
             name: &path.display().to_string(),
             bytes: &bytes,
@@ -297,6 +305,9 @@ struct Page<'o> {
 }
 
 const PAGE_BYTES: usize = 32 * 1024;
+
+/// Markers are set by hand; a file of them is read as a whole.
+const MARKER_BYTES_MAX: u64 = 1 << 30;
 
 impl Page<'_> {
     fn flush_if_full(&mut self) -> io::Result<()> {
