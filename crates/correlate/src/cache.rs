@@ -13,15 +13,13 @@ use crate::spectra::{Plane, Portrait, checksum};
 use crate::{Cache, Grid, Question, View};
 use num_complex::Complex;
 use ouzel_files::input;
+use ouzel_files::unfinished::{Existing, Unfinished};
 use ouzel_model::{LocationId, Notice, ProfileDefinitions, ProfileSource};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
-/// How the name of a file ends that is being written.
-pub const HALF_SUFFIX: &str = ".half";
 const MAGIC: [u8; 8] = *b"OUZELSPC";
 const ORDER: u32 = 0x0102_0304;
 const VERSION: u32 = 1;
@@ -260,15 +258,15 @@ impl Planes {
 #[derive(Debug)]
 pub struct Writing<'a> {
     cache: &'a Cache,
-    half: NamedTempFile,
+    half: Unfinished,
     n_half: usize,
 }
 
 impl<'a> Writing<'a> {
     /// Begins the file.
     pub fn begin(cache: &'a Cache, n_half: usize) -> io::Result<Writing<'a>> {
-        let folder = cache.make_folder()?;
-        let half = tempfile::Builder::new().prefix(".spectra-").suffix(HALF_SUFFIX).tempfile_in(folder)?;
+        cache.make_folder()?;
+        let (half, _) = Unfinished::file_beside(&cache.file)?;
         Ok(Writing { cache, half, n_half })
     }
 
@@ -291,7 +289,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Ends the file and gives it its name; its size.
-    pub fn finish(self, key: u128, portraits: Vec<Portrait>, notices: Vec<Notice>) -> io::Result<u64> {
+    pub fn finish(mut self, key: u128, portraits: Vec<Portrait>, notices: Vec<Notice>) -> io::Result<u64> {
         let n_views = portraits.len();
         let invalid = |error: postcard::Error| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
         let summary = postcard::to_stdvec(&Summary { portraits, notices }).map_err(invalid)?;
@@ -317,7 +315,8 @@ impl<'a> Writing<'a> {
         drop(file);
         let n_bytes = at + summary.len() as u64;
         self.cache.make_room(n_bytes)?;
-        self.half.persist(&self.cache.file).map_err(|error| error.error)?;
+        // What is there holds spectra, see `Cache::in_file`.
+        self.half.become_at(&self.cache.file, Existing::Replace)?;
         Ok(n_bytes)
     }
 

@@ -8,6 +8,7 @@
 
 use crate::cache::Hash;
 use crate::{Grid, cache};
+use ouzel_files::unfinished;
 use ouzel_model::{LocationId, Scope};
 use std::fs::{self, File};
 use std::io;
@@ -104,14 +105,13 @@ impl Cache {
     }
 
     /// Makes the folder; the user's for the user alone.
-    pub(crate) fn make_folder(&self) -> io::Result<&Path> {
+    pub(crate) fn make_folder(&self) -> io::Result<()> {
         let folder =
             self.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         match self.owner {
-            CacheOwner::Folder => make_private(folder)?,
-            CacheOwner::User => fs::create_dir_all(folder)?,
+            CacheOwner::Folder => make_private(folder),
+            CacheOwner::User => fs::create_dir_all(folder),
         }
-        Ok(folder)
     }
 
     /// Remembers that the file was used.
@@ -147,7 +147,7 @@ fn evict(folder: &Path, replaced: &Path, limit: u64) -> io::Result<()> {
         }
         if name.ends_with(SUFFIX.as_bytes()) {
             kept.push((used, known.len(), path));
-        } else if name.ends_with(cache::HALF_SUFFIX.as_bytes())
+        } else if name.ends_with(unfinished::ENDING.as_bytes())
             && used.elapsed().is_ok_and(|age| ABANDONED < age)
         {
             remove(&path)?;
@@ -258,15 +258,15 @@ mod tests {
         write("mid.spectra", 10, 200);
         write("mine.spectra", 100, 400);
         write("foreign", 1000, 500);
-        write(&format!("dead{}", cache::HALF_SUFFIX), 1000, 2 * ABANDONED.as_secs());
-        write(&format!("live{}", cache::HALF_SUFFIX), 1000, 60);
+        write(&format!("dead{}", unfinished::ENDING), 1000, 2 * ABANDONED.as_secs());
+        write(&format!("live{}", unfinished::ENDING), 1000, 60);
         evict(folder.path(), &folder.path().join("mine.spectra"), 20).expect("it is ours");
         let mut left: Vec<_> = fs::read_dir(folder.path())
             .expect("it is there")
             .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"))
             .collect();
         left.sort();
-        let live = format!("live{}", cache::HALF_SUFFIX);
+        let live = format!("live{}", unfinished::ENDING);
         assert_eq!(left, ["foreign", live.as_str(), "mid.spectra", "mine.spectra", "used.spectra"]);
     }
 
