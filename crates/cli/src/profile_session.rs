@@ -28,14 +28,6 @@ struct Coverage {
 }
 
 impl<'a> ProfileSession<'a> {
-    /// Opens the profile at the path that every command takes.
-    ///
-    /// # Errors
-    /// If there is none, or a selection was asked for that only a trace knows.
-    pub fn open(common: &'a Common) -> anyhow::Result<Self> {
-        ProfileSession::of(common, ouzel::open_profile(&common.path)?)
-    }
-
     /// A profile that was opened.
     ///
     /// # Errors

@@ -404,7 +404,7 @@ mod tests {
     fn what_is_too_long_is_an_error() {
         for begin in ["", "<L i=\"", "<!--"] {
             let text = format!("<?xml?><HPCToolkitExperiment version=\"2.2\">{begin}");
-            let endless = text.as_bytes().chain(std::io::BufReader::new(std::io::repeat(0)));
+            let endless = text.as_bytes().chain(io::BufReader::new(io::repeat(0)));
             let experiment = Experiment::read(&Arc::from("experiment.xml"), endless).unwrap();
             assert!(
                 experiment.damages[0].reason.contains("longer than 16777216 bytes"),

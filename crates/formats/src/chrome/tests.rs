@@ -5,6 +5,7 @@ use ouzel_model::{ChunkBuffer, EventKind, Link, LinkEnd, NoticeCode, ParameterVa
 use ouzel_testkit::Rng;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Shared data, if it is there.
 fn shared_data(name: &str) -> Option<PathBuf> {

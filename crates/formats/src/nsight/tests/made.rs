@@ -5,6 +5,7 @@ use super::super::store::Partition;
 use super::super::{READER, rows::Row};
 use super::{Sums, all_sums, opened, sums_in, sums_of};
 use crate::detect::OpenError;
+use ouzel_files::Candidate;
 use ouzel_model::{
     CollectiveOp, CollectiveRoot, CommRank, Filter, LocationKind, NoticeCode, RequestEvent, TraceSource,
 };
