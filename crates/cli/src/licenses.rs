@@ -2,11 +2,10 @@
 
 use crate::args::LicensesArgs;
 use crate::exit::Outcome;
-use crate::output::Output;
 use anyhow::bail;
 use ouzel::licenses::{License, licenses};
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
 /// Writes the list, or texts.
 ///
@@ -20,7 +19,7 @@ pub fn run(args: &LicensesArgs) -> anyhow::Result<Outcome> {
             bail!("no crate {name:?} is in this program; ouzel licenses lists those that are");
         }
     }
-    let mut out = Output::open(None)?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
     let width = |of: fn(&License) -> &str| all.iter().map(|license| of(license).len()).max().unwrap_or(0);
     let (names, versions) = (width(|of| &of.name), width(|of| &of.version));
     for License { name, version, license, .. } in &all {
@@ -43,6 +42,6 @@ pub fn run(args: &LicensesArgs) -> anyhow::Result<Outcome> {
             write!(out, "\n--- {} ---\n\n{text}\n", names.join(", "))?;
         }
     }
-    out.close()?;
+    out.flush()?;
     Ok(Outcome::Complete)
 }

@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 /// Every file below a folder with its text.
 fn texts(folder: &Path) -> BTreeMap<String, String> {
     fn add(root: &Path, folder: &Path, found: &mut BTreeMap<String, String>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
+        for entry in fs::read_dir(folder).expect("a folder of the test") {
+            let path = entry.expect("a folder of the test").path();
             if path.is_dir() {
                 add(root, &path, found);
             } else {
-                let name = path.strip_prefix(root).unwrap().display().to_string();
-                found.insert(name, fs::read_to_string(&path).unwrap());
+                let name = path.strip_prefix(root).expect("a folder of the test").display().to_string();
+                found.insert(name, fs::read_to_string(&path).expect("a folder of the test"));
             }
         }
     }
@@ -89,9 +89,9 @@ fn folder(path: &Path, others: Others, existing: Existing) -> Result<Folder, Out
 /// Writes an archive whose files all hold `text`.
 fn written(path: &Path, existing: Existing, text: &str) -> Result<(), OutputError> {
     let output = folder(path, Others::Stay, existing)?.begin()?;
-    fs::create_dir(output.path().join("traces")).unwrap();
+    fs::create_dir(output.path().join("traces")).expect("a folder of the test");
     for name in [format!("traces/{text}.evt"), "traces.def".to_owned(), "traces.otf2".to_owned()] {
-        fs::write(output.path().join(name), text).unwrap();
+        fs::write(output.path().join(name), text).expect("a folder of the test");
     }
     output.complete()
 }
@@ -196,15 +196,9 @@ fn of_many_writers_one_wins_as_a_whole() {
                 fs::create_dir(&path).unwrap();
             }
             let names: Vec<String> = (0..8).map(|i| format!("writer{i}")).collect();
+            let tries = |name| (0..5).map(|_| written(&path, existing, name).is_ok()).collect::<Vec<_>>();
             let won: Vec<bool> = std::thread::scope(|scope| {
-                let threads: Vec<_> = names
-                    .iter()
-                    .map(|name| {
-                        scope.spawn(|| {
-                            (0..5).map(|_| written(&path, existing, name).is_ok()).collect::<Vec<_>>()
-                        })
-                    })
-                    .collect();
+                let threads: Vec<_> = names.iter().map(|name| scope.spawn(move || tries(name))).collect();
                 threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
             });
             let n_won = won.into_iter().filter(|won| *won).count();

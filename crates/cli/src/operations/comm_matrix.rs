@@ -10,9 +10,11 @@ use crate::terminal::style::Paint;
 use crate::terminal::units;
 use ouzel::Answer;
 use ouzel::analyses::comm_matrix::{CommMatrix, CommMatrixOutput, Expansion, PairTraffic, TrafficUnit};
+use ouzel::model::WorldRank;
 use ouzel_export::TableRows;
 use ouzel_plot::{ColourScale, pictures};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What stands under `data` in JSON: `ranks`, `unit`, and `pairs` that talked, or with `--dense` the whole `matrix`.
 #[derive(Debug, Serialize)]

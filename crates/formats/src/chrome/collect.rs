@@ -177,7 +177,7 @@ impl Collector {
                     1,
                     self.files.last().map_or_else(|| Arc::from(""), |file| file.name.clone()),
                     self.offset,
-                ))
+                ));
             }
         }
     }

@@ -177,12 +177,10 @@ impl<'a> Cursor<'a> {
                         continue 'words;
                     }
                     b'{' | b'[' => depth += 1,
+                    b'}' | b']' if depth > 1 => depth -= 1,
                     b'}' | b']' => {
-                        depth -= 1;
-                        if depth == 0 {
-                            self.at = at + 1;
-                            return Ok(&self.bytes[start..self.at]);
-                        }
+                        self.at = at + 1;
+                        return Ok(&self.bytes[start..self.at]);
                     }
                     _ => {}
                 }

@@ -39,7 +39,7 @@ impl LineFile {
     /// Begins to read it.
     pub fn open(&self) -> Result<Lines<File>, ReadError> {
         let name: Arc<str> = Arc::from(self.path.display().to_string());
-        let file = ouzel_files::input::open(&*self.path).map_err(|error| ReadError {
+        let file = ouzel_files::input::open(&self.path).map_err(|error| ReadError {
             file: Arc::clone(&name),
             offset: 0,
             record: 0,

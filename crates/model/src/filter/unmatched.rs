@@ -5,7 +5,7 @@
 
 use super::{Filter, Predicate, RankSet, TextTest};
 use crate::{Definitions, Level, Notice, NoticeCode};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use wildmatch::WildMatch;
 
 impl Filter {
@@ -33,7 +33,7 @@ impl Filter {
 /// What the trace has.
 struct Known<'a> {
     definitions: &'a Definitions,
-    regions: HashSet<&'a str>,
+    regions: BTreeSet<&'a str>,
 }
 
 /// Notices by code, each once.
