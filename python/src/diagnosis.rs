@@ -5,7 +5,6 @@ use crate::trace::Trace;
 use crate::value::to_python;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::diagnose::RunReport;
-use ouzel::diagnose::clusters::Data as Clusters;
 use ouzel::diagnose::iterations::Data as Iterations;
 use pyo3::prelude::*;
 
@@ -24,9 +23,8 @@ impl Trace {
     }
 
     fn clusters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let definitions = self.inner.definitions();
-        let answer = self.answer(py, |trace, options| trace.context_trees(&Semantics::default(), options))?;
-        to_python(py, &Clusters::new(&answer.output, definitions).clusters)
+        let answer = self.answer(py, |trace, options| trace.clusters(&Semantics::default(), options))?;
+        to_python(py, &answer.output.clusters)
     }
 
     #[pyo3(signature = (*, table=false))]

@@ -53,6 +53,8 @@ pub enum PopUnavailable {
     NoTime,
     /// A region filter hides what part of the time was spent on.
     HiddenRegions,
+    /// The events of every thread are incomplete.
+    NothingComplete,
 }
 
 impl std::fmt::Display for PopUnavailable {
@@ -61,6 +63,7 @@ impl std::fmt::Display for PopUnavailable {
             PopUnavailable::NoCpuThread => "no location is a CPU thread",
             PopUnavailable::NoTime => "the run takes no time",
             PopUnavailable::HiddenRegions => "a region filter hides what the time was spent on",
+            PopUnavailable::NothingComplete => "the events of all ranks are incomplete",
         })
     }
 }
@@ -78,6 +81,8 @@ impl std::error::Error for PopUnavailable {}
 /// - load balance = `mean(u) / max(u)`,
 /// - communication efficiency = `max(u) / T`.
 ///
+/// Locations of which not all is known (`is_incomplete`) would seem to idle: they are left out.
+///
 /// These are the definitions of the POP methodology (Performance Optimisation and Productivity, a centre of
 /// excellence in HPC: *POP standard metrics for parallel performance analysis*), whose model is multiplicative.
 ///
@@ -87,6 +92,7 @@ pub fn pop(
     profile: &ProfileOutput,
     definitions: &Definitions,
     classes: &[Class],
+    is_incomplete: &dyn Fn(LocationId) -> bool,
 ) -> Result<PopOutput, PopUnavailable> {
     let computes = computing_paths(&profile.call_paths, definitions, classes)?;
     let processes = Processes::new(profile, definitions);
@@ -94,14 +100,15 @@ pub fn pop(
     let useful: Vec<(LocationId, Ticks)> = profile
         .locations
         .iter()
-        .filter(|location| runs_on_cpu(definitions, location.location))
+        .filter(|location| runs_on_cpu(definitions, location.location) && !is_incomplete(location.location))
         .map(|location| {
             let is_master = masters.contains(&location.location);
             (location.location, useful_time(location, &computes, is_master))
         })
         .collect();
     if useful.is_empty() {
-        return Err(PopUnavailable::NoCpuThread);
+        let has_threads = profile.locations.iter().any(|l| runs_on_cpu(definitions, l.location));
+        return Err(if has_threads { PopUnavailable::NothingComplete } else { PopUnavailable::NoCpuThread });
     }
     let run = profile.run_range.map_or(Ticks(0), |range| range.end.since(range.start));
     if run == Ticks(0) {
@@ -113,7 +120,8 @@ pub fn pop(
         efficiency(&of_masters, run)
     };
     let all: Vec<Ticks> = useful.iter().map(|&(_, u)| u).collect();
-    let processes = (masters.len() < useful.len()).then(of_masters);
+    let n_masters = useful.iter().filter(|(location, _)| masters.contains(location)).count();
+    let processes = (n_masters < useful.len()).then(of_masters);
     Ok(PopOutput { run, threads: efficiency(&all, run), processes, useful })
 }
 
@@ -173,7 +181,7 @@ mod tests {
 
     fn pop_of(trace: &ToyTrace, filter: &Filter) -> Result<PopOutput, PopUnavailable> {
         let (profile, _) = run_report(trace, filter, Profile);
-        pop(&profile, trace.definitions(), &Semantics::default().classes(trace.definitions()))
+        pop(&profile, trace.definitions(), &Semantics::default().classes(trace.definitions()), &|_| false)
     }
 
     fn useful(trace: &ToyTrace) -> Vec<u64> {

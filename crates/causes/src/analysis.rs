@@ -25,8 +25,7 @@ use crate::search::{MAX_EFFORT, Search, search};
 use crate::time::{TimeMetrics, time_metrics};
 use crate::vectors::Vectors;
 use ouzel_model::{
-    CallPathId, Level, MetricId, Notice, NoticeCode, Notices, ProfileDefinitions, ProfileSource, RankSet,
-    SeverityError,
+    Level, MetricId, Notice, NoticeCode, Notices, ProfileDefinitions, ProfileSource, RankSet, SeverityError,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -79,17 +78,11 @@ impl Context<'_> {
     pub fn name(&self, region: usize) -> RegionName {
         let region = &self.regions.regions[region];
         RegionName {
-            call_path: names_from_root(self.definitions, region.path),
+            call_path: self.definitions.call_path_names(region.path),
             itself: region.is_own,
             path: region.path,
         }
     }
-}
-
-fn names_from_root(definitions: &ProfileDefinitions, path: CallPathId) -> Vec<Arc<str>> {
-    let tree = &definitions.call_tree;
-    let name = |at: CallPathId| definitions.regions[tree.node(at).region.index()].name.clone();
-    tree.from_root(path).into_iter().map(name).collect()
 }
 
 /// Looks for bottlenecks and their causes.
@@ -162,7 +155,7 @@ pub fn causes(source: &dyn ProfileSource, options: &Options<'_>) -> Result<Cause
         regions: RegionsCard {
             n: regions.regions.len() as u64,
             n_of_depth_1: regions.regions.iter().filter(|region| region.depth == 1).count() as u64,
-            program: regions.outer.last().map_or_else(Vec::new, |&path| names_from_root(definitions, path)),
+            program: regions.outer.last().map_or_else(Vec::new, |&path| definitions.call_path_names(path)),
         },
         external,
         internal,

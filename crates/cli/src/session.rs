@@ -134,6 +134,17 @@ impl<'a> Session<'a> {
         self.with_bar(|options| self.trace.severity_cube(options))
     }
 
+    /// The answer to a question of several passes, with a progress bar where one is wanted.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    pub fn answer<T>(
+        &self,
+        ask: impl FnOnce(&Trace, &Options<'_>) -> Result<Answer<T>, AskError>,
+    ) -> anyhow::Result<Answer<T>> {
+        self.with_bar(|options| ask(&self.trace, options))
+    }
+
     fn with_bar<T>(&self, work: impl FnOnce(&Options<'_>) -> Result<T, AskError>) -> anyhow::Result<T> {
         let Common { filter, jobs, .. } = self.common;
         let total_bytes = self.trace.event_bytes(filter);

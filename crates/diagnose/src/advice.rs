@@ -2,6 +2,7 @@
 //!
 //! Law: advice follows from numbers in the report, and says which.
 
+use crate::findings::words::percent;
 use crate::{EfficiencyCard, Loss, LossKind, Recorded, RunCard, TrustCard};
 use ouzel_analyses::profile::ProfileOutput;
 use ouzel_analyses::semantics::{Class, Family};
@@ -160,10 +161,6 @@ fn rank(rank: Option<u32>) -> String {
 fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
-}
-
-fn percent(ratio: f64) -> String {
-    format!("{:.0} %", ratio * 100.0)
 }
 
 fn words(words: &[&str]) -> Vec<String> {

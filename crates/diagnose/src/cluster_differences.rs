@@ -1,17 +1,19 @@
-//! What sets one cluster of locations apart from another: the call paths in which their time differs most.
+//! How one cluster of locations differs from another: the call paths in which their mean time differs most.
 //!
 //! ```text
-//! tree of a cluster ──► exclusive time by call path ──┐
-//! tree of another   ──► exclusive time by call path ──┴──► differences, largest first
+//! profile of the members ──► mean exclusive time by call path ──┐
+//! profile of the others  ──► mean exclusive time by call path ──┴──► differences, largest first
 //! ```
 //!
-//! Loops and iterations dissolve: what an iteration spends in a call path counts for each of
-//! its iterations. Law: the differences add up to the difference of the trees' durations.
+//! Laws: call paths are those of the profile and each time is the mean of its rows over the members, one that never
+//! comes to the path counted as zero; the differences add up to that of the mean spans.
 //! Not here: how clusters are made (`context_tree`), what differences cost.
 
-use ouzel_analyses::context_tree::{Body, IterationCluster, Node, StaticId};
-use ouzel_model::{Definitions, Ticks};
+use ouzel_analyses::MeanTicks;
+use ouzel_analyses::profile::{LocationProfile, ProfileOutput};
+use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId};
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,9 +22,9 @@ use std::sync::Arc;
 pub struct PathDifference {
     /// Regions from the outermost to the one that differs; empty is code outside of recorded regions.
     pub call_path: Vec<Arc<str>>,
-    /// Exclusive time in the average tree of the cluster, in nanoseconds.
+    /// Exclusive time, mean over the members of the cluster, in nanoseconds.
     pub time_ns: u64,
-    /// Exclusive time in the average tree of the other, in nanoseconds.
+    /// Exclusive time, mean over the members of the other, in nanoseconds.
     pub reference_ns: u64,
 }
 
@@ -33,118 +35,124 @@ impl PathDifference {
     }
 }
 
-/// The call paths in which `tree` differs from `reference`, most first; equal differences in order of the path.
-pub fn cluster_differences(tree: &Node, reference: &Node, definitions: &Definitions) -> Vec<PathDifference> {
-    let mut times: BTreeMap<Vec<StaticId>, [f64; 2]> = BTreeMap::new();
-    for (side, root) in [tree, reference].into_iter().enumerate() {
-        add_times(root, side, &mut times);
-    }
-    let ns = |ticks: f64| definitions.clock.ns_from_ticks(Ticks(ticks.round().max(0.0) as u64));
-    let difference = |(path, [time, reference]): (Vec<StaticId>, [f64; 2])| PathDifference {
-        call_path: path.iter().map(|id| Arc::from(id.name(definitions))).collect(),
-        time_ns: ns(time),
-        reference_ns: ns(reference),
-    };
-    let mut all: Vec<PathDifference> = times.into_iter().map(difference).collect();
-    all.retain(|difference| 0 < difference.size_ns());
-    all.sort_by(|a, b| (b.size_ns(), &a.call_path).cmp(&(a.size_ns(), &b.call_path)));
-    all
+/// Times of a cluster, summed over its members.
+#[derive(Debug)]
+pub(crate) struct ClusterTimes {
+    n_members: u64,
+    /// From the first to the last event.
+    span: u128,
+    /// Exclusive; the root is code outside of recorded regions.
+    exclusive: BTreeMap<CallPathId, u128>,
 }
 
-/// A node to be looked at: its weight is the number of instances that it stands for.
-struct Visit<'a> {
-    node: &'a Node,
-    weight: f64,
-    /// The call path down to the node itself.
-    path: Vec<StaticId>,
-}
-
-/// Adds exclusive times by path. An explicit stack: call paths may be deep.
-fn add_times<'a>(root: &'a Node, side: usize, times: &mut BTreeMap<Vec<StaticId>, [f64; 2]>) {
-    let mut stack = vec![Visit { node: root, weight: 1.0, path: Vec::new() }];
-    while let Some(Visit { node, weight, path }) = stack.pop() {
-        let below = |node: &'a Node, weight| {
-            let mut path = path.clone();
-            path.extend(own_step(node));
-            Visit { node, weight, path }
+impl ClusterTimes {
+    /// Sums the rows of the members.
+    pub fn new(profile: &ProfileOutput, members: &[LocationId]) -> Self {
+        let mut times =
+            ClusterTimes { n_members: (members.len() as u64).max(1), span: 0, exclusive: BTreeMap::new() };
+        let of_member = |id: &LocationId| {
+            let at = profile.locations.binary_search_by_key(id, |profile| profile.location).ok()?;
+            Some(&profile.locations[at])
         };
-        let own = match &node.body {
-            Body::Call { gaps, children } => {
-                stack.extend(children.iter().map(|child| below(child, weight)));
-                gaps.iter().sum::<f64>()
+        for LocationProfile { span, outside, rows, .. } in members.iter().filter_map(of_member) {
+            times.span += span.map_or(0, |(first, last)| u128::from(last.since(first).0));
+            *times.exclusive.entry(CallPathTree::ROOT).or_default() += u128::from(outside.0);
+            for row in rows {
+                *times.exclusive.entry(row.call_path).or_default() += u128::from(row.times.exclusive.0);
             }
-            Body::Profile { self_time, children, .. } => {
-                stack.extend(children.iter().map(|child| below(child, weight)));
-                *self_time
-            }
-            Body::Loop(body) => {
-                let iterations =
-                    body.clusters.iter().map(|IterationCluster { n, tree }| (tree, weight * *n as f64));
-                stack.extend(iterations.map(|(tree, weight)| below(tree, weight)));
-                stack.extend(body.profiles.iter().map(|profile| below(profile, weight)));
-                body.gap
-            }
-        };
-        times.entry(path).or_default()[side] += own * weight;
-    }
-}
-
-/// What a node adds to the call path: loops and iterations are not called.
-fn own_step(node: &Node) -> Option<StaticId> {
-    match node.id {
-        StaticId::Region(_) | StaticId::CallSite { .. } | StaticId::Folded => Some(node.id),
-        StaticId::Root | StaticId::SourceLoop { .. } | StaticId::FoundLoop { .. } | StaticId::Iteration => {
-            None
         }
+        times
+    }
+
+    fn ns(&self, sum: u128, definitions: &Definitions) -> u64 {
+        MeanTicks { sum, n_processes: self.n_members }.ns(&definitions.clock)
+    }
+
+    /// From its first to its last event, mean over the members.
+    pub fn duration_ns(&self, definitions: &Definitions) -> u64 {
+        self.ns(self.span, definitions)
+    }
+
+    /// The call paths in which it differs from `reference`, most first; equal differences in order of the path.
+    pub fn differences(
+        &self,
+        reference: &ClusterTimes,
+        call_paths: &CallPathTree,
+        definitions: &Definitions,
+    ) -> Vec<PathDifference> {
+        let mut sums: BTreeMap<Vec<Arc<str>>, [u128; 2]> = BTreeMap::new();
+        for (side, times) in [self, reference].into_iter().enumerate() {
+            for (&path, ticks) in &times.exclusive {
+                let regions = call_paths.regions(path).into_iter();
+                // Some tracers define a function once for each rank: what has one name is one call path.
+                let names = regions.map(|region| definitions.region(region).name.clone()).collect();
+                sums.entry(names).or_default()[side] += ticks;
+            }
+        }
+        let difference = |(call_path, [time, other]): (Vec<Arc<str>>, [u128; 2])| PathDifference {
+            call_path,
+            time_ns: self.ns(time, definitions),
+            reference_ns: reference.ns(other, definitions),
+        };
+        let mut all: Vec<PathDifference> = sums.into_iter().map(difference).collect();
+        all.retain(|difference| 0 < difference.size_ns());
+        // Stable: those of equal size stay in order of the path.
+        all.sort_by_key(|difference| Reverse(difference.size_ns()));
+        all
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ouzel_analyses::context_tree::{LoopBody, LoopSource, Runs};
-    use ouzel_model::RegionId;
+    use ouzel_analyses::profile::Profile;
     use ouzel_model::TraceSource;
-    use ouzel_testkit::ToyTrace;
+    use ouzel_testkit::{ToyTrace, run};
 
-    /// `main` with three iterations that call `work` for `work` ticks each, then `output` for `output` ticks.
-    fn tree(work: f64, output: f64) -> Node {
-        let iteration = Node::call(
-            StaticId::Iteration,
-            vec![0.0, 1.0],
-            vec![Node::leaf(StaticId::Region(RegionId(1)), work)],
-        );
-        let body = LoopBody {
-            source: LoopSource::TandemRepeat,
-            gap: 0.0,
-            clusters: vec![IterationCluster { n: 3, tree: iteration }],
-            map: Runs::from_values([0, 0, 0]),
-            profiles: Vec::new(),
-            rejected: 0,
-        };
-        let steps = Node::of_loop(StaticId::FoundLoop { key: RegionId(1), level: 0 }, body);
-        let output = Node::leaf(StaticId::Region(RegionId(2)), output);
-        let main = Node::call(StaticId::Region(RegionId(0)), vec![5.0, 0.0, 5.0], vec![steps, output]);
-        Node::call(StaticId::Root, vec![0.0, 0.0], vec![main])
+    /// Rank 0 writes, the others work longer; rank 3 begins outside of every region.
+    const TEXT: &str = "
+        0: enter main @0, enter work @5, leave @35, enter output @35, leave @39, leave @40
+        1: enter main @0, enter work @5, leave @41, leave @50
+        2: enter main @0, enter work @5, leave @40, leave @50
+        3: other @0, enter main @10, enter work @15, leave @52, leave @60";
+
+    fn times(trace: &ToyTrace, members: &[u32]) -> (ClusterTimes, ProfileOutput) {
+        let profile = run(trace, Profile);
+        let members: Vec<LocationId> = members.iter().copied().map(LocationId).collect();
+        (ClusterTimes::new(&profile, &members), profile)
     }
 
     #[test]
-    fn the_largest_difference_comes_first_and_loops_dissolve() {
-        let toy =
-            ToyTrace::new("0: enter main @0, enter work @1, leave @2, enter output @3, leave @4, leave @5");
-        let (here, there) = (tree(10.0, 4.0), tree(12.0, 0.0));
-        let found = cluster_differences(&here, &there, toy.definitions());
+    fn differences_are_of_means_over_the_members() {
+        let trace = ToyTrace::new(TEXT);
+        let definitions = trace.definitions();
+        let (one, profile) = times(&trace, &[0]);
+        let (others, _) = times(&trace, &[1, 2, 3]);
+        let found = one.differences(&others, &profile.call_paths, definitions);
         let path = |names: &[&str]| names.iter().map(|&name| Arc::from(name)).collect::<Vec<Arc<str>>>();
-        assert_eq!(
-            found,
-            [
-                PathDifference { call_path: path(&["main", "work"]), time_ns: 30, reference_ns: 36 },
-                PathDifference { call_path: path(&["main", "output"]), time_ns: 4, reference_ns: 0 },
-            ]
-        );
-        let sum = |side: fn(&PathDifference) -> u64| found.iter().map(side).sum::<u64>() as f64;
-        let difference = sum(|d| d.time_ns) - sum(|d| d.reference_ns);
-        assert!((difference - (here.duration() - there.duration())).abs() < 1e-9);
-        assert_eq!(cluster_differences(&here, &here, toy.definitions()), []);
+        let row = |names: &[&str], time_ns, reference_ns| PathDifference {
+            call_path: path(names),
+            time_ns,
+            reference_ns,
+        };
+        // (14 + 15 + 13) / 3, (36 + 35 + 37) / 3 and 10 / 3.
+        let expected = [
+            row(&["main"], 6, 14),
+            row(&["main", "work"], 30, 36),
+            row(&["main", "output"], 4, 0),
+            row(&[], 0, 3),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!((one.duration_ns(definitions), others.duration_ns(definitions)), (40, 53));
+        assert_eq!(one.differences(&one, &profile.call_paths, definitions), []);
+    }
+
+    #[test]
+    fn regions_of_one_name_are_one() {
+        let mut trace = ToyTrace::new("0: enter send @0, leave @7\n1: enter send_ @0, leave @7");
+        let other = trace.region("send_");
+        trace.definitions_mut().regions[other.index()].name = "send".into();
+        let ((one, profile), (two, _)) = (times(&trace, &[0]), times(&trace, &[1]));
+        assert_eq!(one.differences(&two, &profile.call_paths, trace.definitions()), []);
     }
 }

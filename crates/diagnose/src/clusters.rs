@@ -1,10 +1,13 @@
 //! Clusters of locations with names and nanoseconds.
+//!
+//! Law: every time is a mean over the members of the times that the profile of the same pass has.
 
-use crate::cluster_differences::{PathDifference, cluster_differences};
+use crate::cluster_differences::{ClusterTimes, PathDifference};
 use crate::findings::Ranks;
 use ouzel_analyses::context_tree::{ContextTreesOutput, LocationCluster, TreeGroup};
 use ouzel_analyses::peers::PeerKind;
-use ouzel_model::{ColumnData, Definitions, LocationId, Table, Ticks, Unit};
+use ouzel_analyses::profile::ProfileOutput;
+use ouzel_model::{ColumnData, Definitions, LocationId, Table, Unit};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -37,57 +40,64 @@ pub struct ClusterEntry {
     pub duration_ns: u64,
     /// In which call paths its mean exclusive time differs from that of the largest cluster, most first; `[]` of that.
     pub differences: Vec<PathDifference>,
+    /// The members; the first stands for it.
+    #[serde(skip)]
+    members: Vec<LocationId>,
 }
 
 impl Data {
-    /// Of the clusters of a pass.
-    pub fn new(trees: &ContextTreesOutput, definitions: &Definitions) -> Self {
-        Data { clusters: trees.groups.iter().flat_map(|group| of_group(group, definitions)).collect() }
+    /// Of the clusters of a pass, and its profile.
+    pub fn new(trees: &ContextTreesOutput, profile: &ProfileOutput, definitions: &Definitions) -> Self {
+        Data {
+            clusters: trees.groups.iter().flat_map(|group| of_group(group, profile, definitions)).collect(),
+        }
     }
 
     /// The clusters as a table: one row for each location.
-    pub fn table(&self, definitions: &Definitions, trees: &ContextTreesOutput) -> Table {
-        let rows: Vec<(&TreeGroup, &LocationCluster, LocationId)> = trees
-            .groups
+    pub fn table(&self, definitions: &Definitions) -> Table {
+        let rows: Vec<(&ClusterEntry, LocationId)> = self
+            .clusters
             .iter()
-            .flat_map(|group| group.clusters.iter().map(move |cluster| (group, cluster)))
-            .flat_map(|(group, cluster)| cluster.members.iter().map(move |&member| (group, cluster, member)))
+            .flat_map(|cluster| cluster.members.iter().map(move |&member| (cluster, member)))
             .collect();
         let location = |id: LocationId| definitions.location(id);
+        let numbers = |value: &dyn Fn(&ClusterEntry, LocationId) -> u64| {
+            ColumnData::U64(rows.iter().map(|&(cluster, id)| value(cluster, id)).collect())
+        };
         Table::new("clusters")
             .with(
                 "peers",
                 Unit::None,
                 "Among which locations it is a cluster",
-                ColumnData::Text(rows.iter().map(|(group, ..)| Arc::from(peers_text(group.kind))).collect()),
+                ColumnData::Text(
+                    rows.iter().map(|(cluster, _)| Arc::from(peers_text(cluster.peers))).collect(),
+                ),
             )
             .with(
                 "cluster",
                 Unit::None,
                 "Number of the cluster among them",
-                ColumnData::U64(rows.iter().map(|(_, cluster, _)| u64::from(cluster.id)).collect()),
+                numbers(&|cluster, _| u64::from(cluster.id)),
             )
             .with(
                 "rank",
                 Unit::None,
                 "World rank of the member; missing where the trace knows none",
                 ColumnData::OptionU64(
-                    rows.iter().map(|&(.., id)| location(id).rank.map(|rank| u64::from(rank.0))).collect(),
+                    rows.iter().map(|&(_, id)| location(id).rank.map(|rank| u64::from(rank.0))).collect(),
                 ),
             )
             .with(
                 "location",
                 Unit::None,
                 "Id of the member as the trace's files write it",
-                ColumnData::U64(rows.iter().map(|&(.., id)| location(id).native_id).collect()),
+                numbers(&|_, id| location(id).native_id),
             )
             .with(
                 "is_representative",
                 Unit::None,
                 "1 if it stands for the cluster",
-                ColumnData::U64(
-                    rows.iter().map(|&(_, cluster, id)| u64::from(cluster.representative == id)).collect(),
-                ),
+                numbers(&|cluster, id| u64::from(cluster.members.first() == Some(&id))),
             )
     }
 }
@@ -106,24 +116,27 @@ pub fn largest(group: &TreeGroup) -> Option<&LocationCluster> {
     group.clusters.iter().max_by_key(|cluster| (cluster.members.len(), Reverse(cluster.id)))
 }
 
-fn of_group(group: &TreeGroup, definitions: &Definitions) -> Vec<ClusterEntry> {
+fn of_group(group: &TreeGroup, profile: &ProfileOutput, definitions: &Definitions) -> Vec<ClusterEntry> {
     let Some(largest) = largest(group) else { return Vec::new() };
     let rank = |id: LocationId| definitions.location(id).rank.map(|rank| rank.0);
     let native_id = |id: LocationId| definitions.location(id).native_id;
-    let entry = |cluster: &LocationCluster| ClusterEntry {
-        peers: group.kind,
-        id: cluster.id,
-        size: cluster.members.len() as u64,
-        ranks: Ranks::new(cluster.members.iter().filter_map(|&id| rank(id))),
-        locations: cluster.members.iter().map(|&id| native_id(id)).collect(),
-        representative_rank: rank(cluster.representative),
-        representative_location: native_id(cluster.representative),
-        duration_ns: definitions.clock.ns_from_ticks(Ticks(cluster.tree.duration().round().max(0.0) as u64)),
-        differences: if cluster.id == largest.id {
-            Vec::new()
-        } else {
-            cluster_differences(&cluster.tree, &largest.tree, definitions)
-        },
+    let reference = ClusterTimes::new(profile, &largest.members);
+    let entry = |cluster: &LocationCluster| {
+        let times = ClusterTimes::new(profile, &cluster.members);
+        let is_largest = cluster.id == largest.id;
+        let differences = || times.differences(&reference, &profile.call_paths, definitions);
+        ClusterEntry {
+            peers: group.kind,
+            id: cluster.id,
+            size: cluster.members.len() as u64,
+            ranks: Ranks::new(cluster.members.iter().filter_map(|&id| rank(id))),
+            locations: cluster.members.iter().map(|&id| native_id(id)).collect(),
+            representative_rank: rank(cluster.representative),
+            representative_location: native_id(cluster.representative),
+            duration_ns: times.duration_ns(definitions),
+            differences: if is_largest { Vec::new() } else { differences() },
+            members: cluster.members.clone(),
+        }
     };
     group.clusters.iter().map(entry).collect()
 }

@@ -1,8 +1,10 @@
 //! Loops and their iterations with names and nanoseconds.
 
-use ouzel_analyses::context_tree::{ContextTreesOutput, LoopInstance, LoopSource, LoopSummary, TreeGroup};
+use ouzel_analyses::context_tree::{
+    ContextTreesOutput, LoopInstance, LoopSource, LoopSummary, StaticId, TreeGroup,
+};
 use ouzel_analyses::peers::PeerKind;
-use ouzel_model::{ColumnData, Definitions, Table, Unit};
+use ouzel_model::{ColumnData, Definitions, RegionId, Table, Unit};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -21,8 +23,12 @@ pub struct Data {
 pub struct LoopEntry {
     /// Which locations run it: `main_thread`, `helper_thread` or `accelerator_stream`.
     pub peers: PeerKind,
-    /// From the outermost region to the loop; `loop~NAME` is one that was found, by the call that ends its iterations.
+    /// The region, if the trace marks it as a loop; else `loop~NAME`, found by the call NAME that ends its iterations.
+    pub name: Arc<str>,
+    /// Regions from the outermost to the loop if it is one, else to the one that it is in; empty outside of every region.
     pub call_path: Vec<Arc<str>>,
+    /// The loops around it that are no region, outermost first.
+    pub inside_of: Vec<Arc<str>>,
     /// How it became known, e.g. `marked`, `tandem-repeat`.
     pub source: LoopSource,
     /// Whether it is inside of another loop: then there is no list of iterations, and counts are over all of that.
@@ -120,8 +126,14 @@ impl Data {
             .with(
                 "call_path",
                 Unit::None,
-                "From the outermost region to the loop",
+                "Regions from the outermost to the loop, or to the one that it is in",
                 ColumnData::TextList(each().map(|(l, _)| l.call_path.clone()).collect()),
+            )
+            .with(
+                "name",
+                Unit::None,
+                "The region that is the loop, or loop~NAME",
+                ColumnData::Text(each().map(|(l, _)| l.name.clone()).collect()),
             )
             .with(
                 "location_cluster",
@@ -144,6 +156,11 @@ impl Data {
 
 fn entry(summary: &LoopSummary, group: &TreeGroup, definitions: &Definitions) -> LoopEntry {
     let clock = &definitions.clock;
+    let name = |id: StaticId| -> Arc<str> {
+        let region = id.recorded().map(|region| definitions.region(region).name.clone());
+        region.unwrap_or_else(|| id.name(definitions).into())
+    };
+    let region = |region: RegionId| definitions.region(region).name.clone();
     let iterations = summary.instances.iter().flat_map(|instance| {
         instance.iterations.iter().map(|row| IterationEntry {
             location_cluster: instance.cluster,
@@ -155,7 +172,9 @@ fn entry(summary: &LoopSummary, group: &TreeGroup, definitions: &Definitions) ->
     });
     LoopEntry {
         peers: group.kind,
-        call_path: summary.path.iter().map(|id| Arc::from(id.name(definitions))).collect(),
+        name: summary.path.last().map_or_else(|| Arc::from("loop"), |&id| name(id)),
+        call_path: summary.call_path().into_iter().map(region).collect(),
+        inside_of: summary.inside_of().map(name).collect(),
         source: summary.source,
         is_nested: summary.is_nested,
         accepted: summary.accepted,
@@ -211,6 +230,11 @@ impl LoopEntry {
     /// The iterations of an instance.
     pub fn iterations_of(&self, instance: &InstanceEntry) -> Vec<&IterationEntry> {
         self.iterations.iter().filter(|i| i.location_cluster == instance.location_cluster).collect()
+    }
+
+    /// Whether the loop is the last region of its call path.
+    pub fn is_region(&self) -> bool {
+        self.call_path.last() == Some(&self.name)
     }
 
     /// How the loop became known, in words.

@@ -11,22 +11,26 @@ mod advice;
 mod cluster_differences;
 pub mod clusters;
 pub mod findings;
+mod headline;
 pub mod iterations;
 mod losses;
 mod recorded;
 mod run_card;
+mod segment_words;
 mod segments_card;
 mod trust_card;
 
 pub use advice::Advice;
-pub use cluster_differences::{PathDifference, cluster_differences};
+pub use cluster_differences::PathDifference;
+pub use headline::Headline;
 pub use losses::{Loss, LossKind, RankTime};
 pub use recorded::{Recorded, ranks_without_events};
 pub use run_card::RunCard;
+pub use segment_words::segment_words;
 pub use segments_card::{SegmentCard, SegmentPath};
 pub use trust_card::{Concern, TrustCard};
 
-use findings::{Finding, Sources};
+use findings::{Finding, Ranks, Sources};
 use ouzel_analyses::communication::{Communication, CommunicationOutput};
 use ouzel_analyses::inventory::Inventory;
 use ouzel_analyses::late_messages::LateMessagesOutput;
@@ -34,22 +38,27 @@ use ouzel_analyses::phases::{Phases, PhasesOutput};
 use ouzel_analyses::pop::{Efficiency, PopOutput, pop};
 use ouzel_analyses::profile::{Profile, ProfileOutput};
 use ouzel_analyses::semantics::{Class, Semantics};
-use ouzel_engine::{AnalysisError, AnalysisSet, Key, Report};
-use ouzel_model::{Definitions, Filter, Notice, NoticeCode, Table};
+use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
+use ouzel_model::{Definitions, Filter, LocationId, Notice, NoticeCode, Table};
 use segments_card::SegmentsCard;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The one page about a run, as data.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunReport {
     /// What ran.
     pub run: RunCard,
-    /// How far the answer can be trusted.
+    /// How far the answer can be trusted. What is lost comes before what is found.
     pub trust: TrustCard,
-    /// How well the ranks' time was used; `None` where it cannot be told, see `efficiency_missing`.
+    /// The run in a sentence.
+    pub headline: Headline,
+    /// How well the ranks' time was used; `None` where that is not known, see `efficiency_missing`.
     pub efficiency: Option<EfficiencyCard>,
     /// Why there are no efficiencies.
     pub efficiency_missing: Option<String>,
+    /// Ranks whose events are incomplete: efficiencies are over the others.
+    pub efficiency_left_out: Ranks,
     /// What costs the run time and why, most gain first. Gains do not overlap.
     pub findings: Vec<Finding>,
     /// Where losses arise between synchronisations, in order of time.
@@ -95,6 +104,28 @@ impl EfficiencyCard {
 }
 
 impl RunReport {
+    /// Which ranks the efficiencies leave out; `None` if none.
+    pub fn efficiency_note(&self) -> Option<String> {
+        let left_out = &self.efficiency_left_out;
+        let note = || format!("Without {}: the events are incomplete.", left_out.in_words(usize::MAX));
+        (self.efficiency.is_some() && !left_out.is_empty()).then(note)
+    }
+
+    /// Why there may be no losses, or which of their times are too small; `None` if all is known.
+    pub fn losses_note(&self) -> Option<String> {
+        if self.trust.lost_definitions() {
+            return Some(format!("Not known: {LOST_DEFINITIONS}."));
+        }
+        let incomplete = self.trust.incomplete_ranks();
+        let note = || {
+            format!(
+                "The events of {} are incomplete, so the times are too small.",
+                incomplete.in_words(usize::MAX)
+            )
+        };
+        (!incomplete.is_empty() && !self.trust.lost.is_empty()).then(note)
+    }
+
     /// The losses as a table.
     pub fn losses_table(&self) -> Table {
         losses::table(&self.losses)
@@ -146,8 +177,9 @@ impl ReportAnalyses {
         let communication = report.outputs.take(&self.communication)?;
         let phases = report.outputs.take(&self.phases)?;
         let run = RunCard::new(definitions, report, &inventory, &communication, &self.filter);
-        let notices = report.notices.clone();
-        Ok(Material { classes: self.classes, run, notices, profile, communication, phases, late: None })
+        let (notices, locations) = (report.notices.clone(), report.locations.clone());
+        let classes = self.classes;
+        Ok(Material { classes, run, notices, locations, profile, communication, phases, late: None })
     }
 
     /// The report of the pass, without a second one for late messages.
@@ -165,6 +197,7 @@ pub struct Material {
     classes: Vec<Class>,
     run: RunCard,
     notices: Vec<Notice>,
+    locations: BTreeMap<LocationId, LocationSummary>,
     profile: ProfileOutput,
     communication: CommunicationOutput,
     phases: PhasesOutput,
@@ -213,13 +246,19 @@ impl Material {
 
     /// The report.
     pub fn report(&self, definitions: &Definitions) -> RunReport {
-        let Material { classes, run, notices, profile, communication, phases, late } = self;
-        let trust = TrustCard::new(notices, definitions);
-        let pop = pop(profile, definitions, classes);
-        let losses = losses::losses(profile, definitions, classes);
+        let Material { classes, run, notices, locations, profile, communication, phases, late } = self;
+        let trust = TrustCard::new(notices, locations, &run.ranks_without_events, definitions);
         let lost_definitions = trust.lost_definitions();
+        let efficiency_left_out = trust.incomplete_ranks();
+        let is_incomplete = |id: LocationId| {
+            let rank = definitions.location(id).rank;
+            rank.is_some_and(|rank| efficiency_left_out.list.binary_search(&rank.0).is_ok())
+        };
+        let pop = pop(profile, definitions, classes, &is_incomplete);
+        // Without names nothing says what computes and what waits.
+        let losses =
+            if lost_definitions { Vec::new() } else { losses::losses(profile, definitions, classes) };
         let (efficiency, efficiency_missing) = match pop {
-            // Without names nobody knows what is MPI, and everything would look like work.
             _ if lost_definitions => (None, Some(LOST_DEFINITIONS.to_owned())),
             Ok(pop) => (Some(EfficiencyCard::of(&pop)), None),
             Err(reason) => (None, Some(reason.to_string())),
@@ -242,12 +281,15 @@ impl Material {
         } else {
             SegmentsCard::new(phases, definitions, classes)
         };
+        let headline = Headline::new(run, &trust, &findings, efficiency_missing.as_deref());
         let next = advice::advise(run, &trust, efficiency.as_ref(), &losses, (profile, classes));
         RunReport {
             run: run.clone(),
             trust,
+            headline,
             efficiency,
             efficiency_missing,
+            efficiency_left_out,
             findings,
             segments,
             projected_run_time_ns,

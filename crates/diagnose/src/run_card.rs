@@ -8,7 +8,7 @@ use ouzel_model::{Definitions, Filter, LocationKind};
 use serde::Serialize;
 
 /// What ran.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RunCard {
     /// The format of the trace.
     pub format: String,
@@ -52,6 +52,12 @@ pub struct RunCard {
 }
 
 impl RunCard {
+    /// `ns / run time`: what every percentage of a page is, unless it says otherwise; 0 of a run that takes no time.
+    #[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
+    pub fn share(&self, ns: u64) -> f64 {
+        if self.span_ns == 0 { 0.0 } else { ns as f64 / self.span_ns as f64 }
+    }
+
     pub(crate) fn new(
         definitions: &Definitions,
         report: &Report,

@@ -4,7 +4,6 @@
 //! the run time less `imb_sync + sum_wait` of these. Not here: causes (see [`findings`](crate::findings)).
 
 use ouzel_analyses::loss_tree::{PathLoss, Segment, Thresholds, segments};
-use ouzel_analyses::peers::PeerKind;
 use ouzel_analyses::phases::PhasesOutput;
 use ouzel_analyses::semantics::{Category, Class};
 use ouzel_model::{CallPathId, Definitions};
@@ -61,8 +60,7 @@ pub struct SegmentPath {
 impl SegmentsCard {
     /// The segments of the main threads; where there are none, of the first group that there is.
     pub fn new(phases: &PhasesOutput, definitions: &Definitions, classes: &[Class]) -> Self {
-        let main = phases.groups.iter().find(|group| group.kind == PeerKind::MainThread);
-        let Some(group) = main.or(phases.groups.first()) else { return SegmentsCard::default() };
+        let Some(group) = phases.main_group() else { return SegmentsCard::default() };
         let found = segments(group, &phases.call_paths, classes, &Thresholds::default());
         let clock = &definitions.clock;
         let names = |path: CallPathId| -> Vec<Arc<str>> {

@@ -3,7 +3,9 @@
 //! Notices of one kind from many locations become one concern. Law: every notice is
 //! part of exactly one concern.
 
-use ouzel_model::{Definitions, Level, Notice, NoticeCode};
+use crate::findings::Ranks;
+use ouzel_engine::{LocationEnd, LocationSummary};
+use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +18,11 @@ pub struct TrustCard {
     pub doubtful: Vec<Concern>,
     /// Good to know; numbers are complete.
     pub remarks: Vec<Concern>,
+    /// Ranks without events, as [`RunCard`](crate::RunCard) has them.
+    #[serde(skip)]
+    pub ranks_without_events: Ranks,
+    /// Ranks whose events end before the run of the rank did.
+    pub ranks_cut: Ranks,
 }
 
 /// Notices of one kind.
@@ -34,8 +41,14 @@ pub struct Concern {
 }
 
 impl TrustCard {
-    /// Groups notices by level and kind.
-    pub fn new(notices: &[Notice], definitions: &Definitions) -> Self {
+    /// Groups notices by level and kind; `locations` is what the pass says of each, `without_events` are ranks that have
+    /// none.
+    pub fn new(
+        notices: &[Notice],
+        locations: &BTreeMap<LocationId, LocationSummary>,
+        without_events: &[u32],
+        definitions: &Definitions,
+    ) -> Self {
         let mut groups: BTreeMap<(Level, NoticeCode), Vec<&Notice>> = BTreeMap::new();
         for notice in notices {
             groups.entry((notice.level, notice.code)).or_default().push(notice);
@@ -49,7 +62,44 @@ impl TrustCard {
             };
             list.extend(concern(notices, definitions));
         }
+        let rank_of = |id: &LocationId| definitions.location(*id).rank.map(|rank| rank.0);
+        let with = |is: &dyn Fn(&LocationSummary) -> bool| -> BTreeSet<u32> {
+            let found =
+                locations.iter().filter(|(id, of)| definitions.location(**id).kind.runs_code() && is(of));
+            found.filter_map(|(id, _)| rank_of(id)).collect()
+        };
+        let seen = with(&|of| 0 < of.n_events);
+        card.ranks_without_events = Ranks::new(without_events.iter().copied());
+        let cut = with(&|of| of.end == LocationEnd::Damaged);
+        card.ranks_cut = Ranks::new(cut.into_iter().filter(|rank| seen.contains(rank)));
         card
+    }
+
+    /// What is missing from the trace in a sentence; `None` if nothing is.
+    pub fn incomplete_in_words(&self) -> Option<String> {
+        if self.lost.is_empty() {
+            return None;
+        }
+        let mut parts = Vec::new();
+        if self.lost_definitions() {
+            parts.push("definitions are missing".to_owned());
+        }
+        if !self.ranks_without_events.is_empty() {
+            let has = if self.ranks_without_events.list.len() == 1 { "has" } else { "have" };
+            parts.push(format!("{} {has} no events", self.ranks_without_events.in_words(usize::MAX)));
+        }
+        if !self.ranks_cut.is_empty() {
+            parts.push(format!("the events of {} end early", self.ranks_cut.in_words(usize::MAX)));
+        }
+        if parts.is_empty() {
+            parts.push("a part of it could not be read".to_owned());
+        }
+        Some(format!("The trace is incomplete: {}.", parts.join("; ")))
+    }
+
+    /// The ranks of which not all is known.
+    pub fn incomplete_ranks(&self) -> Ranks {
+        Ranks::new(self.ranks_without_events.list.iter().chain(&self.ranks_cut.list).copied())
     }
 
     /// Whether definitions are missing, so that names and meanings of regions may be, too.
@@ -81,7 +131,8 @@ fn concern(notices: &[&Notice], definitions: &Definitions) -> Option<Concern> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ouzel_model::{Clock, LocationId};
+    use ouzel_model::{Clock, Contents, Ticks, TraceSource};
+    use ouzel_testkit::ToyTrace;
 
     #[test]
     fn notices_of_one_kind_are_one_concern() {
@@ -101,7 +152,8 @@ mod tests {
             Notice::new(Level::Low, NoticeCode::OpenCalls, "open").on(LocationId(location)).times(3)
         };
         let lost = Notice::new(Level::High, NoticeCode::DamagedEvents, "ends").in_file("1.evt").at(16);
-        let card = TrustCard::new(&[lost, open(0), open(1)], &definitions);
+        let locations = BTreeMap::new();
+        let card = TrustCard::new(&[lost, open(0), open(1)], &locations, &[], &definitions);
         assert!(!card.is_clean());
         assert_eq!(card.lost[0].example, "1.evt+0x10: ends");
         let [concern] = &card.remarks[..] else { panic!("{card:?}") };
@@ -109,6 +161,30 @@ mod tests {
         assert!(concern.is_one_of_many && card.doubtful.is_empty());
         assert!(!card.lost_definitions());
         let missing = Notice::new(Level::High, NoticeCode::MissingDefinitions, "no clock");
-        assert!(TrustCard::new(&[missing], &definitions).lost_definitions());
+        assert!(TrustCard::new(&[missing], &locations, &[], &definitions).lost_definitions());
+    }
+
+    #[test]
+    fn ranks_without_events_and_ranks_that_end_early_are_named() {
+        let trace =
+            ToyTrace::new("0: enter a @0, leave @9\n1: enter a @0, leave @9\n2: enter a @0, leave @9");
+        let summary = |n_events, end| LocationSummary {
+            n_events,
+            span: (0 < n_events).then_some((Ticks(0), Ticks(9))),
+            end,
+            seen: Contents::default(),
+        };
+        let ends = [(2, LocationEnd::Complete), (1, LocationEnd::Damaged), (0, LocationEnd::Complete)];
+        let locations = (0..).map(LocationId).zip(ends.map(|(n, end)| summary(n, end))).collect();
+        let lost = Notice::new(Level::High, NoticeCode::MissingEvents, "no file");
+        let card = TrustCard::new(&[lost], &locations, &[2], trace.definitions());
+        assert_eq!(
+            (card.ranks_cut.list.as_slice(), card.ranks_without_events.list.as_slice()),
+            (&[1][..], &[2][..])
+        );
+        assert_eq!(card.incomplete_ranks().list, [1, 2]);
+        let expected = "The trace is incomplete: rank 2 has no events; the events of rank 1 end early.";
+        assert_eq!(card.incomplete_in_words().as_deref(), Some(expected));
+        assert_eq!(TrustCard::new(&[], &locations, &[2], trace.definitions()).incomplete_in_words(), None);
     }
 }

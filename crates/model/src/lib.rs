@@ -4,7 +4,8 @@
 //! ([`Definitions`]), and the events of one location, run by run, in columns
 //! ([`EventChunk`]). Around them stand the user's selection ([`Filter`]), what
 //! analyses want ([`Needs`]), the call-path tree ([`CallPathTree`]), what went
-//! wrong ([`Notice`]) and results as tables ([`Table`]).
+//! wrong ([`Notice`]) and results as tables ([`Table`]). How quantities are written
+//! in sentences is in [`units`].
 //!
 //! Law: time is integer [`Ticks`] since the trace start; nanoseconds and floats
 //! appear only at the border ([`Clock`]). Not here: files, formats, threads.
@@ -31,6 +32,7 @@ mod source;
 mod system_tree;
 mod table;
 mod topologies;
+pub mod units;
 mod visible;
 
 pub use call_path::{CallPathTree, Remap};
@@ -56,9 +58,9 @@ pub use metrics::{Metric, MetricMode, MetricValueType};
 pub use needs::Needs;
 pub use notice::{Level, Notice, NoticeCode, Notices};
 pub use profile::{
-    Aggregation, BuiltCallTree, CallNode, CallTree, Formula, FormulaStep, MetricKind, ProfileDefinitions,
-    ProfileMetric, ProfileSource, Scope, ScopedRows, Severities, SeverityError, SeverityRow, SeverityRows,
-    has_values,
+    Aggregation, BuiltCallTree, CallNode, CallTree, Formula, FormulaStep, MetricKind, PROGRAM_REGION,
+    ProfileDefinitions, ProfileMetric, ProfileSource, Scope, ScopedRows, Severities, SeverityError,
+    SeverityRow, SeverityRows, has_values,
 };
 pub use regions::{Paradigm, Region, RegionRole};
 pub use samples::{

@@ -19,9 +19,11 @@ use ouzel_analyses::operations::Operations;
 use ouzel_analyses::patterns::{
     CallSeries, PatternError, PatternOptions, PatternsOutput, ProfileError, patterns,
 };
+use ouzel_analyses::profile::Profile;
 use ouzel_analyses::semantics::Semantics;
 use ouzel_analyses::severity_cube::SeverityCube;
 use ouzel_analyses::time_grid::TimeGrid;
+use ouzel_diagnose::clusters::Data as Clusters;
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{Analysis, AnalysisError, AnalysisSet, Coverage, PassError, Report};
 use ouzel_model::{Notice, Notices, Ticks, TimeRange, WorldRank};
@@ -146,7 +148,8 @@ impl Trace {
         notices.extend(answer.notices.iter().cloned());
         let path = critical_path(&answer.output, definitions, &notices);
         let calls = self.ask(PathCalls::new(&path), options)?.output;
-        Ok(Answer { notices: notices.to_vec(), ..answer.map(|_| profile(&path, &calls)) })
+        let classes = Semantics::default().classes(definitions);
+        Ok(Answer { notices: notices.to_vec(), ..answer.map(|_| profile(&path, &calls, &classes)) })
     }
 
     /// How late each operation ends after the first of its peers.
@@ -190,6 +193,24 @@ impl Trace {
         options: &Options<'_>,
     ) -> Result<Answer<ContextTreesOutput>, AskError> {
         self.ask(ContextTrees::with_semantics(self.definitions(), &options.filter, semantics), options)
+    }
+
+    /// Which locations are alike, and in which call paths the others differ; `semantics` says what regions mean.
+    ///
+    /// # Errors
+    /// If the pass was cancelled, or the analysis cannot answer.
+    pub fn clusters(
+        &self,
+        semantics: &Semantics,
+        options: &Options<'_>,
+    ) -> Result<Answer<Clusters>, AskError> {
+        let definitions = self.definitions();
+        let mut set = AnalysisSet::default();
+        let trees = set.add(ContextTrees::with_semantics(definitions, &options.filter, semantics));
+        let profile = set.add(Profile);
+        let mut pass = self.run(&set, options)?;
+        let (trees, profile) = (pass.outputs.take(&trees)?, pass.outputs.take(&profile)?);
+        Ok(Answer::new(Clusters::new(&trees, &profile, definitions), pass))
     }
 
     /// The report about the run; `semantics` says what regions mean.

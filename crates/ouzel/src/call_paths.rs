@@ -63,7 +63,7 @@ pub fn call_path(definitions: &ProfileDefinitions, pattern: &str) -> Result<Call
         [path] => return Ok(path),
         [] => {}
         _ => {
-            let in_full = |path: &&CallPathId| tree.depth(**path) + 1 == parts.len();
+            let in_full = |path: &&CallPathId| is_whole(definitions, **path, parts.len());
             let mut full = found.iter().filter(in_full);
             if let (Some(&path), None) = (full.next(), full.next()) {
                 return Ok(path);
@@ -95,17 +95,23 @@ fn parts(wanted: &str) -> (bool, Vec<String>) {
     (anchored, parts.map(str::to_owned).collect())
 }
 
+/// Whether a call path has so many regions, with or without the one that stands for the program.
+fn is_whole(definitions: &ProfileDefinitions, path: CallPathId, n: usize) -> bool {
+    n == definitions.call_tree.depth(path) + 1 || n == definitions.call_path_names(path).len()
+}
+
 fn fitting(definitions: &ProfileDefinitions, anchored: bool, parts: &[String]) -> Vec<CallPathId> {
     let patterns: Vec<WildMatch> = parts.iter().map(|part| WildMatch::new(part)).collect();
     let tree = &definitions.call_tree;
     let fits = |path: &CallPathId| {
         let n_regions = tree.depth(*path) + 1;
-        if patterns.is_empty() || n_regions < patterns.len() || (anchored && n_regions != patterns.len()) {
+        if patterns.is_empty() || n_regions < patterns.len() {
             return false;
         }
         let up = std::iter::successors(Some(*path), |&at| tree.node(at).parent);
         let name = |at: CallPathId| &definitions.regions[tree.node(at).region.index()].name;
         patterns.iter().rev().zip(up).all(|(pattern, at)| pattern.matches(name(at)))
+            && (!anchored || is_whole(definitions, *path, patterns.len()))
     };
     tree.paths().filter(fits).collect()
 }

@@ -178,7 +178,7 @@ impl Variations {
         };
         let row = |row: &Correlation| VariesRow {
             metric: definitions.metric(row.view.metric).name.clone(),
-            call_path: without_program(definitions.call_path_names(row.view.path)),
+            call_path: definitions.call_path_names(row.view.path),
             r: row.r,
             shift: row.shift.clone(),
         };
@@ -201,38 +201,10 @@ fn least_r(n_places: usize, n_views: u64) -> f64 {
     (2.0 * n_tries.ln() / freedom).sqrt().tanh().max(MIN_R)
 }
 
-/// The region that stands for the program in a profile of a trace; findings begin below it.
-const PROGRAM: &str = "[program]";
-
-fn without_program(mut names: Vec<Arc<str>>) -> Vec<Arc<str>> {
-    if 1 < names.len() && *names[0] == *PROGRAM {
-        names.remove(0);
-    }
-    names
-}
-
-/// The call path of these regions, which may be called by the region that stands for the program.
+/// The call path of these regions.
 fn path_of(definitions: &ProfileDefinitions, names: &[Arc<str>]) -> Option<CallPathId> {
     let tree = &definitions.call_tree;
     let last = names.last()?;
-    let fits = |path: &CallPathId| {
-        let n_regions = tree.depth(*path) + 1;
-        let is_last = definitions.regions[tree.node(*path).region.index()].name == *last;
-        is_last && names.len() <= n_regions && n_regions <= names.len() + 1 && {
-            let own = definitions.call_path_names(*path);
-            own[n_regions - names.len()..] == *names
-        }
-    };
-    tree.paths().find(fits)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn few_places_and_many_views_must_agree_more() {
-        assert!(0.95 < least_r(8, 100) && least_r(8, 100) < least_r(8, 1000) && least_r(8, 1_000_000) < 1.0);
-        assert_eq!(least_r(1024, 100).to_bits(), MIN_R.to_bits());
-    }
+    let is_last = |path: &CallPathId| definitions.regions[tree.node(*path).region.index()].name == *last;
+    tree.paths().find(|path| is_last(path) && definitions.call_path_names(*path) == *names)
 }

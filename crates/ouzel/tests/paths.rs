@@ -8,6 +8,7 @@ use ouzel::analyses::critical_path::{PathCalls, critical_path, profile};
 use ouzel::analyses::lateness::lateness;
 use ouzel::analyses::operations::Operations;
 use ouzel::analyses::patterns::{CallSeries, PatternError, PatternOptions, patterns};
+use ouzel::analyses::semantics::Semantics;
 use ouzel::engine::{Analysis, AnalysisSet};
 use ouzel::model::{Filter, Notices};
 use ouzel::{Options, Trace};
@@ -44,7 +45,11 @@ fn critical_paths_tile_the_run_and_steps_keep_the_order() {
         let definitions = trace.definitions();
         let operations = answer(&trace, Operations::new(definitions));
         let path = critical_path(&operations, definitions, &Notices::default());
-        let calls = profile(&path, &answer(&trace, PathCalls::new(&path)));
+        let calls = profile(
+            &path,
+            &answer(&trace, PathCalls::new(&path)),
+            &Semantics::default().classes(definitions),
+        );
         for pair in path.segments.windows(2) {
             assert_eq!(pair[0].range.end, pair[1].range.start, "{name}");
         }

@@ -84,7 +84,9 @@ fn sums(trace: &Trace, filter: &Filter) -> (Sums, Vec<Notice>) {
     let path = trace.critical_path(&options).expect("there is a path");
     for row in &path.output.rows {
         let of = name(&path.output.call_paths, row.call_path, definitions);
-        add(&mut sums, format!("local {of}"), row.time.local.0);
+        add(&mut sums, format!("working {of}"), row.time.working.0);
+        add(&mut sums, format!("in MPI {of}"), row.time.in_mpi.0);
+        add(&mut sums, format!("waiting {of}"), row.time.waiting.0);
         add(&mut sums, format!("message {of}"), row.time.message.0);
         add(&mut sums, format!("collective {of}"), row.time.collective.0);
     }

@@ -2,7 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "an example")]
 
 use ouzel::analyses::context_tree::ContextTrees;
-use ouzel::analyses::loss_tree::{Thresholds, segments};
 use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::timeline::Timeline;
 use ouzel::diagnose::ReportAnalyses;
@@ -22,11 +21,9 @@ fn main() {
     let (timeline, trees) = (passed.outputs.take(&timeline).unwrap(), passed.outputs.take(&trees).unwrap());
     let material = analyses.gather(&mut passed, definitions).unwrap();
     let classes = semantics.classes(definitions);
-    let mut pictures = Pictures::new(definitions, &classes, &timeline).with_clusters(&trees);
-    let phases = material.phases();
-    if let Some(group) = phases.groups.first() {
-        let segments = segments(group, &phases.call_paths, &classes, &Thresholds::default());
-        pictures = pictures.with_segments(&segments, group, &phases.call_paths, &|row| format!("row {row}"));
-    }
-    std::fs::write(out, ouzel_page::html(&material.report(definitions), &pictures, &trace)).unwrap();
+    let report = material.report(definitions);
+    let pictures = Pictures::new(definitions, &classes, &timeline)
+        .with_clusters(&trees, report.run.span_ns)
+        .with_segments(material.phases());
+    std::fs::write(out, ouzel_page::html(&report, &pictures, &trace)).unwrap();
 }

@@ -5,6 +5,7 @@ use crate::{ranks, units};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
+use ouzel::diagnose::Headline;
 use ouzel::diagnose::findings::{
     Confidence, Evidence, Finding, FindingKind, Iterations, Quantity, VariesLike,
 };
@@ -13,16 +14,11 @@ use std::fmt::Write;
 /// Characters of a list of ranks or iterations.
 const ROOM: usize = 60;
 
-/// One sentence: how much of the run can be won back. The gains of findings are parts of the run that do not overlap.
-pub fn headline(findings: &[Finding], run_ns: u64) -> Markup {
-    let gain_ns = findings.iter().map(|finding| finding.gain_ns).sum::<u64>().min(run_ns);
-    let share = (run_ns != 0).then(|| gain_ns as f64 / run_ns as f64);
+/// The run in a sentence, and below it what is missing from the trace.
+pub fn headline(headline: &Headline) -> Markup {
     html! {
-        @if gain_ns == 0 {
-            h1 { "Nothing significant is lost in " (units::time(run_ns)) }
-        } @else {
-            h1 { (units::time(gain_ns)) " of " (units::time(run_ns)) " can be won back (" (units::percent(share)) ")" }
-        }
+        h1 { (headline.text) }
+        @if let Some(incomplete) = &headline.incomplete { p.bad { (incomplete) } }
     }
 }
 
@@ -45,8 +41,7 @@ pub fn list(findings: &[Finding], maps: &[Option<String>], path: &str) -> Markup
                         }
                     }
                     div.what {
-                        h3 { (finding.title) }
-                        @if is_loss { (place(finding)) }
+                        @if is_loss { h3 { (finding.title) } (place(finding)) }
                         p { (finding.sentence) }
                         @if !finding.evidence.is_empty() { (evidence(finding)) }
                         @if let Some(varies) = &finding.varies_like { (variation(varies, maps.get(i))) }

@@ -5,6 +5,7 @@
 
 use crate::axis::round_step;
 use crate::pictures::{IterationSeries, LoopPicture};
+use crate::report_sections::call_path;
 use crate::units;
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write;
@@ -45,7 +46,7 @@ pub fn charts(loops: &[LoopPicture]) -> Markup {
 }
 
 fn chart(picture: &LoopPicture) -> Markup {
-    let name = picture.call_path.last().map_or("loop", String::as_str);
+    let name = &*picture.name;
     let last = picture.series.iter().filter_map(|series| series.iterations.last());
     let n = last.map(|point| point.index + 1).max().unwrap_or(0) as usize;
     let durations = || picture.series.iter().flat_map(|s| s.iterations.iter().map(|point| point.duration_ns));
@@ -62,7 +63,10 @@ fn chart(picture: &LoopPicture) -> Markup {
         figure.chart {
             figcaption {
                 h3 { (name) ": " (units::counted(n as u64, "iteration", "iterations")) }
-                p { span.path { (picture.call_path.join(" › ")) } " · " (picture.source) }
+                p {
+                    @if !picture.call_path.is_empty() { (call_path(&picture.call_path)) " · " }
+                    (picture.source)
+                }
             }
             svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(label) {
                 (PreEscaped(grid(n, top)))

@@ -41,6 +41,8 @@ const SCRIPT: &str = include_str!("page.js");
 pub fn html(report: &RunReport, pictures: &Pictures<'_>, path: &str) -> String {
     let timeline = pictures.timeline;
     let run_ns = report.run.span_ns;
+    // What is lost or doubtful must be known before anything is believed; what is well can wait.
+    let is_clean = report.trust.is_clean();
     let ns = |ticks| pictures.definitions.clock.ns_from_ticks(ticks);
     let end =
         Ticks(timeline.origin.0.saturating_add(timeline.spacing.0.saturating_mul(timeline.n_columns.into())));
@@ -64,11 +66,14 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, path: &str) -> String {
                 a.skip href="#main" { "To the report" }
                 header {
                     p.soft.small { span.path { (path) } }
-                    (findings::headline(&report.findings, run_ns))
+                    (findings::headline(&report.headline))
                     p.facts.small { (report_sections::facts(&report.run)) }
                 }
                 main id="main" {
-                    (section("findings", "What costs time", &findings::list(&report.findings, &pictures.maps, path)))
+                    @if !is_clean { (section("trust", "How far to trust it", &report_sections::trust(&report.trust))) }
+                    @if !report.findings.is_empty() {
+                        (section("findings", "What costs time", &findings::list(&report.findings, &pictures.maps, path)))
+                    }
                     (section("efficiencies", "How well the time was used", &report_sections::efficiencies(report)))
                     @if !figures.is_empty() {
                         h2 id="timelines" { "What happened when" }
@@ -83,8 +88,8 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, path: &str) -> String {
                     @if !pictures.segments.is_empty() {
                         (section("segments", "Where time is lost, by segment", &segments::table(&pictures.segments, run_ns)))
                     }
-                    (section("losses", "Where time is lost, by call path", &report_sections::losses(&report.losses, &report.run.recorded)))
-                    (section("trust", "How far to trust it", &report_sections::trust(&report.trust)))
+                    (section("losses", "Where time is lost, by call path", &report_sections::losses(report)))
+                    @if is_clean { (section("trust", "How far to trust it", &report_sections::trust(&report.trust))) }
                     (section("method", "How these numbers are made", &report_sections::method()))
                 }
                 footer { p { "Made by ouzel " (env!("CARGO_PKG_VERSION")) "." } }

@@ -4,6 +4,7 @@ use ouzel::analyses::peers::PeerKind;
 use ouzel::analyses::semantics::{Category, Class};
 use ouzel::analyses::timeline::TimelineOutput;
 use ouzel::model::{CallPathId, Definitions, LocationId, LocationKind};
+use std::sync::Arc;
 
 /// Results that the pictures are drawn from. Call paths are those of the pass.
 #[derive(Debug, Clone)]
@@ -44,7 +45,7 @@ pub struct SegmentPicture {
     /// Waiting, summed over the significant call paths.
     pub sum_wait_ns: u64,
     /// What the three numbers mean, in words.
-    pub meaning: String,
+    pub meaning: &'static str,
     /// Significant call paths, most lost first.
     pub paths: Vec<SegmentPath>,
 }
@@ -52,8 +53,10 @@ pub struct SegmentPicture {
 /// A significant call path of a segment.
 #[derive(Debug, Clone)]
 pub struct SegmentPath {
-    /// Names from the outermost region to the innermost.
-    pub call_path: Vec<String>,
+    /// Regions from the outermost to the innermost; empty is code outside of recorded regions.
+    pub call_path: Vec<Arc<str>>,
+    /// Whether only the time outside of callees is meant.
+    pub is_self: bool,
     /// What its time is spent on.
     pub category: Category,
     /// Its imbalance.
@@ -78,8 +81,10 @@ pub struct Cluster {
 /// The iterations of a loop.
 #[derive(Debug, Clone)]
 pub struct LoopPicture {
-    /// The call path of the loop.
-    pub call_path: Vec<String>,
+    /// The region that is the loop, or `loop~NAME`.
+    pub name: Arc<str>,
+    /// Regions from the outermost to the loop, or to the one that it is in.
+    pub call_path: Vec<Arc<str>>,
     /// Where the iterations come from, in words.
     pub source: String,
     /// For each cluster of locations, what its representative did.

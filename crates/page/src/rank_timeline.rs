@@ -92,6 +92,7 @@ fn legend(pictures: &Pictures<'_>) -> Markup {
     regions.sort_by_key(|&(region, n)| (std::cmp::Reverse(n), region));
     let share = |n: u64| units::percent(Some(n as f64 / all.max(1) as f64));
     html! {
+        p.soft.small { "Percentages are of the time of all ranks." }
         ul.legend {
             @for &(region, n) in regions.iter().take(MAX_LEGEND) {
                 li {

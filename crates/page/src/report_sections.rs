@@ -2,7 +2,7 @@
 
 use crate::units;
 use maud::{Markup, html};
-use ouzel::diagnose::{Concern, EfficiencyCard, Loss, RankTime, Recorded, RunCard, RunReport, TrustCard};
+use ouzel::diagnose::{Concern, EfficiencyCard, RankTime, RunCard, RunReport, TrustCard};
 use std::sync::Arc;
 
 /// Losses that the table shows; JSON has all of them.
@@ -53,7 +53,7 @@ pub fn facts(run: &RunCard) -> String {
 pub fn efficiencies(report: &RunReport) -> Markup {
     let Some(card) = &report.efficiency else {
         let reason = report.efficiency_missing.as_deref().unwrap_or("unknown");
-        return html! { p { span.doubt { "Cannot be told: " } (reason) "." } };
+        return html! { p { span.doubt { "Not known: " } (reason) "." } };
     };
     let EfficiencyCard { parallel, load_balance, communication, of_threads, n_compared } = *card;
     let who = if of_threads { "thread" } else { "rank" };
@@ -75,6 +75,7 @@ pub fn efficiencies(report: &RunReport) -> Markup {
         ("× communication efficiency", communication, of_busiest),
     ];
     html! {
+        @if let Some(note) = report.efficiency_note() { p { span.doubt { (note) } } }
         div.scroll { table.efficiency {
             thead hidden { tr { th { "efficiency" } th { "value" } th { "bar" } th { "meaning" } } }
             tbody {
@@ -92,10 +93,14 @@ pub fn efficiencies(report: &RunReport) -> Markup {
 }
 
 /// The losses by call path.
-pub fn losses(losses: &[Loss], recorded: &Recorded) -> Markup {
+pub fn losses(report: &RunReport) -> Markup {
+    let (losses, recorded) = (&report.losses, &report.run.recorded);
+    let note = report.losses_note();
     let rank = |of: RankTime| of.rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
     html! {
-        @if losses.is_empty() {
+        @if let Some(note) = &note { p { span.doubt { (note) } } }
+        @if losses.is_empty() && note.is_some() {
+        } @else if losses.is_empty() {
             p { span.fine { "Nothing: " } "no call path loses more than 0.1 % of the run." }
         } @else {
             div.scroll {
@@ -103,7 +108,7 @@ pub fn losses(losses: &[Loss], recorded: &Recorded) -> Markup {
                     @if recorded.several_processes() {
                         caption {
                             "Times are means over the ranks; a rank that never comes there counts as zero. Uneven work \
-                             of one rank is waiting of the others: the two do not add up."
+                             and the waiting it causes are the same loss: don't add them."
                         }
                     }
                     thead {
@@ -178,8 +183,8 @@ pub fn method() -> Markup {
         ("load balance", "mean(u) / max(u)", "Efficiencies"),
         ("communication efficiency", "max(u) / T", "Efficiencies"),
         (
-            "can be won back",
-            "sum of the gains of the findings; no second is promised twice: gains are parts of length − mean(busy)",
+            "can be recovered",
+            "sum of the gains of the findings, which do not overlap: gains are parts of length − mean(busy)",
             "Findings",
         ),
         (

@@ -2,6 +2,7 @@
 
 use crate::axis::Axis;
 use crate::pictures::{SegmentPath, SegmentPicture};
+use crate::report_sections::call_path;
 use crate::units;
 use maud::{Markup, html};
 use std::cmp::Reverse;
@@ -125,7 +126,7 @@ fn row(path: &SegmentPath) -> Markup {
     html! {
         tr {
             td {}
-            td.path { (path.call_path.join(" › ")) }
+            td { (call_path(&path.call_path)) @if path.is_self { span.soft { " (own code)" } } }
             td { (path.category.as_str()) }
             td.r { (or_dash(path.imbalance_ns)) }
             td.r { (or_dash(path.wait_ns)) }

@@ -2,7 +2,6 @@ use crate::colour::Colour;
 use crate::raster::{NOTHING, OUTSIDE, PathIndex, Raster};
 use crate::{IterationPoint, IterationSeries, LoopPicture, Pictures};
 use ouzel::analyses::context_tree::{ContextTrees, ContextTreesOutput};
-use ouzel::analyses::loss_tree::{Thresholds, segments};
 use ouzel::analyses::phases::PhasesOutput;
 use ouzel::analyses::semantics::{Class, Semantics};
 use ouzel::analyses::timeline::{Run, Timeline, TimelineOutput};
@@ -45,11 +44,10 @@ fn results(trace: &ToyTrace) -> Results {
 
 impl Results {
     fn pictures<'a>(&'a self, trace: &'a ToyTrace) -> Pictures<'a> {
-        let Results { timeline, trees, phases, classes, .. } = self;
-        let pictures = Pictures::new(trace.definitions(), classes, timeline).with_clusters(trees);
-        let Some(group) = phases.groups.first() else { return pictures };
-        let segments = segments(group, &phases.call_paths, classes, &Thresholds::default());
-        pictures.with_segments(&segments, group, &phases.call_paths, &|row| format!("row <{row}>"))
+        let Results { report, timeline, trees, phases, classes } = self;
+        Pictures::new(trace.definitions(), classes, timeline)
+            .with_clusters(trees, report.run.span_ns)
+            .with_segments(phases)
     }
 
     fn page(&self, trace: &ToyTrace) -> String {
@@ -190,12 +188,15 @@ fn every_finding_and_every_segment_is_there() {
             assert!(shown.contains(&*evidence.text), "{}", evidence.text);
         }
     }
-    assert!(text_of(&page, "h1").contains("can be won back"));
+    assert!(text_of(&page, "h1").contains("can be recovered"));
     let pictures = results.pictures(&trace);
     assert!(!pictures.segments.is_empty() && !pictures.significant.is_empty());
     for segment in &pictures.segments {
         let shown = text_of(&page, &format!("#segment-{}", segment.id));
-        assert!(shown.contains("row <") && shown.contains(segment.paths[0].category.as_str()), "{shown}");
+        assert!(
+            shown.contains(segment.meaning) && shown.contains(segment.paths[0].category.as_str()),
+            "{shown}"
+        );
         assert_eq!(
             select(&page, &format!("a[href='#segment-{}']", segment.id)).len(),
             1,
@@ -228,7 +229,8 @@ fn iterations_are_drawn_with_their_units() {
             .collect(),
     };
     pictures.loops = vec![LoopPicture {
-        call_path: vec!["main".to_owned(), "<loop>".to_owned()],
+        name: "<loop>".into(),
+        call_path: ["main", "<loop>"].map(Into::into).to_vec(),
         source: "marked in the trace".to_owned(),
         series: vec![series(0, 10), series(1, 9), series(2, 10)],
     }];

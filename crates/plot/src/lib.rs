@@ -26,9 +26,9 @@ mod rows;
 mod svg;
 #[cfg(test)]
 mod tests;
-pub mod units;
 
 pub use matrix::ColourScale;
+pub use ouzel_model::units;
 pub use palette::Palette;
 
 use bars::Bars;

@@ -558,10 +558,10 @@ class Trace:
         and ``MPI_Waitall``, too. Pipit, operation ``idle_time``.
         """
     def critical_path_analysis(self, *, by: Literal["segment", "region", "call_path"] = "segment") -> Table:
-        """The chain of work and waiting that the end of the run hangs on.
+        """The chain of work and waiting that determines the run time.
 
         One row for each segment, in order of time, which tile the run; or for each region or call path, most time
-        first, with the share of each rank. Two passes; memory by messages and collectives, not by calls.
+        first, divided into working, in MPI, waiting, messages and collectives. Two passes; memory by messages and collectives, not by calls.
         Pipit, operation ``critical_path_analysis``, whose code takes the latest send for the matched one.
         """
     def calculate_lateness(self, *, per: Literal["rank", "operation"] = "rank") -> Table:

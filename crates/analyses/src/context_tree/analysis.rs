@@ -156,7 +156,7 @@ impl Analysis for ContextTrees {
         partial.doubts.tell(cx.notices);
         let groups = self.peers.groups().iter().zip(partial.groups).map(|(group, halving)| {
             let clusters = halving.finish(group.members.len() as u32, &Self::merger());
-            TreeGroup::new(group, clusters)
+            TreeGroup::new(group, clusters, &self.assembler)
         });
         Ok(ContextTreesOutput { groups: groups.filter(|group| !group.locations.is_empty()).collect() })
     }

@@ -60,11 +60,19 @@ impl Assembler {
         self.anchors.get(region.index()).copied().unwrap_or(false)
     }
 
+    /// Whether the trace says that a region is a loop.
+    fn is_marked(&self, region: Option<RegionId>) -> bool {
+        region.is_some_and(|region| self.marked.get(region.index()) == Some(&true))
+    }
+
+    /// Whether `id` is a loop found among the calls of `caller`, which the trace marks as a loop: then the two are one.
+    pub fn is_loop_of(&self, id: StaticId, caller: Option<StaticId>) -> bool {
+        matches!(id, StaticId::FoundLoop { .. }) && self.is_marked(caller.and_then(StaticId::region))
+    }
+
     /// How a loop over children of `caller` that are `key` became known.
     pub fn loop_source(&self, caller: Option<RegionId>, key: Option<RegionId>) -> LoopSource {
-        let is_marked = |region: Option<RegionId>| {
-            region.is_some_and(|region| self.marked.get(region.index()) == Some(&true))
-        };
+        let is_marked = |region| self.is_marked(region);
         if is_marked(caller) || is_marked(key) { LoopSource::Marked } else { LoopSource::TandemRepeat }
     }
 

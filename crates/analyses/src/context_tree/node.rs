@@ -66,6 +66,16 @@ impl StaticId {
         }
     }
 
+    /// The region that the trace has for it, called or marked as a loop; `None` of what was found or folded.
+    pub fn recorded(self) -> Option<RegionId> {
+        match self {
+            StaticId::Region(region)
+            | StaticId::CallSite { region, .. }
+            | StaticId::SourceLoop { region, .. } => Some(region),
+            StaticId::Root | StaticId::FoundLoop { .. } | StaticId::Iteration | StaticId::Folded => None,
+        }
+    }
+
     /// The region called, if it is a call.
     pub fn region(self) -> Option<RegionId> {
         match self {

@@ -1,11 +1,12 @@
 //! Which locations and iterations are alike.
 
+use super::assemble::{Assembler, LoopRecord};
 use super::node::{Body, LoopSource, Node, StaticId};
 use super::partial::Alike;
 use super::sample_tree::LcaQuality;
 use crate::peers::{PeerGroup, PeerKind};
 use ouzel_model::{LocationId, RegionId, Ticks};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Clusters of locations, by peer group.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,10 +46,9 @@ pub struct LocationCluster {
 /// What is known of a loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoopSummary {
-    /// From the outermost call to the loop; see [`StaticId::name`]. Iterations between loops are left out.
+    /// From the outermost call to the loop; see [`StaticId::name`]. Iterations between loops are left out. A region that
+    /// the trace marks as a loop is the loop that its calls repeat in.
     pub path: Vec<StaticId>,
-    /// The regions on the path.
-    pub call_path: Vec<RegionId>,
     /// How it became known.
     pub source: LoopSource,
     /// Whether it is inside of another loop: then it has no rows, and counts are over all iterations of that.
@@ -93,8 +93,37 @@ pub struct IterationRow {
     pub cluster: u32,
 }
 
+impl LoopSummary {
+    /// The call path of the loop, if it is a region, else of the region that it is in; `[]` outside of every region.
+    pub fn call_path(&self) -> Vec<RegionId> {
+        self.path.iter().filter_map(|id| id.recorded()).collect()
+    }
+
+    /// The loops around it that are no region, outermost first.
+    pub fn inside_of(&self) -> impl Iterator<Item = StaticId> + '_ {
+        let around = self.path.split_last().map_or(&[][..], |(_, around)| around);
+        around.iter().copied().filter(|id| matches!(id, StaticId::FoundLoop { .. }))
+    }
+}
+
+/// A path of the tree as the path of a loop: a loop found directly in a region that is marked as one is that region.
+fn loop_path(path: &[StaticId], assembler: &Assembler) -> Vec<StaticId> {
+    let caller = |i: usize| i.checked_sub(1).map(|i| path[i]);
+    let is_own = |i: usize| assembler.is_loop_of(path[i], caller(i));
+    (0..path.len()).filter(|&i| !is_own(i)).map(|i| path[i]).collect()
+}
+
+/// The loops of a location that are in no other. What is left between the iterations of a marked loop is inside of it.
+fn outermost(records: Vec<LoopRecord>, assembler: &Assembler) -> Vec<LoopRecord> {
+    let with_path = |record: LoopRecord| LoopRecord { path: loop_path(&record.path, assembler), ..record };
+    let mut records: Vec<LoopRecord> = records.into_iter().map(with_path).collect();
+    let paths: BTreeSet<Vec<StaticId>> = records.iter().map(|record| record.path.clone()).collect();
+    records.retain(|record| !(1..record.path.len()).any(|n| paths.contains(&record.path[..n])));
+    records
+}
+
 impl TreeGroup {
-    pub(super) fn new(group: &PeerGroup, alike: Vec<Alike>) -> Self {
+    pub(super) fn new(group: &PeerGroup, alike: Vec<Alike>, assembler: &Assembler) -> Self {
         let location = |&member: &u32| group.members[member as usize];
         let mut members: Vec<u32> =
             alike.iter().flat_map(|cluster| cluster.members.iter().copied()).collect();
@@ -106,7 +135,7 @@ impl TreeGroup {
             let members: Vec<LocationId> = members.iter().map(location).collect();
             let representative = members[0];
             let mut seen: BTreeMap<Vec<StaticId>, u32> = BTreeMap::new();
-            for record in records {
+            for record in outermost(records, assembler) {
                 let nth = seen.entry(record.path.clone()).or_default();
                 let rows = &record.rows;
                 let mut start = rows.start;
@@ -132,7 +161,7 @@ impl TreeGroup {
                 summary.instances.push(instance);
             }
             let mut nested = Loops::default();
-            nested.add_nested(&average.tree, &mut Vec::new(), None);
+            nested.add_nested(&average.tree, &mut Nest { assembler, path: Vec::new(), caller: None }, None);
             loops.add(nested);
             clusters.push(LocationCluster { id: id as u32, members, representative, tree: average.tree });
         }
@@ -150,15 +179,22 @@ impl TreeGroup {
 #[derive(Default)]
 struct Loops(BTreeMap<(Vec<StaticId>, u32), LoopSummary>);
 
+/// Where a walk through a tree is.
+struct Nest<'a> {
+    assembler: &'a Assembler,
+    /// From the outermost call.
+    path: Vec<StaticId>,
+    /// The node around.
+    caller: Option<StaticId>,
+}
+
 /// Number of what is not told apart: all nested loops of one path.
 const ALL: u32 = u32::MAX;
 
 impl Loops {
     fn get(&mut self, path: Vec<StaticId>, nth: u32, source: LoopSource) -> &mut LoopSummary {
-        let call_path = path.iter().filter_map(|id| id.region()).collect();
         self.0.entry((path.clone(), nth)).or_insert(LoopSummary {
             path,
-            call_path,
             source,
             is_nested: true,
             accepted: 0,
@@ -169,33 +205,40 @@ impl Loops {
     }
 
     /// Adds the loops inside of loops; `n` is how often the node comes, if it is inside of one.
-    fn add_nested(&mut self, node: &Node, path: &mut Vec<StaticId>, n: Option<u64>) {
-        let is_step = !matches!(node.id, StaticId::Root | StaticId::Iteration | StaticId::Folded);
+    fn add_nested(&mut self, node: &Node, nest: &mut Nest<'_>, n: Option<u64>) {
+        let caller = nest.caller.replace(node.id);
+        let is_own = nest.assembler.is_loop_of(node.id, caller);
+        let is_step = !is_own && !matches!(node.id, StaticId::Root | StaticId::Iteration | StaticId::Folded);
         if is_step {
-            path.push(node.id);
+            nest.path.push(node.id);
         }
         match &node.body {
             Body::Call { children, .. } => {
-                for child in children {
-                    self.add_nested(child, path, n);
+                let is_own = |child: &Node| nest.assembler.is_loop_of(child.id, Some(node.id));
+                let own: Vec<bool> = children.iter().map(is_own).collect();
+                // What is beside the iterations of a marked loop is inside of it, too.
+                let beside = if own.contains(&true) { Some(n.unwrap_or(1)) } else { n };
+                for (child, is_own) in children.iter().zip(own) {
+                    self.add_nested(child, nest, if is_own { n } else { beside });
                 }
             }
             Body::Loop(body) => {
                 if let Some(n) = n {
-                    let summary = self.get(path.clone(), ALL, body.source);
+                    let summary = self.get(nest.path.clone(), ALL, body.source);
                     summary.accepted += n * body.n_iterations();
                     summary.rejected += n * body.rejected;
                     summary.n_clusters = summary.n_clusters.max(body.clusters.len() as u32);
                 }
                 for cluster in &body.clusters {
-                    self.add_nested(&cluster.tree, path, Some(n.unwrap_or(1) * cluster.n));
+                    self.add_nested(&cluster.tree, nest, Some(n.unwrap_or(1) * cluster.n));
                 }
             }
             Body::Profile { .. } => {}
         }
         if is_step {
-            path.pop();
+            nest.path.pop();
         }
+        nest.caller = caller;
     }
 
     /// Adds the nested loops of another cluster of locations.

@@ -1,8 +1,8 @@
-//! The critical path: the chain of work and waiting that the end of the run hangs on.
+//! The critical path: the chain of work and waiting that determines the run time.
 //!
 //! ```text
 //! operations ──waits──► who waited for whom, until when ──walk──► segments, from the end back to the start
-//! segments ──second pass (PathCalls)──► calls in the local ones ──profile──► by call path and region, share of ranks
+//! segments ──second pass (PathCalls)──► calls in the local ones ──profile──► by call path, region and activity, share of ranks
 //! ```
 //!
 //! The walk starts at the main thread with the last event (ties: smallest rank). From (location, time) it looks for the
@@ -30,6 +30,7 @@
 //! for the matched one. Not here: edges between threads of a process and to accelerators, which are no events of the
 //! model; what would change if a segment were shorter.
 
+mod activity;
 mod calls;
 mod profile;
 #[cfg(test)]
@@ -37,6 +38,7 @@ mod tests;
 mod waits;
 mod walk;
 
+pub use activity::{Activity, PathTime};
 pub use calls::{PathCalls, PathCallsLocal, PathCallsOutput, PathCallsPartial};
-pub use profile::{PathProfile, PathRow, PathTime, RegionTime, profile};
+pub use profile::{PathProfile, PathRow, RegionTime, profile};
 pub use walk::{CriticalPathOutput, Segment, SegmentKind, critical_path};

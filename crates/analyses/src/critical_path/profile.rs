@@ -1,39 +1,15 @@
 //! The critical path by call path, region and rank.
 
+use super::activity::{Activity, PathTime, activities};
 use super::calls::PathCallsOutput;
 use super::walk::{CriticalPathOutput, Segment, SegmentKind};
+use crate::semantics::Class;
 use ouzel_model::{
     CallPathId, CallPathTree, Clock, ColumnData, Definitions, RegionId, Table, Ticks, Unit, WorldRank,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Time on the critical path by what it is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PathTime {
-    /// In local segments: exclusive time.
-    pub local: Ticks,
-    /// In messages that are waited for.
-    pub message: Ticks,
-    /// In collectives after the last arrival.
-    pub collective: Ticks,
-}
-
-impl PathTime {
-    /// `local + message + collective`.
-    pub fn total(&self) -> Ticks {
-        self.local + self.message + self.collective
-    }
-
-    fn add(&mut self, kind: SegmentKind, ticks: Ticks) {
-        match kind {
-            SegmentKind::Local => self.local += ticks,
-            SegmentKind::Message => self.message += ticks,
-            SegmentKind::Collective => self.collective += ticks,
-        }
-    }
-}
 
 /// The part of the critical path in one call path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,21 +44,25 @@ pub struct PathProfile {
     pub rows: Vec<PathRow>,
     /// By rank, ascending; those without one last. Ranks that the path does not come to have no entry.
     pub by_rank: Vec<(Option<WorldRank>, PathTime)>,
+    /// What each call path does where nothing is waited for.
+    activities: Vec<Activity>,
 }
 
 type Sums<K> = BTreeMap<K, BTreeMap<(bool, Option<WorldRank>), PathTime>>;
 type ByRank = Vec<(Option<WorldRank>, PathTime)>;
 
-/// The path by call path: `calls` is what the second pass says of it.
-pub fn profile(path: &CriticalPathOutput, calls: &PathCallsOutput) -> PathProfile {
+/// The path by call path: `calls` is what the second pass says of it; `classes` has the class of every region.
+pub fn profile(path: &CriticalPathOutput, calls: &PathCallsOutput, classes: &[Class]) -> PathProfile {
     let mut call_paths = calls.call_paths.clone();
     let remap = call_paths.absorb(&path.call_paths);
+    let activities = activities(&call_paths, classes);
     let mut segments = path.segments.clone();
     let mut sums: Sums<CallPathId> = Sums::new();
     for (number, segment) in (0..).zip(&mut segments) {
         let rank = (segment.rank.is_none(), segment.rank);
         let mut add = |path: CallPathId, ticks: Ticks| {
-            sums.entry(path).or_default().entry(rank).or_default().add(segment.kind, ticks);
+            let activity = Activity::of_segment(segment.kind, activities[path.index()]);
+            sums.entry(path).or_default().entry(rank).or_default().add(activity, ticks);
         };
         if segment.kind != SegmentKind::Local {
             segment.call_path = remap.path(segment.call_path);
@@ -101,7 +81,7 @@ pub fn profile(path: &CriticalPathOutput, calls: &PathCallsOutput) -> PathProfil
     }
     let mut ranks: Sums<()> = Sums::new();
     for (&rank, &time) in sums.values().flatten() {
-        merge(ranks.entry(()).or_default().entry(rank).or_default(), time);
+        ranks.entry(()).or_default().entry(rank).or_default().merge(time);
     }
     let by_rank = ranks.remove(&()).map(|ranks| split(ranks).1).unwrap_or_default();
     let mut rows: Vec<PathRow> = sums
@@ -112,19 +92,13 @@ pub fn profile(path: &CriticalPathOutput, calls: &PathCallsOutput) -> PathProfil
         })
         .collect();
     rows.sort_by_key(|row| Reverse(row.time.total()));
-    PathProfile { call_paths, segments, rows, by_rank }
-}
-
-fn merge(into: &mut PathTime, from: PathTime) {
-    into.local += from.local;
-    into.message += from.message;
-    into.collective += from.collective;
+    PathProfile { call_paths, segments, rows, by_rank, activities }
 }
 
 /// The sum, and the parts by rank.
 fn split(ranks: BTreeMap<(bool, Option<WorldRank>), PathTime>) -> (PathTime, ByRank) {
     let mut sum = PathTime::default();
-    ranks.values().for_each(|&time| merge(&mut sum, time));
+    ranks.values().for_each(|&time| sum.merge(time));
     (sum, ranks.into_iter().map(|((_, rank), time)| (rank, time)).collect())
 }
 
@@ -134,13 +108,18 @@ impl PathProfile {
         self.segments.iter().map(Segment::ticks).sum()
     }
 
+    /// What the rank does in a segment: of a local one what its call path does, which takes most of its time.
+    pub fn activity(&self, segment: &Segment) -> Activity {
+        Activity::of_segment(segment.kind, self.activities[segment.call_path.index()])
+    }
+
     /// By region, most time first; ties by id.
     pub fn by_region(&self) -> Vec<RegionTime> {
         let mut sums: Sums<Option<RegionId>> = Sums::new();
         for row in &self.rows {
             let region = sums.entry(self.call_paths.region(row.call_path)).or_default();
             for &(rank, time) in &row.by_rank {
-                merge(region.entry((rank.is_none(), rank)).or_default(), time);
+                region.entry((rank.is_none(), rank)).or_default().merge(time);
             }
         }
         let mut rows: Vec<RegionTime> = sums
@@ -161,6 +140,7 @@ impl PathProfile {
             ColumnData::U64(self.segments.iter().map(|s| clock.ns_from_ticks(value(s))).collect())
         };
         let kinds = self.segments.iter().map(|s| Arc::from(s.kind.as_str())).collect();
+        let activities = self.segments.iter().map(|s| Arc::from(self.activity(s).as_str())).collect();
         let rank = |rank: Option<WorldRank>| rank.map(|rank| u64::from(rank.0));
         let ranks = self.segments.iter().map(|s| rank(s.rank)).collect();
         let from = |s: &Segment| rank(s.from.and_then(|from| definitions.location(from).rank));
@@ -175,6 +155,12 @@ impl PathProfile {
             )
             .with("from_rank", Unit::None, "World rank that is waited for", ColumnData::OptionU64(from))
             .with("kind", Unit::None, "local, message or collective", ColumnData::Text(kinds))
+            .with(
+                "activity",
+                Unit::None,
+                "What the rank does for most of it: working, in_mpi, waiting, message or collective",
+                ColumnData::Text(activities),
+            )
             .with("start_ns", Unit::Nanoseconds, "Start, since the trace start", ns(&|s| s.range.start))
             .with("end_ns", Unit::Nanoseconds, "End, since the trace start", ns(&|s| s.range.end))
             .with(
@@ -232,10 +218,27 @@ impl PathProfile {
             .with(
                 "total_ns",
                 Unit::Nanoseconds,
-                "Time on the path: local + message + collective",
+                "Time on the path: the sum of the five below",
                 ns(&PathTime::total),
             )
-            .with("local_ns", Unit::Nanoseconds, "Exclusive time in local segments", ns(&|t| t.local))
+            .with(
+                "working_ns",
+                Unit::Nanoseconds,
+                "Exclusive time in the program's own code",
+                ns(&|t| t.working),
+            )
+            .with(
+                "in_mpi_ns",
+                Unit::Nanoseconds,
+                "Exclusive time in calls of MPI, SHMEM or NCCL where the path stays on the rank",
+                ns(&|t| t.in_mpi),
+            )
+            .with(
+                "waiting_ns",
+                Unit::Nanoseconds,
+                "Exclusive time in calls that wait for threads, locks or an accelerator",
+                ns(&|t| t.waiting),
+            )
             .with("message_ns", Unit::Nanoseconds, "Time in messages that are waited for", ns(&|t| t.message))
             .with(
                 "collective_ns",

@@ -2,6 +2,7 @@ use super::*;
 use crate::golden::{OPERATIONS, shared_json};
 use crate::operations::{Operations, OperationsOutput};
 use crate::reference::{Call, agreeing_trace, calls, innermost, random_traces};
+use crate::semantics::{Category, Semantics};
 use ouzel_model::{
     CallPathTree, CollectiveOp, LocationId, NoticeCode, Notices, RegionId, Ticks, TimeRange, TraceSource,
 };
@@ -14,6 +15,11 @@ fn operations(trace: &ToyTrace) -> OperationsOutput {
 
 fn path(trace: &ToyTrace) -> CriticalPathOutput {
     critical_path(&operations(trace), trace.definitions(), &Notices::default())
+}
+
+fn profiled(trace: &ToyTrace, path: &CriticalPathOutput) -> PathProfile {
+    let classes = Semantics::default().classes(trace.definitions());
+    profile(path, &run(trace, PathCalls::new(path)), &classes)
 }
 
 fn described(segments: &[Segment]) -> Vec<(&'static str, u32, u64, u64)> {
@@ -223,7 +229,7 @@ fn every_tick_of_the_path_is_in_one_call() {
     for seed in 0..20 {
         let trace = agreeing_trace(seed);
         let path = path(&trace);
-        let profile = profile(&path, &run(&trace, PathCalls::new(&path)));
+        let profile = profiled(&trace, &path);
         let all: Vec<Call> = calls(&trace);
         let mut expected: BTreeMap<(Vec<RegionId>, u32), u64> = BTreeMap::new();
         for segment in &profile.segments {
@@ -262,7 +268,7 @@ fn every_tick_of_the_path_is_in_one_call() {
 fn a_local_segment_names_the_call_with_most_of_its_time() {
     let trace = ToyTrace::new("0: enter main @0, enter a @10, leave @20, enter b @20, leave @90, leave @100");
     let path = path(&trace);
-    let profile = profile(&path, &run(&trace, PathCalls::new(&path)));
+    let profile = profiled(&trace, &path);
     let [segment] = profile.segments[..] else { panic!("{:?}", profile.segments) };
     let names: Vec<_> = profile
         .call_paths
@@ -274,6 +280,42 @@ fn a_local_segment_names_the_call_with_most_of_its_time() {
     let table = serde_json::to_value(profile.by_region_table(trace.definitions())).unwrap();
     assert_eq!(table["columns"][0]["data"], serde_json::json!({ "OptionText": ["b", "main", "a"] }));
     assert_eq!(table["columns"][1]["data"], serde_json::json!({ "U64": [70, 20, 10] }));
+}
+
+#[test]
+fn time_in_mpi_is_not_work() {
+    let trace = ToyTrace::new(
+        "0: enter main @0, enter MPI_Send @10, enter copy @20, leave @50, leave @60, \
+         enter omp_set_lock @60, leave @67, leave @100",
+    );
+    let definitions = trace.definitions();
+    let mut classes = Semantics::default().classes(definitions);
+    classes[trace.definitions().regions.iter().position(|r| &*r.name == "omp_set_lock").unwrap()].category =
+        Category::Wait;
+    let path = path(&trace);
+    let profile = profile(&path, &run(&trace, PathCalls::new(&path)), &classes);
+    let times: Vec<(String, u64, u64, u64)> = profile
+        .rows
+        .iter()
+        .map(|row| {
+            let region = profile.call_paths.region(row.call_path).unwrap();
+            let PathTime { working, in_mpi, waiting, .. } = row.time;
+            (definitions.region(region).name.to_string(), working.0, in_mpi.0, waiting.0)
+        })
+        .collect();
+    let row = |name: &str, working, in_mpi, waiting| (name.to_owned(), working, in_mpi, waiting);
+    assert_eq!(
+        times,
+        [
+            row("main", 43, 0, 0),
+            row("copy", 0, 30, 0),
+            row("MPI_Send", 0, 20, 0),
+            row("omp_set_lock", 0, 0, 7),
+        ]
+    );
+    assert_eq!(profile.activity(&profile.segments[0]), Activity::Working, "what takes most of it");
+    let table = serde_json::to_value(profile.segments_table(definitions)).unwrap();
+    assert_eq!(table["columns"][3]["data"], serde_json::json!({ "Text": ["working"] }));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// The segments of a peer group, and the run time without their losses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Segments {
-    /// From the first event of a member to the last.
+    /// From the first event of the run to the last: every part is a part of it.
     pub run_time: Ticks,
     /// Members; every mean is over them.
     pub n_locations: u64,
@@ -166,10 +166,10 @@ pub fn segments(
     }
     let n_locations = group.locations.len() as u64;
     let without = |is_taken: &dyn Fn(&&Segment) -> bool| {
-        projected(group.run_time(), n_locations, segments.iter().filter(is_taken).map(Segment::gain))
+        projected(group.run_time, n_locations, segments.iter().filter(is_taken).map(Segment::gain))
     };
     Segments {
-        run_time: group.run_time(),
+        run_time: group.run_time,
         n_locations,
         projected: without(&|segment| !segment.start_or_end),
         projected_reported: without(&|segment| segment.reported),
@@ -209,7 +209,7 @@ impl Context<'_> {
         let Context { group, call_paths, classes, thresholds, .. } = *self;
         let n_locations = group.locations.len() as u64;
         let tree = SlotTree::new(group, &slot.phases, call_paths, classes, thresholds.self_time);
-        let chosen = significant(&tree.nodes, &sums(&tree.nodes), group.run_time(), thresholds);
+        let chosen = significant(&tree.nodes, &sums(&tree.nodes), group.run_time, thresholds);
         let anchor = self.first_phase(&slot.phases).and_then(|phase| phase.anchor);
         let mut sum = Loss::none(n_locations);
         let mut paths = Vec::new();
@@ -236,7 +236,7 @@ impl Context<'_> {
             });
         }
         let (sync, last_at) = self.sync_loss(&slot.phases);
-        let part = |loss| part_of(loss, group.run_time());
+        let part = |loss| part_of(loss, group.run_time);
         let diagnosis = diagnosis(part(sync.imbalance), part(sum.imbalance), part(sum.wait), thresholds);
         let start_or_end = match anchor.map(|anchor| anchor.role) {
             Some(AnchorRole::Start) => true,

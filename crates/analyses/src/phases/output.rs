@@ -27,6 +27,8 @@ pub struct PhaseGroup {
     pub locations: Vec<LocationId>,
     /// From the first event of a member to the last.
     pub run_range: TimeRange,
+    /// From the first event of the run to the last, other peers' included: what every share of the run is a share of.
+    pub run_time: Ticks,
     /// In order of time. The last ends with the run, not in an anchor.
     pub phases: Vec<Phase>,
     /// Phases that each entry of `phases` stands for: 1, or 2^s where there were too many to keep apart.
@@ -172,6 +174,11 @@ impl PhasesOutput {
         });
         PhasesOutput { groups: groups.collect(), call_paths }
     }
+
+    /// The peers whose losses are those of the run: the main threads; where there are none, the first group that there is.
+    pub fn main_group(&self) -> Option<&PhaseGroup> {
+        self.groups.iter().find(|group| group.kind == PeerKind::MainThread).or(self.groups.first())
+    }
 }
 
 impl PhaseGroup {
@@ -231,6 +238,7 @@ impl PhaseGroup {
         PhaseGroup {
             kind,
             run_range: TimeRange { start: span.0, end: span.1 },
+            run_time: cx.run_range().map_or(Ticks(0), |run| run.end.since(run.start)),
             phases: phases.collect(),
             phases_per_entry: 1 << log_phases,
             alignment,
@@ -243,11 +251,6 @@ impl PhaseGroup {
                 .collect(),
             locations,
         }
-    }
-
-    /// From first to last event.
-    pub fn run_time(&self) -> Ticks {
-        self.run_range.end.since(self.run_range.start)
     }
 
     /// The cells of a phase.

@@ -32,12 +32,7 @@ impl SeverityProfile {
             ),
             Grouping::CallPath => {
                 let path = |entry: &super::SeverityEntry| -> Vec<Arc<str>> {
-                    let nodes =
-                        entry.path.map(|path| definitions.call_tree.from_root(path)).unwrap_or_default();
-                    nodes
-                        .iter()
-                        .map(|&node| region(definitions.call_tree.node(node).region).name.clone())
-                        .collect()
+                    entry.path.map(|path| definitions.call_path_names(path)).unwrap_or_default()
                 };
                 Table::new("call paths")
                     .with(

@@ -3,8 +3,8 @@
 use super::quantity::Quantity;
 use ouzel_model::{
     CallNode, CallPathId, CallPathTree, CallTree, CartMembers, CartTopology, CommRank, Definitions,
-    LocationGroupId, LocationId, MetricId, Paradigm, ProfileDefinitions, ProfileMetric, Region, RegionId,
-    RegionRole, WorldRank,
+    LocationGroupId, LocationId, MetricId, PROGRAM_REGION, Paradigm, ProfileDefinitions, ProfileMetric,
+    Region, RegionId, RegionRole, WorldRank,
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -22,9 +22,6 @@ pub struct CubeParts<'a> {
     /// Whether anything was counted outside of all calls.
     pub has_outside: bool,
 }
-
-/// The region that the program itself stands for.
-const PROGRAM: &str = "[program]";
 
 /// The definitions of a profile, and for each call path of the pass which one it is of the profile.
 ///
@@ -83,7 +80,7 @@ pub fn constructed_topology(definitions: &Definitions) -> Option<CartTopology> {
 
 fn program_region() -> Region {
     Region {
-        name: Arc::from(PROGRAM),
+        name: Arc::from(PROGRAM_REGION),
         canonical_name: None,
         file: None,
         line: None,

@@ -49,7 +49,7 @@ Examples:
 /// A question about a trace.
 #[derive(Debug, Subcommand)]
 pub enum LowAsk {
-    /// One page: what costs time, why, and what could be won back
+    /// One page: what costs time, why, and what could be recovered
     #[command(after_help = "\
 Examples:
   ouzel report scorep-run/

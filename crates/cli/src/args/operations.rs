@@ -165,7 +165,7 @@ collective operations. Nested calls count once. An accelerator stream is idle be
         #[command(flatten)]
         args: IdleArgs,
     },
-    /// The chain of work and waiting that the end of the run hangs on
+    /// The chain of work and waiting that determines the run time
     #[command(after_help = "\
 Examples:
   ouzel critical-path scorep-run/
@@ -173,9 +173,9 @@ Examples:
   ouzel critical-path scorep-run/ --plot path.svg
   ouzel critical-path scorep-run/ --format json | jq '.data.by_region[0]'
 
-From the end of the run back: what ran last, whom that waited for, and so on to the start. Segments are
-local work, messages that somebody waited for, and collectives after their last arrival. Time off the path
-can be saved without making the run shorter.")]
+From the end of the run back: what ran last, which rank it waited for, and so on to the start. The path
+consists of local segments (working, or in MPI without waiting for another rank), messages that a rank
+waited for, and collectives after their last arrival. Time saved elsewhere doesn't make the run shorter.")]
     CriticalPath {
         #[command(flatten)]
         common: LowCommon,

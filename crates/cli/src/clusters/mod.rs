@@ -2,14 +2,11 @@
 
 mod page;
 
-use crate::args::{ClustersArgs, Common, OutputFormat};
+use crate::args::{ClustersArgs, Common};
 use crate::exit::Outcome;
 use crate::rules;
-use crate::session::{Session, outcome, taken};
-use data::Data;
-use ouzel::analyses::context_tree::ContextTrees;
+use crate::session::Session;
 pub use ouzel::diagnose::clusters as data;
-use ouzel::engine::AnalysisSet;
 
 /// Answers.
 ///
@@ -19,18 +16,12 @@ pub fn run(common: &Common, args: &ClustersArgs) -> anyhow::Result<Outcome> {
     let semantics = rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;
     let definitions = session.definitions();
-    let mut set = AnalysisSet::default();
-    let key = set.add(ContextTrees::with_semantics(definitions, &common.filter, &semantics));
-    let mut report = session.run(&set)?;
-    let trees = taken(report.outputs.take(&key), "clusters")?;
-    let data = Data::new(&trees, definitions);
-    match common.format {
-        OutputFormat::Json => session.write_json("clusters", report.coverage, &report.notices, &data)?,
-        OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&data.table(definitions, &trees))?,
-        OutputFormat::Table | OutputFormat::Html => {
-            session.write_page(&page::lines(&session, &data, args.top))?;
-        }
-    }
-    session.tell(&report.notices);
-    Ok(outcome(&report.notices))
+    let answer = session.answer(|trace, options| trace.clusters(&semantics, options))?;
+    session.reply(
+        "clusters",
+        &answer,
+        |data| data,
+        |data| data.table(definitions),
+        |data, page| page::write(page, &session, data, args.top),
+    )
 }

@@ -1,4 +1,4 @@
-//! Clusters for people: who is alike, and what the others do otherwise.
+//! Clusters for people: which ranks behave alike, and how the others differ.
 
 use super::data::{ClusterEntry, Data};
 use crate::session::Session;
@@ -9,18 +9,15 @@ use crate::terminal::{ranks, units};
 use ouzel::diagnose::PathDifference;
 
 /// The page, with so many differences of each cluster (0: all).
-pub fn lines(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
-    let mut page = Page::new(session.style(), session.common.width);
+pub fn write(page: &mut Page, session: &Session<'_>, data: &Data, top: usize) {
     page.lines.push(page.style.paint(Paint::Heading, &clean(&session.trace.path().display().to_string())));
     if data.clusters.is_empty() {
         page.gap();
-        page.text(2, "No clusters: no location of what was selected runs code.", Paint::Plain);
-        return page.lines;
+        page.text(2, "No clusters: no location of the selection runs code.", Paint::Plain);
     }
     for of_group in data.clusters.chunk_by(|a, b| a.peers == b.peers) {
-        group(&mut page, of_group, top);
+        group(page, of_group, top);
     }
-    page.lines
 }
 
 fn group(page: &mut Page, clusters: &[ClusterEntry], top: usize) {
@@ -28,8 +25,8 @@ fn group(page: &mut Page, clusters: &[ClusterEntry], top: usize) {
     let (one, many) = clusters[0].peers_in_words();
     let members = units::counted(n, one, many);
     let heading = match (clusters.len(), n) {
-        (1, 1) => format!("There is one {one}: nothing to compare it with"),
-        (1, _) => format!("All {members} do alike"),
+        (1, 1) => format!("There is only one {one}, so nothing to compare it with"),
+        (1, _) => format!("All {members} behave alike"),
         (n, _) => format!("{members} fall into {n} clusters"),
     };
     page.heading(&heading);
@@ -39,9 +36,13 @@ fn group(page: &mut Page, clusters: &[ClusterEntry], top: usize) {
     else {
         return;
     };
+    if 1 < clusters.len() {
+        page.gap();
+        page.text(2, "Times below are means over the members of a cluster, from the profile.", Paint::Dim);
+    }
     for cluster in clusters.iter().filter(|cluster| cluster.id != largest.id) {
         page.heading(&format!(
-            "What sets cluster {} ({}) apart from cluster {}, the largest",
+            "How cluster {} ({}) differs from cluster {}, the largest",
             cluster.id,
             ranks::named(&cluster.ranks.list, 40),
             largest.id
@@ -49,14 +50,18 @@ fn group(page: &mut Page, clusters: &[ClusterEntry], top: usize) {
         let n_shown = if top == 0 { usize::MAX } else { top };
         let shown: Vec<&PathDifference> = cluster.differences.iter().take(n_shown).collect();
         if shown.is_empty() {
-            page.text(2, "Nothing but the order of calls.", Paint::Plain);
+            page.text(
+                2,
+                "Only the order of calls differs: the mean time in each call path is the same.",
+                Paint::Plain,
+            );
         } else {
-            page.grid(2, &differences(page, &shown));
+            page.grid(2, &differences(page, &shown, (cluster.id, largest.id)));
         }
         if shown.len() < cluster.differences.len() {
             let n = (cluster.differences.len() - shown.len()) as u64;
             let n = units::counted(n, "smaller difference", "smaller differences");
-            page.text(2, &format!("… {n}: --top 0 shows all"), Paint::Dim);
+            page.text(2, &format!("… and {n}: --top 0 shows all"), Paint::Dim);
         }
     }
 }
@@ -83,7 +88,8 @@ fn grid(page: &Page, clusters: &[ClusterEntry]) -> Grid {
         )
 }
 
-fn differences(page: &Page, shown: &[&PathDifference]) -> Grid {
+/// `of` are the numbers of the cluster and of the one that it is compared with.
+fn differences(page: &Page, shown: &[&PathDifference], of: (u32, u32)) -> Grid {
     let texts =
         |value: &dyn Fn(&PathDifference) -> String| shown.iter().map(|d| value(d)).collect::<Vec<_>>();
     let room = page.width.saturating_sub(44).max(24);
@@ -93,8 +99,8 @@ fn differences(page: &Page, shown: &[&PathDifference]) -> Grid {
     };
     Grid::default()
         .with(GridColumn::numbers("difference", texts(&signed)).painted(Paint::Heading))
-        .with(GridColumn::numbers("here", texts(&|d| units::time(d.time_ns))))
-        .with(GridColumn::numbers("there", texts(&|d| units::time(d.reference_ns))))
+        .with(GridColumn::numbers(&format!("cluster {}", of.0), texts(&|d| units::time(d.time_ns))))
+        .with(GridColumn::numbers(&format!("cluster {}", of.1), texts(&|d| units::time(d.reference_ns))))
         .with(
             GridColumn::text("exclusive time in", texts(&|d| call_path(&d.call_path, room)))
                 .painted(Paint::Name)

@@ -8,6 +8,7 @@ use crate::terminal::style::{Paint, Style, clean};
 use crate::terminal::units;
 use ouzel::correlate::{CacheUse, Correlation};
 use ouzel::{Correlated, TopologyOrigin};
+use ouzel_plot::pictures::view_path;
 
 /// The page.
 pub fn lines(session: &ProfileSession<'_>, args: &CorrelateArgs, correlated: &Correlated) -> Vec<String> {
@@ -28,7 +29,7 @@ pub fn lines(session: &ProfileSession<'_>, args: &CorrelateArgs, correlated: &Co
         &grid(
             correlated,
             |row| definitions.metric(row.view.metric).name.to_string(),
-            |row| definitions.call_path_names(row.view.path).join(" › "),
+            |row| view_path(definitions, row.view.path),
         ),
     );
     page.text(0, &counts(correlated), Paint::Dim);
@@ -40,7 +41,7 @@ fn reference(session: &ProfileSession<'_>, args: &CorrelateArgs, correlated: &Co
     let definitions = session.profile.definitions();
     let view = correlated.question.reference;
     let metric = definitions.metric(view.metric);
-    let path = definitions.call_path_names(view.path).join(" › ");
+    let path = view_path(definitions, view.path);
     let chosen = match (&args.metric, &args.call_path) {
         (Some(_), Some(_)) => "",
         (None, Some(_)) => " (no --metric was named)",

@@ -48,8 +48,8 @@ fn one(page: &mut Page, number: usize, of_loop: &LoopEntry, data: &Data, top: us
         let _ = write!(what, " · {} ({share})", units::time(ns));
     }
     let room = page.width.saturating_sub(what.chars().count() + 8).max(24);
-    let path = page.style.paint(Paint::Name, &call_path(&of_loop.call_path, room));
-    page.lines.push(format!("{number:>3}  {path}   {}", page.style.paint(Paint::Heading, &what)));
+    let name = page.style.paint(Paint::Name, &loop_name(of_loop, room));
+    page.lines.push(format!("{number:>3}  {name}   {}", page.style.paint(Paint::Heading, &what)));
     page.text(INDENT, &origin(of_loop), Paint::Dim);
     for instance in of_loop.instances.iter().take(MAX_INSTANCES) {
         durations(page, of_loop, instance);
@@ -64,11 +64,25 @@ fn one(page: &mut Page, number: usize, of_loop: &LoopEntry, data: &Data, top: us
     }
 }
 
+/// The call path of a loop that is a region; `loop~NAME in` the call path around one that was found.
+pub fn loop_name(of_loop: &LoopEntry, room: usize) -> String {
+    if of_loop.is_region() {
+        return call_path(&of_loop.call_path, room);
+    }
+    let name = clean(&of_loop.name);
+    if of_loop.call_path.is_empty() {
+        return name;
+    }
+    let room = room.saturating_sub(name.chars().count() + 4).max(12);
+    format!("{name} in {}", call_path(&of_loop.call_path, room))
+}
+
 /// Where the loop comes from, and what of it was not taken for an iteration.
 fn origin(of_loop: &LoopEntry) -> String {
     let mut parts = vec![of_loop.source_in_words().to_owned()];
     if of_loop.is_nested {
-        parts.push("inside of another loop, counted over all its iterations".to_owned());
+        let outer = of_loop.inside_of.last().map_or_else(|| "another loop".to_owned(), |name| clean(name));
+        parts.push(format!("inside of {outer}, counted over all its iterations"));
     }
     if 0 < of_loop.rejected {
         let n = units::counted(of_loop.rejected, "piece", "pieces");

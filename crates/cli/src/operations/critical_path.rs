@@ -1,4 +1,4 @@
-//! `ouzel critical-path`: the chain of work and waiting that the end of the run hangs on.
+//! `ouzel critical-path`: the chain of work and waiting that determines the run time.
 
 use super::{first, origin, plot, rows, title};
 use crate::args::operations::CriticalPathArgs;
@@ -8,10 +8,9 @@ use crate::terminal::grid::{Grid, GridColumn, Importance};
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
-use ouzel::Answer;
-use ouzel::analyses::critical_path::{PathCalls, PathProfile, critical_path, profile};
-use ouzel::analyses::operations::Operations;
-use ouzel::model::Notices;
+use ouzel::Trace;
+use ouzel::analyses::critical_path::PathProfile;
+use ouzel::model::Ticks;
 use ouzel_export::to_json;
 use ouzel_plot::pictures;
 use serde::Serialize;
@@ -30,7 +29,7 @@ struct Data {
 
 pub fn run(session: &Session<'_>, args: &CriticalPathArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
-    let answer = path(session)?;
+    let answer = session.answer(Trace::critical_path)?;
     plot(session, || pictures::critical_path(&answer.output, definitions, &origin(session)))?;
     let length_ns = definitions.clock.ns_from_ticks(answer.output.length());
     session.reply(
@@ -46,19 +45,6 @@ pub fn run(session: &Session<'_>, args: &CriticalPathArgs) -> anyhow::Result<Out
     )
 }
 
-/// The path, and the calls on it in a second pass.
-fn path(session: &Session<'_>) -> anyhow::Result<Answer<PathProfile>> {
-    let definitions = session.definitions();
-    let operations = session.ask(Operations::new(definitions))?;
-    let notices = Notices::default();
-    let path = critical_path(&operations.output, definitions, &notices);
-    let mut answer = session.ask(PathCalls::new(&path))?.map(|calls| profile(&path, &calls));
-    // The second pass reads the same files: what went wrong in reading was said by the first.
-    answer.notices = [operations.notices, notices.to_vec()].concat();
-    answer.notices.sort_by_key(|notice| notice.level);
-    Ok(answer)
-}
-
 fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs, page: &mut Page) {
     let definitions = session.definitions();
     title(session, page);
@@ -72,6 +58,7 @@ fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs
     let shown = crate::rows::picked(&table, &first(n_shown));
     let total = crate::rows::integers(&shown, "total_ns");
     let length = definitions.clock.ns_from_ticks(path.length());
+    let waits = path.rows.iter().any(|row| Ticks(0) < row.time.waiting);
     let optional = |name: &str, title: &str, order: u8| {
         GridColumn::of(&shown, name, title).map(|column| column.importance(Importance::Optional(order)))
     };
@@ -87,7 +74,9 @@ fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs
                 .painted(Paint::Bar)
                 .importance(Importance::Optional(2)),
         )
-        .with_some(optional("local_ns", "working", 3))
+        .with_some(optional("working_ns", "working", 3))
+        .with_some(optional("in_mpi_ns", "in MPI", 3))
+        .with_some(optional("waiting_ns", "waiting", 3).filter(|_| waits))
         .with_some(optional("message_ns", "in messages", 3))
         .with_some(optional("collective_ns", "in collectives", 3))
         .with_some(GridColumn::of(&shown, "top_rank", "most on rank"))
@@ -97,8 +86,8 @@ fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs
     page.text(
         0,
         &format!(
-            "{n}, {} from the start to the end of the run: only what is on the path makes the run shorter; \
-             --format csv has the segments",
+            "{n}, {} from the start to the end of the run. Shares are of this length. Only a shorter path makes the \
+             run shorter. --format csv has the segments.",
             units::time(length)
         ),
         Paint::Dim,

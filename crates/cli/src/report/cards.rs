@@ -4,7 +4,7 @@ use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, clean};
 use crate::terminal::units;
 use ouzel::diagnose::findings::Ranks;
-use ouzel::diagnose::{Concern, EfficiencyCard, RunCard, RunReport, TrustCard};
+use ouzel::diagnose::{Concern, EfficiencyCard, Headline, RunCard, RunReport, TrustCard};
 use std::fmt::Write;
 
 const BAR_WIDTH: usize = 20;
@@ -58,6 +58,14 @@ fn ranks(run: &RunCard) -> String {
     format!("{} of {all} (no events of {})", units::count(n_with_events), missing.in_words(usize::MAX))
 }
 
+pub fn headline(page: &mut Page, headline: &Headline) {
+    page.gap();
+    if let Some(incomplete) = &headline.incomplete {
+        page.text(2, incomplete, Paint::Bad);
+    }
+    page.text(2, &headline.text, Paint::Heading);
+}
+
 pub fn trust_card(page: &mut Page, trust: &TrustCard) {
     page.heading("How far to trust it");
     if trust.is_clean() {
@@ -78,9 +86,12 @@ pub fn efficiency(page: &mut Page, report: &RunReport) {
     page.heading("How well the time was used");
     let Some(card) = &report.efficiency else {
         let reason = report.efficiency_missing.as_deref().unwrap_or("unknown");
-        page.text(2, &format!("Cannot be told: {reason}."), Paint::Doubtful);
+        page.text(2, &format!("Not known: {reason}."), Paint::Doubtful);
         return;
     };
+    if let Some(note) = report.efficiency_note() {
+        page.text(2, &note, Paint::Doubtful);
+    }
     let EfficiencyCard { parallel, load_balance, communication, of_threads, n_compared } = *card;
     let who = if of_threads { "thread" } else { "rank" };
     let busy = units::percent(Some(load_balance));

@@ -14,9 +14,8 @@ const INDENT: usize = 5;
 /// Observations that are told; JSON has all of them.
 const MAX_EVIDENCE: usize = 3;
 
-/// The headline and the findings. `path` is what the user calls the trace.
-pub fn findings(page: &mut Page, findings: &[Finding], path: &str, run_ns: u64) {
-    headline(page, findings, run_ns);
+/// The findings. `path` is what the user calls the trace.
+pub fn findings(page: &mut Page, findings: &[Finding], path: &str) {
     for (i, finding) in findings.iter().take(MAX_FINDINGS).enumerate() {
         page.gap();
         if finding.kind == FindingKind::NothingSignificant {
@@ -37,20 +36,7 @@ pub fn findings(page: &mut Page, findings: &[Finding], path: &str, run_ns: u64) 
     }
 }
 
-/// What all of it would gain: the findings' gains are parts of the run that do not overlap.
-fn headline(page: &mut Page, findings: &[Finding], run_ns: u64) {
-    let gain_ns = findings.iter().map(|finding| finding.gain_ns).sum::<u64>().min(run_ns);
-    if gain_ns == 0 {
-        return;
-    }
-    let share = units::percent((run_ns != 0).then(|| gain_ns as f64 / run_ns as f64));
-    let text = format!("{} of {} can be won back ({share})", units::time(gain_ns), units::time(run_ns));
-    page.gap();
-    page.lines.push(format!("  {}", page.style.paint(Paint::Heading, &text)));
-}
-
 fn nothing(page: &mut Page, finding: &Finding, path: &str) {
-    page.text(2, &finding.title, Paint::Good);
     page.text(2, &finding.sentence, Paint::Plain);
     seen(page, 2, finding);
     closing(page, 2, finding, path);

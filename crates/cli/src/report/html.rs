@@ -1,10 +1,7 @@
 //! The page with pictures.
 
 use super::Answer;
-use crate::segments::diagnosis;
 use crate::session::Session;
-use ouzel::analyses::loss_tree::{Thresholds, segments};
-use ouzel::analyses::peers::PeerKind;
 use ouzel_page::Pictures;
 use ouzel_plot::Palette;
 use ouzel_plot::fields::Solid;
@@ -17,13 +14,11 @@ pub fn page(session: &Session<'_>, answer: &Answer) -> String {
     let Some(timeline) = &answer.timeline else {
         unreachable!("a page with pictures is made from a pass with a timeline");
     };
-    let mut pictures = Pictures::new(definitions, &answer.classes, timeline).with_clusters(&answer.trees);
-    let phases = answer.material.phases();
-    if let Some(group) = phases.groups.iter().find(|group| group.kind == PeerKind::MainThread) {
-        let segments = segments(group, &phases.call_paths, &answer.classes, &Thresholds::default());
-        let words = if group.locations.len() == 1 { diagnosis::words_of_one } else { diagnosis::words };
-        let meaning = |row| words(row).0.to_owned();
-        pictures = pictures.with_segments(&segments, group, &phases.call_paths, &meaning);
+    let mut pictures = Pictures::new(definitions, &answer.classes, timeline)
+        .with_clusters(&answer.trees, answer.report.run.span_ns);
+    // They are withheld where nothing says what computes and what waits.
+    if !answer.report.segments.is_empty() {
+        pictures = pictures.with_segments(answer.material.phases());
     }
     pictures.maps = (0..answer.report.findings.len()).map(|finding| map(answer, finding)).collect();
     ouzel_page::html(&answer.report, &pictures, &path)

@@ -3,7 +3,7 @@
 use crate::terminal::page::{Page, call_path, capitalised};
 use crate::terminal::style::Paint;
 use crate::terminal::units;
-use ouzel::diagnose::{Loss, LossKind, RunCard};
+use ouzel::diagnose::{Loss, LossKind, RunCard, RunReport};
 use std::fmt::Write;
 
 /// Losses that the page shows; JSON has all of them.
@@ -18,8 +18,16 @@ pub enum Detail {
     Words,
 }
 
-pub fn losses(page: &mut Page, losses: &[Loss], run: &RunCard, detail: Detail) {
+pub fn losses(page: &mut Page, report: &RunReport, detail: Detail) {
+    let RunReport { losses, run, .. } = report;
     page.heading("Where time is lost, by call path");
+    let note = report.losses_note();
+    if let Some(note) = &note {
+        page.text(2, note, Paint::Doubtful);
+    }
+    if losses.is_empty() && note.is_some() {
+        return;
+    }
     if losses.is_empty() {
         page.text(2, "No call path loses more than 0.1 % of the run.", Paint::Good);
         return;
@@ -41,8 +49,8 @@ pub fn losses(page: &mut Page, losses: &[Loss], run: &RunCard, detail: Detail) {
     }
     let both = losses.iter().any(|loss| loss.kind == LossKind::UnevenWork)
         && losses.iter().any(|loss| loss.kind != LossKind::UnevenWork);
-    let sides = " Uneven work makes others wait: the two are two sides of one loss, do not add them.";
-    let text = format!("Percent are of the run ({}).", units::time(run.span_ns));
+    let sides = " Uneven work and the waiting it causes are the same loss. Don't add them.";
+    let text = format!("Percentages are of the run time ({}).", units::time(run.span_ns));
     let speaks_of_others = both && run.recorded.several_processes();
     page.text(2, &(text + if speaks_of_others { sides } else { "" }), Paint::Dim);
 }
@@ -54,7 +62,7 @@ fn explanation(loss: &Loss, run: &RunCard) -> String {
     let (max, mean, min) = (units::time(most.time_ns), units::time(*mean_ns), units::time(least.time_ns));
     let mut text = match loss.kind {
         LossKind::UnevenWork => format!(
-            "{} works {max} here, the average {mean}, {} {min}. Spread evenly, the run gains {} at most.",
+            "{} works {max} here, the average {mean}, {} {min}. Spread evenly, the work would save at most {}.",
             capitalised(&who(most.rank)),
             who(least.rank),
             units::time(loss.lost_ns)

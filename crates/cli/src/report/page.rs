@@ -18,17 +18,12 @@ pub fn lines(session: &Session<'_>, answer: &Answer) -> Vec<String> {
     if !is_clean {
         cards::trust_card(&mut page, &report.trust);
     }
-    findings::findings(&mut page, &report.findings, &path, report.run.span_ns);
-    if report.findings.is_empty() {
-        let reason =
-            report.efficiency_missing.as_deref().unwrap_or("nothing of what was selected takes time");
-        page.gap();
-        page.text(2, &format!("No findings: {reason}."), Paint::Doubtful);
-    }
+    cards::headline(&mut page, &report.headline);
+    findings::findings(&mut page, &report.findings, &path);
     cards::efficiency(&mut page, report);
     shape::shape(&mut page, session, answer, &path);
     let detail = if report.findings.is_empty() { Detail::Words } else { Detail::Numbers };
-    losses::losses(&mut page, &report.losses, &report.run, detail);
+    losses::losses(&mut page, report, detail);
     if report.findings.is_empty() {
         next(&mut page, &report.next, &path);
     }

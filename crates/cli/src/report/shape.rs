@@ -3,10 +3,11 @@
 use super::Answer;
 use crate::clusters::data as clusters;
 use crate::iterations::data::{Data as Iterations, LoopEntry};
+use crate::iterations::page::loop_name;
 use crate::segments::data::of_phases;
 use crate::segments::page::{draw, title};
 use crate::session::Session;
-use crate::terminal::page::{Page, call_path, command_line};
+use crate::terminal::page::{Page, command_line};
 use crate::terminal::style::Paint;
 use crate::terminal::{ranks, spark, units};
 use ouzel::analyses::context_tree::{LocationCluster, TreeGroup};
@@ -47,10 +48,11 @@ fn heading(page: &mut Page, text: &str, path: &str, command: &str) {
 }
 
 fn segments(page: &mut Page, session: &Session<'_>, answer: &Answer, path: &str) {
-    let data = of_phases(answer.material.phases(), session.definitions(), &answer.classes, false);
-    if data.segments.is_empty() {
+    // They are withheld where nothing says what computes and what waits.
+    if answer.report.segments.is_empty() {
         return;
     }
+    let data = of_phases(answer.material.phases(), session.definitions(), &answer.classes, false);
     heading(page, "Segments that lose time", path, "segments");
     let shown: Vec<_> = data.segments.iter().collect();
     draw(page, &data, &shown);
@@ -69,7 +71,7 @@ fn groups_of_ranks(page: &mut Page, session: &Session<'_>, group: &TreeGroup, pa
         PeerKind::AcceleratorStream => "accelerator streams",
     };
     let text = match group.clusters.len() {
-        1 => format!("All {} {members} do alike", units::count(group.locations.len() as u64)),
+        1 => format!("All {} {members} behave alike", units::count(group.locations.len() as u64)),
         n => format!("{} {members} fall into {n} groups", units::count(group.locations.len() as u64)),
     };
     heading(page, &text, path, "clusters");
@@ -132,11 +134,8 @@ fn loops(page: &mut Page, session: &Session<'_>, answer: &Answer, path: &str) {
             n => format!("{n} kinds"),
         };
         let n = units::counted(of_loop.accepted, "iteration", "iterations");
-        let text = format!(
-            "{}: {n}, {kinds}, {} each",
-            call_path(&of_loop.call_path, 50),
-            units::time(instance.mean_ns)
-        );
+        let text =
+            format!("{}: {n}, {kinds}, {} each", loop_name(of_loop, 50), units::time(instance.mean_ns));
         let values: Vec<u64> = of_loop.iterations_of(instance).iter().map(|i| i.duration_ns()).collect();
         page.text(2, &text, Paint::Plain);
         let bars = spark::bars(&values, page.text_width().saturating_sub(4));

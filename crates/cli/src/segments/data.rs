@@ -7,6 +7,7 @@ use ouzel::analyses::loss_tree::{PathLoss, Segment, Segments, Thresholds, segmen
 use ouzel::analyses::peers::PeerKind;
 use ouzel::analyses::phases::{Alignment, PhaseGroup, PhasesOutput, Stat};
 use ouzel::analyses::semantics::{Category, Class};
+use ouzel::diagnose::segment_words;
 use ouzel::model::{CallPathId, CallPathTree, Clock, Definitions, LocationId};
 use serde::Serialize;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub struct Data {
     pub peers: Option<PeerKind>,
     /// How many of them.
     pub n_peers: u64,
-    /// From the first event of one of them to the last.
+    /// From the first event of the run to the last.
     pub run_time_ns: u64,
     /// The run time without `lost_ns` of each segment that is reported.
     pub projected_run_time_ns: u64,
@@ -141,8 +142,7 @@ struct Names<'a> {
 
 /// The segments of the main threads; where there are none, of the first group that there is.
 pub fn of_phases(phases: &PhasesOutput, definitions: &Definitions, classes: &[Class], all: bool) -> Data {
-    let main = phases.groups.iter().find(|group| group.kind == PeerKind::MainThread);
-    let Some(group) = main.or(phases.groups.first()) else { return Data::empty() };
+    let Some(group) = phases.main_group() else { return Data::empty() };
     let segments = segments(group, &phases.call_paths, classes, &Thresholds::default());
     Data::new(group, &segments, (definitions, &phases.call_paths), all)
 }
@@ -217,18 +217,10 @@ impl Data {
     }
 }
 
-fn words(has_sync: bool, row: u8, n_peers: usize) -> (&'static str, &'static str) {
-    match has_sync {
-        _ if n_peers == 1 => super::diagnosis::words_of_one(row),
-        true => super::diagnosis::words(row),
-        false => super::diagnosis::words_at_end(row),
-    }
-}
-
 impl SegmentEntry {
     /// The diagnosis in a few words, and what it means.
     pub fn words(&self) -> (&'static str, &'static str) {
-        words(self.sync.is_some(), self.diagnosis_row, self.n_peers)
+        segment_words(self.diagnosis_row, self.sync.is_none(), self.n_peers)
     }
 }
 
@@ -279,7 +271,7 @@ impl Names<'_> {
             sum_wait_ns: segment.sum_wait.ns(clock),
             lost_ns: segment.gain().ns(clock),
             diagnosis_row: segment.diagnosis_row,
-            diagnosis: words(segment.sync.is_some(), segment.diagnosis_row, n_peers).0,
+            diagnosis: segment_words(segment.diagnosis_row, segment.sync.is_none(), n_peers).0,
             n_peers,
             start_or_end: segment.start_or_end,
             reported: segment.reported,

@@ -192,7 +192,7 @@ fn the_report_is_one_page_in_any_width() {
         How far to trust it
         The same with pictures: ouzel report"#]]
     .assert_eq(&cards.join("\n"));
-    assert!(page.out.contains(" can be won back ("), "says at once what can be gained: {}", page.out);
+    assert!(page.out.contains(" can be recovered"), "says at once what can be gained: {}", page.out);
     assert!(page.out.contains("ouzel profile"), "names the next command: {}", page.out);
     assert!(page.out.lines().count() < 90, "one page: {}", page.out);
 }

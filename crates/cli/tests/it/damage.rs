@@ -103,3 +103,74 @@ fn without_definitions_regions_stay_apart_and_nothing_is_said_of_efficiency() {
     let why = report["data"]["efficiency_missing"].as_str().expect("a reason");
     assert!(why.contains("definitions are lost"), "{why}");
 }
+
+/// The page in the terminal, in HTML and as JSON.
+fn pages(archive: &Path) -> (String, String, serde_json::Value) {
+    let page = ran_on(archive, &["report"]).out;
+    let html = ran_on(archive, &["report", "--format", "html"]).out;
+    (page, html, json(archive, &["report"])["data"].take())
+}
+
+/// Where a text stands; it must be there.
+fn place(page: &str, text: &str) -> usize {
+    page.find(text).unwrap_or_else(|| panic!("{text:?} is on the page: {page}"))
+}
+
+/// A damaged run says first what is missing, in all forms, and never that all is well.
+fn check_pages(archive: &Path, incomplete: &str) {
+    let (page, html, data) = pages(archive);
+    let headline = &data["headline"];
+    assert_eq!(headline["incomplete"], incomplete, "{archive:?}");
+    let keys: Vec<&String> = data.as_object().unwrap().keys().collect();
+    let key = |name: &str| keys.iter().position(|key| *key == name).unwrap();
+    assert!(key("trust") < key("headline") && key("headline") < key("findings"), "{keys:?}");
+    let text = headline["text"].as_str().unwrap();
+    assert!(!text.contains("Nothing significant is lost"), "{text}");
+    let unwrapped = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(place(&unwrapped, "lost: ") < place(&unwrapped, incomplete), "{page}");
+    assert!(place(&unwrapped, incomplete) < place(&unwrapped, text), "{page}");
+    assert!(place(&unwrapped, text) < place(&unwrapped, "How well the time was used"), "{page}");
+    let (h1, trust) = (place(&html, &format!("<h1>{text}</h1>")), place(&html, "<section id=\"trust\">"));
+    assert!(h1 < place(&html, incomplete) && place(&html, incomplete) < trust, "{html}");
+    assert!(trust < place(&html, "<section id=\"efficiencies\">"));
+    if let Some(findings) = html.find("<section id=\"findings\">") {
+        assert!(trust < findings, "losses come first");
+    }
+}
+
+#[test]
+fn pages_of_damaged_runs_say_first_what_is_missing() {
+    let scratch = Scratch::new("damaged-pages");
+    let archive = scratch.copied("pmpi-masterio");
+    let (_, _, whole) = pages(&archive);
+    assert_eq!(whole["headline"]["incomplete"], serde_json::Value::Null);
+    fs::remove_file(archive.join("traces/5.evt")).unwrap();
+    check_pages(&archive, "The trace is incomplete: rank 5 has no events.");
+    cut_in_half(&archive.join("traces/2.evt"));
+    check_pages(&archive, "The trace is incomplete: rank 5 has no events; the events of rank 2 end early.");
+    let (page, html, data) = pages(&archive);
+    // Ranks of which not all is known would seem to idle.
+    assert_eq!(data["efficiency_left_out"]["list"], serde_json::json!([2, 5]));
+    assert_eq!(data["efficiency"]["n_compared"], 6);
+    let note = "Without ranks 2,5: the events are incomplete.";
+    assert!(page.contains(note) && html.contains(note), "{page}");
+    fs::remove_file(archive.join("traces.def")).unwrap();
+    let (page, html, data) = pages(&archive);
+    let incomplete = data["headline"]["incomplete"].as_str().unwrap();
+    assert!(incomplete.contains("definitions are missing"), "{incomplete}");
+    check_pages(&archive, incomplete);
+    assert_eq!(data["losses"], serde_json::json!([]), "nothing says what computes and what waits");
+    for page in [page, html] {
+        assert!(!page.contains("uneven work") && !page.contains("Nothing significant"), "{page}");
+    }
+}
+
+#[test]
+fn a_run_that_was_killed_says_so_first() {
+    let Some(shared) = ouzel_testkit::shared_data() else { return };
+    let archive = shared.join("data/field/amg-gmres-8-killed");
+    let (_, _, data) = pages(&archive);
+    let incomplete = data["headline"]["incomplete"].as_str().unwrap();
+    assert!(incomplete.contains("the events of rank 4 end early"), "{incomplete}");
+    check_pages(&archive, incomplete);
+}

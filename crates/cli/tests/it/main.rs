@@ -2,6 +2,7 @@
 
 mod answers;
 mod archives;
+mod call_paths;
 mod claims;
 mod correlation;
 mod cubex;
@@ -18,6 +19,7 @@ mod memory;
 mod model_archive;
 mod operations;
 mod outputs;
+mod percent;
 mod print;
 mod profiles;
 mod rules;

@@ -67,6 +67,26 @@ pub fn json(archive: &Path, words: &[&str]) -> serde_json::Value {
     serde_json::from_str(&ran.out).expect("the answer is JSON")
 }
 
+/// Every trace at hand: those of the repository, and the shared ones where they are.
+pub fn at_hand() -> Vec<PathBuf> {
+    const FOLDERS: [&str; 7] =
+        ["otf2", "sampled", "field", "projections", "hpctoolkit-meas", "chrome-pytorch", "nsight"];
+    let shared = ouzel_testkit::shared_data().map(|dir| dir.join("data"));
+    let shared = FOLDERS.into_iter().filter_map(|name| Some(shared.as_ref()?.join(name)));
+    let zoo = std::fs::read_dir(testdata("zoo"))
+        .expect("the zoo is there")
+        .map(|entry| entry.expect("can be listed").path());
+    let mut found = Vec::new();
+    for folder in [testdata("")].into_iter().chain(zoo).chain(shared) {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        let paths = entries.map(|entry| entry.expect("can be listed").path());
+        found.extend(paths.filter(|path| path.is_dir() && ouzel::open(path).is_ok()));
+    }
+    found.sort_unstable();
+    assert!(20 <= found.len(), "the repository has so many: {found:?}");
+    found
+}
+
 /// A folder of one test, gone when the test ends.
 pub struct Scratch(pub PathBuf);
 

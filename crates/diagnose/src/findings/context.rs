@@ -11,7 +11,7 @@ use ouzel_analyses::peers::PeerKind;
 use ouzel_analyses::phases::{Alignment, AnchorRole, PhaseGroup};
 use ouzel_analyses::profile::{LocationProfile, ProfileOutput};
 use ouzel_analyses::semantics::{Category, Class, Family};
-use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks, TimeRange};
+use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks, TimeRange, units};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl<'a> Context<'a> {
 
     /// The run time, in ticks; never zero.
     pub fn run(&self) -> u64 {
-        self.group.run_time().0.max(1)
+        self.group.run_time.0.max(1)
     }
 
     pub fn ns(&self, ticks: u64) -> u64 {
@@ -82,7 +82,7 @@ impl<'a> Context<'a> {
     }
 
     pub fn time(&self, ticks: u64) -> String {
-        words::time(self.ns(ticks))
+        units::time(self.ns(ticks))
     }
 
     pub fn names(&self, path: CallPathId) -> Vec<Arc<str>> {

@@ -17,7 +17,7 @@ pub(super) struct Draft {
     pub range: TimeRange,
     /// In ticks.
     pub gain: u64,
-    /// What is lost, in ticks: more than the gain if not all of it can be won back. Decides whether it matters.
+    /// What is lost, in ticks: more than the gain if not all of it can be recovered. Decides whether it matters.
     pub loss: u64,
     pub assumption: String,
     pub confidence: (Confidence, String),

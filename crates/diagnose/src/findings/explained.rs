@@ -13,8 +13,6 @@ use std::sync::Arc;
 const MAX_ATTRIBUTES: usize = 3;
 /// Correlation with the time of the ranks that an attribute must have: half of the variation is the same.
 const MIN_CORRELATION: f64 = 0.7;
-/// What calls everything where calls have several roots.
-const PROGRAM: &str = "[program]";
 
 /// Adds to findings what explains their call paths.
 pub fn explain(findings: &mut [Finding], causes: &Causes) {
@@ -45,10 +43,8 @@ fn is_about_work(kind: FindingKind) -> bool {
 
 /// Whether the call path is the region, or called from it.
 fn holds(region: &RegionName, path: &[Arc<str>]) -> bool {
-    let own = |path: &[Arc<str>]| usize::from(path.first().is_some_and(|first| &**first == PROGRAM));
-    let (region_path, path) = (&region.call_path[own(&region.call_path)..], &path[own(path)..]);
-    let is_below = !region_path.is_empty() && path.starts_with(region_path);
-    is_below && (!region.itself || path.len() == region_path.len())
+    let is_below = !region.call_path.is_empty() && path.starts_with(&region.call_path);
+    is_below && (!region.itself || path.len() == region.call_path.len())
 }
 
 fn unit(unit: &str) -> &'static str {
@@ -106,7 +102,6 @@ mod tests {
         for (of, itself, path, expected) in [
             ("main/solve", false, "main/solve", true),
             ("main/solve", false, "main/solve/inner", true),
-            ("[program]/main/solve", false, "main/solve", true),
             ("main/solve", true, "main/solve/inner", false),
             ("main/solve", true, "main/solve", true),
             ("main/solve/inner", false, "main/solve", false),

@@ -30,7 +30,7 @@ mod tests;
 mod tradeoff;
 mod variation;
 mod waiting;
-mod words;
+pub(crate) mod words;
 mod work;
 
 pub use explained::explain;
@@ -43,7 +43,6 @@ use context::{Context, SIGNIFICANT};
 use draft::Draft;
 use ouzel_analyses::communication::CommunicationOutput;
 use ouzel_analyses::late_messages::LateMessagesOutput;
-use ouzel_analyses::peers::PeerKind;
 use ouzel_analyses::phases::PhasesOutput;
 use ouzel_analyses::profile::ProfileOutput;
 use ouzel_analyses::semantics::{Category, Class, Family};
@@ -71,9 +70,8 @@ pub(crate) struct Sources<'a> {
 
 /// The findings, most gain first; at least one, unless there is nothing to look at.
 pub(crate) fn findings(sources: &Sources<'_>) -> Vec<Finding> {
-    let groups = &sources.phases.groups;
-    let main = groups.iter().find(|group| group.kind == PeerKind::MainThread).or(groups.first());
-    let Some(group) = main.filter(|group| group.run_time().0 != 0) else { return Vec::new() };
+    let main = sources.phases.main_group();
+    let Some(group) = main.filter(|group| group.run_time.0 != 0) else { return Vec::new() };
     let Sources { definitions, classes, profile, communication, late, .. } = *sources;
     let cx = Context {
         definitions,

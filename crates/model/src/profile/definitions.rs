@@ -3,10 +3,13 @@
 use super::{CallTree, Formula};
 use crate::{
     CallPathId, CartTopology, Location, LocationGroup, LocationId, MetricId, MetricValueType, Provenance,
-    Region, SystemTree,
+    Region, RegionRole, SystemTree,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+/// The region that stands for the program where calls of a trace have several roots: it calls them all.
+pub const PROGRAM_REGION: &str = "[program]";
 
 /// Everything a profile defines, whatever its format. One table per noun, indexed by the dense id of its name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -147,10 +150,14 @@ impl ProfileDefinitions {
         }
     }
 
-    /// Names of the regions of a call path, from the outermost to the innermost.
+    /// Names of the regions of a call path, from the outermost to the innermost. The region that stands for the program
+    /// ([`PROGRAM_REGION`]) is no call: its own path is empty.
     pub fn call_path_names(&self, path: CallPathId) -> Vec<Arc<str>> {
-        let name = |node| self.regions[self.call_tree.node(node).region.index()].name.clone();
-        self.call_tree.from_root(path).into_iter().map(name).collect()
+        let region = |node| &self.regions[self.call_tree.node(node).region.index()];
+        let regions = self.call_tree.from_root(path).into_iter().map(region);
+        let is_program =
+            |region: &&Region| region.role == RegionRole::Artificial && *region.name == *PROGRAM_REGION;
+        regions.skip_while(is_program).map(|region| region.name.clone()).collect()
     }
 
     /// Every metric id.

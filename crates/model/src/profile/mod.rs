@@ -18,7 +18,7 @@ mod scoped;
 mod tests;
 
 pub use call_tree::{BuiltCallTree, CallNode, CallTree};
-pub use definitions::{Aggregation, MetricKind, ProfileDefinitions, ProfileMetric, Scope};
+pub use definitions::{Aggregation, MetricKind, PROGRAM_REGION, ProfileDefinitions, ProfileMetric, Scope};
 pub use formula::{Formula, FormulaStep};
 pub use row::{Severities, SeverityRow};
 pub use scoped::{ScopedRows, SeverityError, has_values};

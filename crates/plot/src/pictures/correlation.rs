@@ -6,7 +6,7 @@ use crate::canvas::shortened;
 use crate::fields::{Field, FieldAxis, Solid};
 use crate::palette::Palette;
 use ouzel_correlate::{Correlation, Grid, Question, View};
-use ouzel_model::ProfileDefinitions;
+use ouzel_model::{CallPathId, ProfileDefinitions};
 
 /// What is drawn.
 #[derive(Debug)]
@@ -26,6 +26,12 @@ pub struct CorrelationViews<'a> {
 /// Characters of a call path below a title.
 const PATH_CHARS: usize = 62;
 
+/// The call path of a view; that of the program itself has no region.
+pub fn view_path(definitions: &ProfileDefinitions, path: CallPathId) -> String {
+    let names = definitions.call_path_names(path);
+    if names.is_empty() { "(the program)".to_owned() } else { names.join(" › ") }
+}
+
 /// The reference first, then its partners with r_f and the shift.
 pub fn correlation(views: CorrelationViews<'_>, of: &str, style: (Palette, Solid)) -> Picture {
     let CorrelationViews { definitions, grid, question, reference, partners } = views;
@@ -36,7 +42,7 @@ pub fn correlation(views: CorrelationViews<'_>, of: &str, style: (Palette, Solid
     let axes: Vec<FieldAxis> = (0..grid.axes().len()).map(axis).collect();
     let field = |view: View, before: String, values| {
         let metric = definitions.metric(view.metric);
-        let path = definitions.call_path_names(view.path).join(" › ");
+        let path = view_path(definitions, view.path);
         // The innermost regions say most.
         let n_chars = path.chars().count();
         let note = if n_chars <= PATH_CHARS {

@@ -12,7 +12,7 @@ mod runs;
 mod time;
 mod timeline;
 
-pub use correlation::{CorrelationViews, correlation};
+pub use correlation::{CorrelationViews, correlation, view_path};
 pub use fields::fields;
 pub use late::lateness;
 pub use messages::{comm_by_process, comm_matrix, comm_over_time, message_histogram};

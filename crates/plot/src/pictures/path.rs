@@ -5,10 +5,11 @@ use crate::axis::Scale;
 use crate::colour::Colour;
 use crate::lanes::{Interval, Lanes};
 use crate::{Marks, Picture};
-use ouzel_analyses::critical_path::{PathProfile, SegmentKind};
+use ouzel_analyses::critical_path::{Activity, PathProfile};
 use ouzel_model::{Definitions, WorldRank};
+use std::collections::BTreeSet;
 
-/// The segments of the critical path, one lane for each rank on it; lines lead from whom somebody waits for.
+/// The segments of the critical path, one lane for each rank on it; lines lead from the rank that is waited for.
 pub fn critical_path(path: &PathProfile, definitions: &Definitions, of: &str) -> Picture {
     let ns = |ticks| definitions.clock.ns_from_ticks(ticks) as f64;
     let mut ranks: Vec<Option<WorldRank>> = path.segments.iter().map(|segment| segment.rank).collect();
@@ -18,17 +19,25 @@ pub fn critical_path(path: &PathProfile, definitions: &Definitions, of: &str) ->
     let last = path.segments.last().map_or(0.0, |segment| ns(segment.range.end));
     let scale = Scale::of_ns(last);
     let lane = |rank: Option<WorldRank>| ranks.binary_search(&rank).ok();
-    let colour = |kind| match kind {
-        SegmentKind::Local => Colour::computation(),
-        SegmentKind::Message => Colour::receiving(),
-        SegmentKind::Collective => Colour::communication(),
+    let colour = |activity| match activity {
+        Activity::Working => Colour::computation(),
+        Activity::InMpi => Colour::overlap(),
+        Activity::Waiting => Colour::idle(),
+        Activity::Message => Colour::receiving(),
+        Activity::Collective => Colour::communication(),
     };
+    let seen: BTreeSet<Activity> = path.segments.iter().map(|segment| path.activity(segment)).collect();
+    let mostly = |activity| match activity {
+        Activity::Message | Activity::Collective => "",
+        Activity::Working | Activity::InMpi | Activity::Waiting => "mostly ",
+    };
+    let name = |activity: Activity| format!("{}{}", mostly(activity), activity.in_words());
     let intervals = path.segments.iter().filter_map(|segment| {
         Some(Interval {
             lane: lane(segment.rank)?,
             from_lane: segment.from.and_then(|from| lane(definitions.location(from).rank)),
             range: (ns(segment.range.start) / scale.divisor, ns(segment.range.end) / scale.divisor),
-            colour: colour(segment.kind),
+            colour: colour(path.activity(segment)),
         })
     });
     let lanes = Lanes {
@@ -38,11 +47,7 @@ pub fn critical_path(path: &PathProfile, definitions: &Definitions, of: &str) ->
         intervals: intervals.collect(),
         arrows: Vec::new(),
         path: Vec::new(),
-        legend: vec![
-            (Colour::computation(), "working".to_owned()),
-            (Colour::receiving(), "in a message".to_owned()),
-            (Colour::communication(), "in a collective".to_owned()),
-        ],
+        legend: seen.into_iter().map(|activity| (colour(activity), name(activity))).collect(),
         names: ranks.iter().map(|&rank| rank_name(rank)).collect(),
     };
     Picture::new("The critical path from rank to rank", of, Marks::Lanes(lanes))

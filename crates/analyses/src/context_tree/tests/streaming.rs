@@ -3,7 +3,7 @@
 use super::super::*;
 use crate::profile::{Profile, ProfileOutput};
 use crate::{By, Per};
-use ouzel_model::{Definitions, Filter, RegionId, TraceSource};
+use ouzel_model::{Definitions, Filter, RegionId, RegionRole, TraceSource};
 use ouzel_testkit::{Faults, RandomTrace, Rng, ToyTrace, laws, run};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -80,6 +80,82 @@ fn loops_of_three_and_of_many_iterations_are_found_alike() {
         let expected: Vec<_> = (0..n).map(|i| (i, 7 + 32 * i, 7 + 32 * (i + 1), 0)).collect();
         assert_eq!(times, expected);
     }
+}
+
+/// Every loop as `call path | name | loops around | accepted | nested`.
+fn loops_of(trace: &ToyTrace) -> Vec<String> {
+    let definitions = trace.definitions();
+    let region = |id: &RegionId| definitions.region(*id).name.to_string();
+    let describe = |found: &LoopSummary| {
+        let path = found.call_path().iter().map(region).collect::<Vec<_>>().join(" › ");
+        let around: Vec<String> = found.inside_of().map(|id| id.name(definitions)).collect();
+        let name = found.path.last().unwrap().name(definitions);
+        format!("{path} | {name} | {} | {} | {}", around.join(" "), found.accepted, found.is_nested)
+    };
+    clusters_of(trace).groups[0].loops.iter().map(describe).collect()
+}
+
+#[test]
+fn a_region_marked_as_a_loop_is_the_loop() {
+    for (n_outer, n_inner) in [(3, 3), (12, 4), (4, 20)] {
+        let mut text = String::from("0: enter main @0, enter steps @0");
+        let mut time = 0;
+        for _ in 0..n_outer {
+            write!(text, ", enter begin @{time}, leave @{}, enter inner @{}", time + 7, time + 7).unwrap();
+            time += 7;
+            for _ in 0..n_inner {
+                write!(text, ", enter work @{time}, leave @{}", time + 10).unwrap();
+                time += 10;
+            }
+            write!(text, ", leave @{time}").unwrap();
+        }
+        write!(text, ", leave @{time}, leave @{time}").unwrap();
+        let mut trace = ToyTrace::new(&text);
+        let unmarked = [
+            format!("main › steps | loop~begin |  | {n_outer} | false"),
+            format!("main › steps › inner | loop~work | loop~begin | {} | true", n_outer * n_inner),
+        ];
+        assert_eq!(loops_of(&trace), unmarked);
+        for name in ["steps", "inner"] {
+            let region = trace.region(name);
+            trace.definitions_mut().regions[region.index()].role = RegionRole::Loop;
+        }
+        let marked = [
+            format!("main › steps | steps |  | {n_outer} | false"),
+            format!("main › steps › inner | inner | loop~begin | {} | true", n_outer * n_inner),
+        ];
+        let found = loops_of(&trace);
+        assert_eq!(found, marked.map(|line| line.replace("loop~begin", "")), "no level below a marked loop");
+        assert!(clusters_of(&trace).groups[0].loops.iter().all(|l| l.source == LoopSource::Marked));
+    }
+}
+
+#[test]
+fn what_is_beside_the_iterations_of_a_marked_loop_is_inside_of_it() {
+    let mut text = String::from("0: enter steps @0, enter inner @0");
+    let mut time = 0;
+    let mut works = |text: &mut String| {
+        for _ in 0..4 {
+            write!(text, ", enter work @{time}, leave @{}", time + 10).unwrap();
+            time += 10;
+        }
+        time
+    };
+    let now = works(&mut text);
+    write!(text, ", leave @{now}").unwrap();
+    let mut now = now;
+    for _ in 0..5 {
+        write!(text, ", enter begin @{now}, leave @{}", now + 3).unwrap();
+        now += 3;
+    }
+    write!(text, ", leave @{now}").unwrap();
+    let mut trace = ToyTrace::new(&text);
+    for name in ["steps", "inner"] {
+        let region = trace.region(name);
+        trace.definitions_mut().regions[region.index()].role = RegionRole::Loop;
+    }
+    let expected = ["steps | steps |  | 5 | false", "steps › inner | inner |  | 4 | true"];
+    assert_eq!(loops_of(&trace), expected);
 }
 
 #[test]

@@ -1,0 +1,217 @@
+//! Every call path that a command prints is one of `profile --call-paths`: nothing that was found, folded or made up
+//! stands in it as a caller or callee.
+
+use crate::run::{Scratch, at_hand, json, ran_on};
+use ouzel::model::Filter;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Commands that print call paths, with what makes them print all of them.
+const COMMANDS: [&[&str]; 17] = [
+    &["report"],
+    &["segments", "--all"],
+    &["segments"],
+    &["clusters", "--top", "0"],
+    &["iterations", "--top", "0"],
+    &["critical-path"],
+    &["lateness"],
+    &["patterns"],
+    &["imbalance", "--call-paths"],
+    &["call-tree"],
+    &["calls"],
+    &["timeline"],
+    &["idle"],
+    &["comm-by-process"],
+    &["correlate"],
+    &["causes"],
+    &["profile", "--metric", "bytes_sent", "--call-paths"],
+];
+
+/// Commands that long traces are asked: those whose call paths are not the profile's own rows.
+const FIRST: usize = 6;
+/// Bytes of events from which a trace is long.
+const LONG: u64 = 3_000_000;
+
+type Paths = BTreeSet<Vec<String>>;
+
+/// The call paths of the profile, and that of code outside of regions.
+fn profile(archive: &Path, selection: &[&str]) -> Paths {
+    let words = [&["profile", "--call-paths"], selection].concat();
+    let mut paths = Paths::from([Vec::new()]);
+    collect(&json(archive, &words)["data"], &mut paths);
+    paths
+}
+
+/// Every list of names under a key that holds call paths.
+fn collect(value: &Value, into: &mut Paths) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                match value {
+                    Value::Array(names) if matches!(key.as_str(), "call_path" | "sync" | "program") => {
+                        into.insert(names.iter().map(|name| name.as_str().unwrap().to_owned()).collect());
+                    }
+                    value => collect(value, into),
+                }
+            }
+        }
+        Value::Array(all) => all.iter().for_each(|value| collect(value, into)),
+        _ => {}
+    }
+}
+
+/// Whether a run of regions, the first and the last perhaps with other text around them, is part of a call path.
+fn is_part(pieces: &[&str], known: &Paths) -> bool {
+    let (first, last, n) = (pieces[0].trim_end(), pieces[pieces.len() - 1], pieces.len());
+    let (first_fits, last_fits) = (
+        |name: &str| first.ends_with(name) || first.ends_with('…'),
+        |name: &str| {
+            last.starts_with(name) || last.split_once('…').is_some_and(|(begin, _)| name.starts_with(begin))
+        },
+    );
+    let fits = |path: &[String]| {
+        first_fits(&path[0]) && last_fits(&path[n - 1]) && (1..n - 1).all(|i| path[i] == pieces[i])
+    };
+    known.iter().any(|path| path.windows(n).any(fits))
+}
+
+fn check_text(text: &str, known: &Paths, of: &str) {
+    for line in text.lines().filter(|line| line.contains(" › ")) {
+        let pieces: Vec<&str> = line.split(" › ").collect();
+        assert!(is_part(&pieces, known), "{of}: no such call path: {line}");
+    }
+}
+
+fn unescaped(text: &str) -> String {
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");
+    text.replace("&amp;", "&")
+}
+
+/// Names in elements of the class `path`, but for the first, which is the trace.
+fn check_html(html: &str, known: &Paths, of: &str) {
+    let spans = html.split("class=\"path\">").skip(2).filter_map(|rest| rest.split_once('<'));
+    for (text, _) in spans {
+        let path: Vec<String> = unescaped(text).split(" › ").map(str::to_owned).collect();
+        assert!(known.contains(&path), "{of}: no such call path: {path:?}");
+    }
+}
+
+fn check(archive: &Path, selection: &[&str]) {
+    let known = profile(archive, selection);
+    let is_long = LONG < ouzel::open(archive).unwrap().event_bytes(&Filter::default());
+    for words in &COMMANDS[..if is_long { FIRST } else { COMMANDS.len() }] {
+        let words = [*words, selection].concat();
+        let of = format!("{words:?} of {archive:?}");
+        let page = ran_on(archive, &words);
+        // What cannot be asked of a trace is refused.
+        if !matches!(page.code, Some(0 | 2)) {
+            continue;
+        }
+        check_text(&page.out, &known, &of);
+        let mut found = Paths::new();
+        let answer: Value =
+            serde_json::from_str(&ran_on(archive, &[&words[..], &["--format", "json"]].concat()).out)
+                .unwrap();
+        collect(&answer["data"], &mut found);
+        let unknown: Vec<_> = found.difference(&known).collect();
+        assert!(unknown.is_empty(), "{of}: {unknown:?}");
+    }
+    let scratch = Scratch::new("call-paths-html");
+    let file = scratch.0.join("page.html");
+    let words = [&["report", "-o", file.to_str().unwrap()], selection].concat();
+    if matches!(ran_on(archive, &words).code, Some(0 | 2)) {
+        let html = std::fs::read_to_string(&file).unwrap();
+        check_html(&html, &known, &format!("page of {archive:?}"));
+    }
+}
+
+#[test]
+fn every_call_path_is_one_of_the_profile() {
+    for archive in at_hand() {
+        check(&archive, &[]);
+    }
+}
+
+#[test]
+fn a_path_that_does_not_exist_is_seen() {
+    let path = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<String>>();
+    let known = Paths::from([path(&["main", "a b", "MPI_Send"])]);
+    for (line, is_known) in [
+        ("  12 ms  main › a b › MPI_Send  of 4 s", true),
+        ("… › a b › MPI_Send", true),
+        ("main › a b › MPI_S…nd", true),
+        ("main › MPI_Send", false),
+        ("main › loop~a › a b", false),
+        ("… › short calls › MPI_Send", false),
+    ] {
+        assert_eq!(is_part(&line.split(" › ").collect::<Vec<_>>(), &known), is_known, "{line}");
+    }
+}
+
+#[test]
+fn every_call_path_of_a_selection_is_one_of_its_profile() {
+    for archive in at_hand().into_iter().filter(|path| path.to_string_lossy().contains("testdata")) {
+        check(&archive, &["--region", "MPI_*"]);
+        check(&archive, &["--time", "1ms..40ms"]);
+    }
+}
+
+/// Time by cluster and call path, mean over the members, from the rows of the profile by location.
+fn means(rows: &[Value], locations: &BTreeSet<u64>) -> BTreeMap<Vec<String>, f64> {
+    let mut means = BTreeMap::new();
+    for row in rows.iter().filter(|row| locations.contains(&row["location"].as_u64().unwrap())) {
+        let path = row["call_path"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned());
+        let ns = row["exclusive_ns"].as_u64().unwrap() as f64;
+        *means.entry(path.collect::<Vec<_>>()).or_default() += ns / locations.len() as f64;
+    }
+    means
+}
+
+#[test]
+fn differences_of_clusters_are_those_of_the_profile() {
+    for archive in at_hand() {
+        let answer = json(&archive, &["clusters"]);
+        let clusters = answer["data"]["clusters"].as_array().unwrap();
+        if clusters.is_empty() {
+            continue;
+        }
+        let profile = json(&archive, &["profile", "--call-paths", "--per", "location"]);
+        let rows = profile["data"]["rows"].as_array().unwrap();
+        let members = |cluster: &Value| -> BTreeSet<u64> {
+            cluster["locations"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap()).collect()
+        };
+        for peers in clusters.chunk_by(|a, b| a["peers"] == b["peers"]) {
+            // The first of those with most members.
+            let largest = peers.iter().rev().max_by_key(|cluster| cluster["size"].as_u64()).unwrap();
+            assert_eq!(largest["differences"], serde_json::json!([]), "{archive:?}");
+            let reference = means(rows, &members(largest));
+            for cluster in peers.iter().filter(|cluster| cluster["id"] != largest["id"]) {
+                let times = means(rows, &members(cluster));
+                let mut told = BTreeSet::new();
+                for difference in cluster["differences"].as_array().unwrap() {
+                    let path = difference["call_path"].as_array().unwrap().iter();
+                    let path: Vec<String> = path.map(|name| name.as_str().unwrap().to_owned()).collect();
+                    if path.is_empty() {
+                        continue;
+                    }
+                    for (key, of) in [("time_ns", &times), ("reference_ns", &reference)] {
+                        let (found, mean) =
+                            (difference[key].as_u64().unwrap(), of.get(&path).unwrap_or(&0.0));
+                        assert!((found as f64 - mean).abs() <= 1.0, "{archive:?}: {path:?}: {found}, {mean}");
+                    }
+                    assert!(told.insert(path), "{archive:?}: told twice: {difference}");
+                }
+                let all: BTreeSet<&Vec<String>> = times.keys().chain(reference.keys()).collect();
+                for path in all.into_iter().filter(|path| !told.contains(*path)) {
+                    let of = |means: &BTreeMap<_, f64>| means.get(path).copied().unwrap_or(0.0);
+                    let difference = of(&times) - of(&reference);
+                    assert!(
+                        difference.abs() < 1.5,
+                        "{archive:?}: {path:?} differs by {difference} ns, untold"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! A page has one base of percentages: the run time.
+
+use crate::run::{Scratch, at_hand, json, ran_on};
+use ouzel::model::units;
+use serde_json::Value;
+
+/// Findings that the terminal shows.
+const MAX_SHOWN: usize = 8;
+
+/// `−415.8 ms` and `9.9 %`, as every page writes them.
+fn amount(gain_ns: u64, run_ns: u64) -> (String, String) {
+    let share = if run_ns == 0 { 0.0 } else { gain_ns as f64 / run_ns as f64 };
+    (format!("−{}", units::time(gain_ns)), units::percent(Some(share)))
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is a number"))
+}
+
+fn is_share(fraction: &Value, ns: u64, run_ns: u64) -> bool {
+    let share = if run_ns == 0 { 0.0 } else { ns as f64 / run_ns as f64 };
+    (fraction.as_f64().unwrap() - share).abs() <= 1e-6 + 1.0 / run_ns.max(1) as f64
+}
+
+#[test]
+fn the_percent_of_a_finding_is_its_gain_by_the_run_time() {
+    let scratch = Scratch::new("percent");
+    for archive in at_hand() {
+        let data = json(&archive, &["report"])["data"].take();
+        let run_ns = number(&data["run"]["span_ns"]);
+        let findings = data["findings"].as_array().unwrap();
+        let losses = findings.iter().filter(|finding| finding["kind"] != "nothing_significant");
+        let expected: Vec<_> = losses.map(|f| amount(number(&f["gain_ns"]), run_ns)).collect();
+        for finding in findings {
+            let gain_ns = number(&finding["gain_ns"]);
+            assert!(is_share(&finding["gain_fraction"], gain_ns, run_ns), "{archive:?}: {finding}");
+            // What the sentence says of the gain.
+            let sentence = finding["sentence"].as_str().unwrap();
+            for (_, behind) in sentence
+                .match_indices(&format!("{} (", units::time(gain_ns)))
+                .map(|(at, text)| (at, &sentence[at + text.len()..]))
+            {
+                assert!(behind.starts_with(&amount(gain_ns, run_ns).1), "{archive:?}: {sentence}");
+            }
+        }
+        let headline = &data["headline"];
+        let sum = findings.iter().map(|finding| number(&finding["gain_ns"])).sum::<u64>().min(run_ns);
+        assert_eq!(number(&headline["gain_ns"]), sum, "{archive:?}");
+        assert!(is_share(&headline["gain_fraction"], sum, run_ns), "{archive:?}: {headline}");
+        for loss in data["losses"].as_array().unwrap() {
+            assert!(is_share(&loss["share_of_run"], number(&loss["lost_ns"]), run_ns), "{archive:?}: {loss}");
+        }
+
+        let page = ran_on(&archive, &["report"]).out;
+        let shown: Vec<_> = page.lines().filter_map(told).collect();
+        let n = expected.len().min(MAX_SHOWN);
+        assert_eq!(shown, expected[..n], "{archive:?}:\n{page}");
+        let file = scratch.0.join("page.html");
+        let ran = ran_on(&archive, &["report", "--format", "html"]);
+        std::fs::write(&file, &ran.out).unwrap();
+        let in_html = ran.out.split("<div class=\"gain\"><b>").skip(1).map(|rest| {
+            let (gain, rest) = rest.split_once("</b>").unwrap();
+            let percent = rest.split_once('>').unwrap().1.split_once(" of the run").unwrap().0;
+            (gain.to_owned(), percent.to_owned())
+        });
+        assert_eq!(in_html.collect::<Vec<_>>(), expected, "{archive:?}");
+        let text = headline["text"].as_str().unwrap();
+        assert!(ran.out.contains(&format!("<h1>{}</h1>", text.replace('&', "&amp;"))), "{archive:?}: {text}");
+        let unwrapped = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(unwrapped.contains(text), "{archive:?}: {text}\n{page}");
+
+        // Segments are parts of the same run, on the page of the run and on their own.
+        let segments = json(&archive, &["segments"])["data"].take();
+        if segments["n_peers"] != 0 {
+            assert_eq!(number(&segments["run_time_ns"]), run_ns, "{archive:?}");
+        }
+        let iterations = json(&archive, &["iterations"])["data"].take();
+        assert_eq!(number(&iterations["run_time_ns"]), run_ns, "{archive:?}");
+    }
+}
+
+/// The gain and the percentage of the line that begins a finding.
+fn told(line: &str) -> Option<(String, String)> {
+    let (_, amount) = line
+        .split_once("  −")
+        .filter(|(before, _)| before.trim_start().starts_with(|c: char| c.is_ascii_digit()))?;
+    let (gain, rest) = amount.split_once("  (")?;
+    Some((format!("−{gain}"), rest.split_once(')')?.0.to_owned()))
+}

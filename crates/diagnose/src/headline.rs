@@ -1,0 +1,83 @@
+//! The run in a sentence: what every page about it says first.
+//!
+//! Law: nothing is called insignificant of what was not recorded.
+
+use crate::findings::Finding;
+use crate::findings::words::percent;
+use crate::{RunCard, TrustCard};
+use ouzel_model::units;
+use serde::Serialize;
+
+/// How much of the run can be recovered, and whether all of it is known.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Headline {
+    /// What the findings say together.
+    pub text: String,
+    /// What is missing from the trace; `None` if nothing is.
+    pub incomplete: Option<String>,
+    /// Sum of the gains of the findings, which do not overlap; not more than the run.
+    pub gain_ns: u64,
+    /// `gain_ns / run time`.
+    pub gain_fraction: f64,
+}
+
+impl Headline {
+    /// `withheld` says why there are no findings, if there are none.
+    pub(crate) fn new(
+        run: &RunCard,
+        trust: &TrustCard,
+        findings: &[Finding],
+        withheld: Option<&str>,
+    ) -> Self {
+        let gain_ns = findings.iter().map(|finding| finding.gain_ns).sum::<u64>().min(run.span_ns);
+        let gain_fraction = run.share(gain_ns);
+        let (gain, span) = (units::time(gain_ns), units::time(run.span_ns));
+        let text = match (gain_ns, trust.lost.is_empty()) {
+            _ if findings.is_empty() => {
+                format!("No findings: {}", withheld.unwrap_or("nothing in the selection takes time"))
+            }
+            (0, true) => format!("Nothing significant is lost in {span}"),
+            (0, false) => format!("Nothing significant in what was recorded ({span})"),
+            _ => format!("{gain} of {span} ({}) can be recovered", percent(gain_fraction)),
+        };
+        Headline { text, incomplete: trust.incomplete_in_words(), gain_ns, gain_fraction }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::Ranks;
+    use crate::trust_card::Concern;
+    use ouzel_model::NoticeCode;
+
+    fn run_of_two_seconds() -> RunCard {
+        RunCard { span_ns: 2_000_000_000, ..RunCard::default() }
+    }
+
+    #[test]
+    fn a_damaged_run_is_never_called_fine() {
+        let lost = Concern {
+            code: NoticeCode::MissingEvents,
+            count: 1,
+            n_locations: 1,
+            example: "no file".to_owned(),
+            is_one_of_many: false,
+        };
+        let trust = TrustCard {
+            lost: vec![lost],
+            ranks_without_events: Ranks::new([5, 6, 7]),
+            ranks_cut: Ranks::new([4]),
+            ..TrustCard::default()
+        };
+        let headline = Headline::new(&run_of_two_seconds(), &trust, &[], Some("definitions are lost"));
+        assert_eq!(headline.text, "No findings: definitions are lost");
+        let incomplete = "The trace is incomplete: ranks 5-7 have no events; the events of rank 4 end early.";
+        assert_eq!(headline.incomplete.as_deref(), Some(incomplete));
+        let headline = Headline::new(&run_of_two_seconds(), &TrustCard::default(), &[], None);
+        assert_eq!(
+            (headline.text.as_str(), headline.incomplete),
+            ("No findings: nothing in the selection takes time", None)
+        );
+    }
+}
