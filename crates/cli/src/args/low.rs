@@ -33,7 +33,7 @@ pub struct LowArgs {
 #[derive(Debug, Subcommand)]
 pub enum LowCommand {
     #[command(flatten)]
-    Ask(LowAsk),
+    Ask(Box<LowAsk>),
     /// The crates of others in this program, and their licenses
     #[command(after_help = "\
 Examples:

@@ -106,7 +106,7 @@ impl Words {
     pub fn parse(words: impl IntoIterator<Item = OsString>) -> anyhow::Result<Self> {
         Ok(match LowArgs::try_parse_from(words)?.command {
             LowCommand::Licenses { args } => Words::Licenses(args),
-            LowCommand::Ask(command) => Words::Ask(Box::new(Args::checked(command)?)),
+            LowCommand::Ask(command) => Words::Ask(Box::new(Args::checked(*command)?)),
         })
     }
 }
@@ -322,7 +322,9 @@ mod tests {
     }
 
     fn of_words<'a>(words: impl Iterator<Item = &'a str>) -> Result<Args, clap::Error> {
-        match Words::parse(words.map(OsString::from)).map_err(|error| error.downcast().expect("a misuse"))? {
+        match Words::parse(words.map(OsString::from))
+            .map_err(|error| error.downcast::<clap::Error>().expect("a misuse"))?
+        {
             Words::Ask(args) => Ok(*args),
             Words::Licenses(_) => panic!("not a question about a trace"),
         }

@@ -5,7 +5,7 @@ use ouzel_model::{
     Clock, CommId, CommRank, Communicator, Contents, Definitions, EventChunk, EventKind, LocationId,
     MessageEnd, MetricValue, MetricValueType, Needs, Remap, RequestEvent, WorldRank,
 };
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows of a batch at most, but for those of one chunk.
@@ -121,7 +121,7 @@ impl EventNames {
     /// The names that events of a trace with these definitions may have.
     pub fn new(definitions: &Definitions) -> Self {
         let mut names = Vec::new();
-        let mut places: HashMap<Arc<str>, u32> = HashMap::new();
+        let mut places: BTreeMap<Arc<str>, u32> = BTreeMap::new();
         let mut code = |name: Arc<str>| {
             *places.entry(name).or_insert_with_key(|name| {
                 names.push(Arc::clone(name));
@@ -368,8 +368,10 @@ mod tests {
     use ouzel_model::{Filter, TraceSource};
     use ouzel_testkit::ToyTrace;
 
-    /// Time, name, depth, bytes and value of each row.
-    fn rows(trace: &ToyTrace) -> Vec<(u64, String, u32, Option<u64>, Option<f64>)> {
+    /// Time, name, depth, bytes and value.
+    type Row = (u64, String, u32, Option<u64>, Option<f64>);
+
+    fn rows(trace: &ToyTrace) -> Vec<Row> {
         let meaning = Arc::new(Meaning::new(trace.definitions()));
         let sink: Arc<Mutex<Vec<EventBatch>>> = Arc::default();
         let mut set = ouzel_engine::AnalysisSet::default();
