@@ -152,21 +152,21 @@ impl Command {
 
     /// Everything that it reads besides caches of its own.
     fn read<'a>(&'a self, path: &'a Path) -> Read<'a> {
-        let (others, rules) = match self {
-            Command::Operation(operation) => (operation.others(), operation.rules()),
-            Command::Report(args) => (&[][..], Some(&args.rules)),
-            Command::Segments(args) => (&[][..], Some(&args.rules)),
-            Command::Clusters(args) => (&[][..], Some(&args.rules)),
-            Command::Iterations(args) => (&[][..], Some(&args.rules)),
-            Command::Causes(args) => (&[][..], Some(&args.rules)),
-            Command::Info(_)
-            | Command::Print(_)
-            | Command::Profile(_)
-            | Command::Correlate(_)
-            | Command::Convert(_) => (&[][..], None),
+        let (others, file) = match self {
+            Command::Operation(operation) => (operation.others(), operation.rules().and_then(RuleArgs::file)),
+            Command::Report(args) => (&[][..], args.rules.file()),
+            Command::Segments(args) => (&[][..], args.rules.file()),
+            Command::Clusters(args) => (&[][..], args.rules.file()),
+            Command::Iterations(args) => (&[][..], args.rules.file()),
+            Command::Causes(args) => (&[][..], args.rules.file()),
+            // It is written, too, and only over spectra.
+            Command::Correlate(args) => (&[][..], args.spectra.as_deref()),
+            Command::Info(_) | Command::Print(_) | Command::Profile(_) | Command::Convert(_) => {
+                (&[][..], None)
+            }
         };
         let runs = std::iter::once(path).chain(others.iter().map(PathBuf::as_path)).collect();
-        Read { runs, files: rules.and_then(RuleArgs::file).into_iter().collect() }
+        Read { runs, files: file.into_iter().collect() }
     }
 
     fn name(&self) -> &'static str {
@@ -350,6 +350,7 @@ mod tests {
                     "path" | "output" | "file" | "plot_file" => true,
                     "others" => command == "compare",
                     "out" => command == "convert",
+                    "spectra" => command == "correlate",
                     _ => false,
                 };
                 assert!(is_known, "{command}: is {arg} read or written?");
@@ -366,6 +367,7 @@ mod tests {
             ("ouzel imbalance a --rules r.toml", &["a"], &["r.toml"]),
             ("ouzel causes a --rules r.toml", &["a"], &["r.toml"]),
             ("ouzel compare a b c", &["a", "b", "c"], &[]),
+            ("ouzel correlate a --spectra s", &["a"], &["s"]),
             ("ouzel print a", &["a"], &[]),
         ] {
             let args = parse(line).unwrap();
