@@ -124,7 +124,7 @@ impl<R: BufRead> XmlReader<R> {
         let n = (&mut self.input).take(room).read_until(end, &mut self.bytes);
         let n = n.map_err(|error| CubeError::io(&self.file, self.offset, &error))?;
         self.offset += n as u64;
-        if n as u64 == room && self.bytes.last() != Some(&end) {
+        if room == 0 || (n as u64 == room && self.bytes.last() != Some(&end)) {
             return Err(self.error(format!("a tag or text is longer than {TOKEN_BYTES_MAX} bytes")));
         }
         Ok(())

@@ -183,6 +183,9 @@ impl Look {
     fn read_at(&mut self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let end = offset.checked_add(bytes.len() as u64).filter(|&end| end <= self.n_bytes);
         let end = end.ok_or(io::ErrorKind::UnexpectedEof)?;
+        if offset <= self.head.len() as u64 {
+            self.extend_head(usize::try_from(end).unwrap_or(usize::MAX));
+        }
         if end <= self.head.len() as u64 {
             bytes.copy_from_slice(&self.head[offset as usize..end as usize]);
             return Ok(());

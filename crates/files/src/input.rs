@@ -123,6 +123,10 @@ mod tests {
             ("/dev/null".into(), "a device"),
             ("/".into(), "a directory"),
         ] {
+            // Some containers put a regular file in the place of a device.
+            if what == "a device" && special.is_file() {
+                continue;
+            }
             let error = open(&special).expect_err("no regular file").to_string();
             assert_eq!(error, format!("it is {what}, not a regular file"), "{special:?}");
         }

@@ -63,6 +63,10 @@ fn only_regular_files_and_directories_are_read() {
         (path("empty"), "an empty file"),
         (path("nothing"), "an empty directory"),
     ] {
+        // Some containers put a regular file in the place of a device.
+        if what == "a device" && name.is_file() {
+            continue;
+        }
         for words in COMMANDS {
             let ran = ran_on(&name, words);
             is_one_line(&ran, &format!("{words:?} {name:?}"));
