@@ -50,7 +50,12 @@ fn collect(value: &Value, into: &mut Paths) {
             for (key, value) in entries {
                 match value {
                     Value::Array(names) if matches!(key.as_str(), "call_path" | "sync" | "program") => {
-                        into.insert(names.iter().map(|name| name.as_str().unwrap().to_owned()).collect());
+                        into.insert(
+                            names
+                                .iter()
+                                .map(|name| name.as_str().expect("what the test made").to_owned())
+                                .collect(),
+                        );
                     }
                     value => collect(value, into),
                 }
@@ -99,7 +104,7 @@ fn check_html(html: &str, known: &Paths, of: &str) {
 
 fn check(archive: &Path, selection: &[&str]) {
     let known = profile(archive, selection);
-    let is_long = LONG < ouzel::open(archive).unwrap().event_bytes(&Filter::default());
+    let is_long = LONG < ouzel::open(archive).expect("what the test made").event_bytes(&Filter::default());
     for words in &COMMANDS[..if is_long { FIRST } else { COMMANDS.len() }] {
         let words = [*words, selection].concat();
         let of = format!("{words:?} of {archive:?}");
@@ -112,16 +117,16 @@ fn check(archive: &Path, selection: &[&str]) {
         let mut found = Paths::new();
         let answer: Value =
             serde_json::from_str(&ran_on(archive, &[&words[..], &["--format", "json"]].concat()).out)
-                .unwrap();
+                .expect("what the test made");
         collect(&answer["data"], &mut found);
         let unknown: Vec<_> = found.difference(&known).collect();
         assert!(unknown.is_empty(), "{of}: {unknown:?}");
     }
     let scratch = Scratch::new("call-paths-html");
     let file = scratch.0.join("page.html");
-    let words = [&["report", "-o", file.to_str().unwrap()], selection].concat();
+    let words = [&["report", "-o", file.to_str().expect("what the test made")], selection].concat();
     if matches!(ran_on(archive, &words).code, Some(0 | 2)) {
-        let html = std::fs::read_to_string(&file).unwrap();
+        let html = std::fs::read_to_string(&file).expect("what the test made");
         check_html(&html, &known, &format!("page of {archive:?}"));
     }
 }
@@ -160,12 +165,30 @@ fn every_call_path_of_a_selection_is_one_of_its_profile() {
 /// Time by cluster and call path, mean over the members, from the rows of the profile by location.
 fn means(rows: &[Value], locations: &BTreeSet<u64>) -> BTreeMap<Vec<String>, f64> {
     let mut means = BTreeMap::new();
-    for row in rows.iter().filter(|row| locations.contains(&row["location"].as_u64().unwrap())) {
-        let path = row["call_path"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned());
-        let ns = row["exclusive_ns"].as_u64().unwrap() as f64;
+    for row in
+        rows.iter().filter(|row| locations.contains(&row["location"].as_u64().expect("what the test made")))
+    {
+        let path = row["call_path"]
+            .as_array()
+            .expect("what the test made")
+            .iter()
+            .map(|name| name.as_str().expect("what the test made").to_owned());
+        let ns = row["exclusive_ns"].as_u64().expect("what the test made") as f64;
         *means.entry(path.collect::<Vec<_>>()).or_default() += ns / locations.len() as f64;
     }
     means
+}
+
+/// The regions of a difference's call path.
+fn path_of(difference: &Value) -> Vec<String> {
+    let names = difference["call_path"].as_array().expect("a path").iter();
+    names.map(|name| name.as_str().expect("a name").to_owned()).collect()
+}
+
+/// A mean that is shown in whole nanoseconds is that of the profile.
+fn is_mean(difference: &Value, key: &str, mean: Option<&f64>) {
+    let (found, mean) = (difference[key].as_u64().expect("a time"), mean.unwrap_or(&0.0));
+    assert!((found as f64 - mean).abs() <= 1.0, "{difference}: {key}, {mean}");
 }
 
 #[test]
@@ -190,16 +213,12 @@ fn differences_of_clusters_are_those_of_the_profile() {
                 let times = means(rows, &members(cluster));
                 let mut told = BTreeSet::new();
                 for difference in cluster["differences"].as_array().unwrap() {
-                    let path = difference["call_path"].as_array().unwrap().iter();
-                    let path: Vec<String> = path.map(|name| name.as_str().unwrap().to_owned()).collect();
+                    let path = path_of(difference);
                     if path.is_empty() {
                         continue;
                     }
-                    for (key, of) in [("time_ns", &times), ("reference_ns", &reference)] {
-                        let (found, mean) =
-                            (difference[key].as_u64().unwrap(), of.get(&path).unwrap_or(&0.0));
-                        assert!((found as f64 - mean).abs() <= 1.0, "{archive:?}: {path:?}: {found}, {mean}");
-                    }
+                    is_mean(difference, "time_ns", times.get(&path));
+                    is_mean(difference, "reference_ns", reference.get(&path));
                     assert!(told.insert(path), "{archive:?}: told twice: {difference}");
                 }
                 let all: BTreeSet<&Vec<String>> = times.keys().chain(reference.keys()).collect();

@@ -121,10 +121,10 @@ fn check_pages(archive: &Path, incomplete: &str) {
     let (page, html, data) = pages(archive);
     let headline = &data["headline"];
     assert_eq!(headline["incomplete"], incomplete, "{archive:?}");
-    let keys: Vec<&String> = data.as_object().unwrap().keys().collect();
-    let key = |name: &str| keys.iter().position(|key| *key == name).unwrap();
+    let keys: Vec<&String> = data.as_object().expect("what the test made").keys().collect();
+    let key = |name: &str| keys.iter().position(|key| *key == name).expect("what the test made");
     assert!(key("trust") < key("headline") && key("headline") < key("findings"), "{keys:?}");
-    let text = headline["text"].as_str().unwrap();
+    let text = headline["text"].as_str().expect("what the test made");
     assert!(!text.contains("Nothing significant is lost"), "{text}");
     let unwrapped = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(place(&unwrapped, "lost: ") < place(&unwrapped, incomplete), "{page}");

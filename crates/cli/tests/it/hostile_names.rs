@@ -29,7 +29,7 @@ const NAMES: [&str; 16] = [
 /// A Chrome trace of two processes, and the same as an OTF2 archive. Folder and files have such names, too.
 fn archives(scratch: &Scratch) -> Vec<PathBuf> {
     let folder = scratch.0.join("dir\u{202e}\x1b[2J");
-    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::create_dir_all(&folder).expect("what the test made");
     let mut events = Vec::new();
     for pid in 0..2 {
         events.push(
@@ -46,7 +46,8 @@ fn archives(scratch: &Scratch) -> Vec<PathBuf> {
         }
     }
     let chrome = folder.join("tr\u{2066}ace.json");
-    std::fs::write(&chrome, serde_json::to_vec(&json!({"traceEvents": events})).unwrap()).unwrap();
+    std::fs::write(&chrome, serde_json::to_vec(&json!({"traceEvents": events})).expect("what the test made"))
+        .expect("what the test made");
     let otf2 = folder.join("otf2");
     let written = ran(&chrome, "convert", &[otf2.as_os_str(), "--to".as_ref(), "otf2".as_ref()]);
     assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
@@ -181,7 +182,7 @@ fn files_for_browsers_and_spreadsheets_are_tame() {
                 String::from_utf8_lossy(&done.stderr)
             );
             let text = std::fs::read_to_string(&file).expect("was written");
-            let text = text.replace('\u{a0}', " ").replace('\u{202f}', " ");
+            let text = text.replace(['\u{a0}', '\u{202f}'], " ");
             check(out, text.as_bytes());
             assert!(!text.contains("<script>alert") && !text.contains("<img src=x"), "{out}");
         }

@@ -36,11 +36,11 @@ pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// Runs a command on `trace` with these options, and with what it takes besides: another trace, a target.
 fn asked(command: &str, trace: &Path, scratch: &Scratch, options: &[&str]) -> Ran {
-    let (trace_text, out) = (trace.to_str().unwrap(), scratch.0.join("converted"));
+    let (trace_text, out) = (trace.to_str().expect("what the test made"), scratch.0.join("converted"));
     let mut words = vec![command, trace_text];
     match command {
         "compare" => words.push(trace_text),
-        "convert" => words.extend([out.to_str().unwrap(), "--to", "csv"]),
+        "convert" => words.extend([out.to_str().expect("what the test made"), "--to", "csv"]),
         _ => {}
     }
     ran(&[&words[..], options].concat())
@@ -66,7 +66,7 @@ fn every_way_to_write(mut check: impl FnMut(&str, &dyn Fn(&Path) -> Vec<String>,
         for (option, ending) in options_of(&command) {
             let format = if command == "print" && option == "-o" { &["--format", "table"][..] } else { &[] };
             let words = |file: &Path| {
-                let file = file.to_str().unwrap();
+                let file = file.to_str().expect("what the test made");
                 [&[option, file][..], format].concat().into_iter().map(str::to_owned).collect()
             };
             check(&command, &words, ending);
@@ -230,14 +230,17 @@ fn what_an_answer_needs_is_an_input() {
 
 /// Copies a folder without its largest files.
 fn copy_small(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let (from, to) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
+    fs::create_dir_all(to).expect("what the test made");
+    for entry in fs::read_dir(from).expect("what the test made") {
+        let (from, to) = (
+            entry.as_ref().expect("what the test made").path(),
+            to.join(entry.expect("what the test made").file_name()),
+        );
         match from.is_dir() {
             true => copy_small(&from, &to),
-            false if from.metadata().unwrap().len() < 4 << 20 => {
+            false if from.metadata().expect("what the test made").len() < 4 << 20 => {
                 // Copies of what cannot be written could not be moved either.
-                fs::write(&to, fs::read(&from).unwrap()).unwrap();
+                fs::write(&to, fs::read(&from).expect("what the test made")).expect("what the test made");
             }
             false => {}
         }
@@ -453,7 +456,11 @@ mod on_unix {
 
     fn names(folder: &Path) -> Vec<String> {
         let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        entries
+            .map(|entry| {
+                entry.expect("what the test made").file_name().into_string().expect("what the test made")
+            })
+            .collect()
     }
 
     /// Starts a command and waits until something unfinished is there, with some bytes in it.
@@ -464,10 +471,14 @@ mod on_unix {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap();
+            .expect("what the test made");
         let is_begun = || names(folder).iter().any(|name| name.ends_with(".part"));
         while !is_begun() {
-            assert_eq!(child.try_wait().unwrap(), None, "{words:?} ended before it began to write");
+            assert_eq!(
+                child.try_wait().expect("what the test made"),
+                None,
+                "{words:?} ended before it began to write"
+            );
             std::thread::yield_now();
         }
         child
@@ -479,7 +490,7 @@ mod on_unix {
 
     fn send(child: &Child, signal: i32) {
         let sent = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
-        assert!(sent.unwrap().success());
+        assert!(sent.expect("what the test made").success());
     }
 
     #[test]
