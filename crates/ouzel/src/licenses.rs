@@ -52,7 +52,7 @@ mod tests {
                 "{name} {version}"
             );
             assert!(!license.is_empty(), "{name}");
-            assert!(!texts.is_empty() && texts.iter().all(|text| 100 < text.len()), "{name}");
+            assert!(!texts.is_empty() && texts.iter().all(|text| 100 < text.len()), "{name}: {texts:?}");
         }
         assert!(
             all.iter().any(|of| of.name == "serde") && all.is_sorted_by_key(|of| (&of.name, &of.version))

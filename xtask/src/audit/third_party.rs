@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Each text is there once. It is kept with its lines trimmed at the end, compressed. A crate that comes without a text
-//! and may be used by the Apache license has the one of this project, which is the same.
+//! and may be used by the Apache or the MIT license has the one of this project, which is the same but for the name.
 
 use super::packages::{Package, Packages};
 use anyhow::{Context, Result, ensure};
@@ -18,6 +18,11 @@ use std::path::Path;
 /// Where it is, as `crates/ouzel/src/licenses.rs` reads it.
 const FILE: &str = "crates/ouzel/src/licenses.gz";
 const APACHE: &str = "LICENSE-APACHE";
+const MIT: &str = "LICENSE-MIT";
+/// Whom the text of this project's MIT license names.
+const US: &str = "The Ouzel developers";
+/// What is shorter is no license: a packed link, a line that names another file.
+const TEXT_BYTES_MIN: usize = 100;
 /// How names of files begin that hold licenses.
 const NAMES: &[&str] = &["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
@@ -73,13 +78,17 @@ pub fn flaws(root: &Path) -> Result<Vec<String>> {
 
 fn list(root: &Path, packages: &Packages) -> Result<List> {
     let apache = fs::read_to_string(root.join(APACHE)).with_context(|| format!("cannot read {APACHE}"))?;
+    let mit = fs::read_to_string(root.join(MIT)).with_context(|| format!("cannot read {MIT}"))?;
+    ensure!(mit.contains(US), "{MIT} does not name {US:?}");
     let mut list = List::new();
     for package in packages.foreign().filter(|package| packages.is_shipped(package)) {
         let mut texts = texts(package).with_context(|| package.folder().display().to_string())?;
-        if texts.is_empty() && package.license.contains("Apache-2.0") {
-            texts.push(normal(&apache));
-        }
         let Package { name, version, license, .. } = package;
+        if texts.is_empty() && license.contains("Apache-2.0") {
+            texts.push(normal(&apache));
+        } else if texts.is_empty() && license.contains("MIT") {
+            texts.push(normal(&mit.replace(US, &format!("the authors of {name}"))));
+        }
         ensure!(!texts.is_empty(), "{name} {version} comes without the text of its license, {license}");
         list.insert((name.clone(), version.clone()), (license.clone(), texts));
     }
@@ -103,7 +112,7 @@ fn texts(package: &Package) -> Result<Vec<String>> {
     let mut texts = Vec::new();
     for file in files {
         let text = normal(&String::from_utf8_lossy(&fs::read(&file)?));
-        if !text.is_empty() && !texts.contains(&text) {
+        if TEXT_BYTES_MIN <= text.len() && !texts.contains(&text) {
             texts.push(text);
         }
     }

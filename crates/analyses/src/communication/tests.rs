@@ -1,7 +1,8 @@
 use super::*;
 use crate::{By, Per};
 use ouzel_model::{
-    CollectiveOp, ColumnData, CommId, Communicator, Filter, Level, NoticeCode, TraceSource, WorldRank,
+    CollectiveOp, ColumnData, CommId, Communicator, Filter, Level, Membership, NoticeCode, TraceSource,
+    WorldRank,
 };
 use ouzel_testkit::{ToyTrace, laws, run, run_report};
 
@@ -136,7 +137,8 @@ fn a_process_talks_to_itself_on_a_communicator_without_members() {
         0: other @0
         1: send>0 comm self @1, recv<0 comm self @2",
     );
-    trace.definitions_mut().communicators[1] = communicator(&[], None);
+    trace.definitions_mut().communicators[1] =
+        Communicator { membership: Membership::Caller, ..communicator(&[], None) };
     let output = run(&trace, Communication);
     assert_eq!((output.unmatched_sends, output.unmatched_receives, output.unresolved_peers), (0, 0, 0));
 }
