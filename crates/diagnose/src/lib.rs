@@ -113,7 +113,7 @@ impl RunReport {
 
     /// Why there may be no losses, or which of their times are too small; `None` if all is known.
     pub fn losses_note(&self) -> Option<String> {
-        if self.trust.lost_definitions() {
+        if self.trust.definitions_lost {
             return Some(format!("Not known: {LOST_DEFINITIONS}."));
         }
         let incomplete = self.trust.incomplete_ranks();
@@ -248,7 +248,7 @@ impl Material {
     pub fn report(&self, definitions: &Definitions) -> RunReport {
         let Material { classes, run, notices, locations, profile, communication, phases, late } = self;
         let trust = TrustCard::new(notices, locations, &run.ranks_without_events, definitions);
-        let lost_definitions = trust.lost_definitions();
+        let lost_definitions = trust.definitions_lost;
         let efficiency_left_out = trust.incomplete_ranks();
         let is_incomplete = |id: LocationId| {
             let rank = definitions.location(id).rank;

@@ -23,6 +23,9 @@ pub struct TrustCard {
     pub ranks_without_events: Ranks,
     /// Ranks whose events end before the run of the rank did.
     pub ranks_cut: Ranks,
+    /// Whether definitions of the whole trace are lost, and not only those of single locations.
+    #[serde(skip)]
+    pub definitions_lost: bool,
 }
 
 /// Notices of one kind.
@@ -53,7 +56,8 @@ impl TrustCard {
         for notice in notices {
             groups.entry((notice.level, notice.code)).or_default().push(notice);
         }
-        let mut card = TrustCard::default();
+        let mut card =
+            TrustCard { definitions_lost: notices.iter().any(loses_definitions), ..TrustCard::default() };
         for ((level, _), notices) in &groups {
             let list = match level {
                 Level::High => &mut card.lost,
@@ -81,7 +85,7 @@ impl TrustCard {
             return None;
         }
         let mut parts = Vec::new();
-        if self.lost_definitions() {
+        if self.definitions_lost {
             parts.push("definitions are missing".to_owned());
         }
         if !self.ranks_without_events.is_empty() {
@@ -102,16 +106,16 @@ impl TrustCard {
         Ranks::new(self.ranks_without_events.list.iter().chain(&self.ranks_cut.list).copied())
     }
 
-    /// Whether definitions are missing, so that names and meanings of regions may be, too.
-    pub fn lost_definitions(&self) -> bool {
-        let codes = [NoticeCode::MissingDefinitions, NoticeCode::DamagedDefinitions];
-        self.lost.iter().any(|concern| codes.contains(&concern.code))
-    }
-
     /// Whether nothing was lost and nothing is doubtful.
     pub fn is_clean(&self) -> bool {
         self.lost.is_empty() && self.doubtful.is_empty()
     }
+}
+
+/// Whether names and meanings of regions may be missing.
+fn loses_definitions(notice: &Notice) -> bool {
+    let codes = [NoticeCode::MissingDefinitions, NoticeCode::DamagedDefinitions];
+    notice.level == Level::High && notice.location.is_none() && codes.contains(&notice.code)
 }
 
 fn concern(notices: &[&Notice], definitions: &Definitions) -> Option<Concern> {
@@ -159,9 +163,9 @@ mod tests {
         let [concern] = &card.remarks[..] else { panic!("{card:?}") };
         assert_eq!((concern.count, concern.n_locations, concern.example.as_str()), (6, 2, "rank 0: open"));
         assert!(concern.is_one_of_many && card.doubtful.is_empty());
-        assert!(!card.lost_definitions());
+        assert!(!card.definitions_lost);
         let missing = Notice::new(Level::High, NoticeCode::MissingDefinitions, "no clock");
-        assert!(TrustCard::new(&[missing], &locations, &[], &definitions).lost_definitions());
+        assert!(TrustCard::new(&[missing], &locations, &[], &definitions).definitions_lost);
     }
 
     #[test]

@@ -303,7 +303,7 @@ pub struct LowCommon {
     #[arg(short, long, value_name = "N", help_heading = "Running")]
     pub jobs: Option<NonZeroUsize>,
 
-    /// End with an error before this process takes more memory, e.g. 500M or 2G; see docs/cluster.md [default: none]
+    /// End with an error before more memory is taken, e.g. 500M or 2G [default: none]
     #[arg(long, value_name = "SIZE", value_parser = ouzel_files::memory::parse_bytes, help_heading = "Running")]
     pub memory_limit: Option<u64>,
 

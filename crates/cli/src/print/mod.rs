@@ -10,6 +10,7 @@ use crate::session::outcome;
 use crate::terminal::style::Style;
 use anyhow::Context;
 use ouzel::formats::otf2::print::{Layout, PrintOptions, Printer};
+use ouzel_files::{Candidate, Kind};
 
 /// Answers.
 ///
@@ -17,6 +18,9 @@ use ouzel::formats::otf2::print::{Layout, PrintOptions, Printer};
 /// If the trace cannot be opened or the answer not be written.
 pub fn run(common: &Common, args: &PrintArgs) -> anyhow::Result<Outcome> {
     let path = &common.path;
+    if let Kind::Special(what) = Candidate::at(path).kind() {
+        anyhow::bail!("{path:?} is {what}; traces are regular files and directories");
+    }
     let printer =
         Printer::open(path, options(common, args)).map_err(|error| match path.symlink_metadata() {
             Ok(_) => anyhow::Error::new(error),

@@ -173,7 +173,7 @@ fn traces_with_little_in_them_get_clear_words() {
         (&["report", "--ranks", "99"], "No findings: "),
         (&["segments", "--ranks", "99"], "no location of what was selected"),
         (&["clusters", "--ranks", "3"], "nothing to compare it with"),
-        (&["clusters", "--ranks", "99"], "no location of what was selected"),
+        (&["clusters", "--ranks", "99"], "no location of the selection runs code"),
         (&["iterations", "--time", "..500ms"], "No iterations were found"),
     ] {
         let ran = ran_on(&archive, words);

@@ -170,7 +170,8 @@ fn files_of_holes_end_soon() {
             let ran = ran_on(&path, words);
             // An export is whole in spite of what follows its pages; others give what came before, or nothing.
             assert!(matches!(ran.code, Some(0..=2)), "{name} {words:?}: {}", ran.err);
-            assert!(!ran.err.is_empty() || ran.code == Some(0), "{name} {words:?}");
+            // A page of `info` says itself what is lost.
+            assert!(!ran.err.is_empty() || !ran.out.is_empty(), "{name} {words:?}");
             assert!(!ran.err.contains("internal error"), "{name} {words:?}: {}", ran.err);
         }
     }

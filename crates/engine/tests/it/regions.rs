@@ -1,7 +1,7 @@
 //! The region filter: what is not shown becomes `[filtered]`, and time stays.
 
 use crate::check;
-use ouzel_model::Filter;
+use ouzel_model::{Filter, NoticeCode};
 
 fn regions(patterns: &[&str]) -> Filter {
     Filter { regions: patterns.iter().map(|&p| p.to_owned()).collect(), ..Filter::default() }
@@ -51,7 +51,7 @@ fn events_of_hidden_calls_belong_to_the_stand_in() {
             "Metric [2] in [filtered] @4",
             "leave [filtered] @5 incl 5 excl 5",
         ],
-        &[],
+        &[(NoticeCode::EmptySelection, 1)],
     );
 }
 

@@ -68,12 +68,12 @@ fn a_leave_at_the_start_ends_a_call_outside() {
 
 #[test]
 fn events_at_the_start_are_inside() {
-    // The call of the first message has no time inside; the message itself is not lost.
+    // The call of the first message has no time inside; the message is not lost, nor where it was sent.
     check(
         "0: enter main @0, enter f @5, send>0 bytes 1 @10, leave @10, enter g @10, send>0 bytes 2 @10, leave @12, leave @15",
         &range(10, 20),
         &[
-            "MessageSend [1] in - @10",
+            "MessageSend [1] in main/f @10",
             "enter main @10",
             "enter main/g @10",
             "MessageSend [2] in main/g @10",
