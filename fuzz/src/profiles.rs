@@ -59,7 +59,7 @@ pub fn topology(data: &[u8]) {
     let mut input = Input(data);
     let (n_locations, n_axes) = (1 + u32::from(input.byte() % 16), usize::from(input.byte() % 34));
     // Sizes are small, or any.
-    let mut number = |input: &mut Input<'_>| match input.byte() {
+    let number = |input: &mut Input<'_>| match input.byte() {
         255 => input.u32(),
         small => u32::from(small % 32),
     };

@@ -27,9 +27,9 @@ Columns:
   coverage   share of the places where the view has a value
 The topology is the first that the profile defines and that goes with its locations, else compute node ×
 process × thread from the system tree; by hand, locations take the places in order, the last axis fastest.
-A topology of more than 4,096 places and of more than 64 for each location is cut to what is used, or refused.
-Spectra of 16 MB to 4 GB are kept for the next question, in $XDG_CACHE_HOME/ouzel or ~/.cache/ouzel: up to 8 GB,
-what was not used for the longest goes first.
+A topology of more than 4,096 places and more than 64 for each location is cut to what is used, or refused.
+Spectra of 16 MB to 4 GB are kept for the next question, in $XDG_CACHE_HOME/ouzel or ~/.cache/ouzel.
+The cache holds up to 8 GB; what was not used for the longest time goes first.
 A call path is named by its region, by regions one below the other (solve/MPI_*, /main/solve), or by its id.
 How each number is made: docs/method.md";
 

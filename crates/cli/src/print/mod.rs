@@ -10,7 +10,6 @@ use crate::session::outcome;
 use crate::terminal::style::Style;
 use anyhow::Context;
 use ouzel::formats::otf2::print::{Layout, PrintOptions, Printer};
-use ouzel_files::{Candidate, Kind};
 
 /// Answers.
 ///
@@ -18,12 +17,13 @@ use ouzel_files::{Candidate, Kind};
 /// If the trace cannot be opened or the answer not be written.
 pub fn run(common: &Common, args: &PrintArgs) -> anyhow::Result<Outcome> {
     let path = &common.path;
-    if let Kind::Special(what) = Candidate::at(path).kind() {
-        anyhow::bail!("{path:?} is {what}; traces are regular files and directories");
-    }
     let printer =
         Printer::open(path, options(common, args)).map_err(|error| match path.symlink_metadata() {
-            Ok(_) => anyhow::Error::new(error),
+            // What is no trace at all is refused in the words of all commands.
+            Ok(_) => match ouzel::open(path) {
+                Err(none @ ouzel::OpenError::NotATrace { .. }) => anyhow::Error::new(none),
+                _ => anyhow::Error::new(error),
+            },
             // A stem need not exist, so this is asked last.
             Err(_) => anyhow::anyhow!("no trace at {path:?}: there is no such file or directory"),
         })?;

@@ -129,7 +129,7 @@ fn pages_with_pictures_claim_no_more() {
         let page = read(&out);
         let (before, after) = page.split_once("how far to trust it").unwrap_or((page.as_str(), ""));
         let page = format!("{before} {}", after.split_once("how well the time").unwrap_or_default().1);
-        assert_eq!(claimed(page, &words), [""; 0], "{name}: {page}");
+        assert_eq!(claimed(&page, &words), [""; 0], "{name}: {page}");
     }
 }
 
