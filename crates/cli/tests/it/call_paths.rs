@@ -231,11 +231,10 @@ fn differences_of_clusters_are_those_of_the_profile() {
             for cluster in peers.iter().filter(|cluster| cluster["id"] != largest["id"]) {
                 let times = means(rows, &members(cluster));
                 let mut told = BTreeSet::new();
-                for difference in cluster["differences"].as_array().unwrap() {
-                    let path = path_of(difference);
-                    if path.is_empty() {
-                        continue;
-                    }
+                let differences = cluster["differences"].as_array().unwrap().iter();
+                for (difference, path) in
+                    differences.map(|of| (of, path_of(of))).filter(|(_, p)| !p.is_empty())
+                {
                     is_mean(difference, "time_ns", times.get(&path));
                     is_mean(difference, "reference_ns", reference.get(&path));
                     assert!(told.insert(path), "{archive:?}: told twice: {difference}");
