@@ -172,10 +172,11 @@ impl ReportAnalyses {
     /// # Errors
     /// If one of the analyses could not answer.
     pub fn gather(self, report: &mut Report, definitions: &Definitions) -> Result<Material, AnalysisError> {
-        let profile = report.outputs.take(&self.profile)?;
+        let mut profile = report.outputs.take(&self.profile)?;
         let inventory = report.outputs.take(&self.inventory)?;
         let communication = report.outputs.take(&self.communication)?;
-        let phases = report.outputs.take(&self.phases)?;
+        // What sees more than the selection has call paths of its own.
+        let phases = report.outputs.take(&self.phases)?.numbered_like(&mut profile.call_paths);
         let run = RunCard::new(definitions, report, &inventory, &communication, &self.filter);
         let (notices, locations) = (report.notices.clone(), report.locations.clone());
         let classes = self.classes;

@@ -189,9 +189,9 @@ impl FinishCx<'_> {
         self.window.is_none() && self.selected.len() == self.definitions.locations.len()
     }
 
-    /// From the first event to the last over all locations that run code; `None` if there is none.
+    /// From the first event to the last of what is selected, over all locations that run code; `None` if there is none.
     pub fn run_range(&self) -> Option<TimeRange> {
-        run_range(self.definitions, self.locations)
+        run_range(self.definitions, self.selected)
     }
 }
 

@@ -27,7 +27,8 @@ pub struct PhaseGroup {
     pub locations: Vec<LocationId>,
     /// From the first event of a member to the last.
     pub run_range: TimeRange,
-    /// From the first event of the run to the last, other peers' included: what every share of the run is a share of.
+    /// From the first selected event of the run to the last, other peers' included: what every share of the run is a
+    /// share of.
     pub run_time: Ticks,
     /// In order of time. The last ends with the run, not in an anchor.
     pub phases: Vec<Phase>,
@@ -173,6 +174,24 @@ impl PhasesOutput {
             group
         });
         PhasesOutput { groups: groups.collect(), call_paths }
+    }
+
+    /// The same with the call paths numbered as in `tree`, which gains those that it lacks.
+    #[must_use]
+    pub fn numbered_like(mut self, tree: &mut CallPathTree) -> Self {
+        let remap = tree.absorb(&self.call_paths);
+        for group in &mut self.groups {
+            for cell in group.cells.iter_mut().chain(&mut group.totals) {
+                cell.call_path = remap.path(cell.call_path);
+            }
+            group.cells.sort_unstable_by_key(|cell| (cell.phase, cell.call_path, cell.subset));
+            group.totals.sort_unstable_by_key(|cell| (cell.call_path, cell.subset));
+            for anchor in group.phases.iter_mut().filter_map(|phase| phase.anchor.as_mut()) {
+                anchor.call_path = remap.path(anchor.call_path);
+            }
+        }
+        self.call_paths = tree.clone();
+        self
     }
 
     /// The peers whose losses are those of the run: the main threads; where there are none, the first group that there is.

@@ -1,8 +1,9 @@
 //! A page has one base of percentages: the run time.
 
-use crate::run::{Scratch, at_hand, json, ran_on};
+use crate::run::{at_hand, json, ran_on};
 use ouzel::model::units;
 use serde_json::Value;
+use std::path::Path;
 
 /// Findings that the terminal shows.
 const MAX_SHOWN: usize = 8;
@@ -22,60 +23,73 @@ fn is_share(fraction: &Value, ns: u64, run_ns: u64) -> bool {
     (fraction.as_f64().expect("what the test made") - share).abs() <= 1e-6 + 1.0 / run_ns.max(1) as f64
 }
 
+/// Holds the pages of what is selected in an archive to one base.
+fn check(archive: &Path, selection: &[&str]) {
+    let of = format!("{archive:?} {selection:?}");
+    let with = |words: &[&'static str]| -> Vec<&str> { [words, selection].concat() };
+    let data = json(archive, &with(&["report"]))["data"].take();
+    let run_ns = number(&data["run"]["span_ns"]);
+    let findings = data["findings"].as_array().unwrap();
+    let losses = findings.iter().filter(|finding| finding["kind"] != "nothing_significant");
+    let expected: Vec<_> = losses.map(|f| amount(number(&f["gain_ns"]), run_ns)).collect();
+    for finding in findings {
+        let gain_ns = number(&finding["gain_ns"]);
+        assert!(is_share(&finding["gain_fraction"], gain_ns, run_ns), "{of}: {finding}");
+        // What the sentence says of the gain.
+        let sentence = finding["sentence"].as_str().unwrap();
+        for (_, behind) in sentence
+            .match_indices(&format!("{} (", units::time(gain_ns)))
+            .map(|(at, text)| (at, &sentence[at + text.len()..]))
+        {
+            assert!(behind.starts_with(&amount(gain_ns, run_ns).1), "{of}: {sentence}");
+        }
+    }
+    let headline = &data["headline"];
+    let sum = findings.iter().map(|finding| number(&finding["gain_ns"])).sum::<u64>().min(run_ns);
+    assert_eq!(number(&headline["gain_ns"]), sum, "{of}");
+    assert!(is_share(&headline["gain_fraction"], sum, run_ns), "{of}: {headline}");
+    for loss in data["losses"].as_array().unwrap() {
+        assert!(is_share(&loss["share_of_run"], number(&loss["lost_ns"]), run_ns), "{of}: {loss}");
+    }
+
+    let page = ran_on(archive, &with(&["report"])).out;
+    let shown: Vec<_> = page.lines().filter_map(told).collect();
+    let n = expected.len().min(MAX_SHOWN);
+    assert_eq!(shown, expected[..n], "{of}:\n{page}");
+    let ran = ran_on(archive, &with(&["report", "--format", "html"]));
+    let in_html = ran.out.split("<div class=\"gain\"><b>").skip(1).map(|rest| {
+        let (gain, rest) = rest.split_once("</b>").unwrap();
+        let percent = rest.split_once('>').unwrap().1.split_once(" of the run").unwrap().0;
+        (gain.to_owned(), percent.to_owned())
+    });
+    assert_eq!(in_html.collect::<Vec<_>>(), expected, "{of}");
+    let text = headline["text"].as_str().unwrap();
+    assert!(ran.out.contains(&format!("<h1>{}</h1>", text.replace('&', "&amp;"))), "{of}: {text}");
+    let unwrapped = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(unwrapped.contains(text), "{of}: {text}\n{page}");
+
+    // Segments are parts of the same run, on the page of the run and on their own.
+    let segments = json(archive, &with(&["segments"]))["data"].take();
+    if segments["n_peers"] != 0 {
+        assert_eq!(number(&segments["run_time_ns"]), run_ns, "{of}");
+    }
+    let iterations = json(archive, &with(&["iterations"]))["data"].take();
+    assert_eq!(number(&iterations["run_time_ns"]), run_ns, "{of}");
+}
+
 #[test]
 fn the_percent_of_a_finding_is_its_gain_by_the_run_time() {
-    let scratch = Scratch::new("percent");
     for archive in at_hand() {
-        let data = json(&archive, &["report"])["data"].take();
-        let run_ns = number(&data["run"]["span_ns"]);
-        let findings = data["findings"].as_array().unwrap();
-        let losses = findings.iter().filter(|finding| finding["kind"] != "nothing_significant");
-        let expected: Vec<_> = losses.map(|f| amount(number(&f["gain_ns"]), run_ns)).collect();
-        for finding in findings {
-            let gain_ns = number(&finding["gain_ns"]);
-            assert!(is_share(&finding["gain_fraction"], gain_ns, run_ns), "{archive:?}: {finding}");
-            // What the sentence says of the gain.
-            let sentence = finding["sentence"].as_str().unwrap();
-            for (_, behind) in sentence
-                .match_indices(&format!("{} (", units::time(gain_ns)))
-                .map(|(at, text)| (at, &sentence[at + text.len()..]))
-            {
-                assert!(behind.starts_with(&amount(gain_ns, run_ns).1), "{archive:?}: {sentence}");
-            }
-        }
-        let headline = &data["headline"];
-        let sum = findings.iter().map(|finding| number(&finding["gain_ns"])).sum::<u64>().min(run_ns);
-        assert_eq!(number(&headline["gain_ns"]), sum, "{archive:?}");
-        assert!(is_share(&headline["gain_fraction"], sum, run_ns), "{archive:?}: {headline}");
-        for loss in data["losses"].as_array().unwrap() {
-            assert!(is_share(&loss["share_of_run"], number(&loss["lost_ns"]), run_ns), "{archive:?}: {loss}");
-        }
+        check(&archive, &[]);
+    }
+}
 
-        let page = ran_on(&archive, &["report"]).out;
-        let shown: Vec<_> = page.lines().filter_map(told).collect();
-        let n = expected.len().min(MAX_SHOWN);
-        assert_eq!(shown, expected[..n], "{archive:?}:\n{page}");
-        let file = scratch.0.join("page.html");
-        let ran = ran_on(&archive, &["report", "--format", "html"]);
-        std::fs::write(&file, &ran.out).unwrap();
-        let in_html = ran.out.split("<div class=\"gain\"><b>").skip(1).map(|rest| {
-            let (gain, rest) = rest.split_once("</b>").unwrap();
-            let percent = rest.split_once('>').unwrap().1.split_once(" of the run").unwrap().0;
-            (gain.to_owned(), percent.to_owned())
-        });
-        assert_eq!(in_html.collect::<Vec<_>>(), expected, "{archive:?}");
-        let text = headline["text"].as_str().unwrap();
-        assert!(ran.out.contains(&format!("<h1>{}</h1>", text.replace('&', "&amp;"))), "{archive:?}: {text}");
-        let unwrapped = page.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(unwrapped.contains(text), "{archive:?}: {text}\n{page}");
-
-        // Segments are parts of the same run, on the page of the run and on their own.
-        let segments = json(&archive, &["segments"])["data"].take();
-        if segments["n_peers"] != 0 {
-            assert_eq!(number(&segments["run_time_ns"]), run_ns, "{archive:?}");
-        }
-        let iterations = json(&archive, &["iterations"])["data"].take();
-        assert_eq!(number(&iterations["run_time_ns"]), run_ns, "{archive:?}");
+#[test]
+fn the_percent_of_a_selection_is_by_its_own_time() {
+    for archive in at_hand().into_iter().filter(|path| path.to_string_lossy().contains("testdata")) {
+        check(&archive, &["--time", "1ms..40ms"]);
+        check(&archive, &["--region", "MPI_*"]);
+        check(&archive, &["--ranks", "0"]);
     }
 }
 
