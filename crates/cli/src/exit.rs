@@ -4,6 +4,7 @@
 //! a signal does (130 for SIGINT and 143 for SIGTERM in a shell), once unfinished files are removed.
 
 use ouzel::model::visible;
+use ouzel_files::{memory, unfinished};
 use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 use std::panic::{PanicHookInfo, catch_unwind, set_hook};
@@ -38,7 +39,7 @@ pub fn guarded(main: impl FnOnce() -> anyhow::Result<Outcome> + std::panic::Unwi
     set_hook(Box::new(remember_panic));
     let ended = catch_unwind(main);
     // That an unfinished file is gone is no error to speak of then.
-    ouzel_files::unfinished::wait_if_ending();
+    unfinished::wait_if_ending();
     match ended {
         Ok(Ok(outcome)) => outcome.code(),
         Ok(Err(error)) => failed(&error),
@@ -48,6 +49,14 @@ pub fn guarded(main: impl FnOnce() -> anyhow::Result<Outcome> + std::panic::Unwi
             ExitCode::FAILURE
         }
     }
+}
+
+/// Ends the program from another thread when it stays above the limit of its memory.
+///
+/// # Errors
+/// If that thread cannot be started.
+pub fn end_at_memory_limit() -> std::io::Result<()> {
+    memory::watch(|reached| unfinished::end_process(1, || complain(&format!("error: {reached}"))))
 }
 
 fn remember_panic(info: &PanicHookInfo<'_>) {

@@ -47,7 +47,11 @@ use std::process::ExitCode;
 pub fn program() -> ExitCode {
     exit::guarded(|| {
         ouzel_files::unfinished::remove_on_signals()?;
-        answer(std::env::args_os())
+        let words = Words::parse(std::env::args_os())?;
+        if words.memory_limit().is_some() {
+            exit::end_at_memory_limit()?;
+        }
+        answer_to(&words)
     })
 }
 
@@ -56,9 +60,13 @@ pub fn program() -> ExitCode {
 /// # Errors
 /// A [`clap::Error`] for help, version and every misuse; else why there is no answer.
 pub fn answer(words: impl IntoIterator<Item = OsString>) -> anyhow::Result<Outcome> {
-    match Words::parse(words)? {
-        Words::Ask(args) => run(&args),
-        Words::Licenses(args) => licenses::run(&args),
+    answer_to(&Words::parse(words)?)
+}
+
+fn answer_to(words: &Words) -> anyhow::Result<Outcome> {
+    match words {
+        Words::Ask(args) => run(args),
+        Words::Licenses(args) => licenses::run(args),
     }
 }
 

@@ -2,13 +2,15 @@
 //!
 //! The limit is one for the process, as that of a job or container is. What counts is its resident memory, as the
 //! system tells it: buffers, tables, what allocators keep and the program itself, whoever holds them. It is looked at
-//! where data come in ([`check`]), and before a file is read as a whole ([`room_for`]).
+//! where data come in ([`check`]), and before a file is read as a whole ([`room_for`]). A program that owns its process
+//! also has it [watched](watch), whatever it is doing.
 //!
 //! Law: without a limit nothing is looked at. Not here: what may go to a file instead ([`share`] says how much may not).
 
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// The limit in bytes; 0 for none.
 static LIMIT_BYTES: AtomicU64 = AtomicU64::new(0);
@@ -81,6 +83,38 @@ pub fn room_for(more_bytes: u64) -> Result<(), LimitReached> {
     let Some(limit_bytes) = limit() else { return Ok(()) };
     let bytes = resident_bytes().unwrap_or(0).saturating_add(more_bytes);
     if bytes < limit_bytes { Ok(()) } else { Err(LimitReached { limit_bytes, bytes }) }
+}
+
+/// Between two looks of the [watch].
+const LOOK: Duration = Duration::from_millis(20);
+/// Looks above the limit before the watch acts: whoever looks for himself has better words.
+const MAX_LOOKS_ABOVE: u32 = 5;
+
+/// Looks at the limit from a thread of its own from now on, and calls `end` when the process stays above it.
+///
+/// # Errors
+/// If the thread cannot be started.
+pub fn watch(end: impl FnOnce(LimitReached) + Send + 'static) -> io::Result<()> {
+    let look = || {
+        std::thread::sleep(LOOK);
+        check()
+    };
+    std::thread::Builder::new()
+        .name("memory limit".to_owned())
+        .spawn(move || end(stays_above(look)))
+        .map(drop)
+}
+
+/// Looks until the limit is reached too often in a row.
+fn stays_above(mut look: impl FnMut() -> Result<(), LimitReached>) -> LimitReached {
+    let mut n_above = 0;
+    loop {
+        match look() {
+            Ok(()) => n_above = 0,
+            Err(reached) if n_above == MAX_LOOKS_ABOVE => return reached,
+            Err(_) => n_above += 1,
+        }
+    }
 }
 
 /// Resident memory of this process; `None` where the system does not tell.
@@ -158,6 +192,17 @@ mod tests {
         assert_eq!(kilobytes("Name:\tx\nVmHWM:\t  12 kB\nVmRSS:\t    3404 kB\n", "VmRSS:"), Some(3404));
         assert_eq!(kilobytes("Name:\tx\n", "VmRSS:"), None);
         assert!(!cfg!(target_os = "linux") || resident_bytes().is_some_and(|bytes| 100_000 < bytes));
+    }
+
+    #[test]
+    fn the_watch_ends_what_stays_above_the_limit() {
+        let above = |bytes| Err(LimitReached { limit_bytes: 1, bytes });
+        let soon_below = [above(2), above(3), Ok(()), Ok(())];
+        let mut looks = soon_below.into_iter().chain((10..).map(above));
+        assert_eq!(
+            stays_above(|| looks.next().expect("they have no end")).bytes,
+            10 + u64::from(MAX_LOOKS_ABOVE)
+        );
     }
 
     #[test]

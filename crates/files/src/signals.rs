@@ -1,11 +1,35 @@
-//! What a signal that ends the program does before: it removes what is unfinished.
+//! What a signal that ends the program does before, and what another thread does that ends it: it removes what is
+//! unfinished.
 //!
 //! Law: the program ends by the signal, so that a shell sees 130 or 143 and a batch system what it sent. A signal that
 //! is ignored, as `nohup` and background jobs have it, stays ignored. Programs that own their process ask for this;
 //! a library in somebody else's (Python) does not.
 
+use crate::unfinished;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Ends the process with an exit code, from any thread, once what is unfinished is removed and `say` has said why.
+pub fn end_process(code: i32, say: impl FnOnce()) -> ! {
+    IS_ENDING.store(true, Ordering::SeqCst);
+    // It stays locked, so that nothing begins or is completed any more.
+    let mut unfinished = unfinished::lock();
+    unfinished.remove_all();
+    say();
+    std::process::exit(code)
+}
+
+/// Does not return if the process is about to end: errors that come of removed files are no news.
+pub fn wait_if_ending() {
+    while IS_ENDING.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
+}
+
 #[cfg(unix)]
 mod unix {
+    use super::IS_ENDING;
     use crate::unfinished;
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
     use signal_hook::iterator::Signals;
@@ -15,8 +39,6 @@ mod unix {
 
     /// What users, terminals and batch systems end programs with.
     const ENDING: [i32; 5] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU];
-
-    static IS_ENDING: AtomicBool = AtomicBool::new(false);
 
     /// From now on a signal that ends this process removes first what is unfinished.
     ///
@@ -41,13 +63,6 @@ mod unix {
         Ok(())
     }
 
-    /// Does not return if a signal is about to end the process: errors that come of removed files are no news.
-    pub fn wait_if_ending() {
-        while IS_ENDING.load(Ordering::SeqCst) {
-            std::thread::park();
-        }
-    }
-
     fn is_in(set: u64, signal: i32) -> bool {
         set >> (signal - 1) & 1 == 1
     }
@@ -69,12 +84,9 @@ mod other {
     pub fn remove_on_signals() -> std::io::Result<()> {
         Ok(())
     }
-
-    /// Returns: there are no signals.
-    pub fn wait_if_ending() {}
 }
 
 #[cfg(not(unix))]
-pub use other::{remove_on_signals, wait_if_ending};
+pub use other::remove_on_signals;
 #[cfg(unix)]
-pub use unix::{remove_on_signals, wait_if_ending};
+pub use unix::remove_on_signals;

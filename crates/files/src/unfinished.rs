@@ -11,7 +11,7 @@
 //! Not here: what may be replaced, see [`output`](crate::output).
 
 use crate::place::folder_of;
-pub use crate::signals::{remove_on_signals, wait_if_ending};
+pub use crate::signals::{end_process, remove_on_signals, wait_if_ending};
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
@@ -63,7 +63,6 @@ pub(crate) fn lock() -> Locked {
 
 impl Locked {
     /// Removes everything that is unfinished, what is inside before what is around it.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "there are no signals"))]
     pub(crate) fn remove_all(&mut self) {
         for (path, kind) in std::mem::take(&mut *self.0).into_iter().rev() {
             remove(&path, kind);

@@ -109,6 +109,14 @@ impl Words {
             LowCommand::Ask(command) => Words::Ask(Box::new(Args::checked(*command)?)),
         })
     }
+
+    /// What the process may take of memory, in bytes.
+    pub fn memory_limit(&self) -> Option<u64> {
+        match self {
+            Words::Ask(args) => args.common.memory_limit,
+            Words::Licenses(_) => None,
+        }
+    }
 }
 
 impl Args {

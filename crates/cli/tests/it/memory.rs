@@ -10,7 +10,7 @@ use std::process::Command;
 const TOLERANCE_BYTES: u64 = 40 << 20;
 
 /// Commands that hold much, and some that hold little, each with what follows the path.
-const COMMANDS: [(&str, &[&str]); 14] = [
+const COMMANDS: [(&str, &[&str]); 16] = [
     ("info", &[]),
     ("profile", &["--call-paths", "--per", "location"]),
     ("report", &[]),
@@ -24,6 +24,8 @@ const COMMANDS: [(&str, &[&str]); 14] = [
     ("patterns", &[]),
     ("clusters", &[]),
     ("causes", &[]),
+    ("correlate", &[]),
+    ("report", &["--format", "html"]),
     ("print", &["--format", "json"]),
 ];
 

@@ -29,14 +29,14 @@ fn check(archive: &Path, selection: &[&str]) {
     let with = |words: &[&'static str]| -> Vec<&str> { [words, selection].concat() };
     let data = json(archive, &with(&["report"]))["data"].take();
     let run_ns = number(&data["run"]["span_ns"]);
-    let findings = data["findings"].as_array().unwrap();
+    let findings = data["findings"].as_array().expect("what the page has");
     let losses = findings.iter().filter(|finding| finding["kind"] != "nothing_significant");
     let expected: Vec<_> = losses.map(|f| amount(number(&f["gain_ns"]), run_ns)).collect();
     for finding in findings {
         let gain_ns = number(&finding["gain_ns"]);
         assert!(is_share(&finding["gain_fraction"], gain_ns, run_ns), "{of}: {finding}");
         // What the sentence says of the gain.
-        let sentence = finding["sentence"].as_str().unwrap();
+        let sentence = finding["sentence"].as_str().expect("what the page has");
         for (_, behind) in sentence
             .match_indices(&format!("{} (", units::time(gain_ns)))
             .map(|(at, text)| (at, &sentence[at + text.len()..]))
@@ -48,7 +48,7 @@ fn check(archive: &Path, selection: &[&str]) {
     let sum = findings.iter().map(|finding| number(&finding["gain_ns"])).sum::<u64>().min(run_ns);
     assert_eq!(number(&headline["gain_ns"]), sum, "{of}");
     assert!(is_share(&headline["gain_fraction"], sum, run_ns), "{of}: {headline}");
-    for loss in data["losses"].as_array().unwrap() {
+    for loss in data["losses"].as_array().expect("what the page has") {
         assert!(is_share(&loss["share_of_run"], number(&loss["lost_ns"]), run_ns), "{of}: {loss}");
     }
 
@@ -58,12 +58,18 @@ fn check(archive: &Path, selection: &[&str]) {
     assert_eq!(shown, expected[..n], "{of}:\n{page}");
     let ran = ran_on(archive, &with(&["report", "--format", "html"]));
     let in_html = ran.out.split("<div class=\"gain\"><b>").skip(1).map(|rest| {
-        let (gain, rest) = rest.split_once("</b>").unwrap();
-        let percent = rest.split_once('>').unwrap().1.split_once(" of the run").unwrap().0;
+        let (gain, rest) = rest.split_once("</b>").expect("what the page has");
+        let percent = rest
+            .split_once('>')
+            .expect("what the page has")
+            .1
+            .split_once(" of the run")
+            .expect("what the page has")
+            .0;
         (gain.to_owned(), percent.to_owned())
     });
     assert_eq!(in_html.collect::<Vec<_>>(), expected, "{of}");
-    let text = headline["text"].as_str().unwrap();
+    let text = headline["text"].as_str().expect("what the page has");
     assert!(ran.out.contains(&format!("<h1>{}</h1>", text.replace('&', "&amp;"))), "{of}: {text}");
     let unwrapped = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(unwrapped.contains(text), "{of}: {text}\n{page}");

@@ -96,6 +96,11 @@ pub(super) fn csv_reader<R: Read>(input: R, has_headers: bool) -> Reader<Lines<R
 /// Longest text without an end of line. The parser keeps a row of any length; a file with holes is one row.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
+/// Text that is packed to less than this part of its size is no table: times and names do not repeat like that.
+const UNPACKED_MAX_RATIO: u64 = 250;
+/// What any packed file may unpack to.
+const UNPACKED_MIN_BYTES: u64 = 64 << 20;
+
 /// Text whose lines have a limit.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
@@ -166,9 +171,16 @@ fn unpacked(path: &Path) -> io::Result<Place> {
         return Ok(Place::Given);
     }
     file.seek(SeekFrom::Start(0))?;
+    let limit_bytes = UNPACKED_MIN_BYTES.max(file.metadata()?.len().saturating_mul(UNPACKED_MAX_RATIO));
     let (unpacked, mut out) = Unfinished::temporary()?;
+    let text = flate2::read::MultiGzDecoder::new(file).take(limit_bytes + 1);
     // A stream that was cut gives what comes before the cut; the lack of an end of line shows.
-    match io::copy(&mut flate2::read::MultiGzDecoder::new(file), &mut out) {
+    match io::copy(&mut Lines { input: text, n_without_end: 0 }, &mut out) {
+        Ok(n) if limit_bytes < n => {
+            let reason =
+                format!("it unpacks to more than {limit_bytes} bytes, which no table of events does");
+            return Err(io::Error::other(reason));
+        }
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
         Err(error) => return Err(error),

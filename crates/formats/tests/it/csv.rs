@@ -100,6 +100,23 @@ fn a_packed_table_is_unpacked_first() {
     assert_eq!(read::all(&*source)[0].exclusive()["f"], 1_500_000_000);
 }
 
+/// What unpacks to a thousand times its size is refused, before it fills the disk.
+#[test]
+fn a_packed_file_that_is_no_table_is_refused() {
+    for (byte, reason) in [(b'\n', "it unpacks to more than"), (b'0', "a line is longer than")] {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+        packed.write_all(b"Timestamp (s), Event Type, Name\n1, Enter, f\n").unwrap();
+        for _ in 0..96 {
+            packed.write_all(&[byte; 1 << 20]).unwrap();
+        }
+        let file = packed.finish().unwrap();
+        let error = open(file.path()).err().unwrap().to_string();
+        assert!(error.contains(reason), "{error}");
+        assert!(error.contains(file.path().to_str().unwrap()), "{error}");
+    }
+}
+
 /// A table of one process names another that has no rows: its messages are messages.
 #[test]
 fn a_peer_without_rows_is_a_peer() {
