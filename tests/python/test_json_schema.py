@@ -34,7 +34,7 @@ CALLS = {
     "idle": [[], ["--per", "location"]],
     "critical-path": [[], ["--ranks", "0-1"]],
     "timeline": [[], ["--ranks", "0-1"]],
-    "lateness": [[], ["--ranks", "0-1"]],
+    "lateness": [[], ["--ranks", "0-1"], ["--operations"]],
     "patterns": [["--time", "..1us"]],
 }
 

@@ -37,6 +37,8 @@ fn schema_version(command: &str) -> u32 {
     match command {
         // 1 had the whole matrix.
         "comm-matrix" => 2,
+        // 1 had each operation, asked for or not.
+        "lateness" => 2,
         _ => 1,
     }
 }

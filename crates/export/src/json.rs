@@ -2,26 +2,65 @@
 
 use ouzel_model::{Column, ColumnData, Table, json_text};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-use serde_json::ser::{Formatter, PrettyFormatter};
+use serde_json::ser::Formatter;
 use std::borrow::Cow;
 use std::io;
 use std::io::Write;
 
-/// Writes `value` over several lines, with a line feed behind. What would steer a terminal or not show stands as `\u....`,
-/// which means the same to every reader.
+/// Writes `value` over several lines, each element of a list on one, with a line feed behind. What would steer a terminal
+/// or not show stands as `\u....`, which means the same to every reader.
 ///
 /// # Errors
 /// If `out` cannot be written, or `value` gives up.
 pub fn write_pretty(mut out: impl Write, value: &impl Serialize) -> serde_json::Result<()> {
-    let formatter = Visible(PrettyFormatter::new());
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, formatter))?;
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Lines::default()))?;
     out.write_all(b"\n").map_err(serde_json::Error::io)
 }
 
-/// Escapes what does not show, and leaves the rest to another formatter.
-struct Visible<F>(F);
+/// A line for each member of an object and each element of a list; what is in an element stays on its line.
+#[derive(Default)]
+struct Lines {
+    /// Objects and lists that are open and go over several lines.
+    depth: usize,
+    /// Elements that are open.
+    n_elements: usize,
+    /// Whether the innermost object or list has anything in it.
+    has_value: bool,
+}
 
-impl<F: Formatter> Formatter for Visible<F> {
+impl Lines {
+    fn begin<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
+        if self.n_elements == 0 {
+            self.depth += 1;
+            self.has_value = false;
+        }
+        out.write_all(bracket)
+    }
+
+    fn end<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
+        if self.n_elements == 0 {
+            self.depth -= 1;
+            if self.has_value {
+                self.line(out)?;
+            }
+            self.has_value = true;
+        }
+        out.write_all(bracket)
+    }
+
+    fn next<W: ?Sized + Write>(&mut self, out: &mut W, is_first: bool) -> io::Result<()> {
+        if !is_first {
+            out.write_all(b",")?;
+        }
+        if self.n_elements == 0 { self.line(out) } else { Ok(()) }
+    }
+
+    fn line<W: ?Sized + Write>(&self, out: &mut W) -> io::Result<()> {
+        write!(out, "\n{:1$}", "", 2 * self.depth)
+    }
+}
+
+impl Formatter for Lines {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, text: &str) -> io::Result<()> {
         match json_text(text) {
             Cow::Borrowed(text) => out.write_all(text.as_bytes()),
@@ -30,39 +69,44 @@ impl<F: Formatter> Formatter for Visible<F> {
     }
 
     fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_array(out)
+        self.begin(out, b"[")
     }
 
     fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array(out)
+        self.end(out, b"]")
     }
 
-    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_array_value(out, first)
+    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, is_first: bool) -> io::Result<()> {
+        self.next(out, is_first)?;
+        self.n_elements += 1;
+        Ok(())
     }
 
-    fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array_value(out)
+    fn end_array_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
+        self.n_elements -= 1;
+        self.has_value = true;
+        Ok(())
     }
 
     fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object(out)
+        self.begin(out, b"{")
     }
 
     fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object(out)
+        self.end(out, b"}")
     }
 
-    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_object_key(out, first)
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, is_first: bool) -> io::Result<()> {
+        self.next(out, is_first)
     }
 
     fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object_value(out)
+        out.write_all(if self.n_elements == 0 { b": " } else { b":" })
     }
 
-    fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object_value(out)
+    fn end_object_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
+        self.has_value = true;
+        Ok(())
     }
 }
 
@@ -173,10 +217,29 @@ mod tests {
         assert!(text.lines().flat_map(str::chars).all(ouzel_model::is_visible), "{text}");
         assert!(text.contains("\\udb40\\udc41") && text.contains("größe"), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
-        let plain = serde_json::json!({"a": [1, {"b": []}], "c": {"d": "e"}});
+    }
+
+    #[test]
+    fn an_element_of_a_list_is_one_line() {
+        let value = serde_json::json!({"a": [1, {"b": [], "c": [1, {"d": null}]}, [2, 3]], "e": {"f": "g", "h": {}}, "i": []});
         let mut out = Vec::new();
-        super::write_pretty(&mut out, &plain).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string_pretty(&plain).unwrap() + "\n");
+        super::write_pretty(&mut out, &value).unwrap();
+        let lines = [
+            "{",
+            "  \"a\": [",
+            "    1,",
+            "    {\"b\":[],\"c\":[1,{\"d\":null}]},",
+            "    [2,3]",
+            "  ],",
+            "  \"e\": {",
+            "    \"f\": \"g\",",
+            "    \"h\": {}",
+            "  },",
+            "  \"i\": []",
+            "}",
+            "",
+        ];
+        assert_eq!(String::from_utf8(out).unwrap(), lines.join("\n"));
     }
 
     #[test]

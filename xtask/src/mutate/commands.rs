@@ -67,7 +67,7 @@ const COMMANDS: &[(&str, Shape)] = &[
     ("time-profile TRACE --format json", Shape::Json),
     ("comm-over-time TRACE --format json", Shape::Json),
     ("critical-path TRACE --format json", Shape::Json),
-    ("lateness TRACE --format json", Shape::Json),
+    ("lateness TRACE --operations --format json", Shape::Json),
     ("patterns TRACE --format json", Shape::Json),
     ("segments TRACE --format json", Shape::Json),
     ("clusters TRACE --format json", Shape::Json),

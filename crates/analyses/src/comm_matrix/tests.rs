@@ -252,3 +252,14 @@ fn laws_hold() {
         laws::check(|| CommMatrix { expansion }, |output| format!("{output:?}"));
     }
 }
+
+#[test]
+fn a_whole_matrix_has_a_limit_of_ranks() {
+    let of = |n_ranks: usize| CommMatrixOutput {
+        ranks: (0..n_ranks as u32).map(WorldRank).collect(),
+        ..collective("barrier", [0; 4])
+    };
+    assert!(of(DENSE_RANKS_MAX).check_dense().is_ok());
+    let error = of(DENSE_RANKS_MAX + 1).check_dense().unwrap_err().to_string();
+    assert!(error.contains("4097 × 4097 ranks"), "{error}");
+}

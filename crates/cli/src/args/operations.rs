@@ -557,6 +557,10 @@ pub struct LatenessArgs {
     #[command(flatten)]
     pub top: TopArgs,
 
+    /// List each operation in JSON, too; CSV and Parquet always have them
+    #[arg(long)]
+    pub operations: bool,
+
     #[command(flatten)]
     pub plot: PlotArgs,
 }

@@ -23,8 +23,9 @@ struct Data<O> {
     n_steps: u32,
     /// By rank.
     rows: Value,
-    /// By location, those of a location in order.
-    operations: O,
+    /// By location, those of a location in order, if they are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<O>,
 }
 
 pub fn run(session: &Session<'_>, args: &LatenessArgs) -> anyhow::Result<Outcome> {
@@ -38,7 +39,7 @@ pub fn run(session: &Session<'_>, args: &LatenessArgs) -> anyhow::Result<Outcome
         |output| Data {
             n_steps: output.n_steps,
             rows: to_json(&output.table(&definitions.clock)),
-            operations: Batches(|| output.operation_batches(definitions)),
+            operations: args.operations.then_some(Batches(|| output.operation_batches(definitions))),
         },
         |output| Batched(output.operation_batches(definitions)),
         |output, page| write_page(session, output, args, page),

@@ -14,7 +14,7 @@ const COMMANDS: [(&str, &[&str]); 16] = [
     ("info", &[]),
     ("profile", &["--call-paths", "--per", "location"]),
     ("report", &[]),
-    ("lateness", &["--format", "json"]),
+    ("lateness", &["--operations", "--format", "json"]),
     ("critical-path", &[]),
     ("messages", &[]),
     ("comm-matrix", &[]),

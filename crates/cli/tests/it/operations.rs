@@ -250,7 +250,7 @@ fn the_critical_path_tiles_the_run() {
 #[test]
 fn lateness_of_ranks_is_that_of_their_operations() {
     for archive in ["pmpi-jacobi", "pmpi-masterio"] {
-        let data = json(&testdata(archive), &["lateness"])["data"].take();
+        let data = json(&testdata(archive), &["lateness", "--operations"])["data"].take();
         let operations = data["operations"].as_array().unwrap();
         for row in data["rows"].as_array().unwrap() {
             let own = operations.iter().filter(|operation| operation["rank"] == row["rank"]);
@@ -262,6 +262,9 @@ fn lateness_of_ranks_is_that_of_their_operations() {
         }
         let steps = column(&data["operations"], "step");
         assert_eq!(steps.iter().max().map(|last| last + 1), data["n_steps"].as_u64());
+        let short = json(&testdata(archive), &["lateness"])["data"].take();
+        assert_eq!((&short["rows"], &short["n_steps"]), (&data["rows"], &data["n_steps"]));
+        assert!(short["operations"].is_null(), "they may be as many as the events");
     }
 }
 

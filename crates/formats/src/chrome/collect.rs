@@ -15,7 +15,7 @@ use super::names::{RegionDraft, Regions, Texts};
 use super::number::{ns_from_us, u64_from};
 use super::record::{Kind, Record, Store};
 use super::samples::Samples;
-use super::scan::{Cursor, Text, Value, plain};
+use super::scan::{Cursor, Escapes, Text, Value, plain};
 use ouzel_model::{CollectiveOp, Level, Notice, NoticeCode};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -332,7 +332,7 @@ impl Collector {
     }
 
     fn length(&mut self, event: &Event<'_>) -> i64 {
-        if matches!(event.duration, Value::Missing) {
+        if event.duration.is_missing() {
             return 0;
         }
         match ns_from_us(event.duration.raw()) {
@@ -352,7 +352,7 @@ impl Collector {
 
     /// The values of a counter event, one record each.
     fn counter(&mut self, event: &Event<'_>, at_ns: i64) -> io::Result<()> {
-        let track = self.track(&Event { tid: Value::Missing, ..*event }, TrackKind::Counters);
+        let track = self.track(&Event { tid: Value::default(), ..*event }, TrackKind::Counters);
         let mut cursor = Cursor::new(event.args.raw);
         if cursor.expect(b'{', "").is_err() {
             return Ok(());
@@ -369,8 +369,8 @@ impl Collector {
             let dot: &[u8] = if series.raw == b"value" { b"" } else { b"." };
             let suffix = if dot.is_empty() { &[] } else { series.raw };
             let name = [event.name.raw, brackets[0], id, brackets[1], dot, suffix].concat();
-            let escaped = event.name.escaped || series.escaped;
-            let what = self.metrics.id(Text { raw: &name, escaped });
+            let escapes = if event.name.escapes == Escapes::None { series.escapes } else { Escapes::Some };
+            let what = self.metrics.id(Text { raw: &name, escapes });
             self.push(track, at_ns, 0, Kind::Counter, what, number.to_bits())?;
         }
         Ok(())

@@ -52,14 +52,13 @@ pub(super) struct Args<'a> {
     pub n_others: u32,
 }
 
-/// Reads the object at the position.
+/// Reads the object at the position into `event`, which holds nothing yet: it is too large to be handed on.
 #[inline]
-pub(super) fn event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Stop> {
-    let mut event = Event::default();
+pub(super) fn read<'a>(cursor: &mut Cursor<'a>, event: &mut Event<'a>) -> Result<(), Stop> {
     cursor.expect(b'{', "an event is an object")?;
     while let Some(key) = cursor.key()? {
         if key.raw == b"args" && cursor.peek()? == b'{' {
-            event.args = args(cursor)?;
+            args(cursor, &mut event.args)?;
             continue;
         }
         let value = cursor.value()?;
@@ -70,13 +69,7 @@ pub(super) fn event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Stop> {
             b"pid" => event.pid = value,
             b"tid" => event.tid = value,
             b"cat" => event.category = value.raw(),
-            b"name" => {
-                if let Value::Text(text) = value {
-                    event.name = text;
-                } else {
-                    event.name = Text { raw: value.raw(), escaped: false };
-                }
-            }
+            b"name" => event.name = value.text(),
             b"id" => event.id = value,
             b"id2" => event.id2 = value,
             b"bp" => event.binds_around = value.raw() == b"e",
@@ -89,45 +82,33 @@ pub(super) fn event<'a>(cursor: &mut Cursor<'a>) -> Result<Event<'a>, Stop> {
             _ => {}
         }
     }
-    Ok(event)
+    Ok(())
 }
 
 #[inline]
-fn args<'a>(cursor: &mut Cursor<'a>) -> Result<Args<'a>, Stop> {
-    let mut args = Args::default();
+fn args<'a>(cursor: &mut Cursor<'a>, args: &mut Args<'a>) -> Result<(), Stop> {
     let start = cursor.at;
     cursor.at += 1;
     while let Some(key) = cursor.key()? {
         let value = cursor.value()?;
-        let text = || match value {
-            Value::Text(text) => text,
-            other => Text { raw: other.raw(), escaped: false },
-        };
         match key.raw {
             b"stream" => args.stream = value.raw(),
             b"device" => args.device = value.raw(),
             b"correlation" => args.correlation = value.raw(),
             b"bytes" => args.bytes = value.raw(),
-            b"name" => args.name = text(),
-            b"Collective name" => args.collective = text(),
+            b"name" => args.name = value.text(),
+            b"Collective name" => args.collective = value.text(),
             b"In msg nelems" => args.n_elements_in = value.raw(),
             b"Out msg nelems" => args.n_elements_out = value.raw(),
             b"dtype" => args.element_type = value.raw(),
-            b"Process Group Name" => args.group_name = text(),
+            b"Process Group Name" => args.group_name = value.text(),
             b"Process Group Ranks" => args.group_ranks = value,
             b"Group size" => args.group_size = value.raw(),
-            b"Input Dims" => args.input_dims = nested(value),
-            b"Input type" => args.input_types = nested(value),
+            b"Input Dims" => args.input_dims = value.nested().unwrap_or_default(),
+            b"Input type" => args.input_types = value.nested().unwrap_or_default(),
             _ => args.n_others += 1,
         }
     }
     args.raw = &cursor.bytes[start..cursor.at];
-    Ok(args)
-}
-
-fn nested(value: Value<'_>) -> &[u8] {
-    match value {
-        Value::Nested(raw) => raw,
-        _ => &[],
-    }
+    Ok(())
 }

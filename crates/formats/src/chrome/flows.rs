@@ -9,7 +9,6 @@ use super::event::Event;
 use super::kinds::Class;
 use super::names::RegionDraft;
 use super::record::Kind;
-use super::scan::Value;
 use ouzel_model::{Level, NoticeCode};
 use rustc_hash::FxHashMap;
 use std::io;
@@ -60,9 +59,9 @@ struct Span {
 /// Text that is equal for events of one operation: category, id and its scope, and the name if it counts.
 fn key(event: &Event<'_>, with_name: bool) -> Vec<u8> {
     let mut key = Vec::with_capacity(64);
-    let (id, is_local) = match event.id2 {
-        Value::Nested(raw) => (raw, raw.windows(7).any(|word| word == b"\"local\"")),
-        _ => (event.id.raw(), false),
+    let (id, is_local) = match event.id2.nested() {
+        Some(raw) => (raw, raw.windows(7).any(|word| word == b"\"local\"")),
+        None => (event.id.raw(), false),
     };
     let pid = if is_local { event.pid.raw() } else { b"" };
     let name = if with_name { event.name.raw } else { b"" };

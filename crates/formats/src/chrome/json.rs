@@ -1,6 +1,6 @@
 //! Small values of a file's head and of rare arguments.
 
-use super::scan::{Cursor, Value, plain};
+use super::scan::{Cursor, plain};
 
 /// A member of an object as text.
 pub(super) fn member(object: &[u8], key: &[u8]) -> Option<String> {
@@ -9,10 +9,7 @@ pub(super) fn member(object: &[u8], key: &[u8]) -> Option<String> {
     while let Ok(Some(found)) = cursor.key() {
         let value = cursor.value().ok()?;
         if found.raw == key {
-            return match value {
-                Value::Text(text) => Some(plain(text)),
-                other => Some(String::from_utf8_lossy(other.raw()).into_owned()),
-            };
+            return Some(plain(value.text()));
         }
     }
     None

@@ -5,7 +5,7 @@ use super::event::{Args, Event};
 use super::kinds::{self, Class, Communication};
 use super::names::RegionDraft;
 use super::number::u64_from;
-use super::scan::{Text, Value, plain};
+use super::scan::{Text, ValueKind, plain};
 
 /// Steps of the PyTorch profiler begin so.
 const STEP: &[u8] = b"ProfilerStep#";
@@ -27,7 +27,7 @@ impl Collector {
             }
             Class::Code | Class::DeviceRange if raw.starts_with(STEP) => {
                 let class = if class == Class::Code { Class::Step } else { class };
-                let name = Text { raw: &raw[..STEP.len() - 1], escaped: false };
+                let name = Text::plain(&raw[..STEP.len() - 1]);
                 let what = self.regions.id(class, name, |name| RegionDraft { name, class, op: None });
                 let number = u64_from(&raw[STEP.len()..]).filter(|_| class == Class::Step);
                 if let Some(number) = number {
@@ -106,10 +106,9 @@ impl Collector {
 
     /// The process group that the arguments name; the whole world if they name none.
     fn process_group(&mut self, args: &Args<'_>) -> u32 {
-        let ranks = match args.group_ranks {
-            Value::Text(text) => ranks(text.raw),
-            Value::Nested(raw) => ranks(raw),
-            _ => None,
+        let ranks = match args.group_ranks.kind {
+            ValueKind::Text | ValueKind::Escaped => ranks(args.group_ranks.raw()),
+            _ => args.group_ranks.nested().and_then(ranks),
         };
         let name = plain(args.group_name);
         let found = self.process_groups.iter().position(|group| {

@@ -14,6 +14,7 @@
 
 mod align;
 mod bits;
+mod block;
 mod collect;
 mod define;
 mod event;
@@ -35,7 +36,6 @@ mod scan;
 #[cfg(test)]
 mod tests;
 mod window;
-mod words;
 
 use crate::detect::{Format, OpenError, Opened, Reader};
 use bits::Bits;

@@ -4,12 +4,13 @@
 //! characters, a last object that is cut, garbage between events. Each is said with its offset.
 
 use super::collect::{Collector, ProcessGroup};
-use super::event;
-use super::scan::{Cursor, Stop, Text, Value, plain};
+use super::event::{self, Event};
+use super::scan::{Cursor, Stop, Text, Value, ValueKind, plain};
 use super::window::Window;
 use ouzel_files::memory;
 use ouzel_model::{Level, Notice, NoticeCode, ReadError};
 use serde_json::Value as Json;
+use std::io;
 use std::path::Path;
 
 /// Reads one file into `collector`; gives what had to be repaired.
@@ -220,12 +221,13 @@ impl File<'_> {
                         self.window.at += cursor.at + 1;
                         return Ok(End::Bracket);
                     }
-                    Ok(_) => match event::event(&mut cursor) {
-                        Ok(event) => {
-                            let taken = take_event(self.collector, event, are_samples, base + done as u64);
-                            taken.map_err(|reason| self.window.error(done, 0, reason))?;
+                    Ok(_) => match take_event(&mut cursor, self.collector, are_samples, base + done as u64) {
+                        Ok(()) => {}
+                        Err(Broken::Text(stop)) => break stop,
+                        Err(Broken::Scratch(error)) => {
+                            let reason = format!("the temporary file cannot be written: {error}");
+                            return Err(self.window.error(done, 0, reason));
                         }
-                        Err(stop) => break stop,
                     },
                     Err(stop) => break stop,
                 }
@@ -300,17 +302,28 @@ impl File<'_> {
     }
 }
 
-/// Adds an event; the error is that of the temporary file.
+/// Why an event could not be taken.
+enum Broken {
+    /// It cannot be read.
+    Text(Stop),
+    /// It cannot be kept.
+    Scratch(io::Error),
+}
+
+/// Reads an event and adds it.
+#[inline]
 fn take_event(
+    cursor: &mut Cursor<'_>,
     collector: &mut Collector,
-    mut event: event::Event<'_>,
     are_samples: bool,
     offset: u64,
-) -> Result<(), String> {
+) -> Result<(), Broken> {
+    let mut event = Event::default();
+    event::read(cursor, &mut event).map_err(Broken::Text)?;
     if are_samples {
         event.phase = b'P';
     }
-    collector.event(&event, offset).map_err(|error| format!("the temporary file cannot be written: {error}"))
+    collector.event(&event, offset).map_err(Broken::Scratch)
 }
 
 /// Text without an event that is searched for the next one before the rest is given up. Files with holes have more.
@@ -321,17 +334,18 @@ const NOTICES_MAX: usize = 1000;
 
 /// Keeps what a member of the outermost object says.
 fn take_member(key: &[u8], value: Value<'_>, collector: &mut Collector, profile: &mut Vec<Vec<u8>>) {
-    let json = |value: Value<'_>| match value {
-        Value::Nested(raw) => serde_json::from_slice::<Json>(raw).unwrap_or(Json::Null),
-        _ => Json::Null,
+    let json = |value: Value<'_>| {
+        value.nested().and_then(|raw| serde_json::from_slice::<Json>(raw).ok()).unwrap_or(Json::Null)
     };
     match key {
         b"nodes" | b"samples" | b"timeDeltas" | b"startTime" | b"endTime" => {
-            let (Value::Nested(raw) | Value::Bare(raw)) = value else { return };
-            profile.push([b"\"", key, b"\":", raw].concat());
+            if let ValueKind::Nested | ValueKind::Bare = value.kind {
+                let raw = value.nested().unwrap_or(value.raw());
+                profile.push([b"\"", key, b"\":", raw].concat());
+            }
         }
         b"stackFrames" => {
-            if let Value::Nested(raw) = value {
+            if let Some(raw) = value.nested() {
                 collector.stack_frames(raw);
             }
         }
@@ -347,7 +361,7 @@ fn take_member(key: &[u8], value: Value<'_>, collector: &mut Collector, profile:
             collector.file().base_ns = text.and_then(|text| text.parse().ok());
         }
         b"host_name" => {
-            let text = Text { raw: value.raw(), escaped: false };
+            let text = Text::plain(value.raw());
             collector.file().host = Some(plain(text)).filter(|host| !host.is_empty());
         }
         b"systemTraceEvents" | b"controllerTraceDataKey" | b"powerTraceAsString" => {

@@ -131,13 +131,13 @@ impl Collector {
         if matches!(event.name.raw, b"Profile" | b"ProfileChunk" | b"CpuProfile") {
             return self.profile_event(event, at_ns);
         }
-        if matches!(event.stack_frame, Value::Missing) {
+        if event.stack_frame.is_missing() {
             self.note(Level::Low, NoticeCode::NotRepresented, "samples (phase P) without a stack frame");
             return Ok(());
         }
         let track = self.track(event, TrackKind::Samples);
         let key = self.frame_key(event.stack_frame.raw());
-        let frame = self.samples.frames.id(Text { raw: &key, escaped: false });
+        let frame = self.samples.frames.id(Text::plain(&key));
         self.push(track, at_ns, 0, Kind::Sample, FRAME | frame, 0)
     }
 
@@ -180,7 +180,7 @@ impl Collector {
     pub(super) fn cpu_profile(&mut self, text: &[u8]) -> io::Result<()> {
         match serde_json::from_slice::<CpuProfile>(text) {
             Ok(whole) => {
-                let main = Event { pid: Value::Bare(b"1"), tid: Value::Bare(b"1"), ..Event::default() };
+                let main = Event { pid: Value::bare(b"1"), tid: Value::bare(b"1"), ..Event::default() };
                 let track = self.track(&main, TrackKind::Samples);
                 let at_ns = whole.start_us.map_or(0, ns);
                 let mut profile = Profile { track: Some(track), at_ns, contexts: FxHashMap::default() };
@@ -258,7 +258,7 @@ impl Collector {
         let key = format!("{function_name}\0{url}\0{line:?}\0{column_number:?}");
         let name = if function_name.is_empty() { "(anonymous)" } else { function_name };
         let draft = |_| RegionDraft { name: name.to_owned(), class: Class::Code, op: None };
-        let id = self.regions.id(Class::Code, Text { raw: key.as_bytes(), escaped: false }, draft);
+        let id = self.regions.id(Class::Code, Text::plain(key.as_bytes()), draft);
         if !url.is_empty() {
             self.samples.sources.entry(id).or_insert_with(|| (url.clone(), line));
         }
@@ -296,7 +296,7 @@ impl Collector {
                     parent = Some(known);
                     continue;
                 }
-                let text = Text { raw: frame.name.as_bytes(), escaped: false };
+                let text = Text::plain(frame.name.as_bytes());
                 let draft = |name| RegionDraft { name, class: Class::Code, op: None };
                 let region = self.regions.id(Class::Code, text, draft);
                 parent = self.samples.context(parent, region);
@@ -307,7 +307,7 @@ impl Collector {
         }
         for (id, context) in contexts {
             let key = self.frame_key(id.as_bytes());
-            let frame = self.samples.frames.id(Text { raw: &key, escaped: false });
+            let frame = self.samples.frames.id(Text::plain(&key));
             self.samples.frame_contexts.insert(frame, context);
         }
     }

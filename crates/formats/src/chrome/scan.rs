@@ -3,18 +3,7 @@
 //! Lenient on purpose: nested values are skipped by their brackets, control characters in strings and bare words
 //! like `NaN` pass. Law: the position only grows, nothing is allocated, nothing recurses. Not here: what keys mean.
 
-use super::words;
-
-/// Whether a byte may stand in a number or a word.
-const IS_BARE: [bool; 256] = {
-    let mut is_bare = [false; 256];
-    let mut byte = 0_u8;
-    while byte < 128 {
-        is_bare[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
-        byte += 1;
-    }
-    is_bare
-};
+use super::block;
 
 /// Why a token could not be read; the position is where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,38 +14,99 @@ pub(super) enum Stop {
     Bad(&'static str),
 }
 
+/// Whether there is a backslash in a string. As wide as a pointer, like [`ValueKind`]: what is written as a byte and then
+/// copied as a word, with the padding beside it, makes the processor wait, here for a third of the time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(usize)]
+pub(super) enum Escapes {
+    #[default]
+    None,
+    Some,
+}
+
 /// A string without its quotes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Text<'a> {
     /// As written, escapes not resolved.
     pub raw: &'a [u8],
-    /// Whether there is a backslash in it.
-    pub escaped: bool,
+    /// Whether there are any.
+    pub escapes: Escapes,
 }
 
-/// A value of any kind.
+impl<'a> Text<'a> {
+    /// Text that is as it is written.
+    pub fn plain(raw: &'a [u8]) -> Self {
+        Text { raw, escapes: Escapes::None }
+    }
+}
+
+/// What a value is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Value<'a> {
+#[repr(usize)]
+pub(super) enum ValueKind {
     /// No value.
     #[default]
     Missing,
     /// A string.
-    Text(Text<'a>),
+    Text,
+    /// A string with escapes.
+    Escaped,
     /// A number, `true`, `null`, `NaN`, …
-    Bare(&'a [u8]),
-    /// An array or an object, with its brackets.
-    Nested(&'a [u8]),
+    Bare,
+    /// An array or an object.
+    Nested,
+}
+
+/// A value of any kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Value<'a> {
+    /// What it is.
+    pub kind: ValueKind,
+    /// A string without its quotes, an array or object with its brackets.
+    written: &'a [u8],
 }
 
 impl<'a> Value<'a> {
-    /// The characters of a string or bare word; empty for the rest.
-    pub fn raw(&self) -> &'a [u8] {
-        match self {
-            Value::Text(text) => text.raw,
-            Value::Bare(raw) => raw,
-            Value::Missing | Value::Nested(_) => &[],
-        }
+    /// A number or a word.
+    pub fn bare(written: &'a [u8]) -> Self {
+        Value { kind: ValueKind::Bare, written }
     }
+
+    #[inline]
+    fn of_text(text: Text<'a>) -> Self {
+        let kind = if text.escapes == Escapes::None { ValueKind::Text } else { ValueKind::Escaped };
+        Value { kind, written: text.raw }
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_missing(&self) -> bool {
+        self.kind == ValueKind::Missing
+    }
+
+    /// The characters of a string or bare word; empty for the rest.
+    #[inline]
+    pub fn raw(&self) -> &'a [u8] {
+        if self.kind == ValueKind::Nested { &[] } else { self.written }
+    }
+
+    /// A string, or a bare word like one; empty for the rest.
+    #[inline]
+    pub fn text(&self) -> Text<'a> {
+        let escapes = if self.kind == ValueKind::Escaped { Escapes::Some } else { Escapes::None };
+        Text { raw: self.raw(), escapes }
+    }
+
+    /// An array or object with its brackets.
+    #[inline]
+    pub fn nested(&self) -> Option<&'a [u8]> {
+        (self.kind == ValueKind::Nested).then_some(self.written)
+    }
+}
+
+#[inline]
+fn is_light(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
 }
 
 /// A position in a slice.
@@ -74,8 +124,29 @@ impl<'a> Cursor<'a> {
     /// The next byte that is no white space; the position is on it.
     #[inline]
     pub fn peek(&mut self) -> Result<u8, Stop> {
+        // None or one is the rule within a line; line breaks and indents follow each other.
+        for _ in 0..2 {
+            let &byte = self.bytes.get(self.at).ok_or(Stop::End)?;
+            if !is_light(byte) {
+                return Ok(byte);
+            }
+            self.at += 1;
+        }
+        self.behind_space()
+    }
+
+    #[inline]
+    fn behind_space(&mut self) -> Result<u8, Stop> {
+        while let Some(block) = block::at(self.bytes, self.at) {
+            let dark = block.dark();
+            if dark != 0 {
+                self.at += block::first(dark);
+                return Ok(self.bytes[self.at]);
+            }
+            self.at += block::BYTES;
+        }
         while let Some(&byte) = self.bytes.get(self.at) {
-            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+            if !is_light(byte) {
                 return Ok(byte);
             }
             self.at += 1;
@@ -101,19 +172,19 @@ impl<'a> Cursor<'a> {
         }
         let start = self.at + 1;
         let mut at = start;
-        let mut escaped = false;
-        // Most strings are short; the search by vectors pays off behind the first words.
-        let mut n_words_left = 4;
+        let mut escapes = Escapes::None;
+        // Most strings are short; the search by longer vectors pays off behind the first blocks.
+        let mut n_blocks_left = 4;
         loop {
-            match words::at(self.bytes, at) {
-                Some(word) if 0 < n_words_left => {
-                    let ends = words::equal(word, b'"') | words::equal(word, b'\\');
+            match block::at(self.bytes, at) {
+                Some(block) if 0 < n_blocks_left => {
+                    let ends = block.equal(b'"') | block.equal(b'\\');
                     if ends == 0 {
-                        at += words::BYTES;
-                        n_words_left -= 1;
+                        at += block::BYTES;
+                        n_blocks_left -= 1;
                         continue;
                     }
-                    at += words::first(ends);
+                    at += block::first(ends);
                 }
                 _ => {
                     let rest = self.bytes.get(at..).ok_or(Stop::End)?;
@@ -121,17 +192,17 @@ impl<'a> Cursor<'a> {
                 }
             }
             if self.bytes[at] == b'"' {
-                return Ok(self.end_text(start, at, escaped));
+                return Ok(self.end_text(start, at, escapes));
             }
-            escaped = true;
+            escapes = Escapes::Some;
             at += 2;
         }
     }
 
     #[inline]
-    fn end_text(&mut self, start: usize, end: usize, escaped: bool) -> Text<'a> {
+    fn end_text(&mut self, start: usize, end: usize, escapes: Escapes) -> Text<'a> {
         self.at = end + 1;
-        Text { raw: &self.bytes[start..end], escaped }
+        Text { raw: &self.bytes[start..end], escapes }
     }
 
     /// A number or a word; ends before the next sign of structure.
@@ -139,26 +210,38 @@ impl<'a> Cursor<'a> {
     fn bare(&mut self) -> Result<&'a [u8], Stop> {
         let start = self.at;
         let mut at = start;
+        while let Some(block) = block::at(self.bytes, at) {
+            let ends = block.not_bare();
+            if ends != 0 {
+                return self.end_bare(start, at + block::first(ends));
+            }
+            at += block::BYTES;
+        }
         while let Some(&byte) = self.bytes.get(at) {
-            if !IS_BARE[usize::from(byte)] {
-                if at == start {
-                    return Err(Stop::Bad("a value is expected"));
-                }
-                self.at = at;
-                return Ok(&self.bytes[start..at]);
+            if !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')) {
+                return self.end_bare(start, at);
             }
             at += 1;
         }
         Err(Stop::End)
     }
 
+    #[inline]
+    fn end_bare(&mut self, start: usize, end: usize) -> Result<&'a [u8], Stop> {
+        if end == start {
+            return Err(Stop::Bad("a value is expected"));
+        }
+        self.at = end;
+        Ok(&self.bytes[start..end])
+    }
+
     /// Any value.
     #[inline]
     pub fn value(&mut self) -> Result<Value<'a>, Stop> {
         match self.peek()? {
-            b'"' => Ok(Value::Text(self.text()?)),
-            b'{' | b'[' => Ok(Value::Nested(self.nested()?)),
-            _ => Ok(Value::Bare(self.bare()?)),
+            b'"' => Ok(Value::of_text(self.text()?)),
+            b'{' | b'[' => Ok(Value { kind: ValueKind::Nested, written: self.nested()? }),
+            _ => Ok(Value::bare(self.bare()?)),
         }
     }
 
@@ -166,15 +249,15 @@ impl<'a> Cursor<'a> {
     pub fn nested(&mut self) -> Result<&'a [u8], Stop> {
         let start = self.at;
         let mut depth = 0_u32;
-        'words: while let Some(word) = words::at(self.bytes, self.at) {
-            let mut signs = words::equal(word, b'"') | words::brackets(word);
+        'blocks: while let Some(block) = block::at(self.bytes, self.at) {
+            let mut signs = block.equal(b'"') | block.brackets();
             while signs != 0 {
-                let at = self.at + words::first(signs);
+                let at = self.at + block::first(signs);
                 match self.bytes[at] {
                     b'"' => {
                         self.at = at;
                         self.text()?;
-                        continue 'words;
+                        continue 'blocks;
                     }
                     b'{' | b'[' => depth += 1,
                     b'}' | b']' if depth > 1 => depth -= 1,
@@ -186,7 +269,7 @@ impl<'a> Cursor<'a> {
                 }
                 signs &= signs - 1;
             }
-            self.at += words::BYTES;
+            self.at += block::BYTES;
         }
         while let Some(&byte) = self.bytes.get(self.at) {
             match byte {
@@ -229,7 +312,7 @@ impl<'a> Cursor<'a> {
 
 /// The text with its escapes resolved; what is no UTF-8 becomes U+FFFD.
 pub(super) fn plain(text: Text<'_>) -> String {
-    if !text.escaped {
+    if text.escapes == Escapes::None {
         return String::from_utf8_lossy(text.raw).into_owned();
     }
     let quoted = [b"\"", text.raw, b"\""].concat();
@@ -246,16 +329,16 @@ mod tests {
         let mut cursor = Cursor::new(text);
         assert_eq!(cursor.value().unwrap().raw(), br#"a\"b"#);
         cursor.expect(b',', "").unwrap();
-        assert_eq!(cursor.value().unwrap(), Value::Bare(b"-1.5e3"));
-        assert_eq!(cursor.value().unwrap(), Value::Nested(br#"{"x":[1,"}]"]}"#));
-        assert_eq!(cursor.value().unwrap(), Value::Bare(b"NaN"));
+        assert_eq!(cursor.value().unwrap(), Value::bare(b"-1.5e3"));
+        assert_eq!(cursor.value().unwrap(), Value { kind: ValueKind::Nested, written: br#"{"x":[1,"}]"]}"# });
+        assert_eq!(cursor.value().unwrap(), Value::bare(b"NaN"));
         let long = cursor.value().unwrap();
-        let Value::Text(long) = long else { panic!("{long:?}") };
-        assert_eq!(plain(long), r"a string that is longer than sixteen \");
+        assert_eq!(long.kind, ValueKind::Escaped);
+        assert_eq!(plain(long.text()), r"a string that is longer than sixteen \");
         assert_eq!(cursor.value(), Err(Stop::Bad("a value is expected")));
     }
 
-    /// The same text at every place in a word.
+    /// The same text at every place in a block.
     #[test]
     fn brackets_and_strings_are_found_at_every_place() {
         let nested = br#"{"Y_y[]":[[],["a\"]}"],{},[1,-2.5e3]],"Z":"{\u007d"}"#;
@@ -263,7 +346,11 @@ mod tests {
             for behind in 0..9 {
                 let text = [&vec![b' '; shift][..], nested, &vec![b'}'; behind][..]].concat();
                 let mut cursor = Cursor::new(&text);
-                assert_eq!(cursor.value(), Ok(Value::Nested(nested)), "{shift} {behind}");
+                assert_eq!(
+                    cursor.value(),
+                    Ok(Value { kind: ValueKind::Nested, written: nested }),
+                    "{shift} {behind}"
+                );
                 assert_eq!(cursor.at, shift + nested.len());
             }
         }
@@ -280,9 +367,9 @@ mod tests {
 
     #[test]
     fn escapes_are_resolved_and_broken_ones_kept() {
-        let of = |raw: &'static [u8]| plain(Text { raw, escaped: true });
+        let of = |raw: &'static [u8]| plain(Text { raw, escapes: Escapes::Some });
         assert_eq!(of(br"a\u00e9\n"), "aé\n");
         assert_eq!(of(br"C:\q"), r"C:\q");
-        assert_eq!(plain(Text { raw: b"\xff!", escaped: false }), "\u{fffd}!");
+        assert_eq!(plain(Text::plain(b"\xff!")), "\u{fffd}!");
     }
 }

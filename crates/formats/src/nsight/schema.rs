@@ -153,7 +153,8 @@ mod tests {
         let path = folder.path().join("a");
         rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE abc (d)").unwrap();
         let whole = std::fs::read(&path).unwrap();
-        for at in 16..whole.len() {
+        // All of the headers, and some of the pages, which are nearly empty.
+        for at in (16..256).chain((256..whole.len()).step_by(61)) {
             for byte in [0, 5, 13, 0xff] {
                 let mut bytes = whole.clone();
                 bytes[at] = byte;

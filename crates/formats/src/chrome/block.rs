@@ -1,0 +1,86 @@
+//! Sixteen bytes at a time: where are the signs that a scanner looks for?
+//!
+//! Answers are words in which bit `i` tells of byte `i`; [`first`] gives the place of the first. Exact for every byte,
+//! not for the first alone.
+
+use wide::u8x16;
+
+/// Bytes of a block.
+pub(super) const BYTES: usize = 16;
+
+/// Sixteen bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Block(u8x16);
+
+impl Block {
+    #[inline]
+    fn is(self, byte: u8) -> u8x16 {
+        self.0.simd_eq(u8x16::splat(byte))
+    }
+
+    /// Which bytes are `byte`.
+    #[inline]
+    pub fn equal(self, byte: u8) -> u32 {
+        self.is(byte).to_bitmask()
+    }
+
+    /// Which bytes are brackets or braces, or one of the four others (`Y`, `y`, `_` and DEL) that differ from them in
+    /// the same bits.
+    #[inline]
+    pub fn brackets(self) -> u32 {
+        (self.0 | u8x16::splat(0x26)).simd_eq(u8x16::splat(0x7f)).to_bitmask()
+    }
+
+    /// Which bytes are not white space.
+    #[inline]
+    pub fn dark(self) -> u32 {
+        (!(self.is(b' ') | self.is(b'\n') | self.is(b'\r') | self.is(b'\t'))).to_bitmask()
+    }
+
+    /// Which bytes may not stand in a number or a word.
+    #[inline]
+    pub fn not_bare(self) -> u32 {
+        let is_among =
+            |bytes: u8x16, first: u8, n: u8| (bytes - u8x16::splat(first)).simd_lt(u8x16::splat(n));
+        let letters = is_among(self.0 | u8x16::splat(0x20), b'a', 26);
+        let signs = self.is(b'-') | self.is(b'+') | self.is(b'.');
+        (!(letters | is_among(self.0, b'0', 10) | signs)).to_bitmask()
+    }
+}
+
+/// The block at a place; `None` if fewer bytes follow.
+#[inline]
+pub(super) fn at(bytes: &[u8], at: usize) -> Option<Block> {
+    bytes.get(at..)?.first_chunk::<BYTES>().map(|block| Block(u8x16::new(*block)))
+}
+
+/// The place of the first byte of which an answer says yes.
+#[inline]
+pub(super) fn first(answer: u32) -> usize {
+    answer.trailing_zeros() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_exact_for_every_byte_beside_any_other() {
+        for byte in 0..=255_u8 {
+            for other in [0, 1, b' ', b'9', b'Z', 0x7f, 0x80, 0xff, byte ^ 1] {
+                let text: [u8; BYTES] = std::array::from_fn(|i| if i % 3 == 1 { byte } else { other });
+                let wanted = |is: fn(u8) -> bool| -> u32 {
+                    text.iter().enumerate().map(|(i, &byte)| u32::from(is(byte)) << i).sum()
+                };
+                let block = at(&text, 0).unwrap();
+                assert_eq!(block.equal(b'"'), wanted(|b| b == b'"'), "{text:?}");
+                assert_eq!(block.brackets(), wanted(|b| b"[]{}Yy_\x7f".contains(&b)), "{text:?}");
+                assert_eq!(block.dark(), wanted(|b| !b" \n\r\t".contains(&b)), "{text:?}");
+                let is_bare = |b: u8| b.is_ascii_alphanumeric() || b"-+.".contains(&b);
+                assert_eq!(block.not_bare(), 0xffff & !wanted(is_bare), "{text:?}");
+            }
+        }
+        assert!(at(&[0; 15], 0).is_none() && at(&[0; 17], 18).is_none());
+        assert_eq!(first(at(b"abc\"\"fghijklmnop", 0).unwrap().equal(b'"')), 3);
+    }
+}
