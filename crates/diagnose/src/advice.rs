@@ -6,7 +6,7 @@ use crate::findings::words::percent;
 use crate::{EfficiencyCard, Loss, LossKind, Recorded, RunCard, TrustCard};
 use ouzel_analyses::profile::ProfileOutput;
 use ouzel_analyses::semantics::{Class, Family};
-use ouzel_model::NoticeCode;
+use ouzel_model::{NoticeCode, units};
 use serde::Serialize;
 
 /// Efficiency above which nothing is worth doing: POP calls 0.8 the limit of acceptable and aims at more.
@@ -130,8 +130,9 @@ fn small_messages(run: &RunCard) -> Option<Advice> {
     // Below a thousand messages a second and rank, latency of microseconds is no matter.
     (mean < SMALL_MESSAGE_BYTES && 1000.0 <= per_second).then(|| Advice {
         text: format!(
-            "Messages are small and many: {mean} bytes on average, {per_second:.0} a second from each rank. \
-             Fewer, larger ones cost less."
+            "Messages are small and many: {mean} bytes on average, {} a second from each rank. Fewer, larger \
+             ones cost less.",
+            units::count(per_second as u64)
         ),
         command: Vec::new(),
     })

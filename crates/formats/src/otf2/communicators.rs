@@ -216,9 +216,9 @@ impl<'a> Communicators<'a> {
             let shown: Vec<String> = missing.iter().take(RANKS_SHOWN).map(ToString::to_string).collect();
             let more = if shown.len() < missing.len() { ", …" } else { "" };
             let message = format!(
-                "{} of {n_ranks} ranks have events; records name others: no events of {} ({}{more})",
+                "{} of {n_ranks} ranks have events; records also name {} {}{more}",
                 n_ranks - missing.len(),
-                if missing.len() == 1 { "one rank" } else { "ranks" },
+                if missing.len() == 1 { "rank" } else { "ranks" },
                 shown.join(", ")
             );
             self.notices.push(Notice::new(Level::High, NoticeCode::MissingEvents, message));
