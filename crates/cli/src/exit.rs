@@ -1,6 +1,6 @@
 //! How the program ends: exit codes, errors and panics as one line each.
 //!
-//! 0 complete · 1 failed · 2 answered, but data were lost · 3 a gate is not met · 64 usage. A signal ends the program as
+//! 0 complete · 1 failed · 2 answered, but data were lost · 64 usage. A signal ends the program as
 //! a signal does (130 for SIGINT and 143 for SIGTERM in a shell), once unfinished files are removed.
 
 use ouzel::model::visible;

@@ -1,6 +1,6 @@
 //! What the rows of the diagnosis table say, in words.
 //!
-//! After X. Wei and J. Mellor-Crummey, *Automated analysis of time series data to understand
+//! After Lai Wei and J. Mellor-Crummey, *Automated analysis of time series data to understand
 //! parallel program behaviors* (ICS 2018), table 2; row 6 is for combinations that it leaves out.
 
 /// What the losses of a segment mean: in a few words, and in sentences that say what to look at. `is_last`: it ends with

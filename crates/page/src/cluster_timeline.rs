@@ -3,7 +3,7 @@
 //! A band is as high as `log2(size + 1)`, so that one rank is seen beside five hundred, and shows what the
 //! representative of the cluster does. The depth in the call path is chosen by the analysis: where a
 //! significant call path is open its colour is shown, everything else is grey.
-//! After X. Wei and J. Mellor-Crummey (ICS 2018), section 5.1.
+//! After Lai Wei and J. Mellor-Crummey (ICS 2018), section 5.1.
 
 use crate::axis::Axis;
 use crate::colour::{self, Colour};

@@ -223,7 +223,7 @@ pub fn method() -> Markup {
         }
         p.soft.small {
             "Timelines show the innermost call at regular instants, as a picture of limited width must; all numbers \
-             are from every event. The terms are those of X. Wei and J. Mellor-Crummey, Automated analysis of time \
+             are from every event. The terms are those of Lai Wei and J. Mellor-Crummey, Automated analysis of time \
              series data to understand parallel program behaviors (ICS 2018), and of the POP methodology."
         }
     }

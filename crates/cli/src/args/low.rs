@@ -22,7 +22,7 @@ First steps:
 
 A trace is named by its directory, its anchor file or the stem of one.
 -o and --plot replace existing files only with --force, and never an input.
-Exit codes: 0 complete, 1 failed, 2 answered but data were lost, 3 a gate is not met, 64 wrong usage.",
+Exit codes: 0 complete, 1 failed, 2 answered but data were lost, 64 wrong usage.",
     disable_help_subcommand = true
 )]
 pub struct LowArgs {
