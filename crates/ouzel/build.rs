@@ -5,18 +5,16 @@
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_128;
 
-/// The crates of the workspace that folding goes through. Taken from a registry each has its version, and is not here.
-const CRATES: [&str; 7] = ["analyses", "diagnose", "engine", "formats", "model", "otf2", "ouzel"];
-
 fn main() {
     let here = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("Cargo says where the crate is"));
     let version = std::env::var("CARGO_PKG_VERSION").expect("Cargo says the version");
     let mut files = Vec::new();
-    for folder in CRATES.map(|name| here.join("..").join(name).join("src")) {
-        if folder.is_dir() {
-            println!("cargo::rerun-if-changed={}", folder.display());
-            list(&folder, &mut files);
-        }
+    let mut crates = vec![here.clone()];
+    add_dependencies(&here, &mut crates);
+    for folder in crates {
+        println!("cargo::rerun-if-changed={}", folder.join("Cargo.toml").display());
+        println!("cargo::rerun-if-changed={}", folder.join("src").display());
+        list(&folder.join("src"), &mut files);
     }
     files.sort_unstable();
     let mut hash = XxHash3_128::new();
@@ -28,6 +26,22 @@ fn main() {
         hash.write(&text);
     }
     println!("cargo::rustc-env=OUZEL_BUILD={version}+{:032x}", hash.finish_128());
+}
+
+/// Adds the crates of the workspace that one depends on. Taken from a registry each has its version, and is not here.
+fn add_dependencies(folder: &Path, crates: &mut Vec<PathBuf>) {
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+    let section = manifest.split("\n[").find_map(|section| section.strip_prefix("dependencies]"));
+    for line in section.unwrap_or_default().lines() {
+        let Some(name) = line.strip_prefix("ouzel-").and_then(|rest| rest.split(['.', ' ', '=']).next()) else {
+            continue;
+        };
+        let dependency = folder.with_file_name(name);
+        if dependency.join("Cargo.toml").is_file() && !crates.contains(&dependency) {
+            crates.push(dependency.clone());
+            add_dependencies(&dependency, crates);
+        }
+    }
 }
 
 fn list(folder: &Path, files: &mut Vec<PathBuf>) {
