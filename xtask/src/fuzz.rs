@@ -3,7 +3,8 @@
 //! The coverage that the fuzzer needs comes from flags that stable compilers know, so no other
 //! toolchain is asked for; libFuzzer itself is C++ and is built with the system's compiler.
 //! What a run finds interesting is kept beside the build products, so that the next goes on from
-//! there; `fuzz/corpus/` holds the seeds, which no run changes.
+//! there; `fuzz/corpus/` holds the seeds, which no run changes. `--keep` chooses the fewest of both
+//! that reach the same code, for `fuzz/kept/`: a clone begins where long runs ended.
 
 use crate::runner::{answers, bounded};
 use crate::stopwatch::Stopwatch;
@@ -16,9 +17,11 @@ use std::process::{Command, Stdio};
 const HELP: &str = "\
 usage: cargo xtask fuzz [--seconds N] [TARGET ...]
        cargo xtask fuzz --seeds
+       cargo xtask fuzz --keep [TARGET ...]
 
   --seconds N   how long each target runs (default 10)
   --seeds       write the seeds in fuzz/corpus/ anew
+  --keep        put the fewest inputs that reach all that was reached into fuzz/kept/
   TARGET        a file of fuzz/fuzz_targets/, without its ending; all of them if none is named
 ";
 
@@ -44,6 +47,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     match parse(arguments).with_context(|| format!("see below\n\n{HELP}"))? {
         Task::Help => print!("{HELP}"),
         Task::Seeds => write_seeds(&root)?,
+        Task::Keep { targets } => keep(&root, &targets)?,
         Task::Fuzz { seconds, targets } => {
             if let Some(why) = lacks(&root) {
                 bail!("{why}");
@@ -60,16 +64,18 @@ pub fn run(arguments: &[String]) -> Result<()> {
 enum Task {
     Help,
     Seeds,
+    Keep { targets: Vec<String> },
     Fuzz { seconds: u32, targets: Vec<String> },
 }
 
 fn parse(arguments: &[String]) -> Result<Task> {
-    let (mut seconds, mut targets) = (10, Vec::new());
+    let (mut seconds, mut targets, mut is_keeping) = (10, Vec::new(), false);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--help" | "-h" => return Ok(Task::Help),
             "--seeds" => return Ok(Task::Seeds),
+            "--keep" => is_keeping = true,
             "--seconds" => {
                 let value = rest.next().context("--seconds needs a number")?;
                 seconds = value.parse().with_context(|| format!("{value:?} is no number of seconds"))?;
@@ -79,7 +85,7 @@ fn parse(arguments: &[String]) -> Result<Task> {
             target => targets.push(target.to_owned()),
         }
     }
-    Ok(Task::Fuzz { seconds, targets })
+    Ok(if is_keeping { Task::Keep { targets } } else { Task::Fuzz { seconds, targets } })
 }
 
 /// Why the targets cannot be built here, if so.
@@ -98,15 +104,12 @@ pub fn lacks(root: &Path) -> Option<String> {
 /// # Errors
 /// With the reproducers, if a target found something; the others run all the same.
 pub fn fuzz(root: &Path, seconds: u32, named: &[String]) -> Result<Vec<String>> {
-    let all = targets(root)?;
-    for name in named {
-        ensure!(all.contains(name), "no target {name:?}; there are: {}", all.join(", "));
-    }
+    let targets = chosen(root, named)?;
     let place = workspace::target(root)?.join("fuzz");
     let binaries = build(root, &place)?;
     let (mut lines, mut found) = (Vec::new(), Vec::new());
-    for target in all.iter().filter(|target| named.is_empty() || named.contains(target)) {
-        let one = One { target, seeds: root.join("fuzz/corpus").join(target), place: &place };
+    for target in &targets {
+        let one = One::new(root, target, &place);
         match one.run(&binaries.join(target), seconds)? {
             Ok(line) => lines.push(line),
             Err(line) => found.push(line),
@@ -114,6 +117,33 @@ pub fn fuzz(root: &Path, seconds: u32, named: &[String]) -> Result<Vec<String>> 
     }
     ensure!(found.is_empty(), "{}", found.join("\n"));
     Ok(lines)
+}
+
+/// The targets that are named, or all.
+fn chosen(root: &Path, named: &[String]) -> Result<Vec<String>> {
+    let all = targets(root)?;
+    for name in named {
+        ensure!(all.contains(name), "no target {name:?}; there are: {}", all.join(", "));
+    }
+    Ok(all.into_iter().filter(|target| named.is_empty() || named.contains(target)).collect())
+}
+
+/// Inputs that are kept of a target at most, and their bytes.
+const KEPT_INPUTS_MAX: usize = 32;
+const KEPT_BYTES_MAX: u64 = 16 << 10;
+/// Seconds that choosing them may take.
+const KEEP_SECONDS: u32 = 300;
+
+/// Chooses what is kept of the inputs that were found, smallest first.
+fn keep(root: &Path, named: &[String]) -> Result<()> {
+    let place = workspace::target(root)?.join("fuzz");
+    let binaries = build(root, &place)?;
+    for target in chosen(root, named)? {
+        let one = One::new(root, &target, &place);
+        let (n, n_bytes) = one.keep(&binaries.join(&target))?;
+        println!("fuzz {target}: kept {n} inputs, {n_bytes} bytes");
+    }
+    Ok(())
 }
 
 /// The targets, sorted.
@@ -163,15 +193,59 @@ pub fn host() -> Result<String> {
 struct One<'a> {
     target: &'a str,
     seeds: PathBuf,
+    kept: PathBuf,
     place: &'a Path,
 }
 
-impl One<'_> {
+impl<'a> One<'a> {
+    fn new(root: &Path, target: &'a str, place: &'a Path) -> Self {
+        let folder = |of: &str| root.join("fuzz").join(of).join(target);
+        One { target, seeds: folder("corpus"), kept: folder("kept"), place }
+    }
+
+    /// Where a run keeps what it finds.
+    fn grown(&self) -> PathBuf {
+        self.place.join("grown").join(self.target)
+    }
+
+    /// Replaces what is kept; gives back the number of inputs and their bytes.
+    fn keep(&self, binary: &Path) -> Result<(usize, u64)> {
+        let chosen = self.place.join("chosen").join(self.target);
+        if chosen.exists() {
+            fs::remove_dir_all(&chosen)?;
+        }
+        fs::create_dir_all(&chosen)?;
+        let there = [self.grown(), self.kept.clone()].into_iter().filter(|folder| folder.is_dir());
+        let mut command = bounded(KEEP_SECONDS, binary);
+        command.arg("-set_cover_merge=1").arg(format!("-timeout={HANG_SECONDS}")).arg(&chosen).args(there);
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        ensure!(status.context("cannot start the fuzzer")?.success(), "{}: no inputs were chosen", self.target);
+        let mut inputs = Vec::new();
+        for entry in fs::read_dir(&chosen)? {
+            let entry = entry?;
+            inputs.push((entry.metadata()?.len(), entry.path()));
+        }
+        inputs.sort();
+        if self.kept.exists() {
+            fs::remove_dir_all(&self.kept)?;
+        }
+        fs::create_dir_all(&self.kept)?;
+        let (mut n, mut n_bytes) = (0, 0);
+        for (length, path) in inputs {
+            if n == KEPT_INPUTS_MAX || KEPT_BYTES_MAX < n_bytes + length {
+                break;
+            }
+            fs::copy(&path, self.kept.join(path.file_name().context("a file has a name")?))?;
+            (n, n_bytes) = (n + 1, n_bytes + length);
+        }
+        Ok((n, n_bytes))
+    }
+
     /// Runs the target; gives back a line on how it went, as an error if it found something.
     fn run(&self, binary: &Path, seconds: u32) -> Result<std::result::Result<String, String>> {
         let name = self.target;
         ensure!(self.seeds.is_dir(), "no seeds in {}", self.seeds.display());
-        let grown = self.place.join("grown").join(name);
+        let grown = self.grown();
         let artifacts = self.place.join("artifacts");
         fs::create_dir_all(&grown)?;
         fs::create_dir_all(&artifacts)?;
@@ -182,6 +256,7 @@ impl One<'_> {
         let status = command
             .arg(&grown)
             .arg(&self.seeds)
+            .args(Some(&self.kept).filter(|folder| folder.is_dir()))
             .args([format!("-max_total_time={seconds}"), format!("-timeout={HANG_SECONDS}")])
             .args([format!("-rss_limit_mb={MAX_RESIDENT_MB}"), format!("-max_len={MAX_INPUT_BYTES}")])
             .arg(format!("-artifact_prefix={}/{name}-", artifacts.display()))
@@ -232,6 +307,7 @@ mod tests {
         let one = task(&["--seconds", "60", "anchor"]).expect("both are known");
         assert_eq!(one, Task::Fuzz { seconds: 60, targets: vec!["anchor".to_owned()] });
         assert_eq!(task(&["--seeds"]).expect("it is known"), Task::Seeds);
+        assert_eq!(task(&["--keep"]).expect("it is known"), Task::Keep { targets: vec![] });
         assert!(task(&["--seconds", "0"]).is_err() && task(&["--minutes"]).is_err());
     }
 
