@@ -4,7 +4,7 @@
 //! words ──clap──► LowArgs (args/low.rs) ──checked──► Args (args/) ──► one command ──► Outcome ──► exit code
 //! ```
 //!
-//! A command opens a [`Session`](session::Session), runs one pass, and hands a table,
+//! A command opens a `Session`, runs one pass, and hands a table,
 //! a page or a JSON answer to the session, which knows where it goes.
 //! Law: nothing but results goes to standard output; a closed pipe is no error; no
 //! panic reaches the user as a trace of frames; files are complete or not there, and
