@@ -33,7 +33,8 @@ fn add_dependencies(folder: &Path, crates: &mut Vec<PathBuf>) {
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
     let section = manifest.split("\n[").find_map(|section| section.strip_prefix("dependencies]"));
     for line in section.unwrap_or_default().lines() {
-        let Some(name) = line.strip_prefix("ouzel-").and_then(|rest| rest.split(['.', ' ', '=']).next()) else {
+        let Some(name) = line.strip_prefix("ouzel-").and_then(|rest| rest.split(['.', ' ', '=']).next())
+        else {
             continue;
         };
         let dependency = folder.with_file_name(name);

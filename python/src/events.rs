@@ -359,10 +359,11 @@ impl EventRows {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         drop(requested_schema);
-        let [batch] = &self.batches[..] else {
-            return Err(OuzelError::new_err("these rows are several batches; use the stream"));
+        let whole = match &self.batches[..] {
+            [] => StructArray::from(RecordBatch::new_empty(Arc::clone(&self.schema))),
+            [batch] => StructArray::from(batch.clone()),
+            _ => return Err(OuzelError::new_err("these rows are several batches; use the stream")),
         };
-        let whole = StructArray::from(batch.clone());
         let (array, schema) = to_ffi(&whole.to_data()).map_err(failed)?;
         let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
         let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;

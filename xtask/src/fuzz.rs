@@ -219,7 +219,11 @@ impl<'a> One<'a> {
         let mut command = bounded(KEEP_SECONDS, binary);
         command.arg("-set_cover_merge=1").arg(format!("-timeout={HANG_SECONDS}")).arg(&chosen).args(there);
         let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-        ensure!(status.context("cannot start the fuzzer")?.success(), "{}: no inputs were chosen", self.target);
+        ensure!(
+            status.context("cannot start the fuzzer")?.success(),
+            "{}: no inputs were chosen",
+            self.target
+        );
         let mut inputs = Vec::new();
         for entry in fs::read_dir(&chosen)? {
             let entry = entry?;

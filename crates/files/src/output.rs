@@ -17,8 +17,8 @@ use crate::unfinished::Unfinished;
 use std::fs::{self, File, FileType};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Why something is not written.
 #[derive(Debug, thiserror::Error)]
@@ -133,8 +133,7 @@ impl Target {
                 (Some((unfinished, existing)), file)
             }
         };
-        let handle = Handle { file: Arc::new(file), n_bytes: Arc::default() };
-        Ok(Output { target: self.clone(), unfinished, handle })
+        Ok(Output { target: self.clone(), unfinished, handle: Handle::new(file) })
     }
 
     /// Writes all of `bytes`.
@@ -143,7 +142,7 @@ impl Target {
     /// If they cannot be written, or the file appeared meanwhile.
     pub fn write(&self, bytes: &[u8]) -> Result<(), OutputError> {
         let output = self.begin()?;
-        output.writer().write_all(bytes).map_err(|error| OutputError::io(&self.named, error))?;
+        output.handle.clone().write_all(bytes).map_err(|error| OutputError::io(&self.named, error))?;
         output.complete().map(drop)
     }
 }
@@ -220,15 +219,30 @@ pub type Writer = BufWriter<Handle>;
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// What a writer writes to; the [`Output`] closes it.
+///
+/// Law: a write that failed is an error of the output's end, too. A writer that is dropped with bytes in its buffer
+/// writes them and tells nobody how that went.
 #[derive(Debug, Clone)]
 pub struct Handle {
     file: Arc<File>,
     n_bytes: Arc<AtomicU64>,
+    failure: Arc<OnceLock<(ErrorKind, String)>>,
+}
+
+impl Handle {
+    fn new(file: File) -> Self {
+        Handle { file: Arc::new(file), n_bytes: Arc::default(), failure: Arc::default() }
+    }
 }
 
 impl Write for Handle {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let n = (&*self.file).write(bytes)?;
+        let n = (&*self.file).write(bytes).inspect_err(|error| {
+            // Whoever was interrupted writes again.
+            if error.kind() != ErrorKind::Interrupted {
+                let _ = self.failure.set((error.kind(), error.to_string()));
+            }
+        })?;
         self.n_bytes.fetch_add(n as u64, Ordering::Relaxed);
         Ok(n)
     }
@@ -248,7 +262,7 @@ impl Output {
     /// A file of a folder that is unfinished as a whole.
     pub(crate) fn within(named: PathBuf, file: File) -> Output {
         let target = Target { resolved: named.clone(), named, kind: Kind::Stream };
-        Output { target, unfinished: None, handle: Handle { file: Arc::new(file), n_bytes: Arc::default() } }
+        Output { target, unfinished: None, handle: Handle::new(file) }
     }
 
     /// A writer to its end. It must be flushed and dropped before the output is complete.
@@ -259,7 +273,7 @@ impl Output {
     /// Ends the file and gives it its name; its size in bytes.
     ///
     /// # Errors
-    /// If it cannot be closed, or if something appeared at its place that is to be kept. Nothing is left of it then.
+    /// If a write failed or it cannot be closed, or if something appeared at its place that is to be kept. Nothing is left of it then.
     ///
     /// # Panics
     /// If a writer of it lives.
@@ -267,6 +281,9 @@ impl Output {
         let Output { target, unfinished, handle } = self;
         let failed = |error| OutputError::io(&target.named, error);
         let file = Arc::into_inner(handle.file).expect("writers are dropped before their output is complete");
+        if let Some((kind, text)) = handle.failure.get() {
+            return Err(failed(io::Error::new(*kind, text.clone())));
+        }
         let written = handle.n_bytes.load(Ordering::Relaxed);
         let Some((mut unfinished, existing)) = unfinished else {
             return Ok(written);

@@ -30,6 +30,18 @@ fn expected(files: &[(&str, &str)]) -> BTreeMap<String, String> {
     files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
 
+/// A buffer that is dropped writes what it has, and nobody hears of the error.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_could_not_be_written_is_an_error_in_the_end() {
+    let full = || Target::file(Path::new("/dev/full"), Existing::Keep, &Inputs::default()).unwrap();
+    assert!(matches!(full().write(b"few bytes"), Err(OutputError::Io { .. })));
+    let output = full().begin().unwrap();
+    output.writer().write_all(b"few bytes").expect("they go to the buffer");
+    let error = output.complete().unwrap_err().to_string();
+    assert!(error.contains("/dev/full"), "{error}");
+}
+
 #[test]
 fn what_appears_meanwhile_is_kept_unless_it_may_be_replaced() {
     for (existing, text) in [(Existing::Keep, "of another"), (Existing::Replace, "mine")] {

@@ -48,8 +48,10 @@ const WORDS: &[&str] = &[
 /// Numbers that lengths are replaced by.
 const NUMBERS: &[u64] =
     &[0, 1, 0x7f, 0xff, 0xffff, 0x7fff_ffff, 0xffff_ffff, 1 << 32, 1 << 40, i64::MAX as u64, u64::MAX];
-/// Bytes of a file with holes.
+/// Length of a file with holes.
 const SPARSE_BYTES: u64 = 64 << 30;
+/// Files that are longer are not spoilt byte by byte.
+const READ_BYTES_MAX: u64 = 64 << 20;
 
 /// Spoils one file or the folder of an archive; says how.
 pub fn one(folder: &Path, others: &[PathBuf], rng: &mut Rng) -> Result<String> {
@@ -68,6 +70,7 @@ pub fn one(folder: &Path, others: &[PathBuf], rng: &mut Rng) -> Result<String> {
             File::options().write(true).open(path)?.set_len(SPARSE_BYTES)?;
             "grown to 64 GiB of holes".to_owned()
         }
+        _ if READ_BYTES_MAX < fs::metadata(path)?.len() => "left with its holes".to_owned(),
         _ => {
             let mut bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
             let is_text = std::str::from_utf8(&bytes).is_ok() && !bytes.is_empty();
@@ -87,9 +90,13 @@ fn pick<'a>(all: &[&'a Path], rng: &mut Rng) -> Option<&'a Path> {
 }
 
 fn swapped(path: &Path, other: &Path) -> Result<String> {
-    let (a, b) = (fs::read(path)?, fs::read(other)?);
-    fs::write(path, b)?;
-    fs::write(other, a)?;
+    if path != other {
+        // They may have grown to holes of gigabytes.
+        let aside = path.with_extension("aside");
+        fs::rename(path, &aside)?;
+        fs::rename(other, path)?;
+        fs::rename(&aside, other)?;
+    }
     Ok(format!("swapped with {}", other.file_name().unwrap_or_default().display()))
 }
 

@@ -433,6 +433,10 @@ mod on_unix {
             "convert TRACE new --to parquet",
             "convert TRACE new --to otf2",
             "convert TRACE deep/er/new.otf2 --to otf2",
+            // Pictures and pages are shorter than the buffer of a writer.
+            "time-profile TRACE --plot new.svg",
+            "timeline TRACE --plot new.png",
+            "report TRACE -o new.html",
         ] {
             // A limit on the size of files stands for a full disk: 8 blocks of 512 bytes or 1 KiB.
             let line =
