@@ -8,7 +8,6 @@
 //! Law: nothing is read before somebody pulls; a stream holds one group of locations at a time.
 
 use crate::errors;
-use crate::errors::OuzelError;
 use crate::selection::Selection;
 use crate::trace::Trace;
 use crate::value::to_python;
@@ -19,6 +18,8 @@ use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int8Array, Int32Array, RecordBatch, RecordBatchIterator,
     StringArray, StructArray, UInt32Array, UInt64Array,
 };
+use arrow_data::ArrayData;
+use arrow_data::transform::MutableArrayData;
 use arrow_schema::{ArrowError, DataType, Field, Metadata, Schema};
 use ouzel::engine::Progress;
 use ouzel::events::{EventBatch, EventNames, EventOptions, EventReader, EventType};
@@ -328,6 +329,23 @@ pub struct EventRows {
     batches: Vec<RecordBatch>,
 }
 
+impl EventRows {
+    /// All rows as one array. Batches share their dictionaries, so these stay as they are.
+    fn in_one(&self) -> Result<ArrayData, ArrowError> {
+        let parts: Vec<ArrayData> =
+            self.batches.iter().map(|batch| StructArray::from(batch.clone()).to_data()).collect();
+        if parts.is_empty() {
+            return Ok(StructArray::from(RecordBatch::new_empty(Arc::clone(&self.schema))).to_data());
+        }
+        let n_rows = parts.iter().map(ArrayData::len).sum();
+        let mut whole = MutableArrayData::new(parts.iter().collect(), false, n_rows);
+        for (i, part) in parts.iter().enumerate() {
+            whole.try_extend(i, 0, part.len())?;
+        }
+        Ok(whole.freeze())
+    }
+}
+
 #[pymethods]
 impl EventRows {
     #[getter]
@@ -359,12 +377,7 @@ impl EventRows {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         drop(requested_schema);
-        let whole = match &self.batches[..] {
-            [] => StructArray::from(RecordBatch::new_empty(Arc::clone(&self.schema))),
-            [batch] => StructArray::from(batch.clone()),
-            _ => return Err(OuzelError::new_err("these rows are several batches; use the stream")),
-        };
-        let (array, schema) = to_ffi(&whole.to_data()).map_err(failed)?;
+        let (array, schema) = to_ffi(&self.in_one().map_err(failed)?).map_err(failed)?;
         let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
         let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;
         PyTuple::new(py, [schema, array])
