@@ -3,8 +3,8 @@
 //! The coverage that the fuzzer needs comes from flags that stable compilers know, so no other
 //! toolchain is asked for; libFuzzer itself is C++ and is built with the system's compiler.
 //! What a run finds interesting is kept beside the build products, so that the next goes on from
-//! there; `fuzz/corpus/` holds the seeds, which no run changes. `--keep` chooses the fewest of both
-//! that reach the same code, for `fuzz/kept/`: a clone begins where long runs ended.
+//! there; `fuzz/corpus/` holds the seeds, which no run changes. `--keep` chooses the fewest of what
+//! was found that reach the same code, for `fuzz/kept/`: a clone begins where long runs ended.
 
 use crate::runner::{answers, bounded};
 use crate::stopwatch::Stopwatch;

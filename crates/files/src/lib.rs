@@ -10,13 +10,14 @@
 #![deny(missing_docs)]
 
 mod candidate;
+mod ending;
 pub mod folder;
 pub mod input;
 mod inputs;
 pub mod memory;
 pub mod output;
 mod place;
-mod signals;
+
 pub mod unfinished;
 
 pub use candidate::{Candidate, Kind, LOOK_BYTES, Places};

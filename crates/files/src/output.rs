@@ -273,7 +273,8 @@ impl Output {
     /// Ends the file and gives it its name; its size in bytes.
     ///
     /// # Errors
-    /// If a write failed or it cannot be closed, or if something appeared at its place that is to be kept. Nothing is left of it then.
+    /// If a write failed, if it cannot be closed, or if something appeared at its place that is to be kept. Nothing is
+    /// left of it then.
     ///
     /// # Panics
     /// If a writer of it lives.

@@ -10,8 +10,8 @@
 //! A process that is killed (`SIGKILL`, a crash) leaves its `.part`, which does not block the next one.
 //! Not here: what may be replaced, see [`output`](crate::output).
 
+pub use crate::ending::{end_process, remove_on_signals, wait_if_ending};
 use crate::place::folder_of;
-pub use crate::signals::{end_process, remove_on_signals, wait_if_ending};
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};

@@ -38,7 +38,7 @@ pub fn facts(run: &RunCard) -> String {
         parts.push(units::counted(run.n_accelerator_streams, "accelerator stream", "accelerator streams"));
     }
     parts.push(units::time(run.span_ns));
-    parts.push(units::counted(run.n_events, "event", "events"));
+    parts.push(units::counted(run.n_events, "event read", "events read"));
     if 0 < run.n_messages {
         let sent = units::counted(run.n_messages, "message", "messages");
         parts.push(format!("{sent} ({})", units::bytes(run.message_bytes)));

@@ -26,7 +26,7 @@ pub fn run_card(page: &mut Page, path: &str, run: &RunCard) {
         parts.push(units::counted(run.n_accelerator_streams, "accelerator stream", "accelerator streams"));
     }
     parts.push(units::time(run.span_ns));
-    parts.push(units::counted(run.n_events, "event", "events"));
+    parts.push(units::counted(run.n_events, "event read", "events read"));
     page.text(0, &parts.join(" · "), Paint::Plain);
     let mut more = Vec::new();
     if !run.machine.is_empty() {

@@ -186,7 +186,7 @@ fn the_report_is_one_page_in_any_width() {
         .map(|line| line.split(" /").next().unwrap_or_default())
         .collect();
     expect![[r#"
-        OTF2 by mintrace 1 · 8 ranks on 1 node · 4.189 s · 542 events
+        OTF2 by mintrace 1 · 8 ranks on 1 node · 4.189 s · 542 events read
         How well the time was used
         Segments that lose time
         8 ranks fall into 3 groups

@@ -1,7 +1,6 @@
-//! What a signal that ends the program does before, and what another thread does that ends it: it removes what is
-//! unfinished.
+//! How the process ends early, by a signal or by a thread that says so: first what is unfinished is removed.
 //!
-//! Law: the program ends by the signal, so that a shell sees 130 or 143 and a batch system what it sent. A signal that
+//! Law: whom a signal ends, it ends as that signal, so that a shell sees 130 or 143 and a batch system what it sent. A signal that
 //! is ignored, as `nohup` and background jobs have it, stays ignored. Programs that own their process ask for this;
 //! a library in somebody else's (Python) does not.
 
