@@ -23,7 +23,6 @@ use crate::wire::{Cursor, Endian, RecordBuffer, UNDEFINED_U32, UNDEFINED_U64};
 #[derive(Debug, Clone)]
 pub struct Definitions {
     bytes: Vec<u8>,
-    endian: Endian,
     /// In the order of the file.
     places: Vec<Place>,
     /// One per [`RefKind`], sorted by id, equal ids in the order of the file.
@@ -35,6 +34,8 @@ pub struct Definitions {
 #[derive(Debug, Clone, Copy)]
 struct Place {
     id: u8,
+    /// Each chunk of a file tells its own byte order.
+    endian: Endian,
     start: usize,
     end: usize,
 }
@@ -51,7 +52,6 @@ impl Definitions {
     pub fn empty() -> Self {
         Definitions {
             bytes: Vec::new(),
-            endian: Endian::Little,
             places: Vec::new(),
             tables: vec![Vec::new(); RefKind::ALL.len()],
             n_made_up: 0,
@@ -84,12 +84,12 @@ impl Definitions {
         notices: &mut Vec<Notice>,
     ) -> Result<(), ReadError> {
         let mut reader = RecordReader::new(bytes, file, chunk_bytes)?;
-        self.endian = reader.endian();
         let outcome = loop {
             match reader.next_as(Definition::decode) {
                 Ok(Some((raw, Some(definition)))) => {
                     let start = to_index(raw.body_offset);
-                    self.push(Place { id: raw.id, start, end: start + raw.body.len() }, definition.key());
+                    let place = Place { id: raw.id, endian: raw.endian, start, end: start + raw.body.len() };
+                    self.push(place, definition.key());
                 }
                 Ok(Some((_, None))) => {}
                 Ok(None) => break Ok(()),
@@ -197,11 +197,12 @@ impl Definitions {
                 number_of_events: 0,
                 location_group: UNDEFINED_U32,
             };
-            let mut buffer = RecordBuffer::new(self.endian);
+            let endian = Endian::Little;
+            let mut buffer = RecordBuffer::new(endian);
             Definition::from(location).encode(&mut buffer).expect("a location holds no text and no list");
             let start = self.bytes.len() + 2;
             self.bytes.extend_from_slice(buffer.bytes());
-            let place = Place { id: DefinitionKind::Location.id(), start, end: self.bytes.len() };
+            let place = Place { id: DefinitionKind::Location.id(), endian, start, end: self.bytes.len() };
             self.push(place, Some((RefKind::Location, id)));
         }
         self.n_made_up += missing.len();
@@ -220,7 +221,7 @@ impl Definitions {
     }
 
     fn decode(&self, place: Place) -> Option<Definition<'_>> {
-        let mut cursor = Cursor::within(&self.bytes, place.start, place.end, self.endian);
+        let mut cursor = Cursor::within(&self.bytes, place.start, place.end, place.endian);
         // It was decoded once when it was indexed, so this does not fail.
         Definition::decode(place.id, &mut cursor).ok()?
     }

@@ -3,19 +3,20 @@
 
 use std::num::NonZeroU64;
 
-use ouzel_otf2::ReadErrorKind;
 use ouzel_otf2::read::{
     ByteSource, Chunk, EventCounts, EventKinds, EventReader, EventSink, EventSource, InMemory, list_chunks,
 };
+use ouzel_otf2::records::definition;
 use ouzel_otf2::records::enums::Type;
 use ouzel_otf2::records::event::{
     Enter, Leave, Metric, MpiCollectiveBegin, MpiIrecvRequest, MpiSend, ProgramBegin,
 };
 use ouzel_otf2::records::{
-    AttributeList, Event, EventAttribute, EventKind, List, MetricValue, Value, encode_attributes,
+    AttributeList, Definition, Event, EventAttribute, EventKind, List, MetricValue, Value, encode_attributes,
     encode_timestamp,
 };
 use ouzel_otf2::wire::{Endian, RecordBuffer};
+use ouzel_otf2::{Definitions, ReadErrorKind};
 
 /// What a sink saw, in words.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -168,6 +169,26 @@ fn byte_orders_windows_and_chunk_sizes_make_no_difference() {
             }
         }
     }
+}
+
+#[test]
+fn each_chunk_of_definitions_tells_its_own_byte_order() {
+    let strings = [0x0102_u32, 0x0304];
+    let mut file = Vec::new();
+    for (endian, id) in [Endian::Little, Endian::Big].into_iter().zip(strings) {
+        let mut chunk = RecordBuffer::new(endian);
+        chunk.put_bytes(&[3, endian.to_byte()]);
+        chunk.put_bytes(&[0; 16]);
+        let solve = definition::String { id, string: "solve".into() };
+        Definition::from(solve).encode(&mut chunk).unwrap();
+        chunk.put_bytes(if id == strings[0] { &[0][..] } else { &[2, 1] });
+        file.extend_from_slice(chunk.bytes());
+        file.resize(file.len().next_multiple_of(256), 0);
+    }
+    let (definitions, notices) = Definitions::parse(file, "traces.def", NonZeroU64::new(256));
+    assert_eq!(notices, []);
+    let solve = |id| Definition::from(definition::String { id, string: "solve".into() });
+    assert!(definitions.records().eq(strings.map(solve)), "{:?}", definitions.records().collect::<Vec<_>>());
 }
 
 #[test]
