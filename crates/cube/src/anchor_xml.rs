@@ -18,17 +18,65 @@ pub(crate) struct ReadAnchor {
     pub damage: Option<CubeError>,
 }
 
+/// The elements that are open, each within the one before, with their names and texts.
+#[derive(Default)]
+struct Open {
+    elements: Vec<Element>,
+    /// Names of all of them, one after the other.
+    names: String,
+    /// Their texts: what belongs to an element begins behind what the elements around it have so far.
+    texts: String,
+}
+
 /// An open element.
+#[derive(Clone, Copy)]
 struct Element {
-    name: String,
-    text: String,
+    /// Where its name begins.
+    name: usize,
+    /// Where its text begins.
+    text: usize,
     /// Position in its table.
     at: usize,
 }
 
+impl Open {
+    fn push(&mut self, name: &str, at: usize) {
+        self.elements.push(Element { name: self.names.len(), text: self.texts.len(), at });
+        self.names.push_str(name);
+    }
+
+    /// Forgets the last element.
+    fn pop(&mut self) {
+        if let Some(last) = self.elements.pop() {
+            self.names.truncate(last.name);
+            self.texts.truncate(last.text);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// The name, text and position of the last element.
+    fn last(&self) -> Option<(&str, &str, usize)> {
+        let last = self.elements.last()?;
+        Some((&self.names[last.name..], &self.texts[last.text..], last.at))
+    }
+
+    /// Names and positions of the elements, the last one first.
+    fn inside_out(&self) -> impl Iterator<Item = (&str, usize)> {
+        let mut end = self.names.len();
+        self.elements.iter().rev().map(move |element| {
+            let name = &self.names[element.name..end];
+            end = element.name;
+            (name, element.at)
+        })
+    }
+}
+
 struct Builder {
     anchor: Anchor,
-    open: Vec<Element>,
+    open: Open,
     unknown: BTreeMap<String, u64>,
     is_cube: bool,
     /// Whether the definitions are complete: rows of severities have begun.
@@ -43,14 +91,14 @@ pub(crate) fn read(input: impl BufRead, file: Arc<str>) -> Result<ReadAnchor, Cu
     let mut reader = XmlReader::new(input, file);
     let mut builder = Builder {
         anchor: Anchor::default(),
-        open: Vec::new(),
+        open: Open::default(),
         unknown: BTreeMap::new(),
         is_cube: false,
         has_severities: false,
     };
     let result = builder.read_all(&mut reader);
     let damage = match result {
-        Ok(()) if builder.open.is_empty() => None,
+        Ok(()) if builder.open.len() == 0 => None,
         Ok(()) => Some(reader.error("the file ends before its elements do")),
         Err(error) => Some(error),
     };
@@ -81,33 +129,35 @@ impl Builder {
         loop {
             match reader.next()? {
                 Token::Eof => return Ok(()),
-                Token::Text(text) => {
-                    if let Some(element) = self.open.last_mut() {
-                        element.text.push_str(&text);
-                    }
-                }
+                Token::Text(text) if self.open.len() > 0 => self.open.texts.push_str(&text),
+                Token::Text(_) => {}
                 Token::Start(tag) => {
-                    let at = self.begin(&tag).map_err(|reason| reader.error(reason))?;
-                    if tag.is_empty {
-                        self.end(&tag.name, "", at);
-                    } else if DEPTH_MAX <= self.open.len() {
+                    let (is_empty, is_row) = (tag.is_empty, tag.name == "row");
+                    let begun = self.begin(&tag);
+                    if let Ok(at) = begun {
+                        self.open.push(&tag.name, at);
+                    }
+                    begun.map_err(|reason| reader.error(reason))?;
+                    if DEPTH_MAX < self.open.len() {
                         return Err(reader.error(format!("elements are more than {DEPTH_MAX} deep")));
-                    } else if tag.name == "row" {
+                    }
+                    if is_empty {
+                        self.end();
+                    } else if is_row {
                         self.row(reader)?;
-                        self.open.push(Element { name: tag.name, text: String::new(), at });
-                    } else {
-                        self.open.push(Element { name: tag.name, text: String::new(), at });
                     }
                 }
-                Token::End(name) => match self.open.pop() {
-                    Some(element) if element.name == name => self.end(&name, &element.text, element.at),
-                    Some(element) => {
-                        let reason = format!("</{name}> ends <{}>", element.name);
-                        self.open.push(element);
-                        return Err(reader.error(reason));
-                    }
-                    None => return Err(reader.error(format!("</{name}> ends nothing"))),
-                },
+                Token::End(name) => {
+                    let reason = match self.open.last() {
+                        Some((open, ..)) if open == name => {
+                            self.end();
+                            continue;
+                        }
+                        Some((open, ..)) => format!("</{name}> ends <{open}>"),
+                        None => format!("</{name}> ends nothing"),
+                    };
+                    return Err(reader.error(reason));
+                }
             }
         }
     }
@@ -123,20 +173,22 @@ impl Builder {
         Ok(())
     }
 
-    /// The nearest open element of one of these names.
-    fn holder(&self, names: &[&str]) -> Option<&Element> {
-        self.open.iter().rev().take(HOLDER_LEVELS_MAX).find(|element| names.contains(&element.name.as_str()))
+    /// The position of the nearest open element of this name.
+    fn holder(&self, name: &str) -> Option<usize> {
+        let mut near = self.open.inside_out().take(HOLDER_LEVELS_MAX);
+        near.find(|(open, _)| *open == name).map(|(_, at)| at)
     }
 
+    /// The position of the element around, if it has one of these names.
     fn parent(&self, names: &[&str]) -> Option<usize> {
-        self.open.last().filter(|element| names.contains(&element.name.as_str())).map(|element| element.at)
+        self.open.last().filter(|(open, ..)| names.contains(open)).map(|(.., at)| at)
     }
 
     /// Makes room for an element in its table; returns its position there.
-    fn begin(&mut self, tag: &Tag) -> Result<usize, String> {
+    fn begin(&mut self, tag: &Tag<'_>) -> Result<usize, String> {
         const SYSTEM: [&str; 3] = ["systemtreenode", "machine", "node"];
         let anchor = &self.anchor;
-        let at = match tag.name.as_str() {
+        let at = match &*tag.name {
             "metric" => anchor.metrics.len(),
             "region" => anchor.regions.len(),
             "cnode" => anchor.cnodes.len(),
@@ -147,7 +199,7 @@ impl Builder {
             "matrix" => number::<u32>(tag, "metricId")? as usize,
             _ => 0,
         };
-        match tag.name.as_str() {
+        match &*tag.name {
             "cube" => {
                 self.is_cube = true;
                 self.anchor.version = attribute(tag, "version");
@@ -241,7 +293,7 @@ impl Builder {
                 let dimension = AnchorDimension {
                     name: attribute(tag, "name"),
                     size: number(tag, "size")?,
-                    periodic: matches!(attribute(tag, "periodic").as_str(), "true" | "1"),
+                    periodic: matches!(&*attribute(tag, "periodic"), "true" | "1"),
                 };
                 if let Some(cart) = self.anchor.carts.last_mut().filter(|cart| cart.members.is_empty()) {
                     cart.dimensions.push(dimension);
@@ -250,13 +302,12 @@ impl Builder {
             "coord" => return Ok(self.coordinate(tag)),
             "severity" => self.has_severities = true,
             "row" => {
-                let matrix = self.holder(&["matrix"]).map(|matrix| matrix.at);
-                let metric = matrix.ok_or("a <row> stands outside of every <matrix>")? as u32;
+                let metric = self.holder("matrix").ok_or("a <row> stands outside of every <matrix>")? as u32;
                 let cnode = number(tag, "cnodeId")?;
                 self.anchor.rows.push(XmlRow { metric, cnode, offset: 0, n_bytes: 0 });
             }
             "attr" => {
-                let holder = self.open.last().map_or("", |element| &element.name);
+                let holder = self.open.last().map_or("", |(name, ..)| name);
                 *self.unknown.entry(format!("attr of {holder}")).or_default() += 1;
             }
             name => {
@@ -299,7 +350,7 @@ impl Builder {
 
     /// Notes who has the next place. Its numbers come as text; see [`Builder::end`]. Returns the position of the
     /// cart plus one, or 0 if the coordinate belongs nowhere.
-    fn coordinate(&mut self, tag: &Tag) -> usize {
+    fn coordinate(&mut self, tag: &Tag<'_>) -> usize {
         const KINDS: [(&str, MemberKind); 7] = [
             ("locId", MemberKind::Location),
             ("thrdId", MemberKind::Location),
@@ -320,11 +371,12 @@ impl Builder {
         self.anchor.carts.len()
     }
 
-    fn end(&mut self, name: &str, text: &str, at: usize) {
+    /// Takes what the text of the last open element says, and closes that.
+    fn end(&mut self) {
+        let Builder { anchor, open, .. } = self;
+        let Some((name, text, at)) = open.last() else { return };
         let trimmed = || text.trim().to_owned();
-        let Some(holder) = self.open.last() else { return };
-        let (holder, slot) = (holder.name.as_str(), holder.at);
-        let anchor = &mut self.anchor;
+        let (holder, slot) = open.inside_out().nth(1).unwrap_or_default();
         match (holder, name) {
             ("metric", _) => {
                 let metric = &mut anchor.metrics[slot];
@@ -360,6 +412,7 @@ impl Builder {
             ("cart", "coord") if at > 0 => place(&mut anchor.carts[at - 1], text),
             _ => {}
         }
+        self.open.pop();
     }
 }
 
@@ -375,17 +428,17 @@ fn place(cart: &mut AnchorCart, text: &str) {
     }
 }
 
-fn attribute(tag: &Tag, name: &str) -> String {
-    tag.attribute(name).unwrap_or_default().to_owned()
+fn attribute(tag: &Tag<'_>, name: &str) -> String {
+    tag.attribute(name).unwrap_or_default().into_owned()
 }
 
-fn number<T: std::str::FromStr>(tag: &Tag, name: &str) -> Result<T, String> {
+fn number<T: std::str::FromStr>(tag: &Tag<'_>, name: &str) -> Result<T, String> {
     let text = tag.attribute(name).ok_or_else(|| format!("<{}> has no attribute {name:?}", tag.name))?;
     text.trim().parse().map_err(|_| format!("attribute {name:?} of <{}> is no number: {text:?}", tag.name))
 }
 
 /// A line number; -1 if there is none.
-fn line(tag: &Tag, name: &str) -> i64 {
+fn line(tag: &Tag<'_>, name: &str) -> i64 {
     tag.attribute(name).and_then(|text| text.trim().parse().ok()).unwrap_or(-1)
 }
 

@@ -5,38 +5,63 @@
 //! entities that a document defines.
 
 use crate::CubeError;
+use std::borrow::Cow;
 use std::io::{BufRead, Read};
 use std::sync::Arc;
+
+/// What a text begins with in which nothing is resolved.
+const CDATA: &[u8] = b"![CDATA[";
 
 /// Longest tag or text that is kept: environments of jobs stand in one.
 const TOKEN_BYTES_MAX: usize = 16 << 20;
 
-/// One token.
+/// One token, as long as the next is not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Token {
+pub(crate) enum Token<'a> {
     /// An element begins.
-    Start(Tag),
+    Start(Tag<'a>),
     /// An element ends.
-    End(String),
+    End(Cow<'a, str>),
     /// Text between tags, entities resolved. Where the text is kept out, its length in bytes alone.
-    Text(String),
+    Text(Cow<'a, str>),
     /// Nothing more.
     Eof,
 }
 
 /// The begin of an element.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Tag {
-    pub name: String,
-    pub attributes: Vec<(String, String)>,
+pub(crate) struct Tag<'a> {
+    pub name: Cow<'a, str>,
+    /// What follows the name; it was walked over once, so it is well formed.
+    attributes: &'a [u8],
     /// Whether the element ends at once.
     pub is_empty: bool,
 }
 
-impl Tag {
-    pub fn attribute(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+impl<'a> Tag<'a> {
+    /// The value of an attribute, entities resolved.
+    pub fn attribute(&self, name: &str) -> Option<Cow<'a, str>> {
+        let mut rest = self.attributes;
+        while let Some((key, value)) = next_attribute(&mut rest)? {
+            if key == name.as_bytes() {
+                return Some(text_from_bytes(value));
+            }
+        }
+        None
     }
+}
+
+/// What the bytes of a token are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    /// Text in which nothing is resolved.
+    Verbatim,
+    /// A tag without its brackets.
+    Tag,
+    /// A comment or a declaration.
+    Nothing,
+    Eof,
 }
 
 pub(crate) struct XmlReader<R> {
@@ -91,21 +116,48 @@ impl<R: BufRead> XmlReader<R> {
         }
     }
 
-    pub fn next(&mut self) -> Result<Token, CubeError> {
-        loop {
-            if !self.in_tag {
-                self.read_text()?;
-                if self.bytes.iter().any(|byte| !byte.is_ascii_whitespace()) {
-                    return Ok(Token::Text(text_from_bytes(&self.bytes)));
-                }
-                if !self.in_tag {
-                    return Ok(Token::Eof);
-                }
+    /// The next token.
+    ///
+    /// # Errors
+    /// If the document cannot be read or is malformed.
+    pub fn next(&mut self) -> Result<Token<'_>, CubeError> {
+        let kind = loop {
+            match self.advance()? {
+                Kind::Nothing => {}
+                kind => break kind,
             }
-            if let Some(token) = self.read_tag()? {
-                return Ok(token);
+        };
+        let bytes = self.bytes.as_slice();
+        Ok(match kind {
+            Kind::Text => Token::Text(text_from_bytes(bytes)),
+            Kind::Verbatim => {
+                let text = bytes.strip_prefix(CDATA).and_then(|text| text.strip_suffix(b"]]"));
+                Token::Text(String::from_utf8_lossy(text.unwrap_or_default()))
+            }
+            Kind::Tag => match bytes {
+                [b'/', name @ ..] => Token::End(String::from_utf8_lossy(name.trim_ascii())),
+                bytes => {
+                    let start = self.offset - bytes.len() as u64 - 1;
+                    let malformed = || CubeError::new(&self.file, start, "a tag is malformed");
+                    Token::Start(tag_from_bytes(bytes).ok_or_else(malformed)?)
+                }
+            },
+            Kind::Nothing | Kind::Eof => Token::Eof,
+        })
+    }
+
+    /// Puts the next token into `bytes`.
+    fn advance(&mut self) -> Result<Kind, CubeError> {
+        if !self.in_tag {
+            self.read_text()?;
+            if self.bytes.iter().any(|byte| !byte.is_ascii_whitespace()) {
+                return Ok(Kind::Text);
+            }
+            if !self.in_tag {
+                return Ok(Kind::Eof);
             }
         }
+        self.read_tag()
     }
 
     /// Reads up to the next `<`, which is taken too.
@@ -130,10 +182,9 @@ impl<R: BufRead> XmlReader<R> {
         Ok(())
     }
 
-    /// Reads a tag whose `<` has been read; `None` for what carries nothing (comments, declarations).
-    fn read_tag(&mut self) -> Result<Option<Token>, CubeError> {
+    /// Reads a tag whose `<` has been read, up to its `>`, which is taken too.
+    fn read_tag(&mut self) -> Result<Kind, CubeError> {
         let start = self.offset;
-        let cut = |reader: &Self| CubeError::new(&reader.file, start, "a tag does not end");
         self.bytes.clear();
         self.in_tag = false;
         let mut quote = None;
@@ -141,26 +192,18 @@ impl<R: BufRead> XmlReader<R> {
             let before = self.bytes.len();
             self.read_until(b'>')?;
             if self.bytes.len() == before || self.bytes.last() != Some(&b'>') {
-                return Err(cut(self));
+                return Err(CubeError::new(&self.file, start, "a tag does not end"));
             }
             if tag_is_complete(&self.bytes, before, &mut quote) {
                 break;
             }
         }
         self.bytes.pop();
-        let bytes = self.bytes.as_slice();
-        match bytes {
-            [b'!', b'[', b'C', b'D', b'A', b'T', b'A', b'[', text @ .., b']', b']'] => {
-                Ok(Some(Token::Text(String::from_utf8_lossy(text).into_owned())))
-            }
-            [b'!' | b'?', ..] => Ok(None),
-            [b'/', name @ ..] => {
-                Ok(Some(Token::End(String::from_utf8_lossy(name.trim_ascii()).into_owned())))
-            }
-            _ => tag_from_bytes(bytes)
-                .map(|tag| Some(Token::Start(tag)))
-                .ok_or_else(|| CubeError::new(&self.file, start, "a tag is malformed")),
-        }
+        Ok(match self.bytes.as_slice() {
+            bytes if bytes.starts_with(CDATA) => Kind::Verbatim,
+            [b'!' | b'?', ..] => Kind::Nothing,
+            _ => Kind::Tag,
+        })
     }
 }
 
@@ -170,7 +213,7 @@ fn tag_is_complete(bytes: &[u8], seen: usize, quote: &mut Option<u8>) -> bool {
     if bytes.starts_with(b"!--") {
         return bytes.len() >= 6 && bytes.ends_with(b"-->");
     }
-    if bytes.starts_with(b"![CDATA[") {
+    if bytes.starts_with(CDATA) {
         return bytes.ends_with(b"]]>");
     }
     for &byte in &bytes[seen..] {
@@ -183,30 +226,37 @@ fn tag_is_complete(bytes: &[u8], seen: usize, quote: &mut Option<u8>) -> bool {
     quote.is_none()
 }
 
-fn tag_from_bytes(bytes: &[u8]) -> Option<Tag> {
+fn tag_from_bytes(bytes: &[u8]) -> Option<Tag<'_>> {
     let bytes = bytes.trim_ascii();
     let (bytes, is_empty) = bytes.strip_suffix(b"/").map_or((bytes, false), |bytes| (bytes, true));
     let name_len = bytes.iter().position(u8::is_ascii_whitespace).unwrap_or(bytes.len());
-    let name = String::from_utf8_lossy(&bytes[..name_len]).into_owned();
-    let mut rest = bytes[name_len..].trim_ascii();
-    let mut attributes = Vec::new();
-    while !rest.is_empty() {
-        let equals = rest.iter().position(|&byte| byte == b'=')?;
-        let key = String::from_utf8_lossy(rest[..equals].trim_ascii()).into_owned();
-        rest = rest[equals + 1..].trim_ascii_start();
-        let quote = *rest.first().filter(|&&byte| byte == b'"' || byte == b'\'')?;
-        let end = 1 + rest[1..].iter().position(|&byte| byte == quote)?;
-        attributes.push((key, text_from_bytes(&rest[1..end])));
-        rest = rest[end + 1..].trim_ascii_start();
+    let (name, attributes) = bytes.split_at(name_len);
+    let mut rest = attributes;
+    while next_attribute(&mut rest)?.is_some() {}
+    (!name.is_empty()).then(|| Tag { name: String::from_utf8_lossy(name), attributes, is_empty })
+}
+
+/// Takes the next attribute off `rest`: its name and what is between the quotes, `Some(None)` at the end, `None` if it
+/// is malformed.
+#[expect(clippy::option_option, reason = "an end is not a fault")]
+fn next_attribute<'a>(rest: &mut &'a [u8]) -> Option<Option<(&'a [u8], &'a [u8])>> {
+    let bytes = rest.trim_ascii_start();
+    if bytes.is_empty() {
+        return Some(None);
     }
-    (!name.is_empty()).then_some(Tag { name, attributes, is_empty })
+    let equals = bytes.iter().position(|&byte| byte == b'=')?;
+    let (key, value) = (bytes[..equals].trim_ascii_end(), bytes[equals + 1..].trim_ascii_start());
+    let (&quote, value) = value.split_first().filter(|&(&quote, _)| quote == b'"' || quote == b'\'')?;
+    let end = value.iter().position(|&byte| byte == quote)?;
+    *rest = &value[end + 1..];
+    Some(Some((key, &value[..end])))
 }
 
 /// Text with its entities resolved; what is no entity stays as it is.
-fn text_from_bytes(bytes: &[u8]) -> String {
+fn text_from_bytes(bytes: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(bytes);
-    if !text.contains('&') {
-        return text.into_owned();
+    if !bytes.contains(&b'&') {
+        return text;
     }
     let mut resolved = String::with_capacity(text.len());
     let mut rest = &*text;
@@ -227,7 +277,7 @@ fn text_from_bytes(bytes: &[u8]) -> String {
         }
     }
     resolved.push_str(rest);
-    resolved
+    Cow::Owned(resolved)
 }
 
 fn entity(name: &str) -> Option<char> {
@@ -269,14 +319,20 @@ pub(crate) fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn tokens(text: &[u8]) -> Result<Vec<Token>, CubeError> {
+    /// Tokens in words.
+    fn tokens(text: &[u8]) -> Result<Vec<String>, CubeError> {
         let mut reader = XmlReader::new(text, Arc::from("x"));
         let mut tokens = Vec::new();
         loop {
-            match reader.next()? {
+            tokens.push(match reader.next()? {
                 Token::Eof => return Ok(tokens),
-                token => tokens.push(token),
-            }
+                Token::Text(text) => format!("text {text}"),
+                Token::End(name) => format!("end {name}"),
+                Token::Start(tag) => {
+                    let values = ["k", "l"].map(|name| tag.attribute(name));
+                    format!("{} {values:?} {}", tag.name, if tag.is_empty { "whole" } else { "begins" })
+                }
+            });
         }
     }
 
@@ -286,25 +342,19 @@ mod tests {
             b"<?xml?><!-- > <a> --><a k=\"1 > 0\" l='&quot;'>x &lt; &#65;&bad; <b/></a><![CDATA[<&]]>",
         )
         .unwrap();
-        let tag = |name: &str, attributes: &[(&str, &str)], is_empty| {
-            let attributes = attributes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-            Token::Start(Tag { name: name.to_owned(), attributes, is_empty })
-        };
-        assert_eq!(
-            found,
-            [
-                tag("a", &[("k", "1 > 0"), ("l", "\"")], false),
-                Token::Text("x < A&bad; ".to_owned()),
-                tag("b", &[], true),
-                Token::End("a".to_owned()),
-                Token::Text("<&".to_owned()),
-            ]
-        );
+        let expected = [
+            "a [Some(\"1 > 0\"), Some(\"\\\"\")] begins",
+            "text x < A&bad; ",
+            "b [None, None] whole",
+            "end a",
+            "text <&",
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]
     fn bytes_that_are_no_utf8_are_replaced() {
-        assert_eq!(tokens(b"J\xfclich").unwrap(), [Token::Text("J\u{FFFD}lich".to_owned())]);
+        assert_eq!(tokens(b"J\xfclich").unwrap(), ["text J\u{FFFD}lich"]);
     }
 
     /// A file that never ends, as one with holes does.

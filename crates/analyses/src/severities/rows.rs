@@ -241,16 +241,13 @@ fn entry(
     total: Option<f64>,
     (aggregation, n_locations): (Aggregation, usize),
 ) -> Option<SeverityEntry> {
-    let first = row.iter().next()?;
-    let (mut min, mut max, mut sum, mut n) = (first.1, first, 0.0, 0_usize);
-    for (location, value) in row.iter() {
-        min = min.min(value);
-        if value > max.1 {
-            max = (location, value);
-        }
-        sum += value;
-        n += 1;
-    }
+    let (mut n, (mut min, max)) = (row.values.len(), range(row)?);
+    let max_location = row.iter().find(|&(_, value)| max <= value)?.0;
+    let mut max = (max_location, max);
+    let sum = match (aggregation, total) {
+        (Aggregation::Sum, Some(total)) => total,
+        _ => row.iter().map(|(_, value)| value).sum(),
+    };
     if aggregation == Aggregation::Sum && n < n_locations {
         // What is not there is zero.
         n = n_locations;
@@ -260,6 +257,28 @@ fn entry(
         }
     }
     Some(SeverityEntry { path, region, total, mean: sum / n as f64, min, max: max.1, max_location: max.0 })
+}
+
+/// The least and the greatest value of a row; `None` if it has none.
+fn range(row: &SeverityRow) -> Option<(f64, f64)> {
+    let wider = |(min, max): (f64, f64), value: f64| {
+        (if value < min { value } else { min }, if value > max { value } else { max })
+    };
+    let first = row.iter().next()?.1;
+    let Severities::F64(values) = &row.values else {
+        return Some(row.iter().map(|(_, value)| value).fold((first, first), wider));
+    };
+    // Side by side, as a comparison waits for the one before.
+    let mut lanes = [(first, first); 8];
+    let blocks = values.chunks_exact(lanes.len());
+    let rest = blocks.remainder().iter().map(|&value| (value, value));
+    for block in blocks.clone() {
+        for (lane, &value) in lanes.iter_mut().zip(block) {
+            *lane = wider(*lane, value);
+        }
+    }
+    rest.chain(lanes)
+        .reduce(|(min, max), (a, b)| (if a < min { a } else { min }, if b > max { b } else { max }))
 }
 
 /// The first location that a row leaves out.
