@@ -5,6 +5,8 @@
 //! What a run finds interesting is kept beside the build products, so that the next goes on from
 //! there; `fuzz/corpus/` holds the seeds, which no run changes. `--keep` chooses the fewest of what
 //! was found that reach the same code, for `fuzz/kept/`: a clone begins where long runs ended.
+//! The tests begin with what the repository holds, in one order and with one seed, so that they try
+//! the same inputs on every machine; other runs draw their own seed.
 
 use crate::runner::{answers, bounded};
 use crate::stopwatch::Stopwatch;
@@ -52,7 +54,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
             if let Some(why) = lacks(&root) {
                 bail!("{why}");
             }
-            for line in fuzz(&root, seconds, &targets)? {
+            for line in fuzz(&root, seconds, &targets, From::Grown)? {
                 println!("{line}");
             }
         }
@@ -99,18 +101,27 @@ pub fn lacks(root: &Path) -> Option<String> {
     (!answers(&mut fetch)).then(|| "the crates of the fuzz targets cannot be fetched".to_owned())
 }
 
+/// What a run begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// What the repository holds; each run tries the same inputs.
+    Repository,
+    /// What earlier runs found, too; each run tries others.
+    Grown,
+}
+
 /// Builds the targets and runs those named, or all; gives back a line on each.
 ///
 /// # Errors
 /// With the reproducers, if a target found something; the others run all the same.
-pub fn fuzz(root: &Path, seconds: u32, named: &[String]) -> Result<Vec<String>> {
+pub fn fuzz(root: &Path, seconds: u32, named: &[String], from: From) -> Result<Vec<String>> {
     let targets = chosen(root, named)?;
     let place = workspace::target(root)?.join("fuzz");
     let binaries = build(root, &place)?;
     let (mut lines, mut found) = (Vec::new(), Vec::new());
     for target in &targets {
         let one = One::new(root, target, &place);
-        match one.run(&binaries.join(target), seconds)? {
+        match one.run(&binaries.join(target), seconds, from)? {
             Ok(line) => lines.push(line),
             Err(line) => found.push(line),
         }
@@ -245,26 +256,41 @@ impl<'a> One<'a> {
         Ok((n, n_bytes))
     }
 
+    /// The inputs that the repository holds, sorted.
+    fn held(&self) -> Result<Vec<String>> {
+        let mut paths = Vec::new();
+        for folder in [&self.seeds, &self.kept].into_iter().filter(|folder| folder.is_dir()) {
+            for entry in fs::read_dir(folder)? {
+                paths.push(entry?.path().display().to_string());
+            }
+        }
+        paths.sort();
+        ensure!(!paths.is_empty(), "no seeds in {}", self.seeds.display());
+        Ok(paths)
+    }
+
     /// Runs the target; gives back a line on how it went, as an error if it found something.
-    fn run(&self, binary: &Path, seconds: u32) -> Result<std::result::Result<String, String>> {
+    fn run(&self, binary: &Path, seconds: u32, from: From) -> Result<std::result::Result<String, String>> {
         let name = self.target;
-        ensure!(self.seeds.is_dir(), "no seeds in {}", self.seeds.display());
         let grown = self.grown();
         let artifacts = self.place.join("artifacts");
         fs::create_dir_all(&grown)?;
         fs::create_dir_all(&artifacts)?;
         let log = artifacts.join(format!("{name}.log"));
+        let list = artifacts.join(format!("{name}.inputs"));
+        fs::write(&list, self.held()?.join(","))?;
         let clock = Stopwatch::start();
         // The fuzzer ends by itself; the bound is for one that cannot.
         let mut command = bounded(seconds + 4 * HANG_SECONDS, binary);
+        match from {
+            From::Repository => command.arg("-seed=1"),
+            From::Grown => command.arg(&grown),
+        };
         let status = command
-            .arg(&grown)
-            .arg(&self.seeds)
-            .args(Some(&self.kept).filter(|folder| folder.is_dir()))
+            .arg(format!("-seed_inputs=@{}", list.display()))
             .args([format!("-max_total_time={seconds}"), format!("-timeout={HANG_SECONDS}")])
             .args([format!("-rss_limit_mb={MAX_RESIDENT_MB}"), format!("-max_len={MAX_INPUT_BYTES}")])
             .arg(format!("-artifact_prefix={}/{name}-", artifacts.display()))
-            .arg("-seed=1")
             .stdout(Stdio::null())
             .stderr(fs::File::create(&log)?)
             .status()

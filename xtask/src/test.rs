@@ -179,7 +179,7 @@ fn tests(context: &Context) -> Result<Outcome> {
 fn fuzzing(context: &Context) -> Result<Outcome> {
     Ok(match fuzz::lacks(&context.root) {
         Some(why) => Outcome::Skipped(why),
-        None => Outcome::Passed(fuzz::fuzz(&context.root, 4, &[])?),
+        None => Outcome::Passed(fuzz::fuzz(&context.root, 4, &[], fuzz::From::Repository)?),
     })
 }
 
