@@ -1,9 +1,10 @@
 //! Notices for people: what was lost, what is doubtful, what is good to know.
 
-use crate::terminal::page::command_line;
+use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, Style, clean, shown};
 use crate::terminal::units;
-use ouzel::model::{Level, Notice, NoticeCode};
+use ouzel::Asked;
+use ouzel::model::{Filter, Level, Notice, NoticeCode};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -27,7 +28,8 @@ pub fn print(notices: &[Notice], path: &Path, style: Style) {
 
 /// At most eight lines, worst first, one for each kind of notice.
 fn short(notices: &[Notice], path: &Path, style: Style) -> Vec<String> {
-    let command = command_line(&path.display().to_string(), &["info".to_owned()]);
+    let command =
+        Page::command(&Asked::new(path.display().to_string(), &Filter::default()), &["info".to_owned()]);
     let groups = groups(notices);
     let mut lines: Vec<String> = groups
         .iter()

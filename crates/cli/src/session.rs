@@ -11,7 +11,7 @@ use anyhow::Context;
 use ouzel::analyses::time_grid::TimeGrid;
 use ouzel::engine::{Analysis, AnalysisSet, Coverage, LocationEnd, LocationSummary, Report};
 use ouzel::model::{Definitions, Filter, Level, LocationId, MetricId, Notice, Table};
-use ouzel::{Answer, AskError, Options, Profile, Trace};
+use ouzel::{Answer, AskError, Asked, Options, Profile, Trace};
 use ouzel_export::{
     CsvWriter, Envelope, Input, InputFilter, NoticeEntry, ParquetWriter, TableWriter, write_pretty,
 };
@@ -71,6 +71,11 @@ impl<'a> Session<'a> {
     /// What is known once of the trace.
     pub fn definitions(&self) -> &Definitions {
         self.trace.definitions()
+    }
+
+    /// The trace as the user calls it, and what is selected of it.
+    pub fn asked(&self) -> Asked {
+        Asked::new(self.trace.path().display().to_string(), &self.common.filter)
     }
 
     /// How the page is painted.

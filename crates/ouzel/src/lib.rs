@@ -21,6 +21,7 @@
 #![deny(missing_docs)]
 
 mod ask;
+mod asked;
 mod call_paths;
 mod calls;
 mod correlation;
@@ -44,6 +45,7 @@ pub use ouzel_formats as formats;
 pub use ouzel_model as model;
 
 pub use ask::{Answer, AskError, Diagnosed};
+pub use asked::Asked;
 pub use call_paths::CallPathError;
 pub use correlation::{
     Correlated, CorrelationError, CorrelationQuery, CorrelationRun, Spectra, TopologyOrigin,

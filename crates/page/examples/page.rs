@@ -1,6 +1,7 @@
 //! Writes the page of a trace: `cargo run -p ouzel-page --example page -- TRACE OUT.html`.
 #![expect(clippy::unwrap_used, reason = "an example")]
 
+use ouzel::Asked;
 use ouzel::analyses::context_tree::ContextTrees;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::timeline::Timeline;
@@ -25,5 +26,6 @@ fn main() {
     let pictures = Pictures::new(definitions, &classes, &timeline)
         .with_clusters(&trees, report.run.span_ns)
         .with_segments(material.phases());
-    std::fs::write(out, ouzel_page::html(&report, &pictures, &trace)).unwrap();
+    let asked = Asked::new(trace.clone(), &options.filter);
+    std::fs::write(out, ouzel_page::html(&report, &pictures, &asked)).unwrap();
 }

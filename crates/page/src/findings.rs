@@ -5,11 +5,11 @@ use crate::{ranks, units};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
+use ouzel::Asked;
 use ouzel::diagnose::Headline;
 use ouzel::diagnose::findings::{
     Confidence, Evidence, Finding, FindingKind, Iterations, Quantity, VariesLike,
 };
-use std::fmt::Write;
 
 /// Characters of a list of ranks or iterations.
 const ROOM: usize = 60;
@@ -22,8 +22,8 @@ pub fn headline(headline: &Headline) -> Markup {
     }
 }
 
-/// The findings, largest gain first; `maps` are pictures of what varies like them, by finding; `path` is what the user calls the trace.
-pub fn list(findings: &[Finding], maps: &[Option<String>], path: &str) -> Markup {
+/// The findings, largest gain first; `maps` are pictures of what varies like them, by finding.
+pub fn list(findings: &[Finding], maps: &[Option<String>], asked: &Asked) -> Markup {
     html! {
         ol.findings {
             @for (i, finding) in findings.iter().enumerate() {
@@ -47,7 +47,7 @@ pub fn list(findings: &[Finding], maps: &[Option<String>], path: &str) -> Markup
                         @if let Some(varies) = &finding.varies_like { (variation(varies, maps.get(i))) }
                         p { (finding.advice) }
                         @if !finding.command.is_empty() {
-                            div.small { code.command { (command_line(path, &finding.command)) } }
+                            div.small { code.command { (asked.command(&finding.command)) } }
                         }
                     }
                 }
@@ -153,36 +153,9 @@ fn quantity(Quantity { value, unit, .. }: &Quantity) -> String {
     }
 }
 
-/// `ouzel`, the command's name, the trace, its further arguments, as a shell takes them.
-pub fn command_line(path: &str, words: &[String]) -> String {
-    let Some((name, arguments)) = words.split_first() else { return String::new() };
-    let mut line = format!("ouzel {name} {}", shell_word(path));
-    for argument in arguments {
-        let _ = write!(line, " {}", shell_word(argument));
-    }
-    line
-}
-
-/// `word` as a shell takes it for one word.
-fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+=:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn commands_can_be_pasted() {
-        let words = ["profile", "--region", "int main(int)"].map(str::to_owned);
-        assert_eq!(command_line("a b", &words), "ouzel profile 'a b' --region 'int main(int)'");
-        assert_eq!(command_line("a", &[]), "");
-    }
 
     #[test]
     fn iterations_are_written_short() {

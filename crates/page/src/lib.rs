@@ -28,6 +28,7 @@ pub use pictures::{
 use axis::Axis;
 use figure::{Figure, PageData};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use ouzel::Asked;
 use ouzel::diagnose::RunReport;
 use ouzel::model::{Ticks, put_visible};
 use ouzel_plot::{colour, ranks, units};
@@ -36,9 +37,9 @@ use raster::PathIndex;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The page about a run: `report` in words and tables, `pictures` of the same pass; `path` is what the user calls
-/// the trace.
-pub fn html(report: &RunReport, pictures: &Pictures<'_>, path: &str) -> String {
+/// The page about a run: `report` in words and tables, `pictures` of the same pass; `asked` is the trace as the user calls it,
+/// and what is selected of it.
+pub fn html(report: &RunReport, pictures: &Pictures<'_>, asked: &Asked) -> String {
     let timeline = pictures.timeline;
     let run_ns = report.run.span_ns;
     // What is lost or doubtful must be known before anything is believed; what is well can wait.
@@ -59,20 +60,23 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, path: &str) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content={ "ouzel " (env!("CARGO_PKG_VERSION")) };
-                title { "Ouzel: " (path) }
+                title { "Ouzel: " (asked.path()) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 a.skip href="#main" { "To the report" }
                 header {
-                    p.soft.small { span.path { (path) } }
+                    p.soft.small {
+                        span.path { (asked.path()) }
+                        @if !asked.selection().is_empty() { " " code { (asked.selection()) } }
+                    }
                     (findings::headline(&report.headline))
                     p.facts.small { (report_sections::facts(&report.run)) }
                 }
                 main id="main" {
                     @if !is_clean { (section("trust", "How far to trust it", &report_sections::trust(&report.trust))) }
                     @if !report.findings.is_empty() {
-                        (section("findings", "What costs time", &findings::list(&report.findings, &pictures.maps, path)))
+                        (section("findings", "What costs time", &findings::list(&report.findings, &pictures.maps, asked)))
                     }
                     (section("efficiencies", "How well the time was used", &report_sections::efficiencies(report)))
                     @if !figures.is_empty() {

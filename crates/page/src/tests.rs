@@ -1,6 +1,7 @@
 use crate::colour::Colour;
 use crate::raster::{NOTHING, OUTSIDE, PathIndex, Raster};
 use crate::{IterationPoint, IterationSeries, LoopPicture, Pictures};
+use ouzel::Asked;
 use ouzel::analyses::context_tree::{ContextTrees, ContextTreesOutput};
 use ouzel::analyses::phases::PhasesOutput;
 use ouzel::analyses::semantics::{Class, Semantics};
@@ -51,7 +52,7 @@ impl Results {
     }
 
     fn page(&self, trace: &ToyTrace) -> String {
-        crate::html(&self.report, &self.pictures(trace), "a <b> trace.otf2")
+        crate::html(&self.report, &self.pictures(trace), &Asked::new("a <b> trace.otf2", &Filter::default()))
     }
 }
 
@@ -234,7 +235,8 @@ fn iterations_are_drawn_with_their_units() {
         source: "marked in the trace".to_owned(),
         series: vec![series(0, 10), series(1, 9), series(2, 10)],
     }];
-    let page = Html::parse_document(&crate::html(&results.report, &pictures, "t"));
+    let page =
+        Html::parse_document(&crate::html(&results.report, &pictures, &Asked::new("t", &Filter::default())));
     assert_eq!(page.errors, Vec::<String>::new());
     assert_eq!(select(&page, "#iterations svg > path[fill=none]").len(), 3);
     let text = text_of(&page, "#iterations");

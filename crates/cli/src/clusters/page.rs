@@ -4,13 +4,13 @@ use super::data::{ClusterEntry, Data};
 use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn, Importance};
 use crate::terminal::page::{Page, call_path};
-use crate::terminal::style::{Paint, clean};
+use crate::terminal::style::Paint;
 use crate::terminal::{ranks, units};
 use ouzel::diagnose::PathDifference;
 
 /// The page, with so many differences of each cluster (0: all).
 pub fn write(page: &mut Page, session: &Session<'_>, data: &Data, top: usize) {
-    page.lines.push(page.style.paint(Paint::Heading, &clean(&session.trace.path().display().to_string())));
+    page.title(&session.asked());
     if data.clusters.is_empty() {
         page.gap();
         page.text(2, "No clusters: no location of the selection runs code.", Paint::Plain);

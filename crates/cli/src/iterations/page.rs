@@ -17,7 +17,7 @@ const INDENT: usize = 5;
 /// The page, with so many of the longest iterations of each loop (0: all).
 pub fn lines(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
     let mut page = Page::new(session.style(), session.common.width);
-    page.lines.push(page.style.paint(Paint::Heading, &clean(&session.trace.path().display().to_string())));
+    page.title(&session.asked());
     if data.loops.is_empty() {
         page.gap();
         page.text(

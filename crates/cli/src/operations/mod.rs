@@ -75,8 +75,7 @@ fn amount(unit: TrafficUnit, value: u64) -> String {
 
 /// The line above every page: which trace.
 fn title(session: &Session<'_>, page: &mut Page) {
-    let path = clean(&session.trace.path().display().to_string());
-    page.lines.push(page.style.paint(Paint::Heading, &path));
+    page.title(&session.asked());
 }
 
 /// A table below an empty line, and how many rows are not shown.

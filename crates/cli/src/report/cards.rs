@@ -1,16 +1,17 @@
 //! What ran, how far it can be trusted, how well the time was used.
 
 use crate::terminal::page::Page;
-use crate::terminal::style::{Paint, clean};
+use crate::terminal::style::Paint;
 use crate::terminal::units;
+use ouzel::Asked;
 use ouzel::diagnose::findings::Ranks;
 use ouzel::diagnose::{Concern, EfficiencyCard, Headline, RunCard, RunReport, TrustCard};
 use std::fmt::Write;
 
 const BAR_WIDTH: usize = 20;
 
-pub fn run_card(page: &mut Page, path: &str, run: &RunCard) {
-    page.lines.push(page.style.paint(Paint::Heading, &clean(path)));
+pub fn run_card(page: &mut Page, asked: &Asked, run: &RunCard) {
+    page.title(asked);
     let tracer = if run.creator.is_empty() { String::new() } else { format!(" by {}", run.creator) };
     let mut parts = vec![format!("{}{tracer}", run.format)];
     let ranks = ranks(run);

@@ -1,8 +1,9 @@
 //! The findings: what costs time, who, where and when, why, and what is usually done.
 
-use crate::terminal::page::{Page, call_path, capitalised, command_line, wrapped};
+use crate::terminal::page::{Page, call_path, capitalised, wrapped};
 use crate::terminal::style::{Paint, clean};
 use crate::terminal::{ranks, units};
+use ouzel::Asked;
 use ouzel::diagnose::findings::{Confidence, Evidence, Finding, FindingKind, Iterations, Quantity};
 use ouzel::model::{ColumnData, Table, Unit};
 use std::sync::Arc;
@@ -14,14 +15,14 @@ const INDENT: usize = 5;
 /// Observations that are told; JSON has all of them.
 const MAX_EVIDENCE: usize = 3;
 
-/// The findings. `path` is what the user calls the trace.
-pub fn findings(page: &mut Page, findings: &[Finding], path: &str) {
+/// The findings.
+pub fn findings(page: &mut Page, findings: &[Finding], asked: &Asked) {
     for (i, finding) in findings.iter().take(MAX_FINDINGS).enumerate() {
         page.gap();
         if finding.kind == FindingKind::NothingSignificant {
-            nothing(page, finding, path);
+            nothing(page, finding, asked);
         } else {
-            one(page, i + 1, finding, path);
+            one(page, i + 1, finding, asked);
         }
     }
     if MAX_FINDINGS < findings.len() {
@@ -36,13 +37,13 @@ pub fn findings(page: &mut Page, findings: &[Finding], path: &str) {
     }
 }
 
-fn nothing(page: &mut Page, finding: &Finding, path: &str) {
+fn nothing(page: &mut Page, finding: &Finding, asked: &Asked) {
     page.text(2, &finding.sentence, Paint::Plain);
     seen(page, 2, finding);
-    closing(page, 2, finding, path);
+    closing(page, 2, finding, asked);
 }
 
-fn one(page: &mut Page, number: usize, finding: &Finding, path: &str) {
+fn one(page: &mut Page, number: usize, finding: &Finding, asked: &Asked) {
     let amount =
         format!("−{}  ({})", units::time(finding.gain_ns), units::percent(Some(finding.gain_fraction)));
     let paint = match finding.confidence {
@@ -68,7 +69,7 @@ fn one(page: &mut Page, number: usize, finding: &Finding, path: &str) {
     page.text(INDENT, &finding.sentence, Paint::Plain);
     seen(page, INDENT, finding);
     varies(page, finding);
-    closing(page, INDENT, finding, path);
+    closing(page, INDENT, finding, asked);
 }
 
 /// The call path, and whom and when it is about: on one line if they fit.
@@ -169,12 +170,12 @@ fn quantity(Quantity { name, value, unit }: &Quantity) -> String {
     format!("{name} {value}")
 }
 
-fn closing(page: &mut Page, indent: usize, finding: &Finding, path: &str) {
+fn closing(page: &mut Page, indent: usize, finding: &Finding, asked: &Asked) {
     if !finding.advice.is_empty() {
         page.hanging(&format!("{:indent$}Usually done: ", ""), indent + 6, &finding.advice, Paint::Plain);
     }
     if !finding.command.is_empty() {
-        let line = page.style.paint(Paint::Name, &command_line(path, &finding.command));
+        let line = page.style.paint(Paint::Name, &Page::command(asked, &finding.command));
         page.lines.push(format!("{:indent$}{line}", ""));
     }
 }

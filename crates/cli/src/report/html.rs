@@ -10,7 +10,6 @@ use ouzel_plot::pictures::{CorrelationViews, correlation};
 /// The page as one file.
 pub fn page(session: &Session<'_>, answer: &Answer) -> String {
     let definitions = session.definitions();
-    let path = session.trace.path().display().to_string();
     let Some(timeline) = &answer.timeline else {
         unreachable!("a page with pictures is made from a pass with a timeline");
     };
@@ -21,7 +20,7 @@ pub fn page(session: &Session<'_>, answer: &Answer) -> String {
         pictures = pictures.with_segments(answer.material.phases());
     }
     pictures.maps = (0..answer.report.findings.len()).map(|finding| map(answer, finding)).collect();
-    ouzel_page::html(&answer.report, &pictures, &path)
+    ouzel_page::html(&answer.report, &pictures, &session.asked())
 }
 
 /// Views beside the finding's own in a picture.

@@ -3,46 +3,47 @@
 use super::losses::Detail;
 use super::{Answer, cards, findings, losses, shape};
 use crate::session::Session;
-use crate::terminal::page::{Page, command_line};
+use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
+use ouzel::Asked;
 use ouzel::diagnose::Advice;
 
 /// The page.
 pub fn lines(session: &Session<'_>, answer: &Answer) -> Vec<String> {
     let mut page = Page::new(session.style(), session.common.width);
-    let path = session.trace.path().display().to_string();
+    let asked = session.asked();
     let report = &answer.report;
-    cards::run_card(&mut page, &path, &report.run);
+    cards::run_card(&mut page, &asked, &report.run);
     // What is lost or doubtful must be known before anything is believed; what is well can wait.
     let is_clean = report.trust.is_clean();
     if !is_clean {
         cards::trust_card(&mut page, &report.trust);
     }
     cards::headline(&mut page, &report.headline);
-    findings::findings(&mut page, &report.findings, &path);
+    findings::findings(&mut page, &report.findings, &asked);
     cards::efficiency(&mut page, report);
-    shape::shape(&mut page, session, answer, &path);
+    shape::shape(&mut page, session, answer, &asked);
     let detail = if report.findings.is_empty() { Detail::Words } else { Detail::Numbers };
     losses::losses(&mut page, report, detail);
     if report.findings.is_empty() {
-        next(&mut page, &report.next, &path);
+        next(&mut page, &report.next, &asked);
     }
     if is_clean {
         cards::trust_card(&mut page, &report.trust);
     }
     page.gap();
     let words = ["report", "-o", "report.html"].map(str::to_owned);
-    let line = format!("The same with pictures: {}", command_line(&path, &words));
+    let line = format!("The same with pictures: {}", Page::command(&asked, &words));
     page.lines.push(page.style.paint(Paint::Dim, &line));
     page.lines
 }
 
-fn next(page: &mut Page, advice: &[Advice], path: &str) {
+fn next(page: &mut Page, advice: &[Advice], asked: &Asked) {
     page.heading("What to look at next");
     for Advice { text, command } in advice {
         page.text(2, text, Paint::Plain);
         if !command.is_empty() {
-            let line = page.style.paint(Paint::Name, &command_line(path, command));
+            let line = page.style.paint(Paint::Name, &Page::command(asked, command));
             page.lines.push(format!("    {line}"));
         }
     }

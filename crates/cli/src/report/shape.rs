@@ -7,9 +7,10 @@ use crate::iterations::page::loop_name;
 use crate::segments::data::of_phases;
 use crate::segments::page::{draw, title};
 use crate::session::Session;
-use crate::terminal::page::{Page, command_line};
+use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::{ranks, spark, units};
+use ouzel::Asked;
 use ouzel::analyses::context_tree::{LocationCluster, TreeGroup};
 use ouzel::analyses::peers::PeerKind;
 
@@ -21,19 +22,19 @@ const MAX_LOOPS: usize = 3;
 const LEAST_LOOP_PERCENT: u64 = 5;
 
 /// Segments, clusters and loops, as far as there are.
-pub fn shape(page: &mut Page, session: &Session<'_>, answer: &Answer, path: &str) {
-    segments(page, session, answer, path);
+pub fn shape(page: &mut Page, session: &Session<'_>, answer: &Answer, asked: &Asked) {
+    segments(page, session, answer, asked);
     for group in &answer.trees.groups {
         if 1 < group.locations.len() {
-            groups_of_ranks(page, session, group, path);
+            groups_of_ranks(page, session, group, asked);
         }
     }
-    loops(page, session, answer, path);
+    loops(page, session, answer, asked);
 }
 
 /// A heading with the command that shows more at its right.
-fn heading(page: &mut Page, text: &str, path: &str, command: &str) {
-    let line = command_line(path, &[command.to_owned()]);
+fn heading(page: &mut Page, text: &str, asked: &Asked, command: &str) {
+    let line = Page::command(asked, &[command.to_owned()]);
     let (n_text, n_line) = (text.chars().count(), line.chars().count());
     page.gap();
     let heading = page.style.paint(Paint::Heading, text);
@@ -47,13 +48,13 @@ fn heading(page: &mut Page, text: &str, path: &str, command: &str) {
     }
 }
 
-fn segments(page: &mut Page, session: &Session<'_>, answer: &Answer, path: &str) {
+fn segments(page: &mut Page, session: &Session<'_>, answer: &Answer, asked: &Asked) {
     // They are withheld where nothing says what computes and what waits.
     if answer.report.segments.is_empty() {
         return;
     }
     let data = of_phases(answer.material.phases(), session.definitions(), &answer.classes, false);
-    heading(page, "Segments that lose time", path, "segments");
+    heading(page, "Segments that lose time", asked, "segments");
     let shown: Vec<_> = data.segments.iter().collect();
     draw(page, &data, &shown);
     for segment in &shown {
@@ -64,7 +65,7 @@ fn segments(page: &mut Page, session: &Session<'_>, answer: &Answer, path: &str)
     }
 }
 
-fn groups_of_ranks(page: &mut Page, session: &Session<'_>, group: &TreeGroup, path: &str) {
+fn groups_of_ranks(page: &mut Page, session: &Session<'_>, group: &TreeGroup, asked: &Asked) {
     let members = match group.kind {
         PeerKind::MainThread => "ranks",
         PeerKind::HelperThread => "helper threads",
@@ -74,7 +75,7 @@ fn groups_of_ranks(page: &mut Page, session: &Session<'_>, group: &TreeGroup, pa
         1 => format!("All {} {members} behave alike", units::count(group.locations.len() as u64)),
         n => format!("{} {members} fall into {n} groups", units::count(group.locations.len() as u64)),
     };
-    heading(page, &text, path, "clusters");
+    heading(page, &text, asked, "clusters");
     if group.clusters.len() < 2 {
         return;
     }
@@ -115,7 +116,7 @@ fn named(cluster: &LocationCluster, session: &Session<'_>, is_largest: bool) -> 
     }
 }
 
-fn loops(page: &mut Page, session: &Session<'_>, answer: &Answer, path: &str) {
+fn loops(page: &mut Page, session: &Session<'_>, answer: &Answer, asked: &Asked) {
     let run_ns = answer.report.run.span_ns;
     let data = Iterations::new(&answer.trees, session.definitions(), run_ns);
     let is_long = |of_loop: &&LoopEntry| {
@@ -126,7 +127,7 @@ fn loops(page: &mut Page, session: &Session<'_>, answer: &Answer, path: &str) {
     if long.is_empty() {
         return;
     }
-    heading(page, "Loops", path, "iterations");
+    heading(page, "Loops", asked, "iterations");
     for of_loop in long.iter().take(MAX_LOOPS) {
         let Some(instance) = of_loop.main_instance() else { continue };
         let kinds = match instance.n_clusters {

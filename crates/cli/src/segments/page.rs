@@ -5,9 +5,10 @@ use super::diagnosis;
 use crate::session::Session;
 use crate::terminal::axis::{self, Interval};
 use crate::terminal::grid::{Grid, GridColumn, Importance};
-use crate::terminal::page::{Page, call_path, capitalised, command_line};
+use crate::terminal::page::{Page, call_path, capitalised};
 use crate::terminal::style::Paint;
 use crate::terminal::{spark, units};
+use ouzel::Asked;
 use ouzel::analyses::semantics::Category;
 
 /// Iterations that the page of one segment shows: the ones that lose most.
@@ -20,8 +21,8 @@ const INDENT: usize = 5;
 /// The page of all segments, of which those that lose most are told if `top` says how many (0: all).
 pub fn all(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
     let mut page = Page::new(session.style(), session.common.width);
-    let path = session.trace.path().display().to_string();
-    head(&mut page, &path, data);
+    let asked = session.asked();
+    head(&mut page, &asked, data);
     if data.segments.is_empty() {
         page.gap();
         page.text(2, &data.why_none(), Paint::Plain);
@@ -50,7 +51,7 @@ pub fn all(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
     }
     page.gap();
     let words = ["segments", "--id", "N"].map(str::to_owned);
-    let line = format!("All call paths and iterations of segment N: {}", command_line(&path, &words));
+    let line = format!("All call paths and iterations of segment N: {}", Page::command(&asked, &words));
     page.lines.push(page.style.paint(Paint::Dim, &line));
     page.lines
 }
@@ -58,7 +59,7 @@ pub fn all(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
 /// The page of one segment.
 pub fn one(session: &Session<'_>, data: &Data, segment: &SegmentEntry) -> Vec<String> {
     let mut page = Page::new(session.style(), session.common.width);
-    head(&mut page, &session.trace.path().display().to_string(), data);
+    head(&mut page, &session.asked(), data);
     draw(&mut page, data, &[segment]);
     page.gap();
     page.grid(0, &segments_grid(data, &[segment]));
@@ -76,8 +77,8 @@ pub fn one(session: &Session<'_>, data: &Data, segment: &SegmentEntry) -> Vec<St
     page.lines
 }
 
-fn head(page: &mut Page, path: &str, data: &Data) {
-    page.lines.push(page.style.paint(Paint::Heading, &crate::terminal::style::clean(path)));
+fn head(page: &mut Page, asked: &Asked, data: &Data) {
+    page.title(asked);
     let gain = data.run_time_ns.saturating_sub(data.projected_run_time_ns);
     let mut parts = vec![data.compared(), format!("run of {}", units::time(data.run_time_ns))];
     if 0 < gain {

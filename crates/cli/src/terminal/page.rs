@@ -5,7 +5,7 @@
 
 use super::grid::Grid;
 use super::style::{Paint, Style, clean, shortened};
-use std::fmt::Write;
+use ouzel::Asked;
 
 /// Widest running text that is still easy to read.
 const MAX_TEXT_WIDTH: usize = 110;
@@ -35,6 +35,21 @@ impl Page {
     /// An empty line.
     pub fn gap(&mut self) {
         self.lines.push(String::new());
+    }
+
+    /// The trace, and what is selected of it.
+    pub fn title(&mut self, asked: &Asked) {
+        let path = self.style.paint(Paint::Heading, &clean(asked.path()));
+        let selection = match asked.selection() {
+            all if all.is_empty() => all,
+            part => format!("  {}", self.style.paint(Paint::Doubtful, &clean(&part))),
+        };
+        self.lines.push(path + &selection);
+    }
+
+    /// A command that can be pasted.
+    pub fn command(asked: &Asked, words: &[String]) -> String {
+        clean(&asked.command(words))
     }
 
     /// A heading below an empty line.
@@ -84,26 +99,6 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     textwrap::wrap(&glued, options).iter().map(|line| line.replace('\u{a0}', " ")).collect()
 }
 
-/// `ouzel`, the command's name, the trace, its further arguments.
-pub fn command_line(path: &str, words: &[String]) -> String {
-    let Some((name, arguments)) = words.split_first() else { return String::new() };
-    let mut line = format!("ouzel {name} {}", shell_word(path));
-    for argument in arguments {
-        let _ = write!(line, " {}", shell_word(argument));
-    }
-    clean(&line)
-}
-
-/// `word` as a shell takes it for one word.
-fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+=:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 /// What stands for a call path without regions.
 pub const NO_REGION: &str = "(code outside of recorded regions)";
 
@@ -139,14 +134,6 @@ pub fn capitalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_quoted_for_the_shell() {
-        assert_eq!([shell_word("a/b.otf2"), shell_word("int main(int)")], ["a/b.otf2", "'int main(int)'"]);
-        assert_eq!(shell_word("it's"), r"'it'\''s'");
-        let words = ["segments", "--id", "3"].map(str::to_owned);
-        assert_eq!(command_line("my run", &words), "ouzel segments 'my run' --id 3");
-    }
 
     #[test]
     fn call_paths_keep_their_innermost_regions() {

@@ -127,6 +127,28 @@ fn the_report_leads_with_the_findings() {
     assert!(table.out.starts_with("kind,title,call_path,ranks,"), "{}", table.out);
 }
 
+/// Who pastes a command from a page about a part of a run wants to see more of that part.
+#[test]
+fn commands_on_the_page_of_a_part_ask_for_that_part() {
+    let selection = "--ranks 0-15 --time 0.1s..20s";
+    let words: Vec<&str> = std::iter::once("report").chain(selection.split(' ')).collect();
+    let page = ran_on(&serialised(), &words);
+    assert!(page.out.lines().next().is_some_and(|title| title.ends_with(selection)), "{}", page.out);
+    let commands: Vec<&str> =
+        page.out.lines().filter_map(|line| Some(&line[line.find("ouzel ")?..])).collect();
+    assert!(3 < commands.len(), "{}", page.out);
+    let place = Path::new(env!("CARGO_BIN_EXE_ouzel")).parent().expect("it is in a folder");
+    for line in commands {
+        assert!(line.contains(selection), "{line}");
+        if line.contains(" -o ") {
+            continue;
+        }
+        let mut shell = std::process::Command::new("/bin/sh");
+        let output = shell.args(["-c", line]).env("PATH", place).output().expect("there is a shell");
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
 #[test]
 fn a_run_without_losses_says_so() {
     let page = ran_on(&testdata("zoo/clean/fixed"), &["report"]);
