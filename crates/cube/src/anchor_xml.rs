@@ -7,6 +7,7 @@
 use crate::CubeError;
 use crate::anchor::*;
 use crate::xml::{Tag, Token, XmlReader, escaped};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::BufRead;
@@ -16,6 +17,71 @@ use std::sync::Arc;
 pub(crate) struct ReadAnchor {
     pub anchor: Anchor,
     pub damage: Option<CubeError>,
+}
+
+macro_rules! names {
+    ($($Name:ident $text:literal,)*) => {
+        /// The name of an element.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        enum ElementName {
+            $($Name,)*
+            /// One that no CUBE has.
+            Unknown,
+        }
+
+        impl ElementName {
+            /// Names by their texts: comparing each with forty texts takes longer than reading it.
+            fn table() -> FxHashMap<&'static str, ElementName> {
+                [$(($text, ElementName::$Name),)*].into_iter().collect()
+            }
+        }
+    };
+}
+
+names! {
+    Attr "attr",
+    Cart "cart",
+    Class "class",
+    Cnode "cnode",
+    Coord "coord",
+    Cube "cube",
+    Cubepl "cubepl",
+    CubeplAggr "cubeplaggr",
+    CubeplInit "cubeplinit",
+    Descr "descr",
+    Dim "dim",
+    DispName "disp_name",
+    Doc "doc",
+    Dtype "dtype",
+    Location "location",
+    LocationGroup "locationgroup",
+    Machine "machine",
+    MangledName "mangled_name",
+    Matrix "matrix",
+    Metric "metric",
+    Metrics "metrics",
+    Mirrors "mirrors",
+    Murl "murl",
+    Name "name",
+    Node "node",
+    Paradigm "paradigm",
+    Parameter "parameter",
+    Process "process",
+    Program "program",
+    Rank "rank",
+    Region "region",
+    Role "role",
+    Row "row",
+    Severity "severity",
+    System "system",
+    SystemTreeNode "systemtreenode",
+    Thread "thread",
+    Topologies "topologies",
+    Type "type",
+    UniqName "uniq_name",
+    Uom "uom",
+    Url "url",
+    Val "val",
 }
 
 /// The elements that are open, each within the one before, with their names and texts.
@@ -31,8 +97,9 @@ struct Open {
 /// An open element.
 #[derive(Clone, Copy)]
 struct Element {
+    name: ElementName,
     /// Where its name begins.
-    name: usize,
+    name_text: usize,
     /// Where its text begins.
     text: usize,
     /// Position in its table.
@@ -40,15 +107,16 @@ struct Element {
 }
 
 impl Open {
-    fn push(&mut self, name: &str, at: usize) {
-        self.elements.push(Element { name: self.names.len(), text: self.texts.len(), at });
-        self.names.push_str(name);
+    fn push(&mut self, name: ElementName, text: &str, at: usize) {
+        let (name_text, text_at) = (self.names.len(), self.texts.len());
+        self.elements.push(Element { name, name_text, text: text_at, at });
+        self.names.push_str(text);
     }
 
     /// Forgets the last element.
     fn pop(&mut self) {
         if let Some(last) = self.elements.pop() {
-            self.names.truncate(last.name);
+            self.names.truncate(last.name_text);
             self.texts.truncate(last.text);
         }
     }
@@ -57,26 +125,16 @@ impl Open {
         self.elements.len()
     }
 
-    /// The name, text and position of the last element.
-    fn last(&self) -> Option<(&str, &str, usize)> {
-        let last = self.elements.last()?;
-        Some((&self.names[last.name..], &self.texts[last.text..], last.at))
-    }
-
-    /// Names and positions of the elements, the last one first.
-    fn inside_out(&self) -> impl Iterator<Item = (&str, usize)> {
-        let mut end = self.names.len();
-        self.elements.iter().rev().map(move |element| {
-            let name = &self.names[element.name..end];
-            end = element.name;
-            (name, element.at)
-        })
+    /// The name of the last element, as it stands in the file.
+    fn last_name(&self) -> Option<&str> {
+        Some(&self.names[self.elements.last()?.name_text..])
     }
 }
 
 struct Builder {
     anchor: Anchor,
     open: Open,
+    names: FxHashMap<&'static str, ElementName>,
     unknown: BTreeMap<String, u64>,
     is_cube: bool,
     /// Whether the definitions are complete: rows of severities have begun.
@@ -92,6 +150,7 @@ pub(crate) fn read(input: impl BufRead, file: Arc<str>) -> Result<ReadAnchor, Cu
     let mut builder = Builder {
         anchor: Anchor::default(),
         open: Open::default(),
+        names: ElementName::table(),
         unknown: BTreeMap::new(),
         is_cube: false,
         has_severities: false,
@@ -132,10 +191,11 @@ impl Builder {
                 Token::Text(text) if self.open.len() > 0 => self.open.texts.push_str(&text),
                 Token::Text(_) => {}
                 Token::Start(tag) => {
-                    let (is_empty, is_row) = (tag.is_empty, tag.name == "row");
-                    let begun = self.begin(&tag);
+                    let name = self.names.get(&*tag.name).copied().unwrap_or(ElementName::Unknown);
+                    let is_empty = tag.is_empty;
+                    let begun = self.begin(name, &tag);
                     if let Ok(at) = begun {
-                        self.open.push(&tag.name, at);
+                        self.open.push(name, &tag.name, at);
                     }
                     begun.map_err(|reason| reader.error(reason))?;
                     if DEPTH_MAX < self.open.len() {
@@ -143,17 +203,17 @@ impl Builder {
                     }
                     if is_empty {
                         self.end();
-                    } else if is_row {
+                    } else if name == ElementName::Row {
                         self.row(reader)?;
                     }
                 }
                 Token::End(name) => {
-                    let reason = match self.open.last() {
-                        Some((open, ..)) if open == name => {
+                    let reason = match self.open.last_name() {
+                        Some(open) if open == name => {
                             self.end();
                             continue;
                         }
-                        Some((open, ..)) => format!("</{name}> ends <{open}>"),
+                        Some(open) => format!("</{name}> ends <{open}>"),
                         None => format!("</{name}> ends nothing"),
                     };
                     return Err(reader.error(reason));
@@ -174,50 +234,53 @@ impl Builder {
     }
 
     /// The position of the nearest open element of this name.
-    fn holder(&self, name: &str) -> Option<usize> {
-        let mut near = self.open.inside_out().take(HOLDER_LEVELS_MAX);
-        near.find(|(open, _)| *open == name).map(|(_, at)| at)
+    fn holder(&self, name: ElementName) -> Option<usize> {
+        let mut near = self.open.elements.iter().rev().take(HOLDER_LEVELS_MAX);
+        near.find(|open| open.name == name).map(|open| open.at)
     }
 
     /// The position of the element around, if it has one of these names.
-    fn parent(&self, names: &[&str]) -> Option<usize> {
-        self.open.last().filter(|(open, ..)| names.contains(open)).map(|(.., at)| at)
+    fn parent(&self, names: &[ElementName]) -> Option<usize> {
+        self.open.elements.last().filter(|open| names.contains(&open.name)).map(|open| open.at)
     }
 
     /// Makes room for an element in its table; returns its position there.
-    fn begin(&mut self, tag: &Tag<'_>) -> Result<usize, String> {
-        const SYSTEM: [&str; 3] = ["systemtreenode", "machine", "node"];
+    fn begin(&mut self, name: ElementName, tag: &Tag<'_>) -> Result<usize, String> {
+        const SYSTEM: [ElementName; 3] =
+            [ElementName::SystemTreeNode, ElementName::Machine, ElementName::Node];
         let anchor = &self.anchor;
-        let at = match &*tag.name {
-            "metric" => anchor.metrics.len(),
-            "region" => anchor.regions.len(),
-            "cnode" => anchor.cnodes.len(),
-            "systemtreenode" | "machine" | "node" => anchor.system_nodes.len(),
-            "locationgroup" | "process" => anchor.groups.len(),
-            "location" | "thread" => anchor.locations.len(),
-            "cart" => anchor.carts.len(),
-            "matrix" => number::<u32>(tag, "metricId")? as usize,
+        let at = match name {
+            ElementName::Metric => anchor.metrics.len(),
+            ElementName::Region => anchor.regions.len(),
+            ElementName::Cnode => anchor.cnodes.len(),
+            ElementName::SystemTreeNode | ElementName::Machine | ElementName::Node => {
+                anchor.system_nodes.len()
+            }
+            ElementName::LocationGroup | ElementName::Process => anchor.groups.len(),
+            ElementName::Location | ElementName::Thread => anchor.locations.len(),
+            ElementName::Cart => anchor.carts.len(),
+            ElementName::Matrix => number::<u32>(tag, "metricId")? as usize,
             _ => 0,
         };
-        match &*tag.name {
-            "cube" => {
+        match name {
+            ElementName::Cube => {
                 self.is_cube = true;
                 self.anchor.version = attribute(tag, "version");
             }
-            "attr" if self.open.len() == 1 => {
+            ElementName::Attr if self.open.len() == 1 => {
                 self.anchor.attributes.push((attribute(tag, "key"), attribute(tag, "value")));
             }
-            "metric" => {
+            ElementName::Metric => {
                 let metric = AnchorMetric {
                     id: number(tag, "id")?,
-                    parent: self.parent(&["metric"]),
+                    parent: self.parent(&[ElementName::Metric]),
                     kind: attribute(tag, "type"),
                     viz_type: attribute(tag, "viztype"),
                     ..AnchorMetric::default()
                 };
                 self.anchor.metrics.push(metric);
             }
-            "region" => {
+            ElementName::Region => {
                 let region = AnchorRegion {
                     id: number(tag, "id")?,
                     file: attribute(tag, "mod"),
@@ -227,34 +290,34 @@ impl Builder {
                 };
                 self.anchor.regions.push(region);
             }
-            "cnode" => {
+            ElementName::Cnode => {
                 let cnode = AnchorCnode {
                     id: number(tag, "id")?,
                     callee: number(tag, "calleeId")?,
-                    parent: self.parent(&["cnode"]),
+                    parent: self.parent(&[ElementName::Cnode]),
                     line: line(tag, "line"),
                     file: attribute(tag, "mod"),
                     parameters: Vec::new(),
                 };
                 self.anchor.cnodes.push(cnode);
             }
-            "parameter" => {
+            ElementName::Parameter => {
                 let parameter = AnchorParameter {
                     is_numeric: attribute(tag, "partype") == "numeric",
                     key: attribute(tag, "parkey"),
                     value: attribute(tag, "parvalue"),
                 };
-                if let Some(cnode) = self.parent(&["cnode"]) {
+                if let Some(cnode) = self.parent(&[ElementName::Cnode]) {
                     self.anchor.cnodes[cnode].parameters.push(parameter);
                 }
             }
-            name @ ("systemtreenode" | "machine" | "node") => {
+            ElementName::SystemTreeNode | ElementName::Machine | ElementName::Node => {
                 let kind = match name {
-                    "machine" => SystemNodeKind::Machine,
-                    "node" => SystemNodeKind::Node,
+                    ElementName::Machine => SystemNodeKind::Machine,
+                    ElementName::Node => SystemNodeKind::Node,
                     _ => SystemNodeKind::Tree,
                 };
-                let class = if kind == SystemNodeKind::Tree { "" } else { name };
+                let class = if kind == SystemNodeKind::Tree { "" } else { &tag.name };
                 let node = AnchorSystemNode {
                     id: number(tag, "Id")?,
                     kind,
@@ -264,8 +327,8 @@ impl Builder {
                 };
                 self.anchor.system_nodes.push(node);
             }
-            name @ ("locationgroup" | "process") => {
-                let kind = if name == "process" { name } else { "" };
+            ElementName::LocationGroup | ElementName::Process => {
+                let kind = if name == ElementName::Process { "process" } else { "" };
                 let group = AnchorGroup {
                     id: number(tag, "Id")?,
                     parent: self.parent(&SYSTEM),
@@ -275,21 +338,21 @@ impl Builder {
                 };
                 self.anchor.groups.push(group);
             }
-            name @ ("location" | "thread") => {
-                let kind = if name == "thread" { name } else { "" };
+            ElementName::Location | ElementName::Thread => {
+                let kind = if name == ElementName::Thread { "thread" } else { "" };
                 let location = AnchorLocation {
                     id: number(tag, "Id")?,
-                    group: self.parent(&["locationgroup", "process"]),
+                    group: self.parent(&[ElementName::LocationGroup, ElementName::Process]),
                     name: String::new(),
                     rank: -1,
                     kind: kind.to_owned(),
                 };
                 self.anchor.locations.push(location);
             }
-            "cart" => {
+            ElementName::Cart => {
                 self.anchor.carts.push(AnchorCart { name: attribute(tag, "name"), ..AnchorCart::default() });
             }
-            "dim" => {
+            ElementName::Dim => {
                 let dimension = AnchorDimension {
                     name: attribute(tag, "name"),
                     size: number(tag, "size")?,
@@ -299,51 +362,22 @@ impl Builder {
                     cart.dimensions.push(dimension);
                 }
             }
-            "coord" => return Ok(self.coordinate(tag)),
-            "severity" => self.has_severities = true,
-            "row" => {
-                let metric = self.holder("matrix").ok_or("a <row> stands outside of every <matrix>")? as u32;
+            ElementName::Coord => return Ok(self.coordinate(tag)),
+            ElementName::Severity => self.has_severities = true,
+            ElementName::Row => {
+                let metric = self
+                    .holder(ElementName::Matrix)
+                    .ok_or("a <row> stands outside of every <matrix>")? as u32;
                 let cnode = number(tag, "cnodeId")?;
                 self.anchor.rows.push(XmlRow { metric, cnode, offset: 0, n_bytes: 0 });
             }
-            "attr" => {
-                let holder = self.open.last().map_or("", |(name, ..)| name);
+            ElementName::Attr => {
+                let holder = self.open.last_name().unwrap_or_default();
                 *self.unknown.entry(format!("attr of {holder}")).or_default() += 1;
             }
-            name => {
-                // The name of a derived metric's parts is known at their end.
-                const KNOWN: &[&str] = &[
-                    "attr",
-                    "doc",
-                    "mirrors",
-                    "murl",
-                    "metrics",
-                    "program",
-                    "system",
-                    "topologies",
-                    "matrix",
-                    "disp_name",
-                    "uniq_name",
-                    "dtype",
-                    "uom",
-                    "val",
-                    "url",
-                    "descr",
-                    "cubepl",
-                    "cubeplinit",
-                    "cubeplaggr",
-                    "name",
-                    "mangled_name",
-                    "paradigm",
-                    "role",
-                    "class",
-                    "rank",
-                    "type",
-                ];
-                if !KNOWN.contains(&name) {
-                    *self.unknown.entry(name.to_owned()).or_default() += 1;
-                }
-            }
+            ElementName::Unknown => *self.unknown.entry(tag.name.to_string()).or_default() += 1,
+            // What they say is their text, or what is in them.
+            _ => {}
         }
         Ok(at)
     }
@@ -374,42 +408,54 @@ impl Builder {
     /// Takes what the text of the last open element says, and closes that.
     fn end(&mut self) {
         let Builder { anchor, open, .. } = self;
-        let Some((name, text, at)) = open.last() else { return };
+        let [.., Element { name: holder, at: slot, .. }, Element { name, text, at, .. }] = open.elements[..]
+        else {
+            open.pop();
+            return;
+        };
+        let text = &open.texts[text..];
         let trimmed = || text.trim().to_owned();
-        let (holder, slot) = open.inside_out().nth(1).unwrap_or_default();
         match (holder, name) {
-            ("metric", _) => {
+            (ElementName::Metric, _) => {
                 let metric = &mut anchor.metrics[slot];
                 match name {
-                    "disp_name" => metric.display_name = trimmed(),
-                    "uniq_name" => metric.unique_name = trimmed(),
-                    "dtype" => metric.data_type = trimmed(),
-                    "uom" => metric.unit = trimmed(),
-                    "url" => metric.url = trimmed(),
-                    "descr" => metric.description = trimmed(),
-                    "cubepl" => metric.expression = trimmed(),
-                    "cubeplinit" | "cubeplaggr" => metric.other_expressions.push(trimmed()),
+                    ElementName::DispName => metric.display_name = trimmed(),
+                    ElementName::UniqName => metric.unique_name = trimmed(),
+                    ElementName::Dtype => metric.data_type = trimmed(),
+                    ElementName::Uom => metric.unit = trimmed(),
+                    ElementName::Url => metric.url = trimmed(),
+                    ElementName::Descr => metric.description = trimmed(),
+                    ElementName::Cubepl => metric.expression = trimmed(),
+                    ElementName::CubeplInit | ElementName::CubeplAggr => {
+                        metric.other_expressions.push(trimmed());
+                    }
                     _ => {}
                 }
             }
-            ("region", "name") => anchor.regions[slot].name = trimmed(),
-            ("region", "mangled_name") => anchor.regions[slot].mangled_name = trimmed(),
-            ("region", "paradigm") => anchor.regions[slot].paradigm = trimmed(),
-            ("region", "role") => anchor.regions[slot].role = trimmed(),
-            ("region", "descr") => anchor.regions[slot].description = trimmed(),
-            ("systemtreenode" | "machine" | "node", "name") => anchor.system_nodes[slot].name = trimmed(),
-            ("systemtreenode", "class") => anchor.system_nodes[slot].class = trimmed(),
-            ("locationgroup" | "process", "name") => anchor.groups[slot].name = trimmed(),
-            ("locationgroup" | "process", "rank") => {
+            (ElementName::Region, ElementName::Name) => anchor.regions[slot].name = trimmed(),
+            (ElementName::Region, ElementName::MangledName) => anchor.regions[slot].mangled_name = trimmed(),
+            (ElementName::Region, ElementName::Paradigm) => anchor.regions[slot].paradigm = trimmed(),
+            (ElementName::Region, ElementName::Role) => anchor.regions[slot].role = trimmed(),
+            (ElementName::Region, ElementName::Descr) => anchor.regions[slot].description = trimmed(),
+            (ElementName::SystemTreeNode | ElementName::Machine | ElementName::Node, ElementName::Name) => {
+                anchor.system_nodes[slot].name = trimmed();
+            }
+            (ElementName::SystemTreeNode, ElementName::Class) => anchor.system_nodes[slot].class = trimmed(),
+            (ElementName::LocationGroup | ElementName::Process, ElementName::Name) => {
+                anchor.groups[slot].name = trimmed();
+            }
+            (ElementName::LocationGroup | ElementName::Process, ElementName::Rank) => {
                 anchor.groups[slot].rank = text.trim().parse().unwrap_or(-1);
             }
-            ("locationgroup", "type") => anchor.groups[slot].kind = trimmed(),
-            ("location" | "thread", "name") => anchor.locations[slot].name = trimmed(),
-            ("location" | "thread", "rank") => {
+            (ElementName::LocationGroup, ElementName::Type) => anchor.groups[slot].kind = trimmed(),
+            (ElementName::Location | ElementName::Thread, ElementName::Name) => {
+                anchor.locations[slot].name = trimmed();
+            }
+            (ElementName::Location | ElementName::Thread, ElementName::Rank) => {
                 anchor.locations[slot].rank = text.trim().parse().unwrap_or(-1);
             }
-            ("location", "type") => anchor.locations[slot].kind = trimmed(),
-            ("cart", "coord") if at > 0 => place(&mut anchor.carts[at - 1], text),
+            (ElementName::Location, ElementName::Type) => anchor.locations[slot].kind = trimmed(),
+            (ElementName::Cart, ElementName::Coord) if at > 0 => place(&mut anchor.carts[at - 1], text),
             _ => {}
         }
         self.open.pop();

@@ -6,7 +6,7 @@
 
 use crate::CubeError;
 use std::borrow::Cow;
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead};
 use std::sync::Arc;
 
 /// What a text begins with in which nothing is resolved.
@@ -96,7 +96,7 @@ impl<R: BufRead> XmlReader<R> {
         loop {
             let waiting = self.input.fill_buf();
             let waiting = waiting.map_err(|error| CubeError::io(&self.file, self.offset, &error))?;
-            let (n, is_end) = match waiting.iter().position(|&byte| byte == b'<') {
+            let (n, is_end) = match memchr::memchr(b'<', waiting) {
                 Some(at) => (at + 1, true),
                 None => (waiting.len(), waiting.is_empty()),
             };
@@ -135,7 +135,7 @@ impl<R: BufRead> XmlReader<R> {
                 Token::Text(String::from_utf8_lossy(text.unwrap_or_default()))
             }
             Kind::Tag => match bytes {
-                [b'/', name @ ..] => Token::End(String::from_utf8_lossy(name.trim_ascii())),
+                [b'/', name @ ..] => Token::End(text(name.trim_ascii())),
                 bytes => {
                     let start = self.offset - bytes.len() as u64 - 1;
                     let malformed = || CubeError::new(&self.file, start, "a tag is malformed");
@@ -171,15 +171,25 @@ impl<R: BufRead> XmlReader<R> {
         Ok(())
     }
 
+    /// Adds what comes up to `end`, which is taken too; all that is left if it does not come.
     fn read_until(&mut self, end: u8) -> Result<(), CubeError> {
-        let room = (TOKEN_BYTES_MAX - self.bytes.len()) as u64;
-        let n = (&mut self.input).take(room).read_until(end, &mut self.bytes);
-        let n = n.map_err(|error| CubeError::io(&self.file, self.offset, &error))?;
-        self.offset += n as u64;
-        if room == 0 || (n as u64 == room && self.bytes.last() != Some(&end)) {
-            return Err(self.error(format!("a tag or text is longer than {TOKEN_BYTES_MAX} bytes")));
+        loop {
+            let waiting = match self.input.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                waiting => waiting.map_err(|error| CubeError::io(&self.file, self.offset, &error))?,
+            };
+            let found = memchr::memchr(end, waiting);
+            let n = found.map_or(waiting.len(), |at| at + 1);
+            if TOKEN_BYTES_MAX - self.bytes.len() < n {
+                return Err(self.error(format!("a tag or text is longer than {TOKEN_BYTES_MAX} bytes")));
+            }
+            self.bytes.extend_from_slice(&waiting[..n]);
+            self.input.consume(n);
+            self.offset += n as u64;
+            if n == 0 || found.is_some() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Reads a tag whose `<` has been read, up to its `>`, which is taken too.
@@ -216,14 +226,16 @@ fn tag_is_complete(bytes: &[u8], seen: usize, quote: &mut Option<u8>) -> bool {
     if bytes.starts_with(CDATA) {
         return bytes.ends_with(b"]]>");
     }
-    for &byte in &bytes[seen..] {
-        match *quote {
-            Some(open) if byte == open => *quote = None,
-            None if byte == b'"' || byte == b'\'' => *quote = Some(byte),
-            _ => {}
-        }
+    let mut rest = &bytes[seen..];
+    loop {
+        let next = match *quote {
+            Some(open) => memchr::memchr(open, rest),
+            None => memchr::memchr2(b'"', b'\'', rest),
+        };
+        let Some(at) = next else { return quote.is_none() };
+        *quote = if quote.is_none() { Some(rest[at]) } else { None };
+        rest = &rest[at + 1..];
     }
-    quote.is_none()
 }
 
 fn tag_from_bytes(bytes: &[u8]) -> Option<Tag<'_>> {
@@ -233,7 +245,7 @@ fn tag_from_bytes(bytes: &[u8]) -> Option<Tag<'_>> {
     let (name, attributes) = bytes.split_at(name_len);
     let mut rest = attributes;
     while next_attribute(&mut rest)?.is_some() {}
-    (!name.is_empty()).then(|| Tag { name: String::from_utf8_lossy(name), attributes, is_empty })
+    (!name.is_empty()).then(|| Tag { name: text(name), attributes, is_empty })
 }
 
 /// Takes the next attribute off `rest`: its name and what is between the quotes, `Some(None)` at the end, `None` if it
@@ -252,10 +264,16 @@ fn next_attribute<'a>(rest: &mut &'a [u8]) -> Option<Option<(&'a [u8], &'a [u8])
     Some(Some((key, &value[..end])))
 }
 
+/// Text; bytes that are not UTF-8 are replaced.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    // Faster than looking for what is to be replaced.
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
 /// Text with its entities resolved; what is no entity stays as it is.
 fn text_from_bytes(bytes: &[u8]) -> Cow<'_, str> {
-    let text = String::from_utf8_lossy(bytes);
-    if !bytes.contains(&b'&') {
+    let text = text(bytes);
+    if memchr::memchr(b'&', bytes).is_none() {
         return text;
     }
     let mut resolved = String::with_capacity(text.len());
@@ -318,6 +336,7 @@ pub(crate) fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read;
 
     /// Tokens in words.
     fn tokens(text: &[u8]) -> Result<Vec<String>, CubeError> {
@@ -361,7 +380,7 @@ mod tests {
     #[test]
     fn what_is_too_long_is_an_error_and_not_kept() {
         for begin in [&b"<cube>"[..], b"<cube version=\"", b"<!--", b"<![CDATA["] {
-            let endless = begin.chain(std::io::BufReader::new(std::io::repeat(b'>')));
+            let endless = begin.chain(io::BufReader::new(io::repeat(b'>')));
             let mut reader = XmlReader::new(endless, Arc::from("x"));
             let error = loop {
                 match reader.next() {
@@ -372,7 +391,7 @@ mod tests {
             };
             assert!(error.reason.contains("longer than 16777216 bytes"), "{error}");
         }
-        let mut reader = XmlReader::new(std::io::BufReader::new(std::io::repeat(b'1')), Arc::from("x"));
+        let mut reader = XmlReader::new(io::BufReader::new(io::repeat(b'1')), Arc::from("x"));
         assert!(reader.skip_text(1 << 20).is_err());
         assert_eq!(reader.bytes.capacity(), 0, "nothing is kept");
     }
