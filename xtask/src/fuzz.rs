@@ -3,8 +3,8 @@
 //! The coverage that the fuzzer needs comes from flags that stable compilers know, so no other
 //! toolchain is asked for; libFuzzer itself is C++ and is built with the system's compiler.
 //! What a run finds interesting is kept beside the build products, so that the next goes on from
-//! there; `fuzz/corpus/` holds the seeds, which no run changes. `--keep` chooses the fewest of what
-//! was found that reach the same code, for `fuzz/kept/`: a clone begins where long runs ended.
+//! there; `fuzz/corpus/` holds the seeds, which no run changes. `--keep` chooses from the fewest of
+//! what was found that reach the same code, for `fuzz/kept/`: a clone begins near where long runs ended.
 //! The tests begin with what the repository holds, in one order and with one seed, so that they try
 //! the same inputs on every machine; other runs draw their own seed.
 
@@ -23,7 +23,7 @@ usage: cargo xtask fuzz [--seconds N] [TARGET ...]
 
   --seconds N   how long each target runs (default 10)
   --seeds       write the seeds in fuzz/corpus/ anew
-  --keep        put the fewest inputs that reach all that was reached into fuzz/kept/
+  --keep        put short inputs that together reach most of what was reached into fuzz/kept/
   TARGET        a file of fuzz/fuzz_targets/, without its ending; all of them if none is named
 ";
 
@@ -139,13 +139,13 @@ fn chosen(root: &Path, named: &[String]) -> Result<Vec<String>> {
     Ok(all.into_iter().filter(|target| named.is_empty() || named.contains(target)).collect())
 }
 
-/// Inputs that are kept of a target at most, and their bytes.
+/// Inputs that are kept of a target at most, and the bytes of one.
 const KEPT_INPUTS_MAX: usize = 32;
-const KEPT_BYTES_MAX: u64 = 16 << 10;
+const KEPT_BYTES_MAX: u64 = 512;
 /// Seconds that choosing them may take.
 const KEEP_SECONDS: u32 = 300;
 
-/// Chooses what is kept of the inputs that were found, smallest first.
+/// Chooses what is kept of the inputs that were found: of those that are short the longest, as each reaches most.
 fn keep(root: &Path, named: &[String]) -> Result<()> {
     let place = workspace::target(root)?.join("fuzz");
     let binaries = build(root, &place)?;
@@ -240,17 +240,15 @@ impl<'a> One<'a> {
             let entry = entry?;
             inputs.push((entry.metadata()?.len(), entry.path()));
         }
+        inputs.retain(|(length, _)| *length <= KEPT_BYTES_MAX);
         inputs.sort();
         if self.kept.exists() {
             fs::remove_dir_all(&self.kept)?;
         }
         fs::create_dir_all(&self.kept)?;
         let (mut n, mut n_bytes) = (0, 0);
-        for (length, path) in inputs {
-            if n == KEPT_INPUTS_MAX || KEPT_BYTES_MAX < n_bytes + length {
-                break;
-            }
-            fs::copy(&path, self.kept.join(path.file_name().context("a file has a name")?))?;
+        for (length, path) in inputs.iter().rev().take(KEPT_INPUTS_MAX) {
+            fs::copy(path, self.kept.join(path.file_name().context("a file has a name")?))?;
             (n, n_bytes) = (n + 1, n_bytes + length);
         }
         Ok((n, n_bytes))
