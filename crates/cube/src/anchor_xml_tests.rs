@@ -55,7 +55,7 @@ fn definitions_come_back_from_what_is_written() {
         }
     }
     anchor.carts[0].n_bad = 0;
-    let again = parse(&write(&anchor)).unwrap();
+    let again = parse(&crate::anchor_writer::write(&anchor)).unwrap();
     assert_eq!(again.damage, None);
     assert_eq!(again.anchor, anchor);
 }

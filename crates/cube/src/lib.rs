@@ -12,6 +12,7 @@
 #![deny(missing_docs)]
 
 mod anchor;
+mod anchor_writer;
 mod anchor_xml;
 mod archive;
 pub mod cubepl;

@@ -5,7 +5,7 @@
 //! that is never begun has no files: all of its values are zero.
 
 use crate::tar::{self, BLOCK_BYTES};
-use crate::{Anchor, anchor_xml};
+use crate::{Anchor, anchor_writer};
 use std::io::{Error, ErrorKind, Result, Seek, SeekFrom, Write};
 
 /// Writes one profile.
@@ -79,7 +79,7 @@ impl<W: Write + Seek> Writer<W> {
     /// # Errors
     /// If they cannot be written.
     pub fn finish(mut self, anchor: &Anchor) -> Result<W> {
-        self.member("anchor.xml", anchor_xml::write(anchor).as_bytes())?;
+        self.member("anchor.xml", anchor_writer::write(anchor).as_bytes())?;
         self.out.seek(SeekFrom::Start(self.end))?;
         self.out.write_all(&[0; 2 * BLOCK_BYTES as usize])?;
         self.out.flush()?;
