@@ -98,6 +98,6 @@ pub fn spoilt(data: &[u8]) {
         0 => drop(trace.ask(ouzel::analyses::profile::Profile, &options)),
         1 => drop(trace.ask(ouzel::analyses::inventory::Inventory, &options)),
         2 => drop(trace.severity_cube(&options)),
-        _ => drop(trace.diagnose(&ouzel::analyses::semantics::Semantics::default(), &options)),
+        _ => drop(trace.diagnose(&ouzel::analyses::semantics::Semantics::default(), ouzel::Beside::Nothing, &options)),
     }
 }

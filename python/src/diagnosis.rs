@@ -1,17 +1,32 @@
 //! What the diagnosis says, in the shape of the JSON output.
 
+use crate::output;
 use crate::table::Table;
 use crate::trace::Trace;
 use crate::value::to_python;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::diagnose::RunReport;
 use ouzel::diagnose::iterations::Data as Iterations;
+use ouzel::{Asked, Beside};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 
 #[pymethods]
 impl Trace {
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.run_report(py)?)
+    }
+
+    #[pyo3(signature = (path, *, force=false))]
+    #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
+    fn save_report(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
+        // Before the pass: whoever may not write there need not wait for it.
+        let target = py.detach(|| output::target(&path, force))?;
+        let answer = self.answer(py, |trace, options| {
+            let asked = Asked::new(trace.path().display().to_string(), &options.filter);
+            ouzel_page::of_trace(trace, &Semantics::default(), &asked, options)
+        })?;
+        py.detach(|| target.write(answer.output.as_bytes()).map_err(output::of_output))
     }
 
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -44,7 +59,8 @@ impl Trace {
 
 impl Trace {
     fn run_report(&self, py: Python<'_>) -> PyResult<RunReport> {
-        let answer = self.answer(py, |trace, options| trace.diagnose(&Semantics::default(), options))?;
+        let answer = self
+            .answer(py, |trace, options| trace.diagnose(&Semantics::default(), Beside::Nothing, options))?;
         Ok(answer.output.report)
     }
 }

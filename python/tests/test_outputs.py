@@ -122,3 +122,18 @@ def test_the_command_line_of_a_cluster_keeps_to_the_same_rules(copied, tmp_path)
     content = events.read_bytes()
     assert "part of what is read" in asked("--output", events, "--force")
     assert out.read_text() == "precious" and events.read_bytes() == content
+
+
+def test_the_page_about_a_run_is_a_file(copied, tmp_path):
+    trace = ouzel.open(copied)
+    page = tmp_path / "page.html"
+    trace.save_report(page)
+    text = page.read_text()
+    assert text.startswith("<!DOCTYPE html>") and str(copied) in text
+    assert trace.report()["headline"]["text"] in text
+    with pytest.raises(FileExistsError, match="force=True"):
+        trace.save_report(page)
+    trace.filter(ranks="0-1").save_report(page, force=True)
+    assert "--ranks 0-1" in page.read_text()
+    with pytest.raises(ValueError, match="part of what is read"):
+        trace.save_report(copied / "traces.otf2", force=True)

@@ -104,7 +104,7 @@ impl<'a> Reference<'a> {
         let mut bound = 0.0;
         for (line, filtered) in spectrum.chunks_exact_mut(n_line).zip(self.filtered.chunks_exact(n_line)) {
             for ((v, f), m) in line.iter_mut().zip(filtered).zip(&self.multiplicities) {
-                *v *= f;
+                *v = f * *v;
                 bound += v.norm_sqr().sqrt() * m;
             }
         }

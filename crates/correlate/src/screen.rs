@@ -296,7 +296,7 @@ impl<'a> Screen<'a> {
             for ((piece, filtered), twice) in pieces.zip(self.multiplicities.chunks(SUM_LENGTH)) {
                 let mut sum = 0.0_f32;
                 for ((v, f), &m) in piece.iter_mut().zip(filtered).zip(twice) {
-                    *v *= f;
+                    *v = f * *v;
                     sum += v.norm_sqr().sqrt() * m;
                 }
                 bound += f64::from(sum);

@@ -20,9 +20,10 @@ use ouzel_analyses::patterns::{
     CallSeries, PatternError, PatternOptions, PatternsOutput, ProfileError, patterns,
 };
 use ouzel_analyses::profile::Profile;
-use ouzel_analyses::semantics::Semantics;
+use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_analyses::severity_cube::SeverityCube;
 use ouzel_analyses::time_grid::TimeGrid;
+use ouzel_analyses::timeline::{Timeline, TimelineOutput};
 use ouzel_diagnose::clusters::Data as Clusters;
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{Analysis, AnalysisError, AnalysisSet, Coverage, PassError, Report};
@@ -65,6 +66,18 @@ impl<T> Answer<T> {
     }
 }
 
+/// What a report is wanted with, out of the same pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Beside {
+    /// The report alone.
+    #[default]
+    Nothing,
+    /// The call paths that locations and iterations have in common.
+    Trees,
+    /// These, and what each location does at regular instants.
+    Pictures,
+}
+
 /// A report, and what it was made from.
 #[derive(Debug)]
 pub struct Diagnosed {
@@ -72,6 +85,14 @@ pub struct Diagnosed {
     pub material: Material,
     /// The report.
     pub report: RunReport,
+    /// What each region means.
+    pub classes: Vec<Class>,
+    /// What varies like the findings, where a topology exists.
+    pub variations: Option<Variations>,
+    /// If it was asked for.
+    pub trees: Option<ContextTreesOutput>,
+    /// If it was asked for.
+    pub timeline: Option<TimelineOutput>,
 }
 
 /// Why a question has no answer.
@@ -213,21 +234,29 @@ impl Trace {
         Ok(Answer::new(Clusters::new(&trees, &profile, definitions), pass))
     }
 
-    /// The report about the run; `semantics` says what regions mean.
+    /// The report about the run, and what it is wanted with; `semantics` says what regions mean. One pass, and a second
+    /// one over the messages where they cost time.
     ///
     /// # Errors
     /// If a pass was cancelled, or an analysis cannot answer.
     pub fn diagnose(
         &self,
         semantics: &Semantics,
+        beside: Beside,
         options: &Options<'_>,
     ) -> Result<Answer<Diagnosed>, AskError> {
         let definitions = self.definitions();
+        let filter = &options.filter;
         let mut set = AnalysisSet::default();
-        let analyses = ReportAnalyses::add_to(&mut set, definitions, &options.filter, semantics);
+        let analyses = ReportAnalyses::add_to(&mut set, definitions, filter, semantics);
+        let trees = (beside != Beside::Nothing)
+            .then(|| set.add(ContextTrees::with_semantics(definitions, filter, semantics)));
+        let timeline = (beside == Beside::Pictures).then(|| set.add(Timeline::new(definitions, filter)));
         let wants_cube = wants_variations(definitions) || wants_causes(definitions);
         let cube = wants_cube.then(|| set.add_silent(SeverityCube::default()));
         let mut pass = self.run(&set, options)?;
+        let trees = trees.map(|key| pass.outputs.take(&key)).transpose()?;
+        let timeline = timeline.map(|key| pass.outputs.take(&key)).transpose()?;
         let mut material = analyses.gather(&mut pass, definitions)?;
         if material.wants_messages(definitions) {
             let late = LateMessages { semantics: semantics.clone() };
@@ -235,14 +264,16 @@ impl Trace {
             material.add_messages(output, &notices);
         }
         let cube = cube.map(|cube| pass.outputs.take(&cube)).transpose()?;
-        let variations = cube.map(|cube| Variations::new(cube, definitions));
+        let mut variations = cube.map(|cube| Variations::new(cube, definitions));
         material.add_notices(variations.as_ref().map_or(&[], Variations::notices));
         let mut report = material.report(definitions);
-        if let Some(mut variations) = variations {
+        if let Some(variations) = &mut variations {
             variations.add_to(&mut report, options.jobs);
             variations.explain(&mut report, semantics, options.jobs);
         }
         let notices = material.notices().to_vec();
-        Ok(Answer { notices, ..Answer::new(Diagnosed { material, report }, pass) })
+        let classes = semantics.classes(definitions);
+        let diagnosed = Diagnosed { material, report, classes, variations, trees, timeline };
+        Ok(Answer { notices, ..Answer::new(diagnosed, pass) })
     }
 }

@@ -44,7 +44,7 @@ pub use ouzel_engine as engine;
 pub use ouzel_formats as formats;
 pub use ouzel_model as model;
 
-pub use ask::{Answer, AskError, Diagnosed};
+pub use ask::{Answer, AskError, Beside, Diagnosed};
 pub use asked::Asked;
 pub use call_paths::CallPathError;
 pub use correlation::{

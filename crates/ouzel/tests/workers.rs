@@ -15,7 +15,7 @@ use ouzel::analyses::timeline::Timeline;
 use ouzel::engine::Progress;
 use ouzel::model::Filter;
 use ouzel::workers::{Group, Job, JobError, Workers};
-use ouzel::{Options, Trace};
+use ouzel::{Beside, Options, Trace};
 use std::error::Error;
 use std::fmt::Debug;
 use std::num::NonZeroU16;
@@ -109,7 +109,7 @@ fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> 
         ("patterns", text(&trace.patterns(None, &PatternOptions::default(), options))),
         ("context_trees", text(&trace.context_trees(&semantics, options))),
         ("clusters", text(&trace.clusters(&semantics, options))),
-        ("diagnose", text(&trace.diagnose(&semantics, options))),
+        ("diagnose", text(&trace.diagnose(&semantics, Beside::Nothing, options))),
     ]
 }
 

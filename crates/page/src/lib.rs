@@ -13,6 +13,7 @@ mod figure;
 mod findings;
 mod gather;
 mod iterations;
+mod of_trace;
 mod pictures;
 mod rank_timeline;
 mod raster;
@@ -21,6 +22,7 @@ mod segments;
 #[cfg(test)]
 mod tests;
 
+pub use of_trace::of_trace;
 pub use pictures::{
     Cluster, IterationPoint, IterationSeries, LoopPicture, Pictures, SegmentPath, SegmentPicture,
 };

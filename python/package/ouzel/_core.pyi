@@ -598,6 +598,11 @@ class Trace:
         """The same as :meth:`pattern_detection`, as Pipit's code calls it."""
     def report(self) -> dict[str, Any]:
         """The one page about the run as data: what ``ouzel report --format json`` has under ``data``."""
+    def save_report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Writes the one page about the run, with pictures, as HTML: the page of ``ouzel report -o PATH``.
+
+        The page is one file that needs no network. The rules for ``path`` are those of :meth:`Table.save_picture`.
+        """
     def findings(self) -> list[dict[str, Any]]:
         """What costs the run time and why, most gain first; gains do not overlap."""
     def segments(self) -> list[dict[str, Any]]:

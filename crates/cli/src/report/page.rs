@@ -1,18 +1,18 @@
 //! The report for people, top to bottom in the order of questions.
 
 use super::losses::Detail;
-use super::{Answer, cards, findings, losses, shape};
+use super::{cards, findings, losses, shape};
 use crate::session::Session;
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
-use ouzel::Asked;
 use ouzel::diagnose::Advice;
+use ouzel::{Asked, Diagnosed};
 
 /// The page.
-pub fn lines(session: &Session<'_>, answer: &Answer) -> Vec<String> {
+pub fn lines(session: &Session<'_>, diagnosed: &Diagnosed) -> Vec<String> {
     let mut page = Page::new(session.style(), session.common.width);
     let asked = session.asked();
-    let report = &answer.report;
+    let report = &diagnosed.report;
     cards::run_card(&mut page, &asked, &report.run);
     // What is lost or doubtful must be known before anything is believed; what is well can wait.
     let is_clean = report.trust.is_clean();
@@ -22,7 +22,7 @@ pub fn lines(session: &Session<'_>, answer: &Answer) -> Vec<String> {
     cards::headline(&mut page, &report.headline);
     findings::findings(&mut page, &report.findings, &asked);
     cards::efficiency(&mut page, report);
-    shape::shape(&mut page, session, answer, &asked);
+    shape::shape(&mut page, session, diagnosed, &asked);
     let detail = if report.findings.is_empty() { Detail::Words } else { Detail::Numbers };
     losses::losses(&mut page, report, detail);
     if report.findings.is_empty() {

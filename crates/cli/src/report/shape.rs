@@ -1,6 +1,5 @@
 //! The shape of the run: segments on the axis of time, groups of ranks, the time loop.
 
-use super::Answer;
 use crate::clusters::data as clusters;
 use crate::iterations::data::{Data as Iterations, LoopEntry};
 use crate::iterations::page::loop_name;
@@ -10,9 +9,9 @@ use crate::session::Session;
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::{ranks, spark, units};
-use ouzel::Asked;
 use ouzel::analyses::context_tree::{LocationCluster, TreeGroup};
 use ouzel::analyses::peers::PeerKind;
+use ouzel::{Asked, Diagnosed};
 
 /// Clusters that are named on the page.
 const MAX_CLUSTERS: usize = 5;
@@ -22,14 +21,14 @@ const MAX_LOOPS: usize = 3;
 const LEAST_LOOP_PERCENT: u64 = 5;
 
 /// Segments, clusters and loops, as far as there are.
-pub fn shape(page: &mut Page, session: &Session<'_>, answer: &Answer, asked: &Asked) {
-    segments(page, session, answer, asked);
-    for group in &answer.trees.groups {
+pub fn shape(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &Asked) {
+    segments(page, session, diagnosed, asked);
+    for group in diagnosed.trees.iter().flat_map(|trees| &trees.groups) {
         if 1 < group.locations.len() {
             groups_of_ranks(page, session, group, asked);
         }
     }
-    loops(page, session, answer, asked);
+    loops(page, session, diagnosed, asked);
 }
 
 /// A heading with the command that shows more at its right.
@@ -48,12 +47,12 @@ fn heading(page: &mut Page, text: &str, asked: &Asked, command: &str) {
     }
 }
 
-fn segments(page: &mut Page, session: &Session<'_>, answer: &Answer, asked: &Asked) {
+fn segments(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &Asked) {
     // They are withheld where nothing says what computes and what waits.
-    if answer.report.segments.is_empty() {
+    if diagnosed.report.segments.is_empty() {
         return;
     }
-    let data = of_phases(answer.material.phases(), session.definitions(), &answer.classes, false);
+    let data = of_phases(diagnosed.material.phases(), session.definitions(), &diagnosed.classes, false);
     heading(page, "Segments that lose time", asked, "segments");
     let shown: Vec<_> = data.segments.iter().collect();
     draw(page, &data, &shown);
@@ -116,9 +115,10 @@ fn named(cluster: &LocationCluster, session: &Session<'_>, is_largest: bool) -> 
     }
 }
 
-fn loops(page: &mut Page, session: &Session<'_>, answer: &Answer, asked: &Asked) {
-    let run_ns = answer.report.run.span_ns;
-    let data = Iterations::new(&answer.trees, session.definitions(), run_ns);
+fn loops(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &Asked) {
+    let Some(trees) = &diagnosed.trees else { return };
+    let run_ns = diagnosed.report.run.span_ns;
+    let data = Iterations::new(trees, session.definitions(), run_ns);
     let is_long = |of_loop: &&LoopEntry| {
         !of_loop.is_nested
             && run_ns.saturating_mul(LEAST_LOOP_PERCENT) <= of_loop.total_ns().saturating_mul(100)

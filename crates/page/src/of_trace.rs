@@ -1,0 +1,57 @@
+//! From a trace to the page: what it is made of, and the pictures of the same pass.
+
+use crate::{Pictures, html};
+use ouzel::analyses::semantics::Semantics;
+use ouzel::model::Definitions;
+use ouzel::{Answer, AskError, Asked, Beside, Diagnosed, Options, Trace, Variations};
+use ouzel_plot::Palette;
+use ouzel_plot::fields::Solid;
+use ouzel_plot::pictures::{CorrelationViews, correlation};
+
+/// Views beside the finding's own in a picture.
+const N_PARTNERS: usize = 2;
+
+/// The page about what `options` selects of a trace; `semantics` says what regions mean, `asked` what the user calls
+/// the trace.
+///
+/// # Errors
+/// If a pass was cancelled, or an analysis cannot answer.
+pub fn of_trace(
+    trace: &Trace,
+    semantics: &Semantics,
+    asked: &Asked,
+    options: &Options<'_>,
+) -> Result<Answer<String>, AskError> {
+    let answer = trace.diagnose(semantics, Beside::Pictures, options)?;
+    Ok(answer.map(|diagnosed| page(trace.definitions(), &diagnosed, asked)))
+}
+
+fn page(definitions: &Definitions, diagnosed: &Diagnosed, asked: &Asked) -> String {
+    let Diagnosed { material, report, classes, variations, trees, timeline } = diagnosed;
+    let (Some(trees), Some(timeline)) = (trees, timeline) else {
+        unreachable!("a report beside pictures has what they are drawn from");
+    };
+    let mut pictures = Pictures::new(definitions, classes, timeline).with_clusters(trees, report.run.span_ns);
+    // They are withheld where nothing says what computes and what waits.
+    if !report.segments.is_empty() {
+        pictures = pictures.with_segments(material.phases());
+    }
+    pictures.maps = (0..report.findings.len()).map(|finding| map(variations.as_ref()?, finding)).collect();
+    html(report, &pictures, asked)
+}
+
+/// What varies over the topology like a finding, as the text of a picture.
+fn map(variations: &Variations, finding: usize) -> Option<String> {
+    let (grid, variation) = variations.of_finding(finding)?;
+    let question = &variation.question;
+    let values = |view| variations.on_grid(grid, view, question.scope).ok();
+    let partners = variation.rows.iter().take(N_PARTNERS).map(|row| Some((row, values(row.view)?)));
+    let views = CorrelationViews {
+        definitions: variations.definitions(),
+        grid,
+        question,
+        reference: values(question.reference)?,
+        partners: partners.collect::<Option<Vec<_>>>()?,
+    };
+    correlation(views, "", (Palette::default(), Solid::default())).svg().ok()
+}
