@@ -88,7 +88,39 @@ fn line_at<R: Read + Seek>(source: &mut Source<R>, start: u64, end: Option<u64>)
         _ => TimeField::Nanoseconds,
     };
     let layout = SampleLayout::Measurement { has_metric, time };
-    Ok(Line { profile: 0, start: at, n_samples, rest_bytes, layout })
+    let n_written = n_written(source, at, n_samples, n_bytes)?;
+    Ok(Line {
+        profile: 0,
+        start: at,
+        n_samples: n_written,
+        rest_bytes,
+        n_unwritten: n_samples - n_written,
+        layout,
+    })
+}
+
+/// Number of samples before those that are zeros up to the end, by bisection: no sample is of the year 1970, and a
+/// file may claim more of them than can be read in a day.
+fn n_written<R: Read + Seek>(
+    source: &mut Source<R>,
+    start: u64,
+    n_samples: u64,
+    n_bytes: u64,
+) -> Result<u64, ReadError> {
+    let mut bytes = Vec::new();
+    let (mut low, mut high) = (0, n_samples);
+    // The last one first: in a whole file it says that there are none.
+    let mut at = n_samples.saturating_sub(1);
+    while low < high {
+        source.read(start + at * n_bytes, n_bytes, "sample", &mut bytes)?;
+        if bytes.iter().all(|&byte| byte == 0) {
+            high = at;
+        } else {
+            low = at + 1;
+        }
+        at = low + (high - low) / 2;
+    }
+    Ok(low)
 }
 
 /// A trace among others in one file.

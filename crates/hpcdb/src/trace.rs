@@ -76,6 +76,8 @@ pub struct Line {
     pub n_samples: u64,
     /// Bytes behind the last of them that are no whole sample: the file was cut.
     pub rest_bytes: u64,
+    /// Samples behind the last of them that are zeros: room for them was made, and they were never written.
+    pub n_unwritten: u64,
     /// How they are written.
     pub layout: SampleLayout,
 }
@@ -157,7 +159,7 @@ fn line(rows: Bytes<'_>, at: u64, file_bytes: u64, damages: &mut Vec<Damage>) ->
     // Only where the file goes on: the end of a cut file is told already.
     let rest_bytes = if n_samples <= in_file { end.saturating_sub(start) % SAMPLE_BYTES } else { 0 };
     let layout = SampleLayout::Database;
-    Ok(Line { profile, start, n_samples: n_samples.min(in_file), rest_bytes, layout })
+    Ok(Line { profile, start, n_samples: n_samples.min(in_file), rest_bytes, n_unwritten: 0, layout })
 }
 
 /// The samples of one line, window by window.
@@ -285,7 +287,7 @@ mod tests {
 
     fn read(bytes: &[u8], layout: SampleLayout) -> Vec<TraceSample> {
         let n_samples = bytes.len() as u64 / layout.n_bytes();
-        let line = Line { profile: 0, start: 0, n_samples, rest_bytes: 0, layout };
+        let line = Line { profile: 0, start: 0, n_samples, rest_bytes: 0, n_unwritten: 0, layout };
         let mut lines = Lines::new(Arc::from("x"), Cursor::new(bytes), line).unwrap();
         lines.read(u64::MAX).unwrap().collect()
     }
@@ -314,7 +316,7 @@ mod tests {
         let times = [10_u64, 20, 20, 30, 40];
         let bytes: Vec<u8> = times.iter().flat_map(|t| [&t.to_le_bytes()[..], &[0; 4]].concat()).collect();
         let layout = SampleLayout::Database;
-        let line = Line { profile: 0, start: 0, n_samples: 5, rest_bytes: 0, layout };
+        let line = Line { profile: 0, start: 0, n_samples: 5, rest_bytes: 0, n_unwritten: 0, layout };
         for (start, end, first, n) in
             [(0, 5, 0, 1), (0, 10, 0, 1), (20, 21, 2, 2), (25, 100, 2, 3), (99, 100, 4, 1)]
         {

@@ -3,6 +3,7 @@
 //! | what shows it | what is said |
 //! |---|---|
 //! | a rest of a sample behind the last whole one | cut, sure: lost |
+//! | zeros for the last samples | never written, sure: lost |
 //! | a later time of the last sample, declared elsewhere | cut, sure: lost |
 //! | it ends busy, long before others of its kind | perhaps cut: doubtful |
 //!
@@ -80,6 +81,13 @@ pub(super) fn notices(
                 file.line.rest_bytes,
                 file.line.layout.n_bytes()
             );
+            say(Level::High, NoticeCode::DamagedEvents, message);
+            continue;
+        }
+        if 0 < file.line.n_unwritten {
+            let n = file.line.n_unwritten;
+            let message =
+                format!("the trace was cut: its last {n} samples are zeros, they were never written");
             say(Level::High, NoticeCode::DamagedEvents, message);
             continue;
         }

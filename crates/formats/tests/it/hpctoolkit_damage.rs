@@ -331,6 +331,25 @@ fn a_rest_of_a_sample_proves_a_cut_wherever_it_is() {
     }
 }
 
+/// A file that claims to be of 48 GiB, and has a few samples.
+#[test]
+fn samples_that_were_never_written_are_lost_and_not_read() {
+    let scratch = Scratch::new("unwritten");
+    let folder = scratch.0.join("made");
+    for n_samples in [50_u64, 1, 0] {
+        old_database(&folder, [50, n_samples], false, false);
+        let path = folder.join("made-000000-001-00000001-77-0.hpctrace");
+        fs::OpenOptions::new().write(true).open(&path).unwrap().set_len((12 << 32) + 32).unwrap();
+        let found = read(&folder);
+        assert_eq!(found.n_samples as u64, 50 + n_samples, "{found:?}");
+        let n_unwritten = (1 << 32) - n_samples;
+        let is_said = |notice: &Notice| {
+            notice.level == Level::High && notice.message.contains(&format!("last {n_unwritten} samples"))
+        };
+        assert!(found.notices.iter().any(is_said), "{n_unwritten}: {:?}", found.notices);
+    }
+}
+
 #[test]
 fn a_cut_between_samples_is_doubtful_where_others_go_on_and_sure_where_the_end_is_declared() {
     let scratch = Scratch::new("border");
