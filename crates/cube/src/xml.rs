@@ -7,6 +7,7 @@
 use crate::CubeError;
 use std::borrow::Cow;
 use std::io::{self, BufRead};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a text begins with in which nothing is resolved.
@@ -68,14 +69,17 @@ pub(crate) struct XmlReader<R> {
     input: R,
     file: Arc<str>,
     offset: u64,
+    /// The token that was read last, if it was not all in the input's buffer.
     bytes: Vec<u8>,
+    /// Bytes of the input's buffer that the last token is in.
+    n_lent: usize,
     /// Whether the `<` of the next tag has been read.
     in_tag: bool,
 }
 
 impl<R: BufRead> XmlReader<R> {
     pub fn new(input: R, file: Arc<str>) -> Self {
-        XmlReader { input, file, offset: 0, bytes: Vec::new(), in_tag: false }
+        XmlReader { input, file, offset: 0, bytes: Vec::new(), n_lent: 0, in_tag: false }
     }
 
     /// Offset of the next unread byte.
@@ -89,6 +93,7 @@ impl<R: BufRead> XmlReader<R> {
 
     /// Skips text of at most `max_bytes`, of which nothing is kept; returns how many bytes it had.
     pub fn skip_text(&mut self, max_bytes: u64) -> Result<u64, CubeError> {
+        self.give_back();
         if self.in_tag {
             return Ok(0);
         }
@@ -121,29 +126,68 @@ impl<R: BufRead> XmlReader<R> {
     /// # Errors
     /// If the document cannot be read or is malformed.
     pub fn next(&mut self) -> Result<Token<'_>, CubeError> {
-        let kind = loop {
+        self.give_back();
+        let (kind, lent) = loop {
+            if let Some((kind, range)) = self.in_buffer()? {
+                break (kind, Some(range));
+            }
             match self.advance()? {
                 Kind::Nothing => {}
-                kind => break kind,
+                kind => break (kind, None),
             }
         };
-        let bytes = self.bytes.as_slice();
+        let XmlReader { input, file, offset, bytes, .. } = self;
+        let bytes = match lent {
+            Some(range) => &input.fill_buf().map_err(|error| CubeError::io(file, *offset, &error))?[range],
+            None => bytes.as_slice(),
+        };
         Ok(match kind {
             Kind::Text => Token::Text(text_from_bytes(bytes)),
             Kind::Verbatim => {
-                let text = bytes.strip_prefix(CDATA).and_then(|text| text.strip_suffix(b"]]"));
-                Token::Text(String::from_utf8_lossy(text.unwrap_or_default()))
+                let verbatim = bytes.strip_prefix(CDATA).and_then(|text| text.strip_suffix(b"]]"));
+                Token::Text(String::from_utf8_lossy(verbatim.unwrap_or_default()))
             }
             Kind::Tag => match bytes {
                 [b'/', name @ ..] => Token::End(text(name.trim_ascii())),
                 bytes => {
-                    let start = self.offset - bytes.len() as u64 - 1;
-                    let malformed = || CubeError::new(&self.file, start, "a tag is malformed");
+                    let start = *offset - bytes.len() as u64 - 1;
+                    let malformed = || CubeError::new(file, start, "a tag is malformed");
                     Token::Start(tag_from_bytes(bytes).ok_or_else(malformed)?)
                 }
             },
             Kind::Nothing | Kind::Eof => Token::Eof,
         })
+    }
+
+    /// Takes the bytes of the last token off the input, if it lent them.
+    fn give_back(&mut self) {
+        self.input.consume(std::mem::take(&mut self.n_lent));
+    }
+
+    /// The next token if all of it is in the input's buffer, as most are, and where it is there. `None` takes nothing.
+    fn in_buffer(&mut self) -> Result<Option<(Kind, Range<usize>)>, CubeError> {
+        let waiting = match self.input.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(None),
+            waiting => waiting.map_err(|error| CubeError::io(&self.file, self.offset, &error))?,
+        };
+        let mut start = 0;
+        if !self.in_tag {
+            let Some(end) = memchr::memchr(b'<', waiting) else { return Ok(None) };
+            if !waiting[..end].iter().all(u8::is_ascii_whitespace) {
+                (self.in_tag, self.n_lent) = (true, end + 1);
+                self.offset += self.n_lent as u64;
+                return Ok(Some((Kind::Text, 0..end)));
+            }
+            start = end + 1;
+        }
+        let rest = &waiting[start..];
+        let Some(len) = memchr::memchr(b'>', rest) else { return Ok(None) };
+        if matches!(rest[0], b'!' | b'?') || !tag_is_complete(&rest[..=len], 0, &mut None) {
+            return Ok(None);
+        }
+        (self.in_tag, self.n_lent) = (false, start + len + 1);
+        self.offset += self.n_lent as u64;
+        Ok(Some((Kind::Tag, start..start + len)))
     }
 
     /// Puts the next token into `bytes`.
