@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of a group by default: half a second or more of folding from memory, a second or more from a file system at
-/// 500 MB/s; the report takes 2 s. Chosen by us after the figures of DESIGN.md, "What does a cluster cost?".
+/// 500 MB/s; the report takes 2 s. Chosen by us after the figures of docs/design/cluster.md, "What does a cluster cost?".
 const GROUP_BYTES: u64 = 512 << 20;
 
 /// How long there may be no worker.
