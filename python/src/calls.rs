@@ -97,7 +97,7 @@ impl Trace {
         found.map(MetricId::from_index).ok_or_else(|| {
             let there: Vec<&str> =
                 metrics.iter().filter(|metric| metric.is_counter()).map(|metric| &*metric.name).collect();
-            errors::invalid(format!("no counter is called {name:?}; there are: {}", there.join(", ")))
+            errors::invalid(format!("no counter is called {name:?}; the trace has: {}", there.join(", ")))
         })
     }
 }

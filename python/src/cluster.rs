@@ -114,7 +114,7 @@ impl Trace {
     }
 }
 
-/// Version and hash of the sources: processes that work together have the same.
+/// Version and hash of the sources: the same in all processes that work together.
 #[pyfunction]
 pub fn build() -> &'static str {
     BUILD

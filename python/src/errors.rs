@@ -23,18 +23,13 @@ use std::fmt::Display;
 use std::io::ErrorKind;
 use std::path::Path;
 
-create_exception!(
-    ouzel,
-    OuzelError,
-    PyException,
-    "A trace that cannot be read, or a question without an answer."
-);
-create_exception!(ouzel, DataLostWarning, PyUserWarning, "Data were lost: the answer is from the rest.");
+create_exception!(ouzel, OuzelError, PyException, "A trace cannot be read, or a question has no answer.");
+create_exception!(ouzel, DataLostWarning, PyUserWarning, "Data were lost; the answer covers only the rest.");
 create_exception!(
     ouzel,
     SelectionWarning,
     PyUserWarning,
-    "A selection names what the trace does not have, or selects nothing."
+    "A selection names something that the trace does not have, or selects nothing."
 );
 
 /// Why the trace or profile at `path` cannot be opened: what the operating system says of the file if that is it.
@@ -96,7 +91,7 @@ pub fn of_ask(py: Python<'_>, error: &AskError) -> PyErr {
 /// If the user made errors of warnings.
 pub fn warn(py: Python<'_>, notices: &[Notice]) -> PyResult<()> {
     let is_lost = |notice: &&Notice| notice.level == Level::High;
-    warn_of::<DataLostWarning>(py, "not from all of the data: ", notices.iter().filter(is_lost))?;
+    warn_of::<DataLostWarning>(py, "based on incomplete data: ", notices.iter().filter(is_lost))?;
     let is_empty = |notice: &&Notice| notice.code == NoticeCode::EmptySelection;
     warn_of::<SelectionWarning>(py, "", notices.iter().filter(is_empty))
 }

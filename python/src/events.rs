@@ -81,12 +81,12 @@ impl EventColumn {
             EventColumn::Timestamp => "When, in nanoseconds since the trace start",
             EventColumn::EventType => "Enter, Leave or Instant",
             EventColumn::Name => "The region, the kind of instant, or the metric",
-            EventColumn::Process => "World rank; missing where the trace knows none",
-            EventColumn::Thread => "Number of the location in its process; missing of a source of metrics",
-            EventColumn::Depth => "Number of calls that are open around the event",
+            EventColumn::Process => "World rank; missing if unknown",
+            EventColumn::Thread => "Number of the location in its process; missing for metric sources",
+            EventColumn::Depth => "Number of calls open around the event",
             EventColumn::Partner => "World rank of the other side of a message",
             EventColumn::Tag => "Tag of a message",
-            EventColumn::Bytes => "Bytes of a message, or that a collective operation sent from here",
+            EventColumn::Bytes => "Bytes of a message, or sent from here by a collective operation",
             EventColumn::Value => "Value of a metric",
         }
     }
@@ -247,7 +247,7 @@ impl Events {
             Ok(name) => vec![name],
             Err(_) => columns
                 .extract::<Vec<String>>()
-                .map_err(|_| PyTypeError::new_err("events are indexed by a column's name or by names"))?,
+                .map_err(|_| PyTypeError::new_err("events are indexed by a column name or by several"))?,
         };
         let columns = names.iter().map(|name| EventColumn::named(name)).collect::<PyResult<Vec<_>>>()?;
         Ok(self.with_columns(py, columns))

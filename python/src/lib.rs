@@ -61,7 +61,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::open, module)?)
 }
 
-/// The crates of others in this module, and their licenses.
+/// Third-party crates in this module, and their licenses.
 #[pyfunction]
 fn licenses(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let entry = |of: ouzel::licenses::License| serde_json::json!({"name": of.name, "version": of.version, "license": of.license, "texts": of.texts});

@@ -37,7 +37,7 @@ pub fn target(path: &Path, force: bool) -> PyResult<Target> {
 pub fn of_output(error: OutputError) -> PyErr {
     match error {
         OutputError::Exists(path) => {
-            PyFileExistsError::new_err(format!("{path:?} exists already: force=True replaces it"))
+            PyFileExistsError::new_err(format!("{path:?} already exists: force=True replaces it"))
         }
         OutputError::Input { .. } => PyValueError::new_err(error.to_string()),
         OutputError::NotRegular { .. } | OutputError::Foreign { .. } => PyOSError::new_err(error.to_string()),

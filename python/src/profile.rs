@@ -31,7 +31,7 @@ pub struct Profile {
     pub(crate) inner: Arc<ouzel::Profile>,
 }
 
-/// The views that vary like one, and what was asked.
+/// The views that vary with one, and what was asked.
 #[pyclass(frozen, extends = Table, module = "ouzel")]
 #[derive(Debug)]
 pub struct Correlations {

@@ -119,7 +119,7 @@ fn shown(progress: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
         Ok(true) => Ok(Some(progress.py().import("ouzel._progress")?.getattr("bar")?.unbind())),
         Err(_) if progress.is_callable() => Ok(Some(progress.clone().unbind())),
         Err(_) => {
-            Err(PyTypeError::new_err("progress is True, False or a function of bytes done and all bytes"))
+            Err(PyTypeError::new_err("progress must be True, False or a function of bytes done and total"))
         }
     }
 }
@@ -129,7 +129,7 @@ fn once(is_first: bool, what: &str) -> PyResult<()> {
         return Ok(());
     }
     Err(PyValueError::new_err(format!(
-        "{what} are selected already; filter the whole trace once with all of them"
+        "{what} are already selected; filter the whole trace once with all of them"
     )))
 }
 
@@ -139,10 +139,10 @@ fn nanosecond(time: &Bound<'_, PyAny>) -> PyResult<u64> {
     if let Ok(whole) = time.extract::<u64>() {
         return Ok(whole);
     }
-    let wrong = |_| PyTypeError::new_err("time_ns is a pair of numbers of nanoseconds, None for an open end");
+    let wrong = |_| PyTypeError::new_err("time_ns must be a pair of nanoseconds, None for an open end");
     let ns = time.extract::<f64>().map_err(wrong)?.ceil();
     if ns.is_nan() || ns < 0.0 {
-        return Err(PyValueError::new_err(format!("time_ns: {time} is no time of zero or more nanoseconds")));
+        return Err(PyValueError::new_err(format!("time_ns: {time} is not zero or more nanoseconds")));
     }
     // Saturates.
     Ok(ns as u64)
@@ -156,7 +156,7 @@ fn rank_set(ranks: &Bound<'_, PyAny>) -> PyResult<RankSet> {
     if let Ok(rank) = ranks.extract::<u32>() {
         return Ok(RankSet::from_ranges(&[(rank, rank)]));
     }
-    let wrong = || PyTypeError::new_err("ranks are a number, a text such as \"0-63,128\", or numbers");
+    let wrong = || PyTypeError::new_err("ranks must be a number, a text such as \"0-63,128\", or numbers");
     let each = ranks.try_iter().map_err(|_| wrong())?;
     let each = each.map(|rank| rank?.extract::<u32>().map(|rank| (rank, rank)).map_err(|_| wrong()));
     Ok(RankSet::from_ranges(&each.collect::<PyResult<Vec<_>>>()?))
@@ -167,12 +167,12 @@ pub fn patterns(regions: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if let Ok(pattern) = regions.extract::<String>() {
         return Ok(vec![pattern]);
     }
-    let wrong = || PyTypeError::new_err("regions are a name or names, with * and ? as wildcards");
+    let wrong = || PyTypeError::new_err("regions must be a name or names, with * and ? as wildcards");
     let each = regions.try_iter().map_err(|_| wrong())?;
     let patterns =
         each.map(|name| name?.extract::<String>().map_err(|_| wrong())).collect::<PyResult<Vec<_>>>()?;
     if patterns.is_empty() {
-        return Err(PyValueError::new_err("no region is named"));
+        return Err(PyValueError::new_err("no region is given"));
     }
     Ok(patterns)
 }

@@ -6,7 +6,7 @@ use ouzel::analyses::comm_matrix::{CommMatrixOutput, TrafficUnit};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
-/// Who sends how much to whom: a table of pairs, and the whole matrix.
+/// How much each rank sends to each rank: a table of pairs, and the whole matrix.
 #[pyclass(frozen, extends = Table, module = "ouzel")]
 #[derive(Debug)]
 pub struct CommMatrix {
@@ -72,7 +72,9 @@ impl CommMatrix {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if copy == Some(false) {
-            return Err(pyo3::exceptions::PyValueError::new_err("a matrix cannot be given without a copy"));
+            return Err(pyo3::exceptions::PyValueError::new_err(
+                "a matrix cannot be returned without a copy",
+            ));
         }
         let array = self.to_numpy(py)?;
         match dtype {

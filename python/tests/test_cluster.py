@@ -209,7 +209,7 @@ def test_no_worker_keeps_what_is_done(client, testdata):
 def test_a_worker_of_another_version_is_named(client, testdata, one_more):
     worker = one_more("from ouzel import _core\n_core.build = lambda: '0.0.9+other'\n")
     there = ouzel.open(testdata / "pmpi-jacobi").on(client)
-    with pytest.raises(ouzel.OuzelError, match=r"worker tcp://127\.0\.0\.1:\d+ has ouzel 0\.0\.9\+other, and this"):
+    with pytest.raises(ouzel.OuzelError, match=r"worker tcp://127\.0\.0\.1:\d+ has ouzel 0\.0\.9\+other, but this"):
         there.profile()
     worker.kill()
     until(lambda: len(client.nthreads()) == 2, "the end of the worker")
@@ -362,7 +362,7 @@ def test_patience_is_heard(testdata, tmp_path, patience_s):
         try:
             there = ouzel.open(path).on(str(alone.file), patience_s=patience_s)
             answer = pool.submit(there.profile)
-            with pytest.raises(ouzel.OuzelError, match=f"there is no worker at .* after {patience_s} s"):
+            with pytest.raises(ouzel.OuzelError, match=f"no worker at .* after {patience_s} s"):
                 answer.result(PATIENCE_S / 3)
         except FutureTimeout:
             pytest.fail("waits longer than patience allows")
@@ -380,7 +380,7 @@ def test_patience_is_heard_when_the_last_worker_dies(testdata, tmp_path):
             answer = pool.submit(there.profile)
             until((tmp_path / "waits").exists, "the worker's second task")
             worker.kill()
-            with pytest.raises(ouzel.OuzelError, match="for 1 s there has been no worker"):
+            with pytest.raises(ouzel.OuzelError, match="no worker for 1 s"):
                 answer.result(PATIENCE_S / 3)
     finally:
         alone.stop()

@@ -53,14 +53,14 @@ def test_no_input_is_replaced_even_with_force(table, copied, tmp_path, testdata)
     inside = copied / "traces" / "new.svg"
     for path in (hard, soft, inside):
         for force in (False, True):
-            with pytest.raises(ValueError, match="part of what is read"):
+            with pytest.raises(ValueError, match="part of the input"):
                 table.save_picture(path, force=force)
     assert events.read_bytes() == content and hard.read_bytes() == content and not inside.exists()
     # Whatever else this process has opened counts, too.
     other = shutil.copytree(testdata / "pmpi-masterio", tmp_path / "other")
     ouzel.open(other)
     os.link(other / "traces.def", tmp_path / "other.svg")
-    with pytest.raises(ValueError, match="part of what is read"):
+    with pytest.raises(ValueError, match="part of the input"):
         table.save_picture(tmp_path / "other.svg", force=True)
     # Beside the trace is free.
     table.save_picture(copied / "picture.svg")
@@ -120,7 +120,7 @@ def test_the_command_line_of_a_cluster_keeps_to_the_same_rules(copied, tmp_path)
     assert "add --force" in asked("--output", out)
     events = copied / "traces" / "1.evt"
     content = events.read_bytes()
-    assert "part of what is read" in asked("--output", events, "--force")
+    assert "part of the input" in asked("--output", events, "--force")
     assert out.read_text() == "precious" and events.read_bytes() == content
 
 
@@ -135,5 +135,5 @@ def test_the_page_about_a_run_is_a_file(copied, tmp_path):
         trace.save_report(page)
     trace.filter(ranks="0-1").save_report(page, force=True)
     assert "--ranks 0-1" in page.read_text()
-    with pytest.raises(ValueError, match="part of what is read"):
+    with pytest.raises(ValueError, match="part of the input"):
         trace.save_report(copied / "traces.otf2", force=True)

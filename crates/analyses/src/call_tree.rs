@@ -135,14 +135,14 @@ impl CallTreeOutput {
             .with(
                 "parent",
                 Unit::None,
-                "Number of the caller's; missing of the outermost",
+                "Number of the caller's call path; missing for the outermost",
                 ColumnData::OptionU64(parents),
             )
             .with("depth", Unit::Count, "Number of callers", column(&|node| node.depth))
             .with(
                 "region",
                 Unit::None,
-                "Name of the region called",
+                "Name of the called region",
                 ColumnData::Text(self.nodes.iter().map(|node| node.region.clone()).collect()),
             )
             .with(
@@ -177,7 +177,7 @@ impl CallTreeOutput {
                 .with(
                     format!("{}_exclusive", metric.name),
                     unit(),
-                    "The same less what it gained in callees",
+                    "The same without its gain in callees",
                     column(&|node| node.gains[i].1),
                 );
         }

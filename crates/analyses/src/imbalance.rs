@@ -137,7 +137,7 @@ pub fn imbalance(
     ImbalanceOutput { n_processes: processes.list.len() as u64, rows }
 }
 
-const TOP_RANKS_DOC: &str = "The ranks with most, the first with most of all; those with none are left out";
+const TOP_RANKS_DOC: &str = "The ranks with the most, in descending order; ranks with none are left out";
 
 /// For each region or call path the at most `n` ranks that spend most time in it, the one with most first, equals in
 /// the order of their ranks. Ranks that spend none in it are left out, and processes without a rank.
@@ -178,7 +178,12 @@ impl ImbalanceOutput {
         let nanoseconds = Unit::Nanoseconds;
         view.name_columns("imbalance", &keys)
             .with("category", Unit::None, "What the time is spent on", text(&|r| r.class.category.as_str()))
-            .with("family", Unit::None, "Whom the region belongs to", text(&|r| r.class.family.as_str()))
+            .with(
+                "family",
+                Unit::None,
+                "Programming model or library of the region",
+                text(&|r| r.class.family.as_str()),
+            )
             .with(
                 "mean_ns",
                 nanoseconds.clone(),
@@ -188,14 +193,14 @@ impl ImbalanceOutput {
             .with(
                 "max_ns",
                 nanoseconds.clone(),
-                "Exclusive time of the process with most",
+                "Exclusive time of the process with the most",
                 ns(&|r| clock.ns_from_ticks(r.exclusive.max)),
             )
             .with("max_rank", Unit::None, "Rank of that process", rank(&|r| r.exclusive.max_process.rank))
             .with(
                 "min_ns",
                 nanoseconds.clone(),
-                "Exclusive time of the process with least",
+                "Exclusive time of the process with the least",
                 ns(&|r| clock.ns_from_ticks(r.exclusive.min)),
             )
             .with("min_rank", Unit::None, "Rank of that process", rank(&|r| r.exclusive.min_process.rank))
@@ -204,13 +209,13 @@ impl ImbalanceOutput {
             .with(
                 "imbalance_ns",
                 nanoseconds.clone(),
-                "max − mean; of synchronisation mean − min",
+                "max − mean; for synchronisation, mean − min",
                 ns(&|r| r.loss.imbalance.ns(clock)),
             )
             .with(
                 "wait_ns",
                 nanoseconds,
-                "0 of computation, mean of waiting, min of synchronisation",
+                "0 for computation, mean for waiting, min for synchronisation",
                 ns(&|r| r.loss.wait.ns(clock)),
             )
             .with("top_ranks", Unit::None, TOP_RANKS_DOC, self.top_column(&tops))
@@ -245,9 +250,9 @@ impl ImbalanceOutput {
                 "Exclusive gain of the counter / number of processes; a process that never runs it counts as 0",
                 gain(&|r| r.exclusive.mean().rounded()),
             )
-            .with("max", unit(), "Exclusive gain of the process with most", gain(&|r| r.exclusive.max.0))
+            .with("max", unit(), "Exclusive gain of the process with the most", gain(&|r| r.exclusive.max.0))
             .with("max_rank", Unit::None, "Rank of that process", rank(&|r| r.exclusive.max_process.rank))
-            .with("min", unit(), "Exclusive gain of the process with least", gain(&|r| r.exclusive.min.0))
+            .with("min", unit(), "Exclusive gain of the process with the least", gain(&|r| r.exclusive.min.0))
             .with("min_rank", Unit::None, "Rank of that process", rank(&|r| r.exclusive.min_process.rank))
             .with("imbalance", Unit::Ratio, "max / mean; 1 if the mean is 0", ratios)
             .with("lost", unit(), "max − mean", gain(&|r| r.lost.rounded()))

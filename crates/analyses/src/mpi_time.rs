@@ -110,13 +110,13 @@ impl MpiTimeOutput {
             .with(
                 "mean_ns",
                 Unit::Nanoseconds,
-                "Inclusive time / number of processes; one that never calls it counts as 0",
+                "Inclusive time / number of processes; a process that never calls it counts as 0",
                 numbers(&|row| row.time.mean().ns(clock)),
             )
             .with(
                 "max_ns",
                 Unit::Nanoseconds,
-                "Inclusive time of the process with most",
+                "Inclusive time of the process with the most",
                 numbers(&|row| clock.ns_from_ticks(row.time.max)),
             )
             .with("max_rank", Unit::None, "Rank of that process", ColumnData::OptionU64(max_ranks))

@@ -108,12 +108,12 @@ impl<'a> View<'a> {
         }
         if self.per != Per::Total {
             let ranks = keys.iter().map(|key| key.rank.map(|rank| u64::from(rank.0))).collect();
-            let doc = "World rank of the process; missing where the trace knows none";
+            let doc = "World rank of the process; missing if unknown";
             table = table.with("rank", Unit::None, doc, ColumnData::OptionU64(ranks));
         }
         if self.per == Per::Location {
             let native = |key: &RowKey| key.location.map(|id| self.definitions.location(id).native_id);
-            let doc = "Id of the location as the trace's files write it";
+            let doc = "Id of the location in the trace's files";
             let ids = ColumnData::OptionU64(keys.iter().map(native).collect());
             table = table.with("location", Unit::None, doc, ids);
         }
@@ -128,13 +128,13 @@ pub(crate) fn with_region_columns(table: Table, definitions: &Definitions, keys:
         .with(
             "paradigm",
             Unit::None,
-            "Programming model of the region as recorded",
+            "Programming model of the region, as recorded",
             ColumnData::Text(regions().map(|r| Arc::from(r.paradigm.as_str())).collect()),
         )
         .with(
             "role",
             Unit::None,
-            "What the region is, as recorded",
+            "Role of the region, as recorded",
             ColumnData::Text(regions().map(|r| Arc::from(r.role.as_str())).collect()),
         )
         .with(

@@ -10,39 +10,38 @@ pub fn between_processes(attribute: &Attribute) -> String {
              out work as processes become free."
         }
         Kind::Visits => {
-            "Some processes come here more often than others: divide the iterations or calls evenly, or hand them out \
-             as processes become free."
+            "Some processes execute this region more often than others: divide the iterations or calls evenly, or \
+             hand them out as processes become free."
         }
         Kind::L1Misses | Kind::L2Misses | Kind::L3Misses => {
-            "Some processes use their caches worse than others: look at the size and order of their part of the data, \
-             and at who shares a cache with them (placement, pinning)."
+            "Some processes use their caches less well than others: check the size and order of their part of the \
+             data, and which processes share a cache with them (placement, pinning)."
         }
         Kind::TlbMisses | Kind::PageFaults => {
-            "Memory of some processes is spread or touched for the first time here: let each process first touch what \
-             it uses, try large pages, and compare how much memory the nodes have free."
+            "The memory of some processes is scattered or touched for the first time here: let each process first \
+             touch the memory it uses, try large pages, and compare the free memory of the nodes."
         }
         Kind::BranchMisses => {
-            "Some processes meet data that branches depend on more often: sort or group it, or make the inner loop free \
-             of branches."
+            "In some processes, branches depend on data more often: sort or group it, or remove branches from the \
+             inner loop."
         }
         Kind::CyclesPerInstruction | Kind::StalledCycles => {
-            "Some processes run the same work slower: look for a slow or shared node, frequency limits, memory of \
+            "Some processes do the same work more slowly: look for a slow or shared node, frequency limits, memory on \
              another socket, and neighbours that share the memory bandwidth."
         }
         Kind::DiskBytes => {
-            "Some processes read or write more than others: spread input and output over the processes, or do it \
-             collectively."
+            "Some processes read or write more than others: distribute I/O over the processes, or use collective I/O."
         }
         Kind::NetworkBytes | Kind::Messages | Kind::Collectives => {
-            "Some processes communicate more than others: balance the borders of the parts, and take work off those \
-             that serve the others."
+            "Some processes communicate more than others: balance the boundaries between the parts, and take work off \
+             the processes that serve others."
         }
         Kind::ContextSwitches => {
-            "Processors of some processes are given to somebody else: pin processes and threads, and leave a core for \
-             the system."
+            "Some processes lose their processors to other tasks: pin processes and threads, and leave a core for the \
+             system."
         }
         Kind::Allocated => {
-            "Some processes allocate more than others: compare the sizes of their parts, and reuse memory."
+            "Some processes allocate more memory than others: compare the sizes of their parts, and reuse memory."
         }
         Kind::Counter | Kind::Communication => {
             return format!(
@@ -59,44 +58,46 @@ pub fn in_region(attribute: &Attribute) -> String {
     let text = match attribute.kind {
         Kind::Instructions | Kind::FloatingPoint => {
             "Most of the work is here: a better algorithm, common expressions computed once, vector instructions and \
-             higher optimisation levels pay most."
+             higher optimisation levels pay off most."
         }
         Kind::Visits => {
-            "It is called very often: move what does not change out of the loop, inline it, or do more in one call."
+            "It is called very often: move invariant work out of the loop, inline it, or do more per call."
         }
         Kind::L1Misses | Kind::L2Misses | Kind::L3Misses => {
-            "Data is not in the cache when it is needed: walk through memory in its order, cut loops into blocks that \
-             fit, and keep together what is used together."
+            "Data is not in the cache when it is needed: access memory in order, split loops into blocks that fit, \
+             and store together data that is used together."
         }
         Kind::TlbMisses => {
-            "Accesses jump over many pages: large pages, and loops that stay in one region of memory."
+            "Accesses jump across many pages: use large pages, and loops that stay in one region of memory."
         }
         Kind::BranchMisses => "Branches are hard to predict: sort or group the data, or compute both sides.",
         Kind::CyclesPerInstruction | Kind::StalledCycles => {
-            "Instructions wait: for memory (see the cache misses), for slow operations such as divisions, or for each \
+            "Instructions wait for memory (see the cache misses), for slow operations such as divisions, or for each \
              other."
         }
         Kind::DiskBytes => {
-            "Much is read or written: keep it in memory, use fewer and larger requests, compress it, or write while \
-             computing goes on."
+            "Much data is read or written: keep it in memory, use fewer and larger requests, compress it, or write it \
+             while computing."
         }
         Kind::NetworkBytes => {
             "Much data is communicated: send only what changed, in fewer and larger messages, and overlap it with \
              computation."
         }
-        Kind::Messages => "Many messages: put small ones together.",
+        Kind::Messages => "There are many messages: combine small ones.",
         Kind::Collectives => {
-            "Many collective operations: put them together, or leave out those whose results are not used."
+            "There are many collective operations: combine them, or leave out those whose results are not used."
         }
         Kind::PageFaults => {
-            "Memory is new or swapped out: allocate once and reuse, first touch where it is used."
+            "Memory is new or swapped out: allocate once and reuse it, and first touch it where it is used."
         }
         Kind::ContextSwitches => {
-            "The processor is given away: fewer threads than cores, pinning, fewer blocking calls."
+            "The processor is given to other tasks: use fewer threads than cores, pin them, and make fewer blocking \
+             calls."
         }
         Kind::Allocated => "Much memory is allocated: allocate once and reuse.",
         Kind::Communication => {
-            "The time goes to communication and to waiting for others: ouzel report says who waits for whom, and why."
+            "The time is spent on communication and on waiting for others: ouzel report says which rank waits for \
+             which, and why."
         }
         Kind::Counter => {
             return format!(
@@ -126,7 +127,7 @@ pub fn measure_next(attributes: &[Attribute]) -> Vec<String> {
     let missing = WANTED.iter().filter(|(kinds, _)| !has(kinds)).map(|(_, text)| (*text).to_owned());
     let missing: Vec<String> = missing.collect();
     if missing.is_empty() {
-        return vec!["smaller regions: loops and functions within it".to_owned()];
+        return vec!["smaller regions: the loops and functions within it".to_owned()];
     }
     missing
 }

@@ -181,15 +181,17 @@ fn remarks(processes: &Processes, regions: &Regions) -> Vec<Notice> {
     let mut notices = Vec::new();
     let mut tell = |message: String| notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
     if processes.len() == 1 {
-        tell("there is one process only, so processes cannot be compared".to_owned());
+        tell("there is only one process, so processes cannot be compared".to_owned());
     } else if processes.unit == Unit::Location {
-        tell("ranks cannot be compared, as there are not several: threads are compared instead".to_owned());
+        tell(
+            "ranks cannot be compared because there is at most one: threads are compared instead".to_owned(),
+        );
     } else if processes.n_locations > processes.len() {
         tell("threads and streams of a rank are summed, and ranks are compared".to_owned());
     }
     if regions.waits.is_all {
         tell(
-            "only communication is recorded, so its calls are the regions that are looked at, waiting included"
+            "only communication is recorded, so its calls, waiting included, are the regions analysed"
                 .to_owned(),
         );
     }

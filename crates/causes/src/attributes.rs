@@ -352,7 +352,7 @@ impl Attributes {
                 .rposition(|a| a.kind == Kind::Counter)
                 .map_or(attributes.len(), |at| at + 1);
             attributes.drain(end - n.min(end)..end);
-            let message = format!("counters beyond {MAX_ATTRIBUTES} attributes are not looked at as causes");
+            let message = format!("counters beyond {MAX_ATTRIBUTES} attributes are not considered as causes");
             notices.push(Notice::new(Level::Medium, NoticeCode::NotRepresented, message).times(n as u64));
         }
         Attributes { attributes, instructions, cycles, notices }

@@ -21,15 +21,13 @@ pub enum CausesError {
         name: String,
     },
     /// The time is zero everywhere.
-    #[error(
-        "metric {name:?} is zero in every call path of the processes that are compared: name another (--metric)"
-    )]
+    #[error("metric {name:?} is zero in every call path of the compared processes: name another (--metric)")]
     AllZero {
         /// The metric.
         name: String,
     },
     /// Nobody is left to look at.
-    #[error("no process is left to look at")]
+    #[error("no process is left to analyse")]
     NoProcess,
     /// Severities cannot be read.
     #[error(transparent)]

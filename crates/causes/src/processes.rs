@@ -70,7 +70,7 @@ impl Processes {
         let n_lost = locations.iter().filter(|l| unit == Unit::Rank && l.rank.is_none()).count();
         let mut notices = Vec::new();
         if n_lost > 0 {
-            let message = "locations without a rank are left out, as ranks are compared";
+            let message = "locations without a rank are left out because ranks are compared";
             let notice = Notice::new(Level::Medium, NoticeCode::NotAvailable, message);
             notices.push(notice.times(n_lost as u64));
         }

@@ -104,7 +104,7 @@ impl Regions {
         let n_small = shares.iter().filter(|(path, share)| *share > 0.0 && !kept[path.index()]).count();
         if n_small > 0 {
             let message = format!(
-                "call paths that take less than {:.2} % of the time of every process count to their callers",
+                "call paths that take less than {:.2} % of the time of every process count towards their callers",
                 limit * 100.0
             );
             notices.push(Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n_small as u64));

@@ -89,31 +89,31 @@ impl Causes {
             .with(
                 "scope",
                 Unit::None,
-                "Whether it is the call path with the regions it calls, or what it does itself",
+                "Whether it is the call path with the regions it calls, or by itself",
                 texts(&itself),
             )
             .with(
                 "class",
                 Unit::None,
-                "Of an internal one, 3 (high) or 4 (very high)",
+                "For an internal one, 3 (high) or 4 (very high)",
                 ColumnData::OptionU64(rows.iter().map(|row| row.class).collect()),
             )
             .with(
                 "share",
                 Unit::Ratio,
-                "Of an internal one, mean share of the time of a process",
+                "For an internal one, mean share of a process's time",
                 numbers(&|row| row.share),
             )
             .with(
                 "time_least",
                 time.clone(),
-                "Of an external one, mean time in the cluster with the least",
+                "For an external one, mean time in the cluster with the least",
                 numbers(&|row| row.times.map(|t| t.0)),
             )
             .with(
                 "time_most",
                 time,
-                "Of an external one, mean time in the cluster with the most",
+                "For an external one, mean time in the cluster with the most",
                 numbers(&|row| row.times.map(|t| t.1)),
             )
             .with(
@@ -131,19 +131,19 @@ impl Causes {
             .with(
                 "value_low",
                 Unit::None,
-                "Least mean of a cluster; of an internal one, mean over the regions where it is not high",
+                "Least mean of a cluster; for an internal one, mean over the regions where it is not high",
                 numbers(&|row| row.values.map(|v| v.0)),
             )
             .with(
                 "value_high",
                 Unit::None,
-                "Greatest mean of a cluster; of an internal one, the mean here",
+                "Greatest mean of a cluster; for an internal one, the mean here",
                 numbers(&|row| row.values.map(|v| v.1)),
             )
             .with(
                 "correlation",
                 Unit::Ratio,
-                "Of an external one, correlation of the attribute with the time over the processes",
+                "For an external one, correlation of the attribute with the time over the processes",
                 numbers(&|row| row.correlation),
             )
     }

@@ -128,7 +128,7 @@ fn one_process_has_internal_bottlenecks_alone() {
         profile.set(time, call, &[value]);
     }
     let found = answer(&profile);
-    assert!(codes(&found.notices).contains("one process only"));
+    assert!(codes(&found.notices).contains("only one process"));
     assert!(found.external.ccr.is_empty() && found.tables.external.is_none());
     assert_eq!(last(&found.internal.cccr[0].region.call_path), "b");
 }
@@ -286,5 +286,5 @@ fn small_call_paths_count_to_their_callers_and_are_told() {
     profile.set(0, tiny, &[1e-6; 4]);
     let found = answer(&profile);
     assert!(found.internal.classes.iter().all(|row| last(&row.region.call_path) != "tiny"));
-    assert!(codes(&found.notices).contains("count to their callers"));
+    assert!(codes(&found.notices).contains("count towards their callers"));
 }

@@ -32,10 +32,10 @@ pub fn locations(definitions: &Definitions, read: &BTreeMap<LocationId, Location
         .with(
             "location",
             Unit::None,
-            "Id of the location as the trace's files write it",
+            "Id of the location in the trace's files",
             ColumnData::U64(each().map(|(location, _)| location.native_id).collect()),
         )
-        .with("name", Unit::None, "Name the tracer gave", text(&|location| location.name.clone()))
+        .with("name", Unit::None, "Name given by the tracer", text(&|location| location.name.clone()))
         .with(
             "kind",
             Unit::None,
@@ -45,10 +45,10 @@ pub fn locations(definitions: &Definitions, read: &BTreeMap<LocationId, Location
         .with(
             "rank",
             Unit::None,
-            "World rank of the process; missing where the trace knows none",
+            "World rank of the process; missing if unknown",
             ColumnData::OptionU64(each().map(|(l, _)| l.rank.map(|rank| u64::from(rank.0))).collect()),
         )
-        .with("group", Unit::None, "Name of what owns it", text(&|location| group(location).name.clone()))
+        .with("group", Unit::None, "Name of its owner", text(&|location| group(location).name.clone()))
         .with(
             "group_kind",
             Unit::None,
@@ -82,7 +82,7 @@ pub fn locations(definitions: &Definitions, read: &BTreeMap<LocationId, Location
         .with(
             "end",
             Unit::None,
-            "Whether the events could be read to their end: complete or damaged",
+            "Whether the events could be read to the end: complete or damaged",
             ColumnData::Text(each().map(|(_, summary)| end(summary).into()).collect()),
         )
 }
@@ -130,7 +130,7 @@ pub fn metrics(definitions: &Definitions) -> Table {
         .with("unit", Unit::None, "Unit of its values", text(&|m| m.unit.clone()))
         .with("mode", Unit::None, "How its values relate to time", text(&|m| mode_text(m.mode).into()))
         .with("value_type", Unit::None, "Type of its values", text(&|m| value_type_text(m.value_type).into()))
-        .with("description", Unit::None, "What the tracer says of it", text(&|m| m.description.clone()))
+        .with("description", Unit::None, "Description given by the tracer", text(&|m| m.description.clone()))
 }
 
 /// What the column `kind` of locations says.

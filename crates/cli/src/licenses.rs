@@ -16,7 +16,7 @@ pub fn run(args: &LicensesArgs) -> anyhow::Result<Outcome> {
     if let Some(name) = &args.name {
         all.retain(|license| license.name == *name);
         if all.is_empty() {
-            bail!("no crate {name:?} is in this program; ouzel licenses lists those that are");
+            bail!("this program contains no crate {name:?}; ouzel licenses lists all");
         }
     }
     let mut out = BufWriter::new(std::io::stdout().lock());

@@ -47,7 +47,7 @@ fn short(notices: &[Notice], path: &Path, style: Style) -> Vec<String> {
     if 0 < hidden {
         lines.push(format!("… {hidden} more: {command}"));
     } else if 0 < alike {
-        lines.push(style.paint(Paint::Dim, &format!("all of them: {command}")));
+        lines.push(style.paint(Paint::Dim, &format!("all notices: {command}")));
     }
     lines
 }
@@ -95,7 +95,7 @@ mod tests {
             [
                 "lost      0.evt+0x1f: input ends",
                 "note      location \"0\": a call was still open [and 2 notices like this]",
-                "all of them: ouzel info t.otf2",
+                "all notices: ouzel info t.otf2",
             ]
         );
     }

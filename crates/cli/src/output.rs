@@ -34,7 +34,7 @@ impl Outputs {
         let (answer, plot) = (answer.map(target).transpose()?, plot.map(target).transpose()?);
         match (&answer, &plot) {
             (Some(answer), Some(plot)) if answer.is(plot) => {
-                Err(anyhow!("{:?} cannot be the answer and the picture", plot.path()))
+                Err(anyhow!("{:?} cannot be both the answer and the picture", plot.path()))
             }
             _ => Ok(Outputs { inputs, answer, plot }),
         }
@@ -71,7 +71,7 @@ pub fn draw(picture: &Picture, target: &Target) -> anyhow::Result<()> {
 /// The error with what to do about it.
 pub fn refused(error: OutputError) -> anyhow::Error {
     match error {
-        OutputError::Exists(path) => anyhow!("{path:?} exists already: add --force to replace it"),
+        OutputError::Exists(path) => anyhow!("{path:?} already exists: add --force to replace it"),
         error => error.into(),
     }
 }

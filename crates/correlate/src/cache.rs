@@ -186,16 +186,16 @@ impl Kept {
         }
         file.read_exact(&mut head)?;
         if head[..8] != MAGIC {
-            return Ok(Err("it is no file of spectra"));
+            return Ok(Err("it is not a spectra file"));
         }
         if head[8..12] != ORDER.to_ne_bytes() || head[12..16] != VERSION.to_ne_bytes() {
-            return Ok(Err("it is of another version or machine"));
+            return Ok(Err("it comes from another version or machine"));
         }
         let Ok(header) = postcard::from_bytes::<Header>(&head[16..]) else {
             return Ok(Err("its header is damaged"));
         };
         if header.key != key || header.n_half != n_half as u64 {
-            return Ok(Err("it is of another profile, topology or scope, or of an earlier state"));
+            return Ok(Err("it belongs to another profile, topology or scope, or to an earlier state"));
         }
         let at = header
             .n_views
@@ -280,7 +280,7 @@ impl<'a> Writing<'a> {
         if self.cache.max_bytes() < plane_offset(self.n_half, view + 1, Part::Coarse) {
             let limit = self.cache.max_bytes();
             return Err(io::Error::other(format!(
-                "they take more than the {limit} bytes of a kept file; name a file with --spectra to keep them"
+                "they take more than the {limit} bytes allowed for a kept file; name a file with --spectra to keep them"
             )));
         }
         file.seek(SeekFrom::Start(plane_offset(self.n_half, view, Part::Coarse)))?;

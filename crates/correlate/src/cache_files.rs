@@ -85,7 +85,7 @@ impl Cache {
     /// If the profile's files cannot be looked at, or there is a file that does not hold spectra.
     pub fn in_file(file: &Path, profile: &Path, made_by: &str) -> io::Result<Cache> {
         if file.symlink_metadata().is_ok() && !cache::is_spectra(file)? {
-            let reason = "it is there and holds no spectra; name another file";
+            let reason = "it exists and holds no spectra; name another file";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, reason));
         }
         // It may lie among the profile's files.
@@ -187,7 +187,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
     let others_write = fs::metadata(folder)?.mode() & 0o022 != 0;
     match others_write {
         true => {
-            let reason = format!("others may write into {folder:?}: take that away with chmod go-w");
+            let reason = format!("others may write to {folder:?}: remove that permission with chmod go-w");
             Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
         }
         false => Ok(()),
@@ -280,6 +280,6 @@ mod tests {
         assert_eq!(fs::metadata(&made).expect("it is there").mode() & 0o777, 0o700);
         fs::set_permissions(&made, fs::Permissions::from_mode(0o777)).expect("it is ours");
         let error = make_private(&made).expect_err("others may write into it");
-        assert!(error.to_string().starts_with("others may write into"), "{error}");
+        assert!(error.to_string().starts_with("others may write to"), "{error}");
     }
 }

@@ -87,11 +87,12 @@ pub enum CorrelateError {
     #[error("the profile has no such view: metric {}, call path {}", .0.metric.0, .0.path.0)]
     UnknownView(View),
     /// There is one place only.
-    #[error("the topology has one place only: nothing can vary over it")]
+    #[error("the topology has only one place: nothing can vary over it")]
     OnePlace,
     /// There is no room in memory for so many places.
     #[error(
-        "the {n_places} places of topology {topology:?} need {n_megabytes} MB of memory with {n_threads} threads, which are not to be had: take fewer (--jobs), or a smaller topology (--topology)"
+        "the {n_places} places of topology {topology:?} need {n_megabytes} MB of memory with {n_threads} threads, \
+         which is not available: use fewer threads (--jobs) or a smaller topology (--topology)"
     )]
     Memory {
         /// The topology.
@@ -110,15 +111,13 @@ pub enum CorrelateError {
         n_located: usize,
     },
     /// The whole metric is zero or without values.
-    #[error("metric {metric:?} has no value other than zero in any call path")]
+    #[error("metric {metric:?} has no nonzero value in any call path")]
     EmptyMetric {
         /// Its name.
         metric: String,
     },
     /// The reference is zero, or without a value, in all places.
-    #[error(
-        "metric {metric:?} has no value other than zero in call path {path} in any place of the topology"
-    )]
+    #[error("metric {metric:?} has no nonzero value in call path {path} at any place of the topology")]
     EmptyReference {
         /// Name of the metric.
         metric: String,

@@ -52,7 +52,7 @@ pub fn correlate(
     let notices = Notices::default();
     notices.extend(grid.notices());
     if reference.energy == 0.0 {
-        let message = "the reference does not vary along the axes that are selected: every correlation is 0";
+        let message = "the reference does not vary along the selected axes: every correlation is 0";
         notices.push(Notice::new(Level::Medium, NoticeCode::EmptySelection, message));
     }
     let key = run.cache.map(|cache| key(source, grid, question, cache.fingerprint));
@@ -123,7 +123,7 @@ fn kept(
 }
 
 fn not_used(cache: &Cache, why: &str) -> Notice {
-    let message = format!("the kept spectra are not used and computed again: {why}");
+    let message = format!("the kept spectra are not used and are recomputed: {why}");
     Notice::new(Level::Low, NoticeCode::NotAvailable, message).in_file(cache.file.display().to_string())
 }
 

@@ -85,7 +85,7 @@ impl<'a> Scan<'a> {
     fn tell_infinite(&mut self) {
         let n = std::mem::take(&mut self.n_infinite);
         if n > 0 {
-            let message = "severities are not finite and take the mean of the others";
+            let message = "severities that are not finite were replaced by the mean of the others";
             self.notices.push(Notice::new(Level::Medium, NoticeCode::DoubtfulSeverities, message).times(n));
         }
     }

@@ -69,9 +69,9 @@ fn places_and_locations_that_are_missing_are_told() {
     assert_eq!(grid.coordinates(grid.place(LocationId(4)).unwrap()), [2, 4]);
     let notices = grid.notices();
     let of = |part: &str| notices.iter().find(|notice| notice.message.contains(part)).unwrap();
-    assert_eq!((of("take the mean").level, of("take the mean").count), (Level::Medium, 16));
+    assert_eq!((of("are given the mean").level, of("are given the mean").count), (Level::Medium, 16));
     assert_eq!(of("no place").count, 2);
-    assert_eq!(of("no locations of the profile").count, 1);
+    assert_eq!(of("not locations of the profile").count, 1);
     // Cut to what is used: rows 1 and 2; around the end, columns 4, 0, 1, 2 are as many as 1 to 4.
     let cut = grid.cut_to_used().unwrap();
     assert_eq!(cut.axes().iter().map(|axis| axis.size).collect::<Vec<_>>(), [2, 4]);
@@ -115,7 +115,7 @@ fn a_topology_of_far_more_places_than_locations_is_cut_or_refused() {
         far[7] = (1 << n_axes) - 1;
         let said = Grid::new(definitions, &hypercube(n_axes, &far)).unwrap_err().to_string();
         assert!(said.contains("\"grid\" (2x2x") && said.contains(&(1_u64 << n_axes).to_string()), "{said}");
-        assert!(said.contains("around the 8 that are used") && said.contains("--topology"), "{said}");
+        assert!(said.contains("around the 8 used ones") && said.contains("--topology"), "{said}");
     }
     // 4096 places are used however few are taken.
     let far = [0, 1, 2, 3, 4, 5, 6, 4095];
@@ -175,7 +175,7 @@ fn questions_that_have_no_answer_say_why() {
     let all = AxisSet::all(2);
     let said = |reference, axes| error(&profile, &grid, &Question::new(reference, axes)).to_string();
     let of = |metric, path| View { metric: MetricId(metric), path: CallPathId(path) };
-    assert!(said(of(empty, 0), all).contains("\"empty\" has no value other than zero in any call path"));
+    assert!(said(of(empty, 0), all).contains("\"empty\" has no nonzero value in any call path"));
     let zero = said(view(1), all);
     assert!(zero.contains("time") && zero.contains("f1"), "{zero}");
     assert!(said(of(9, 0), all).contains("no such view"));

@@ -140,7 +140,7 @@ fn nothing_damaged_or_foreign_is_trusted() {
         let again = ask(&profile, &grid, &question, Some(&cache), 2);
         assert_eq!(again.rows, right.rows, "{what}");
         assert!(matches!(again.cache, CacheUse::Written { .. }), "{what}: {:?}", again.cache);
-        assert!(again.notices.iter().any(|notice| notice.message.contains("computed again")), "{what}");
+        assert!(again.notices.iter().any(|notice| notice.message.contains("recomputed")), "{what}");
         assert!(fs::read(&file).unwrap() == good, "{what}: the file is as it was");
     }
     // A plane of some other view: found where all are read.
@@ -199,7 +199,7 @@ fn small_profiles_and_folders_that_cannot_be_written_do_without() {
     assert!(matches!(ask(&small, &small_grid, &two, Some(&named), 1).cache, CacheUse::Written { .. }));
     assert!(matches!(ask(&small, &small_grid, &two, Some(&named), 1).cache, CacheUse::Read { .. }));
     let error = Cache::in_file(&blocked, &good, "").unwrap_err();
-    assert_eq!(error.to_string(), "it is there and holds no spectra; name another file");
+    assert_eq!(error.to_string(), "it exists and holds no spectra; name another file");
     assert_eq!(Cache::in_file(&good, &blocked, "").unwrap().owner, CacheOwner::User);
 }
 

@@ -212,8 +212,8 @@ impl Builder {
                             self.end();
                             continue;
                         }
-                        Some(open) => format!("</{name}> ends <{open}>"),
-                        None => format!("</{name}> ends nothing"),
+                        Some(open) => format!("</{name}> closes <{open}>"),
+                        None => format!("</{name}> closes nothing"),
                     };
                     return Err(reader.error(reason));
                 }
@@ -364,9 +364,8 @@ impl Builder {
             ElementName::Coord => return Ok(self.coordinate(tag)),
             ElementName::Severity => self.has_severities = true,
             ElementName::Row => {
-                let metric = self
-                    .holder(ElementName::Matrix)
-                    .ok_or("a <row> stands outside of every <matrix>")? as u32;
+                let metric =
+                    self.holder(ElementName::Matrix).ok_or("a <row> is outside any <matrix>")? as u32;
                 let cnode = number(tag, "cnodeId")?;
                 self.anchor.rows.push(XmlRow { metric, cnode, offset: 0, n_bytes: 0 });
             }
@@ -479,7 +478,7 @@ fn attribute(tag: &Tag<'_>, name: &str) -> String {
 
 fn number<T: std::str::FromStr>(tag: &Tag<'_>, name: &str) -> Result<T, String> {
     let text = tag.attribute(name).ok_or_else(|| format!("<{}> has no attribute {name:?}", tag.name))?;
-    text.trim().parse().map_err(|_| format!("attribute {name:?} of <{}> is no number: {text:?}", tag.name))
+    text.trim().parse().map_err(|_| format!("attribute {name:?} of <{}> is not a number: {text:?}", tag.name))
 }
 
 /// A line number; -1 if there is none.

@@ -113,7 +113,7 @@ pub fn open(path: &Path) -> Result<Cube, CubeError> {
             (anchor_xml::read(&bytes[..], file.clone())?, Contents::Unpacked(Arc::from(bytes)))
         }
         Some(Kind::Xml) => (anchor_xml::read(BufReader::new(input), file.clone())?, Contents::Xml),
-        None => return Err(CubeError::new(&file, 0, "this is no CUBE profile")),
+        None => return Err(CubeError::new(&file, 0, "this is not a CUBE profile")),
     };
     damage.extend(read.damage);
     Ok(Cube { path: path.to_owned(), file, anchor: read.anchor, damage, contents })

@@ -124,7 +124,7 @@ pub fn parse(text: &str) -> Result<Vec<Step>, String> {
         }
     }
     if wants_value {
-        return Err("it ends where a value should stand".to_owned());
+        return Err("it ends where a value is expected".to_owned());
     }
     while let Some(last) = waiting.pop() {
         match last {
@@ -165,7 +165,7 @@ fn without_return(text: &str) -> Result<&str, String> {
 
 fn unknown(rest: &str) -> String {
     let some: String = rest.chars().take(20).collect();
-    format!("{some:?} is no simple arithmetic")
+    format!("{some:?} is not simple arithmetic")
 }
 
 fn number(text: &str) -> Result<(f64, &str), String> {
@@ -239,7 +239,7 @@ fn close(end: char, steps: &mut Vec<Step>, waiting: &mut Vec<Waiting>) -> Result
             }
             Some(Waiting::Open(None, _)) if end == ')' => return Ok(()),
             Some(Waiting::Open(..)) => return Err("a function has the wrong number of arguments".to_owned()),
-            None => return Err(format!("{end:?} stands outside of parentheses")),
+            None => return Err(format!("{end:?} is outside parentheses")),
         }
     }
 }
@@ -320,6 +320,6 @@ mod tests {
         ] {
             assert!(parse(text).is_err(), "{text}");
         }
-        assert_eq!(parse("sin(1)").unwrap_err(), "\"sin(1)\" is no simple arithmetic");
+        assert_eq!(parse("sin(1)").unwrap_err(), "\"sin(1)\" is not simple arithmetic");
     }
 }

@@ -14,7 +14,7 @@ pub(crate) fn row(compressed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Resul
     if out.len() == n_bytes {
         return Ok(());
     }
-    Err(format!("a compressed row has {} bytes or more, and should have {n_bytes}", out.len()))
+    Err(format!("a compressed row has {} bytes or more, but should have {n_bytes}", out.len()))
 }
 
 /// Inflates a whole gzip file to at most `limit_bytes`.

@@ -86,13 +86,13 @@ impl<R: Read + Seek> MetricRows<R> {
             return Ok(());
         }
         let Some(n) = head.strip_prefix(COMPRESSED_MAGIC).and_then(|rest| rest.try_into().ok()) else {
-            return Err(CubeError::new(&self.file, self.data.offset, "the data of a metric have no head"));
+            return Err(CubeError::new(&self.file, self.data.offset, "the data of a metric have no header"));
         };
         let n_entries = self.u64_from(n);
         let table = COMPRESSED_MAGIC.len() as u64 + 8;
         let fits = n_entries.checked_mul(ENTRY_BYTES).is_some_and(|n| n <= self.data.n_bytes - table);
         if !fits {
-            let reason = format!("{n_entries} compressed rows are announced, more than there is room for");
+            let reason = format!("{n_entries} compressed rows are declared, more than there is room for");
             return Err(CubeError::new(&self.file, self.data.offset + table, reason));
         }
         let bytes = self.read_at(table, n_entries * ENTRY_BYTES)?;
@@ -115,7 +115,7 @@ impl<R: Read + Seek> MetricRows<R> {
                     CubeError::new(
                         &self.file,
                         self.data.offset + table,
-                        "a compressed row lies outside of its file",
+                        "a compressed row lies outside its file",
                     ),
                     1,
                 )),
@@ -150,7 +150,7 @@ impl<R: Read + Seek> MetricRows<R> {
             self.damage.push((CubeError::new(&self.file, at, reason), n_lost));
         }
         if n_bad > 0 {
-            let reason = "an index names call paths that are not there, or one twice";
+            let reason = "an index names missing call paths, or one call path twice";
             self.damage.push((CubeError::new(&self.file, index.offset, reason), n_bad));
         }
     }
@@ -249,7 +249,7 @@ fn read_into(
     }
     bytes.resize(n_bytes as usize, 0);
     input.read_exact(bytes).map_err(|error| match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => CubeError::new(file, offset, "the file has become shorter"),
+        std::io::ErrorKind::UnexpectedEof => CubeError::new(file, offset, "the file has shrunk"),
         _ => failed(error),
     })
 }
@@ -290,14 +290,14 @@ fn read_index(
     // No valid index is longer than one id for each call path and its head.
     let n_bytes = index.n_bytes.min(22 + 4 * n_paths as u64);
     let bytes = read_at(input, file, index.offset, n_bytes)?;
-    let Some(rest) = bytes.strip_prefix(INDEX_MAGIC) else { return Err(wrong(0, "an index has no head")) };
+    let Some(rest) = bytes.strip_prefix(INDEX_MAGIC) else { return Err(wrong(0, "an index has no header")) };
     let Some((marker, rest)) = rest.split_first_chunk::<4>() else {
         return Err(wrong(11, "an index ends early"));
     };
     let is_little_endian = match (u32::from_le_bytes(*marker), u32::from_be_bytes(*marker)) {
         (1, _) => true,
         (_, 1) => false,
-        _ => return Err(wrong(11, "an index does not tell its byte order")),
+        _ => return Err(wrong(11, "an index does not state its byte order")),
     };
     let u32_from = |bytes: [u8; 4]| {
         if is_little_endian { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }

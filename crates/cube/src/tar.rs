@@ -77,12 +77,12 @@ fn scan(
             return Ok(None);
         }
         if n_bytes > end - start {
-            return Ok(Some((offset, "a member reaches over the end of the archive")));
+            return Ok(Some((offset, "a member extends past the end of the archive")));
         }
         offset = start + n_bytes.div_ceil(BLOCK_BYTES) * BLOCK_BYTES;
     }
     // Members behind the cut are not known to be missing: it must be told.
-    Ok(Some((offset.min(end), "the archive ends without its end mark")))
+    Ok(Some((offset.min(end), "the archive ends without its end marker")))
 }
 
 /// The name of a member, with the prefix of ustar.

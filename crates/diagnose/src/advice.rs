@@ -48,8 +48,8 @@ pub(crate) fn advise(
     advice.extend(largest(&[LossKind::WaitForDevice]).map(wait_for_device));
     if let Some(loss) = largest(&[LossKind::StartAndEnd]) {
         let text = format!(
-            "{} of the run is starting and ending MPI. It weighs less in a longer run; to judge the rest alone, \
-             leave it out with --time.",
+            "Starting and ending MPI takes {} of the run. It matters less in a longer run; to judge the rest alone, \
+             exclude it with --time.",
             percent(loss.share_of_run)
         );
         advice.push(Advice { text, command: words(&["report", "--time", "START..END"]) });
@@ -58,7 +58,7 @@ pub(crate) fn advise(
     if records_communication_only(profile, classes) {
         advice.push(Advice {
             text:
-                "The trace records MPI calls alone, so uneven work cannot be told to a function. Record user \
+                "The trace records only MPI calls, so uneven work cannot be attributed to a function. Record user \
                    functions, too (Score-P: compiler instrumentation or sampling)."
                     .to_owned(),
             command: Vec::new(),
@@ -67,7 +67,7 @@ pub(crate) fn advise(
     if trust.doubtful.iter().any(|concern| concern.code == NoticeCode::ClocksUnsynchronised) {
         advice.push(Advice {
             text:
-                "Clocks of different ranks are not synchronised: times within a rank are right, the order of \
+                "Clocks of different ranks are not synchronised: times within a rank are right, but the order of \
                    events of different ranks is not known."
                     .to_owned(),
             command: Vec::new(),
@@ -97,15 +97,15 @@ fn wait(loss: &Loss, recorded: Recorded) -> Advice {
     let region = loss.call_path.last().map_or("", |region| region);
     let text = match loss.kind {
         _ if !recorded.several_processes() => format!(
-            "{} of the run passes in {region}. Whom it waits for is not recorded: a trace of all ranks tells.",
+            "{} of the run is spent in {region}. What it waits for is not recorded; a trace of every rank shows it.",
             percent(loss.share_of_run)
         ),
         LossKind::WaitForAll => format!(
-            "Who comes late to {region}? {} waits there least, so look at what it does before.",
+            "Which rank arrives late at {region}? {} waits there least, so check what it does before.",
             capitalised(&rank(loss.least.rank))
         ),
         _ => format!(
-            "Whom does {} wait for in {region}? Compare the ranks there, and what they do before.",
+            "Which rank does {} wait for in {region}? Compare the ranks there, and what they do before.",
             rank(loss.most.rank)
         ),
     };
@@ -116,8 +116,8 @@ fn wait_for_device(loss: &Loss) -> Advice {
     let region = loss.call_path.last().map_or("", |region| region);
     Advice {
         text: format!(
-            "The host waits in {region} for the accelerator {} of the run. Which kernels run meanwhile, and could the \
-             host work at the same time?",
+            "The host waits in {region} for the accelerator for {} of the run. Which kernels run meanwhile, and could \
+             the host work at the same time?",
             percent(loss.share_of_run)
         ),
         command: words(&["profile", "--per", "location"]),
@@ -130,8 +130,8 @@ fn small_messages(run: &RunCard) -> Option<Advice> {
     // Below a thousand messages a second and rank, latency of microseconds is no matter.
     (mean < SMALL_MESSAGE_BYTES && 1000.0 <= per_second).then(|| Advice {
         text: format!(
-            "Messages are small and many: {mean} bytes on average, {} a second from each rank. Fewer, larger \
-             ones cost less.",
+            "There are many small messages: {mean} bytes on average, {} a second from each rank. Fewer, larger \
+             messages cost less.",
             units::count(per_second as u64)
         ),
         command: Vec::new(),

@@ -68,7 +68,7 @@ impl Data {
             .with(
                 "peers",
                 Unit::None,
-                "Among which locations it is a cluster",
+                "Kind of location that the cluster groups",
                 ColumnData::Text(
                     rows.iter().map(|(cluster, _)| Arc::from(peers_text(cluster.peers))).collect(),
                 ),
@@ -76,13 +76,13 @@ impl Data {
             .with(
                 "cluster",
                 Unit::None,
-                "Number of the cluster among them",
+                "Number of the cluster within its kind",
                 numbers(&|cluster, _| u64::from(cluster.id)),
             )
             .with(
                 "rank",
                 Unit::None,
-                "World rank of the member; missing where the trace knows none",
+                "World rank of the member; missing if unknown",
                 ColumnData::OptionU64(
                     rows.iter().map(|&(_, id)| location(id).rank.map(|rank| u64::from(rank.0))).collect(),
                 ),
@@ -90,13 +90,13 @@ impl Data {
             .with(
                 "location",
                 Unit::None,
-                "Id of the member as the trace's files write it",
+                "Id of the member in the trace's files",
                 numbers(&|_, id| location(id).native_id),
             )
             .with(
                 "is_representative",
                 Unit::None,
-                "1 if it stands for the cluster",
+                "1 if the member represents the cluster",
                 numbers(&|cluster, id| u64::from(cluster.members.first() == Some(&id))),
             )
     }

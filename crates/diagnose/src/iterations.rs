@@ -126,7 +126,7 @@ impl Data {
             .with(
                 "call_path",
                 Unit::None,
-                "Regions from the outermost to the loop, or to the one that it is in",
+                "Regions from the outermost to the loop, or to the region that contains it",
                 ColumnData::TextList(each().map(|(l, _)| l.call_path.clone()).collect()),
             )
             .with(
@@ -148,7 +148,7 @@ impl Data {
             .with(
                 "cluster",
                 Unit::None,
-                "Kind of the iteration, of the location's own",
+                "Kind of the iteration, numbered separately for each location",
                 numbers(|i| u64::from(i.cluster)),
             )
     }
@@ -246,7 +246,7 @@ impl LoopEntry {
             LoopSource::LearnedExact => "from the order of calls",
             LoopSource::LearnedSampled => "from the order of sampled calls",
             LoopSource::LineOrder => "from the order of lines",
-            LoopSource::TandemRepeat => "found as calls that repeat",
+            LoopSource::TandemRepeat => "from repeating calls",
         }
     }
 }

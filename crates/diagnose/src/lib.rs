@@ -107,7 +107,7 @@ impl RunReport {
     /// Which ranks the efficiencies leave out; `None` if none.
     pub fn efficiency_note(&self) -> Option<String> {
         let left_out = &self.efficiency_left_out;
-        let note = || format!("Without {}: the events are incomplete.", left_out.in_words(usize::MAX));
+        let note = || format!("Without {}, whose events are incomplete.", left_out.in_words(usize::MAX));
         (self.efficiency.is_some() && !left_out.is_empty()).then(note)
     }
 

@@ -10,18 +10,18 @@ pub fn segment_words(row: u8, is_last: bool, n_peers: usize) -> (&'static str, &
         0 if n_peers == 1 => ("nothing significant", "Waiting takes only a small part of the run."),
         _ if n_peers == 1 => (
             "waiting",
-            "Time passes in calls that wait; what they wait for is not recorded. Are they needed, and could they come \
-             later?",
+            "Time is spent in calls that wait; what they wait for is not recorded. Are these calls needed, and could \
+             they come later?",
         ),
         1 => (
             "waiting without uneven work",
-            "Ranks wait for each other, although none of them works longer than the others. Look at the calls that \
-             wait: are they needed, and could they come later?",
+            "Ranks wait for each other, although none works longer than the others. Look at the calls that wait: are \
+             they needed, and could they come later?",
         ),
         2 if is_last => (
             "uneven work",
             "Some call paths take longer on some ranks than on others, and no synchronisation follows. The run ends \
-             with the rank that works longest.",
+             when the rank that works longest finishes.",
         ),
         2 => (
             "uneven work that evens out",
@@ -34,7 +34,7 @@ pub fn segment_words(row: u8, is_last: bool, n_peers: usize) -> (&'static str, &
              most time do differently.",
         ),
         4 => (
-            "some work while others wait for them",
+            "some ranks work while others wait",
             "Some ranks work while others wait for them, one after the other or at the same time. Look at what a rank \
              does alone.",
         ),

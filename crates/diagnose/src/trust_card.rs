@@ -96,7 +96,7 @@ impl TrustCard {
             parts.push(format!("the events of {} end early", self.ranks_cut.in_words(usize::MAX)));
         }
         if parts.is_empty() {
-            parts.push("a part of it could not be read".to_owned());
+            parts.push("part of it could not be read".to_owned());
         }
         Some(format!("The trace is incomplete: {}.", parts.join("; ")))
     }

@@ -53,7 +53,7 @@ pub enum CatalogueError {
         found: u32,
     },
     /// Its configuration does not encode or decode.
-    #[error("the configuration of the analysis {0:?} does not travel: {1}")]
+    #[error("the configuration of the analysis {0:?} cannot be sent: {1}")]
     Codec(String, postcard::Error),
 }
 

@@ -553,7 +553,7 @@ fn uncertain_calls(kind: LocationKind) -> Notice {
         LocationKind::Unknown => "locations of unknown kind",
     };
     let message = format!(
-        "calls of {of} are made of samples: times are exact to the sampling period only, and visits are lower bounds"
+        "calls of {of} are made of samples: times are exact only to the sampling period, and visits are lower bounds"
     );
     Notice::new(Level::Low, NoticeCode::UncertainInstances, message)
 }
@@ -624,7 +624,7 @@ fn damage(cx: &LocationCx<'_>, error: &ReadError, n_events: u64) -> Notice {
     let LocationCx { location, definitions, .. } = *cx;
     let name = &definitions.location(location).name;
     let message = format!(
-        "events of location {name:?} cannot be read further ({}); {n_events} events before were kept",
+        "events of location {name:?} cannot be read further ({}); the {n_events} events before that were kept",
         error.reason
     );
     Notice::new(Level::High, NoticeCode::DamagedEvents, message)
@@ -647,13 +647,13 @@ fn report_repairs(partial: &Partial, cx: &LocationCx<'_>, repairs: Repairs) {
         unmatched_leaves,
         Level::Medium,
         NoticeCode::UnmatchedLeaves,
-        "a region was left that had not been entered; the leave was dropped",
+        "a region was left without being entered; the leave was dropped",
     );
     report(
         truncated_calls,
         Level::Medium,
         NoticeCode::TruncatedCalls,
-        "a call had no leave and was closed together with its caller",
+        "a call had no leave and was closed with its caller",
     );
     report(
         open_calls,

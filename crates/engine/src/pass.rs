@@ -75,7 +75,7 @@ pub enum PassError {
     #[error("internal error: {0}")]
     Partial(#[from] PartialError),
     /// The memory limit of this process is reached.
-    #[error("what {holders} keep of the trace is too large: {reached}")]
+    #[error("the data that {holders} keep of the trace are too large: {reached}")]
     Memory {
         /// The analyses.
         holders: String,
@@ -277,7 +277,7 @@ fn report(
 ) -> Report {
     let definitions = source.definitions();
     if locations.is_empty() && !definitions.locations.is_empty() {
-        let message = "no location of the trace was selected; there is nothing to answer from";
+        let message = "no location of the trace was selected; there is nothing to analyse";
         notices.push(Notice::new(Level::Medium, NoticeCode::EmptySelection, message));
     }
     let coverage = coverage(definitions.locations.len(), &locations, events_read);

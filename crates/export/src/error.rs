@@ -14,7 +14,7 @@ pub enum ExportError {
     #[error("cannot write Parquet: {0}")]
     Parquet(#[from] parquet::errors::ParquetError),
     /// A batch has other columns than those before.
-    #[error("batch has columns {found:?}, the table began with {expected:?}")]
+    #[error("batch has columns {found:?}, but the table began with {expected:?}")]
     Columns {
         /// Names of the columns the writer was made for.
         expected: Vec<String>,

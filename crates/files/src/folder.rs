@@ -77,7 +77,7 @@ impl Folder {
                 return Err(OutputError::Exists(path.to_owned()));
             }
             if !metadata.is_dir() {
-                return Err(OutputError::NotRegular { path: path.to_owned(), what: "no directory" });
+                return Err(OutputError::NotRegular { path: path.to_owned(), what: "not a directory" });
             }
         }
         let folder = Folder { named: path.to_owned(), path: resolved, entries, others, existing };
@@ -114,7 +114,7 @@ impl Folder {
             match entry {
                 Entry::File(_) if metadata.is_file() || path.is_file() => {}
                 Entry::File(_) => {
-                    return Err(OutputError::NotRegular { path: named, what: "no regular file" });
+                    return Err(OutputError::NotRegular { path: named, what: "not a regular file" });
                 }
                 Entry::Folder(_, endings) if metadata.is_dir() => {
                     let other = other_than(&path, endings).map_err(|error| OutputError::io(&named, error))?;
@@ -123,7 +123,7 @@ impl Folder {
                     }
                 }
                 Entry::Folder(..) => {
-                    return Err(OutputError::NotRegular { path: named, what: "no directory" });
+                    return Err(OutputError::NotRegular { path: named, what: "not a directory" });
                 }
             }
         }

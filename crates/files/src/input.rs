@@ -58,7 +58,7 @@ pub fn read_limited(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
 /// As [`read_limited`], and if it is no UTF-8.
 pub fn read_text(path: &Path, max_bytes: u64) -> io::Result<String> {
     String::from_utf8(read_limited(path, max_bytes)?)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("it is no UTF-8: {error}")))
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("it is not UTF-8: {error}")))
 }
 
 /// What a path is; links are followed.
@@ -99,7 +99,7 @@ fn special(metadata: &Metadata) -> &'static str {
 
 #[cfg(not(unix))]
 fn special(_: &Metadata) -> &'static str {
-    "something special"
+    "a special file"
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ static LIMIT_BYTES: AtomicU64 = AtomicU64::new(0);
 /// If this system does not tell how much memory a process has.
 pub fn set_limit(bytes: Option<u64>) -> io::Result<()> {
     if bytes.is_some() && resident_bytes().is_none() {
-        let message = "this system does not tell how much memory a process has, so a limit cannot be kept";
+        let message = "this system does not report how much memory a process uses, so a limit cannot be kept";
         return Err(io::Error::new(io::ErrorKind::Unsupported, message));
     }
     LIMIT_BYTES.store(bytes.map_or(0, |bytes| bytes.max(1)), Ordering::Relaxed);
@@ -154,7 +154,7 @@ impl Watch {
 /// # Errors
 /// If it is none, or 0, or more than 64 bits hold.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is no size: write a number of bytes, or one with K, M or G, e.g. 2G");
+    let wrong = || format!("{text:?} is not a size: give a number of bytes, or one with K, M or G, e.g. 2G");
     let upper = text.trim().to_ascii_uppercase();
     let upper = upper.strip_suffix('B').unwrap_or(&upper);
     let upper = upper.strip_suffix('I').unwrap_or(upper);

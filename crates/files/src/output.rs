@@ -24,10 +24,10 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// A file is there, and the user did not ask to replace it.
-    #[error("{0:?} exists already")]
+    #[error("{0:?} already exists")]
     Exists(PathBuf),
     /// It would destroy what is read.
-    #[error("{output:?} would replace a part of what is read ({input:?}): write to another place")]
+    #[error("{output:?} would replace part of the input ({input:?}): write somewhere else")]
     Input {
         /// What was to be written.
         output: PathBuf,
@@ -43,7 +43,7 @@ pub enum OutputError {
         what: &'static str,
     },
     /// A folder that is to be replaced holds something else.
-    #[error("{path:?} holds {other:?}, which is of something else: remove it or write to another place")]
+    #[error("{path:?} holds {other:?}, which does not belong to it: remove it or write somewhere else")]
     Foreign {
         /// What was to be replaced.
         path: PathBuf,
@@ -153,7 +153,7 @@ fn kind_at(path: &Path, existing: Existing) -> Result<Kind, OutputError> {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return match path.symlink_metadata() {
-                Ok(_) => Err(not_regular(path, "a symbolic link to a file that is not there")),
+                Ok(_) => Err(not_regular(path, "a symbolic link to a missing file")),
                 Err(_) => Ok(Kind::File(existing)),
             };
         }
@@ -200,7 +200,7 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
     }
     let name = path
         .file_name()
-        .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "it does not end with the name of a file"))?;
+        .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "it does not end in a file name"))?;
     Ok(folder_of(path).canonicalize()?.join(name))
 }
 
@@ -294,7 +294,7 @@ impl Output {
         drop(file);
         // What is there may have become something else since it was named.
         if kind_at(&target.resolved, existing)? == Kind::Stream {
-            return Err(not_regular(&target.named, "a FIFO or device by now"));
+            return Err(not_regular(&target.named, "now a FIFO or device"));
         }
         unfinished.become_at(&target.resolved, existing).map_err(failed)?;
         Ok(n_bytes)

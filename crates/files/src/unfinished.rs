@@ -199,7 +199,7 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     // It is ours to remove.
     let from = path.keep().map_err(|failed| failed.error)?;
     if error.kind() == ErrorKind::AlreadyExists || to.symlink_metadata().is_ok() {
-        return Err(io::Error::new(ErrorKind::AlreadyExists, "it exists already"));
+        return Err(io::Error::new(ErrorKind::AlreadyExists, "it already exists"));
     }
     // Some file systems can neither rename so nor have hard links.
     fs::rename(from, to)

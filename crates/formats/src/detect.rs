@@ -108,7 +108,7 @@ pub enum OpenError {
     #[error("{0:?} does not exist")]
     NotFound(PathBuf),
     /// No format recognises it.
-    #[error("{path:?} is no trace or profile that ouzel can read: {reason}")]
+    #[error("{path:?} is not a trace or profile that ouzel can read: {reason}")]
     NotATrace {
         /// What was given.
         path: PathBuf,
@@ -285,8 +285,8 @@ impl Found {
     /// What is said of a path that holds something, and not what was asked for.
     fn other_kind(&self, format: Format, holds: Wanted) -> OpenError {
         let what = match holds {
-            Wanted::Profile => "a profile, without events; ask `ouzel info` or `ouzel profile --metric`",
-            Wanted::Trace => "a trace, without a profile",
+            Wanted::Profile => "a profile without events; use `ouzel info` or `ouzel profile --metric`",
+            Wanted::Trace => "a trace without a profile",
         };
         let reason = format!("this {} data is {what}", format.as_str());
         OpenError::OtherKind { path: self.path().to_owned(), reason }

@@ -34,7 +34,7 @@ fn sign(format: Format) -> &'static str {
         Format::HpcToolkit => "meta.db, experiment.xml, or *.hpcrun and *.hpctrace files",
         Format::Projections => "*.sts and *.<PE>.log[.gz] files",
         Format::Nsight => "an SQLite export, not *.nsys-rep",
-        Format::Chrome => "JSON with traceEvents, or an array of events, packed or not",
+        Format::Chrome => "JSON with traceEvents, or an array of events, compressed or not",
         Format::Csv => "a first line with Timestamp (ns), Event Type and Name",
         Format::Cube => "*.cubex, or XML that begins with <cube>",
     }
@@ -64,7 +64,9 @@ fn file(path: &Path) -> String {
     let is_text = |b: &u8| b.is_ascii_whitespace() || (b' '..=b'~').contains(b);
     match &begin[..] {
         [] => "it is an empty file".to_owned(),
-        [0x1f, 0x8b, ..] => "it is packed by gzip, and what it holds is not known either".to_owned(),
+        [0x1f, 0x8b, ..] => {
+            "it is compressed with gzip, and its contents are not recognised either".to_owned()
+        }
         text if text.iter().all(is_text) => {
             format!("it is a file that begins with {:?}", String::from_utf8_lossy(text))
         }

@@ -57,7 +57,7 @@ impl CctDb {
         let stride = u64::from(head.u8(at + 0xc, what)?);
         let n_contexts = u64::from(head.u32(at + 8, what)?);
         if 0 < n_contexts && stride < CONTEXT_BYTES {
-            let reason = format!("contexts of {stride} bytes where {CONTEXT_BYTES} are the least");
+            let reason = format!("contexts have {stride} bytes, but need at least {CONTEXT_BYTES}");
             return Err(source.broken(at, reason));
         }
         Ok(CctDb { version: header.version, n_contexts, damages, table: head.u64(at, what)?, stride })

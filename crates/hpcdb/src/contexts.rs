@@ -135,7 +135,7 @@ fn walk(
     let n = u64::from(bytes.u16(at.saturating_add(8), what)?);
     let stride = u64::from(bytes.u8(at.saturating_add(0xa), what)?);
     if stride < ENTRY_BYTES {
-        let reason = format!("entry points of {stride} bytes where {ENTRY_BYTES} are the least");
+        let reason = format!("entry points have {stride} bytes, but need at least {ENTRY_BYTES}");
         return Err(bytes.broken(at, reason));
     }
     // Children that are still to be read: parent, offset, size.
@@ -177,7 +177,7 @@ fn walk(
             at += size;
         }
         if at != end {
-            return Err(bytes.broken(start, "children are larger than the room they are given"));
+            return Err(bytes.broken(start, "children are larger than the space declared for them"));
         }
         left[first..].reverse();
     }
@@ -254,7 +254,7 @@ impl Words<'_> {
         self.next += 8;
         self.record.u64(at, "field of a context").map(|_| at).map_err(|error| match error.kind {
             ReadErrorKind::OutOfFile { .. } => {
-                self.record.broken(self.record.base, "a context has more fields than room")
+                self.record.broken(self.record.base, "a context has more fields than it has room for")
             }
             _ => error,
         })

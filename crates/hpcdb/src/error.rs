@@ -55,12 +55,12 @@ pub enum ReadErrorKind {
     },
     /// The layout that development versions of HPCToolkit wrote early in 2022 under the number 4.0.
     #[error(
-        "this is the pre-release 4.0 layout that development versions of HPCToolkit wrote early in 2022; \
-         run hpcprof of a released HPCToolkit again over the measurements"
+        "this is the pre-release 4.0 layout that development versions of HPCToolkit wrote early in 2022; run hpcprof \
+         of a released HPCToolkit again on the measurements"
     )]
     PreRelease,
     /// A structure lies outside of the file.
-    #[error("{what} of {n_bytes} bytes lies outside of the file")]
+    #[error("{what} of {n_bytes} bytes lies outside the file")]
     OutOfFile {
         /// Which structure.
         what: &'static str,

@@ -140,7 +140,7 @@ pub(crate) fn check_footer(
         file: Arc::clone(file),
         offset: n_bytes,
         reason: format!(
-            "the file does not end with {:?}: it was cut or is still being written",
+            "the file does not end with {:?}: it was truncated or is still being written",
             String::from_utf8_lossy(kind.footer())
         ),
         count: 1,
@@ -170,6 +170,6 @@ mod tests {
         };
         check(b"HPCTOOLKITmeta\x04\x00", "HPCTOOLKITtrce");
         check(b"HPCTOOLKITtrce\x05\x01", "5.1");
-        check(b"HPCTOOLKITtrce\x04\x01", "outside of the file");
+        check(b"HPCTOOLKITtrce\x04\x01", "outside the file");
     }
 }

@@ -176,7 +176,7 @@ pub fn merged_lines<R: Read + Seek>(file: &Arc<str>, from: R) -> Result<Merged, 
         merged.damages.push(crate::Damage {
             file: Arc::clone(&source.file),
             offset: source.n_bytes,
-            reason: "the file was cut: the marker of its end is missing".to_owned(),
+            reason: "the file was truncated: its end marker is missing".to_owned(),
             count: 1,
         });
     }
@@ -251,7 +251,7 @@ impl Measurement {
         let mut footer = Vec::new();
         source.read(at, FOOTER_BYTES, "footer", &mut footer)?;
         if !footer.ends_with(FOOTER_MAGIC) {
-            return Err(source.broken(at, "no footer: the file was cut or is still being written"));
+            return Err(source.broken(at, "no footer: the file was truncated or is still being written"));
         }
         let mut section = |i: usize| -> Result<Fields, ReadError> {
             let bound = |k: usize| be_u64(&footer, 8 * k).expect("the footer has fourteen words");

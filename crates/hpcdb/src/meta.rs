@@ -104,7 +104,7 @@ impl Meta {
             damages.push(Damage {
                 file: Arc::clone(file),
                 offset: section(CONTEXTS).offset,
-                reason: "call paths or functions point at a function, file or module that is not there"
+                reason: "call paths or functions refer to a function, file or module that is missing"
                     .to_owned(),
                 count: n_dangling,
             });
@@ -146,7 +146,7 @@ fn rows(bytes: Bytes<'_>, section: Section, least: u64, what: &'static str) -> R
     let stride = u64::from(bytes.u16(at.saturating_add(0xc), what)?);
     let rows = Rows { at: bytes.u64(at, what)?, n, stride };
     if 0 < n && stride < least {
-        let reason = format!("a {what} of {stride} bytes where {least} are the least");
+        let reason = format!("a {what} of {stride} bytes, but at least {least} are needed");
         return Err(bytes.broken(at, reason));
     }
     let _in_file = bytes.array_of(rows.at, n, stride, what)?;

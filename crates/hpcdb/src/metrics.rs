@@ -89,7 +89,8 @@ pub(crate) fn read(
     let what = "metrics";
     let stride = |offset, least: u64| {
         let found = u64::from(bytes.u8(at.saturating_add(offset), what)?);
-        let error = || bytes.broken(at, format!("a structure of {found} bytes where {least} are the least"));
+        let error =
+            || bytes.broken(at, format!("a structure of {found} bytes, but at least {least} are needed"));
         Some(found).filter(|&found| least <= found).ok_or_else(error)
     };
     let n_scopes = u64::from(bytes.u16(at.saturating_add(0x18), what)?);

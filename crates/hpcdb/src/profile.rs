@@ -99,7 +99,7 @@ impl ProfileDb {
         let (table, n) = (head.u64(at, what)?, u64::from(head.u32(at + 8, what)?));
         let stride = u64::from(head.u8(at + 0xc, what)?);
         if 0 < n && stride < PROFILE_BYTES {
-            let reason = format!("profiles of {stride} bytes where {PROFILE_BYTES} are the least");
+            let reason = format!("profiles have {stride} bytes, but need at least {PROFILE_BYTES}");
             return Err(source.broken(at, reason));
         }
         source.read(table, n * stride, what, &mut bytes)?;

@@ -31,10 +31,10 @@ impl Texts {
         bytes.slice(at, 1, "text")?;
         let tail = &bytes.bytes[(at - bytes.base) as usize..];
         let Some(n_bytes) = tail.iter().position(|&byte| byte == 0) else {
-            return Err(bytes.broken(at, "a text without end"));
+            return Err(bytes.broken(at, "an unterminated string"));
         };
         let left = self.bytes_left.checked_sub(n_bytes as u64);
-        self.bytes_left = left.ok_or_else(|| bytes.broken(at, "texts overlap each other"))?;
+        self.bytes_left = left.ok_or_else(|| bytes.broken(at, "strings overlap"))?;
         let text: Arc<str> = Arc::from(String::from_utf8_lossy(&tail[..n_bytes]));
         self.by_offset.insert(at, Arc::clone(&text));
         Ok(text)
@@ -59,7 +59,7 @@ mod tests {
         let error = (1..1000).find_map(|at| texts.read(bytes, at).err()).unwrap();
         assert!(error.to_string().contains("overlap"), "{error}");
         assert!(
-            Texts::new(9).read(Bytes::new(&file, b"ab"), 1).unwrap_err().to_string().contains("without end")
+            Texts::new(9).read(Bytes::new(&file, b"ab"), 1).unwrap_err().to_string().contains("unterminated")
         );
     }
 }

@@ -125,7 +125,7 @@ impl TraceDb {
         let stride = u64::from(head.u8(at + 0xc, what)?);
         let (min_time_ns, max_time_ns) = (head.u64(at + 0x10, what)?, head.u64(at + 0x18, what)?);
         if 0 < n && stride < LINE_BYTES {
-            let reason = format!("trace lines of {stride} bytes where {LINE_BYTES} are the least");
+            let reason = format!("trace lines have {stride} bytes, but need at least {LINE_BYTES}");
             return Err(source.broken(at, reason));
         }
         source.read(table, n * stride, what, &mut bytes)?;

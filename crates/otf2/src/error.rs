@@ -66,7 +66,7 @@ pub enum ReadErrorKind {
         fault: Fault,
     },
     /// A record is longer than the rest of its chunk.
-    #[error("a record of {len} bytes where {left} are left in the chunk")]
+    #[error("a record has {len} bytes, but only {left} are left in the chunk")]
     RecordPastChunk {
         /// Bytes the record claims.
         len: u64,
@@ -123,14 +123,14 @@ pub enum ReadErrorKind {
         found: u8,
     },
     /// A directory holds several archives.
-    #[error("several archives here, name one of them: {}", names.join(", "))]
+    #[error("there are several archives here, name one of them: {}", names.join(", "))]
     SeveralArchives {
         /// The anchors' file names, sorted.
         names: Vec<String>,
     },
     /// Nothing of an archive is there.
     #[error(
-        "no OTF2 archive here: neither an anchor (*.otf2), nor definitions (*.def), nor event files (*/*.evt)"
+        "there is no OTF2 archive here: neither an anchor (*.otf2), nor definitions (*.def), nor event files (*/*.evt)"
     )]
     NoArchive,
     /// The location has no file of this kind.

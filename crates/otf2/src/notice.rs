@@ -166,13 +166,13 @@ impl fmt::Display for NoticeKind {
             }
             K::NoLocalDefinitions { location } => write!(
                 f,
-                "no local definitions of location {location}: its ids and times are taken as recorded"
+                "location {location} has no local definitions: its ids and times are taken as recorded"
             ),
-            K::Damaged { error, n_kept } => write!(f, "{error}; the {n_kept} records before are kept"),
+            K::Damaged { error, n_kept } => write!(f, "{error}; the {n_kept} records before that are kept"),
             K::Duplicates { kind, n, n_different, first } => write!(
                 f,
-                "{n} definitions of {kind:?} have an id that was taken (first: {first}), {n_different} of them \
-                 say something else; the last is used"
+                "{n} definitions of {kind:?} reuse an id (first: {first}), {n_different} with different contents; the \
+                 last is used"
             ),
             K::Late { kind, n, first } => {
                 write!(f, "{n} references to {kind:?} come before its definition (first: {first})")
@@ -182,20 +182,20 @@ impl fmt::Display for NoticeKind {
             }
             K::UnknownRecords { id, n } => write!(f, "{n} records of unknown kind {id} were skipped"),
             K::LongerRecords { n, n_bytes } => {
-                write!(f, "{n} records have unknown fields behind the known ones ({n_bytes} bytes)")
+                write!(f, "{n} records have unknown fields after the known ones ({n_bytes} bytes)")
             }
             K::DefinitionCount { claimed, found } => {
-                write!(f, "the anchor claims {claimed} global definitions, there are {found}")
+                write!(f, "the anchor declares {claimed} global definitions, but there are {found}")
             }
             K::UndefinedLocations { n, first } => {
                 write!(f, "{n} locations have files but no definition (first: {first})")
             }
             K::EventCount { location, claimed, found } => write!(
                 f,
-                "the definition of location {location} claims {claimed} events, its event file {found}"
+                "the definition of location {location} declares {claimed} events, but its event file has {found}"
             ),
             K::NoEventFile { location, claimed } => {
-                write!(f, "no event file of location {location}, which is defined with {claimed} events")
+                write!(f, "location {location} has no event file; its definition declares {claimed} events")
             }
             K::SecondMappingTable { kind } => write!(f, "a second mapping of {kind:?} ids; the last is used"),
             K::UnknownMappingTable { mapping_type } => {

@@ -82,7 +82,7 @@ impl fmt::Display for Endian {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Fault {
     /// The field needs more bytes than the record has.
-    #[error("a field needs {needed} bytes where {left} are left")]
+    #[error("a field needs {needed} bytes, but only {left} are left")]
     PastEnd {
         /// Bytes the field needs.
         needed: usize,
@@ -90,7 +90,7 @@ pub enum Fault {
         left: usize,
     },
     /// A compressed number claims more bytes than its type holds.
-    #[error("a number claims {n} bytes where {width} are the most")]
+    #[error("a number claims {n} bytes, but at most {width} are allowed")]
     TooWide {
         /// Bytes claimed.
         n: u8,
@@ -98,7 +98,7 @@ pub enum Fault {
         width: u8,
     },
     /// A text without its closing zero byte.
-    #[error("a text does not end inside the record")]
+    #[error("a string does not end inside the record")]
     OpenText,
     /// The mode byte of an id map is neither dense nor sparse.
     #[error("id map mode {mode} is neither dense (0) nor sparse (1)")]
@@ -112,7 +112,7 @@ pub enum Fault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum EncodeError {
     /// A list is longer than the count field before it can say.
-    #[error("a list of {n} items where the format can say {max}")]
+    #[error("a list has {n} items, but the format allows at most {max}")]
     ListTooLong {
         /// Items of the list.
         n: usize,
@@ -120,7 +120,7 @@ pub enum EncodeError {
         max: usize,
     },
     /// A text holds a zero byte, which would end it early.
-    #[error("a text holds a zero byte at {at}")]
+    #[error("a string holds a zero byte at {at}")]
     ZeroInText {
         /// Index of the byte.
         at: usize,

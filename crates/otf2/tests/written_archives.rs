@@ -173,7 +173,7 @@ fn broken_promises_are_errors() {
     events.write(10, Enter { region: 1 }).unwrap();
     let error = events.write(9, Leave { region: 1 }).unwrap_err();
     assert!(
-        error.to_string().ends_with("traces/5.evt: timestamp 9 before 10 of the same location"),
+        error.to_string().ends_with("traces/5.evt: timestamp 9 is before 10 of the same location"),
         "{error}"
     );
     let program_arguments: Vec<u32> = (0..100).collect();
@@ -187,7 +187,7 @@ fn broken_promises_are_errors() {
     assert!(matches!(error.kind(), WriteErrorKind::WriterExists { location: 5 }), "{error}");
     archive.define(location(5, 2)).unwrap();
     let error = archive.define(location(5, 2)).unwrap_err();
-    assert!(error.to_string().ends_with("a second definition of location 5"), "{error}");
+    assert!(error.to_string().ends_with("location 5 is defined twice"), "{error}");
     events.finish().unwrap();
     let error = archive.finish().unwrap_err();
     assert!(matches!(error.kind(), WriteErrorKind::NoClock), "{error}");

@@ -25,7 +25,7 @@ pub enum CallPathError {
         near: Vec<String>,
     },
     /// Several fit.
-    #[error("{n} call paths are named so: {}{}; name one by its id or by more of its regions", .paths.join(", "), and_more(*.n, .paths.len()))]
+    #[error("{n} call paths match: {}{}; name one by its id or by more of its regions", .paths.join(", "), and_more(*.n, .paths.len()))]
     Ambiguous {
         /// What was written.
         pattern: String,
@@ -40,7 +40,7 @@ pub enum CallPathError {
 const MAX_LISTED: usize = 8;
 
 fn much_like(names: &[String]) -> String {
-    if names.is_empty() { String::new() } else { format!("; regions much like it: {}", names.join(", ")) }
+    if names.is_empty() { String::new() } else { format!("; similar regions: {}", names.join(", ")) }
 }
 
 fn and_more(n: usize, n_listed: usize) -> String {
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn what_names_none_or_several_is_told() {
         check("MPI_Allreduce", Err("main/solve/MPI_Allreduce (id 2), main/output/MPI_Allreduce (id 4)"));
-        check("MPI_Alreduce", Err("much like it: MPI_Allreduce"));
+        check("MPI_Alreduce", Err("similar regions: MPI_Allreduce"));
         check("/solve", Err("no call path"));
         check("99", Err("no call path"));
         check("", Err("no call path"));

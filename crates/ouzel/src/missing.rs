@@ -48,10 +48,10 @@ fn sentence(source: &dyn TraceSource, content: Content, filter: &Filter, report:
     match source.lacks(content) {
         Some(reason) => format!("no {what} in this trace: {reason}"),
         None if !filter.is_everything() => {
-            format!("no {what} in this trace: none were recorded in what was selected")
+            format!("no {what} in this trace: none were recorded in the selection")
         }
         None if 0 < report.coverage.locations_damaged => {
-            format!("no {what} in this trace: none were found where it is not damaged")
+            format!("no {what} in this trace: none were found in its undamaged parts")
         }
         None => format!("no {what} in this trace: none were recorded"),
     }
@@ -135,10 +135,10 @@ mod tests {
     fn a_selection_and_damage_are_reasons() {
         let trace = ToyTrace::new(MESSAGES);
         let late = Filter { time_ns: Some((5, 9)), ..Filter::default() };
-        let said = ["no messages in this trace: none were recorded in what was selected"];
+        let said = ["no messages in this trace: none were recorded in the selection"];
         assert_eq!(told(&trace, &late, matrix), said);
         let damaged = ToyTrace::new(MESSAGES).with_damage(LocationId(0), 1);
-        let said = ["no messages in this trace: none were found where it is not damaged"];
+        let said = ["no messages in this trace: none were found in its undamaged parts"];
         assert_eq!(told(&damaged, &Filter::default(), matrix), said);
         let nobody = Filter { ranks: Some("7".parse().expect("a rank")), ..Filter::default() };
         assert!(told(&trace, &nobody, matrix).is_empty(), "the selection is empty, which is said already");

@@ -160,19 +160,19 @@ impl MultiRunOutput {
             .with(
                 "run_time_ns",
                 Unit::Nanoseconds,
-                "From the first event to the last",
+                "Time from the first event to the last",
                 number(&|run| run.run_time_ns),
             )
             .with(
                 "reference",
                 Unit::None,
-                "The run of the fewest processes, of several the first: it is compared with",
+                "The run with the fewest processes, or the first such run: the others are compared with it",
                 text(&|run| reference.clone().unwrap_or_else(|| run.name.clone())),
             )
             .with(
                 "speed_up",
                 Unit::Ratio,
-                "Run time of the reference / run time; missing if that is zero",
+                "Run time of the reference / run time; missing if the run time is zero",
                 ratio(&|run| run.speed_up),
             )
             .with(

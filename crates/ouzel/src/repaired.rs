@@ -60,7 +60,7 @@ impl Trace {
         let mut notices = self.source.notices().to_vec();
         notices.push(notice(&repair, self.definitions()));
         if 0 < repair.n_left {
-            let message = "a record still comes before what it depends on: such records depend on each other in a \
+            let message = "a record still comes before one that it depends on: such records depend on each other in a \
                            circle, so messages are paired wrongly";
             notices.push(Notice::new(Level::Medium, NoticeCode::MessageOrder, message).times(repair.n_left));
         }
@@ -77,8 +77,8 @@ impl Trace {
 fn notice(repair: &ClockRepair, definitions: &Definitions) -> Notice {
     let worst_ns = definitions.clock.ns_from_ticks(repair.worst);
     let message = format!(
-        "of {} records of messages and collectives so many came before what they depend on, the worst by {worst_ns} \
-         ns: clocks were wrong and have been repaired",
+        "some of the {} message and collective records came before a record that they depend on, the worst by \
+         {worst_ns} ns: clocks were wrong and have been repaired",
         repair.n_dependent
     );
     Notice::new(Level::Medium, NoticeCode::ClocksUnsynchronised, message).times(repair.n_violations)

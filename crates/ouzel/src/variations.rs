@@ -77,7 +77,7 @@ impl Variations {
             Ok((grid, _, notices)) => (Some(grid), notices),
             Err(CorrelationError::NoTopology { .. }) => (None, Vec::new()),
             Err(error) => {
-                let message = format!("what varies like a finding is not looked for: {error}");
+                let message = format!("views that vary with a finding were not searched for: {error}");
                 (None, vec![Notice::new(Level::Low, NoticeCode::NotAvailable, message)])
             }
         };

@@ -239,7 +239,7 @@ fn parts_that_are_missing_or_come_twice_are_found_out() {
         let workers = Tampered(Loopback::new(&path, 0), tamper);
         let options = Options { workers: Some(&workers), ..Options::default() };
         let error = trace.ask(LateMessages::default(), &options).expect_err("a part is odd").to_string();
-        assert!(error.contains("missing, doubled or from others"), "{error}");
+        assert!(error.contains("missing, repeated or from other locations"), "{error}");
     }
 }
 

@@ -173,11 +173,11 @@ pub fn size(pictures: &Pictures<'_>, cluster: &Cluster) -> String {
 pub fn table(pictures: &Pictures<'_>) -> Markup {
     html! {
         table {
-            caption { "Ranks are in one cluster if they do the same at the same time, but for small differences." }
+            caption { "Ranks in one cluster do the same at the same time, apart from small differences." }
             thead {
                 tr {
                     th.fit scope="col" { "cluster" } th scope="col" { "size" } th scope="col" { "ranks" }
-                    th scope="col" { "stands for them" }
+                    th scope="col" { "represented by" }
                 }
             }
             tbody {
@@ -242,11 +242,11 @@ fn marks_of(
 
 fn caption(pictures: &Pictures<'_>, shown: &[Shown]) -> Markup {
     html! {
-        "Each band is one cluster and shows the rank that stands for it; its height is log₂(size + 1). "
+        "Each band is one cluster and shows the rank that represents it; its height is log₂(size + 1). "
         @if shown.is_empty() {
             "No call path is significant, so everything is grey."
         } @else {
-            "Numbers and colours are the significant call paths of the legend; what does not matter is grey. "
+            "Numbers and colours mark the significant call paths in the legend; everything else is grey. "
         }
         @if !pictures.segments.is_empty() { "The numbered bars below the picture are the segments of the table below." }
     }
@@ -281,7 +281,7 @@ fn legend(pictures: &Pictures<'_>, shown: &[Shown], beside: &[Option<Category>])
                     span { "helper threads and streams: " (category.as_str()) }
                 }
             }
-            li { (swatch(Colour::INSIGNIFICANT, "")) span { "every other call path" } }
+            li { (swatch(Colour::INSIGNIFICANT, "")) span { "all other call paths" } }
         }
     }
 }

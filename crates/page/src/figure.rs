@@ -85,8 +85,8 @@ impl Figure {
                     (time_axis(axis))
                 }
                 output.readout id=(readout) aria-live="polite" {
-                    "Point at the picture, or focus it and use the arrow keys: the whole call path, the rank and the \
-                     time appear here."
+                    "Point at the picture, or focus it and use the arrow keys, to see the whole call path, the rank \
+                     and the time here."
                 }
                 (self.legend)
             }

@@ -105,7 +105,7 @@ fn variation(varies: &VariesLike, map: Option<&Option<String>>) -> Markup {
     let told = varies.sentences(&|path| path.join(" › "));
     html! {
         details {
-            summary { "What varies like it over " (varies.places()) }
+            summary { "Views that vary over " (varies.places()) }
             ul { @for row in &told { li { (row) } } }
             @if let Some(Some(svg)) = map {
                 img.map alt={ "Values over " (varies.places()) } src={ "data:image/svg+xml;base64," (STANDARD.encode(svg)) };
@@ -117,7 +117,7 @@ fn variation(varies: &VariesLike, map: Option<&Option<String>>) -> Markup {
 fn evidence(finding: &Finding) -> Markup {
     html! {
         details {
-            summary { "Evidence, and why it is " (finding.confidence.as_str()) }
+            summary { "Evidence and confidence: " (finding.confidence.as_str()) }
             ul {
                 @for Evidence { text, formula, values } in &finding.evidence {
                     li {

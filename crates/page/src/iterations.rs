@@ -40,7 +40,7 @@ pub fn charts(loops: &[LoopPicture]) -> Markup {
             @for picture in loops.iter().take(MAX_LOOPS) { (chart(picture)) }
         }
         @if MAX_LOOPS < loops.len() {
-            p.soft.small { (loops.len() - MAX_LOOPS) " further loops: " code { "ouzel iterations" } " has all." }
+            p.soft.small { (loops.len() - MAX_LOOPS) " further loops: " code { "ouzel iterations" } " lists them all." }
         }
     }
 }

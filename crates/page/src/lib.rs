@@ -66,7 +66,7 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, asked: &Asked) -> Strin
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                a.skip href="#main" { "To the report" }
+                a.skip href="#main" { "Skip to the report" }
                 header {
                     p.soft.small {
                         span.path { (asked.path()) }

@@ -33,18 +33,18 @@ pub fn figure(pictures: &Pictures<'_>, index: &PathIndex) -> Figure {
         "Each row is a rank or one of its threads, each column an instant; the colour is that of the innermost \
          region. Work is light, MPI is red and dark. "
         @if 0 < timeline.n_left_out {
-            "Too many for one picture: " (units::count(timeline.n_left_out)) " locations are left out; numbers on \
-             this page are from all of them. "
+            "The picture has no room for " (units::count(timeline.n_left_out)) " of the locations; numbers on this \
+             page include them. "
         }
         @if 0 < index.n_merged {
-            (units::count(index.n_merged as u64)) " call paths that are hardly seen look like their callers."
+            (units::count(index.n_merged as u64)) " rarely seen call paths are drawn like their callers."
         }
     };
     Figure {
         id: "rank-timeline",
         title: "All ranks over time",
         caption,
-        alt: format!("Timeline of {n_rows} locations. The tables of the page have its numbers."),
+        alt: format!("Timeline of {n_rows} locations. The tables on the page have its numbers."),
         raster,
         palette: index.palette(|path| colour(pictures, path)),
         height_px,

@@ -61,12 +61,12 @@ pub fn efficiencies(report: &RunReport) -> Markup {
         1 => [
             "of its time is computation".to_owned(),
             format!("one {who}: there is nothing to compare"),
-            format!("of the run the {who} computes"),
+            format!("of the run is computation on the {who}"),
         ],
         _ => [
             format!("of all {who}s’ time is computation"),
-            format!("is what the average {who} computes of the time that the busiest computes"),
-            format!("of the run the busiest {who} computes"),
+            format!("mean computing time as a share of the busiest {who}’s"),
+            format!("of the run is computation on the busiest {who}"),
         ],
     };
     let rows = [
@@ -107,7 +107,7 @@ pub fn losses(report: &RunReport) -> Markup {
                 table {
                     @if recorded.several_processes() {
                         caption {
-                            "Times are means over the ranks; a rank that never comes there counts as zero. Uneven work \
+                            "Times are means over the ranks; a rank that never gets there counts as zero. Uneven work \
                              and the waiting it causes are the same loss: don't add them."
                         }
                     }
@@ -140,7 +140,7 @@ pub fn losses(report: &RunReport) -> Markup {
             @if MAX_LOSSES < losses.len() {
                 p.soft.small {
                     (losses.len() - MAX_LOSSES) " smaller ones are left out: " code { "ouzel report --format json" }
-                    " has all."
+                    " lists them all."
                 }
             }
         }
@@ -204,15 +204,15 @@ pub fn method() -> Markup {
         ),
         (
             "cluster",
-            "ranks whose call trees over time differ by little; the first member is drawn",
+            "ranks whose call trees over time differ little; the first member is drawn",
             "Temporal context trees, clusters and iterations",
         ),
     ];
     html! {
         table {
             caption {
-                "Every sum is an exact sum of clock ticks, divided once at the end. Details, sources and every \
-                 other number: docs/method.md, under the heading in the last column."
+                "Every sum is an exact sum of clock ticks, divided once at the end. For details, sources and all \
+                 other numbers, see docs/method.md under the heading in the last column."
             }
             thead { tr { th scope="col" { "number" } th scope="col" { "formula" } th scope="col" { "see docs/method.md" } } }
             tbody {
@@ -222,8 +222,8 @@ pub fn method() -> Markup {
             }
         }
         p.soft.small {
-            "Timelines show the innermost call at regular instants, as a picture of limited width must; all numbers \
-             are from every event. The terms are those of Lai Wei and J. Mellor-Crummey, Automated analysis of time \
+            "Timelines show the innermost call at regular instants, because a picture has limited width; all numbers \
+             use every event. The terms are those of Lai Wei and J. Mellor-Crummey, Automated analysis of time \
              series data to understand parallel program behaviors (ICS 2018), and of the POP methodology."
         }
     }

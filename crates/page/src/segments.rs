@@ -85,13 +85,13 @@ pub fn table(segments: &[SegmentPicture], run_ns: u64) -> Markup {
         div.scroll {
             table.segments-table {
                 caption {
-                    "Imbalance at the end is what the run would gain if the work before the closing synchronisation \
-                     were spread evenly. Sums are over the call paths below; imbalance there and waiting elsewhere \
-                     are two sides of one loss, so a sum may be more than the run."
+                    "Imbalance at the end is what spreading the work before the closing synchronisation evenly \
+                     would save. Sums are over the call paths below; imbalance there and waiting elsewhere are two \
+                     sides of one loss, so a sum may exceed the run."
                 }
                 thead {
                     tr {
-                        th.r scope="col" { "segment" } th scope="col" { "call path" } th scope="col" { "time is" }
+                        th.r scope="col" { "segment" } th scope="col" { "call path" } th scope="col" { "category" }
                         th.r scope="col" { "imbalance" } th.r scope="col" { "waiting" }
                         th.r scope="col" { "imbalance at the end" }
                     }

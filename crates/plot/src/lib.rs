@@ -88,7 +88,7 @@ impl ImageFormat {
 #[derive(Debug, thiserror::Error)]
 pub enum PlotError {
     /// The file's name says no format.
-    #[error("a picture ends in .svg or .png, not as {path:?}")]
+    #[error("a picture's name must end in .svg or .png, unlike {path:?}")]
     UnknownEnding {
         /// The file.
         path: PathBuf,

@@ -164,7 +164,7 @@ impl Matrix {
         }
         let none = [(px(8), top + height + px(16)), (px(30), top + height + px(30))];
         area.draw(&Rectangle::new(none, GRID)).map_err(failed)?;
-        let label = Text::new("nothing", (px(38), top + height + px(16)), canvas.text(12, INK));
+        let label = Text::new("none", (px(38), top + height + px(16)), canvas.text(12, INK));
         area.draw(&label).map_err(failed)
     }
 }

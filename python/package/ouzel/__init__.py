@@ -1,11 +1,11 @@
-"""Finds where parallel programs lose time, from the traces that they left.
+"""Finds where parallel programs lose time, from their traces.
 
 >>> import ouzel
 >>> trace = ouzel.open("testdata/pmpi-jacobi")
 >>> trace.flat_profile()
 
-Every operation returns a :class:`Table`: pandas, polars, pyarrow and DuckDB take it as it is, by Arrow's PyCapsule
-protocol. Every number has its unit in ``table.units`` and its formula in ``table.docs``.
+Every operation returns a :class:`Table`: pandas, polars, pyarrow and DuckDB take it directly, through Arrow's
+PyCapsule protocol. Every number has its unit in ``table.units`` and its formula in ``table.docs``.
 """
 
 from ouzel._core import (

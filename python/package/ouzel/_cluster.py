@@ -134,7 +134,7 @@ class Cluster:
             if self._has_worker():
                 seen_at = now
             elif self.patience_s <= now - seen_at:
-                raise _core.OuzelError(f"for {self.patience_s:g} s there has been no worker")
+                raise _core.OuzelError(f"no worker for {self.patience_s:g} s")
 
     def _has_worker(self) -> bool:
         """Whether the scheduler can be asked and has a worker."""
@@ -151,7 +151,7 @@ class Cluster:
         while not self._has_worker():
             if end <= time.monotonic():
                 scheduler = self.client.scheduler.address if self.client.scheduler else "the scheduler"
-                raise _core.OuzelError(f"there is no worker at {scheduler} after {self.patience_s:g} s")
+                raise _core.OuzelError(f"no worker at {scheduler} after {self.patience_s:g} s")
             time.sleep(_TICK_S)
         token = None
         if self.checkpoint is not None:
@@ -191,16 +191,16 @@ def _client(client: Any, patience_s: float) -> Any:
         text = os.fspath(client)
         is_file = os.path.exists(text)
         if not is_file and "://" not in text and not text.rpartition(":")[2].isdigit():
-            raise FileNotFoundError(f"no scheduler has written a file {text!r}")
+            raise FileNotFoundError(f"no scheduler has written the file {text!r}")
         where = {"scheduler_file": text} if is_file else {"address": text}
         try:
             return distributed.Client(**where, timeout=max(patience_s, _TICK_S))
         except (TimeoutError, asyncio.TimeoutError, OSError) as error:
-            raise _core.OuzelError(f"there is no scheduler at {text} after {patience_s:g} s: {error}") from None
+            raise _core.OuzelError(f"no scheduler at {text} after {patience_s:g} s: {error}") from None
     if not isinstance(client, distributed.Client):
         raise TypeError("on() takes a distributed.Client, the address of a scheduler, or its scheduler file")
     if client.asynchronous:
-        raise ValueError("the client is asynchronous; ouzel needs one that waits")
+        raise ValueError("the client is asynchronous; ouzel needs a synchronous one")
     return client
 
 
@@ -220,9 +220,9 @@ def _answer(client: Any, results: list[Any]) -> list[bytes]:
             result.result()
         return client.gather(results)
     except distributed.KilledWorker as error:
-        raise _core.OuzelError(f"workers died over and over: {error}") from None
+        raise _core.OuzelError(f"workers died repeatedly: {error}") from None
     except (distributed.client.FutureCancelledError, distributed.CancelledError) as error:
-        text = f"the scheduler was lost, or the work cancelled ({error}); with checkpoint= it can be resumed"
+        text = f"the scheduler was lost or the work was cancelled ({error}); with checkpoint= it can be resumed"
         raise _core.OuzelError(text) from None
 
 
@@ -270,13 +270,13 @@ def _probe():
                 return f"has no ouzel: {error}"
             theirs = _core.build() if hasattr(_core, "build") else _core.__version__
             if theirs != build:
-                return f"has ouzel {theirs}, and this process has {build}"
+                return f"has ouzel {theirs}, but this process has {build}"
             try:
                 found = _core.fingerprint(path, fingerprint)
             except Exception as error:
                 return f"does not see the files: {error}"
             if found != fingerprint:
-                return f"sees other files at {path!r}: their fingerprint is {found} there and {fingerprint} here"
+                return f"sees other files at {path!r}: their fingerprint is {found} there but {fingerprint} here"
             if checkpoint is not None:
                 import os
 
@@ -284,7 +284,7 @@ def _probe():
                     with open(os.path.join(checkpoint, ".ouzel-token")) as file:
                         seen = file.read()
                 except OSError as error:
-                    return f"does not see the folder of checkpoints: {error}"
+                    return f"does not see the checkpoint folder: {error}"
                 if seen != token:
                     return f"sees another folder at {checkpoint!r}"
             return None

@@ -2,7 +2,8 @@
 
 Sources named "Pipit" are Bhatele et al., *Pipit: Scripting the analysis of parallel execution traces* (SC 2023).
 Every method of :class:`Trace` that reads events raises :class:`OuzelError` if the pass fails, ``KeyboardInterrupt``
-after Ctrl-C, and ``ValueError`` for an argument that makes no sense. Damaged data do not raise: they are a :class:`DataLostWarning`, and in ``notices``.
+after Ctrl-C, and ``ValueError`` for an invalid argument. Damaged data do not raise: they cause a
+:class:`DataLostWarning` and are listed in ``notices``.
 """
 
 import os
@@ -21,16 +22,16 @@ _TimeNs = tuple[float | None, float | None]
 _Progress = bool | Callable[[int, int], object]
 
 class OuzelError(Exception):
-    """A trace that cannot be read, or a question without an answer."""
+    """A trace cannot be read, or a question has no answer."""
 
 class DataLostWarning(UserWarning):
-    """Data were lost: the answer is from the rest. ``warnings.simplefilter("error", DataLostWarning)`` makes it an error."""
+    """Data were lost; the answer covers only the rest. ``warnings.simplefilter("error", DataLostWarning)`` makes it an error."""
 
 class SelectionWarning(UserWarning):
-    """A selection names what the trace does not have (a region, a counter, a rank), or selects nothing."""
+    """A selection names something that the trace does not have (a region, a counter, a rank), or selects nothing."""
 
 class Notice(TypedDict):
-    """Something that went wrong and was survived. ``level`` "high": data were lost."""
+    """A problem that did not prevent an answer. ``level`` "high": data were lost."""
 
     level: Literal["low", "medium", "high"]
     code: str
@@ -52,9 +53,9 @@ class Coverage(TypedDict):
 class Table:
     """A result: named columns of one length.
 
-    Any library that knows Arrow's PyCapsule protocol takes it: ``pyarrow.table(t)``,
-    ``polars.DataFrame(t)``, ``duckdb.sql("select * from t")``. Times are integers in nanoseconds, a value that does
-    not exist is ``None`` and never zero, a call path is a list of names from the outermost region.
+    Any library that supports Arrow's PyCapsule protocol accepts it: ``pyarrow.table(t)``,
+    ``polars.DataFrame(t)``, ``duckdb.sql("select * from t")``. Times are integers in nanoseconds. A value that does
+    not exist is ``None``, never zero. A call path is a list of names from the outermost region.
     """
 
     @property
@@ -74,13 +75,13 @@ class Table:
         """Number of rows and of columns."""
     @property
     def notices(self) -> list[Notice]:
-        """What went wrong in the passes, worst first."""
+        """Problems in the passes, worst first."""
     @property
     def coverage(self) -> Coverage:
-        """How much of the trace the answer is from."""
+        """How much of the trace the answer covers."""
     def __len__(self) -> int: ...
     def __getitem__(self, column: str) -> list[Any]:
-        """The values of a column. Raises ``KeyError`` if there is none of this name."""
+        """The values of a column. Raises ``KeyError`` if no column has this name."""
     def to_dict(self) -> dict[str, list[Any]]:
         """The columns as lists."""
     def to_pandas(self) -> Any:
@@ -88,19 +89,20 @@ class Table:
     def to_polars(self) -> Any:
         """A ``polars.DataFrame``. Raises ``ImportError`` without polars."""
     def to_pyarrow(self) -> Any:
-        """A ``pyarrow.Table``; units and explanations are the fields' metadata. Raises ``ImportError`` without it."""
+        """A ``pyarrow.Table``; the fields' metadata have units and explanations. Raises ``ImportError`` without it."""
     def save_picture(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes the picture that a notebook shows, as ``.svg`` or ``.png``. Raises :class:`OuzelError` if there is none.
 
-        A file that exists is replaced with ``force=True`` only, else ``FileExistsError`` is raised. A file of a trace or
-        profile that this process has opened is never replaced (``ValueError``). The file is complete or not there.
+        An existing file is replaced only with ``force=True``; otherwise ``FileExistsError`` is raised. A file of a
+        trace or profile that this process has opened is never replaced (``ValueError``). The file is complete or not
+        there.
         """
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def _repr_html_(self) -> str: ...
     def _repr_svg_(self) -> str | None: ...
 
 class Location(TypedDict):
-    """A sequence of time-ordered events: a thread, a stream, a source of metric values."""
+    """A sequence of time-ordered events: a thread, a stream, or a source of metric values."""
 
     location: int
     name: str
@@ -109,7 +111,7 @@ class Location(TypedDict):
 
 @final
 class EventRows:
-    """Rows of events that were read; ``pyarrow.record_batch(rows)``, ``polars.DataFrame(rows)``."""
+    """Rows of events that were read: ``pyarrow.record_batch(rows)``, ``polars.DataFrame(rows)``."""
 
     @property
     def columns(self) -> list[str]:
@@ -126,12 +128,13 @@ class EventRows:
 
 @final
 class Events:
-    """The events of a trace as a table that is not read before somebody asks for its rows.
+    """The events of a trace as a table that is read only when you ask for its rows.
 
     Columns: "Timestamp (ns)" since the trace start, "Event Type" (Enter, Leave, Instant), "Name", "Process" (world
-    rank), "Thread" (number of the location in its process); and, if asked for, "Depth", "Partner", "Tag", "Bytes", "Value". Rows come by location,
-    those of a location in order of time. An event with values of several metrics has a row for each value. Calls of sampled locations are made from their samples. Not every payload of
-    an event has a column: ``ouzel convert --to parquet`` writes all.
+    rank), "Thread" (number of the location in its process); and, if requested, "Depth", "Partner", "Tag", "Bytes",
+    "Value". Rows are ordered by location, then by time. An event with values of several metrics has a row for each
+    value. Calls of sampled locations are made from their samples. Not every payload of an event has a column:
+    ``ouzel convert --to parquet`` writes all.
     """
 
     @property
@@ -139,15 +142,15 @@ class Events:
         """Names of the columns that are read."""
     @property
     def notices(self) -> list[Notice]:
-        """What went wrong when rows were read last, worst first."""
+        """Problems when rows were last read, worst first."""
     def __getitem__(self, columns: str | Sequence[str]) -> Events:
-        """The same events with these columns. Raises ``KeyError`` for a name that is none."""
+        """The same events with these columns. Raises ``KeyError`` for an unknown name."""
     def head(self, n: int = 5) -> EventRows:
-        """The first ``n`` rows; no more than the first locations are read."""
+        """The first ``n`` rows; only the first locations are read."""
     def __iter__(self) -> Iterator[EventRows]:
-        """Batches of one location each, of some 260,000 rows at most, one after the other."""
+        """Batches of about 260,000 rows at most, each from one location, one after the other."""
     def to_pandas(self) -> Any:
-        """All rows as a ``pandas.DataFrame``; some 25 bytes a row. Raises ``ImportError`` without pandas and pyarrow."""
+        """All rows as a ``pandas.DataFrame``; some 25 bytes per row. Raises ``ImportError`` without pandas and pyarrow."""
     def to_polars(self) -> Any:
         """All rows as a ``polars.DataFrame``. Raises ``ImportError`` without polars."""
     def to_pyarrow(self) -> Any:
@@ -156,10 +159,10 @@ class Events:
 
 @final
 class CommMatrix(Table):
-    """Rows ``from``, ``to``, ``messages``, ``bytes`` of the pairs that exchanged something, and the whole matrix.
+    """Rows ``from``, ``to``, ``messages``, ``bytes`` of the pairs that communicated, and the whole matrix.
 
-    ``numpy.asarray(m)`` is the matrix, and ``pandas.DataFrame(m.to_numpy(), m.ranks, m.ranks)`` a frame of it, up to 4,096
-    ranks; of more, ``scipy.sparse.coo_array((m["bytes"], (m["from"], m["to"])))`` has the same.
+    Up to 4,096 ranks, ``numpy.asarray(m)`` is the matrix, and ``pandas.DataFrame(m.to_numpy(), m.ranks, m.ranks)`` a
+    frame of it; for more, ``scipy.sparse.coo_array((m["bytes"], (m["from"], m["to"])))`` has the same.
     """
 
     @property
@@ -186,7 +189,7 @@ class Histogram(Table):
         """What is in each bin."""
     @property
     def edges(self) -> list[float]:
-        """Edges of the bins, one more than bins. The last bin has its end, too."""
+        """Edges of the bins, one more than bins. The last bin includes its end."""
     def __iter__(self) -> Iterator[list[Any]]: ...
 
 @final
@@ -199,8 +202,9 @@ class MultiRun(Table):
     def runs(self) -> Table:
         """Rows ``run``, ``processes``, ``run_time_ns``, ``reference``, ``speed_up``, ``efficiency``: one for each run.
 
-        ``speed_up`` is the run time of the reference (the run of the fewest processes, of several the first) / run
-        time, ``efficiency`` that times its processes / processes; ``None`` for a run that takes no time.
+        ``speed_up`` is run time of the reference (the run with the fewest processes, the first of several) / run time;
+        ``efficiency`` is ``speed_up`` × processes of the reference / processes. Both are ``None`` for a run that takes
+        no time.
         """
 
 def open(
@@ -216,40 +220,42 @@ def open(
     repair_clocks: bool = False,
     memory_limit: int | str | None = None,
 ) -> Trace:
-    """Opens a trace: a directory, its anchor file, or the stem of it. Events are not read before they are asked for.
+    """Opens a trace: a directory, its anchor file, or the anchor's stem. Events are read only when you ask for them.
 
     ``where``, ``ranks``, ``time_ns``, ``regions``, ``trim``, ``jobs`` and ``progress`` are those of :meth:`Trace.filter`.
-    ``repair_clocks``: correct times so that no message is received before it is sent, see docs/method.md; that reads
+    ``repair_clocks``: correct times so that no message is received before it is sent, see docs/method.md; this reads
     the whole trace once, and a notice says what was found.
-    ``memory_limit``: bytes, or a text such as ``"2G"``, that this Python process may take; a question that would take
-    more ends with :class:`OuzelError`. It holds for the process, so the last one that was given counts; 0 lifts it.
+    ``memory_limit``: memory that this Python process may use, in bytes or as a text such as ``"2G"``; a question that
+    would use more fails with :class:`OuzelError`. The last limit given applies to the whole process; 0 lifts it.
 
-    Raises ``FileNotFoundError`` if there is nothing, :class:`OuzelError` if it is no trace or cannot be read.
+    Raises ``FileNotFoundError`` if the path does not exist, :class:`OuzelError` if it is not a trace or cannot be read.
     """
 
 def licenses() -> list[dict[str, Any]]:
-    """The crates of others in this module: ``name``, ``version``, ``license`` (SPDX) and ``texts`` of each."""
+    """Third-party crates in this module: ``name``, ``version``, ``license`` (SPDX) and ``texts`` of each."""
 
 def multi_run_analysis(traces: Sequence[Trace], names: Sequence[str] | None = None) -> MultiRun:
-    """Exclusive time of each region in each of several runs, in total and as mean over processes; costly ones first.
+    """Exclusive time of each region in each of several runs, in total and as mean over processes, costliest first.
 
-    One row for each region and run; ``None`` where a run does not call it; speed-up and efficiency in ``.runs``. ``names``: of the runs, their paths by
-    default. Raises ``ValueError`` without a trace or for another number of names. Pipit, operation
-    ``multi_run_analysis`` of the paper and ``multirun_analysis`` of the code.
+    One row for each region and run; ``None`` if a run does not call the region. ``.runs`` has speed-up and efficiency.
+    ``names``: names of the runs, their paths by default. Raises ``ValueError`` if there is no trace, or if the number
+    of names differs from that of traces. Pipit: operation ``multi_run_analysis`` in the paper, ``multirun_analysis`` in
+    the code.
     """
 
 def multirun_analysis(traces: Sequence[Trace], names: Sequence[str] | None = None) -> MultiRun:
-    """The same as :func:`multi_run_analysis`, as Pipit's code calls it."""
+    """The same as :func:`multi_run_analysis`, under the name in Pipit's code."""
 
 def open_profile(path: str | os.PathLike[str], *, memory_limit: int | str | None = None) -> Profile:
-    """Opens a profile of CUBE or HPCToolkit: a file, or a directory that holds one. ``memory_limit`` as in :func:`open`.
+    """Opens a CUBE or HPCToolkit profile: a file, or a directory with one. ``memory_limit`` as in :func:`open`.
 
-    Raises ``FileNotFoundError`` if there is nothing, :class:`OuzelError` if it is no profile or cannot be read.
+    Raises ``FileNotFoundError`` if the path does not exist, :class:`OuzelError` if it is not a profile or cannot be
+    read.
     """
 
 @final
 class Correlations(Table):
-    """The views that vary like one of them, the nearest first: one row for each metric and call path.
+    """The views that vary with one of them, closest first: one row for each metric and call path.
 
     Columns: ``metric``, ``call_path``, ``call_path_id``; ``r`` from -1 to 1; ``shift`` in places along each axis;
     ``r_max``, ``shift_max``, ``r_min``, ``shift_min`` over all shifts; ``coverage``; ``sign``. In a notebook the picture
@@ -258,7 +264,7 @@ class Correlations(Table):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What was asked: ``reference``, ``topology``, ``axes``, and ``n_views``, ``n_transformed``."""
+        """The question: ``reference``, ``topology``, ``axes``, and ``n_views``, ``n_transformed``."""
 
 @final
 class Profile:
@@ -266,7 +272,7 @@ class Profile:
 
     @property
     def path(self) -> Path:
-        """The path it was opened by."""
+        """The path it was opened with."""
     @property
     def format(self) -> str:
         """Its format."""
@@ -275,7 +281,7 @@ class Profile:
         """Unique names of the metrics."""
     @property
     def notices(self) -> list[dict[str, Any]]:
-        """What went wrong while opening."""
+        """Problems while opening."""
     @property
     def topologies(self) -> list[dict[str, Any]]:
         """Arrangements of the locations: ``name``, ``origin`` (``defined`` or ``system_tree``), ``axes`` with ``name``,
@@ -284,16 +290,16 @@ class Profile:
     def call_tree(self) -> Table:
         """The call paths, callers before callees: ``call_path_id``, ``call_path``, ``depth``."""
     def call_path(self, pattern: str) -> dict[str, Any]:
-        """The call path of an id, a region, or regions one below the other: ``solve/MPI_*``, ``/main/solve``.
+        """The call path named by an id, a region, or nested regions: ``solve/MPI_*``, ``/main/solve``.
 
-        Raises ``ValueError`` if there is none or there are several; then it names them.
+        Raises ``ValueError`` if none or several match; the error names them.
         """
     def severities(self, metric: str | None = None, *, scope: str = "exclusive", by: str = "call_path") -> Table:
         """A metric for each call path or ``region``: ``total``, ``mean``, ``min``, ``max`` over locations, and where.
 
-        ``scope``: ``exclusive`` or ``inclusive`` of callees. Units are those of the profile. Without ``metric`` the one
-        that stands for time. Raises ``ValueError`` for an unknown metric, :class:`OuzelError` if it has no values in
-        this scope.
+        ``scope``: ``exclusive`` or ``inclusive`` of callees. Units are those of the profile. ``metric``: the metric for
+        time by default. Raises ``ValueError`` for an unknown metric, :class:`OuzelError` if it has no values in this
+        scope.
         """
     def causes(
         self,
@@ -306,12 +312,12 @@ class Profile:
         jobs: int | None = None,
     ) -> dict[str, Any]:
         """Regions that make processes differ (``external``), regions that cost much (``internal``), and what explains
-        them: ``data`` of ``ouzel causes``, see docs/json.md; the method is that of docs/method.md.
+        them: ``data`` of ``ouzel causes``, see docs/json.md and docs/method.md.
 
-        ``metric``: what stands for time. ``exclude``: ranks left out, e.g. ``"0,4-7"``. ``clustering``: ``ball`` or
-        ``dbscan``. ``with_communication``: communication counts as any other region. ``printed_rates``: misses are
-        divided by misses + accesses. Raises ``ValueError`` for a wrong argument, :class:`OuzelError` if nothing stands
-        for time.
+        ``metric``: the metric to use as time. ``exclude``: ranks to leave out, e.g. ``"0,4-7"``. ``clustering``:
+        ``ball`` or ``dbscan``. ``with_communication``: treat communication like any other region. ``printed_rates``:
+        divide misses by misses + accesses. Raises ``ValueError`` for an invalid argument, :class:`OuzelError` if no
+        metric can serve as time.
         """
     def correlate(
         self,
@@ -331,34 +337,35 @@ class Profile:
         draw: str = "slices",
         views: int = 3,
     ) -> Correlations:
-        """The views that vary over the topology like ``metric`` of ``path``; filtered correlation, see docs/method.md.
+        """The views that vary over the topology with ``metric`` of ``path``: filtered correlation, see docs/method.md.
 
-        ``path``: as in :meth:`call_path`; the call path with the largest total, roots aside, by default. ``axes``: only
-        variation along these counts. ``top``: how many of the nearest, ``None`` for all. ``topology``: a name or number
-        of :attr:`topologies`, or sizes by hand (``"16x8x4"``, ``"node=16,core=8"``), the last axis fastest.
+        ``path``: as in :meth:`call_path`; by default, the call path with the largest total, except roots. ``axes``:
+        only variation along these counts. ``top``: number of closest views, ``None`` for all. ``topology``: a name or
+        number of :attr:`topologies`, or explicit sizes (``"16x8x4"``, ``"node=16,core=8"``), the last axis fastest.
         ``weights``: ``poster`` or ``physical``; ``peak``: ``absolute`` or ``max``. ``cache``: keep spectra in the
-        user's cache folder where that pays; ``spectra``: keep them in this file. ``palette`` (``cividis``, ``viridis``, ``green-yellow-red``), ``draw`` (``slices`` or
-        ``cubes``) and ``views`` are of the picture. Other threads run meanwhile; Ctrl-C stops it.
+        user's cache folder where that pays; ``spectra``: keep them in this file. ``palette`` (``cividis``, ``viridis``,
+        ``green-yellow-red``), ``draw`` (``slices`` or ``cubes``) and ``views`` apply to the picture. Other threads run
+        meanwhile; Ctrl-C stops it.
 
-        Raises ``ValueError`` for names that mean nothing, :class:`OuzelError` without a topology or if nothing varies.
+        Raises ``ValueError`` for unknown names, :class:`OuzelError` if there is no topology or nothing varies.
         """
 
 @final
 class Trace:
-    """An opened trace, and the part of it that was asked for."""
+    """An opened trace, and the selected part of it."""
 
     def severity_cube(self) -> Profile:
         """Everything that is counted in the selection, as a profile: time, visits, messages, bytes, counters.
 
-        One pass; what is kept is 12 bytes for each metric, call path and location that is not zero.
+        One pass; keeps 12 bytes for each nonzero combination of metric, call path and location.
         """
 
     @staticmethod
     def from_otf2(path: str | os.PathLike[str]) -> Trace:
-        """Opens an OTF2 archive, as Pipit names it; :func:`open` finds the format itself."""
+        """Opens an OTF2 archive, under Pipit's name; :func:`open` detects the format."""
     @staticmethod
     def from_hpctoolkit(path: str | os.PathLike[str]) -> Trace:
-        """Opens an HPCToolkit database; raises :class:`OuzelError` if it is something else, as all of these do."""
+        """Opens an HPCToolkit database. Like all ``from_`` methods, raises :class:`OuzelError` for any other format."""
     @staticmethod
     def from_projections(path: str | os.PathLike[str]) -> Trace:
         """Opens the logs of Charm++'s Projections."""
@@ -367,7 +374,7 @@ class Trace:
         """Opens an SQLite export of Nsight Systems, or a folder of them."""
     @staticmethod
     def from_pytorch(path: str | os.PathLike[str]) -> Trace:
-        """Opens a trace of PyTorch's profiler, or a folder with one for each rank."""
+        """Opens a trace of the PyTorch profiler, or a folder with one for each rank."""
     @staticmethod
     def from_chrome(path: str | os.PathLike[str]) -> Trace:
         """Opens a Chrome trace."""
@@ -376,10 +383,10 @@ class Trace:
         """Opens a table of events as Pipit writes it."""
     @property
     def events(self) -> Events:
-        """The events that are selected, as a table that is read when it is asked for. Pipit, ``Trace.events``."""
+        """The selected events, as a table that is read when you ask for it. Pipit, ``Trace.events``."""
     @property
     def locations(self) -> list[Location]:
-        """The locations that are selected."""
+        """The selected locations."""
     def map_locations(
         self,
         function: Callable[[Location, Events], Any],
@@ -387,10 +394,10 @@ class Trace:
         reduce: Callable[[Any, Any], Any] | None = None,
         columns: str | Sequence[str] | None = None,
     ) -> Any:
-        """Calls ``function(location, events)`` for each location, in order; an analysis of your own.
+        """Calls ``function(location, events)`` for each location, in order: an analysis of your own.
 
-        The list of what it returns, or with ``reduce`` these values put together two by two (``None`` without a
-        location). ``columns`` of the events: the first five by default. What the function raises goes through.
+        Returns the list of results or, with ``reduce``, the results combined two by two (``None`` without a location).
+        ``columns``: columns of the events, by default the first five. Exceptions of the function are passed on.
         """
     def filter(
         self,
@@ -403,23 +410,23 @@ class Trace:
         jobs: int | None = None,
         progress: _Progress | None = None,
     ) -> Trace:
-        """A part of the trace; what is left out is never read. The trace itself stays as it is.
+        """A part of the trace; what is left out is never read. The trace itself does not change.
 
         ``where``: a text of the filter language, such as ``"name like 'MPI_*' and not rank in 0-3"``, or a
-        :class:`ouzel.Filter`. It chooses calls: time in others goes to their callers' ``[filtered]``. Several of them
-        must all hold. Raises ``ValueError`` that says where the text is wrong.
-        ``trim``: whether events and calls are cut at the borders of the time range; without it those that overlap it
-        are listed whole. Sums count the time inside either way.
-        ``ranks``: a number, numbers, or text such as ``"0-63,128"``.
-        ``time_ns``: the half-open range ``(start, end)`` in nanoseconds since the trace start, ``None`` an open end;
-        calls that reach over a border are clipped. Recorded times are whole nanoseconds, so a border between two stands
-        for the next whole one: ``(1.5, 3.5)`` is ``(2, 4)``.
+        :class:`ouzel.Filter`. It selects calls: time in others goes to their callers' ``[filtered]``. If there are
+        several, all must hold. Raises ``ValueError`` that says where the text is wrong.
+        ``trim``: whether events and calls are cut at the borders of the time range; without it, those that overlap the
+        range are listed whole. Sums count only the time inside either way.
+        ``ranks``: a number, numbers, or a text such as ``"0-63,128"``.
+        ``time_ns``: the half-open range ``(start, end)`` in nanoseconds since the trace start, ``None`` for an open
+        end; calls that cross a border are clipped. Recorded times are whole nanoseconds, so other borders are rounded
+        up: ``(1.5, 3.5)`` is ``(2, 4)``.
         ``regions``: names with ``*`` and ``?``; time in others goes to the region ``[filtered]``.
-        ``jobs``: number of threads, one for each core by default; results do not depend on it.
-        ``progress``: ``True`` draws a bar in a terminal and in a notebook; a function is called with bytes done and all
-        bytes while passes run, and what it raises stops the pass.
+        ``jobs``: number of threads, by default one for each core; results do not depend on it.
+        ``progress``: ``True`` draws a bar in a terminal or notebook; a function is called with bytes done and all bytes
+        while passes run, and an exception from it stops the pass.
 
-        Time ranges narrow each other; ``ValueError`` if ranks or regions are selected a second time.
+        Time ranges narrow each other; raises ``ValueError`` if ranks or regions are selected a second time.
         """
     def on(
         self,
@@ -429,21 +436,21 @@ class Trace:
         checkpoint: str | os.PathLike[str] | None = None,
         patience_s: float = 60.0,
     ) -> Trace:
-        """The same trace, asked on a Dask cluster: every operation and the diagnosis, with the same results.
+        """The same trace, analysed on a Dask cluster: every operation and the diagnosis, with the same results.
 
-        ``client``: a ``distributed.Client``, the address of a scheduler or its scheduler file; ``None`` is this process
-        again. ``group_bytes``: bytes of event files that a task folds, 512 MiB by default, a second or more of work; a
-        location is never cut. ``checkpoint``: a folder that all see, where the partial results of groups are kept, so that
-        the same question takes them up again after the death of client or scheduler. ``patience_s``: how long there may be
-        no scheduler or no worker; 0 fails at once.
+        ``client``: a ``distributed.Client``, the address of a scheduler or its scheduler file; ``None`` returns to this
+        process. ``group_bytes``: bytes of event files that a task folds, by default 512 MiB, a second or more of work;
+        a location is never split. ``checkpoint``: a folder that all nodes see, where the partial results of groups are
+        kept, so that the same question can resume from them if the client or scheduler dies. ``patience_s``: how long
+        there may be no scheduler or no worker; 0 fails at once.
 
-        Before each pass every worker is checked to have this build and to see these files. A question then raises
-        :class:`OuzelError` that names the worker, or if the scheduler is lost. Ctrl-C takes the work back.
-        Needs ``pip install './python[cluster]'``, here and at the workers; see docs/cluster.md.
+        Before each pass, every worker is checked to have this build and to see these files. If not, the question raises
+        :class:`OuzelError` that names the worker; it also raises if the scheduler is lost. Ctrl-C takes the work back.
+        Needs ``pip install './python[cluster]'`` here and on the workers; see docs/cluster.md.
         """
     @property
     def path(self) -> Path:
-        """The path it was opened by."""
+        """The path it was opened with."""
     @property
     def format(self) -> str:
         """The name of its format."""
@@ -452,24 +459,24 @@ class Trace:
         """World ranks of the whole trace, ascending."""
     @property
     def regions(self) -> list[str]:
-        """Names of the code regions, in the order of their definitions; names may come twice."""
+        """Names of the code regions, in the order of their definitions; a name may occur twice."""
     @property
     def metrics(self) -> list[str]:
         """Names of the recorded counters."""
     @property
     def definitions(self) -> dict[str, Any]:
-        """What is known once: format, tracer, machine, clock, and how many of what."""
+        """Facts about the whole trace: format, tracer, machine, clock, and counts."""
     @property
     def notices(self) -> list[Notice]:
-        """What went wrong while opening, worst first."""
+        """Problems while opening, worst first."""
     def calls(self, metrics: Sequence[str] | None = None) -> Table:
         """One row for each call: when and where it ran, its caller and number of callees, inclusive and exclusive time.
 
-        ``metrics``: names of counters whose inclusive and exclusive gains are columns, too. The table is as large as the
-        trace, some 100 bytes a call. Raises ``ValueError`` for a counter that is not there.
+        ``metrics``: names of counters whose inclusive and exclusive gains become columns. The table is as large as
+        the trace, about 100 bytes per call. Raises ``ValueError`` for an unknown counter.
         """
     def match_events(self) -> Table:
-        """The enter of each call with the leave that ends it. Pipit, ``match_events``."""
+        """The enter of each call with its leave. Pipit, ``match_events``."""
     def match_caller_callee(self) -> Table:
         """Each call with its caller (``parent``, by ``call`` in the same location), depth and number of callees.
 
@@ -478,50 +485,50 @@ class Trace:
     def calc_inc_metrics(self, metrics: Sequence[str] | None = None) -> Table:
         """Inclusive time of each call, and what counters gained from its enter to its leave. Pipit, ``calc_inc_metrics``."""
     def calc_exc_metrics(self, metrics: Sequence[str] | None = None) -> Table:
-        """The same less what callees took. Pipit, ``calc_exc_metrics``."""
+        """The same without callees. Pipit, ``calc_exc_metrics``."""
     def create_cct(self, metrics: Sequence[str] | None = None) -> Table:
-        """One tree of call paths for all locations: a row for each node, parents before children. Pipit, ``create_cct``."""
+        """One call-path tree for all locations: a row for each node, parents before children. Pipit, ``create_cct``."""
     def profile(self, *, by: _By = "region", per: _Per = "total") -> Table:
         """Visits, inclusive, exclusive, shortest and longest time of each region or call path.
 
-        One row for each (region or call path) × (nothing, rank or location). Of recursive calls only the outermost
+        One row for each (region or call path) × (nothing, rank or location). Of recursive calls, only the outermost
         counts as inclusive.
         """
     def metric_profile(self, *, by: _By = "region", per: _Per = "total") -> Table:
-        """Inclusive and exclusive increments of each counter, in its own unit; no rows without counters."""
+        """Inclusive and exclusive increments of each counter, in its own unit; no rows if there are no counters."""
     def flat_profile(
         self, metrics: _Names | None = None, *, by: _By = "region", per_process: bool = False
     ) -> Table:
-        """Total, mean over all processes and mean over callers of the times of each region, most time first.
+        """Times of each region: total, mean over all processes and mean over callers, most time first.
 
-        ``metrics``: "time.exc", "time.inc" or both keeps these times. ``per_process``: one row for each region and
-        rank instead of means. Pipit, operation ``flat_profile``; its code shows the mean over callers.
+        ``metrics``: keep only "time.exc", "time.inc" or both. ``per_process``: one row for each region and rank instead
+        of means. Pipit, operation ``flat_profile``; its code shows the mean over callers.
         """
     def time_profile(
         self, num_bins: int = 50, normalized: bool = False, *, by: _By = "region", idle: bool = False,
         wide: bool = False,
     ) -> Table:
-        """Exclusive time of each region in each of ``num_bins`` bins over the run, in all locations together.
+        """Exclusive time of each region in each of ``num_bins`` bins over the run, summed over locations.
 
-        ``num_bins`` rows for each region, or with ``idle`` one row for each bin: busy and idle time of all regions.
-        ``wide``: one row for each bin and one column for each region, as Pipit has it.
-        ``normalized``: as parts of width × number of locations. One pass, or two if the trace declares a wrong
+        ``num_bins`` rows for each region or, with ``idle``, one row for each bin: busy and idle time of all regions.
+        ``wide``: one row for each bin and one column for each region, as in Pipit.
+        ``normalized``: as fractions of width × number of locations. One pass, or two if the trace declares a wrong
         length. Pipit, operation ``time_profile``.
         """
     def comm_matrix(
         self, output: _Output = "size", *, collectives: bool = False, log: bool = False
     ) -> CommMatrix:
-        """Bytes ("size") or messages ("count") from each rank to each, from sends.
+        """Bytes ("size") or messages ("count") that each rank sends to each rank, from recorded sends.
 
-        ``collectives``: those too, spread over pairs. ``log``: colours of the picture by ratios. Pipit, operation
-        ``comm_matrix``.
+        ``collectives``: add collective operations, distributed over pairs. ``log``: logarithmic colour scale in the
+        picture. Pipit, operation ``comm_matrix``.
         """
     def comm_by_process(self, output: _Output = "size", *, collectives: bool = False) -> Table:
         """What each rank sent, by its sends, and received, by its receives. Pipit, ``comm_by_process``."""
     def message_histogram(self, bins: int = 20, *, log: bool = False) -> Histogram:
-        """Number of messages by size: ``bins`` of equal width from the smallest to the greatest, edges in bytes.
+        """Number of messages by size: ``bins`` of equal width from the smallest to the largest size, edges in bytes.
 
-        ``log``: bins by powers of two instead. Pipit, operation ``message_histogram``.
+        ``log``: use bins by powers of two instead. Pipit, operation ``message_histogram``.
         """
     def comm_over_time(
         self, output: _Output = "size", message_type: Literal["send", "receive"] = "send", bins: int = 50
@@ -535,7 +542,7 @@ class Trace:
     ) -> Table:
         """Computation, communication, their overlap and other time of each rank, by union of intervals.
 
-        ``host_code``: whether code on the host computes; by default in processes without accelerator streams.
+        ``host_code``: whether host code counts as computation; by default, in processes without accelerator streams.
         ``requests``: whether a non-blocking operation communicates from its post to its completion.
         Pipit, operation ``comm_comp_breakdown``.
         """
@@ -544,30 +551,31 @@ class Trace:
     ) -> Table:
         """``max / mean`` of the exclusive time of each region over all processes, most time lost first.
 
-        ``metric``: ``"time.exc"``, or the name of a counter for what it gained. ``num_processes``: how many ranks
-        ``top_ranks`` lists at most, the one with most first; ranks with none are left out.
+        ``metric``: ``"time.exc"``, or the name of a counter for its gain. ``num_processes``: maximum number of ranks in
+        ``top_ranks``, the one with the most first; ranks with none are left out.
         A process that never runs a region counts as 0. Pipit, operation ``load_imbalance``, whose code takes the mean
         over callers.
         """
     def idle_time(
         self, idle_functions: _Names | None = None, mpi_events: bool = False, *, per: _Per = "rank"
     ) -> Table:
-        """Time in idle regions, nested ones once, and of accelerator streams the time in no region.
+        """Time in idle regions (nested ones count once) and, for accelerator streams, time in no region.
 
-        ``idle_functions``: names with ``*`` and ``?``; "Idle" by default. ``mpi_events``: ``MPI_Recv``, ``MPI_Wait``
-        and ``MPI_Waitall``, too. Pipit, operation ``idle_time``.
+        ``idle_functions``: names with ``*`` and ``?``; "Idle" by default. ``mpi_events``: also ``MPI_Recv``,
+        ``MPI_Wait`` and ``MPI_Waitall``. Pipit, operation ``idle_time``.
         """
     def critical_path_analysis(self, *, by: Literal["segment", "region", "call_path"] = "segment") -> Table:
         """The chain of work and waiting that determines the run time.
 
-        One row for each segment, in order of time, which tile the run; or for each region or call path, most time
-        first, divided into working, in MPI, waiting, messages and collectives. Two passes; memory by messages and collectives, not by calls.
-        Pipit, operation ``critical_path_analysis``, whose code takes the latest send for the matched one.
+        One row for each segment, in order of time (segments tile the run); or for each region or call path, most time
+        first, divided into working, in MPI, waiting, messages and collectives. Two passes; memory depends on messages
+        and collectives, not on calls. Pipit, operation ``critical_path_analysis``, whose code takes the latest send as
+        the matching one.
         """
     def calculate_lateness(self, *, per: Literal["rank", "operation"] = "rank") -> Table:
-        """How long after the first of its peers each operation ends, on logical steps.
+        """How much later each operation ends than the first of its peers, by logical steps.
 
-        Greatest and summed lateness of each rank, or step, lateness and differential lateness of each operation.
+        Maximum and total lateness of each rank, or step, lateness and differential lateness of each operation.
         Raises :class:`OuzelError` if operations wait for each other in a circle. Pipit, ``calculate_lateness``, after
         Isaacs et al. (2016).
         """
@@ -579,13 +587,13 @@ class Trace:
         process: int | None = None,
         metric: Literal["time.exc"] = "time.exc",
     ) -> Table:
-        """Stretches of calls of one rank that repeat, by the matrix profile of their exclusive times.
+        """Sequences of calls of one rank that repeat, by the matrix profile of their exclusive times.
 
-        One row for each occurrence: ``start_ns`` and ``end_ns`` do for :meth:`filter`. ``start_event``: name of the
-        region that begins an iteration, found if not given. ``window_size``: calls in an occurrence, at least 3.
-        ``process``: the rank, the smallest by default. Raises :class:`OuzelError` if nothing repeats, ``ValueError`` if
-        no region has the name. Time grows with the square of the calls.
-        Pipit, operation ``pattern_detection`` of the paper and ``detect_pattern`` of the code.
+        One row for each occurrence; pass ``start_ns`` and ``end_ns`` to :meth:`filter`. ``start_event``: name of the
+        region that begins an iteration, detected if not given. ``window_size``: calls in an occurrence, at least 3.
+        ``process``: the rank, by default the lowest. Raises :class:`OuzelError` if nothing repeats, ``ValueError`` if
+        no region has the name. Time grows with the square of the number of calls.
+        Pipit: operation ``pattern_detection`` in the paper, ``detect_pattern`` in the code.
         """
     def detect_pattern(
         self,
@@ -595,18 +603,18 @@ class Trace:
         process: int | None = None,
         metric: Literal["time.exc"] = "time.exc",
     ) -> Table:
-        """The same as :meth:`pattern_detection`, as Pipit's code calls it."""
+        """The same as :meth:`pattern_detection`, under the name in Pipit's code."""
     def report(self) -> dict[str, Any]:
-        """The one page about the run as data: what ``ouzel report --format json`` has under ``data``."""
+        """The report of the run as data: what ``ouzel report --format json`` has under ``data``."""
     def save_report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Writes the one page about the run, with pictures, as HTML: the page of ``ouzel report -o PATH``.
+        """Writes the report of the run, with pictures, as HTML: the page of ``ouzel report -o PATH``.
 
-        The page is one file that needs no network. The rules for ``path`` are those of :meth:`Table.save_picture`.
+        The page is one file and needs no network. The rules for ``path`` are those of :meth:`Table.save_picture`.
         """
     def findings(self) -> list[dict[str, Any]]:
-        """What costs the run time and why, most gain first; gains do not overlap."""
+        """What costs the run time and why, largest gain first; gains do not overlap."""
     def segments(self) -> list[dict[str, Any]]:
-        """What is lost before each synchronisation of all ranks; those with a loss that can be repaired."""
+        """What is lost before each synchronisation of all ranks; only segments with a recoverable loss."""
     def clusters(self) -> list[dict[str, Any]]:
         """Which ranks behave alike, and how the others differ from the largest cluster.
 
@@ -616,27 +624,27 @@ class Trace:
     def iterations(self, *, table: bool = False) -> Any:
         """The loops of the program with their iterations, as ``ouzel iterations --format json`` has them.
 
-        ``table``: a :class:`Table` with a row for each iteration; ``start_ns`` and ``end_ns`` do for :meth:`filter`.
+        ``table``: a :class:`Table` with a row for each iteration; pass ``start_ns`` and ``end_ns`` to :meth:`filter`.
         Wei and Mellor-Crummey (ICS 2018), section 3.
         """
 
 def build() -> str:
-    """Version and hash of the sources: processes that work together have the same."""
+    """Version and hash of the sources: the same in all processes that work together."""
 
 def fingerprint(path: str | os.PathLike[str], expected: str) -> str:
-    """What the trace is, as this process sees it: its definitions and the bytes of its events, in 128 bits as hexadecimal digits."""
+    """Identity of the trace as this process sees it: its definitions and event bytes in 128 bits, as hexadecimal digits."""
 
 def fold_group(job: bytes, path: str | os.PathLike[str], locations: Sequence[int]) -> list[bytes]:
-    """What is kept of some locations: the rest, and a piece of each bucket; a worker's part, see ``ouzel/_cluster.py``."""
+    """Folds some locations into the rest and a piece of each bucket; a worker's part, see ``ouzel/_cluster.py``."""
 
 def merge_partials(job: bytes, partials: Sequence[bytes]) -> bytes:
-    """The partial of all of their locations; a worker's part, see ``ouzel/_cluster.py``."""
+    """Merges partials into that of all their locations; a worker's part, see ``ouzel/_cluster.py``."""
 
 def settle_bucket(job: bytes, path: str | os.PathLike[str], pieces: Sequence[bytes]) -> bytes:
-    """One bucket of all locations with its pairs made; a worker's part, see ``ouzel/_cluster.py``."""
+    """Pairs one bucket of all locations; a worker's part, see ``ouzel/_cluster.py``."""
 
 def check_output(path: str | os.PathLike[str], force: bool) -> None:
-    """Raises if :func:`write_output` would, unless there is no space."""
+    """Raises if :func:`write_output` would, except for lack of space."""
 
 def write_output(path: str | os.PathLike[str], text: str, force: bool) -> None:
-    """Writes a text into a file, whole or not at all; the rules are those of :meth:`Table.save_picture`."""
+    """Writes a text to a file, completely or not at all; the rules are those of :meth:`Table.save_picture`."""

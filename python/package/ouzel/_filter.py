@@ -1,6 +1,6 @@
-"""Filters as objects, in the words of Pipit, for :meth:`ouzel.Trace.filter`.
+"""Filters as objects, in Pipit's terms, for :meth:`ouzel.Trace.filter`.
 
-A filter is a text of the filter language (see docs/filter.md) that can be joined: ``a & b``, ``a | b``, ``~a``.
+A filter is a text of the filter language (see docs/filter.md) that can be combined: ``a & b``, ``a | b``, ``~a``.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Filter:
     ``field``: a column as Pipit calls it ("Name", "Process", "Thread", "Timestamp (ns)", "time.inc", "time.exc"), a
     field of the filter language ("name", "path", "within", "depth", "rank", "thread", "time", "enter", "leave",
     "inclusive", "exclusive"), or the name of a counter. ``operator``: "==", "!=", "<", "<=", ">", ">=", "in", "not-in",
-    "between" (both ends inside, of times the first alone), "like" and "not-like" (``*`` and ``?``). ``value``: a text,
-    a number (times in nanoseconds), or a list of them. Times are whole nanoseconds and may be compared with any number,
-    exactly: above 1000.5 is above 1000, below it is below 1001; none is equal to it.
+    "between" (includes both ends; for times, only the first), "like" and "not-like" (``*`` and ``?``). ``value``: a
+    text, a number (times in nanoseconds), or a list of them. Times are whole nanoseconds and are compared exactly with
+    any number: above 1000.5 is above 1000, below it is below 1001; none is equal to it.
 
-    Raises ``ValueError`` for another operator. Pipit, class ``Filter``.
+    Raises ``ValueError`` for any other operator. Pipit, class ``Filter``.
     """
 
     def __init__(self, field: str, operator: str, value: Any):
@@ -57,7 +57,7 @@ class Filter:
 
     @classmethod
     def parse(cls, text: str) -> Filter:
-        """The filter that a text of the filter language is; it is read when it is used."""
+        """A filter from a text of the filter language; the text is parsed when the filter is used."""
         made = cls.__new__(cls)
         made.text = text
         return made
@@ -93,7 +93,7 @@ def _values(name: str, value: Any, word: str) -> str:
         value = [value]
     literals = [_literal(name, each, word) for each in value]
     if not literals:
-        raise ValueError("a list of values is empty")
+        raise ValueError("the list of values is empty")
     return f"({', '.join(literals)})"
 
 
@@ -104,9 +104,9 @@ def _literal(name: str, value: Any, word: str) -> str:
     if name in _TIMES and word in _ROUNDED:
         number = _ROUNDED[word](value)
     elif number != value:
-        raise ValueError(f"{name} is compared with a whole number of zero or more, not {value!r}")
+        raise ValueError(f"{name} must be compared with a non-negative whole number, not {value!r}")
     if number < 0:
-        raise ValueError(f"{name} is compared with a number of zero or more, not {value!r}")
+        raise ValueError(f"{name} must be compared with a non-negative number, not {value!r}")
     return f"{number}ns" if name in _TIMES else str(number)
 
 

@@ -6,7 +6,7 @@ _CELLS = 30
 
 
 def bar(done: int, total: int) -> None:
-    """Draws how far a pass is, over the bar that was drawn before; nothing if nobody looks on."""
+    """Draws the progress of a pass over the previous bar; only in a terminal or notebook."""
     in_notebook = "ipykernel" in sys.modules
     if not in_notebook and not sys.stderr.isatty():
         return

@@ -3,9 +3,9 @@
     python -m ouzel.cluster flat_profile traces.otf2 --scheduler tcp://node7:8786
     srun python -m ouzel.cluster --srun report traces.otf2 --scheduler-file scheduler.json
 
-The answer is one JSON object on standard output: ``operation``, ``path``, ``format``, and of a table ``units``, ``notices``,
-``coverage`` and ``rows``, of the diagnosis ``data``. Exit codes are those of ``ouzel``: 0 from all of the data, 2 from a part
-of it, 1 without an answer.
+The answer is one JSON object on standard output: ``operation``, ``path``, ``format``; for a table, also ``units``,
+``notices``, ``coverage`` and ``rows``; for the diagnosis, ``data``. Exit codes are those of ``ouzel``: 0 from all of
+the data, 2 from part of it, 1 without an answer.
 """
 
 import argparse
@@ -33,7 +33,7 @@ _STOP_S = 20
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Asks and prints; the exit code."""
+    """Asks, prints the answer and returns the exit code."""
     options = _parser().parse_args(arguments)
     try:
         if options.srun:
@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="operations: " + ", ".join(OPERATIONS),
     )
     parser.add_argument("operation", choices=OPERATIONS, metavar="OPERATION", help="a method of ouzel.Trace, see below")
-    parser.add_argument("path", metavar="PATH", help="the trace, on a file system that all see")
+    parser.add_argument("path", metavar="PATH", help="the trace, on a file system that all nodes see")
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--scheduler", metavar="ADDRESS", help="the address of a scheduler, such as tcp://node7:8786")
     where.add_argument("--scheduler-file", metavar="FILE", help="the file that a scheduler writes its address to")
@@ -62,13 +62,13 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="all processes of this job step are started alike: the first is scheduler and client, the others work",
     )
-    parser.add_argument("--checkpoint", metavar="DIR", help="keep partial results here, and take up those that are here")
-    parser.add_argument("--group-bytes", metavar="N", type=int, help="bytes of event files for one task")
+    parser.add_argument("--checkpoint", metavar="DIR", help="keep partial results here and resume from them")
+    parser.add_argument("--group-bytes", metavar="N", type=int, help="bytes of event files per task")
     parser.add_argument(
         "--patience-s", metavar="SECONDS", type=float, default=60.0, help="how long there may be no worker (60)"
     )
     parser.add_argument("--ranks", metavar="RANKS", help="only these ranks, such as 0-63,128")
-    parser.add_argument("--regions", metavar="PATTERN", action="append", help="only regions of this name; may be repeated")
+    parser.add_argument("--regions", metavar="PATTERN", action="append", help="only matching regions; may be repeated")
     parser.add_argument("--time-ns", metavar="START:END", type=_range, help="only this range of time; either may be empty")
     parser.add_argument(
         "--repair-clocks",
@@ -84,9 +84,9 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="an argument of the operation, such as per=rank or num_bins=100; may be repeated",
     )
-    parser.add_argument("--output", "-o", metavar="FILE", help="write the answer here")
-    parser.add_argument("--force", action="store_true", help="replace the file of --output if it exists already")
-    parser.add_argument("--no-progress", action="store_true", help="draw no bar")
+    parser.add_argument("--output", "-o", metavar="FILE", help="write the answer to this file")
+    parser.add_argument("--force", action="store_true", help="replace the file of --output if it exists")
+    parser.add_argument("--no-progress", action="store_true", help="draw no progress bar")
     return parser
 
 
@@ -163,7 +163,7 @@ def _named(step: Any, options: argparse.Namespace, *content: str) -> None:
     try:
         step(options.output, *content, options.force)
     except FileExistsError:
-        raise FileExistsError(f"{options.output!r} exists already: add --force to replace it") from None
+        raise FileExistsError(f"{options.output!r} already exists: add --force to replace it") from None
 
 
 def _shape(answer: Any) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def _gather(client: Any, n_workers: int) -> None:
         client.wait_for_workers(n_workers, timeout=_START_S)
     except TimeoutError:
         there = len(client.nthreads())
-        print(f"warning: {there} of {n_workers} workers have come within {_START_S} s", file=sys.stderr)
+        print(f"warning: {there} of {n_workers} workers came within {_START_S} s", file=sys.stderr)
 
 
 def _quiet() -> dict[str, str]:
@@ -237,7 +237,7 @@ def _wait_for(file: str, scheduler: subprocess.Popen | None = None) -> None:
         if scheduler is not None and scheduler.poll() is not None:
             raise OSError(f"the scheduler ended with {scheduler.returncode} before it was ready")
         if end < time.monotonic():
-            raise OSError(f"no scheduler has written {file} within {_START_S} s")
+            raise OSError(f"no scheduler wrote {file} within {_START_S} s")
         time.sleep(0.05)
 
 

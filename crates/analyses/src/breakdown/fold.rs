@@ -137,7 +137,7 @@ impl Analysis for Breakdown {
 
     fn finish(&self, partial: BreakdownPartial, cx: &FinishCx<'_>) -> Result<BreakdownOutput, AnalysisError> {
         if 0 < partial.n_lost {
-            let message = "a non-blocking operation has no post or no completion at its location; its life time does \
+            let message = "a non-blocking operation has no post or no completion at its location; its lifetime does \
                            not count as communication";
             cx.notices
                 .push(Notice::new(Level::Low, NoticeCode::UnmatchedMessages, message).times(partial.n_lost));

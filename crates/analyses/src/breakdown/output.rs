@@ -48,7 +48,7 @@ const PARTS: [(&str, &str); 7] = [
     ("communication_ns", "Communicating and not computing: |C \\ P|"),
     ("other_ns", "Neither: span − |P ∪ C|"),
     ("transfer_ns", "Part of other: copying between host and device"),
-    ("unclassified_ns", "Part of other: in regions of which nothing is known, and not copying"),
+    ("unclassified_ns", "Part of other: in unclassified regions, and not copying"),
     ("span_ns", "From the first event to the last"),
 ];
 
@@ -67,7 +67,7 @@ impl BreakdownOutput {
     /// One row for each process.
     pub fn table(&self, definitions: &Definitions) -> Table {
         let ranks = self.rows.iter().map(|row| row.rank.map(|rank| u64::from(rank.0))).collect();
-        let doc = "World rank of the process; missing where the trace knows none";
+        let doc = "World rank of the process; missing if unknown";
         let table = Table::new("ranks").with("rank", Unit::None, doc, ColumnData::OptionU64(ranks));
         PARTS.iter().enumerate().fold(table, |table, (part, (name, doc))| {
             let ns = |row: &ProcessBreakdown| definitions.clock.ns_from_ticks(row.parts()[part]);

@@ -40,37 +40,37 @@ impl CallBatch {
 
     /// The rows as a table; `metrics` are the chosen counters.
     pub fn into_table(self, definitions: &Definitions, metrics: &[MetricId]) -> Table {
-        let rank = "World rank of the process; missing where the trace knows none";
-        let thread = "Number of the location among those of its process that run code";
+        let rank = "World rank of the process; missing if unknown";
+        let thread = "Number of the location among its process's locations that run code";
         let mut table = Table::new("calls")
             .with("rank", Unit::None, rank, ColumnData::OptionU64(self.rank))
             .with("thread", Unit::None, thread, ColumnData::OptionU64(self.thread))
             .with(
                 "location",
                 Unit::None,
-                "Id of the location as the trace's files write it",
+                "Id of the location in the trace's files",
                 ColumnData::U64(self.location),
             )
             .with(
                 "call",
                 Unit::None,
-                "Number of the call in its location, in the order in which calls begin",
+                "Number of the call at its location, in the order in which calls begin",
                 ColumnData::U64(self.call),
             )
             .with(
                 "parent",
                 Unit::None,
-                "Number of the innermost listed call around it; missing of the outermost",
+                "Number of the innermost listed call that contains it; missing for outermost calls",
                 ColumnData::OptionU64(self.parent),
             )
-            .with("depth", Unit::Count, "Number of listed calls around it", ColumnData::U64(self.depth))
+            .with("depth", Unit::Count, "Number of listed calls that contain it", ColumnData::U64(self.depth))
             .with(
                 "n_children",
                 Unit::Count,
-                "Number of listed calls whose parent it is",
+                "Number of listed calls whose parent is this call",
                 ColumnData::U64(self.n_children),
             )
-            .with("region", Unit::None, "Name of the region called", ColumnData::Text(self.region))
+            .with("region", Unit::None, "Name of the called region", ColumnData::Text(self.region))
             .with(
                 "enter_ns",
                 Unit::Nanoseconds,
@@ -92,7 +92,7 @@ impl CallBatch {
             .with(
                 "exclusive_ns",
                 Unit::Nanoseconds,
-                "The same less the time in callees, listed or not",
+                "The same without the time in callees, listed or not",
                 ColumnData::U64(self.exclusive_ns),
             );
         for (&metric, [inclusive, exclusive]) in metrics.iter().zip(self.gains) {
@@ -102,13 +102,13 @@ impl CallBatch {
                 .with(
                     format!("{}_inclusive", metric.name),
                     unit(),
-                    "What the counter gained from enter to leave; missing where it is not known",
+                    "What the counter gained from enter to leave; missing if unknown",
                     ColumnData::OptionU64(inclusive),
                 )
                 .with(
                     format!("{}_exclusive", metric.name),
                     unit(),
-                    "The same less what it gained in callees",
+                    "The same without its gain in callees",
                     ColumnData::OptionU64(exclusive),
                 );
         }

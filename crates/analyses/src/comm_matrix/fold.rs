@@ -243,12 +243,13 @@ fn report(partial: &CommMatrixPartial, cx: &FinishCx<'_>) {
         partial.null_peers,
         Level::Low,
         NoticeCode::UnmatchedMessages,
-        "a message to or from nobody (MPI_PROC_NULL) is recorded; it is not in the matrix",
+        "a message to or from MPI_PROC_NULL is recorded; it is not in the matrix",
     );
     push(
         partial.not_expanded.messages,
         Level::Medium,
         NoticeCode::NotAvailable,
-        "bytes of a collective operation are not in the matrix: it has no formula, no known receivers, or too many",
+        "bytes of a collective operation are not in the matrix: it has no formula, no known receivers, or too many \
+         receivers",
     );
 }

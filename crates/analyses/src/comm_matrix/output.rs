@@ -31,8 +31,8 @@ pub const DENSE_RANKS_MAX: usize = 4096;
 /// A matrix that would be too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a whole matrix of {n_ranks} × {n_ranks} ranks is too large (at most {DENSE_RANKS_MAX} ranks): select ranks, or \
-     take the pairs that exchanged something"
+    "a full matrix of {n_ranks} × {n_ranks} ranks is too large (at most {DENSE_RANKS_MAX} ranks): select ranks, or \
+     list only the pairs that communicated"
 )]
 pub struct TooManyRanks {
     /// Ranks of the run.
@@ -165,7 +165,7 @@ impl CommMatrixOutput {
         let table = self.ranks.iter().zip(columns).fold(table, |table, (rank, column)| {
             table.with(rank.0.to_string(), unit.clone(), doc, ColumnData::U64(column))
         });
-        table.with("unknown", unit, "The same to receivers that are not known", unknown)
+        table.with("unknown", unit, "The same for unknown receivers", unknown)
     }
 
     /// What each rank sent and received, in the order of `ranks`.
@@ -205,7 +205,7 @@ impl CommMatrixOutput {
         let to = optional(pairs.iter().map(|pair| pair.to.map(|to| u64::from(to.0))).collect());
         Table::new("pairs of ranks")
             .with("from", Unit::None, "World rank of the sender", column(&|c| u64::from(c.from.0)))
-            .with("to", Unit::None, "World rank of the receiver; none if it is not known", to)
+            .with("to", Unit::None, "World rank of the receiver; missing if unknown", to)
             .with("messages", Unit::Count, "Number of messages sent", column(&|c| c.traffic.messages))
             .with("bytes", Unit::Bytes, "Bytes sent", column(&|c| c.traffic.bytes))
     }

@@ -69,11 +69,11 @@ impl Analysis for CommOverTime {
         bins.resize(self.grid.n_bins(), BinTraffic::default());
         let n_outside = outside.sent.messages + outside.received.messages;
         if 0 < n_outside {
-            let message = "the end of a message lies outside of the bins of time and is left out";
+            let message = "the end of a message lies outside the time bins and is left out";
             cx.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message).times(n_outside));
         }
         if 0 < null_peers {
-            let message = "a message to or from nobody (MPI_PROC_NULL) is recorded; it is in no bin of time";
+            let message = "a message to or from MPI_PROC_NULL is recorded; it is in no time bin";
             let notice = Notice::new(Level::Low, NoticeCode::UnmatchedMessages, message);
             cx.notices.push(notice.times(null_peers));
         }

@@ -146,7 +146,7 @@ fn report(cx: &FinishCx<'_>, [sends, receives]: [u64; 2], unresolved: u64, null:
         Level::Medium,
         "the other side of a message is not known: its communicator is not defined, or has no such rank",
     );
-    push(null, Level::Low, "a message to or from nobody (MPI_PROC_NULL) is recorded; it has no other side");
+    push(null, Level::Low, "a message to or from MPI_PROC_NULL is recorded; it has no other side");
 }
 
 /// Adds one side of each message to its call path, and counts it for its peer.

@@ -150,7 +150,7 @@ impl PathProfile {
             .with(
                 "rank",
                 Unit::None,
-                "World rank, of a wait the one that waits",
+                "World rank; for a wait, the rank that waits",
                 ColumnData::OptionU64(ranks),
             )
             .with("from_rank", Unit::None, "World rank that is waited for", ColumnData::OptionU64(from))
@@ -158,7 +158,7 @@ impl PathProfile {
             .with(
                 "activity",
                 Unit::None,
-                "What the rank does for most of it: working, in_mpi, waiting, message or collective",
+                "What the rank mostly does: working, in_mpi, waiting, message or collective",
                 ColumnData::Text(activities),
             )
             .with("start_ns", Unit::Nanoseconds, "Start, since the trace start", ns(&|s| s.range.start))
@@ -166,7 +166,7 @@ impl PathProfile {
             .with(
                 "call_path",
                 Unit::None,
-                "The call that waits; of a local segment the one that takes most of its time",
+                "The call that waits; for a local segment, the call that takes most of its time",
                 ColumnData::TextList(paths),
             )
     }
@@ -178,7 +178,7 @@ impl PathProfile {
         let table = Table::new("call paths").with(
             "call_path",
             Unit::None,
-            "Names of the regions from the root; empty outside of every region",
+            "Names of the regions from the root; empty outside all regions",
             ColumnData::TextList(paths),
         );
         self.with_times(table, &rows, &definitions.clock)
@@ -191,7 +191,7 @@ impl PathProfile {
         let table = Table::new("regions").with(
             "region",
             Unit::None,
-            "Name of the region; none outside of every region",
+            "Name of the region; missing outside all regions",
             ColumnData::OptionText(by_region.iter().map(name).collect()),
         );
         let rows: Vec<(PathTime, &ByRank)> = by_region.iter().map(|row| (row.time, &row.by_rank)).collect();
@@ -218,7 +218,7 @@ impl PathProfile {
             .with(
                 "total_ns",
                 Unit::Nanoseconds,
-                "Time on the path: the sum of the five below",
+                "Time on the path: the sum of the next five columns",
                 ns(&PathTime::total),
             )
             .with(
@@ -230,7 +230,7 @@ impl PathProfile {
             .with(
                 "in_mpi_ns",
                 Unit::Nanoseconds,
-                "Exclusive time in calls of MPI, SHMEM or NCCL where the path stays on the rank",
+                "Exclusive time in MPI, SHMEM or NCCL calls where the path stays on the rank",
                 ns(&|t| t.in_mpi),
             )
             .with(
@@ -239,7 +239,7 @@ impl PathProfile {
                 "Exclusive time in calls that wait for threads, locks or an accelerator",
                 ns(&|t| t.waiting),
             )
-            .with("message_ns", Unit::Nanoseconds, "Time in messages that are waited for", ns(&|t| t.message))
+            .with("message_ns", Unit::Nanoseconds, "Time in messages that ranks wait for", ns(&|t| t.message))
             .with(
                 "collective_ns",
                 Unit::Nanoseconds,
@@ -247,7 +247,7 @@ impl PathProfile {
                 ns(&|t| t.collective),
             )
             .with("share", Unit::Ratio, "total / length of the path", ColumnData::OptionF64(shares))
-            .with("top_rank", Unit::None, "The rank with most of it", ColumnData::OptionU64(top_ranks))
+            .with("top_rank", Unit::None, "The rank with the largest part", ColumnData::OptionU64(top_ranks))
             .with("top_share", Unit::Ratio, "That rank's total / total", ColumnData::OptionF64(top_shares))
     }
 

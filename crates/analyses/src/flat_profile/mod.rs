@@ -126,7 +126,7 @@ impl FlatProfileOutput {
             .with(
                 "inclusive_ns",
                 Unit::Nanoseconds,
-                "Time from enter to leave over all processes; of recursive calls only the outermost",
+                "Time from enter to leave over all processes; of recursive calls, only the outermost counts",
                 ns(&|row| total(&row.inclusive)),
             )
             .with(

@@ -222,8 +222,8 @@ impl IdleOutput {
         let rows = &self.locations;
         let column = |value: &dyn Fn(&LocationIdle) -> u64| ColumnData::U64(rows.iter().map(value).collect());
         let ns = |ticks: Ticks| definitions.clock.ns_from_ticks(ticks);
-        let gaps_doc = "Time of a stream's span between its outermost calls";
-        let native = "Id of the location as the trace's files write it";
+        let gaps_doc = "Time in a stream's span between its outermost calls";
+        let native = "Id of the location in the trace's files";
         Table::new("idle time")
             .with("rank", Unit::None, RANK_DOC, rank_column(rows.iter().map(|row| row.rank)))
             .with("location", Unit::None, native, column(&|r| definitions.location(r.location).native_id))
@@ -234,9 +234,9 @@ impl IdleOutput {
     }
 }
 
-const RANK_DOC: &str = "World rank of the process; missing where the trace knows none";
+const RANK_DOC: &str = "World rank of the process; missing if unknown";
 const IDLE_DOC: &str =
-    "Time in idle regions, nested ones counted once, and in gaps between kernels of streams";
+    "Time in idle regions (nested ones counted once) and in gaps between kernels on streams";
 
 fn rank_column(ranks: impl Iterator<Item = Option<WorldRank>>) -> ColumnData {
     ColumnData::OptionU64(ranks.map(|rank| rank.map(|rank| u64::from(rank.0))).collect())

@@ -69,7 +69,7 @@ impl Analysis for Inventory {
             report(
                 EventKind::MeasurementOnOff,
                 NoticeCode::MeasurementOff,
-                "recording was switched on or off; what ran in between is missing",
+                "recording was switched on or off; events while it was off are missing",
             );
             locations.push(LocationInventory { location, events, max_depth });
         }

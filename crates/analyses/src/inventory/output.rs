@@ -84,7 +84,7 @@ impl InventoryOutput {
         let events = ColumnData::U64(rows.iter().map(|row| row.2).collect());
         Table::new("events")
             .with("rank", Unit::None, "World rank of the process", ColumnData::OptionU64(ranks))
-            .with("location", Unit::None, "Id of the location as the trace's files write it", ids)
+            .with("location", Unit::None, "Id of the location in the trace's files", ids)
             .with("name", Unit::None, "Name of the location", ColumnData::Text(names))
             .with("kind", Unit::None, "Kind of event", ColumnData::Text(kinds))
             .with("events", Unit::Count, "Number of events, after repair", events)

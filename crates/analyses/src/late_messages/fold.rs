@@ -94,13 +94,13 @@ fn report(cx: &FinishCx<'_>, output: &LateMessagesOutput) {
         }
     };
     let unmatched = NoticeCode::UnmatchedMessages;
-    push(output.unmatched_sends, Level::Medium, unmatched, "a send has no receive to be paired with");
-    push(output.unmatched_receives, Level::Medium, unmatched, "a receive has no send to be paired with");
+    push(output.unmatched_sends, Level::Medium, unmatched, "a send has no matching receive");
+    push(output.unmatched_receives, Level::Medium, unmatched, "a receive has no matching send");
     push(
         output.uncompleted_receives,
         Level::Low,
         unmatched,
-        "a receive was posted and never completed; its sender is not known",
+        "a receive was posted and never completed; its sender is unknown",
     );
     push(
         output.unresolved_peers,
@@ -113,7 +113,7 @@ fn report(cx: &FinishCx<'_>, output: &LateMessagesOutput) {
         Level::Medium,
         NoticeCode::MessageOrder,
         &format!(
-            "a message was received before it was sent, the worst by {} ns: who waited for whom is doubtful; \
+            "a message was received before it was sent, by up to {} ns: which rank waited for which is doubtful; \
              --repair-clocks corrects clocks",
             cx.clock().ns_from_ticks(output.received_before_sent_worst)
         ),

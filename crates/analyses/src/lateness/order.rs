@@ -230,7 +230,7 @@ fn cycle(output: &OperationsOutput, order: &Order, definitions: &Definitions) ->
     let more = way.len().saturating_sub(MAX_NAMED);
     let more = if 0 < more { format!(" → {more} more") } else { String::new() };
     let message = format!(
-        "operations wait for each other in a circle, so messages or collectives cannot be paired: {}{more} → the first",
+        "operations wait for each other in a cycle, so messages or collectives cannot be paired: {}{more} → the first",
         named.join(" → ")
     );
     Cycle { operations, message }

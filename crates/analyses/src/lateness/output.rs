@@ -197,7 +197,7 @@ impl LatenessOutput {
             .with(
                 "differential_max_ns",
                 Unit::Nanoseconds,
-                "Greatest lateness that was added by one operation",
+                "Greatest lateness that one operation added",
                 column(&|r| ns(u128::from(r.differential_max.0))),
             )
             .with(
@@ -242,7 +242,7 @@ impl LatenessOutput {
             .with(
                 "region",
                 Unit::None,
-                "The call; none outside of every region",
+                "The call; missing outside all regions",
                 ColumnData::OptionText(regions),
             )
             .with("step", Unit::None, "Logical step, from 0", column(&|r| u64::from(r.step)))
@@ -267,7 +267,7 @@ impl LatenessOutput {
             .with(
                 "differential_ns",
                 Unit::Nanoseconds,
-                "Lateness less the greatest lateness of what comes directly before, at least 0",
+                "Lateness minus the greatest lateness of its direct predecessors, at least 0",
                 ns(&|r| r.differential),
             )
     }

@@ -52,13 +52,13 @@ impl Analysis for MessageHistogram {
     ) -> Result<MessageHistogramOutput, AnalysisError> {
         let output = MessageHistogramOutput::new(partial);
         if 0 < output.null_peers {
-            let message = "a message to nobody (MPI_PROC_NULL) is recorded; it is not in the histogram";
+            let message = "a message to MPI_PROC_NULL is recorded; it is not in the histogram";
             let notice = Notice::new(Level::Low, NoticeCode::UnmatchedMessages, message);
             cx.notices.push(notice.times(output.null_peers));
         }
         if 1 < output.step_bytes {
             let message = format!(
-                "messages have too many different sizes; linear bins know them in steps of {} bytes",
+                "messages have too many different sizes; linear bins count them in steps of {} bytes",
                 output.step_bytes
             );
             cx.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));

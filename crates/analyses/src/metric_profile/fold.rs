@@ -248,7 +248,7 @@ pub(crate) fn report(cx: &FinishCx<'_>, location: LocationId, doubt: &Doubt) {
             cx.notices.push(notice.times(count).on(location));
         }
     };
-    let backward = format!("counter {name:?} went back; what it gained there was taken as zero");
+    let backward = format!("counter {name:?} decreased; its gain there was taken as zero");
     push(doubt.n_backward, Level::Medium, backward);
     let before =
         format!("a call was entered before the first value of counter {name:?}; its share is missing");

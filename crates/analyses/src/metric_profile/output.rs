@@ -118,13 +118,14 @@ impl MetricProfileOutput {
             .with(
                 "inclusive",
                 Unit::None,
-                "Counter at leave less counter at enter, summed over visits; of recursive calls only the outermost",
+                "Counter at leave minus counter at enter, summed over visits; of recursive calls, only the outermost \
+                 counts",
                 ColumnData::U64(rows.iter().map(|row| row.inclusive).collect()),
             )
             .with(
                 "exclusive",
                 Unit::None,
-                "The inclusive value less what the counter gained in callees",
+                "The inclusive value minus the counter's gain in callees",
                 ColumnData::U64(rows.iter().map(|row| row.exclusive).collect()),
             )
     }
@@ -140,7 +141,7 @@ impl MetricProfileOutput {
         let ids = ColumnData::U64(summaries.iter().map(|s| location(s).native_id).collect());
         Table::new("metric summaries")
             .with("rank", Unit::None, "World rank of the process", ColumnData::OptionU64(ranks))
-            .with("location", Unit::None, "Id of the location as the trace's files write it", ids)
+            .with("location", Unit::None, "Id of the location in the trace's files", ids)
             .with(
                 "metric",
                 Unit::None,
@@ -159,8 +160,8 @@ impl MetricProfileOutput {
                 "Number of values",
                 ColumnData::U64(summaries.iter().map(|s| s.count).collect()),
             )
-            .with("min", Unit::None, "The least value", values(&|s| s.min))
-            .with("max", Unit::None, "The greatest value", values(&|s| s.max))
+            .with("min", Unit::None, "Smallest value", values(&|s| s.min))
+            .with("max", Unit::None, "Greatest value", values(&|s| s.max))
             .with("mean", Unit::None, "Sum of the values / number of values", values(&|s| s.mean))
     }
 }

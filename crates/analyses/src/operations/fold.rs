@@ -135,11 +135,11 @@ fn report(output: &OperationsOutput, cx: &FinishCx<'_>) {
     push(
         output.n_unmatched_ends,
         NoticeCode::UnmatchedMessages,
-        "an operation depends on nothing: the other side of its message is not known",
+        "an operation has no dependency: the other side of its message is unknown",
     );
     push(
         output.n_unaligned_collectives,
         NoticeCode::UnalignedSynchronisations,
-        "an operation depends on nothing: it is not known which collective of the other members it is",
+        "an operation has no dependency: the matching collective of the other members is unknown",
     );
 }

@@ -86,14 +86,14 @@ impl std::fmt::Display for PatternError {
                 f.write_str("the start region is never entered on the selected location")
             }
             PatternError::NothingRepeats => f.write_str(
-                "no call path is visited three times, so nothing repeats; a start region, or a window or \
-                     a number of iterations can be given",
+                "no call path is visited three times, so nothing repeats; give a start region, a window or a number \
+                 of iterations",
             ),
             PatternError::Profile(error) => error.fmt(f),
             PatternError::TooShort { n_calls, window } => {
                 write!(
                     f,
-                    "a series of {n_calls} calls is too short to compare windows of {window} calls in it"
+                    "a series of {n_calls} calls is too short to compare windows of {window} calls"
                 )
             }
         }
@@ -193,7 +193,7 @@ impl PatternsOutput {
             .with(
                 "distance",
                 Unit::None,
-                "z-normalised Euclidean distance to the motif; 0 is the same up to scale",
+                "z-normalised Euclidean distance to the motif; 0 means the same up to scale",
                 ColumnData::F64(distances),
             )
     }

@@ -66,10 +66,13 @@ impl std::fmt::Display for ProfileError {
             ProfileError::Window { window, n_points } => {
                 write!(
                     f,
-                    "a window of {window} calls: at least 3 and at most the {n_points} of the series are needed"
+                    "a window of {window} calls is not possible: it needs at least 3 and at most the {n_points} of \
+                     the series"
                 )
             }
-            ProfileError::NotFinite { index } => write!(f, "point {index} of the series is no finite number"),
+            ProfileError::NotFinite { index } => {
+                write!(f, "point {index} of the series is not a finite number")
+            }
             ProfileError::Cancelled => f.write_str("cancelled"),
         }
     }

@@ -285,7 +285,7 @@ impl PhaseGroup {
             let level = if self.kind == PeerKind::MainThread { Level::Medium } else { Level::Low };
             let name = |location: LocationId| &cx.definitions.location(location).name;
             let why = match reason {
-                Misalignment::DifferentCalls => "behind them they do different things".to_owned(),
+                Misalignment::DifferentCalls => "after these they do different things".to_owned(),
                 Misalignment::DifferentCounts { fewest, most } => format!(
                     "{:?} synchronises {} times and {:?} {} times",
                     name(fewest.1),
@@ -295,13 +295,13 @@ impl PhaseGroup {
                 ),
             };
             let message = format!(
-                "the {members} have {n_anchors} synchronisations in common ({why}); what follows is one phase"
+                "the {members} have {n_anchors} synchronisations in common ({why}); the rest is one phase"
             );
             cx.notices.push(Notice::new(level, NoticeCode::UnalignedSynchronisations, message));
         }
         if 1 < self.phases_per_entry {
             let message = format!(
-                "the {members} synchronise very often; {} phases each were put together",
+                "the {members} synchronise very often; every {} phases were merged into one",
                 self.phases_per_entry
             );
             cx.notices.push(Notice::new(Level::Low, NoticeCode::CoarsePhases, message));

@@ -149,7 +149,7 @@ fn what_peers_do_not_have_in_common_is_one_phase() {
     assert_eq!(
         notices,
         [
-            "the main threads have 1 synchronisations in common (\"1\" synchronises 1 times and \"0\" 2 times); what follows is one phase"
+            "the main threads have 1 synchronisations in common (\"1\" synchronises 1 times and \"0\" 2 times); the rest is one phase"
         ]
     );
 }

@@ -80,7 +80,7 @@ impl ProfileOutput {
         };
         let ns = |ticks: Ticks| definitions.clock.ns_from_ticks(ticks);
         let inclusive_doc =
-            "Time from enter to leave, summed over visits; of recursive calls only the outermost";
+            "Time from enter to leave, summed over visits; of recursive calls, only the outermost counts";
         let table = view
             .name_columns(name, &keys)
             .with("visits", Unit::Count, "How often the region was entered", column(&|t| t.visits))

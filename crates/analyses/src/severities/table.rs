@@ -69,11 +69,12 @@ impl SeverityProfile {
             .with(
                 "mean",
                 unit(),
-                "Sum over locations divided by their number, or by that of those with a value where a missing one is none",
+                "Sum over locations / number of locations; where a missing value is not 0, only locations with a \
+                 value count",
                 floats(&|entry| entry.mean),
             )
-            .with("min", unit(), "The least value of a location", floats(&|entry| entry.min))
-            .with("max", unit(), "The greatest value of a location", floats(&|entry| entry.max));
+            .with("min", unit(), "Smallest value of a location", floats(&|entry| entry.min))
+            .with("max", unit(), "Greatest value of a location", floats(&|entry| entry.max));
         let location = |entry: &super::SeverityEntry| &definitions.locations[entry.max_location.index()];
         let group =
             |entry: &super::SeverityEntry| &definitions.location_groups[location(entry).group.index()];

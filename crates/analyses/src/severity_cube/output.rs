@@ -130,7 +130,7 @@ fn report_not_attributed(metrics: &BTreeSet<MetricId>, cx: &FinishCx<'_>) {
     for metric in metrics {
         let name = &cx.definitions.metrics[metric.index()].name;
         let message = format!(
-            "values of metric {name:?} are in no call path: only whole numbers that count up where code runs are"
+            "values of metric {name:?} are in no call path: only accumulated integers of locations that run code are"
         );
         cx.notices.push(Notice::new(Level::Low, NoticeCode::NotRepresented, message));
     }

@@ -68,7 +68,7 @@ impl Analysis for TimeProfile {
     ) -> Result<TimeProfileOutput, AnalysisError> {
         let run_range = cx.run_range();
         if run_range.is_some_and(|run| !self.grid.covers(run)) {
-            let message = "the time profile covers a part of the run; time outside of its bins is left out";
+            let message = "the time profile covers a part of the run; time outside its bins is left out";
             cx.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
         }
         let runs_code = cx

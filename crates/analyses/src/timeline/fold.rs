@@ -112,7 +112,7 @@ impl Analysis for Timeline {
         };
         if 0 < n_left_out {
             let message = format!(
-                "timelines show one of {} locations; every number in the report is from all of them",
+                "timelines show one in {} locations; every number in the report covers all locations",
                 self.one_of
             );
             cx.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));

@@ -32,26 +32,21 @@ impl TimelineOutput {
         let rank = |&location: &LocationId| definitions.location(location).rank.map(|rank| u64::from(rank.0));
         let ranks = locations.iter().map(rank).collect();
         Table::new("timeline")
-            .with(
-                "rank",
-                Unit::None,
-                "World rank; missing where the trace knows none",
-                ColumnData::OptionU64(ranks),
-            )
-            .with(
-                "location",
-                Unit::None,
-                "Id of the location as the trace's files write it",
-                ColumnData::U64(native),
-            )
+            .with("rank", Unit::None, "World rank; missing if unknown", ColumnData::OptionU64(ranks))
+            .with("location", Unit::None, "Id of the location in the trace's files", ColumnData::U64(native))
             .with("start_ns", Unit::Nanoseconds, "First instant of the stretch", ColumnData::U64(starts))
             .with("end_ns", Unit::Nanoseconds, "First instant after it", ColumnData::U64(ends))
             .with(
                 "region",
                 Unit::None,
-                "The innermost region; missing outside of every recorded region",
+                "The innermost region; missing outside all recorded regions",
                 ColumnData::OptionText(regions),
             )
-            .with("call_path", Unit::None, "Regions from the outermost to it", ColumnData::TextList(paths))
+            .with(
+                "call_path",
+                Unit::None,
+                "Regions from the outermost to this one",
+                ColumnData::TextList(paths),
+            )
     }
 }

@@ -15,31 +15,31 @@ Examples:
   ouzel causes profile.cubex --format json | jq '.data.internal.causes[]'
 
 External bottlenecks are regions that make processes differ: processes are clustered by their time in each
-region, communication and waiting left out, and a region is critical if they cluster otherwise without it.
+region, without communication and waiting, and a region is critical if the clusters change without it.
 Internal bottlenecks are regions that cost much: share of time × cycles per instruction, in five classes.
-Why: of the attributes that the profile has data for (instructions, cache misses, bytes, calls, …) the fewest
-that tell the clusters of processes, or critical from other regions, apart.
-How each number is made: docs/method.md";
+The causes are the fewest attributes with data in the profile (instructions, cache misses, bytes, calls, …)
+that distinguish the clusters of processes, or the critical regions from the others.
+How each number is computed: docs/method.md";
 
 #[derive(Debug, Args)]
 pub struct CausesArgs {
-    /// The metric that stands for time [default: CPU time, else time, else seconds, else cycles]
+    /// The metric to use as time [default: CPU time, else time, else seconds, else cycles]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
 
-    /// Leave these ranks out, e.g. a master that only manages
+    /// Leave out these ranks, e.g. a master that only manages
     #[arg(long, value_name = "RANKS")]
     pub exclude: Option<RankSet>,
 
-    /// How processes are put together
+    /// How to cluster processes
     #[arg(long, value_enum, default_value_t = ClusteringArg::Ball, value_name = "HOW")]
     pub clustering: ClusteringArg,
 
-    /// Take communication and waiting for regions like any other
+    /// Treat communication and waiting like any other region
     #[arg(long)]
     pub with_communication: bool,
 
-    /// Divide cache misses by misses + accesses, as AutoAnalyzer is printed
+    /// Divide cache misses by misses + accesses, as the AutoAnalyzer paper does
     #[arg(long)]
     pub printed_rates: bool,
 
@@ -54,9 +54,9 @@ pub struct CausesArgs {
 /// How processes are put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ClusteringArg {
-    /// Processes within a tenth of the length of one
+    /// Processes within a tenth of the length of one process' vector of times
     Ball,
-    /// Chains of near processes, so that slow drift over the ranks is one cluster
+    /// Chains of near processes, so that a slow drift over the ranks is one cluster
     Dbscan,
 }
 

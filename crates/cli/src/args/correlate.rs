@@ -17,21 +17,21 @@ Examples:
   ouzel correlate scorep-run/ --topology 16x8x4 --top 50     a trace is counted in one pass first
   ouzel correlate profile.cubex --all --format csv -o all.csv
 
-A view is one metric of one call path over all locations. Views are ranked by |r|: 1 is equal but for scale,
-offset and shift along the axes; --axes says along which axes variation counts, all other is filtered out.
+A view is one metric of one call path over all locations. Views are ranked by |r|: 1 means equal except for
+scale, offset and shift along the axes. Only variation along --axes counts; the rest is filtered out.
 Columns:
-  r          the correlation at the shift where its size is greatest
+  r          the correlation at the shift where its magnitude is largest
   sign       like: high where the reference is high; against: low there
-  shift      in places along each axis, around the ends: where the pattern of the reference stands in the view
+  shift      in places along each axis, wrapping around: where the view has the reference's pattern
   r_max, r_min   the extremes over all shifts
-  coverage   share of the places where the view has a value
-The topology is the first that the profile defines and that goes with its locations, else compute node ×
-process × thread from the system tree; by hand, locations take the places in order, the last axis fastest.
-A topology of more than 4,096 places and more than 64 for each location is cut to what is used, or refused.
-Spectra of 16 MB to 4 GB are kept for the next question, in $XDG_CACHE_HOME/ouzel or ~/.cache/ouzel.
-The cache holds up to 8 GB; what was not used for the longest time goes first.
-A call path is named by its region, by regions one below the other (solve/MPI_*, /main/solve), or by its id.
-How each number is made: docs/method.md";
+  coverage   share of places where the view has a value
+The topology is the first that the profile defines and that fits its locations, else compute node × process ×
+thread from the system tree. With sizes given by hand, locations fill the places in order, last axis fastest.
+A topology of more than 4,096 places and more than 64 per location is cut to the part in use, or refused.
+Spectra of 16 MB to 4 GB are kept for the next query, in $XDG_CACHE_HOME/ouzel or ~/.cache/ouzel.
+The cache holds up to 8 GB; the least recently used file goes first.
+Name a call path by its region, by nested regions (solve/MPI_*, /main/solve), or by its id.
+How each number is computed: docs/method.md";
 
 #[derive(Debug, Args)]
 pub struct CorrelateArgs {
@@ -39,7 +39,7 @@ pub struct CorrelateArgs {
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
 
-    /// The call path of the reference: a region, a/b/c, or an id [default: that of the largest total]
+    /// The call path of the reference: a region, a/b/c, or an id [default: the largest total]
     #[arg(long = "path", value_name = "PATH")]
     pub call_path: Option<String>,
 
@@ -47,7 +47,7 @@ pub struct CorrelateArgs {
     #[arg(long, value_name = "AXES", value_delimiter = ',')]
     pub axes: Vec<String>,
 
-    /// Show so many views, those of greatest |r| (0: all)
+    /// Number of views to show, largest |r| first (0: all)
     #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "all")]
     pub top: usize,
 
@@ -63,26 +63,26 @@ pub struct CorrelateArgs {
     #[arg(long, value_name = "NAME|SIZES")]
     pub topology: Option<String>,
 
-    /// How a wave counts for its axes: by waves over the whole axis, or by waves per place
+    /// How a wave is weighted by axis: by waves over the whole axis, or by waves per place
     #[arg(long, value_enum, default_value_t = WeightsArg::Poster, value_name = "HOW")]
     pub weights: WeightsArg,
 
-    /// Which extreme over all shifts ranks: that of greatest size, or the greatest
+    /// Which extreme over all shifts ranks views: the largest magnitude, or the maximum
     #[arg(long, value_enum, default_value_t = PeakArg::Absolute, value_name = "WHICH")]
     pub peak: PeakArg,
 
-    /// Keep no spectra for the next question, and use none
+    /// Neither keep spectra for the next query nor use kept ones
     #[arg(long, help_heading = "Running")]
     pub no_cache: bool,
 
-    /// Keep spectra in this file, and use those in it [default: in the user's cache folder, from 16 MB on]
+    /// Keep spectra in this file, and use it [default: in the user's cache folder, from 16 MB on]
     #[arg(long, value_name = "FILE", conflicts_with = "no_cache", help_heading = "Running")]
     pub spectra: Option<PathBuf>,
 
     #[command(flatten)]
     pub plot: PlotArgs,
 
-    /// So many views beside the reference in the picture
+    /// Number of views to draw beside the reference
     #[arg(long, value_name = "N", default_value = "3", requires = "plot_file", help_heading = "Output")]
     pub views: NonZeroUsize,
 
@@ -91,7 +91,7 @@ pub struct CorrelateArgs {
         requires = "plot_file", help_heading = "Output")]
     pub palette: PaletteArg,
 
-    /// How three and more axes are drawn
+    /// How to draw three or more axes
     #[arg(long, value_enum, default_value_t = SolidArg::Slices, value_name = "HOW", requires = "plot_file",
         help_heading = "Output")]
     pub draw: SolidArg,
@@ -111,9 +111,9 @@ pub enum PeakArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PaletteArg {
-    /// Blue to yellow, for all eyes
+    /// Blue to yellow, readable for the colour-blind
     Cividis,
-    /// Violet to yellow, for all eyes
+    /// Violet to yellow, readable for the colour-blind
     Viridis,
     /// Green is small, red is large
     GreenYellowRed,
@@ -123,7 +123,7 @@ pub enum PaletteArg {
 pub enum SolidArg {
     /// Heat maps, one for each place of the other axes
     Slices,
-    /// Blocks of small cubes, of which the surface is seen
+    /// Blocks of small cubes that show their surface
     Cubes,
 }
 

@@ -20,9 +20,9 @@ First steps:
   ouzel info scorep-run/              what is in the trace, and what is missing
   ouzel profile scorep-run/ --top 20  the regions that take most time
 
-A trace is named by its directory, its anchor file or the stem of one.
--o and --plot replace existing files only with --force, and never an input.
-Exit codes: 0 complete, 1 failed, 2 answered but data were lost, 64 wrong usage.",
+Name a trace by its directory, its anchor file or the anchor's stem.
+-o and --plot replace existing files only with --force, and never replace inputs.
+Exit codes: 0 complete, 1 failed, 2 answered from incomplete data, 64 wrong usage.",
     disable_help_subcommand = true
 )]
 pub struct LowArgs {
@@ -34,7 +34,7 @@ pub struct LowArgs {
 pub enum LowCommand {
     #[command(flatten)]
     Ask(Box<LowAsk>),
-    /// The crates of others in this program, and their licenses
+    /// Third-party crates in this program, and their licenses
     #[command(after_help = "\
 Examples:
   ouzel licenses                  name, version and license of each
@@ -58,9 +58,9 @@ Examples:
   ouzel report scorep-run/ --rules rules.toml  with your own words on which regions wait
   ouzel report scorep-run/ --format json
 
-The page leads with the findings, largest gain first: what costs time, who and where, what it follows
-from, and what is usually done. Then it says how efficient the run is, which segments lose time, which
-ranks behave alike, which loops there are, and how far all of it can be trusted.")]
+The page begins with the findings, largest gain first: what costs time, on which ranks and where, the
+evidence, and what is usually done. Then it shows how efficient the run is, which segments lose time, which
+ranks behave alike, which loops there are, and how far to trust it all.")]
     Report {
         #[command(flatten)]
         common: LowCommon,
@@ -75,14 +75,14 @@ Examples:
   ouzel segments scorep-run/ --top 3                  only the three that lose most
   ouzel segments scorep-run/ --format json | jq '.data.segments[] | {id, diagnosis, sum_wait_ns}'
 
-A segment is the code between two calls that synchronise all ranks, with the second of them. In a loop
-it is one segment over all iterations, and its times are sums over them. Columns:
-  imb(S)   time that balancing the work before the synchronisation S saves in S: average less least time in it
-  Σimb     largest less average time, summed over the call paths that vary significantly
+A segment is the code between two calls that synchronise all ranks, including the second one. In a loop,
+it is one segment over all iterations, and its times are summed over them. Columns:
+  imb(S)   time saved in synchronisation S by balancing the work before it: average minus minimum time in S
+  Σimb     maximum minus average time, summed over the call paths that vary significantly
   Σwait    average time in calls that wait for one other side, summed over significant call paths
-imb(S) + Σwait is what the run would be shorter by if nobody waited there. All are times per rank.
-Σimb is not added: what some do longer is what the others wait for.
-How each number is made: docs/method.md")]
+Without waiting there, the run would be shorter by imb(S) + Σwait. All are times per rank.
+Σimb is not added: it is the extra work of some ranks that the others wait for.
+How each number is computed: docs/method.md")]
     Segments {
         #[command(flatten)]
         common: LowCommon,
@@ -96,9 +96,9 @@ Examples:
   ouzel clusters scorep-run/ --time 10s..20s
   ouzel clusters scorep-run/ --format json | jq -r '.data.clusters[] | [.id, .size, .ranks.ranges] | @tsv'
 
-Ranks are alike if their calls and the time in them, in order, are. Main threads, other threads and
-accelerator streams are compared among themselves. Each cluster is named by its first rank. What sets
-it apart from the largest cluster is the difference of mean exclusive times, call path by call path.")]
+Ranks are alike if they make similar calls in the same order and spend similar times in them. Main threads,
+other threads and accelerator streams are compared among themselves. Each cluster is named by its first
+rank. It differs from the largest cluster by the difference of mean exclusive times, call path by call path.")]
     Clusters {
         #[command(flatten)]
         common: LowCommon,
@@ -112,9 +112,8 @@ Examples:
   ouzel iterations scorep-run/ --top 20               the twenty longest iterations of each loop
   ouzel iterations scorep-run/ --format csv -o iterations.csv
 
-Loops are those that the trace marks, and those that are found as calls that repeat. The bars are the
-durations of the iterations in order of time, of one rank for each cluster of ranks. Iterations that are
-alike are of one kind.")]
+Loops are those that the trace marks, and those found as repeating calls. The bars show the durations of the
+iterations in order of time, for one rank of each cluster of ranks. Iterations that are alike are of one kind.")]
     Iterations {
         #[command(flatten)]
         common: LowCommon,
@@ -128,9 +127,8 @@ Examples:
   ouzel info scorep-run/ --format json | jq .data.n_events
   ouzel info scorep-run/ --format csv          one line for each location
 
-Processes are counted without metric sources and accelerators. The span is the time from the first
-to the last event of all locations that run code. Every event is read, so that what is damaged is
-found and said.")]
+Metric sources and accelerators do not count as processes. The span is the time from the first to the last
+event of all locations that run code. Every event is read, so that damage is found and reported.")]
     Info {
         #[command(flatten)]
         common: LowCommon,
@@ -147,14 +145,14 @@ Examples:
   ouzel print scorep-run/ --raw --offsets               what the files hold, and where
   ouzel print scorep-run/ --format json | jq -c 'select(.record == \"MpiSend\")'
 
-Events are printed unless other records are asked for. Each line has the location, the time in ticks
-of the trace's clock, the seconds since the trace start, the record and its fields. \"main\" <3> is
-a reference to definition 3 of that name, ranks are those in the communicator.
-Locations follow each other, or come in order of time with --merged.
-With --region the enters and leaves of such regions are printed, and what is recorded right in them.
---ranks, --location, --time and --region select events; definitions are printed whole.
-With --format json each line is one object, and no envelope is around them; see docs/print.md.
-Of a damaged file the records before the damage are printed; what was lost is told on standard error.")]
+Events are printed unless you ask for other records. Each line has the location, the time in ticks of the
+trace's clock, the seconds since the trace start, the record and its fields. \"main\" <3> is a reference to
+definition 3 of that name; ranks are those in the communicator.
+Events are listed by location, or in order of time with --merged.
+With --region, the enters and leaves of matching regions are printed, and what is recorded directly in them.
+--ranks, --location, --time and --region select events; definitions are never filtered.
+With --format json, each line is one object, without an envelope; see docs/print.md.
+If a file is damaged, the records before the damage are printed; standard error says what was lost.")]
     Print {
         #[command(flatten)]
         common: LowCommon,
@@ -174,26 +172,26 @@ Examples:
 
 Columns:
   visits      how often the region was entered
-  inclusive   time from enter to leave, summed over visits; of recursive calls only the outermost
-  exclusive   inclusive time less the time in regions called from there
-  share       exclusive time as a part of the exclusive time of all rows
+  inclusive   time from enter to leave, summed over visits; of recursive calls, only the outermost
+  exclusive   inclusive time minus the time in regions called from there
+  share       exclusive time as a fraction of the exclusive time of all rows
   min, max    time from enter to leave of the shortest and the longest visit
   sends, bytes_sent, receives, bytes_received, collectives, collective_bytes_…   with --messages
-  PAPI_…      exclusive value of a counter asked for by --metric
-Times are summed over all locations unless --per says otherwise. With --region the time in all
-other regions is gathered in [filtered], so that totals stay what they were.
+  PAPI_…      exclusive value of a counter requested with --metric
+Times are summed over all locations unless --per says otherwise. With --region, the time in all other
+regions goes to [filtered], so totals do not change.
 
-Of a profile (CUBE, HPCToolkit without a trace) each metric is a table: total, mean, least and greatest over
-locations, and where the greatest is; ouzel info lists the metrics. A directory that holds both a trace and a
-profile is asked as a trace, unless --metric names a metric of the profile alone. Metrics that are counted of
-every trace are answered the same way: time, visits, bytes_sent, messages_received, … (docs/method.md).")]
+For a profile (CUBE, HPCToolkit without a trace), each metric is a table: total, mean, minimum and maximum
+over locations, and where the maximum is; ouzel info lists the metrics. A directory with both a trace and a
+profile is read as a trace, unless --metric names a metric that only the profile has. Metrics that are counted
+for every trace are shown the same way: time, visits, bytes_sent, messages_received, … (docs/method.md).")]
     Profile {
         #[command(flatten)]
         common: LowCommon,
         #[command(flatten)]
         args: ProfileArgs,
     },
-    /// Of a profile: what varies over the topology of the machine like one metric of one call path
+    /// From a profile: metrics and call paths that vary over the machine's topology like a given one
     #[command(after_help = correlate::HELP)]
     Correlate {
         #[command(flatten)]
@@ -201,7 +199,7 @@ every trace are answered the same way: time, visits, bytes_sent, messages_receiv
         #[command(flatten)]
         args: Box<CorrelateArgs>,
     },
-    /// Of a profile: are there bottlenecks, where, and why
+    /// From a profile: whether there are bottlenecks, where, and why
     #[command(after_help = causes::HELP)]
     Causes {
         #[command(flatten)]
@@ -223,16 +221,16 @@ Examples:
 The table of events has one row for each event, ordered by location, then by time:
   time_ns, rank, location, kind                 when, where, what
   region, depth                                 the region entered or left, else the innermost open one
-  partner, communicator, tag                    of messages; partner is a world rank
-  bytes_sent, bytes_received                    of messages and collective operations
-  collective, root, request                     of collective and non-blocking operations
-  metric, metric_value, metric_value_exact      one row for each value; exact where it is a whole number
-  parameter, parameter_value                    of calls
-  sampled_path, frames_kept, frames_kept_at_most  of samples of the call path
+  partner, communicator, tag                    for messages; partner is a world rank
+  bytes_sent, bytes_received                    for messages and collective operations
+  collective, root, request                     for collective and non-blocking operations
+  metric, metric_value, metric_value_exact      one row for each value; exact if it is a whole number
+  parameter, parameter_value                    for calls
+  sampled_path, frames_kept, frames_kept_at_most  for samples of the call path
 Columns that do not apply are empty.
 
-An OTF2 archive holds what was selected, with corrected times and repaired calls, and gives the same answers.
-OUT is a directory that gets traces.otf2, or the anchor if it ends in .otf2. What is kept: docs/convert.md")]
+An OTF2 archive holds the selection, with corrected times and repaired calls, and gives the same answers.
+OUT is a directory for traces.otf2, or the anchor file if it ends in .otf2. What is kept: docs/convert.md")]
     Convert {
         #[command(flatten)]
         common: LowCommon,
@@ -243,22 +241,22 @@ OUT is a directory that gets traces.otf2, or the anchor if it ends in .otf2. Wha
 
 #[derive(Debug, Args)]
 pub struct LicensesArgs {
-    /// Only this crate, with the texts of its licenses
+    /// Show only this crate, with the texts of its licenses
     #[arg(value_name = "CRATE")]
     pub name: Option<String>,
 
-    /// With the texts of the licenses
+    /// Show the texts of the licenses
     #[arg(long)]
     pub texts: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct LowCommon {
-    /// The trace: its directory, its anchor file or the stem of one
+    /// The trace: its directory, its anchor file or the anchor's stem
     #[arg(value_name = "TRACE")]
     pub path: PathBuf,
 
-    /// How to answer [default: by the ending of --output, else table]
+    /// Output format [default: from the extension of --output, else table]
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
     pub format: Option<OutputFormat>,
 
@@ -270,7 +268,7 @@ pub struct LowCommon {
     #[arg(long, help_heading = "Output")]
     pub force: bool,
 
-    /// Write text into CSV as it is; else a ' stands before what a spreadsheet would run as a formula
+    /// Write CSV text unchanged, without the ' before what a spreadsheet would run as a formula
     #[arg(long, help_heading = "Output")]
     pub csv_raw: bool,
 
@@ -283,19 +281,19 @@ pub struct LowCommon {
         help_heading = "Selection")]
     pub time: Option<(u64, u64)>,
 
-    /// Only regions with such a name, e.g. 'MPI_*' (may be repeated)
+    /// Only regions that match this pattern, e.g. 'MPI_*' (may be repeated)
     #[arg(long, value_name = "PATTERN", help_heading = "Selection")]
     pub region: Vec<String>,
 
-    /// Only calls that pass, e.g. 'name like "MPI_*" and rank < 4'; see docs/filter.md
+    /// Only calls that satisfy this, e.g. 'name like "MPI_*" and rank < 4'; see docs/filter.md
     #[arg(long = "where", value_name = "EXPR", help_heading = "Selection")]
     pub predicate: Option<Predicate>,
 
-    /// With --time, cut listed calls to the range; sums always count the time inside
+    /// With --time, cut listed calls to the range; sums always count only the time inside
     #[arg(long, help_heading = "Selection")]
     pub trim: bool,
 
-    /// Correct clocks so that no message is received before it is sent; takes a pass of its own
+    /// Correct clocks so that no message is received before it is sent; takes an extra pass
     #[arg(long, help_heading = "Running")]
     pub repair_clocks: bool,
 
@@ -303,7 +301,7 @@ pub struct LowCommon {
     #[arg(short, long, value_name = "N", help_heading = "Running")]
     pub jobs: Option<NonZeroUsize>,
 
-    /// End with an error before more memory is taken, e.g. 500M or 2G [default: none]
+    /// Fail before using more memory than this, e.g. 500M or 2G [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = ouzel_files::memory::parse_bytes, help_heading = "Running")]
     pub memory_limit: Option<u64>,
 
@@ -315,7 +313,7 @@ pub struct LowCommon {
     #[arg(long, help_heading = "Running")]
     pub no_progress: bool,
 
-    /// Say nothing on standard error but errors
+    /// Write only errors to standard error
     #[arg(short, long, help_heading = "Running")]
     pub quiet: bool,
 }
@@ -331,7 +329,7 @@ pub enum OutputFormat {
     Csv,
     /// A Parquet file; needs --output
     Parquet,
-    /// A page with pictures for a browser, in one file; of report only
+    /// A page with pictures for a browser, in one file; report only
     Html,
 }
 
@@ -370,11 +368,11 @@ pub struct SegmentsArgs {
     #[arg(long, value_name = "N")]
     pub id: Option<u32>,
 
-    /// Show only so many segments, those that lose most (0: all) [default: all]
+    /// Show only the N segments that lose most (0: all) [default: all]
     #[arg(long, value_name = "N", conflicts_with = "id")]
     pub top: Option<usize>,
 
-    /// Show also the segments that lose little, and the start and end of the program
+    /// Also show segments that lose little, and the start and end of the program
     #[arg(long)]
     pub all: bool,
 
@@ -384,7 +382,7 @@ pub struct SegmentsArgs {
 
 #[derive(Debug, Args)]
 pub struct ClustersArgs {
-    /// Show so many differences of each cluster (0: all)
+    /// Number of differences to show for each cluster (0: all)
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
 
@@ -394,7 +392,7 @@ pub struct ClustersArgs {
 
 #[derive(Debug, Args)]
 pub struct IterationsArgs {
-    /// Show so many of the longest iterations of each loop (0: all)
+    /// Number of the longest iterations to show for each loop (0: all)
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
 
@@ -407,19 +405,19 @@ pub struct InfoArgs {}
 
 #[derive(Debug, Args)]
 pub struct PrintArgs {
-    /// Show for each record its file offset and its number in the file
+    /// Show the file offset of each record and its number in the file
     #[arg(long)]
     pub offsets: bool,
 
-    /// Show times and ids of events as the file has them, before clock correction and id mapping
+    /// Show times and ids of events as in the file, before clock correction and id mapping
     #[arg(long)]
     pub raw: bool,
 
-    /// Merge the locations by time; equal times by location
+    /// Merge the locations by time; at equal times, order by location
     #[arg(long)]
     pub merged: bool,
 
-    /// Print the events; the default if no other records are asked for
+    /// Print the events; the default unless you ask for other records
     #[arg(long, help_heading = "Records")]
     pub events: bool,
 
@@ -446,7 +444,7 @@ pub struct PrintArgs {
 
 #[derive(Debug, Args)]
 pub struct ProfileArgs {
-    /// One row for each rank or location instead of sums over all of them
+    /// One row for each rank or location instead of sums over all
     #[arg(long, value_enum, value_name = "WHAT")]
     pub per: Option<Per>,
 
@@ -457,19 +455,19 @@ pub struct ProfileArgs {
     /// Add what was sent and received in messages and collective operations
     #[arg(long)]
     pub messages: bool,
-    /// Add the values of metrics with such a name, e.g. 'PAPI_*' (may be repeated)
+    /// Add the values of metrics that match this pattern, e.g. 'PAPI_*' (may be repeated)
     #[arg(long, value_name = "PATTERN")]
     pub metric: Vec<String>,
 
-    /// Of a profile: values without or with those of callees
+    /// For a profile: values without or with those of callees
     #[arg(long, value_enum, default_value_t = Scope::Exclusive, value_name = "SCOPE")]
     pub scope: Scope,
 
-    /// Show so many rows of the table (0: all) [default: 30; other formats always hold all]
+    /// Number of table rows to show (0: all) [default: 30; other formats contain all rows]
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
 
-    /// What to sort by, largest first; names ascending
+    /// Column to sort by, largest first; names ascending
     #[arg(long, value_enum, default_value_t = SortBy::Exclusive, value_name = "COLUMN")]
     pub sort: SortBy,
 }
@@ -535,6 +533,6 @@ pub enum Target {
     Parquet,
     /// JSON for Perfetto and chrome://tracing
     Chrome,
-    /// A CUBE profile (.cubex): a profile as it is, a trace as everything that is counted of it
+    /// A CUBE profile (.cubex): of a profile, a copy; of a trace, everything counted in it
     Cube,
 }

@@ -203,25 +203,25 @@ fn check(low: &LowCommon, command: &Command) -> Result<(), &'static str> {
     match command {
         Command::Report(_) => Ok(()),
         Command::Print(_) if low.predicate.is_some() || low.trim => {
-            Err("print shows records as they stand: use --ranks, --time and --region, or ouzel calls --where")
+            Err("print shows records as they are: use --ranks, --time and --region, or ouzel calls --where")
         }
         Command::Print(_) if low.repair_clocks => {
-            Err("print shows records as they stand: --repair-clocks does not apply")
+            Err("print shows records as they are: --repair-clocks does not apply")
         }
         Command::Print(_) if tables || format == OutputFormat::Html => {
             Err("print writes lines: use --format table or json; ouzel convert writes tables of events")
         }
         Command::Convert(_) if tables || format == OutputFormat::Html || low.output.is_some() => {
-            Err("convert writes to OUT in the format of --to; --output and such a --format do not apply")
+            Err("convert writes OUT in the format of --to; --output and this --format do not apply")
         }
         _ if command.plot().is_some_and(|path| ImageFormat::of_path(path).is_err()) => {
-            Err("--plot draws .svg and .png: let the file's name end so")
+            Err("--plot draws .svg and .png: the file name must end in one of these")
         }
         Command::Operation(Operation::CommMatrix(args)) if args.dense && format == OutputFormat::Table => {
-            Err("--dense writes the whole matrix to --format json, csv or parquet")
+            Err("--dense needs --format json, csv or parquet")
         }
         _ if format == OutputFormat::Html => {
-            Err("only report has a page with pictures: ouzel report -o FILE.html")
+            Err("only report has a page with pictures: use ouzel report -o FILE.html")
         }
         _ => Ok(()),
     }

@@ -27,38 +27,38 @@ pub enum Operation {
 
 #[derive(Debug, Subcommand)]
 pub enum LowOperation {
-    /// What every rank does over time, as a picture
+    /// A picture of what every rank does over time
     #[command(after_help = "\
 Examples:
   ouzel timeline scorep-run/ --plot timeline.svg
   ouzel timeline scorep-run/ --messages --critical-path --time 1s..1.2s --plot wait.png
   ouzel timeline scorep-run/ --depth --ranks 3 --plot calls.svg     the calls of rank 3 as flames
 
-Instants lie on a grid as fine as the picture; a call between two instants is not seen, so look closer with
---time. Beyond 1,024 locations every n-th is drawn. Messages lead from the entry of the sending call to the
-end of the receiving one; the matched messages of the selection are held in memory for them.")]
+The picture samples the run on a grid of instants as fine as itself; calls between two instants are not seen,
+so zoom in with --time. Beyond 1,024 locations, only every n-th is drawn. Arrows lead from the start of the
+sending call to the end of the receiving one; for them, the selection's matched messages are held in memory.")]
     Timeline {
         #[command(flatten)]
         common: LowCommon,
         #[command(flatten)]
         args: TimelineArgs,
     },
-    /// Where the time went in the course of the run: each region in bins of time
+    /// Where time was spent over the run: each region in time bins
     #[command(after_help = "\
 Examples:
   ouzel time-profile scorep-run/
   ouzel time-profile scorep-run/ --bins 400 --plot phases.svg
   ouzel time-profile scorep-run/ --time 10s..20s --call-paths --format csv -o bins.csv
 
-A bin holds the exclusive time of each region, summed over locations. What is left of the bin's width
-times the number of locations is idle: there a location was in no recorded region, not yet begun, or over.")]
+A bin holds the exclusive time of each region, summed over locations. The rest of bin width × number of
+locations is idle: the location was in no recorded region, had not begun, or had ended.")]
     TimeProfile {
         #[command(flatten)]
         common: LowCommon,
         #[command(flatten)]
         args: TimeProfileArgs,
     },
-    /// Who sends how much to whom
+    /// How much each rank sends to each other rank
     #[command(after_help = "\
 Examples:
   ouzel comm-matrix scorep-run/
@@ -66,25 +66,25 @@ Examples:
   ouzel comm-matrix scorep-run/ --collectives --format json | jq '.data.pairs[0]'
   ouzel comm-matrix scorep-run/ --dense -o matrix.csv      the whole matrix, up to 4,096 ranks
 
-Files have a row for each pair of ranks that exchanged something; in the picture rows are senders, columns
+Files have one row for each pair of ranks that communicated; in the picture, rows are senders and columns are
 receivers. Numbers are those of the recorded sends. Collective operations have no recorded pairs:
---collectives spreads the bytes that each rank gave over the ranks that the operation sends to. Memory access
-from afar (RMA) and copies between devices are not in it.")]
+--collectives distributes the bytes that each rank contributed over the ranks that the operation sends to.
+Remote memory access (RMA) and copies between devices are not included.")]
     CommMatrix {
         #[command(flatten)]
         common: LowCommon,
         #[command(flatten)]
         args: CommMatrixArgs,
     },
-    /// How many messages there are of which size
+    /// How many messages there are of each size
     #[command(after_help = "\
 Examples:
   ouzel messages scorep-run/
   ouzel messages scorep-run/ --bins 20 --plot sizes.svg
   ouzel messages scorep-run/ --log             bins by powers of two
 
-Counted are the sends of point-to-point messages. Bins are of equal width from the smallest size to the
-greatest; the last one holds the greatest, too.")]
+Sends of point-to-point messages are counted. Bins have equal width from the smallest to the largest size;
+the last one includes the largest.")]
     Messages {
         #[command(flatten)]
         common: LowCommon,
@@ -97,22 +97,21 @@ Examples:
   ouzel comm-by-process scorep-run/
   ouzel comm-by-process scorep-run/ --unit messages --plot traffic.png
 
-What was sent is counted at the sends, what was received at the receives: a message that was lost shows as
-a difference.")]
+Sent data is counted at sends and received data at receives, so a lost message shows as a difference.")]
     CommByProcess {
         #[command(flatten)]
         common: LowCommon,
         #[command(flatten)]
         args: CommByProcessArgs,
     },
-    /// When how much is sent and received
+    /// How much is sent and received over time
     #[command(after_help = "\
 Examples:
   ouzel comm-over-time scorep-run/
   ouzel comm-over-time scorep-run/ --bins 500 --unit messages --plot bursts.svg
 
-A message counts at its send, for a non-blocking one when it was posted, and at its receive when that was
-complete.")]
+A message counts as sent at its send (for a non-blocking send, when it was posted), and as received when its
+receive was complete.")]
     CommOverTime {
         #[command(flatten)]
         common: LowCommon,
@@ -127,8 +126,8 @@ Examples:
   ouzel breakdown run/ --host-code computes     host code computes beside a busy device, too
 
 A process computes while any of its locations computes, and communicates while any communicates; a
-non-blocking operation from its post to its completion. The four parts sum up to the time from its first
-event to its last. What cannot be classified is shown as such, as a part of other.")]
+non-blocking operation communicates from its post to its completion. The four parts add up to the time from
+the first event of the process to its last. Time that cannot be classified is shown as part of other.")]
     Breakdown {
         #[command(flatten)]
         common: LowCommon,
@@ -142,7 +141,7 @@ Examples:
   ouzel imbalance scorep-run/ --call-paths --top 50
   ouzel imbalance scorep-run/ --plot imbalance.svg
 
-imbalance = max / mean of the exclusive time over all ranks; one that never runs the region counts as 0.
+imbalance = max / mean of the exclusive time over all ranks; a rank that never runs the region counts as 0.
 max − mean is what the slowest rank would save if the time were spread evenly; rows are sorted by it.")]
     Imbalance {
         #[command(flatten)]
@@ -158,7 +157,7 @@ Examples:
   ouzel idle scorep-run/ --per location
 
 Without --idle these regions count: Idle, MPI_Recv, MPI_Wait*, MPI_Probe, MPI_Barrier and the blocking
-collective operations. Nested calls count once. An accelerator stream is idle between its kernels, too.")]
+collective operations. Nested calls count once. An accelerator stream is also idle between its kernels.")]
     Idle {
         #[command(flatten)]
         common: LowCommon,
@@ -173,40 +172,40 @@ Examples:
   ouzel critical-path scorep-run/ --plot path.svg
   ouzel critical-path scorep-run/ --format json | jq '.data.by_region[0]'
 
-From the end of the run back: what ran last, which rank it waited for, and so on to the start. The path
-consists of local segments (working, or in MPI without waiting for another rank), messages that a rank
-waited for, and collectives after their last arrival. Time saved elsewhere doesn't make the run shorter.")]
+The path is traced back from the end of the run: what ran last, which rank it waited for, and so on to the
+start. It consists of local segments (working, or in MPI without waiting for another rank), messages that a
+rank waited for, and collectives after their last arrival. Time saved elsewhere doesn't make the run shorter.")]
     CriticalPath {
         #[command(flatten)]
         common: LowCommon,
         #[command(flatten)]
         args: CriticalPathArgs,
     },
-    /// How long after the first of its peers each operation ends
+    /// How much later each operation ends than the first of its peers
     #[command(after_help = "\
 Examples:
   ouzel lateness scorep-run/
   ouzel lateness scorep-run/ --format csv -o operations.csv        each operation with its logical step
 
-Sends, receives and collective operations get logical steps, from 0: one after the operation before on the
-same rank, and a receive also after its send. Lateness is the time after the first that ends in the step,
-whichever rank; differential lateness is what an operation added to that of those directly before it.")]
+Sends, receives and collective operations get logical steps, from 0: one after the previous operation on the
+same rank, and for a receive also after its send. Lateness is the time since the first operation of the step
+ended, on any rank; differential lateness is what an operation added to that of those directly before it.")]
     Lateness {
         #[command(flatten)]
         common: LowCommon,
         #[command(flatten)]
         args: LatenessArgs,
     },
-    /// Which stretches of calls repeat, and when
+    /// Which sequences of calls repeat, and when
     #[command(after_help = "\
 Examples:
   ouzel patterns scorep-run/
   ouzel patterns scorep-run/ --start timestep
   ouzel patterns scorep-run/ --rank 3 --iterations 20 --format json | jq '.data.occurrences[0]'
 
-The exclusive times of the calls of one rank, in the order of entry, are compared with themselves (matrix
-profile); the stretch that repeats best is the pattern. Without --start the region that it begins with is
-found. For loops by the structure of calls, of all ranks, see ouzel iterations.")]
+The exclusive times of one rank's calls, in order of entry, are compared with themselves (matrix profile);
+the sequence that repeats best is the pattern. Without --start, the region that begins it is detected. For
+loops of all ranks, found from the structure of calls, see ouzel iterations.")]
     Patterns {
         #[command(flatten)]
         common: LowCommon,
@@ -220,23 +219,23 @@ Examples:
   ouzel compare p32/ p64/ p128/ --region 'MPI_*'
   ouzel compare p32/ p64/ --format json | jq '.data.runs[] | {path, speed_up, efficiency}'
 
-Regions are compared by name. The run of the fewest processes is the reference, of several the first:
-speed-up is its run time by that of the others, efficiency the same per process.")]
+Regions are compared by name. The reference is the run with the fewest processes (the first of several):
+speed-up is its run time / that of the other run; efficiency is speed-up × its processes / the other's.")]
     Compare {
         #[command(flatten)]
         common: LowCommon,
         #[command(flatten)]
         args: CompareArgs,
     },
-    /// Every call: when, how long, called by which, and what counters gained
+    /// Every call: when, how long, its caller, and what counters gained
     #[command(after_help = "\
 Examples:
   ouzel calls scorep-run/ --where 'name like \"MPI_*\" and inclusive > 1ms'
   ouzel calls scorep-run/ --ranks 3 --time 10s..20s          calls that overlap the range, whole
   ouzel calls scorep-run/ --metric 'PAPI_*' --format parquet -o calls.parquet
 
-Locations follow each other, the calls of one come as they end. A call is numbered in the order in which
-calls of its location begin; parent is the number of the call around it that is listed, too.
+Calls are listed by location, in the order in which they end. They are numbered in the order in which the
+calls of their location begin; parent is the number of the enclosing call that is listed.
 Files are written as the trace is read; --format json holds the table in memory.")]
     Calls {
         #[command(flatten)]
@@ -244,7 +243,7 @@ Files are written as the trace is read; --format json holds the table in memory.
         #[command(flatten)]
         args: CallsArgs,
     },
-    /// One tree of call paths for the whole run, with visits, time and counters
+    /// One call-path tree for the whole run, with visits, time and counters
     #[command(after_help = "\
 Examples:
   ouzel call-tree scorep-run/
@@ -312,7 +311,7 @@ pub const DEFAULT_TOP: usize = 30;
 /// How many rows of a page.
 #[derive(Debug, Args)]
 pub struct TopArgs {
-    /// Show so many rows of the table (0: all); other formats always hold all
+    /// Number of table rows to show (0: all); other formats contain all rows
     #[arg(long, value_name = "N", default_value_t = DEFAULT_TOP)]
     pub top: usize,
 }
@@ -334,7 +333,7 @@ pub struct TimeBinArgs {
 
 #[derive(Debug, Args)]
 pub struct TimelineArgs {
-    /// Rows are depths of calls, of the main thread of the smallest selected rank
+    /// Draw call depths as rows, for the main thread of the lowest selected rank
     #[arg(long, conflicts_with_all = ["messages", "critical_path"])]
     pub depth: bool,
 
@@ -390,11 +389,11 @@ pub struct CommMatrixArgs {
     #[arg(long)]
     pub collectives: bool,
 
-    /// Write the whole matrix, not the pairs that exchanged something (files; up to 4,096 ranks)
+    /// Write the whole matrix, not just the pairs that communicated (files; up to 4,096 ranks)
     #[arg(long)]
     pub dense: bool,
 
-    /// Colours of the picture by ratios instead of differences
+    /// Use a logarithmic colour scale in the picture
     #[arg(long, requires = "plot_file")]
     pub log: bool,
 
@@ -407,11 +406,11 @@ pub struct CommMatrixArgs {
 
 #[derive(Debug, Args)]
 pub struct MessagesArgs {
-    /// Number of bins of equal width from the smallest size to the greatest
+    /// Number of bins of equal width from the smallest to the largest size
     #[arg(long, value_name = "N", default_value = "10", conflicts_with = "log")]
     pub bins: NonZeroU16,
 
-    /// Bins by powers of two instead
+    /// Use bins by powers of two instead
     #[arg(long)]
     pub log: bool,
 
@@ -477,14 +476,14 @@ pub struct BreakdownArgs {
 /// A counter in place of time.
 #[derive(Debug, Args)]
 pub struct MetricArgs {
-    /// Compare what this counter gained instead of time, e.g. PAPI_TOT_INS
+    /// Compare the gain of this counter instead of time, e.g. PAPI_TOT_INS
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct CallsArgs {
-    /// Add what counters with such a name gained, e.g. 'PAPI_*' (may be repeated)
+    /// Add the gains of counters that match this pattern, e.g. 'PAPI_*' (may be repeated)
     #[arg(long, value_name = "PATTERN")]
     pub metric: Vec<String>,
 
@@ -494,11 +493,11 @@ pub struct CallsArgs {
 
 #[derive(Debug, Args)]
 pub struct CallTreeArgs {
-    /// Add what counters with such a name gained, e.g. 'PAPI_*' (may be repeated)
+    /// Add the gains of counters that match this pattern, e.g. 'PAPI_*' (may be repeated)
     #[arg(long, value_name = "PATTERN")]
     pub metric: Vec<String>,
 
-    /// Show the call paths with so many thousandths of the time or more; other formats hold all
+    /// Show call paths with at least this many thousandths of the time; other formats contain all
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub min_permille: u32,
 }
@@ -508,7 +507,7 @@ pub struct ImbalanceArgs {
     #[command(flatten)]
     pub metric: MetricArgs,
 
-    /// How many of the ranks with most are named for each row
+    /// Number of ranks with the most to name in each row
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top_ranks: usize,
 
@@ -528,7 +527,7 @@ pub struct ImbalanceArgs {
 
 #[derive(Debug, Args)]
 pub struct IdleArgs {
-    /// The regions that mean waiting, separated by commas, e.g. 'MPI_Recv,MPI_Wait*'
+    /// Regions that count as waiting, separated by commas, e.g. 'MPI_Recv,MPI_Wait*'
     #[arg(long, value_name = "REGION,…", value_delimiter = ',')]
     pub idle: Vec<String>,
 
@@ -557,7 +556,7 @@ pub struct LatenessArgs {
     #[command(flatten)]
     pub top: TopArgs,
 
-    /// List each operation in JSON, too; CSV and Parquet always have them
+    /// Also list each operation in JSON; CSV and Parquet always do
     #[arg(long)]
     pub operations: bool,
 
@@ -567,15 +566,15 @@ pub struct LatenessArgs {
 
 #[derive(Debug, Args)]
 pub struct PatternsArgs {
-    /// Look from the first entry of this region to its last leave [default: found]
+    /// Look from the first entry of this region to its last leave [default: detected]
     #[arg(long, value_name = "REGION")]
     pub start: Option<String>,
 
-    /// The rank whose calls are compared [default: the smallest selected]
+    /// The rank whose calls are compared [default: the lowest selected]
     #[arg(long, value_name = "RANK")]
     pub rank: Option<u32>,
 
-    /// How often the pattern occurs at most [default: visits of the start region]
+    /// Maximum number of occurrences of the pattern [default: visits of the start region]
     #[arg(long, value_name = "N")]
     pub iterations: Option<NonZeroUsize>,
 
@@ -587,7 +586,7 @@ pub struct PatternsArgs {
 /// A picture beside the answer.
 #[derive(Debug, Args)]
 pub struct PlotArgs {
-    /// Draw a picture into this file, .svg or .png
+    /// Draw a picture to this file, .svg or .png
     #[arg(long = "plot", value_name = "FILE", help_heading = "Output")]
     pub plot_file: Option<PathBuf>,
 }

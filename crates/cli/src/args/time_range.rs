@@ -3,7 +3,7 @@
 /// Nanoseconds `[start, end)` of `text`. A number without a unit is seconds; an open end is the end of time.
 pub fn parse(text: &str) -> Result<(u64, u64), String> {
     let (start, end) =
-        text.split_once("..").ok_or_else(|| format!("{text:?} is no range (expected e.g. 10s..20s)"))?;
+        text.split_once("..").ok_or_else(|| format!("{text:?} is not a range (expected e.g. 10s..20s)"))?;
     let start_ns = if start.is_empty() { 0 } else { instant_ns(start)? };
     let end_ns = if end.is_empty() { u64::MAX } else { instant_ns(end)? };
     if end_ns <= start_ns {
@@ -17,7 +17,7 @@ const UNITS: [(&str, u32); 5] = [("ns", 0), ("us", 3), ("µs", 3), ("ms", 6), ("
 
 /// Nanoseconds of a decimal number with a unit, exact; digits below one nanosecond are refused.
 fn instant_ns(text: &str) -> Result<u64, String> {
-    let bad = || format!("{text:?} is no time (expected e.g. 10s, 1.5ms, 300us or 70ns)");
+    let bad = || format!("{text:?} is not a time (expected e.g. 10s, 1.5ms, 300us or 70ns)");
     let text = text.trim();
     let (number, power) = UNITS
         .iter()
@@ -58,14 +58,14 @@ mod tests {
     #[test]
     fn bad_ranges_say_what_is_wrong() {
         for (text, needle) in [
-            ("5", "no range"),
-            ("a..b", "\"a\" is no time"),
+            ("5", "not a range"),
+            ("a..b", "\"a\" is not a time"),
             ("2..1", "ends before"),
             ("1..1", "ends before"),
-            ("1.5ns..3", "no time"),
-            ("-1..3", "no time"),
-            ("...", "no time"),
-            ("99999999999999999999..", "no time"),
+            ("1.5ns..3", "not a time"),
+            ("-1..3", "not a time"),
+            ("...", "not a time"),
+            ("99999999999999999999..", "not a time"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(needle), "{text}: {error}");

@@ -86,7 +86,7 @@ fn external(page: &mut Page, causes: &Causes) {
     let n = causes.processes.n;
     page.heading("Between processes: external bottlenecks");
     if n < 2 {
-        page.text(2, "One process alone: there is nothing to compare.", Paint::Dim);
+        page.text(2, "Only one process: there is nothing to compare.", Paint::Dim);
         return;
     }
     let severity = external.severity.map_or_else(|| "infinite".to_owned(), |s| units::number(Some(s)));
@@ -108,7 +108,7 @@ fn external(page: &mut Page, causes: &Causes) {
         return;
     }
     page.gap();
-    page.text(2, "Where they differ (critical regions; * the core, where to look)", Paint::Plain);
+    page.text(2, "Where they differ (critical regions; * marks the core, where to look)", Paint::Plain);
     critical(page, causes);
     for cause in external.causes.iter().filter(|cause| cause.differs_by_itself) {
         page.gap();
@@ -122,30 +122,33 @@ fn external(page: &mut Page, causes: &Causes) {
         .collect();
     if !alike.is_empty() {
         page.gap();
-        let text =
-            format!("Times alike by themselves, but the kinds shift without them: {}.", alike.join(", "));
+        let text = format!("Alike in time, but the kinds change without them: {}.", alike.join(", "));
         page.hanging("  ", 2, &text, Paint::Dim);
     }
     if let Some(table) = causes.tables.external.as_ref().filter(|table| table.n_inconsistent > 0) {
         let pairs = units::counted(table.n_inconsistent, "pair", "pairs");
-        page.text(2, &format!("{pairs} of unlike processes differ in no attribute."), Paint::Dim);
+        page.text(2, &format!("{pairs} of processes of different kinds differ in no attribute."), Paint::Dim);
     }
-    other_explanations(page, causes.tables.external.as_ref(), "these differ with the kinds of processes");
+    other_explanations(
+        page,
+        causes.tables.external.as_ref(),
+        "attributes that differ with the kinds of processes",
+    );
 }
 
 fn spread_out(causes: &Causes) -> String {
     let n = causes.external.n_composites.unwrap_or(0);
-    let cut = if causes.external.is_truncated { ", as many as are tried" } else { "" };
+    let cut = if causes.external.is_truncated { ", the maximum" } else { "" };
     let tried = match n {
         0 => String::new(),
         n => {
             let n = units::counted(n, "combination tried", "combinations tried");
-            format!(", nor do few of them together ({n}{cut})")
+            format!(", nor do a few together ({n}{cut})")
         }
     };
     format!(
-        "No single region makes the difference{tried}: it is spread over them. Compare the machines that the \
-         processes run on, and how much each has to do."
+        "No single region makes the difference{tried}: it is spread over the regions. Compare the machines that \
+         the processes run on, and how much work each has."
     )
 }
 
@@ -224,8 +227,8 @@ fn unexplained(page: &mut Page, by: &[String], measure: &[String]) {
     if measure.is_empty() {
         return;
     }
-    let by = if by.is_empty() { "nothing that was measured".to_owned() } else { by.join(", ") };
-    page.hanging("    ", 6, &format!("unexplained by {by}"), Paint::Doubtful);
+    let by = if by.is_empty() { "what was measured".to_owned() } else { by.join(", ") };
+    page.hanging("    ", 6, &format!("not explained by {by}"), Paint::Doubtful);
     page.hanging("    ", 6, &format!("measure next: {}", measure.join("; ")), Paint::Plain);
 }
 
@@ -235,7 +238,7 @@ fn internal(page: &mut Page, causes: &Causes) {
     let by = if internal.has_cycles_per_instruction {
         "share of time × cycles per instruction"
     } else {
-        "share of time alone, as cycles and instructions are not both counted"
+        "share of time alone, because cycles and instructions are not both counted"
     };
     if internal.cccr.is_empty() {
         let text = format!("None: no region stands out by {by}.");
@@ -248,7 +251,11 @@ fn internal(page: &mut Page, causes: &Causes) {
         page.gap();
         why_costly(page, cause);
     }
-    other_explanations(page, causes.tables.internal.as_ref(), "these tell critical from other regions");
+    other_explanations(
+        page,
+        causes.tables.internal.as_ref(),
+        "attributes that distinguish critical regions from others",
+    );
 }
 
 fn classes(page: &mut Page, causes: &Causes) {
@@ -263,7 +270,7 @@ fn classes(page: &mut Page, causes: &Causes) {
     let mut grid = Grid::default()
         .with(GridColumn::text("class", rows.iter().map(|row| CLASSES[usize::from(row.class)].to_owned())))
         .with(
-            GridColumn::text("region (* the core, where to look)", rows.iter().map(|row| region(row)))
+            GridColumn::text("region (* marks the core, where to look)", rows.iter().map(|row| region(row)))
                 .painted(Paint::Name)
                 .importance(Importance::Shortened),
         )
@@ -277,7 +284,7 @@ fn classes(page: &mut Page, causes: &Causes) {
 
 fn why_costly(page: &mut Page, cause: &InternalCause) {
     let room = page.text_width().saturating_sub(20);
-    page.text(2, &format!("Why {} costs much", name(&cause.region, room)), Paint::Plain);
+    page.text(2, &format!("Why {} is costly", name(&cause.region, room)), Paint::Plain);
     for attribute in &cause.explained_by {
         page.hanging("    ", 6, &height(attribute), Paint::Plain);
         page.text(6, &attribute.advice, Paint::Dim);
@@ -313,10 +320,10 @@ fn other_explanations(page: &mut Page, table: Option<&TableCard>, what: &str) {
         .collect();
     if !equal.is_empty() {
         page.gap();
-        page.hanging("  ", 2, &format!("Equally good, {what}: {}.", equal.join("; or ")), Paint::Dim);
+        page.hanging("  ", 2, &format!("Equally good {what}: {}.", equal.join("; or ")), Paint::Dim);
     }
     if table.is_truncated {
-        page.text(2, "The search for explanations was cut short: there may be others.", Paint::Doubtful);
+        page.text(2, "The search for explanations was cut short; there may be others.", Paint::Doubtful);
     }
 }
 
@@ -349,7 +356,7 @@ fn decisions(page: &mut Page, of: &str, table: &TableCard) {
     let core = if table.core.is_empty() { "none".to_owned() } else { table.core.join(", ") };
     page.text(
         2,
-        &format!("core: {core}; pairs that cannot be told apart: {}", table.n_inconsistent),
+        &format!("core: {core}; pairs that cannot be distinguished: {}", table.n_inconsistent),
         Paint::Plain,
     );
 }

@@ -13,7 +13,7 @@ pub fn write(page: &mut Page, session: &Session<'_>, data: &Data, top: usize) {
     page.title(&session.asked());
     if data.clusters.is_empty() {
         page.gap();
-        page.text(2, "No clusters: no location of the selection runs code.", Paint::Plain);
+        page.text(2, "No clusters: no selected location runs code.", Paint::Plain);
     }
     for of_group in data.clusters.chunk_by(|a, b| a.peers == b.peers) {
         group(page, of_group, top);
@@ -25,7 +25,7 @@ fn group(page: &mut Page, clusters: &[ClusterEntry], top: usize) {
     let (one, many) = clusters[0].peers_in_words();
     let members = units::counted(n, one, many);
     let heading = match (clusters.len(), n) {
-        (1, 1) => format!("There is only one {one}, so nothing to compare it with"),
+        (1, 1) => format!("There is only one {one}, and nothing to compare it with"),
         (1, _) => format!("All {members} behave alike"),
         (n, _) => format!("{members} fall into {n} clusters"),
     };
@@ -52,7 +52,7 @@ fn group(page: &mut Page, clusters: &[ClusterEntry], top: usize) {
         if shown.is_empty() {
             page.text(
                 2,
-                "Only the order of calls differs: the mean time in each call path is the same.",
+                "Only the order of calls differs; the mean time in each call path is the same.",
                 Paint::Plain,
             );
         } else {

@@ -62,11 +62,11 @@ macro_rules! batch {
 
 batch! {
     time_ns: u64 as U64, Unit::Nanoseconds, "When, since the trace start";
-    rank: Option<u64> as OptionU64, Unit::None, "World rank of the process; missing where the trace knows none";
-    location: u64 as U64, Unit::None, "Id of the location as the trace's files write it";
+    rank: Option<u64> as OptionU64, Unit::None, "World rank of the process; missing if unknown";
+    location: u64 as U64, Unit::None, "Id of the location in the trace's files";
     region: Option<Arc<str>> as OptionText, Unit::None,
-        "The region entered or left; of other events the innermost open region";
-    depth: u64 as U64, Unit::Count, "Number of regions that are open around it";
+        "The region entered or left; for other events, the innermost open region";
+    depth: u64 as U64, Unit::Count, "Number of regions open around it";
     partner: Option<u64> as OptionU64, Unit::None, "World rank of the other side of a message";
     communicator: Option<Arc<str>> as OptionText, Unit::None, "Communicator of a message or collective operation";
     tag: Option<u64> as OptionU64, Unit::None, "Tag of a message";
@@ -75,16 +75,16 @@ batch! {
     collective: Option<Arc<str>> as OptionText, Unit::None, "The collective operation that ended";
     root: Option<u64> as OptionU64, Unit::None, "World rank of the root of a collective operation";
     request: Option<u64> as OptionU64, Unit::None, "Request of a non-blocking operation, unique within its location";
-    metric: Option<Arc<str>> as OptionText, Unit::None, "The metric that was read";
+    metric: Option<Arc<str>> as OptionText, Unit::None, "The metric read";
     metric_value: Option<f64> as OptionF64, Unit::None, "Its value, in the metric's unit";
-    metric_value_exact: Option<u64> as OptionU64, Unit::None, "The same, if it is a whole number of zero or more";
+    metric_value_exact: Option<u64> as OptionU64, Unit::None, "The same, if it is a non-negative whole number";
     parameter: Option<Arc<str>> as OptionText, Unit::None, "Name of a parameter of the current call";
     parameter_value: Option<Arc<str>> as OptionText, Unit::None, "Its value";
     sampled_path: Option<Arc<str>> as OptionText, Unit::None,
-        "Call path that a sample found, outermost region first, each with the line at which it is";
+        "Call path of a sample, outermost region first, each with its line";
     frames_kept: Option<u64> as OptionU64, Unit::Count,
-        "Outermost regions of the path that stayed open since the sample before; missing where unknown";
-    frames_kept_at_most: Option<u64> as OptionU64, Unit::Count, "Most that can have stayed, where only that is known";
+        "Outermost regions of the path that stayed open since the previous sample; missing if unknown";
+    frames_kept_at_most: Option<u64> as OptionU64, Unit::Count, "Most that can have stayed, if only that is known";
 }
 
 impl Batch {

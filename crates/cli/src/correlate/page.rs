@@ -21,7 +21,7 @@ pub fn lines(session: &ProfileSession<'_>, args: &CorrelateArgs, correlated: &Co
     let rows = &correlated.answer.rows;
     page.gap();
     if rows.is_empty() {
-        page.text(0, "no other view has a value other than zero", Paint::Plain);
+        page.text(0, "no other view has a nonzero value", Paint::Plain);
         return page.lines;
     }
     page.grid(
@@ -44,12 +44,12 @@ fn reference(session: &ProfileSession<'_>, args: &CorrelateArgs, correlated: &Co
     let path = view_path(definitions, view.path);
     let chosen = match (&args.metric, &args.call_path) {
         (Some(_), Some(_)) => "",
-        (None, Some(_)) => " (no --metric was named)",
-        (Some(_), None) => " (no --path was named: the one with the largest total)",
-        (None, None) => " (no --metric and --path were named: the largest total)",
+        (None, Some(_)) => " (no --metric given)",
+        (Some(_), None) => " (no --path given: the one with the largest total)",
+        (None, None) => " (no --metric and --path given: the largest total)",
     };
     format!(
-        "what varies like {}, {}, of {path}{chosen}",
+        "views that vary with {} ({}) of {path}{chosen}",
         metric.display_name,
         correlated.question.scope.as_str()
     )
@@ -66,7 +66,7 @@ fn topology(correlated: &Correlated) -> String {
     let from = match origin {
         TopologyOrigin::Defined => "of the profile",
         TopologyOrigin::SystemTree => "from the system tree",
-        TopologyOrigin::ByHand => "by hand",
+        TopologyOrigin::ByHand => "given by hand",
     };
     let name = if *origin == TopologyOrigin::Defined && !grid.name().is_empty() {
         format!("topology {:?} ", grid.name())
@@ -83,16 +83,16 @@ fn topology(correlated: &Correlated) -> String {
     } else {
         let share = units::percent(Some(answer.kept));
         format!(
-            "variation along {} counts, along {} it is filtered out; that leaves {share} of the variance",
+            "variation along {} counts, that along {} is filtered out, which leaves {share} of the variance",
             names(true).join(", "),
             filtered.join(", ")
         )
     };
     let (n_located, n_places) = (grid.n_located() as u64, grid.n_places() as u64);
     let places = if n_located == n_places {
-        format!("all {} places taken", units::count(n_places))
+        format!("all {} places used", units::count(n_places))
     } else {
-        format!("{} of {} places taken", units::count(n_located), units::count(n_places))
+        format!("{} of {} places used", units::count(n_located), units::count(n_places))
     };
     format!("over {name}{from}: {} ({places}); {filter}", axes.join(" × "))
 }
@@ -148,12 +148,12 @@ fn counts(correlated: &Correlated) -> String {
     let mut text = format!(
         "{} of {}",
         units::count(shown),
-        units::counted(answer.n_views, "view other than zero", "views other than zero")
+        units::counted(answer.n_views, "nonzero view", "nonzero views")
     );
     if shown < answer.n_views {
         if answer.n_transformed < answer.n_views {
             let n = units::count(answer.n_transformed);
-            text += &format!(" · {n} transformed, the others cannot be among these");
+            text += &format!(" · {n} transformed; the others cannot be among these");
         }
         text += " · --all shows all";
     }

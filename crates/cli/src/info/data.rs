@@ -190,7 +190,7 @@ fn abilities(session: &Session<'_>, inventory: &InventoryOutput) -> Vec<Ability>
     let n_ranks = definitions.ranks().len() as u64;
     let no_counters = || lacks(Content::Counters, "no counters recorded");
     let (n_calls, call, calls) = match n(EventKind::Enter) {
-        0 => (n(EventKind::Sample), "sample", "samples, of which calls are made"),
+        0 => (n(EventKind::Sample), "sample", "samples, from which calls are made"),
         visits => (visits, "visit", "visits"),
     };
     vec![

@@ -114,15 +114,10 @@ impl ProfileData {
         };
         Table::new("metrics")
             .with("metric", Unit::None, "Unique name of the metric", text(&|m| m.name.clone()))
-            .with("display_name", Unit::None, "Its name for people", text(&|m| m.display_name.clone()))
+            .with("display_name", Unit::None, "Name to display", text(&|m| m.display_name.clone()))
             .with("unit", Unit::None, "Unit of its values", text(&|m| m.unit.clone()))
-            .with("kind", Unit::None, "What its rows hold", text(&|m| Arc::from(m.kind)))
-            .with(
-                "aggregation",
-                Unit::None,
-                "How values are put together",
-                text(&|m| Arc::from(m.aggregation)),
-            )
+            .with("kind", Unit::None, "What its rows contain", text(&|m| Arc::from(m.kind)))
+            .with("aggregation", Unit::None, "How values are combined", text(&|m| Arc::from(m.aggregation)))
             .with(
                 "total",
                 Unit::None,

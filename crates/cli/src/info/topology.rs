@@ -66,7 +66,7 @@ impl TopologyEntry {
             Some(n) => format!(", {} missing", count(n)),
         };
         format!(
-            "{name}{} · {} of {places} places taken by {} {}{missing}",
+            "{name}{} · {} of {places} places used by {} {}{missing}",
             axes.join(" × "),
             count(self.n_taken),
             count(self.n_members),

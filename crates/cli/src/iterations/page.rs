@@ -23,7 +23,7 @@ pub fn lines(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
         page.text(
             2,
             "No iterations were found: the trace marks no loop, and no sequence of calls repeats three times or \
-             more. Record more functions, or fewer of them filtered away.",
+             more. Record more functions, or filter out fewer.",
             Paint::Plain,
         );
         return page.lines;
@@ -82,11 +82,11 @@ fn origin(of_loop: &LoopEntry) -> String {
     let mut parts = vec![of_loop.source_in_words().to_owned()];
     if of_loop.is_nested {
         let outer = of_loop.inside_of.last().map_or_else(|| "another loop".to_owned(), |name| clean(name));
-        parts.push(format!("inside of {outer}, counted over all its iterations"));
+        parts.push(format!("inside {outer}, counted over all its iterations"));
     }
     if 0 < of_loop.rejected {
         let n = units::counted(of_loop.rejected, "piece", "pieces");
-        parts.push(format!("{n} could not be told apart as iterations"));
+        parts.push(format!("{n} could not be distinguished as iterations"));
     }
     if of_loop.is_nested && 1 < of_loop.n_clusters {
         parts.push(format!("{} kinds of iterations", of_loop.n_clusters));

@@ -77,20 +77,20 @@ fn write_page(session: &Session<'_>, table: &Table, args: &BreakdownArgs, page: 
         ("overlap_ns", "overlap", 2),
         ("communication_ns", "communication", 1),
         ("other_ns", "other", 3),
-        ("transfer_ns", "of that transfers", 4),
-        ("unclassified_ns", "of that unclassified", 4),
+        ("transfer_ns", "incl. transfers", 4),
+        ("unclassified_ns", "incl. unclassified", 4),
     ] {
         grid = part(grid, name, title, order);
     }
     rows(page, &grid.with_some(GridColumn::of(&shown, "span_ns", "span")), n_shown, n_rows);
     if n_rows == 0 {
-        page.text(0, "no process ran in what was selected", Paint::Plain);
+        page.text(0, "no process ran in the selection", Paint::Plain);
         return;
     }
     page.text(
         0,
         "computation: only computing · overlap: computing while communicating · communication: only \
-         communicating · other: neither; they sum up to the span",
+         communicating · other: neither; they add up to the span",
         Paint::Dim,
     );
 }

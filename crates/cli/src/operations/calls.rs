@@ -128,10 +128,11 @@ fn write_page(session: &Session<'_>, args: &CallsArgs, chosen: &[MetricId]) -> a
     let mut page = Page::new(session.style(), session.common.width);
     title(session, &mut page);
     if n_rows == 0 {
-        page.text(0, "no call passes what was selected", Paint::Plain);
+        page.text(0, "no call matches the selection", Paint::Plain);
     } else {
         rows(&mut page, &grid(&crate::rows::picked(&head, &first(n_shown))), n_shown, n_rows);
-        page.text(0, &format!("{}, as they end", units::counted(answer.output, "call", "calls")), Paint::Dim);
+        let n_calls = units::counted(answer.output, "call", "calls");
+        page.text(0, &format!("{n_calls}, in the order in which they end"), Paint::Dim);
     }
     session.write_page(&page.lines)?;
     session.tell(&answer.notices);

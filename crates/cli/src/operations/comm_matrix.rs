@@ -105,7 +105,7 @@ fn write_page(session: &Session<'_>, output: &CommMatrixOutput, args: &CommMatri
         );
     rows(page, &grid, n_shown, cells.len());
     let n_pairs = units::counted(cells.len() as u64, "pair of ranks", "pairs of ranks");
-    page.text(0, &format!("{n_pairs} · {} in all", sums(&cells)), Paint::Dim);
+    page.text(0, &format!("{n_pairs} · {} in total", sums(&cells)), Paint::Dim);
 }
 
 /// A receiver as the table shows it.
@@ -131,8 +131,8 @@ fn draw(output: &CommMatrixOutput, unit: TrafficUnit, page: &mut Page) {
         FILLS[usize::try_from(level).unwrap_or(4).min(4)]
     };
     page.gap();
-    let last = if unknown.is_empty() { "" } else { " (the last: receivers that are not known)" };
-    page.text(0, &format!("row = sender, column = receiver{last}; the fuller, the more"), Paint::Dim);
+    let last = if unknown.is_empty() { "" } else { " (the last: unknown receivers)" };
+    page.text(0, &format!("row = sender, column = receiver{last}; fuller means more"), Paint::Dim);
     for (rank, row) in output.ranks.iter().zip(&matrix) {
         let mut cells: String = row.iter().map(|&value| fill(value)).collect();
         if !unknown.is_empty() {

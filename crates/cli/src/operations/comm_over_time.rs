@@ -63,17 +63,14 @@ fn write_page(session: &Session<'_>, output: &CommOverTimeOutput, unit: TrafficU
     let sides = [values(output, unit, |bin| bin.sent), values(output, unit, |bin| bin.received)];
     let grid = Grid::default()
         .with(GridColumn::text("", ["sent", "received"].map(str::to_owned)))
-        .with(GridColumn::numbers("in all", sides.iter().map(|side| amount(unit, side.iter().sum()))))
+        .with(GridColumn::numbers("total", sides.iter().map(|side| amount(unit, side.iter().sum()))))
         .with(GridColumn::numbers(
             "largest bin",
             sides.iter().map(|side| amount(unit, side.iter().copied().max().unwrap_or(0))),
         ))
         .with(
-            GridColumn::text(
-                "in the course of the run",
-                sides.iter().map(|side| spark::bars(side, BARS_WIDTH)),
-            )
-            .painted(Paint::Bar),
+            GridColumn::text("over the run", sides.iter().map(|side| spark::bars(side, BARS_WIDTH)))
+                .painted(Paint::Bar),
         );
     rows(page, &grid, sides.len(), sides.len());
     let range = output.grid.range();

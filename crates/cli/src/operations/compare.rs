@@ -68,7 +68,7 @@ enum Values {
 pub fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome> {
     let metric = args.metric.metric.as_deref();
     if metric.is_some() && args.plot.plot_file.is_some() {
-        bail!("--plot draws times: leave --metric out");
+        bail!("--plot draws times: leave out --metric");
     }
     let mut answer = profiled(session, &session.common.path, metric)?.map(|run| vec![run]);
     for path in &args.others {
@@ -144,7 +144,7 @@ fn table(output: &MultiRunOutput, metric: Option<&str>) -> Table {
     for column in table.columns.iter_mut().filter(|_| metric.is_some()) {
         let (name, doc) = match &*column.name {
             "exclusive_ns" => {
-                ("exclusive", "What the counter gained, less that in callees, over all processes")
+                ("exclusive", "What the counter gained, minus that in callees, over all processes")
             }
             "mean_ns" => ("mean", "The same / number of processes"),
             _ => continue,
@@ -215,7 +215,7 @@ fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs
     };
     grid = grid.with(GridColumn::numbers("last / first", shown.iter().map(change)));
     rows(page, &grid, n_shown, output.regions.len());
-    let selected = if session.common.filter.is_everything() { "" } else { ", of what was selected" };
+    let selected = if session.common.filter.is_everything() { "" } else { ", in the selection" };
     let what = args.metric.metric.as_deref().map_or_else(|| "time".to_owned(), clean);
     page.text(0, &format!("exclusive {what} per process, mean over all processes{selected}"), Paint::Dim);
 }

@@ -51,7 +51,7 @@ fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs
     let table = path.by_region_table(definitions);
     let n_rows = table.n_rows();
     if n_rows == 0 {
-        page.text(0, "nothing ran in what was selected", Paint::Plain);
+        page.text(0, "nothing ran in the selection", Paint::Plain);
         return;
     }
     let n_shown = args.top.n_shown(n_rows);

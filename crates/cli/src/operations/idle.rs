@@ -64,7 +64,7 @@ fn idle_regions(definitions: &Definitions, patterns: &[String]) -> anyhow::Resul
     }
     for pattern in patterns {
         if IdleRegions::named(definitions, &[pattern]).regions().next().is_none() {
-            bail!("no region is named like {pattern:?}; ouzel profile lists the regions of the trace");
+            bail!("no region matches {pattern:?}; ouzel profile lists the regions of the trace");
         }
     }
     Ok(IdleRegions::named(definitions, patterns))
@@ -104,7 +104,7 @@ fn write_page(session: &Session<'_>, table: &Table, names: &[Arc<str>], args: &I
     if names.is_empty() {
         page.text(
             0,
-            "no region that means waiting is in this trace: name those that do with --idle REGION,…",
+            "no region in this trace is known to wait: name those that do with --idle REGION,…",
             Paint::Plain,
         );
         return;

@@ -137,11 +137,11 @@ fn write_page(session: &Session<'_>, table: &Table, n_processes: u64, args: &Imb
         .with_some(optional("top_ranks", "ranks with most", 5));
     rows(page, &grid, n_shown, n_rows);
     if n_rows == 0 {
-        page.text(0, "no region was entered in what was selected", Paint::Plain);
+        page.text(0, "no region was entered in the selection", Paint::Plain);
         return;
     }
     let of = match n_processes {
-        1 => "one process: there is nothing to compare it with".to_owned(),
+        1 => "only one process: there is nothing to compare it with".to_owned(),
         n => format!("compared over {}", units::counted(n, "process", "processes")),
     };
     page.text(0, &format!("{} · {of}", units::counted(n_rows as u64, "row", "rows")), Paint::Dim);

@@ -64,12 +64,15 @@ fn write_page(session: &Session<'_>, output: &LatenessOutput, args: &LatenessArg
         .with_some(GridColumn::of(&shown, "sum_ns", "sum"))
         .with(GridColumn::text("", bars).painted(Paint::Bar).importance(Importance::Optional(1)))
         .with_some(GridColumn::of(&shown, "differential_max_ns", "most added at once"))
-        .with_some(GridColumn::of(&shown, "differential_sum_ns", "added in all"));
+        .with_some(GridColumn::of(&shown, "differential_sum_ns", "added in total"));
     rows(page, &grid, n_shown, n_rows);
     let steps = units::counted(u64::from(output.n_steps), "logical step", "logical steps");
     page.text(
         0,
-        &format!("{steps}; late is what ends after the first of its step, whichever rank; --format csv has each operation"),
+        &format!(
+            "{steps}; an operation is late if it ends after the first of its step, on any rank; --format csv has \
+             each operation"
+        ),
         Paint::Dim,
     );
 }

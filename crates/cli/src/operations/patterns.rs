@@ -88,7 +88,7 @@ fn nothing() -> Table {
 fn region(definitions: &Definitions, name: &str) -> anyhow::Result<RegionId> {
     match definitions.regions.iter().position(|region| &*region.name == name) {
         Some(place) => Ok(RegionId::from_index(place)),
-        None => bail!("no region is named {name:?}; ouzel profile lists the regions of the trace"),
+        None => bail!("no region is called {name:?}; ouzel profile lists the regions of the trace"),
     }
 }
 

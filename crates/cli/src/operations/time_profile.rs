@@ -122,7 +122,7 @@ fn write_page(
         .with(GridColumn::numbers("share", times.map(|ticks| share(ticks.0))))
         .with(
             GridColumn::text(
-                "in the course of the run",
+                "over the run",
                 shown.iter().map(|row| bars(&row.exclusive)).chain([bars(&output.idle)]),
             )
             .painted(Paint::Bar)

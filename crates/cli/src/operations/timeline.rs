@@ -123,7 +123,7 @@ fn write_page(session: &Session<'_>, timeline: &TimelineOutput, page: &mut Page)
     title(session, page);
     let rows = in_order(session, timeline);
     if rows.is_empty() || timeline.n_columns == 0 {
-        page.text(0, "nothing ran in what was selected", Paint::Plain);
+        page.text(0, "nothing ran in the selection", Paint::Plain);
         return;
     }
     let mut area: BTreeMap<RegionId, u64> = BTreeMap::new();
@@ -185,7 +185,9 @@ fn write_page(session: &Session<'_>, timeline: &TimelineOutput, page: &mut Page)
     let further = if LETTERS.len() < regions.len() { "; + is any other region" } else { "" };
     page.text(
         0,
-        &format!("from {from} to {to}; a dot is code outside of recorded regions{further}; --plot FILE.svg draws it"),
+        &format!(
+            "from {from} to {to}; a dot is code outside recorded regions{further}; --plot FILE.svg draws it"
+        ),
         Paint::Dim,
     );
 }

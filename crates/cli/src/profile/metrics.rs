@@ -28,7 +28,7 @@ pub fn chosen(definitions: &Definitions, patterns: &[String]) -> anyhow::Result<
         if before == chosen.len() {
             let names: Vec<&str> = counters().map(|(_, name)| name).collect();
             let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            bail!("no counter is named like {text:?}; the trace's counters: {there}");
+            bail!("no counter matches {text:?}; the trace has: {there}");
         }
     }
     chosen.sort_unstable();
@@ -43,7 +43,7 @@ pub fn chosen(definitions: &Definitions, patterns: &[String]) -> anyhow::Result<
 pub fn one(definitions: &Definitions, name: &str) -> anyhow::Result<MetricId> {
     match chosen(definitions, &[name.to_owned()])?[..] {
         [metric] => Ok(metric),
-        _ => bail!("several counters are named like {name:?}: one is compared"),
+        _ => bail!("several counters match {name:?}: name one to compare"),
     }
 }
 
@@ -68,7 +68,7 @@ pub fn with_columns(
             .with(
                 exclusive_name(definitions, id),
                 unit(),
-                "What the counter gained from enter to leave less what it gained in callees, summed over visits",
+                "What the counter gained from enter to leave, minus its gain in callees, summed over visits",
                 ColumnData::U64(keys.iter().map(|key| value(key).1).collect()),
             )
             .with(

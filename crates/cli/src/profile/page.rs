@@ -38,7 +38,7 @@ pub fn lines(
     }
     let mut lines = grid.lines(session.common.width, style);
     if n_rows == 0 {
-        lines.push("no region was entered in what was selected".to_owned());
+        lines.push("no region was entered in the selection".to_owned());
         return lines;
     }
     let hidden_ns: u64 = rows::integers(table, "exclusive_ns").iter().skip(n_shown).sum();

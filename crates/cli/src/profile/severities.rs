@@ -117,7 +117,7 @@ fn several(session: &ProfileSession<'_>, args: &ProfileArgs, ids: &[MetricId]) -
     let definitions = profile.definitions();
     if !matches!(session.common.format, OutputFormat::Table | OutputFormat::Html) {
         let n = ids.len();
-        bail!("{n} metrics are named so, and this format holds one: `ouzel convert --to csv` writes all");
+        bail!("{n} metrics match, but this format holds only one: `ouzel convert --to csv` writes all");
     }
     let (scope, grouping) = view(args);
     let (mut page, mut more) = (Vec::new(), Vec::new());
@@ -179,7 +179,7 @@ fn some_of(names: &[&str]) -> String {
     match names.len().saturating_sub(MAX_NAMES) {
         0 if names.is_empty() => "none".to_owned(),
         0 => names.join(", "),
-        n_more => format!("{} and {n_more} more, which ouzel info lists", names[..MAX_NAMES].join(", ")),
+        n_more => format!("{} and {n_more} more; ouzel info lists them", names[..MAX_NAMES].join(", ")),
     }
 }
 
@@ -194,7 +194,7 @@ fn lines(
     // Names that HPCToolkit shows have their unit already: `GXCOPY (sec)`.
     let has_unit = metric.unit.is_empty() || metric.display_name.ends_with(')');
     let unit = if has_unit { String::new() } else { format!(" [{}]", metric.unit) };
-    let chosen = if args.metric.is_empty() { " (no --metric was named)" } else { "" };
+    let chosen = if args.metric.is_empty() { " (no --metric given)" } else { "" };
     let title = format!("{}{unit}, {}{chosen}", metric.display_name, scope.as_str());
     page.text(0, &title, Paint::Heading);
     let n_rows = table.n_rows();
@@ -215,7 +215,7 @@ fn lines(
     }
     let n_locations = session.profile.definitions().locations.len() as u64;
     let text = format!(
-        "{} · {} in all · {}",
+        "{} · {} in total · {}",
         units::counted(n_rows as u64, what.0, what.1),
         units::number(total),
         units::counted(n_locations, "location", "locations")

@@ -100,12 +100,12 @@ pub fn efficiency(page: &mut Page, report: &RunReport) {
         1 => [
             "of its time is computation".to_owned(),
             format!("one {who}: there is nothing to compare"),
-            format!("of the run the {who} computes"),
+            format!("of the run is computation on the {who}"),
         ],
         _ => [
             format!("of all {who}s' time is computation"),
             format!("the average {who} computes {busy} as long as the busiest"),
-            format!("of the run the busiest {who} computes"),
+            format!("of the run is computation on the busiest {who}"),
         ],
     };
     let names = ["  parallel efficiency", "= load balance", "× communication efficiency"];

@@ -139,7 +139,7 @@ fn seen(page: &mut Page, indent: usize, finding: &Finding) {
 fn varies(page: &mut Page, finding: &Finding) {
     const ROOM: usize = 60;
     let Some(varies) = &finding.varies_like else { return };
-    let before = format!("{:INDENT$}Over {} varies ", "", clean(&varies.places()));
+    let before = format!("{:INDENT$}Over {}, these views vary ", "", clean(&varies.places()));
     let told = varies.sentences(&|path| call_path(path, ROOM));
     page.hanging(&before, INDENT + 6, &format!("{}.", told.join("; ")), Paint::Dim);
 }
@@ -186,8 +186,8 @@ pub fn table(findings: &[Finding]) -> Table {
     let numbers = |value: fn(&Finding) -> u64| ColumnData::U64(findings.iter().map(value).collect());
     let ns = Unit::Nanoseconds;
     Table::new("findings")
-        .with("kind", Unit::None, "The pattern", texts(&|f| f.kind.as_str().into()))
-        .with("title", Unit::None, "In a few words", texts(&|f| f.title.as_str().into()))
+        .with("kind", Unit::None, "Kind of the finding", texts(&|f| f.kind.as_str().into()))
+        .with("title", Unit::None, "The finding in a few words", texts(&|f| f.title.as_str().into()))
         .with(
             "call_path",
             Unit::None,
@@ -195,8 +195,8 @@ pub fn table(findings: &[Finding]) -> Table {
             ColumnData::TextList(findings.iter().map(|f| f.call_path.clone()).collect()),
         )
         .with("ranks", Unit::None, "Ranks to look at, as ranges", texts(&|f| f.ranks.ranges.as_str().into()))
-        .with("start_ns", ns.clone(), "Start of the part of the run", numbers(|f| f.time_range_ns.0))
-        .with("end_ns", ns.clone(), "End of the part of the run", numbers(|f| f.time_range_ns.1))
+        .with("start_ns", ns.clone(), "Start of the affected part of the run", numbers(|f| f.time_range_ns.0))
+        .with("end_ns", ns.clone(), "End of the affected part of the run", numbers(|f| f.time_range_ns.1))
         .with("gain_ns", ns, "What the run would gain", numbers(|f| f.gain_ns))
         .with(
             "gain_fraction",
@@ -205,6 +205,6 @@ pub fn table(findings: &[Finding]) -> Table {
             ColumnData::F64(findings.iter().map(|f| f.gain_fraction).collect()),
         )
         .with("confidence", Unit::None, "possible, likely or sure", texts(&|f| f.confidence.as_str().into()))
-        .with("sentence", Unit::None, "Who does what to whom", texts(&|f| f.sentence.as_str().into()))
+        .with("sentence", Unit::None, "The finding in sentences", texts(&|f| f.sentence.as_str().into()))
         .with("advice", Unit::None, "What is usually done", texts(&|f| f.advice.as_str().into()))
 }

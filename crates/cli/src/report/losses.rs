@@ -62,15 +62,15 @@ fn explanation(loss: &Loss, run: &RunCard) -> String {
     let (max, mean, min) = (units::time(most.time_ns), units::time(*mean_ns), units::time(least.time_ns));
     let mut text = match loss.kind {
         LossKind::UnevenWork => format!(
-            "{} works {max} here, the average {mean}, {} {min}. Spread evenly, the work would save at most {}.",
+            "{} works {max} here, the average {mean}, {} {min}. Spreading the work evenly would save at most {}.",
             capitalised(&who(most.rank)),
             who(least.rank),
             units::time(loss.lost_ns)
         ),
         _ if !run.recorded.several_processes() => format!("It takes {mean} here."),
         LossKind::WaitForAll => format!(
-            "The average rank spends {mean} here. {} waits least ({min}): it comes last, the others wait for it; {} \
-             waits most ({max}).",
+            "The average rank spends {mean} here. {} waits least ({min}): it comes last, and the others wait for it. \
+             {} waits most ({max}).",
             capitalised(&who(least.rank)),
             who(most.rank)
         ),

@@ -106,7 +106,7 @@ fn named(cluster: &LocationCluster, session: &Session<'_>, is_largest: bool) -> 
     let text = ranks::text(&of, ROOM);
     let n = units::count(cluster.members.len() as u64);
     if of.len() < cluster.members.len() {
-        return format!("{n} of them");
+        return format!("{n} ranks");
     }
     if is_largest && (text.contains("more") || text.contains(',')) {
         format!("{n} others")

@@ -201,15 +201,15 @@ impl Data {
     /// Why there is no segment to show.
     pub fn why_none(&self) -> String {
         match (self.n_peers, self.n_segments) {
-            (0, _) => "No segments: no location of what was selected runs code.".to_owned(),
-            (1, _) => "No segments: there is one rank, and nobody waits for it.".to_owned(),
+            (0, _) => "No segments: no selected location runs code.".to_owned(),
+            (1, _) => "No segments: there is only one rank, and no rank waits for it.".to_owned(),
             (_, 0 | 1) if self.alignment.n_synchronisations == 0 => {
-                "No segments: no call that synchronises all ranks was found. Where a library of your own does, \
-                 --rules says so; see docs/rules.md."
+                "No segments: no call that synchronises all ranks was found. If your own library does so, name it \
+                 with --rules; see docs/rules.md."
                     .to_owned()
             }
             (_, n) => format!(
-                "Nothing significant: in none of {} does uneven work or waiting take more than 1 % of the run. \
+                "Nothing significant: none of {} loses more than 1 % of the run to uneven work or waiting. \
                  --all shows them.",
                 units::counted(n, "segment", "segments")
             ),
@@ -230,7 +230,7 @@ fn alignment(group: &PhaseGroup) -> AlignmentEntry {
         Alignment::Complete => AlignmentEntry { complete: true, n_synchronisations: n_anchors, reason: None },
         Alignment::UpTo { n_anchors, .. } => {
             let reason = format!(
-                "Only the first {n_anchors} synchronisations are the same at all ranks; what follows is one segment."
+                "Only the first {n_anchors} synchronisations are the same on all ranks; the rest is one segment."
             );
             AlignmentEntry { complete: false, n_synchronisations: n_anchors, reason: Some(reason) }
         }

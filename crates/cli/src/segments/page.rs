@@ -37,10 +37,10 @@ pub fn all(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
         page.text(0, &format!("… {n} with smaller losses: --top 0 shows all"), Paint::Dim);
     }
     let footnote = match data.n_peers {
-        1 => "Times are summed over all iterations; percent are of the run. imb(S) + Σwait is lost.",
+        1 => "Times are summed over all iterations; percentages are of the run. imb(S) + Σwait is lost.",
         _ => {
-            "Times are the mean over ranks, summed over all iterations; percent are of the run. imb(S) + Σwait is lost; \
-             Σimb is who makes the others wait, and is not added."
+            "Times are means over ranks, summed over all iterations; percentages are of the run. imb(S) + Σwait is \
+             lost; Σimb is what makes the others wait, and is not added."
         }
     };
     page.text(0, footnote, Paint::Dim);
@@ -89,8 +89,8 @@ fn head(page: &mut Page, asked: &Asked, data: &Data) {
     if data.alignment.n_synchronisations == 0 && !data.segments.is_empty() {
         page.text(
             0,
-            "No call that synchronises all ranks was found, so the whole run is one segment. Where a library of your \
-             own does, --rules says so; see docs/rules.md.",
+            "No call that synchronises all ranks was found, so the whole run is one segment. If your own library does \
+             so, name it with --rules; see docs/rules.md.",
             Paint::Doubtful,
         );
     }
@@ -145,7 +145,7 @@ fn segments_grid(data: &Data, shown: &[&SegmentEntry]) -> Grid {
                 .importance(Importance::Optional(2)),
         )
         .with(
-            GridColumn::numbers("in it", texts(&|s| units::time(s.duration_ns)))
+            GridColumn::numbers("duration", texts(&|s| units::time(s.duration_ns)))
                 .importance(Importance::Optional(3)),
         )
         .with(GridColumn::numbers("imb(S)", lost(&|s| s.imb_sync_ns)))
@@ -213,7 +213,7 @@ fn paths_grid(page: &Page, data: &Data, paths: &[PathEntry]) -> Grid {
         .with(GridColumn::text("", texts(&|p| category(p.category).to_owned())))
         .with(GridColumn::numbers("imb", texts(&|p| share_of_run(p.imb_ns, run))))
         .with(GridColumn::numbers("wait", texts(&|p| share_of_run(p.wait_ns, run))))
-        .with(GridColumn::text("most at", texts(&most)).importance(Importance::Optional(2)))
+        .with(GridColumn::text("most on", texts(&most)).importance(Importance::Optional(2)))
         .with_some(source)
 }
 

@@ -25,7 +25,7 @@ impl Data {
                 numbers(|s| s.end_ns),
             )
             .with("duration_ns", ns.clone(), "Time in it, mean over ranks", numbers(|s| s.duration_ns))
-            .with("n_phases", Unit::Count, "How often it came", numbers(|s| s.n_phases))
+            .with("n_phases", Unit::Count, "How often it occurred", numbers(|s| s.n_phases))
             .with(
                 "sync",
                 Unit::None,
@@ -69,7 +69,7 @@ impl SegmentEntry {
             .with(
                 "is_self",
                 Unit::None,
-                "1 if only the time outside of callees is meant",
+                "1 if only the time outside callees counts",
                 numbers(|p| u64::from(p.is_self)),
             )
             .with(
@@ -90,13 +90,13 @@ impl SegmentEntry {
             .with(
                 "most_rank",
                 Unit::None,
-                "Rank with most time when most was lost",
+                "Rank with the most time when most was lost",
                 optional(|p| p.most_rank.map(u64::from)),
             )
             .with(
                 "least_rank",
                 Unit::None,
-                "Rank with least time then",
+                "Rank with the least time at that point",
                 optional(|p| p.least_rank.map(u64::from)),
             )
     }

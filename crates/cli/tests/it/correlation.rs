@@ -191,12 +191,12 @@ fn what_cannot_be_asked_is_told_with_what_can() {
     write::write(&one, File::create(&alone).unwrap()).unwrap();
     for (path, words, told) in [
         (&path, &["--metric", "tim"][..], "no metric \"tim\"; it has: time"),
-        (&path, &["--path", "sovle"], "no call path \"sovle\"; regions much like it: solve"),
-        (&path, &["--path", "main/*"], "4 call paths are named so: main/solve (id 1), "),
+        (&path, &["--path", "sovle"], "no call path \"sovle\"; similar regions: solve"),
+        (&path, &["--path", "main/*"], "4 call paths match: main/solve (id 1), "),
         (&path, &["--axes", "z"], "no axis \"z\"; its axes are x, y"),
         (&path, &["--topology", "moon"], "no topology \"moon\"; it has: 0: \"torus\" (6x5), 1: "),
         (&path, &["--topology", "4x7"], "28 places"),
-        (&path, &["--metric", "bytes", "--path", "flat"], "no value other than zero in call path main/flat"),
+        (&path, &["--metric", "bytes", "--path", "flat"], "no nonzero value in call path main/flat"),
         (&path, &["--ranks", "0-3"], "need a trace"),
         (&alone, &[], "give one by hand"),
         (&alone, &["--topology", "1x1"], "nothing can vary over it"),
@@ -248,7 +248,7 @@ fn pages_fit_their_width_and_say_what_was_chosen() {
             assert!(line.chars().count() <= limit, "{width}: {line}");
         }
         let words: Vec<&str> = page.split_whitespace().collect();
-        assert!(words.join(" ").contains("no --metric and --path were named"), "{page}");
+        assert!(words.join(" ").contains("no --metric and --path given"), "{page}");
         assert!(page.contains("against") && page.contains("shift x y"), "{page}");
     }
 }
@@ -342,10 +342,10 @@ fn findings_are_followed_by_what_varies_like_them() {
         assert_ne!(row["call_path"].as_array().unwrap().last().unwrap(), own);
     }
     let page = ran_on(&path, &["report"]).out;
-    assert!(page.contains("varies"), "{page}");
+    assert!(page.contains("these views"), "{page}");
     let html = scratch.0.join("report.html");
     let ran = ran_on(&path, &["report", "-o", html.to_str().unwrap()]);
     assert!(matches!(ran.code, Some(0 | 2)), "{}", ran.err);
     let html = fs::read_to_string(&html).unwrap();
-    assert!(html.contains("What varies like it over") && html.contains("data:image/svg+xml;base64,"));
+    assert!(html.contains("Views that vary over") && html.contains("data:image/svg+xml;base64,"));
 }

@@ -129,5 +129,5 @@ fn metrics_that_are_counted_are_asked_of_a_trace() {
     let counted = &as_counted(&trace)["messages_sent"].1;
     assert_eq!(answer["data"]["total"].as_f64(), Some(counted.values().sum()));
     let ran = ran_on(&trace, &["profile", "--metric", "io_nothing"]);
-    assert!(ran.err.contains("no counter is named like \"io_nothing\""), "{}", ran.err);
+    assert!(ran.err.contains("no counter matches \"io_nothing\""), "{}", ran.err);
 }

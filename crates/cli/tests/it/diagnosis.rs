@@ -189,13 +189,13 @@ fn pages_fit_their_width_and_are_never_empty() {
 fn traces_with_little_in_them_get_clear_words() {
     let archive = testdata("pmpi-masterio");
     for (words, needle) in [
-        (&["segments", "--ranks", "3", "--time", "..500ms"][..], "there is one rank"),
+        (&["segments", "--ranks", "3", "--time", "..500ms"][..], "there is only one rank"),
         (&["segments", "--region", "solve"], "No call that synchronises all ranks"),
         (&["segments", "--time", "800ms..1s"], "no call that synchronises all ranks"),
         (&["report", "--ranks", "99"], "No findings: "),
-        (&["segments", "--ranks", "99"], "no location of what was selected"),
+        (&["segments", "--ranks", "99"], "no selected location runs code"),
         (&["clusters", "--ranks", "3"], "nothing to compare it with"),
-        (&["clusters", "--ranks", "99"], "no location of the selection runs code"),
+        (&["clusters", "--ranks", "99"], "no selected location runs code"),
         (&["iterations", "--time", "..500ms"], "No iterations were found"),
     ] {
         let ran = ran_on(&archive, words);

@@ -292,7 +292,7 @@ fn pictures_are_drawn_in_both_formats() {
         ("comm-matrix", "Bytes sent from rank to rank"),
         ("messages", "Messages by size"),
         ("comm-by-process", "What each rank sends"),
-        ("comm-over-time", "When how much is sent"),
+        ("comm-over-time", "Communication over time"),
         ("breakdown", "Computation and communication"),
         ("imbalance", "Regions that lose most"),
         ("idle", "How long each rank waits"),

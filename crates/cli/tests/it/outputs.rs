@@ -106,7 +106,7 @@ fn no_command_writes_over_its_input() {
                     words.iter().map(String::as_str).chain(force.iter().copied()).collect();
                 let ran = asked(command, &trace, &scratch, &words);
                 assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command} {words:?}: {}", ran.err);
-                assert!(ran.err.contains("part of what is read"), "{command} {words:?}: {}", ran.err);
+                assert!(ran.err.contains("part of the input"), "{command} {words:?}: {}", ran.err);
             }
         }
     });
@@ -147,7 +147,7 @@ fn convert_does_not_write_over_its_input_in_any_format() {
     let before = contents(&inner);
     let ran = ran_on(&inner, &["convert", outer.to_str().unwrap(), "--to", "otf2", "--force"]);
     assert_eq!(ran.code, Some(1), "{}", ran.err);
-    assert!(ran.err.contains("part of what is read"), "{}", ran.err);
+    assert!(ran.err.contains("part of the input"), "{}", ran.err);
     assert_eq!(contents(&inner), before);
     // Other names in the folder of the trace are free.
     let ran = ran_on(&inner, &["convert", inner.to_str().unwrap(), "--to", "csv", "--force"]);
@@ -173,7 +173,7 @@ fn rules_and_other_traces_are_inputs() {
     ] {
         let ran = ran_on(&trace, &[words, &["--force", "--format", "table"]].concat());
         assert_eq!(ran.code, Some(1), "{words:?}");
-        assert!(ran.err.contains("part of what is read"), "{words:?}: {}", ran.err);
+        assert!(ran.err.contains("part of the input"), "{words:?}: {}", ran.err);
     }
     assert_eq!(contents(&scratch.0), before);
 }
@@ -292,7 +292,7 @@ fn answer_and_picture_are_two_files() {
     let file = file.to_str().unwrap();
     let ran = ran_on(&testdata("pmpi-jacobi"), &["idle", "-o", file, "--plot", file]);
     assert_eq!(ran.code, Some(1), "{}", ran.err);
-    assert!(ran.err.contains("cannot be the answer and the picture"), "{}", ran.err);
+    assert!(ran.err.contains("cannot be both the answer and the picture"), "{}", ran.err);
     assert!(contents(&scratch.0).is_empty());
 }
 

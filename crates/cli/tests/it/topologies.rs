@@ -106,7 +106,7 @@ fn a_cube_of_many_axes_is_refused_with_its_name_and_what_to_do() {
         let ran = within_limits(&path, &cache, &["correlate", "--format", "json"]);
         let answer: Value = serde_json::from_str(&ran.out).expect(&ran.err);
         assert_eq!(answer["data"]["topology"]["origin"], "system_tree");
-        let is_said = |text: &&str| text.contains("16777216 places") && text.contains("another one is taken");
+        let is_said = |text: &&str| text.contains("16777216 places") && text.contains("another one is used");
         assert!(told(&answer).iter().any(is_said), "{:?}", told(&answer));
         let ran = within_limits(&path, &cache, &["info"]);
         assert!(matches!(ran.code, Some(0 | 2)) && ran.out.contains("16,777,216 places"), "{}", ran.out);

@@ -7,7 +7,8 @@ use super::fit::MAX_AXES;
 pub enum GridError {
     /// No axes, too many, or one without places.
     #[error(
-        "topology {topology:?} has {n_axes} axes and {n_places} places; 1 to {MAX_AXES} axes, each of 1 place or more, can be used"
+        "topology {topology:?} has {n_axes} axes and {n_places} places; it needs 1 to {MAX_AXES} axes, each of 1 \
+         place or more"
     )]
     Shape {
         /// Its name.
@@ -19,7 +20,9 @@ pub enum GridError {
     },
     /// Far more places than locations, also around those that are used.
     #[error(
-        "topology {topology:?} ({sizes}) has {n_places} places, {n_cut} of them around the {n_located} that are used: more than the {limit} that are compared for so many; choose another one with --topology, by its name or as sizes of axes, e.g. {n_located}"
+        "topology {topology:?} ({sizes}) has {n_places} places, {n_cut} around the {n_located} used ones: more than \
+         the limit of {limit} for that many; choose another topology with --topology, by its name or by axis sizes, \
+         e.g. {n_located}"
     )]
     Sparse {
         /// Its name.

@@ -224,26 +224,23 @@ impl Grid {
         if n_missing > 0 {
             let level = if self.coverage() < MIN_COVERAGE { Level::Medium } else { Level::Low };
             let mut message = format!(
-                "{} of {} places of topology {:?} have a location; the others take the mean",
+                "{} of {} places of topology {:?} have a location; the others are given the mean",
                 self.n_located,
                 self.n_places(),
                 self.name
             );
             if let Some(cut) = self.cut_to_used().filter(|cut| cut.coverage() > self.coverage()) {
                 let sizes = by_x(cut.axes.iter().map(|axis| axis.size));
-                message += &format!("; cut to what is used it has {} places ({sizes})", cut.n_places());
+                message += &format!("; cut to the used part, it has {} places ({sizes})", cut.n_places());
             }
             notices.push(Notice::new(level, NoticeCode::NotAvailable, message).times(n_missing as u64));
         }
         if self.n_located < MIN_LOCATED {
-            let message = format!(
-                "{} locations are few: views that have nothing in common may agree well",
-                self.n_located
-            );
+            let message = format!("{} locations are few: unrelated views may match well", self.n_located);
             notices.push(Notice::new(Level::Low, NoticeCode::DoubtfulSeverities, message));
         }
         if self.n_members_unknown > 0 {
-            let message = format!("members of topology {:?} are no locations of the profile", self.name);
+            let message = format!("members of topology {:?} are not locations of the profile", self.name);
             let n = self.n_members_unknown as u64;
             notices.push(Notice::new(Level::Medium, NoticeCode::UndefinedReference, message).times(n));
         }

@@ -46,12 +46,12 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
         // Between two samples in a call it may have been left and entered again.
         (false, _) => format!("takes {}", cx.time(gain)),
         (true, 1) => format!("is called once and takes {}", cx.time(gain)),
-        (true, n) => format!("is called {n} times and takes on average {}", cx.time(gain / n)),
+        (true, n) => format!("is called {n} times and takes {} on average", cx.time(gain / n)),
     };
-    let mut values = vec![Quantity::ns("sum", cx.ns(gain))];
+    let mut values = vec![Quantity::ns("total", cx.ns(gain))];
     if cx.recorded.calls {
         values.push(Quantity::count("calls", n));
-        values.push(Quantity::ns("each", cx.ns(gain / n.max(1))));
+        values.push(Quantity::ns("per call", cx.ns(gain / n.max(1))));
     }
     if 0 < operations {
         values.push(Quantity::of("bytes per rank and call", mean_bytes as f64, "bytes"));
@@ -60,8 +60,8 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
         kind: FindingKind::CollectiveCost,
         title: format!("Cost of {place}"),
         sentence: format!(
-            "{place} {how_often}{}. Without, the run would gain {} ({}).",
-            if is_alone { "" } else { ", even for the rank that comes last" },
+            "{place} {how_often}{}. Avoiding this would save {} ({}).",
+            if is_alone { "" } else { ", even for the last rank to arrive" },
             cx.time(gain),
             cx.percent(gain)
         ),
@@ -71,36 +71,36 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
         range: range_of(stages),
         gain,
         loss: gain,
-        assumption: "the calls can be left out, put together, or hidden behind work".to_owned(),
+        assumption: "the calls can be removed, combined or hidden behind computation".to_owned(),
         confidence: (
             confidence.min(Confidence::Likely),
             format!("{reason}; how many of the calls are needed is not known"),
         ),
         evidence: vec![if is_alone {
             Evidence::new(
-                "one rank was recorded: whom it waits for is not known",
+                "only one rank was recorded, so what it waits for is not known",
                 "Σ over phases of the time in the call",
                 values,
             )
         } else {
             Evidence::new(
-                "nobody is waited for in this time: the rank that spends least has come last",
-                "Σ over phases of the time of the rank that spends least in the call",
+                "this time includes no waiting for late ranks: the rank with the least time arrived last",
+                "Σ over phases of the time of the rank that spends the least in the call",
                 values,
             )
         }],
         advice: if is_alone || operations == 0 {
-            "See whether it is needed, and whether it can be started earlier.".to_owned()
+            "Check whether it is needed, and whether it can be started earlier.".to_owned()
         } else if n == 1 {
-            "It happens once, so it weighs less in a longer run; see whether it is needed.".to_owned()
+            "It happens once, so it matters less in a longer run; check whether it is needed.".to_owned()
         } else if mean_bytes < SMALL_BYTES {
             format!(
-                "So few bytes cost the same as many: call {place} less often, put several into one, or start it \
-                 (non-blocking) and go on."
+                "So few bytes cost as much as many: call {place} less often, combine several calls into one, or \
+                 start it (non-blocking) and continue."
             )
         } else {
             format!(
-                "See whether all ranks need all of the data of {place}, and whether it can be started earlier."
+                "Check whether all ranks need all of the data of {place}, and whether it can be started earlier."
             )
         },
         command: compare_ranks(cx, path),
@@ -124,59 +124,60 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         Theme::Messages => return None,
         Theme::Collectives => (
             FindingKind::CollectiveCost,
-            "Time of",
+            "Time in",
             match is_alone {
-                true => "whom the call waits for is not recorded",
-                false => "whether the others or the transfer are waited for is not told apart",
+                true => "what the call waits for is not recorded",
+                false => "waiting for other ranks and transfer are not distinguished",
             },
             match is_alone {
-                true => "See whether the call is needed; a trace of all ranks tells who comes last to it.",
+                true => "Check whether the call is needed; a trace of every rank shows which arrives last.",
                 false => {
-                    "See which rank comes last to the call, the root above all, and whether all ranks are needed in it."
+                    "Check which rank arrives last at the call, especially the root, and whether all ranks are \
+                     needed in it."
                 }
             },
         ),
         Theme::Locks => (
             FindingKind::LockContention,
             if has_threads { "Threads wait for locks in" } else { "Waiting for locks in" },
-            "that all waiting for the lock can be avoided is assumed",
-            "Hold the lock for less, or use several: a copy for each thread that is added up later, one lock for each \
-             part of the data, or atomic operations.",
+            "it is assumed that all waiting for the lock can be avoided",
+            "Hold the lock for less time, or replace it: with a copy for each thread that is summed later, one lock \
+             for each part of the data, or atomic operations.",
         ),
         Theme::Threads => (
             FindingKind::WaitingForThreads,
             if has_threads { "Threads wait for each other in" } else { "Waiting in" },
             match has_threads {
-                true => "what the other threads do meanwhile is not told here",
-                false => "the threads that are waited for are not recorded",
+                true => "what the other threads do meanwhile is not shown here",
+                false => "the threads that these calls wait for are not recorded",
             },
             match has_threads {
                 true => {
                     "Compare the threads of a process: is the work of the loop divided evenly (schedule), and is there \
-                     enough for all of them?"
+                     enough for all threads?"
                 }
-                false => "See what these calls wait for; a trace of all threads tells more.",
+                false => "See what these calls wait for; a trace of all threads shows more.",
             },
         ),
         Theme::Device => (
             FindingKind::WaitingForDevice,
             "Waiting for the accelerator in",
             "how much of the host's work could be done meanwhile is not known",
-            "Work on the host meanwhile, or keep several streams busy; see which kernels run in this time.",
+            "Work on the host meanwhile, or keep several streams busy; check which kernels run in this time.",
         ),
         Theme::Other => (
             FindingKind::WaitingElsewhere,
             "Waiting in",
-            "what is waited for is not recorded",
+            "what these calls wait for is not recorded",
             "See what these calls wait for.",
         ),
     };
     let avoidable = matches!(waiting.theme, Theme::Locks | Theme::Threads);
-    let (gain, if_not, assumption) = if avoidable {
-        (waiting.ticks, "Without", "nobody waits there")
+    let (gain, remedy, assumption) = if avoidable {
+        (waiting.ticks, "Avoiding this waiting", "no thread waits there")
     } else {
         let gain = waiting.hidden(waiting.ticks);
-        (gain, "Hidden behind the work there is", "it is hidden behind computation, as far as there is any")
+        (gain, "Hiding this time behind computation", "it is hidden behind the available computation")
     };
     let path = waiting.main_path();
     let stages: Vec<&Stage> = waiting.stages.iter().map(|&(stage, _)| stage).collect();
@@ -190,7 +191,7 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         kind,
         title: format!("{title} {place}"),
         sentence: format!(
-            "{} {} of these phases ({}) in {place} and the like. {if_not}, the run would gain {} ({}).",
+            "{} {} of these phases ({}) in {place} and similar calls. {remedy} would save {} ({}).",
             capitalised(&format!("{} spends", cx.even_the_busiest())),
             cx.time(waiting.ticks),
             cx.percent(waiting.ticks),
@@ -213,19 +214,17 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
                     cx.time(total / visits.max(1))
                 ),
                 false => format!(
-                    "{} in these calls by samples, all {}s together",
+                    "{} in these calls according to samples, summed over {}s",
                     cx.time(total),
                     peer(cx.group.kind)
                 ),
             },
-            "gain = Σ over phases of (length − max busy), less the cost of the synchronisation, in the proportion of \
-             the mean times of the calls that wait",
+            "gain = Σ over phases of (length − max busy), less the cost of the synchronisation, divided among the \
+             calls that wait in proportion to their mean times",
             std::iter::once(Quantity::ns("waiting", cx.ns(waiting.ticks)))
-                .chain(
-                    values.map(|&(path, ticks)| {
-                        Quantity::ns(&format!("mean in {}", cx.place(path)), cx.ns(ticks))
-                    }),
-                )
+                .chain(values.map(|&(path, ticks)| {
+                    Quantity::ns(&format!("mean time in {}", cx.place(path)), cx.ns(ticks))
+                }))
                 .collect(),
         )],
         advice: advice.to_owned(),

@@ -207,18 +207,19 @@ impl<'a> Context<'a> {
     /// How sure numbers made from phases are, and why.
     pub fn confidence_of_phases(&self) -> (Confidence, String) {
         if !self.nothing_lost {
-            return (Confidence::Possible, "a part of the trace is missing".to_owned());
+            return (Confidence::Possible, "part of the trace is missing".to_owned());
         }
         if let Alignment::UpTo { n_anchors, .. } = self.group.alignment {
             let reason = format!(
-                "peers have {n_anchors} synchronisations in common, and everything behind them counts as one \
-                 phase"
+                "the {}s agree only on the first {n_anchors} synchronisations; everything after these counts as one \
+                 phase",
+                words::peer(self.group.kind)
             );
             return (Confidence::Possible, reason);
         }
         if 1 < self.group.phases_per_entry {
             let reason = format!(
-                "phases are so many that {} each are looked at together: extremes over ranks are bounds",
+                "there are so many phases that {} each are analysed together: extremes over ranks are bounds",
                 self.group.phases_per_entry
             );
             return (Confidence::Likely, reason);

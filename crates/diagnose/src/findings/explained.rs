@@ -65,19 +65,19 @@ fn differs(by: &BetweenProcesses) -> Option<Evidence> {
     let least = by.by_cluster.iter().copied().fold(f64::INFINITY, f64::min);
     let most = by.by_cluster.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     Some(Evidence::new(
-        format!("the ranks differ there in {}, as in time (correlation {r:.2})", by.label),
+        format!("the ranks differ in {} there, as they do in time (correlation {r:.2})", by.label),
         "means over ranks of one cluster; see Causes in docs/method.md",
         vec![
-            quantity("mean of the ranks with least", least, unit(&by.unit)),
-            quantity("mean of those with most", most, unit(&by.unit)),
+            quantity("mean of the ranks with the least", least, unit(&by.unit)),
+            quantity("mean of the ranks with the most", most, unit(&by.unit)),
         ],
     ))
 }
 
 fn is_high(by: &InRegion) -> Evidence {
     let mut values = vec![
-        quantity("there", by.mean, unit(&by.unit)),
-        quantity("where it is not high", by.elsewhere, unit(&by.unit)),
+        quantity("value there", by.mean, unit(&by.unit)),
+        quantity("value where it is not high", by.elsewhere, unit(&by.unit)),
     ];
     values.extend(by.share_of_program.map(|share| quantity("share of the program", share, "ratio")));
     Evidence::new(

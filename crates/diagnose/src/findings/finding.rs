@@ -158,7 +158,7 @@ kinds! {
     /// One rank works at a time, the others wait.
     Serialisation "serialisation" "serialised work",
     /// One rank reads or writes for all, the others wait.
-    IoByOneRank "io_by_one_rank" "input and output by one rank",
+    IoByOneRank "io_by_one_rank" "I/O by one rank",
     /// Receivers wait since messages are sent late.
     LateSender "late_sender" "late senders",
     /// Senders wait since messages are received late.
@@ -172,7 +172,7 @@ kinds! {
     /// Time of messages themselves.
     CommunicationCost "communication_cost" "cost of communication",
     /// Some ranks communicate longer than the others, who wait for them.
-    CommunicationImbalance "communication_imbalance" "imbalance of communication",
+    CommunicationImbalance "communication_imbalance" "communication imbalance",
     /// Threads wait for each other's locks.
     LockContention "lock_contention" "threads wait for locks",
     /// Threads of a process wait for each other.
@@ -186,7 +186,7 @@ kinds! {
     /// Single iterations take much longer than the others.
     IterationOutlier "iteration_outlier" "slow iterations",
     /// Iterations take longer and longer.
-    GrowthOverIterations "growth_over_iterations" "iterations grow longer",
+    GrowthOverIterations "growth_over_iterations" "iterations get longer",
     /// No loss worth a finding.
     NothingSignificant "nothing_significant" "nothing significant",
 }

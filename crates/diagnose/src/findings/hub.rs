@@ -62,10 +62,10 @@ pub(super) fn through_one(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&St
     draft.evidence.push(hub.evidence(cx));
     Draft {
         kind: FindingKind::Serialisation,
-        title: format!("All wait for rank {rank} in {place}"),
+        title: format!("Ranks wait for rank {rank} in {place}"),
         sentence: format!(
-            "{} ranks wait in {} until rank {rank} comes to them, one after the other, in {place}. If they did not \
-             all go through it, the run would gain {} ({}).",
+            "{} ranks wait in {} until rank {rank} serves them, one after the other, in {place}. Avoiding this \
+             bottleneck would save {} ({}).",
             hub.n_waiting,
             cx.place(hub.waiting),
             cx.time(waiting.ticks),
@@ -73,11 +73,11 @@ pub(super) fn through_one(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&St
         ),
         path: hub.path,
         ranks: Ranks::new([rank]),
-        assumption: "what goes through this rank is spread, or needs no waiting".to_owned(),
-        confidence: at_most_likely(cx, "how much of it is transfer that remains is not known"),
+        assumption: "what goes through this rank is spread over the ranks, or needs no waiting".to_owned(),
+        confidence: at_most_likely(cx, "how much of it is unavoidable transfer is not known"),
         advice: format!(
-            "Replace the messages through rank {rank} by a collective operation or a tree, by parallel output if they \
-             are for output, or let the others send without waiting (non-blocking) and go on."
+            "Replace the messages through rank {rank} with a collective operation or a tree, or with parallel output \
+             if they are for output; or let the others send without waiting (non-blocking) and continue."
         ),
         command: compare_ranks(cx, hub.path),
         ..draft
@@ -87,11 +87,11 @@ pub(super) fn through_one(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&St
 impl Hub {
     pub fn evidence(&self, cx: &Context<'_>) -> Evidence {
         Evidence::new(
-            format!("{} ranks wait for messages of rank {}", self.n_waiting, self.rank),
+            format!("{} ranks wait for rank {} to send or receive messages", self.n_waiting, self.rank),
             "waiting for this rank / all waiting for messages in these calls",
             vec![
                 Quantity::of(
-                    &format!("share for rank {} in {}", self.rank, cx.place(self.path)),
+                    &format!("share of rank {} in {}", self.rank, cx.place(self.path)),
                     self.share,
                     "ratio",
                 ),

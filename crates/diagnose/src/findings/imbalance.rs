@@ -75,7 +75,7 @@ fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -> Option<Dr
     let node = slow.node.map(|node| cx.definitions.system_tree.nodes[node.index()].name.clone());
     let more = percent(slow.factor - 1.0);
     let (kind, subject) = match &node {
-        Some(node) => (FindingKind::SlowNode, format!("compute node {node} ({who})")),
+        Some(node) => (FindingKind::SlowNode, format!("{who} of compute node {node}")),
         None => (FindingKind::SlowRank, who.clone()),
     };
     let s = if n_slow == 1 { "s" } else { "" };
@@ -87,7 +87,7 @@ fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -> Option<Dr
         .map(|&(path, factor)| Quantity::of(&format!("factor in {}", cx.name(path)), factor, "ratio"));
     let mut evidence = vec![
         Evidence::new(
-            format!("{} longer in {} of the call paths that compute", capitalised(&who), slow.paths.len()),
+            format!("{who} take{s} longer in {} of the call paths that compute", slow.paths.len()),
             "exclusive time of the rank / that of the median rank",
             factors.collect(),
         ),
@@ -98,8 +98,8 @@ fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -> Option<Dr
         kind,
         title: format!("{} {more} longer everywhere", capitalised(&format!("{subject} take{s}"))),
         sentence: format!(
-            "{} take{s} {more} longer than the median rank in nearly everything computed, and the others wait. If \
-             it ran like they do, the run would gain {} ({}).",
+            "{} take{s} {more} longer than the median rank in nearly all computation, and the others wait. Running as \
+             fast as the others would save {} ({}).",
             capitalised(&subject),
             cx.time(gain),
             cx.percent(gain)
@@ -113,9 +113,9 @@ fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -> Option<Dr
         assumption: "the slow ranks run as fast as the mean of the others, with the same work".to_owned(),
         confidence: cx.confidence_of_phases(),
         evidence,
-        advice: "The same factor in every call path points to the machine rather than to the work: look at clock \
-                 frequency, temperature, other jobs, memory errors and pinning there; run again on other nodes to \
-                 see whether the factor moves with them."
+        advice: "The same factor in every call path points to the machine rather than to the work: check clock \
+                 frequency, temperature, other jobs, memory errors and pinning there, and run again on other nodes \
+                 to see whether the factor follows the nodes."
             .to_owned(),
         command: compare_ranks(cx, path),
     })
@@ -167,11 +167,8 @@ fn imbalance_evidence(cx: &Context<'_>, imbalance: u64, stages: &[&Stage]) -> Ev
     let length: u64 = stages.iter().map(|stage| stage.length()).sum();
     let busy: u64 = stages.iter().map(|stage| stage.busy()).sum();
     Evidence::new(
-        format!(
-            "the part of the run consists of {n_phases} phase{} between synchronisations",
-            plural(n_phases)
-        ),
-        "imbalance = Σ over phases of (max busy − mean busy); busy is time that neither waits nor synchronises",
+        format!("this part of the run has {n_phases} phase{} between synchronisations", plural(n_phases)),
+        "imbalance = Σ over phases of (max busy − mean busy); busy is time not spent waiting or synchronising",
         vec![
             Quantity::ns("imbalance", cx.ns(imbalance)),
             Quantity::ns("mean busy", cx.ns(busy)),
@@ -195,7 +192,7 @@ fn waiting_evidence(cx: &Context<'_>, stages: &[&Stage]) -> Option<Evidence> {
     let (first, _) = *waits.iter().find(|(_, ticks)| 0 < *ticks)?;
     let values = waits.iter().take(4).filter(|(_, ticks)| 0 < *ticks);
     Some(Evidence::new(
-        format!("meanwhile the others wait, most of all in {}", cx.place(first)),
+        format!("meanwhile the others wait, longest in {}", cx.place(first)),
         "mean over ranks of the time in calls that wait or synchronise, in the same phases",
         values.map(|&(path, ticks)| Quantity::ns(&cx.place(path), cx.ns(ticks))).collect(),
     ))
@@ -214,20 +211,20 @@ fn ranks_evidence(cx: &Context<'_>, group: &Uneven<'_>, by_peer: &[(LocationId, 
         Quantity::ns(&format!("{word} ({rank})"), cx.ns(ticks))
     };
     Evidence::new(
-        format!("time of the ranks in {name}, over the run"),
-        "sum over visits, with callees if they take part",
+        format!("time in {name} by rank, over the run"),
+        "sum over visits, with callees if they contribute",
         vec![of(most, "most"), Quantity::ns("mean", cx.ns(sum / n)), of(least, "least")],
     )
 }
 
-/// `from iteration 10 on`, `in 3 of 40 iterations`, or nothing if it is all of them.
+/// ` from iteration 10 of 40 on`, ` in 3 of 40 iterations`, or nothing if it is all of them.
 fn when(iterations: Option<&Iterations>) -> String {
     let Some(Iterations { n_all, ranges }) = iterations else { return String::new() };
     let n: u64 = ranges.iter().map(|(first, last)| last - first + 1).sum();
     match ranges.as_slice() {
         [(0, last)] if last + 1 == *n_all => String::new(),
-        [(first, last)] if last + 1 == *n_all => format!(", from iteration {first} of {n_all} on"),
-        _ => format!(", in {n} of {n_all} iterations"),
+        [(first, last)] if last + 1 == *n_all => format!(" from iteration {first} of {n_all} on"),
+        _ => format!(" in {n} of {n_all} iterations"),
     }
 }
 
@@ -248,7 +245,7 @@ fn load(
         kind: FindingKind::LoadImbalance,
         title: format!("Load imbalance in {name}: {who}"),
         sentence: format!(
-            "{} work{s} longer in {name} than the others, who wait{}. Spread evenly, the run would gain {} ({}).",
+            "{} work{s} longer in {name} than the others, which wait{}. Spreading the work evenly would save {} ({}).",
             capitalised(&who),
             when(iterations.as_ref()),
             cx.time(gain),
@@ -265,7 +262,7 @@ fn load(
         evidence,
         advice: format!(
             "Give these ranks less to do in {name}: divide the domain by measured cost instead of by size, or move \
-             work while it runs. First see whether they have more data or are slower with the same data."
+             work at run time. First check whether they have more data or are slower with the same data."
         ),
         command: compare_ranks(cx, group.path),
     }
@@ -316,10 +313,10 @@ fn growing(
 ) -> Draft {
     let who = cx.in_words(&ranks);
     let name = cx.name(group.path);
-    let how = if growth.is_steady { "grows from iteration to iteration" } else { "sets in" };
+    let how = if growth.is_steady { "grows steadily from" } else { "sets in at" };
     let evidence = Evidence::new(
-        format!("the imbalance {how}, beginning with iteration {} of {}", growth.first, growth.n_all),
-        "slope of the line after Theil and Sen through max busy − mean busy of the iterations",
+        format!("the imbalance {how} iteration {} of {}", growth.first, growth.n_all),
+        "slope of the Theil–Sen line through max busy − mean busy of the iterations",
         vec![Quantity::of("slope", growth.slope_ns, "ns/iteration"), Quantity::count("first", growth.first)],
     );
     let base = load(cx, group, by_peer, ranks, group.imbalance);
@@ -329,8 +326,8 @@ fn growing(
         kind: FindingKind::GrowingImbalance,
         title: format!("Growing load imbalance in {name}: {who}"),
         sentence: format!(
-            "From iteration {} on, {who} work{} longer and longer in {name}, and the others wait. Spread evenly, the \
-             run would gain {} ({}), a longer one more.",
+            "From iteration {} on, {who} work{} longer and longer in {name}, and the others wait. Spreading the work \
+             evenly would save {} ({}), and more in a longer run.",
             growth.first,
             if base.ranks.list.len() == 1 { "s" } else { "" },
             cx.time(group.imbalance),
@@ -339,8 +336,8 @@ fn growing(
         iterations: Some(Iterations { n_all: growth.n_all, ranges: vec![(growth.first, growth.n_all - 1)] }),
         evidence: all,
         advice: format!(
-            "The work in {name} moves between ranks as the run goes on: balance it again every so many iterations, \
-             or when max / mean passes a limit."
+            "The work in {name} moves between ranks during the run: rebalance it every few iterations, or when \
+             max / mean exceeds a limit."
         ),
         ..base
     }
@@ -382,34 +379,34 @@ fn one_works(
         if 0 < ticks {
             gain += ticks;
             let mut through = hub.evidence(cx);
-            through.values.push(Quantity::ns("waiting besides the imbalance", cx.ns(ticks)));
+            through.values.push(Quantity::ns("waiting beyond the imbalance", cx.ns(ticks)));
             evidence.push(through);
         }
     }
     let base = load(cx, group, by_peer, ranks, gain);
     let share = Evidence::new(
         format!("{who} alone does nearly all of {name}"),
-        "Σ over phases of the time of the rank with most / Σ of that of all ranks",
+        "Σ over phases of the time of the rank with the most / Σ over phases of the time of all ranks",
         vec![Quantity::of("share of one rank", group.share_of_one(cx), "ratio")],
     );
     evidence.insert(0, share);
     evidence.extend(base.evidence);
     let advice = if is_io || looks_like_io {
         format!(
-            "Let all ranks take part in {name}: parallel output (MPI-IO, parallel HDF5, ADIOS), a file for each rank \
-             or group of ranks, or hand the data to a rank that does nothing else, so that nobody waits."
+            "Let all ranks take part in {name}: use parallel output (MPI-IO, parallel HDF5, ADIOS), write a file for \
+             each rank or group of ranks, or hand the data to a dedicated rank so that no rank waits."
         )
     } else {
         format!(
-            "Spread {name} over the ranks, or let the others go on meanwhile: what is called here by one rank alone \
-             does not get faster with more ranks."
+            "Spread {name} over the ranks, or let the others continue meanwhile: work that one rank does alone does \
+             not get faster with more ranks."
         )
     };
     Draft {
         kind,
         title: format!("{name} is serialised: {who} works, the others wait"),
         sentence: format!(
-            "{} works alone in {name} while the others wait. If all took part, the run would gain {} ({}).",
+            "{} works alone in {name} while the others wait. Letting all ranks take part would save {} ({}).",
             capitalised(&who),
             cx.time(gain),
             cx.percent(gain)
@@ -432,13 +429,13 @@ fn excess(cx: &Context<'_>, group: &Uneven<'_>, moving: u64, in_total: u64) -> D
     let ranks = cx.ranks(cx.group.locations.iter().copied());
     let confidence = match confidence {
         Confidence::Sure => {
-            (Confidence::Likely, format!("{reason}; that the ranks could do without {sync_name} is assumed"))
+            (Confidence::Likely, format!("{reason}; it is assumed that the ranks can do without {sync_name}"))
         }
         other => (other, reason),
     };
     let mut evidence = vec![Evidence::new(
         format!("{n_latest} different ranks come last in {n_phases} phases: the imbalance moves"),
-        "Σ over phases of (max − mean), against max − mean of the totals over the run",
+        "Σ over phases of (max − mean), compared with max − mean of the totals over the run",
         vec![
             Quantity::ns("imbalance of the phases", cx.ns(group.imbalance)),
             Quantity::ns("imbalance of the totals", cx.ns(in_total)),
@@ -448,18 +445,19 @@ fn excess(cx: &Context<'_>, group: &Uneven<'_>, moving: u64, in_total: u64) -> D
     evidence.extend(waiting_evidence(cx, &group.stages));
     let advice = if moves_data {
         format!(
-            "{sync_name} exchanges data, so it cannot just go: see whether it is needed in every iteration, combine \
-             it with another, or start it early and complete it late (non-blocking)."
+            "{sync_name} exchanges data, so it cannot simply be removed: check whether every iteration needs it, \
+             combine it with another call, or start it early and complete it late (non-blocking)."
         )
     } else {
-        format!("Leave {sync_name} out, unless something depends on it that messages do not order already.")
+        format!("Remove {sync_name}, unless something depends on it that messages do not already order.")
     };
     Draft {
         kind: FindingKind::ExcessSynchronisation,
         title: format!("{sync_name} is called too often"),
         sentence: format!(
-            "Time in {name} varies from rank to rank and from iteration to iteration, and {sync_name} makes all wait \
-             for the slowest each time. Over the run the differences even out: without it the run would gain {} ({}).",
+            "Time in {name} varies from rank to rank and from iteration to iteration, and {sync_name} makes all ranks \
+             wait for the slowest each time. Over the run the differences even out: removing {sync_name} would save \
+             {} ({}).",
             cx.time(moving),
             cx.percent(moving)
         ),

@@ -79,14 +79,12 @@ pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], g
                 cx.even_the_busiest(),
                 cx.time(waiting.ticks)
             ),
-            "Σ over phases of (length − max busy), less the cost of the synchronisation, in the proportion of the \
-             mean times of the calls that wait",
+            "Σ over phases of (length − max busy), less the cost of the synchronisation, divided among the calls \
+             that wait in proportion to their mean times",
             std::iter::once(Quantity::ns("waiting", cx.ns(waiting.ticks)))
-                .chain(
-                    values.map(|&(path, ticks)| {
-                        Quantity::ns(&format!("mean in {}", cx.place(path)), cx.ns(ticks))
-                    }),
-                )
+                .chain(values.map(|&(path, ticks)| {
+                    Quantity::ns(&format!("mean time in {}", cx.place(path)), cx.ns(ticks))
+                }))
                 .collect(),
         )],
         advice: String::new(),
@@ -136,31 +134,28 @@ fn turns(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage]) -> Option<D
     let mut draft = base(cx, waiting, stages, waiting.ticks);
     draft.evidence.push(Evidence::new(
         format!("the ranks are in {name} one after the other: their times there add up to the waiting"),
-        "Σ over ranks of the time in it, less that of the rank with most",
+        "Σ over ranks of the time in it, less that of the rank with the most",
         vec![
             Quantity::ns("sum of turns", cx.ns(u64::try_from(sum.saturating_sub(max)).unwrap_or(u64::MAX))),
-            Quantity::of("share of waiting for ranks that wait", chained, "ratio"),
+            Quantity::of("share of waiting for ranks that also wait", chained, "ratio"),
         ],
     ));
     Some(Draft {
         kind: FindingKind::Serialisation,
         title: format!("{name} is serialised: the ranks work in turn"),
         sentence: format!(
-            "One rank at a time works in {name}, and hands on to the next by a message; the others wait. If all \
-             worked at once, the run would gain {} ({}).",
+            "One rank at a time works in {name} and hands over to the next with a message; the others wait. Working \
+             at the same time would save {} ({}).",
             cx.time(waiting.ticks),
             cx.percent(waiting.ticks)
         ),
         path,
         ranks,
         assumption: "all ranks can do their part at the same time".to_owned(),
-        confidence: at_most_likely(
-            cx,
-            "that the turns depend on each other follows from the chain of messages",
-        ),
+        confidence: at_most_likely(cx, "the chain of messages shows that the turns depend on each other"),
         advice: format!(
-            "See what {name} needs from the rank before: often it is an order that nobody needs, or a file that all \
-             could write at once."
+            "Check what {name} needs from the previous rank: often it is an order that is not required, or a file that \
+             all ranks could write at once."
         ),
         command: compare_ranks(cx, path),
         ..draft
@@ -222,10 +217,7 @@ fn late_messages(
     let n_waits: u64 = rows.iter().map(|row| row.n_waits).sum();
     let mut draft = base(cx, waiting, stages, waiting.ticks);
     draft.evidence.push(Evidence::new(
-        format!(
-            "{} of the time in these calls passes before {comes} is entered on the other side",
-            percent(share)
-        ),
+        format!("{} of the time in these calls passes before the other side enters {comes}", percent(share)),
         match late_kind {
             LateKind::LateSender => {
                 "Σ over receives of min(send posted, receive left) − receive or wait entered"
@@ -233,9 +225,9 @@ fn late_messages(
             LateKind::LateReceiver => "Σ over sends that block of receive posted − send or wait entered",
         },
         vec![
-            Quantity::ns("waited, all ranks", cx.ns(waited)),
+            Quantity::ns("waiting of all ranks", cx.ns(waited)),
             Quantity::count("waits", n_waits),
-            Quantity::ns("for ranks that waited themselves", cx.ns(indirect)),
+            Quantity::ns("waiting for ranks that also waited", cx.ns(indirect)),
         ],
     ));
     draft.evidence.push(pairs_evidence(cx, main));
@@ -244,7 +236,7 @@ fn late_messages(
         LateKind::LateReceiver => (FindingKind::LateReceiver, "Late receivers", "send", "receive"),
     };
     let chain = if waited < 2 * indirect {
-        " Most of it is handed on: the ranks waited for wait themselves, so look for the first in the chain."
+        " Most of the waiting is passed on: the late ranks wait for others, so look for the first in the chain."
     } else {
         ""
     };
@@ -252,7 +244,8 @@ fn late_messages(
         kind,
         title: format!("{title} in {comes}: {who}"),
         sentence: format!(
-            "{} wait{} in {waits} since {who} {order}{} late in {comes}. In time, the run would gain {} ({}).{chain}",
+            "{} wait{} in {waits} because {who} {order}{} late in {comes}. Avoiding the delay would save {} \
+             ({}).{chain}",
             capitalised(&whom),
             if waiters.list.len() == 1 { "s" } else { "" },
             if culprits.list.len() == 1 { "s" } else { "" },
@@ -261,11 +254,11 @@ fn late_messages(
         ),
         path: main.culprit,
         ranks: culprits,
-        assumption: "the other side is there when it is needed, and all work stays as it is".to_owned(),
+        assumption: "the other side is ready when it is needed, and all work stays the same".to_owned(),
         confidence: late_confidence(cx),
         advice: format!(
-            "Let {who} {order} earlier: before the work that the message does not need, with a non-blocking call; or \
-             let {whom} {verb} later and work meanwhile."
+            "Let {who} {order} earlier: before the work that the message does not depend on, with a non-blocking \
+             call; or let {whom} {verb} later and work meanwhile."
         ),
         command: compare_ranks(cx, main.waiting),
         ..draft
@@ -280,9 +273,9 @@ fn mattering(by_rank: &BTreeMap<u32, u64>) -> Ranks {
 
 fn pairs_evidence(cx: &Context<'_>, row: &LateRow) -> Evidence {
     let values = row.pairs.iter().take(6).map(|pair| {
-        Quantity::ns(&format!("rank {} for rank {}", pair.waiting, pair.culprit), cx.ns(pair.wait.0))
+        Quantity::ns(&format!("rank {} waits for rank {}", pair.waiting, pair.culprit), cx.ns(pair.wait.0))
     });
-    Evidence::new("who waits for whom longest", "sum of the waits of the pair", values.collect())
+    Evidence::new("pairs of ranks with the longest waits", "sum of the waits of the pair", values.collect())
 }
 
 fn late_confidence(cx: &Context<'_>) -> (Confidence, String) {
@@ -291,7 +284,7 @@ fn late_confidence(cx: &Context<'_>) -> (Confidence, String) {
         return (confidence, format!("{reason}; sends and receives were paired"));
     }
     let reason =
-        format!("{reason}; clocks of different ranks are not synchronised, so who came late is doubtful");
+        format!("{reason}; the clocks of the ranks are not synchronised, so which rank was late is doubtful");
     (Confidence::Possible, reason)
 }
 
@@ -323,10 +316,10 @@ fn uneven_communication(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stag
     let (what, of_calls) = if has_messages { ("messages", "messages") } else { ("its time", "these calls") };
     Some(Draft {
         kind: FindingKind::CommunicationImbalance,
-        title: format!("Imbalance of communication in {place}: {who}"),
+        title: format!("Communication imbalance in {place}: {who}"),
         sentence: format!(
-            "All ranks compute alike, but {who} spend{s} longer in {place}, and the others wait at the next \
-             synchronisation. With {what} spread evenly, the run would gain {} ({}).",
+            "All ranks compute for similar times, but {who} spend{s} longer in {place}, and the others wait at the \
+             next synchronisation. Spreading {what} evenly would save {} ({}).",
             cx.time(gain),
             cx.percent(gain)
         ),
@@ -334,14 +327,14 @@ fn uneven_communication(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stag
         assumption: format!(
             "the same time in {of_calls} in total, spread evenly over the ranks in each phase"
         ),
-        confidence: at_most_likely(cx, &format!("that {what} can be spread is assumed")),
+        confidence: at_most_likely(cx, &format!("it is assumed that {what} can be spread")),
         advice: if has_messages {
             format!(
-                "See why {who} send{s} or receive{s} more: a hub that all talk to can be shared out, or be replaced by \
-                 a collective operation or a tree."
+                "Check why {who} send{s} or receive{s} more: a hub that all ranks talk to can be split, or replaced \
+                 with a collective operation or a tree."
             )
         } else {
-            format!("See why {who} take{s} longer there; a trace that records messages tells more.")
+            format!("Check why {who} take{s} longer there; a trace that records communication shows more.")
         },
         ranks,
         command: compare_ranks(cx, path),
@@ -363,20 +356,16 @@ fn messages_by_rank(cx: &Context<'_>, path: CallPathId, by_peer: &[(LocationId, 
     let time: u64 = by_peer.iter().map(|&(_, ticks)| ticks).sum();
     let (location, ticks) = most.copied().unwrap_or((LocationId(0), 0));
     let mut values = vec![
-        Quantity::ns("time of the rank with most", cx.ns(ticks)),
+        Quantity::ns("time of the rank with the most", cx.ns(ticks)),
         Quantity::ns("mean time", cx.ns(time / by_peer.len().max(1) as u64)),
     ];
     let place = cx.place(path);
     if !cx.recorded.messages {
-        return Evidence::new(format!("time of the ranks in {place}, over the run"), "sums", values);
+        return Evidence::new(format!("time in {place} by rank, over the run"), "sums", values);
     }
     values.push(Quantity::count("messages of that rank", count(location)));
-    values.push(Quantity::of("mean messages", all as f64 / n, "count"));
-    Evidence::new(
-        format!("time and messages of the ranks in {place}, over the run"),
-        "sums over visits",
-        values,
-    )
+    values.push(Quantity::of("mean number of messages", all as f64 / n, "count"));
+    Evidence::new(format!("time and messages in {place} by rank, over the run"), "sums over visits", values)
 }
 
 /// Messages that take time although nobody is late.
@@ -409,27 +398,27 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
     let gain = waiting.hidden(rest);
     let (confidence, reason) = cx.confidence_of_phases();
     let ends = format!(
-        "Hidden behind the work there is, the run would gain {} at most ({}).",
+        "Hiding this time behind computation would save at most {} ({}).",
         cx.time(gain),
         cx.percent(gain)
     );
-    let takes = format!("{} ({}) {} time", cx.time(rest), cx.percent(rest), of_whom(cx));
+    let takes = format!("{} ({}) of {} time", cx.time(rest), cx.percent(rest), of_whom(cx));
     let told = told(cx);
     let reason = match told {
-        Told::Paired => format!("{reason}; how much of it is the network's and cannot be saved is not known"),
+        Told::Paired => format!("{reason}; how much of it is network time that cannot be saved is not known"),
         Told::OneSide => {
-            format!("{reason}; messages were not paired, so waiting and transfer are not told apart")
+            format!("{reason}; messages were not paired, so waiting and transfer are not distinguished")
         }
         Told::Nothing => format!("{reason}; the trace does not record what these calls wait for"),
     };
     let (title, sentence) = match told {
         Told::Paired => (
-            format!("Time of messages in {place}"),
+            format!("Message time in {place}"),
             format!("Messages in {place} take {takes}, most of it with the other side already there. {ends}"),
         ),
         Told::OneSide => (
-            format!("Time of messages in {place}"),
-            format!("Messages in {place} take {takes}, waiting or transfer. {ends}"),
+            format!("Message time in {place}"),
+            format!("Messages in {place} take {takes}, for waiting or transfer. {ends}"),
         ),
         Told::Nothing => (
             format!("Time in {place}"),
@@ -442,14 +431,14 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
         sentence,
         gain,
         assumption: match told {
-            Told::Nothing => "it is hidden behind computation, as far as there is any".to_owned(),
-            _ => "transfers are hidden behind computation, as far as there is any".to_owned(),
+            Told::Nothing => "it is hidden behind the available computation".to_owned(),
+            _ => "transfers are hidden behind the available computation".to_owned(),
         },
         confidence: (confidence.min(Confidence::Possible), reason),
         advice: match told {
-            Told::Nothing => "See what these calls wait for; a trace of the calls tells more.".to_owned(),
-            _ => "Start sends and receives early (non-blocking) and work meanwhile; see whether all that is sent is \
-                  needed."
+            Told::Nothing => "See what these calls wait for; a trace of the calls shows more.".to_owned(),
+            _ => "Start sends and receives early (non-blocking) and work meanwhile; check whether everything that is \
+                  sent is needed."
                 .to_owned(),
         },
         ..draft
@@ -475,7 +464,7 @@ fn told(cx: &Context<'_>) -> Told {
 }
 
 fn of_whom(cx: &Context<'_>) -> &'static str {
-    if cx.n_peers() == 1 { "of its" } else { "even of the busiest rank's" }
+    if cx.n_peers() == 1 { "the rank's" } else { "even the busiest rank's" }
 }
 
 fn small(
@@ -503,16 +492,16 @@ fn small(
         title: format!("Many small messages in {place}"),
         sentence: format!(
             "{n_messages} messages of {mean_bytes} bytes on average are sent in {place}, about {per_time:.0} to the \
-             same partner each time. Put together into one, the run would gain {} ({}).",
+             same partner each time. Combining these into one would save {} ({}).",
             cx.time(gain),
             cx.percent(gain)
         ),
         path,
         gain,
         loss: gain,
-        assumption: "time is per message, and one message to each partner would do each time".to_owned(),
-        confidence: at_most_likely(cx, "that messages can be put together is assumed"),
-        advice: "Collect what goes to the same rank and send it at once (a buffer, a derived datatype, or a \
+        assumption: "each message costs the same, and one to each partner is enough each time".to_owned(),
+        confidence: at_most_likely(cx, "it is assumed that messages can be combined"),
+        advice: "Collect the data for each rank and send them at once (a buffer, a derived datatype, or a \
                  neighbourhood collective)."
             .to_owned(),
         command: compare_ranks(cx, path),

@@ -124,17 +124,20 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
     let busy: u64 = cx.stages.iter().map(stages::Stage::busy).sum();
     let mut evidence = vec![Evidence::new(
         match (words::peer(cx.group.kind), cx.n_peers()) {
-            (one, 1) => format!("the {one} neither waits nor synchronises {} of the run", cx.percent(busy)),
-            (one, _) => {
-                format!("on the mean, {one}s neither wait nor synchronise {} of the run", cx.percent(busy))
+            (one, 1) => {
+                format!("the {one} spends {} of the run neither waiting nor synchronising", cx.percent(busy))
             }
+            (one, _) => format!(
+                "on average, a {one} spends {} of the run neither waiting nor synchronising",
+                cx.percent(busy)
+            ),
         },
         "Σ over phases of mean busy / run time",
         vec![Quantity::ns("mean busy", cx.ns(busy)), Quantity::ns("run time", cx.ns(cx.run()))],
     )];
     evidence.extend(largest.map(|(title, gain)| {
         Evidence::new(
-            format!("the largest loss found is: {title}"),
+            format!("the largest loss found: {title}"),
             "gain of that loss",
             vec![
                 Quantity::ns("gain", cx.ns(gain)),
@@ -146,7 +149,7 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
         kind: FindingKind::NothingSignificant,
         title: "Nothing significant".to_owned(),
         sentence: format!(
-            "No single cause of {} costs more than {limit} of the run. To be faster, the computation itself must be.",
+            "No single cause of {} costs more than {limit} of the run. To speed up the run, speed up the computation.",
             if cx.n_peers() == 1 { "waiting" } else { "imbalance or waiting" }
         ),
         path: CallPathTree::ROOT,
@@ -158,7 +161,7 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
         assumption: String::new(),
         confidence: cx.confidence_of_phases(),
         evidence,
-        advice: "See which functions take most of the time.".to_owned(),
+        advice: "Check which functions take the most time.".to_owned(),
         command: vec!["profile".to_owned()],
     }
 }

@@ -66,8 +66,8 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         kind: FindingKind::IterationOutlier,
         title: format!("{n} slow iteration{} of {}", plural(n), busy.len()),
         sentence: format!(
-            "Iteration{} {} take{} much longer than usual on {}: {} of work instead of {} in the worst. If they \
-             were like the others, the run would gain {} ({}).",
+            "Iteration{} {} take{} much longer than usual on {}: {} of work instead of {} in the worst. Bringing \
+             the time down to the median would save {} ({}).",
             plural(n),
             shown(&slow),
             if n == 1 { "s" } else { "" },
@@ -89,7 +89,7 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         assumption: "these iterations take as long as the median one".to_owned(),
         confidence: (confidence.min(Confidence::Likely), format!("{reason}; they may have more to do")),
         evidence: vec![Evidence::new(
-            "mean busy time of the ranks, iteration by iteration",
+            "mean busy time of the ranks in each iteration",
             "slow: above median + 5 · median absolute deviation, and above median + 1 % of the run",
             vec![
                 Quantity::ns("median", cx.ns(ticks(usual))),
@@ -98,9 +98,10 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
                 Quantity::count("longest iteration", worst as u64),
             ],
         )],
-        advice: "See what is different in these iterations: output, memory that is allocated or moved, a change of the \
-                 mesh, or something else on the machine at that time."
-            .to_owned(),
+        advice:
+            "Check what is different in these iterations: output, memory that is allocated or moved, a mesh \
+                 change, or something else on the machine at that time."
+                .to_owned(),
         command: vec![
             "profile".to_owned(),
             "--call-paths".to_owned(),
@@ -141,13 +142,13 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     let tick_ns = 1e9 / cx.definitions.clock.ticks_per_second as f64;
     Some(Draft {
         kind: FindingKind::GrowthOverIterations,
-        title: format!("Iterations grow longer in {}", cx.name(path)),
+        title: format!("Iterations get longer in {}", cx.name(path)),
         sentence: format!(
-            "The work of an iteration grows from {} to {} over {n} iterations, on {}. If all were like the \
-             first, the run would gain {} ({}), a longer one more.",
+            "The work per iteration grows from {} to {} over {n} iterations, on {}. Keeping it at the first \
+             value would save {} ({}), and more in a longer run.",
             cx.time(ticks(line.first)),
             cx.time(ticks(line.last)),
-            if cx.n_peers() == 1 { cx.all_peers() } else { format!("the mean of {}", cx.all_peers()) },
+            if cx.n_peers() == 1 { cx.all_peers() } else { format!("average over {}", cx.all_peers()) },
             cx.time(gain),
             cx.percent(gain)
         ),
@@ -158,10 +159,10 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         gain,
         loss: gain,
         assumption: "all iterations take as long as the first".to_owned(),
-        confidence: (confidence.min(Confidence::Likely), format!("{reason}; there may be more to do each time")),
+        confidence: (confidence.min(Confidence::Likely), format!("{reason}; iterations may have more to do")),
         evidence: vec![Evidence::new(
-            "mean busy time of the ranks, iteration by iteration",
-            "the line of Theil and Sen; gain = (last − first) / 2 · iterations",
+            "mean busy time of the ranks in each iteration",
+            "Theil–Sen line; gain = (last − first) / 2 · iterations",
             vec![
                 Quantity::ns("first", cx.ns(ticks(line.first))),
                 Quantity::ns("last", cx.ns(ticks(line.last))),
@@ -169,8 +170,8 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
                 Quantity::of("Kendall's tau", line.tau, "ratio"),
             ],
         )],
-        advice: "Look for what piles up: lists that are searched and never emptied, memory that gets scattered, more \
-                 particles or cells, files that grow."
+        advice: "Look for something that accumulates: lists that are searched but never emptied, scattered memory, \
+                 more particles or cells, growing files."
             .to_owned(),
         command: compare_ranks(cx, path),
     })

@@ -43,8 +43,8 @@ fn tradeoff(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         kind: FindingKind::BalancedElsewhere,
         title: format!("Imbalance in {a} and {b} evens out"),
         sentence: format!(
-            "{a} and {b} are uneven, each by itself, but ranks that take long in one are quick in the other, and \
-             nobody waits for it: {} even out. Balancing one alone would cost time.",
+            "{a} and {b} are each imbalanced, but ranks that are slow in one are fast in the other, so no rank waits: \
+             {} of imbalance evens out. Balancing only one would cost time.",
             cx.time(evened)
         ),
         path: first,
@@ -56,11 +56,11 @@ fn tradeoff(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         assumption: String::new(),
         confidence: cx.confidence_of_phases(),
         evidence: vec![Evidence::new(
-            "imbalances of call paths against that of all of them together",
+            "imbalances of call paths, compared with that of all together",
             "Σ over phases of (max − mean) of exclusive time, and of busy time",
             values.chain([Quantity::ns("together", cx.ns(together))]).collect(),
         )],
-        advice: format!("Leave it as it is, unless {a} and {b} are moved apart by a synchronisation."),
+        advice: format!("Leave it as it is, unless a synchronisation comes between {a} and {b}."),
         command: compare_ranks(cx, first),
     })
 }

@@ -47,7 +47,7 @@ impl VariesLike {
     /// In words: what varies so, with r; regions from the outermost on as `path` writes them.
     pub fn sentences(&self, path: &dyn Fn(&[Arc<str>]) -> String) -> Vec<String> {
         let row = |row: &VariesRow| {
-            let word = if row.r < 0.0 { "against it" } else { "like it" };
+            let word = if row.r < 0.0 { "opposite to it" } else { "with it" };
             let shift = if row.shift.iter().all(|&step| step == 0) {
                 String::new()
             } else {
@@ -106,8 +106,8 @@ mod tests {
         assert_eq!(
             varies.sentences(&path),
             [
-                "against it: time of main/wait (r = −0.98)",
-                "like it: time of main/wait (r = 0.90, shifted by 1, -1 along x, y)"
+                "opposite to it: time of main/wait (r = −0.98)",
+                "with it: time of main/wait (r = 0.90, shifted by 1, -1 along x, y)"
             ]
         );
         assert_eq!(varies.places(), "the topology (x 4 × y 6)");

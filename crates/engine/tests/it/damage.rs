@@ -32,7 +32,7 @@ fn one_location_loses_its_tail_and_the_notice_says_where() {
         assert_eq!(
             notice.to_string(),
             "toy/1.evt+0x384: events of location \"1.0\" cannot be read further (input ends inside a record); \
-             100 events before were kept"
+             the 100 events before that were kept"
         );
     }
 }

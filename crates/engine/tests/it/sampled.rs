@@ -218,7 +218,7 @@ fn each_kind_of_location_is_doubted_once() {
     let notices: Vec<_> = report.notices.iter().map(|n| (&*n.message, n.count)).collect();
     let of = |kind| {
         format!(
-            "calls of {kind} are made of samples: times are exact to the sampling period only, and visits are lower bounds"
+            "calls of {kind} are made of samples: times are exact only to the sampling period, and visits are lower bounds"
         )
     };
     assert_eq!(notices, [(&*of("CPU threads"), 1), (&*of("accelerator streams"), 2)]);

@@ -20,7 +20,7 @@ pub(super) fn shifts(files: &[FileFacts]) -> (Vec<i64>, Option<Notice>) {
         return (shifts, None);
     }
     if last_start <= first_end {
-        let message = "the files are put together by the wall clocks of their hosts, as recorded".to_owned();
+        let message = "the files are aligned by the wall clocks of their hosts, as recorded".to_owned();
         return (shifts, notice(Level::Low, message));
     }
     let with_events: Vec<usize> = (0..files.len()).filter(|&file| files[file].span_ns.is_some()).collect();
@@ -33,10 +33,10 @@ pub(super) fn shifts(files: &[FileFacts]) -> (Vec<i64>, Option<Notice>) {
     let first = anchor(&files[with_events[0]]).unwrap_or(0);
     let aligned = files.iter().map(|file| first.saturating_sub(anchor(file).unwrap_or(first))).collect();
     let how = match step {
-        Some(step) => format!("ProfilerStep#{step} begins together"),
-        None => "their first events lie together".to_owned(),
+        Some(step) => format!("ProfilerStep#{step} begins at the same time"),
+        None => "their first events coincide".to_owned(),
     };
-    let message = format!("the files do not overlap in time; each was moved such that {how}");
+    let message = format!("the files do not overlap in time; they were shifted so that {how}");
     (aligned, notice(Level::Medium, message))
 }
 

@@ -207,8 +207,8 @@ impl Collector {
         }
         let Some(time) = ns_from_us(event.time.raw()) else {
             let what = match event.phase {
-                0 => "objects without a phase and a time are no events",
-                _ => "events without a time that can be read were left out",
+                0 => "objects without a phase and a time are not events",
+                _ => "events without a readable time were left out",
             };
             self.note(Level::High, NoticeCode::DamagedEvents, what);
             return Ok(());
@@ -343,7 +343,7 @@ impl Collector {
                 length.ns
             }
             _ => {
-                let what = "calls whose length is negative or no number were taken to have none";
+                let what = "calls whose duration is negative or not a number were given a duration of 0";
                 self.note(Level::Medium, NoticeCode::DamagedEvents, what);
                 0
             }
@@ -361,7 +361,7 @@ impl Collector {
             let Ok(value) = cursor.value() else { break };
             let number = std::str::from_utf8(value.raw()).ok().and_then(|text| text.parse::<f64>().ok());
             let Some(number) = number.filter(|number| number.is_finite()) else {
-                self.note(Level::Low, NoticeCode::NotRepresented, "values of counters that are no numbers");
+                self.note(Level::Low, NoticeCode::NotRepresented, "counter values that are not numbers");
                 continue;
             };
             let id = event.id.raw();

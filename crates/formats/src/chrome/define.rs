@@ -74,7 +74,7 @@ fn ranks(files: &[FileFacts], notices: &mut Vec<Notice>) -> Vec<Option<WorldRank
     let ranks: Vec<Option<WorldRank>> = files.iter().enumerate().map(of_file).collect();
     for (i, rank) in ranks.iter().enumerate() {
         if let Some(rank) = rank.filter(|_| ranks[..i].contains(rank)) {
-            let message = format!("another file is of rank {rank}, too; their events are shown side by side");
+            let message = format!("another file also has rank {rank}; their events are shown side by side");
             let notice = Notice::new(Level::Medium, NoticeCode::DuplicateDefinition, message);
             notices.push(notice.in_file(files[i].name.clone()));
         }

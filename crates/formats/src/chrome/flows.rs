@@ -127,7 +127,7 @@ impl Collector {
                 let length_ns = at_ns - begin_ns;
                 if length_ns < 0 {
                     let what =
-                        "asynchronous operations that end before they begin were taken to have no length";
+                        "asynchronous operations that end before they begin were given a duration of 0";
                     self.note(Level::Medium, NoticeCode::DamagedEvents, what);
                 }
                 self.push(track, begin_ns, length_ns.max(0), Kind::Slice, region, 0)
@@ -146,7 +146,7 @@ impl Collector {
         left.sort_unstable_by_key(|span| (span.track, span.at_ns, span.region));
         let last_ns = self.file().span_ns.map_or(i64::MIN, |(_, last_ns)| last_ns);
         for Span { track, region, at_ns } in left {
-            let what = "asynchronous operations have no end and were taken to last to the last event";
+            let what = "asynchronous operations without an end were extended to the last event";
             self.note(Level::Low, NoticeCode::OpenCalls, what);
             self.push(track, at_ns, last_ns.max(at_ns) - at_ns, Kind::Slice, region, 0)?;
         }
@@ -159,4 +159,4 @@ impl Collector {
 }
 
 /// What is said of ends without a begin.
-const ORPHAN: &str = "asynchronous operations ended that had not begun; the ends were dropped";
+const ORPHAN: &str = "ends of asynchronous operations without a begin were dropped";

@@ -203,9 +203,9 @@ impl TraceSource for ChromeSource {
             Content::Counters => lacks(!definitions.metrics.is_empty(), "it holds no counter"),
             Content::AcceleratorStreams => lacks(
                 has_kind(definitions, LocationKind::AcceleratorStream),
-                "it holds no kernel or copy of a device",
+                "it holds no device kernel or copy",
             ),
-            Content::Links => lacks(self.has_links(), "it holds no flow, and no launch of a kernel"),
+            Content::Links => lacks(self.has_links(), "it holds no flow and no kernel launch"),
             Content::Topologies => Some("Chrome traces hold none".to_owned()),
             Content::Severities => Some("it is a trace, not a profile".to_owned()),
         }

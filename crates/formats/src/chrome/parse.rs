@@ -31,16 +31,16 @@ pub(super) fn read(window: Window, collector: &mut Collector) -> Result<Vec<Noti
         let text = [b"{", &profile.join(&b","[..])[..], b"}"].concat();
         collector.cpu_profile(&text).map_err(|error| window.error(0, 0, error.to_string()))?;
     } else if !is_trace {
-        return Err(window.error(0, 0, "no array of trace events is in it"));
+        return Err(window.error(0, 0, "it has no array of trace events"));
     }
     collector.end_spans().map_err(|error| window.error(0, collector.n_events, error.to_string()))?;
     let say = |level, code, message: String| Notice::new(level, code, message).in_file(window.file().clone());
     if let Some(damage) = &window.damage {
-        let message = format!("the file cannot be read further ({damage}); the events before were kept");
+        let message = format!("the file cannot be read further ({damage}); the events before that were kept");
         notices.push(say(Level::High, NoticeCode::DamagedEvents, message).at(window.offset(0)));
     }
     if 0 < window.n_control {
-        let message = "control characters that JSON does not allow were read as they are".to_owned();
+        let message = "control characters that JSON does not allow were read as is".to_owned();
         notices.push(say(Level::Low, NoticeCode::DamagedEvents, message).times(window.n_control));
     }
     Ok(notices)
@@ -92,7 +92,7 @@ impl File<'_> {
                 self.is_trace = true;
                 self.window.at += 1;
                 if let End::Cut = self.events(false)? {
-                    let what = "the array of events has no end; the events before were kept";
+                    let what = "the array of events has no end; its events were kept";
                     self.say(Level::Low, what, 0);
                 }
             }
@@ -101,7 +101,7 @@ impl File<'_> {
             None => return Err(self.window.error(0, 0, "the file is empty")),
         }
         if self.peek().is_some() {
-            self.say(Level::Low, "something follows the end of the trace; it was not read", 0);
+            self.say(Level::Low, "data after the end of the trace was not read", 0);
         }
         Ok(())
     }
@@ -120,7 +120,7 @@ impl File<'_> {
                     self.is_trace = true;
                     self.window.at += 1;
                     if let End::Cut = self.events(false)? {
-                        let what = "the array of events has no end; the events before were kept";
+                        let what = "the array of events has no end; its events were kept";
                         self.say(Level::Medium, what, 0);
                         return Ok(());
                     }
@@ -184,7 +184,11 @@ impl File<'_> {
                 Stop::End if self.window.grow() => {}
                 _ => {
                     let name = String::from_utf8_lossy(key).into_owned();
-                    self.say(Level::Medium, format!("member {name:?} cannot be read, nor what follows"), 0);
+                    self.say(
+                        Level::Medium,
+                        format!("member {name:?} and everything after it cannot be read"),
+                        0,
+                    );
                     self.window.at += self.window.rest().len();
                     return false;
                 }
@@ -210,7 +214,7 @@ impl File<'_> {
     fn events(&mut self, are_samples: bool) -> Result<End, ReadError> {
         loop {
             memory::check()
-                .map_err(|reached| self.window.error(0, 0, format!("its records are too many: {reached}")))?;
+                .map_err(|reached| self.window.error(0, 0, format!("it has too many records: {reached}")))?;
             let base = self.window.offset(0);
             let mut cursor = Cursor::new(self.window.rest());
             let mut done = 0;
@@ -261,9 +265,9 @@ impl File<'_> {
             return;
         }
         let what = if self.window.is_full() {
-            "an event is longer than can be read; the rest was not read"
+            "an event is too long to read; the rest was not read"
         } else {
-            "the last event is cut and was left out"
+            "the last event is truncated and was left out"
         };
         self.say(Level::High, what, 0);
         self.window.at += self.window.rest().len();
@@ -276,7 +280,7 @@ impl File<'_> {
         let begin = self.window.offset(0);
         loop {
             if DAMAGE_BYTES_MAX < self.window.offset(0) - begin {
-                let what = "no event follows for a long way; the rest was not read";
+                let what = "no event follows the damage for a long way; the rest was not read";
                 self.say(Level::High, what, 0);
                 self.window.give_up();
                 return;
@@ -366,7 +370,7 @@ fn take_member(key: &[u8], value: Value<'_>, collector: &mut Collector, profile:
         }
         b"systemTraceEvents" | b"controllerTraceDataKey" | b"powerTraceAsString" => {
             let name = String::from_utf8_lossy(key).into_owned();
-            collector.note(Level::Low, NoticeCode::NotRepresented, format!("data of the system ({name:?})"));
+            collector.note(Level::Low, NoticeCode::NotRepresented, format!("system data ({name:?})"));
         }
         _ => {}
     }

@@ -121,7 +121,7 @@ fn say(collector: &mut Collector, name: &str, laid: &Laid) {
     note(*n_unmatched, Level::Medium, NoticeCode::UnmatchedLeaves, what);
     let what = format!("{name:?}: too many calls overlap; {n_cut} were cut short");
     note(*n_cut, Level::High, NoticeCode::TruncatedCalls, what);
-    let what = format!("{name:?}: {n_lost_flows} ends of flows lie in no call");
+    let what = format!("{name:?}: {n_lost_flows} flow ends lie in no call");
     note(*n_lost_flows, Level::Low, NoticeCode::NotRepresented, what);
     let n_more = lanes.len() as u64 - 1;
     let what =

@@ -149,7 +149,7 @@ impl Collector {
         let args: ProfileArgs = match serde_json::from_slice(event.args.raw) {
             Ok(args) => args,
             Err(error) => {
-                let what = format!("a part of a CPU profile cannot be read: {error}");
+                let what = format!("part of a CPU profile cannot be read: {error}");
                 self.note(Level::High, NoticeCode::DamagedEvents, what);
                 return Ok(());
             }
@@ -207,7 +207,7 @@ impl Collector {
         }
         let Some(track) = profile.track else { return Ok(()) };
         if chunk.samples.len() != chunk.deltas_us.len() {
-            let what = "a CPU profile has not as many times as samples; samples without a time were left out";
+            let what = "a CPU profile has different numbers of times and samples; samples without a time were left out";
             self.note(Level::Medium, NoticeCode::DamagedEvents, what);
         }
         for (node, &delta_us) in chunk.samples.iter().zip(&chunk.deltas_us) {
@@ -215,7 +215,7 @@ impl Collector {
             match profile.contexts.get(node) {
                 Some(&context) => self.push(track, profile.at_ns, 0, Kind::Sample, context, 0)?,
                 None => {
-                    let what = "samples name a node that is not defined and were left out";
+                    let what = "samples that name an undefined node were left out";
                     self.note(Level::High, NoticeCode::UndefinedReference, what);
                 }
             }

@@ -134,7 +134,7 @@ pub(super) fn index(path: &Path) -> Result<Index, ReadError> {
     let mut reader = csv_reader(place.open(path).map_err(failed)?, true);
     let header = reader.byte_headers().ok().and_then(Header::of);
     let Some(header) = header else {
-        let reason = "the first line is not that of a table of events: it needs columns Timestamp (ns), Event Type \
+        let reason = "the first line is not the header of an event table: it needs columns Timestamp (ns), Event Type \
                       and Name";
         return Err(ReadError { file, offset: 0, record: 0, reason: reason.to_owned() });
     };
@@ -177,8 +177,7 @@ fn unpacked(path: &Path) -> io::Result<Place> {
     // A stream that was cut gives what comes before the cut; the lack of an end of line shows.
     match io::copy(&mut Lines { input: text, n_without_end: 0 }, &mut out) {
         Ok(n) if limit_bytes < n => {
-            let reason =
-                format!("it unpacks to more than {limit_bytes} bytes, which no table of events does");
+            let reason = format!("it unpacks to more than {limit_bytes} bytes, more than any event table");
             return Err(io::Error::other(reason));
         }
         Ok(_) => {}

@@ -118,8 +118,8 @@ fn notices(index: &Index, file: &Arc<str>) -> Vec<Notice> {
         });
     };
     if let Some((n, first)) = index.bad {
-        let message = "rows without a time, a type (Enter, Leave or Instant) or a process that can be read were left out; \
-                       the first is named";
+        let message = "rows without a readable time, type (Enter, Leave or Instant) or process were left out; the \
+                       offset is that of the first";
         say(Level::High, NoticeCode::DamagedEvents, message.to_owned(), n, Some(first));
     }
     if let Some(error) = &index.error {
@@ -134,8 +134,7 @@ fn notices(index: &Index, file: &Arc<str>) -> Vec<Notice> {
         say(Level::Low, NoticeCode::NotRepresented, message, index.header.derived.len() as u64, None);
     }
     if 1 < index.comms.len() {
-        let message =
-            "messages name several communicators, whose members are not told; they are kept as instants";
+        let message = "messages name several communicators whose members are not recorded; the messages are kept as instants";
         say(Level::Medium, NoticeCode::NotRepresented, message.to_owned(), index.n_messages, None);
     }
     all
@@ -218,13 +217,13 @@ impl TraceSource for CsvSource {
             Content::Calls => return None,
             Content::Messages if 0 < self.n_messages && self.shared.comm_ranks.is_some() => return None,
             Content::Messages => "the table has no instants MpiSend and MpiRecv with their attributes",
-            Content::Samples => "a table of events has no samples",
-            Content::Collectives => "a table of events tells calls of collective operations, not their sizes",
-            Content::Counters => "columns of attributes are parameters, not counters",
-            Content::AcceleratorStreams => "a table of events tells processes and threads only",
-            Content::Links => "a table of events has no links",
-            Content::Topologies => "a table of events has no topology",
-            Content::Severities => "a table of events is a trace, without a profile",
+            Content::Samples => "an event table has no samples",
+            Content::Collectives => "an event table records calls of collective operations, not their sizes",
+            Content::Counters => "attribute columns are parameters, not counters",
+            Content::AcceleratorStreams => "an event table records only processes and threads",
+            Content::Links => "an event table has no links",
+            Content::Topologies => "an event table has no topology",
+            Content::Severities => "an event table is a trace without a profile",
         };
         Some(reason.to_owned())
     }

@@ -176,8 +176,7 @@ impl ChunkReader for LocationReader<'_> {
 
     fn notices(&mut self) -> Vec<Notice> {
         let Rows::Sorted(_) = self.rows else { return Vec::new() };
-        let message =
-            "the rows are not in the order of time; they were sorted, equal times in the order of the file";
+        let message = "the rows are not in time order; they were sorted, with equal times in file order";
         vec![Notice::new(Level::Low, NoticeCode::TimeGoesBack, message).on(self.location)]
     }
 }

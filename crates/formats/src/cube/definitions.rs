@@ -70,7 +70,11 @@ pub(super) fn resolve(anchor: &Anchor, file: &Arc<str>, is_archive: bool) -> Res
         })
         .collect();
     let (locations, n_twice) = locations(anchor, &mut location_groups);
-    tell(NoticeCode::DuplicateDefinition, "locations have the id of another".to_owned(), n_twice);
+    tell(
+        NoticeCode::DuplicateDefinition,
+        "locations have the same id as another location".to_owned(),
+        n_twice,
+    );
     let attribute =
         |name: &str| anchor.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
     let creator = attribute("Creator").or_else(|| attribute("CUBE Library version"));

@@ -53,7 +53,7 @@ pub(super) fn resolve(anchor: &Anchor, file: &Arc<str>) -> Metrics {
     let kept = keep_computable(anchor, &sources);
     for (metric, (source, kept)) in anchor.metrics.iter().zip(sources.iter_mut().zip(&kept)) {
         if source.is_some() && !kept {
-            left_out(metric, "its expression names metrics that are not there, or itself");
+            left_out(metric, "its expression names missing metrics, or itself");
             *source = None;
         }
     }
@@ -74,16 +74,17 @@ fn source_of(metric: &AnchorMetric, is_old: bool) -> Result<Source, String> {
         kind => return stored(metric, kind, is_old),
     };
     if metric.other_expressions.iter().any(|expression| !expression.is_empty()) {
-        return Err("it has expressions to initialise or to aggregate".to_owned());
+        return Err("it has initialisation or aggregation expressions".to_owned());
     }
     let steps = cubepl::parse(&metric.expression);
-    let steps = steps.map_err(|reason| format!("of its expression {:?}, {reason}", metric.expression))?;
+    let steps =
+        steps.map_err(|reason| format!("its expression {:?} cannot be used: {reason}", metric.expression))?;
     Ok(Source::Derived(scope, steps))
 }
 
 fn stored(metric: &AnchorMetric, kind: &str, is_old: bool) -> Result<Source, String> {
     let data_type = DataType::from_name(&metric.data_type)
-        .ok_or_else(|| format!("values of type {:?} are not known", metric.data_type))?;
+        .ok_or_else(|| format!("value type {:?} is unknown", metric.data_type))?;
     let is_summed = matches!(data_type, DataType::Number(_));
     let kind = match kind {
         "EXCLUSIVE" => MetricKind::Exclusive,
@@ -91,7 +92,7 @@ fn stored(metric: &AnchorMetric, kind: &str, is_old: bool) -> Result<Source, Str
         "SIMPLE" if is_summed => MetricKind::Simple,
         "" if is_old && is_summed => MetricKind::Simple,
         "" | "SIMPLE" => MetricKind::Exclusive,
-        other => return Err(format!("metrics of type {other:?} are not known")),
+        other => return Err(format!("metric type {other:?} is unknown")),
     };
     Ok(Source::Stored(kind, data_type))
 }

@@ -116,7 +116,7 @@ impl SeverityRows for Rows<'_> {
             Level::High,
             damaged,
             self.n_bad_words,
-            "words of rows are no numbers, or rows have a wrong number of them",
+            "rows have words that are not numbers, or the wrong number of words",
         );
         notices
     }

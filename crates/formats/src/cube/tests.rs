@@ -290,9 +290,9 @@ fn derived_metrics_are_computed_or_told() {
     assert_eq!(
         told,
         [
-            "metric \"code\" is left out: of its expression \"${a}\", \"${a}\" is no simple arithmetic",
-            "metric \"odd\" is left out: values of type \"SCALE_FUNC\" are not known",
-            "metric \"self\" is left out: its expression names metrics that are not there, or itself",
+            "metric \"code\" is left out: its expression \"${a}\" cannot be used: \"${a}\" is not simple arithmetic",
+            "metric \"odd\" is left out: value type \"SCALE_FUNC\" is unknown",
+            "metric \"self\" is left out: its expression names missing metrics, or itself",
         ]
     );
     let all = all_rows(&source);

@@ -32,8 +32,8 @@ pub(super) fn resolve(
         let (topology, n_bad) = topology(cart, &index);
         if n_bad > 0 {
             let message = format!(
-                "coordinates of topology {i} {:?} are left out: they lie outside of it, or belong to nothing, or to \
-                 what has a place already",
+                "coordinates of topology {i} {:?} are left out: they lie outside it, belong to nothing, or belong to \
+                 something that already has a place",
                 cart.name
             );
             let notice = Notice::new(Level::Medium, NoticeCode::UndefinedReference, message);

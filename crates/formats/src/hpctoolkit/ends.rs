@@ -77,7 +77,7 @@ pub(super) fn notices(
         };
         if 0 < file.line.rest_bytes {
             let message = format!(
-                "the trace was cut: {} of the {} bytes of a sample are left at its end",
+                "the trace was truncated: it ends with {} of the {} bytes of a sample",
                 file.line.rest_bytes,
                 file.line.layout.n_bytes()
             );
@@ -94,7 +94,8 @@ pub(super) fn notices(
         let last_ns = ends[i].map(|ends| ends.last_ns);
         if let Some(declared) = declared_last_ns[i].filter(|&declared| last_ns.unwrap_or(0) < declared) {
             let missing = declared - last_ns.unwrap_or(first_ns).min(declared);
-            let message = format!("the trace was cut: its last samples, {}, are missing", span(missing));
+            let message =
+                format!("the trace was truncated: its last samples, {}, are missing", span(missing));
             say(Level::High, NoticeCode::DamagedEvents, message);
             continue;
         }
@@ -104,8 +105,10 @@ pub(super) fn notices(
         };
         let early = latest.saturating_sub(last_ns);
         if run_ns / SHORT < early && PERIODS * period_ns < early {
-            let message =
-                format!("the trace ends busy {} before others do: it may have been cut", span(early));
+            let message = format!(
+                "the trace ends while busy, {} before others: it may have been truncated",
+                span(early)
+            );
             say(Level::Medium, NoticeCode::DamagedEvents, message);
         }
     }

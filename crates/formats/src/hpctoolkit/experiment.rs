@@ -91,7 +91,7 @@ fn missing_end(
     let last = experiment.time_range?.1.checked_mul(if files.iter().all(is_in_ns) { 1 } else { 1000 })?;
     let read = definitions.clock.offset_ticks.checked_add(definitions.clock.declared_length?.0)?;
     let missing = last.checked_sub(read).filter(|&missing| 0 < missing)?;
-    let message = format!("the samples of the last {missing} ns are missing: a trace was cut");
+    let message = format!("the samples of the last {missing} ns are missing: a trace was truncated");
     Some(Notice::new(Level::High, NoticeCode::DamagedEvents, message).in_file(Arc::clone(name)))
 }
 

@@ -107,7 +107,7 @@ pub(super) fn define(
         });
     }
     if 0 < groups.n_huge_ranks {
-        let message = "ranks are larger than any process has; their processes have none";
+        let message = "ranks are larger than the largest valid rank; their processes have no rank";
         notices.push(
             Notice::new(Level::Medium, NoticeCode::DamagedDefinitions, message).times(groups.n_huge_ranks),
         );

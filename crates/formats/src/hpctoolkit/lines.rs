@@ -151,7 +151,7 @@ impl ChunkReader for LineReader<'_> {
             (
                 self.n_unknown,
                 NoticeCode::UndefinedReference,
-                "samples name a call path that is not defined; a placeholder stands for it",
+                "samples name a call path that is not defined; a placeholder replaces it",
             ),
         ];
         let notice = |(count, code, message): (u64, NoticeCode, &str)| {

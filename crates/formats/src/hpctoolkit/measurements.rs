@@ -27,9 +27,8 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
     if files.is_empty() {
         return Err(OpenError::Refused {
             path: path.to_owned(),
-            reason:
-                "these HPCToolkit measurements hold no traces; run hpcprof over them and open its database"
-                    .to_owned(),
+            reason: "these HPCToolkit measurements hold no traces; run hpcprof on them and open its database"
+                .to_owned(),
         });
     }
     let mut builder = ContextsBuilder::default();
@@ -57,7 +56,8 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
         }
     }
     notices.extend(builder.notice());
-    let message = "these are measurements: functions are known by their addresses, loops and lines are not known; hpcprof finds them out";
+    let message = "these are measurements: functions are known only by address, loops and lines are unknown; hpcprof \
+                   finds them";
     notices.push(Notice::new(Level::Medium, NoticeCode::MissingDefinitions, message));
     let provenance = Provenance {
         format: "HPCToolkit measurements".to_owned(),
@@ -123,7 +123,7 @@ fn build(measurement: &Measurement, builder: &mut ContextsBuilder, notices: &mut
     }
     let (ids, n_twice) = ContextIds::new(&numbers);
     let said = [
-        (n_circular, NoticeCode::DamagedDefinitions, "call paths are their own callers; the circle is cut"),
+        (n_circular, NoticeCode::DamagedDefinitions, "call paths are their own callers; the cycle was cut"),
         (n_twice, NoticeCode::DuplicateDefinition, "call paths are defined twice; the first was kept"),
     ];
     for (count, code, message) in said.into_iter().filter(|said| 0 < said.0) {

@@ -84,13 +84,11 @@ impl TraceSource for SampledTrace {
             Content::Calls | Content::Samples => return None,
             Content::Messages => "HPCToolkit samples call paths and records no messages",
             Content::Collectives => "HPCToolkit samples call paths and records no collective operations",
-            Content::Counters => "HPCToolkit sums counters up in its profile and records none over time",
-            Content::Links => {
-                "HPCToolkit records under which call path a kernel was launched, not by which call"
-            }
+            Content::Counters => "HPCToolkit sums counters in its profile and records none over time",
+            Content::Links => "HPCToolkit records the call path that launched a kernel, not the call",
             Content::Topologies => "HPCToolkit records no topologies",
             Content::AcceleratorStreams if has_streams(&self.definitions) => return None,
-            Content::AcceleratorStreams => "this database has no trace of a stream",
+            Content::AcceleratorStreams => "this database has no stream traces",
             Content::Severities if self.has_profile => return None,
             Content::Severities => "this database has no profile",
         };

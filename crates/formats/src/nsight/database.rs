@@ -111,7 +111,7 @@ impl Database {
             n_rows += 1;
             if self.file_bytes < n_rows {
                 let reason =
-                    format!("table {table} has more rows than its file has bytes: its pages form a circle");
+                    format!("table {table} has more rows than its file has bytes: its pages form a cycle");
                 let error = ReadError { file: Arc::clone(&self.file), offset: 0, record: n_rows, reason };
                 return Err(ScanError::Damaged(error));
             }

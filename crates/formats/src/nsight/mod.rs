@@ -125,8 +125,8 @@ fn open_path(candidate: &Candidate) -> Result<Opened, OpenError> {
     let path = candidate.path();
     let exports = reports::exports_in(candidate);
     if exports.is_empty() {
-        let reason = "an Nsight Systems report can be read once it is exported: \
-                      nsys export --type sqlite --output REPORT.sqlite REPORT.nsys-rep";
+        let reason = "ouzel reads an Nsight Systems report only after export: nsys export --type sqlite --output \
+                      REPORT.sqlite REPORT.nsys-rep";
         return Err(OpenError::Refused { path: path.to_owned(), reason: reason.to_owned() });
     }
     Ok(Opened::trace(NsightSource::open(path, &exports)?))

@@ -39,7 +39,7 @@ impl NsightSource {
         let store = store.map_err(|error| scan::temporary_error(&file, &error))?;
         notices.append(&mut scan.notices);
         if 0 < store.n_clipped {
-            let message = "calls that overlap too many others were cut off where those end";
+            let message = "calls that overlap too many others were cut where the others end";
             notices
                 .push(Notice::new(Level::Medium, NoticeCode::TruncatedCalls, message).times(store.n_clipped));
         }
@@ -59,8 +59,8 @@ impl NsightSource {
         let placed = add_locations(&mut definitions, &known, &store.lanes);
         let comms = add_world(&mut definitions, &scan.handles, &ranks);
         if comms.guessed {
-            let message = "the export does not tell the members of communicators; the one that each process uses first \
-                           is taken for MPI_COMM_WORLD";
+            let message = "the export does not record the members of communicators; the first one that each process \
+                           uses is taken as MPI_COMM_WORLD";
             notices.push(Notice::new(Level::Medium, NoticeCode::UndefinedReference, message));
         }
         let lacking = lacking(&scan);
@@ -78,7 +78,7 @@ fn beside(export: &Path) -> Vec<Notice> {
     let mut log = export.as_os_str().to_owned();
     log.push("-wal");
     if std::fs::metadata(&log).is_ok_and(|log| 0 < log.len()) {
-        let message = "a log of changes lies beside the export and was not read; rows may be missing";
+        let message = "a write-ahead log lies beside the export and was not read; rows may be missing";
         let notice = Notice::new(Level::High, NoticeCode::MissingEvents, message);
         notices.push(notice.in_file(log.to_string_lossy().into_owned()));
     }
@@ -112,10 +112,10 @@ fn align(abouts: &[About], notices: &mut Vec<Notice>) -> (Vec<i64>, Option<i64>)
     let offsets: Vec<Option<i64>> = starts.iter().map(offset).collect();
     let n_unknown = offsets.iter().filter(|offset| offset.is_none()).count();
     let message = match n_unknown {
-        0 => "the reports were aligned by the start times (UTC) of their sessions; clocks of nodes may differ by more \
-              than the times that are compared"
+        0 => "the reports were aligned by the start times (UTC) of their sessions; node clocks may differ by more \
+              than the times you compare"
             .to_owned(),
-        n => format!("{n} reports do not tell when their session began; they are taken to begin with the first"),
+        n => format!("{n} reports do not record when their session began; they are assumed to begin with the first"),
     };
     notices.push(Notice::new(Level::Medium, NoticeCode::ClocksUnsynchronised, message));
     (offsets.into_iter().map(|offset| offset.unwrap_or(0)).collect(), first)
@@ -147,12 +147,12 @@ fn ranks_of(
             sorted.len() == ranks.len()
         });
         let (ranks, from) = match (all, ranks_from_names(exports)) {
-            (Some(ranks), _) => (ranks, "the environment of the programs"),
-            (None, Some(ranks)) => (ranks, "the names of the files"),
+            (Some(ranks), _) => (ranks, "the programs' environment"),
+            (None, Some(ranks)) => (ranks, "the file names"),
             (None, None) => ((0..exports.len() as u32).collect(), "the order of the files"),
         };
         let message =
-            format!("the reports do not tell MPI ranks; those of {from} were taken, one for each report");
+            format!("the reports do not record MPI ranks; ranks were taken from {from}, one for each report");
         notices.push(Notice::new(Level::Low, NoticeCode::MissingDefinitions, message));
         Some(ranks)
     };
@@ -183,7 +183,7 @@ fn lacking(scan: &Scan) -> Vec<(Content, &'static str)> {
     let mut lacking = vec![
         (Content::Counters, "counters of Nsight Systems exports are not read"),
         (Content::Topologies, "Nsight Systems records no topologies"),
-        (Content::Severities, "Nsight Systems records events, no profile"),
+        (Content::Severities, "Nsight Systems records events, not a profile"),
     ];
     let mut say = |has: bool, content, reason| {
         if !has {
@@ -199,7 +199,7 @@ fn lacking(scan: &Scan) -> Vec<(Content, &'static str)> {
     say(
         0 < scan.n_collectives,
         Content::Collectives,
-        "MPI was not traced, or had none (nsys profile --trace=mpi)",
+        "MPI was not traced, or ran no collectives (nsys profile --trace=mpi)",
     );
     say(has_streams, Content::AcceleratorStreams, "no kernels were traced (nsys profile --trace=cuda)");
     say(0 < scan.n_links, Content::Links, "no kernels were traced (nsys profile --trace=cuda)");

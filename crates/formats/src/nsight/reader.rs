@@ -307,7 +307,7 @@ impl ChunkReader for LocationReader<'_> {
         };
         say(
             self.n_unknown_comm,
-            "messages and collectives on communicators whose members the export does not tell have no payload",
+            "messages and collectives on communicators whose members the export does not record have no payload",
         );
         say(
             self.n_no_peer,

@@ -94,7 +94,7 @@ impl<'a> Communicators<'a> {
         }
         let unknown = definitions.communicators[first..].iter().filter(|comm| comm.is_unknown()).count();
         if 0 < unknown {
-            let message = "a communicator is not defined: who is which of its ranks is not known";
+            let message = "a communicator is not defined: the processes behind its ranks are unknown";
             self.notices.push(
                 Notice::new(Level::Medium, NoticeCode::UndefinedReference, message).times(unknown as u64),
             );
@@ -113,7 +113,7 @@ impl<'a> Communicators<'a> {
         let lost = groups.clone().find(|&id| self.collected.group(id, &COMM_GROUPS).is_none());
         if let Some(group) = lost {
             let id = comm.id;
-            self.say(format!("communicator {id} is made of group {group}, which is not defined"));
+            self.say(format!("communicator {id} consists of group {group}, which is not defined"));
             return Communicator::unknown(name, self.participants(id));
         }
         let mut places = groups.filter_map(|id| self.collected.group(id, &COMM_GROUPS));
@@ -207,8 +207,8 @@ impl<'a> Communicators<'a> {
         communicator.membership = Membership::Listed;
         communicator.members = self.members.all_ranks(n_ranks);
         self.say(format!(
-            "the members of communicator {reference} are not defined; as all ranks talk on it first, it is taken as \
-             MPI_COMM_WORLD of {n_ranks} ranks"
+            "the members of communicator {reference} are not defined; because all ranks communicate on it first, it \
+             is taken as MPI_COMM_WORLD of {n_ranks} ranks"
         ));
         let has_no_file = |rank: &usize| self.world.get(*rank).copied().flatten().is_none();
         let missing: Vec<usize> = (0..n_ranks).filter(has_no_file).collect();

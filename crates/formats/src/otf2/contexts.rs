@@ -125,17 +125,17 @@ impl Lost {
             (
                 self.parents,
                 NoticeCode::UndefinedReference,
-                "calling contexts have a parent that is not defined; they are taken as outermost",
+                "calling contexts have a parent that is not defined; they are treated as outermost",
             ),
             (
                 self.circular,
                 NoticeCode::DamagedDefinitions,
-                "calling contexts are their own callers; the circle is cut",
+                "calling contexts are their own callers; the cycle was cut",
             ),
             (
                 self.regions,
                 NoticeCode::UndefinedReference,
-                "calling contexts have a region that is not defined; a placeholder stands for it",
+                "calling contexts have a region that is not defined; a placeholder replaces it",
             ),
             (self.too_deep, NoticeCode::DamagedDefinitions, &*too_deep),
         ];

@@ -250,12 +250,12 @@ impl Resolver<'_> {
     fn world_by_numbers(&mut self, locations: &FxHashMap<u64, LocationId>) -> Vec<Option<LocationId>> {
         let numbers: Vec<u64> = self.collected.locations.iter().map(|location| location.id).collect();
         let Some(ranks) = ranks_from_numbers(&numbers) else {
-            let message = "which location is which rank is not defined, and their numbers do not tell";
+            let message =
+                "the ranks of locations are not defined, and cannot be inferred from the location numbers";
             self.say(Level::Medium, NoticeCode::UndefinedReference, message);
             return Vec::new();
         };
-        let message =
-            "which location is which rank is not defined; ranks are taken from the numbers of the locations";
+        let message = "the ranks of locations are not defined; they are inferred from the location numbers";
         self.say(Level::Medium, NoticeCode::UndefinedReference, message);
         let n_ranks = ranks.values().max().map_or(0, |&rank| rank as usize + 1);
         let mut world = vec![None; n_ranks];
@@ -299,7 +299,7 @@ impl Resolver<'_> {
         }
         if 0 < n_lost {
             let message =
-                "a region is not defined: its name is not known, and its meaning is what its records say";
+                "a region is not defined: its name is unknown, and its meaning is taken from its records";
             self.notices
                 .push(Notice::new(Level::Medium, NoticeCode::UndefinedReference, message).times(n_lost));
         }
@@ -404,8 +404,8 @@ impl Resolver<'_> {
             let n_lost = (n_before - places.len()) as u64;
             if n_lost > 0 {
                 let message = format!(
-                    "coordinates of topology {} are left out: a rank has two places, or a place another number of \
-                     dimensions",
+                    "coordinates of topology {} are left out: a rank has two places, or a place has the wrong number \
+                     of dimensions",
                     topology.id
                 );
                 self.notices

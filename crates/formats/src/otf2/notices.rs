@@ -58,7 +58,7 @@ pub(super) fn set_aside(archive: &ouzel_otf2::Archive) -> Vec<Notice> {
     let mut notices = Vec::new();
     let mut say = |count: u64, what: &str| {
         if 0 < count {
-            let message = format!("{what} are counted and not analysed");
+            let message = format!("{what} are counted but not analysed");
             notices.push(Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(count));
         }
     };
@@ -94,9 +94,9 @@ pub(super) fn of_events(counts: &EventCounts, file: &Arc<str>, location: Locatio
     }
     let message = "event records carry fields this version does not know; those were skipped".to_owned();
     say(counts.longer_records, Level::Low, NoticeCode::UnknownRecords, message);
-    let message = "attribute lists of events are counted; what they carry is not analysed".to_owned();
+    let message = "attribute lists of events are counted; their contents are not analysed".to_owned();
     say(counts.attribute_lists, Level::Low, NoticeCode::NotRepresented, message);
-    let message = "chunks hold another number of events than their headers say".to_owned();
+    let message = "chunks hold a different number of events than their headers say".to_owned();
     say(counts.chunks_miscounted, Level::Medium, NoticeCode::WrongEventCount, message);
     notices
 }
@@ -104,7 +104,7 @@ pub(super) fn of_events(counts: &EventCounts, file: &Arc<str>, location: Locatio
 /// Records that the event model leaves out, by name.
 pub(super) fn not_represented(records: &BTreeMap<&'static str, u64>) -> Vec<Notice> {
     let notice = |(name, &n): (&&str, &u64)| {
-        let message = format!("{name} records are counted as events; what they carry is not analysed");
+        let message = format!("{name} records are counted as events; their contents are not analysed");
         Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n)
     };
     records.iter().map(notice).collect()

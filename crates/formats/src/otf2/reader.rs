@@ -140,13 +140,13 @@ impl ChunkReader for LocationReader<'_> {
         );
         let (found, declared) = (self.events.counts().events, self.opened.declared_events);
         if let Some(declared) = declared.filter(|&declared| self.ended && declared != found) {
-            let message = format!("the location is defined with {declared} events, its file has {found}");
+            let message =
+                format!("the location's definition declares {declared} events, its file has {found}");
             say(1, Level::Low, NoticeCode::WrongEventCount, message);
         }
         for ((kind, reference), count) in self.refs.take_undefined() {
-            let message = format!(
-                "events name {kind:?} {reference}, which is not defined; a placeholder stands for it"
-            );
+            let message =
+                format!("events name {kind:?} {reference}, which is not defined; a placeholder replaces it");
             say(count, Level::Medium, NoticeCode::UndefinedReference, message);
         }
         all.extend(notices::not_represented(&self.not_represented));

@@ -170,7 +170,7 @@ fn regions_and_metrics(definitions: &mut Definitions, sts: &Sts) -> Refs {
     let memory = metric("memory usage", "memory in use", "bytes", MetricMode::Absolute, MetricValueType::I64);
     let cpu = (6.5 <= sts.version).then(|| {
         let (mode, value_type) = (MetricMode::Accumulated, MetricValueType::U64);
-        metric("CPU time", "processor time of the PE", "10^-6 s", mode, value_type)
+        metric("CPU time", "CPU time of the PE", "10^-6 s", mode, value_type)
     });
     let counters = (0..sts.n_counters() as u64)
         .map(|place| {
@@ -182,7 +182,7 @@ fn regions_and_metrics(definitions: &mut Definitions, sts: &Sts) -> Refs {
         .stats
         .iter()
         .map(|(&id, name)| {
-            (id, metric(name, "statistic of the user", "", MetricMode::Absolute, MetricValueType::F64))
+            (id, metric(name, "user statistic", "", MetricMode::Absolute, MetricValueType::F64))
         })
         .collect();
     definitions.metrics = metrics;

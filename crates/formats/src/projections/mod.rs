@@ -92,14 +92,13 @@ impl ProjectionsSource {
             found.retain(|files| !files.logs.is_empty());
         }
         match &found[..] {
-            [] => refused("no Projections trace: there is neither an .sts file nor a log".to_owned()),
+            [] => refused("not a Projections trace: there is neither an .sts file nor a log".to_owned()),
             [files] if files.logs.is_empty() && 0 < files.n_summaries => refused(
-                "this Projections data is a summary (.sum), without events; record logs with -tracemode \
-                 projections"
+                "this Projections data is a summary (.sum) without events; record logs with -tracemode projections"
                     .to_owned(),
             ),
             [files] if files.logs.is_empty() => refused(
-                "the logs of this Projections trace are missing: NAME.<pe>.log[.gz] belong beside NAME.sts"
+                "the logs of this Projections trace are missing: NAME.<pe>.log[.gz] must lie beside NAME.sts"
                     .to_owned(),
             ),
             [files] => Ok(Self::of_files(files)?),
@@ -120,11 +119,11 @@ impl ProjectionsSource {
         let pes: Vec<u32> = files.logs.keys().copied().collect();
         let n_missing = sts.n_pes.saturating_sub(pes.len() as u64);
         if 0 < n_missing {
-            let message = format!("the run had {} PEs, {} logs are there", sts.n_pes, pes.len());
+            let message = format!("the run had {} PEs, but there are {} logs", sts.n_pes, pes.len());
             notices.push(Notice::new(Level::High, NoticeCode::MissingEvents, message).times(n_missing));
         }
         if 0 < files.n_summaries {
-            let message = "summaries (.sum) hold sums of what the logs say and are not read";
+            let message = "summaries (.sum) hold only sums of the logs and are not read";
             let n = files.n_summaries as u64;
             notices.push(Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n));
         }
@@ -147,7 +146,8 @@ impl ProjectionsSource {
 fn read_sts(files: &Files, notices: &mut Vec<Notice>) -> Result<Sts, ReadError> {
     let mut sts = Sts::default();
     let Some(path) = &files.sts else {
-        let message = "the .sts file is missing: entry methods have no names, the newest version is assumed";
+        let message =
+            "the .sts file is missing: entry methods have no names, and the newest version is assumed";
         notices.push(Notice::new(Level::High, NoticeCode::MissingDefinitions, message));
         return Ok(sts);
     };
@@ -168,10 +168,10 @@ fn read_sts(files: &Files, notices: &mut Vec<Notice>) -> Result<Sts, ReadError> 
         notices.push(damaged("the file ends without END: names may be missing".to_owned()));
     }
     if !sts.has_version {
-        notices.push(damaged("the file does not say its version; the newest is assumed".to_owned()));
+        notices.push(damaged("the file does not state its version; the newest is assumed".to_owned()));
     }
     if let Some((n, first)) = sts.bad_lines {
-        let message = "a line cannot be read; the first is named".to_owned();
+        let message = "a line cannot be read; the offset is that of the first".to_owned();
         notices.push(damaged(message).times(n).at(first));
     }
     Ok(sts)
@@ -199,14 +199,14 @@ impl TraceSource for ProjectionsSource {
     fn lacks(&self, content: Content) -> Option<String> {
         let reason = match content {
             Content::Calls | Content::Messages | Content::Counters => return None,
-            Content::Samples => "Projections records events, no samples",
+            Content::Samples => "Projections records events, not samples",
             Content::Collectives => {
                 "Charm++ has no collective operations: reductions and broadcasts are messages"
             }
-            Content::AcceleratorStreams => "Projections records PEs only",
+            Content::AcceleratorStreams => "Projections records only PEs",
             Content::Links => "Projections records messages, no other links",
             Content::Topologies => "Projections records no Cartesian topology",
-            Content::Severities => "Projections logs are a trace, without a profile",
+            Content::Severities => "Projections logs are a trace without a profile",
         };
         Some(reason.to_owned())
     }

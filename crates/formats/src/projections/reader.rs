@@ -143,7 +143,8 @@ impl ChunkReader for LocationReader<'_> {
             all.push(offset.map_or_else(|| notice.clone(), |offset| notice.clone().at(offset)));
         };
         if 0 < found.n_bad {
-            let message = "a line is no record of this version and was left out; the first is named";
+            let message =
+                "a line is not a record of this version and was left out; the offset is that of the first";
             say(
                 Level::High,
                 NoticeCode::DamagedEvents,
@@ -153,7 +154,7 @@ impl ChunkReader for LocationReader<'_> {
             );
         }
         if self.ended && self.error.is_none() && !found.is_complete {
-            let message = "the log ends before the end of the run: it was cut, or the program died";
+            let message = "the log ends before the end of the run: it was truncated, or the program died";
             say(Level::High, NoticeCode::DamagedEvents, message.to_owned(), 1, None);
         }
         if let Some(declared) = found.declared.filter(|&n| found.is_complete && n != found.n_lines) {
@@ -553,9 +554,10 @@ impl State<'_> {
             let (level, code, message) = describe(tally);
             say(level, code, &message, count);
         }
-        let message = "user brackets that do not nest with entry methods were cut where these end";
+        let message =
+            "user brackets that do not nest with entry methods were cut where the entry methods end";
         say(Level::Low, NoticeCode::NotRepresented, message, self.calls.n_cut);
-        let message = "user brackets of which one end is recorded were left out";
+        let message = "user brackets with only one recorded end were left out";
         say(Level::Medium, NoticeCode::NotRepresented, message, self.opened.brackets.1);
         all
     }
@@ -573,25 +575,24 @@ fn describe(tally: Tally) -> (Level, NoticeCode, String) {
         }
         Tally::StrayEnd => (Level::Low, NoticeCode::UnmatchedLeaves, "ends without a begin were dropped"),
         Tally::UnknownEntry => {
-            let message = "entry methods that the .sts file does not name; a placeholder stands for them";
+            let message = "entry methods that the .sts file does not name were replaced by a placeholder";
             (Level::Medium, NoticeCode::UndefinedReference, message)
         }
         Tally::UnknownBracket => {
-            let message = "user brackets that the .sts file does not name; a placeholder stands for them";
+            let message = "user brackets that the .sts file does not name were replaced by a placeholder";
             (Level::Medium, NoticeCode::UndefinedReference, message)
         }
         Tally::NoReceiver => {
-            let message =
-                "messages were sent that no log shows the processing of; their receiver is not known";
+            let message = "messages were sent whose processing no log shows; their receiver is unknown";
             (Level::Low, NoticeCode::UnmatchedMessages, message)
         }
         Tally::NoCreation => {
-            let message = "entry methods began without a new message: threads that go on, further elements of an \
-                           array, or a message that no log shows the sending of";
+            let message = "entry methods began without a new message: resumed threads, further elements of an array, \
+                           or a message whose sending no log shows";
             (Level::Low, NoticeCode::UnmatchedMessages, message)
         }
         Tally::CpuGoesBack => {
-            let message = "values of the processor time that go back were left out";
+            let message = "CPU time values that decrease were left out";
             (Level::Low, NoticeCode::NotRepresented, message)
         }
         Tally::TooDeep => {
@@ -599,11 +600,11 @@ fn describe(tally: Tally) -> (Level, NoticeCode, String) {
             (Level::High, NoticeCode::DamagedEvents, message)
         }
         Tally::UnknownRecord => {
-            let message = "records of types that are not known were skipped";
+            let message = "records of unknown types were skipped";
             (Level::Medium, NoticeCode::UnknownRecords, message)
         }
         Tally::NotRepresented(name) => {
-            let message = format!("{name} records are counted as events; what they carry is not analysed");
+            let message = format!("{name} records are counted as events; their contents are not analysed");
             return (Level::Low, NoticeCode::NotRepresented, message);
         }
     };

@@ -92,7 +92,7 @@ fn members_that_are_missing_are_named() {
     assert!(source.notices()[0].message.contains(".sts file is missing"), "{:?}", source.notices());
     std::fs::copy(folder.join("hello.sts"), copy.path().join("hello.sts")).unwrap();
     let (_, source) = open(copy.path()).unwrap();
-    assert!(source.notices()[0].message.contains("the run had 4 PEs, 3 logs are there"));
+    assert!(source.notices()[0].message.contains("the run had 4 PEs, but there are 3 logs"));
     let rows = read::location(&*source, LocationId(2), Needs::ALL_EVENTS);
     assert!(0 < rows.n_records && rows.error.is_none());
     for name in ["hello.0.log", "hello.1.log", "hello.3.log"] {

@@ -324,7 +324,10 @@ fn a_rest_of_a_sample_proves_a_cut_wherever_it_is() {
         assert!(at_border || is_high(&found), "cut at {cut}: {found:?}");
         if 32 <= cut && !at_border {
             let rest = (cut - 32) % SAMPLE_BYTES;
-            let place = format!("000.hpctrace+{:#x}: the trace was cut: {rest} of the 12 bytes", cut - rest);
+            let place = format!(
+                "000.hpctrace+{:#x}: the trace was truncated: it ends with {rest} of the 12 bytes",
+                cut - rest
+            );
             let is_it = |notice: &&Notice| notice.to_string().replace("-00000001-77-0", "").contains(&place);
             assert!(found.notices.iter().any(|notice| is_it(&notice)), "{place}: {:?}", found.notices);
         }
@@ -357,7 +360,7 @@ fn a_cut_between_samples_is_doubtful_where_others_go_on_and_sure_where_the_end_i
         let folder = scratch.0.join(name);
         old_database(&folder, n_samples, ends_idle, declares_end);
         let found = read(&folder);
-        let about = |notice: &&Notice| notice.message.contains("cut");
+        let about = |notice: &&Notice| notice.message.contains("truncated");
         found.notices.iter().filter(about).map(|notice| notice.level).max()
     };
     assert_eq!(said("alike", [100, 98], false, false), None);
@@ -433,7 +436,7 @@ fn whole_databases_are_not_called_cut() {
                 continue;
             };
             let cut: Vec<_> =
-                trace.notices().iter().filter(|notice| notice.message.contains("cut")).collect();
+                trace.notices().iter().filter(|notice| notice.message.contains("truncated")).collect();
             assert!(cut.is_empty(), "{}: {cut:?}", path.display());
             n_read += 1;
         }

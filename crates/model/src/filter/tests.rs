@@ -141,13 +141,13 @@ fn what_is_no_filter_says_where_and_why() {
         ("rank", "expected <, <=, =, !=, >=, >, in or between at character 5"),
         ("rank = x", "\"x\" is not a whole number at character 8"),
         ("rank in 5-2", "\"5-2\" is not a whole number or a range"),
-        ("colour = red", "\"colour\" is no field"),
+        ("colour = red", "\"colour\" is not a field"),
         ("name > 3", "expected =, !=, in or like at character 6"),
-        ("name = \"a", "a quote without its end at character 8"),
+        ("name = \"a", "unclosed quote at character 8"),
         ("depth > 2.5", "\"2.5\" is not a whole number"),
         ("inclusive > 3 apples", "expected \"and\", \"or\" or the end at character 15"),
         ("inclusive > 3min", "is not a time"),
-        ("time in 2s..1s", "is not a range of time"),
+        ("time in 2s..1s", "is not a time range"),
         ("(rank = 0", "expected \")\""),
         ("rank = 0 and", "expected a test of"),
         ("rank ! 0", "unexpected '!'"),
@@ -205,7 +205,7 @@ fn what_is_named_and_is_not_there_is_said() {
     let told = |filter: &Filter| {
         filter.unmatched(&definitions).into_iter().map(|notice| notice.message).collect::<Vec<_>>()
     };
-    let no_call = "no call passes a test of it";
+    let no_call = "no call passes this test";
     for (text, messages) in [
         ("name = main and not within like \"MPI_*\"", vec![]),
         ("path in (\"main/MPI_Send\", \"main/src/a.c\", main)", vec![]),
@@ -214,7 +214,7 @@ fn what_is_named_and_is_not_there_is_said() {
         ("not within like \"n*\"", vec![format!("no region of the trace is named like \"n*\": {no_call}")]),
         (
             "path = \"main/nope\"",
-            vec![format!("no region of the trace is named like the end of path \"main/nope\": {no_call}")],
+            vec![format!("no region of the trace has the name at the end of path \"main/nope\": {no_call}")],
         ),
         (
             "metric(b) > 1 or not metric(a) > 2 and metric(b) < 9",
@@ -228,9 +228,9 @@ fn what_is_named_and_is_not_there_is_said() {
     assert_eq!(
         told(&filter),
         [
-            "no location of the trace is of rank 12-13",
-            "no location of the trace is of rank 9",
-            "no region of the trace is named like \"X*\": nothing is selected by it",
+            "no location of the trace belongs to rank 12-13",
+            "no location of the trace belongs to rank 9",
+            "no region of the trace is named like \"X*\": it selects nothing",
         ]
     );
     let nobody = Filter { ranks: Some("7,9".parse().unwrap()), ..Filter::default() };

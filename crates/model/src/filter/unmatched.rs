@@ -17,7 +17,7 @@ impl Filter {
         let known = Known { definitions, regions: definitions.regions.iter().map(|r| &*r.name).collect() };
         let mut found = BTreeSet::new();
         for pattern in self.regions.iter().filter(|pattern| !known.like(pattern)) {
-            found.insert((NoticeCode::EmptySelection, nobody_like(pattern, "nothing is selected by it")));
+            found.insert((NoticeCode::EmptySelection, nobody_like(pattern, "it selects nothing")));
         }
         if let Some(predicate) = &self.predicate {
             known.visit(predicate, &mut found);
@@ -39,7 +39,7 @@ struct Known<'a> {
 /// Notices by code, each once.
 type Found = BTreeSet<(NoticeCode, String)>;
 
-const NO_CALL: &str = "no call passes a test of it";
+const NO_CALL: &str = "no call passes this test";
 
 fn nobody_like(pattern: &str, consequence: &str) -> String {
     format!("no region of the trace is named like {pattern:?}: {consequence}")
@@ -94,7 +94,7 @@ impl Known<'_> {
             let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
             if !ends.chain([path.as_str()]).any(|end| self.regions.contains(end)) {
                 let message =
-                    format!("no region of the trace is named like the end of path {path:?}: {NO_CALL}");
+                    format!("no region of the trace has the name at the end of path {path:?}: {NO_CALL}");
                 found.insert((NoticeCode::EmptySelection, message));
             }
         }
@@ -118,7 +118,8 @@ impl Known<'_> {
             return;
         }
         for &&range in &missing {
-            let message = format!("no location of the trace is of rank {}", RankSet::from_ranges(&[range]));
+            let message =
+                format!("no location of the trace belongs to rank {}", RankSet::from_ranges(&[range]));
             found.insert((NoticeCode::EmptySelection, message));
         }
     }

@@ -44,7 +44,7 @@ impl std::fmt::Display for SeverityError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             SeverityError::NotAdditive { metric, scope } => {
-                write!(f, "metric {metric:?} has no {} values: extremes cannot be split up", scope.as_str())
+                write!(f, "metric {metric:?} has no {} values: extremes cannot be split", scope.as_str())
             }
             SeverityError::Circular { metric } => {
                 write!(

@@ -18,7 +18,7 @@ pub struct TopologyShape {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
     /// It is not written so.
-    #[error("{text:?} is no topology: {reason}; it is written 16x8x4, or with names x=16,y=8,z=4")]
+    #[error("{text:?} is not a topology: {reason}; write 16x8x4, or with names x=16,y=8,z=4")]
     Syntax {
         /// What was written.
         text: String,
@@ -27,7 +27,8 @@ pub enum TopologyError {
     },
     /// There are more locations than places.
     #[error(
-        "the topology has {n_places} places, which is neither room for the {n_threads} threads of the profile nor one for each of its {n_processes} processes"
+        "the topology has {n_places} places, too few for the {n_threads} threads of the profile and not one for each \
+         of its {n_processes} processes"
     )]
     TooSmall {
         /// Places of the topology.
@@ -71,7 +72,7 @@ impl FromStr for TopologyShape {
                 ("", part)
             };
             let size = match size.trim().parse::<u32>() {
-                Ok(0) | Err(_) => return Err(wrong(format!("{:?} is no size of an axis", size.trim()))),
+                Ok(0) | Err(_) => return Err(wrong(format!("{:?} is not the size of an axis", size.trim()))),
                 Ok(size) => size,
             };
             if is_named && axes.iter().any(|(other, _)| **other == *name) {
@@ -209,10 +210,10 @@ mod tests {
     fn what_is_no_shape_is_told() {
         for (text, why) in [
             ("", "it has no axis"),
-            ("16x", "\"\" is no size of an axis"),
-            ("16x0", "\"0\" is no size of an axis"),
-            ("-3", "\"-3\" is no size of an axis"),
-            ("4294967296", "\"4294967296\" is no size of an axis"),
+            ("16x", "\"\" is not the size of an axis"),
+            ("16x0", "\"0\" is not the size of an axis"),
+            ("-3", "\"-3\" is not the size of an axis"),
+            ("4294967296", "\"4294967296\" is not the size of an axis"),
             ("65536x65536", "it has more than 536870912 places"),
             ("65536x65536x65536x65536x65536", "it has more than 536870912 places"),
             ("x=4,8", "\"8\" has no name and size"),
@@ -221,7 +222,7 @@ mod tests {
             let error = text.parse::<TopologyShape>().expect_err(text);
             assert_eq!(
                 error.to_string(),
-                format!("{text:?} is no topology: {why}; it is written 16x8x4, or with names x=16,y=8,z=4")
+                format!("{text:?} is not a topology: {why}; write 16x8x4, or with names x=16,y=8,z=4")
             );
         }
     }

@@ -44,7 +44,7 @@ pub enum WriteErrorKind {
     #[error("{0}")]
     Encode(#[from] EncodeError),
     /// There is an archive of this name already, or some of its files.
-    #[error("files of an archive of this name are there already")]
+    #[error("files of an archive of this name already exist")]
     Exists,
     /// The name of an archive cannot be used as a file name, or is empty.
     #[error("an archive cannot have the name {name:?}")]
@@ -53,7 +53,7 @@ pub enum WriteErrorKind {
         name: String,
     },
     /// Chunks would be too small for records, or larger than memory can be.
-    #[error("chunks of {bytes} bytes where {min} are the fewest")]
+    #[error("chunks of {bytes} bytes are too small: they need at least {min}")]
     ChunkBytes {
         /// Bytes asked for.
         bytes: u64,
@@ -61,7 +61,7 @@ pub enum WriteErrorKind {
         min: u64,
     },
     /// An event is earlier than the one before it.
-    #[error("timestamp {now} before {before} of the same location")]
+    #[error("timestamp {now} is before {before} of the same location")]
     TimeGoesBack {
         /// Ticks of the event before.
         before: u64,
@@ -69,7 +69,7 @@ pub enum WriteErrorKind {
         now: u64,
     },
     /// A record does not fit into one chunk.
-    #[error("a record of {bytes} bytes where a chunk holds {max}")]
+    #[error("a record has {bytes} bytes, but a chunk holds only {max}")]
     RecordTooLarge {
         /// Bytes of the record with its time and attributes.
         bytes: usize,
@@ -77,7 +77,7 @@ pub enum WriteErrorKind {
         max: usize,
     },
     /// A second writer was asked for the same file of a location.
-    #[error("location {location} has a writer already")]
+    #[error("location {location} already has a writer")]
     WriterExists {
         /// The location.
         location: u64,
@@ -89,7 +89,7 @@ pub enum WriteErrorKind {
         location: u64,
     },
     /// A location or the clock was defined twice.
-    #[error("a second definition of {what}")]
+    #[error("{what} is defined twice")]
     SecondDefinition {
         /// What was defined twice.
         what: String,
@@ -114,7 +114,7 @@ pub enum WriteErrorKind {
     #[error("the clock is not defined")]
     NoClock,
     /// The two clock offsets of a location are not in the order of time.
-    #[error("clock offset at {now} not after the one at {before}")]
+    #[error("the clock offset at {now} is not after the one at {before}")]
     ClockOffsetOrder {
         /// Ticks of the offset before.
         before: u64,

@@ -110,7 +110,7 @@ pub enum CorrelationError {
     Empty(&'static str),
     /// No call path has a value.
     #[error(
-        "metric {metric:?} has no {scope} value in any call path: name another metric, or the other scope"
+        "metric {metric:?} has no {scope} value in any call path: choose another metric or the other scope"
     )]
     NoValues {
         /// The metric.
@@ -123,14 +123,15 @@ pub enum CorrelationError {
     CallPath(#[from] CallPathError),
     /// The profile knows no arrangement of its locations.
     #[error(
-        "the profile defines no topology, and its system tree gives none as it has {n_threads}: give one by hand with sizes of axes, e.g. 4x2"
+        "the profile defines no topology, and its system tree gives none because it has {n_threads}: give one by hand \
+         as sizes of axes, e.g. 4x2"
     )]
     NoTopology {
         /// How many threads, in words.
         n_threads: String,
     },
     /// No topology has this name.
-    #[error("the profile has no topology {name:?}; it has: {known}; by hand it is written 16x8x4")]
+    #[error("the profile has no topology {name:?}; it has: {known}; by hand, write sizes like 16x8x4")]
     UnknownTopology {
         /// What was asked for.
         name: String,

@@ -40,13 +40,14 @@ impl Correlated {
             .with(
                 "shift",
                 Unit::None,
-                "Shift of the peak in places along each axis, around the ends: the reference's value at x goes with this view's at x + shift",
+                "Shift of the peak in places along each axis, wrapping around: the reference's value at x corresponds \
+                 to this view's at x + shift",
                 shifts(&|row| &row.shift),
             )
-            .with("r_max", Unit::None, "The greatest R over all shifts", floats(&|row| row.r_max))
-            .with("shift_max", Unit::None, "Its shift", shifts(&|row| &row.shift_max))
-            .with("r_min", Unit::None, "The least R over all shifts", floats(&|row| row.r_min))
-            .with("shift_min", Unit::None, "Its shift", shifts(&|row| &row.shift_min))
+            .with("r_max", Unit::None, "Largest R over all shifts", floats(&|row| row.r_max))
+            .with("shift_max", Unit::None, "Shift of r_max", shifts(&|row| &row.shift_max))
+            .with("r_min", Unit::None, "Smallest R over all shifts", floats(&|row| row.r_min))
+            .with("shift_min", Unit::None, "Shift of r_min", shifts(&|row| &row.shift_min))
             .with(
                 "coverage",
                 Unit::Ratio,
@@ -56,7 +57,7 @@ impl Correlated {
             .with(
                 "sign",
                 Unit::None,
-                "like: high where the reference is high; against: low where it is high; none",
+                "like: high where the reference is high; against: low where the reference is high; none",
                 ColumnData::Text(rows.iter().map(|row| sign(row.r).into()).collect()),
             )
     }

@@ -44,14 +44,14 @@ fn first(
     for (i, topology) in all.iter().enumerate() {
         let why = match Grid::new(definitions, topology) {
             Ok(grid) if 1 < grid.n_located() => return Ok((grid, origin(i), notices)),
-            Ok(grid) => format!("topology {:?} has {} location only", topology.name, grid.n_located()),
+            Ok(grid) => format!("topology {:?} has too few locations: {}", topology.name, grid.n_located()),
             Err(error) => {
                 let text = error.to_string();
                 first_error.get_or_insert(error);
                 text
             }
         };
-        let message = format!("{why}; another one is taken");
+        let message = format!("{why}; another one is used");
         notices.push(Notice::new(Level::Medium, NoticeCode::NotAvailable, message));
     }
     match first_error {

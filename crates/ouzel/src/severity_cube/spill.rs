@@ -93,7 +93,8 @@ impl Spill {
             if self.max_bytes < self.n_bytes {
                 let limit = self.max_bytes;
                 return Err(io::Error::other(format!(
-                    "severities take more than the {limit} bytes that their temporary file may have: select ranks, a time or regions"
+                    "severities take more than the {limit} bytes allowed for their temporary file: select \
+                     ranks, a time or regions"
                 )));
             }
             for (location, value) in metric.locations[row.clone()].iter().zip(&metric.values[row]) {

@@ -24,7 +24,7 @@ pub enum JobError {
         found: String,
     },
     /// The job, or a partial, is not what was made: bytes were lost or changed on its way.
-    #[error("a {what} of {n_bytes} bytes is damaged: its checksum does not fit; ask again")]
+    #[error("a {what} of {n_bytes} bytes is damaged: its checksum does not match; ask again")]
     Damaged {
         /// `job` or `partial`.
         what: &'static str,
@@ -58,8 +58,8 @@ pub enum JobError {
     Parts,
     /// What came back is not from all locations, or from others, or twice.
     #[error(
-        "internal error: {expected} locations were to be folded in {n_parts} parts, and a result is missing, doubled \
-         or from others ({found} locations)"
+        "internal error: {expected} locations should be folded in {n_parts} parts, but a result is missing, repeated \
+         or from other locations ({found} locations)"
     )]
     Incomplete {
         /// Locations asked for.

@@ -68,7 +68,7 @@ pub fn correlation(views: CorrelationViews<'_>, of: &str, style: (Palette, Solid
     let used: Vec<String> = question.axes.iter().map(name).collect();
     let filtered = (0..grid.axes().len()).filter(|&axis| !question.axes.contains(axis));
     let filtered: Vec<String> = filtered.map(name).collect();
-    let mut title = format!("What varies like it along {}", used.join(", "));
+    let mut title = format!("Views that vary with it along {}", used.join(", "));
     if !filtered.is_empty() {
         title += &format!("; variation along {} filtered out", filtered.join(", "));
     }

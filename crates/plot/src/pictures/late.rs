@@ -46,7 +46,7 @@ pub fn lateness(output: &LatenessOutput, definitions: &Definitions, of: &str) ->
     let edge = |shade: u64| crate::axis::number(ns(largest) * shade as f64 / N_SHADES as f64 / scale.divisor);
     let mut legend = vec![(colour(0), "first of its step".to_owned())];
     if largest != Ticks(0) {
-        let shades = (1..=N_SHADES).map(|n| (colour(n), format!("to {} {} late", edge(n), scale.unit)));
+        let shades = (1..=N_SHADES).map(|n| (colour(n), format!("up to {} {} late", edge(n), scale.unit)));
         legend.extend(shades);
     }
     let lanes = Lanes {

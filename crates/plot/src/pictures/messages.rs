@@ -130,5 +130,5 @@ pub fn comm_over_time(
         series: two_series(sent, received, divisor),
         arrangement: Arrangement::Beside,
     };
-    Picture::new("When how much is sent and received", of, Marks::Bars(bars.bounded()))
+    Picture::new("Communication over time", of, Marks::Bars(bars.bounded()))
 }

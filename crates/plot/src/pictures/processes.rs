@@ -44,7 +44,7 @@ pub fn breakdown(output: &BreakdownOutput, definitions: &Definitions, of: &str) 
     };
     let parts = vec![
         ("computation only", Colour::computation(), ns(&|row| row.times.computation)),
-        ("both: overlap", Colour::overlap(), ns(&|row| row.times.overlap)),
+        ("overlap of both", Colour::overlap(), ns(&|row| row.times.overlap)),
         ("communication only", Colour::communication(), ns(&|row| row.times.communication)),
         ("other: transfers", Colour::receiving(), ns(&|row| row.times.transfer)),
         ("other: unclassified", Colour::INSIGNIFICANT, ns(&|row| row.times.unclassified)),
@@ -91,8 +91,8 @@ pub fn imbalance(output: &ImbalanceOutput, definitions: &Definitions, of: &str) 
     });
     let marks = Rows {
         x_name: format!("exclusive time of a process ({})", scale.unit),
-        legend: ["most, × mean, of rank", "mean over processes"],
+        legend: ["maximum (× mean, rank)", "mean over processes"],
         rows: rows.collect(),
     };
-    Picture::new("Regions that lose most to imbalance", of, Marks::Rows(marks))
+    Picture::new("Regions that lose most time to imbalance", of, Marks::Rows(marks))
 }

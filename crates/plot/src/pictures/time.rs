@@ -58,5 +58,5 @@ pub fn time_profile(
         series,
         arrangement: Arrangement::Stacked,
     };
-    Picture::new("Where the time went in the course of the run", of, Marks::Bars(bars.bounded()))
+    Picture::new("Where the time went during the run", of, Marks::Bars(bars.bounded()))
 }

@@ -107,12 +107,16 @@ impl SampleDoubts {
         let said = [
             (
                 self.n_inconsistent,
-                "samples claim that more of the call path before stayed than the two have in common; what they have in common was taken",
+                "samples claim to keep more of the previous call path than the two paths have in common; the common \
+                 part was used",
             ),
-            (self.n_too_deep, "samples have more callers than trees have levels; the innermost were cut"),
+            (
+                self.n_too_deep,
+                "samples have more callers than call trees have levels; the innermost callers were cut",
+            ),
             (
                 self.n_folded,
-                "locations have too many calls in their samples to keep their order; the shortest were put together",
+                "the samples of locations contain too many calls to keep their order; the shortest calls were merged",
             ),
         ];
         for (count, message) in said.into_iter().filter(|&(count, _)| 0 < count) {

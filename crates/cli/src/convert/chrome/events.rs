@@ -165,7 +165,7 @@ impl ChromeEvents {
             }
         };
         say(sink.n_requests, "steps of non-blocking requests have no place in Chrome traces");
-        say(sink.flows.messages.len() as u64, "messages of which only one end was written have no arrow");
+        say(sink.flows.messages.len() as u64, "messages with only one end written have no arrow");
         Ok((sink.n_events, notices))
     }
 }

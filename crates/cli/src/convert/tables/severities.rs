@@ -144,7 +144,7 @@ impl Batch {
             .with(
                 "scope",
                 Unit::None,
-                "Whether the value is without callees (exclusive) or with them",
+                "Whether the value excludes callees (exclusive) or includes them",
                 ColumnData::Text(scope),
             )
             .with(

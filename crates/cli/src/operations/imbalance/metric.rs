@@ -45,7 +45,7 @@ struct Entry {
 
 pub fn run(session: &Session<'_>, args: &ImbalanceArgs, by: By, name: &str) -> anyhow::Result<Outcome> {
     if args.plot.plot_file.is_some() {
-        bail!("--plot draws the imbalance of time: leave --metric out");
+        bail!("--plot draws the imbalance of time: leave out --metric");
     }
     let definitions = session.definitions();
     let id = metrics::one(definitions, name)?;

@@ -30,7 +30,7 @@ pub(super) fn open(folder: &Path) -> Result<Opened, OpenError> {
             Some(db)
         }
         None => {
-            let message = "profile.db is missing: which rank and thread a trace line belongs to is unknown";
+            let message = "profile.db is missing: the rank and thread of each trace line are unknown";
             notices.push(Notice::new(Level::Medium, NoticeCode::MissingDefinitions, message));
             None
         }
@@ -176,7 +176,7 @@ fn line_identity(
         Some(profile) => identity_of(meta, profile, notices),
         None => {
             if profiles.is_some() {
-                let message = format!("a trace line belongs to profile {}, which is not there", line.profile);
+                let message = format!("a trace line belongs to profile {}, which is missing", line.profile);
                 notices.push(Notice::new(Level::Medium, NoticeCode::UndefinedReference, message));
             }
             Identity { thread: Some(u64::from(line.profile)), ..Identity::default() }
@@ -198,7 +198,7 @@ fn identity_of(meta: &Meta, profile: &Profile, notices: &mut Vec<Notice>) -> Ide
             Some("GPUSTREAM") => identity.stream = Some(part.physical),
             kind => {
                 let name = kind.map_or_else(|| format!("of unknown kind {}", part.kind), str::to_owned);
-                let message = format!("parts {name} of the names of threads and streams are left out");
+                let message = format!("parts {name} of thread and stream names are left out");
                 notices.push(Notice::new(Level::Low, NoticeCode::NotRepresented, message));
             }
         }

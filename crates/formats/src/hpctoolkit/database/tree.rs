@@ -40,7 +40,7 @@ pub(super) fn build(meta: &Meta, notices: &mut Vec<Notice>) -> Tree {
     notices.extend(builder.notice());
     if 0 < n_instructions {
         let message =
-            "instructions on call paths are left out; samples count for the line or function around";
+            "instructions on call paths are left out; samples count for the enclosing line or function";
         notices.push(Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n_instructions));
     }
     let (ids, n_twice) = ContextIds::new(&numbers);

@@ -246,8 +246,8 @@ impl ReportScan<'_> {
             let is_wanted = self.scanned.contains(view) || about(view);
             let level = if is_wanted { Level::High } else { Level::Low };
             let message = format!(
-                "{view:?} is a view, not a table: a view runs statements of the file, so it is not read, and its rows \
-                 are missing"
+                "{view:?} is a view, not a table: a view runs statements from the file, so it is not read, and its \
+                 rows are missing"
             );
             let notice = Notice::new(level, NoticeCode::MissingEvents, message);
             self.all.notices.push(notice.in_file(Arc::clone(&self.database.file)));
@@ -260,7 +260,7 @@ impl ReportScan<'_> {
                 Some(0) => {}
                 Some(n) => *self.left_out.entry(format!("rows of table {table}")).or_default() += n,
                 None => {
-                    let message = format!("table {table} is damaged; it would not have been read");
+                    let message = format!("table {table} is damaged; ouzel would not have read it anyway");
                     let notice = Notice::new(Level::Low, NoticeCode::DamagedEvents, message);
                     self.all.notices.push(notice.in_file(Arc::clone(&self.database.file)));
                 }
@@ -277,7 +277,7 @@ impl ReportScan<'_> {
         for (what, count) in self.left_out {
             say(Level::Low, NoticeCode::NotRepresented, count, format!("{what} were counted and left out"));
         }
-        let message = "rows whose end lies before their start, or whose times lie months away, were left out";
+        let message = "rows that end before they start, or whose times lie months away, were left out";
         say(Level::High, NoticeCode::DamagedEvents, self.n_damaged, message.to_owned());
         let message = "ranges were still open at the end and were closed at the end of the session";
         say(Level::Low, NoticeCode::OpenCalls, self.n_open, message.to_owned());

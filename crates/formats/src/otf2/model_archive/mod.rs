@@ -169,20 +169,22 @@ impl Unsaid {
         let said = [
             (
                 self.others,
-                "events that the event model has no place for are left out of the archive; a location that began or ended with them is shorter",
+                "events that have no place in the event model are left out of the archive; a location that began or \
+                 ended with them is shorter",
             ),
             (self.empty, "metric or parameter events without a known value are left out of the archive"),
             (
                 self.flushes,
-                "buffer flushes are written with their time alone: the event model does not hold how long they took",
+                "buffer flushes are written with their time only: the event model does not record their duration",
             ),
             (
                 self.switches,
-                "recording is written as switched off and on by turns: the event model does not tell one from the other",
+                "recording is written as switched off and on alternately: the event model does not distinguish the two",
             ),
             (
                 self.bounds,
-                "of samples by which no frame, or at most some frames, stayed since the one before, that is left out: the format has no word for it that all tracers mean",
+                "samples are written without the information that no frame, or at most some frames, stayed since the \
+                 one before: tracers disagree on how the format expresses that",
             ),
         ];
         let notice = |(n, message): (u64, &str)| {

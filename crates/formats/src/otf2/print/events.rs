@@ -211,7 +211,7 @@ impl Calls {
 }
 
 fn damaged(error: ReadError, n_kept: u64, location: LocationId) -> Notice {
-    let message = format!("{}; the {n_kept} events before are printed", error.kind);
+    let message = format!("{}; the {n_kept} events before that are printed", error.kind);
     Notice::new(Level::High, NoticeCode::DamagedEvents, message)
         .in_file(error.file)
         .at(error.offset)

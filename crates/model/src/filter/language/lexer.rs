@@ -55,7 +55,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, FilterError> {
         } else {
             return Err(FilterError {
                 offset,
-                reason: format!("unexpected {c:?}; quote text that is no word"),
+                reason: format!("unexpected {c:?}; quote text that is not a single word"),
             });
         };
         tokens.push(Token { offset, kind });
@@ -79,5 +79,5 @@ fn quoted(chars: &[char], offset: usize) -> Result<(String, usize), FilterError>
         text.push(*escaped.unwrap_or(&c));
         at += if escaped.is_some() { 2 } else { 1 };
     }
-    Err(FilterError { offset, reason: "a quote without its end".to_owned() })
+    Err(FilterError { offset, reason: "unclosed quote".to_owned() })
 }

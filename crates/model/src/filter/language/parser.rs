@@ -131,14 +131,14 @@ impl<'t> Parser<'t> {
             }
             _ => {
                 self.tokens = at;
-                Err(self.error(format!("{field:?} is no field; expected {FIELDS}")))
+                Err(self.error(format!("{field:?} is not a field; expected {FIELDS}")))
             }
         }
     }
 
     fn metric_name(&mut self) -> Result<String, FilterError> {
         if !self.sign("(") {
-            return Err(self.error("expected (\"NAME\") of a counter"));
+            return Err(self.error("expected (\"NAME\"), the name of a counter"));
         }
         let name = self.text()?;
         if self.sign(")") { Ok(name) } else { Err(self.error("expected \")\"")) }
@@ -172,7 +172,7 @@ impl<'t> Parser<'t> {
         if self.keyword("between") {
             let first = self.number(values)?;
             if !self.keyword("and") {
-                return Err(self.error("expected \"and\" and the other end"));
+                return Err(self.error("expected \"and\" and the upper limit"));
             }
             let last = self.number(values)?;
             // Of times the end lies outside, as in every range of time.
@@ -216,11 +216,11 @@ impl<'t> Parser<'t> {
 
     fn text(&mut self) -> Result<String, FilterError> {
         let at = self.tokens;
-        match &self.next("a text")?.kind {
+        match &self.next("text")?.kind {
             Kind::Word(text) | Kind::Text(text) | Kind::Number(text) => Ok(text.clone()),
             Kind::Sign(_) => {
                 self.tokens = at;
-                Err(self.error("expected a text"))
+                Err(self.error("expected text"))
             }
         }
     }
@@ -254,7 +254,7 @@ impl<'t> Parser<'t> {
         match values {
             Values::Number => self.number_like("a whole number or a range (e.g. 3 or 0-7)", number_range),
             Values::Nanoseconds => {
-                self.number_like("a range of time (e.g. 10s..20s, 1.5ms.. or ..20us)", time_range)
+                self.number_like("a time range (e.g. 10s..20s, 1.5ms.. or ..20us)", time_range)
             }
         }
     }
