@@ -1,6 +1,6 @@
-//! Names the build: the version, and a hash of the sources that decide what a partial is.
+//! Names the build: the version, and a hash of the sources that determine the form of a partial.
 //!
-//! Processes that work together must be of one build; a version alone does not tell two checkouts apart.
+//! Processes that work together must be of one build; a version number alone does not distinguish two checkouts.
 
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_128;

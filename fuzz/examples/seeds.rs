@@ -91,7 +91,7 @@ fn kept_and_sent(corpus: &Corpus) -> Result<()> {
     corpus.add("topology", "huge", &huge)?;
     corpus.add("spectra", "none", &[])?;
     corpus.add("spectra", "header", &[20, 0, 255, 60, 0, 1])?;
-    // The first plane stands behind 4096 bytes, portraits behind all planes.
+    // The first plane follows 4096 bytes, portraits follow all planes.
     corpus.add("spectra", "planes", &[0, 16, 1, 0x60, 17, 255, 0x80, 17, 9])?;
     for what in 0..4_u8 {
         for which in 0..4_u8 {

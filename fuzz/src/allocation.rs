@@ -1,4 +1,4 @@
-//! Counts the bytes that are allocated, to hold decoders to their promise.
+//! Counts allocated bytes, to check the memory bounds of decoders.
 //!
 //! Law: what is allocated at once while an input is read stays below a constant factor of the
 //! input and a fixed sum. This is the only module of the project's own code with `unsafe`.
@@ -27,7 +27,7 @@ fn sub(n_bytes: usize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        // SAFETY: the caller guarantees what the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
 

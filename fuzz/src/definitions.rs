@@ -105,7 +105,7 @@ pub fn thumbnails(data: &[u8]) {
     });
 }
 
-/// Reads to the end: records lie one behind the other inside the file, and after an error comes nothing.
+/// Reads to the end: records follow each other inside the file, and nothing follows an error.
 fn walk<'a, T>(
     mut reader: RecordReader<'a>,
     file: &'a [u8],
@@ -140,7 +140,7 @@ fn check_notices(notices: &[Notice], file: &[u8]) {
     }
 }
 
-/// Lists have as many items as they say, and no more than fit into the file.
+/// Lists have as many items as declared, and no more than fit into the file.
 fn n_items(value: FieldValue<'_>, file_bytes: usize) {
     let (said, found) = match value {
         FieldValue::Numbers(list) => (list.len(), list.iter().count()),

@@ -5,17 +5,17 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-/// Runs a command, with paths in the place of words. Whether there was an answer.
+/// Runs a command, with paths in the place of words. Returns whether there was an answer.
 pub fn ask(words: &[&str], paths: &[(&str, &Path)]) -> bool {
     let path = |word: &&str| paths.iter().find(|(name, _)| name == word).map(|(_, path)| path.as_os_str().to_owned());
     let word = |word: &&str| path(word).unwrap_or_else(|| OsString::from(*word));
     let program = [OsString::from("ouzel")];
     let words = program.into_iter().chain(words.iter().map(word));
-    // One thread: what is found is found again.
+    // One thread, so that findings are reproducible.
     ouzel_cli::answer(words.chain(["--jobs", "1", "--quiet"].map(OsString::from))).is_ok()
 }
 
-/// Converts what the bytes make to the format that the first of them chooses. Whatever failed has left nothing.
+/// Converts the archive in the bytes to the format that the first byte chooses. A failure leaves nothing behind.
 pub fn convert(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else { return };
     let files = unpack::<{ FILES.len() }>(rest);

@@ -13,7 +13,7 @@ use std::io::Cursor;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// One file; the first byte says of which kind.
+/// One file; the first byte selects its kind.
 pub fn decoder(data: &[u8]) {
     let Some((kind, file)) = data.split_first() else { return };
     let name: Arc<str> = Arc::from("fuzz");

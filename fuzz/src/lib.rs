@@ -22,7 +22,7 @@ pub mod workers;
 
 use std::num::NonZeroU64;
 
-/// Splits off the chunk size that the anchor would tell; a first byte of zero means that there is none.
+/// Splits off the chunk size that the anchor would contain; a first byte of zero means that there is none.
 pub fn chunk_bytes_first(data: &[u8]) -> (Option<NonZeroU64>, &[u8]) {
     match data.split_first() {
         Some((&byte, rest)) => (NonZeroU64::new(u64::from(byte) * 64), rest),

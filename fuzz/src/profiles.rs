@@ -1,4 +1,4 @@
-//! What is asked of profiles: topologies and correlation, kept spectra, causes.
+//! Questions about profiles: topologies and correlation, kept spectra, causes.
 
 use crate::allocation::{ARCHIVE, bounded};
 use crate::archive::dir;
@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// Takes bytes from the front of an input; zeros behind its end.
+/// Takes bytes from the front of an input; after its end, zeros.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -137,7 +137,7 @@ pub fn spectra(data: &[u8]) {
     assert!(found.notices.iter().all(|notice| notice.location.is_none_or(is_known)));
 }
 
-/// Values of any kind in a small profile: where it is slow and why, or why that cannot be told.
+/// Values of any kind in a small profile: where it is slow and why, or why that is unknown.
 pub fn why(data: &[u8]) {
     let mut input = Input(data);
     let (n_locations, n_calls) = (1 + u32::from(input.byte() % 9), 1 + u32::from(input.byte() % 7));
@@ -157,7 +157,7 @@ pub fn why(data: &[u8]) {
         }
     }
     bounded(data.len(), ARCHIVE, || {
-        // What cannot be told is told.
+        // A missing answer has a reason.
         if let Err(error) = causes(&profile, &ouzel_causes::Options::default()) {
             assert!(!error.to_string().is_empty());
         }

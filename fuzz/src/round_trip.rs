@@ -1,4 +1,4 @@
-//! What the writer makes of what the reader read.
+//! The writer's output for what the reader read.
 
 use crate::archive::dir;
 use crate::chunk_bytes_first;
@@ -66,7 +66,7 @@ pub fn archive_round_trip(data: &[u8]) {
     let mut last = 0;
     while let Ok(Some(record)) = reader.next_record() {
         let Some(event) = record.event else { continue };
-        // The writer wants times in order.
+        // The writer requires ascending times.
         last = record.time.max(last);
         match events.write_with(last, &record.attributes, event) {
             Ok(()) => expected.push(format!("{last} {:?} {event:?}", record.attributes)),

@@ -11,7 +11,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-/// Two bytes tell how many bytes the `.sts` file has; the rest is the log of PE 0.
+/// The first two bytes are the length of the `.sts` file; the rest is the log of PE 0.
 pub fn projections(data: &[u8]) {
     let (length, rest) = match data {
         [low, high, rest @ ..] => (usize::from(u16::from_le_bytes([*low, *high])), rest),

@@ -27,7 +27,7 @@ fn trace() -> &'static Trace {
     })
 }
 
-/// Workers of whom one sends other bytes.
+/// Workers, one of which sends modified bytes.
 #[derive(Debug)]
 struct Spoilt<'d> {
     /// Which of the bytes that are sent are changed: jobs, parts that are folded, merged ones.
@@ -41,7 +41,7 @@ impl Spoilt<'_> {
         if which != self.which % 4 {
             return bytes;
         }
-        // The name of the build is checked first; behind it is what may be wrong.
+        // The name of the build is checked first; the edits come after it.
         let start = BUILD.len() + 1;
         for edit in self.edits.chunks_exact(3) {
             let at = start + usize::from(u16::from_le_bytes([edit[0], edit[1]]));
@@ -67,7 +67,7 @@ impl Workers for Spoilt<'_> {
         _: Option<&Progress>,
     ) -> Result<Vec<Vec<u8>>, Box<dyn Error + Send + Sync>> {
         let job = Job::decode(&self.spoil(0, job.encode()?))?;
-        // As many pieces as a job says, up to what a process would do.
+        // As many pieces as the job requires, up to a realistic number.
         if 64 < job.n_buckets() {
             return Err("too many buckets".into());
         }
@@ -87,13 +87,13 @@ impl Workers for Spoilt<'_> {
     }
 }
 
-/// The first byte says whose bytes are spoilt, the second what is asked.
+/// The first byte chooses whose bytes are modified, the second the question.
 pub fn spoilt(data: &[u8]) {
     let [which, what, edits @ ..] = data else { return };
     let workers = Spoilt { which: *which, edits };
     let options = Options { workers: Some(&workers), ..Options::default() };
     let trace = trace();
-    // What is spoilt is refused, or makes no difference to whether there is an answer.
+    // Modified bytes are refused, or do not affect whether there is an answer.
     match what % 4 {
         0 => drop(trace.ask(ouzel::analyses::profile::Profile, &options)),
         1 => drop(trace.ask(ouzel::analyses::inventory::Inventory, &options)),

@@ -6,8 +6,8 @@
 //!          merge_partials(job, rests) ──► rest;  settle_bucket(job, path, pieces) ──► settled bucket
 //! ```
 //!
-//! Law: the interpreter lock is not held while anything is read, folded, merged or settled. Not here: tasks (see
-//! `package/ouzel/_cluster.py`), and what a job is (see `ouzel::workers`).
+//! Law: the interpreter lock is not held while anything is read, folded, merged or settled. For tasks see
+//! `package/ouzel/_cluster.py`, for jobs `ouzel::workers`.
 
 use crate::errors;
 use crate::errors::OuzelError;
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of a group by default: half a second or more of folding from memory, a second or more from a file system at
-/// 500 MB/s; the report takes 2 s. Chosen by us after the figures of docs/design/cluster.md, "What does a cluster cost?".
+/// 500 MB/s; the report takes 2 s. Chosen from the figures of docs/design/cluster.md, "What does a cluster cost?".
 const GROUP_BYTES: u64 = 512 << 20;
 
 /// How long there may be no worker.

@@ -1,4 +1,4 @@
-//! What the diagnosis says, in the shape of the JSON output.
+//! The results of the diagnosis, in the shape of the JSON output.
 
 use crate::output;
 use crate::table::Table;
@@ -20,7 +20,7 @@ impl Trace {
     #[pyo3(signature = (path, *, force=false))]
     #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
     fn save_report(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
-        // Before the pass: whoever may not write there need not wait for it.
+        // Before the pass, so that a path that cannot be written fails at once.
         let target = py.detach(|| output::target(&path, force))?;
         let answer = self.answer(py, |trace, options| {
             let asked = Asked::new(trace.path().display().to_string(), &options.filter);

@@ -32,7 +32,7 @@ create_exception!(
     "A selection names something that the trace does not have, or selects nothing."
 );
 
-/// Why the trace or profile at `path` cannot be opened: what the operating system says of the file if that is it.
+/// Why the trace or profile at `path` cannot be opened: the operating system's reason for the file if there is one.
 pub fn of_open(error: &OpenError, path: &Path) -> PyErr {
     let reason = match path.metadata() {
         Ok(found) if found.is_dir() => std::fs::read_dir(path).err(),
@@ -44,7 +44,7 @@ pub fn of_open(error: &OpenError, path: &Path) -> PyErr {
         (Some(reason), _) if reason.kind() == ErrorKind::PermissionDenied => {
             PyPermissionError::new_err(format!("{path:?}: permission denied"))
         }
-        // A stem need not exist: what was found of it says more.
+        // A stem need not exist: the error about what was found is more precise.
         (Some(reason), OpenError::NotFound(_) | OpenError::NotATrace { .. })
             if reason.kind() == ErrorKind::NotFound =>
         {
@@ -55,7 +55,7 @@ pub fn of_open(error: &OpenError, path: &Path) -> PyErr {
     }
 }
 
-/// An error in words that a terminal may show.
+/// An error as text that is safe for a terminal.
 pub fn failed(error: impl Display) -> PyErr {
     OuzelError::new_err(shown(error))
 }
@@ -76,7 +76,7 @@ pub fn of_panic(panic: &(dyn Any + Send)) -> PyErr {
     failed(format!("internal error: {}", text.unwrap_or("no message")))
 }
 
-/// Why a question has no answer. What Python raised on the way stays what it is.
+/// Why a question has no answer. Python exceptions raised on the way are kept.
 pub fn of_ask(py: Python<'_>, error: &AskError) -> PyErr {
     let raised = match error {
         AskError::Pass(PassError::Elsewhere(error)) => error.downcast_ref::<PyErr>(),
@@ -85,10 +85,10 @@ pub fn of_ask(py: Python<'_>, error: &AskError) -> PyErr {
     raised.map_or_else(|| failed(error), |error| error.clone_ref(py))
 }
 
-/// Warns if `notices` say that data were lost, or that the selection is of nothing.
+/// Warns if `notices` report lost data, or an empty selection.
 ///
 /// # Errors
-/// If the user made errors of warnings.
+/// If the user turned warnings into errors.
 pub fn warn(py: Python<'_>, notices: &[Notice]) -> PyResult<()> {
     let is_lost = |notice: &&Notice| notice.level == Level::High;
     warn_of::<DataLostWarning>(py, "based on incomplete data: ", notices.iter().filter(is_lost))?;

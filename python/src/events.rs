@@ -5,7 +5,7 @@
 //!                             ──iteration──────────► EventBatch, EventBatch, …
 //! ```
 //!
-//! Law: nothing is read before somebody pulls; a stream holds one group of locations at a time.
+//! Law: nothing is read before it is requested; a stream holds one group of locations at a time.
 
 use crate::errors;
 use crate::selection::Selection;

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Law: nothing is computed here, and no value is changed on the way. Documentation strings and types for readers are
-//! in `package/ouzel/_core.pyi`. Not here: Rust's own interface (see `ouzel`).
+//! in `package/ouzel/_core.pyi`. Rust's own interface is `ouzel`.
 #![deny(missing_docs)]
 
 mod arguments;

@@ -228,7 +228,7 @@ impl Trace {
     ) -> PyResult<Table> {
         let per = per_what(per)?;
         let named = idle_functions.map(patterns).transpose()?;
-        // Names of nothing are said, as everywhere, but those of the defaults.
+        // Unknown names are reported, as everywhere, except those of the defaults.
         let asked = Filter { regions: named.clone().unwrap_or_default(), ..Filter::default() };
         let unmatched = asked.unmatched(self.inner.definitions());
         let mut names = named.unwrap_or_else(|| IDLE.iter().map(|&name| name.to_owned()).collect());

@@ -1,6 +1,6 @@
-//! Files that are written: whole or not at all, never over what is read, over others only with `force=True`.
+//! Output files: complete or absent, never over an input, over other files only with `force=True`.
 //!
-//! Law: every trace and profile that this process has opened counts as read, whichever object is asked to write.
+//! Law: every trace and profile that this process has opened counts as an input, whichever object writes.
 
 use crate::errors::OuzelError;
 use ouzel_files::Inputs;
@@ -24,7 +24,7 @@ pub fn remember(path: &Path) {
 /// Where `path` may be written.
 ///
 /// # Errors
-/// If it is an input, there already and not to be replaced, no regular file, or if it cannot be written.
+/// If it is an input, exists and must be kept, is no regular file, or cannot be written.
 pub fn target(path: &Path, force: bool) -> PyResult<Target> {
     let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let mut inputs = Inputs::default();
@@ -59,10 +59,10 @@ pub fn write_output(py: Python<'_>, path: PathBuf, text: &str, force: bool) -> P
     py.detach(|| target(&path, force)?.write(text.as_bytes()).map_err(of_output))
 }
 
-/// Writes a picture in the format that the name of the file says.
+/// Writes a picture in the format of the file name's ending.
 ///
 /// # Errors
-/// As [`target`]; if it says none, or the picture cannot be drawn.
+/// As [`target`]; if the ending is unknown, or the picture cannot be drawn.
 pub fn save(picture: &ouzel_plot::Picture, path: &Path, force: bool) -> PyResult<()> {
     let drawn = |error: ouzel_plot::PlotError| OuzelError::new_err(error.to_string());
     let format = ouzel_plot::ImageFormat::of_path(path).map_err(drawn)?;

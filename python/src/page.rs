@@ -1,6 +1,6 @@
 //! A table as text and as HTML, for people at a prompt and in a notebook.
 //!
-//! Law: what is left out is said. Not here: any value that is not in the table.
+//! Law: omissions are reported, and every value is from the table.
 
 use ouzel::model::{ColumnData, Table, visible};
 use std::fmt::Write;
@@ -101,7 +101,7 @@ fn ratio(value: f64) -> String {
     format!("{value:.4}")
 }
 
-/// The end of a long text says more than its beginning: the last region of a call path.
+/// The end of a long text is more important than its beginning: the last region of a call path.
 fn shortened(text: &str) -> String {
     let text = visible(text);
     let n_characters = text.chars().count();

@@ -1,11 +1,11 @@
-//! A pass at work while Python goes on: other threads run, Ctrl-C stops it, progress is told.
+//! A pass at work while Python continues: other threads run, Ctrl-C stops it, progress is reported.
 //!
 //! ```text
 //! this thread   ─ waits without the lock, 50 ms ─ signals? progress? ─ waits ─ … ─► result
 //! worker        ─ pass ──────────────────────────────────────────────────────────► result
 //! ```
 //!
-//! Law: when it returns no work goes on, however it ends; a panic of ours is an error like any other.
+//! Law: no work continues after it returns, however it ends; a panic in our code is an error like any other.
 
 use crate::errors;
 use crate::selection::Selection;
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// How long Ctrl-C may go unnoticed: below what people feel, above what costs.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Runs `work` over `trace` as `selection` says.
+/// Runs `work` over `trace` with `selection`.
 ///
 /// # Errors
 /// `KeyboardInterrupt` after Ctrl-C, whatever the progress function raises, `OuzelError` if there is no answer.

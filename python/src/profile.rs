@@ -337,7 +337,7 @@ fn of_correlation(error: &CorrelationError) -> PyErr {
 /// How long Ctrl-C may go unnoticed.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Runs `work` while Python goes on; Ctrl-C makes its progress function say stop, and is raised when it has.
+/// Runs `work` while Python continues; Ctrl-C makes its progress function return `false`, and is raised afterwards.
 fn cancellable<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&(dyn Fn(u64, u64) -> bool + Sync)) -> T + Send,

@@ -44,8 +44,8 @@ impl Selection {
         Selection { filter: Filter::default(), jobs: None, progress: None, workers: None }
     }
 
-    /// Like `self`, with what the arguments say instead. Selections narrow: what is selected twice must be in both,
-    /// which a filter cannot say of ranks and regions, so that is an error.
+    /// Like `self`, with the given arguments applied. Selections narrow: an event must be in both, which a filter
+    /// cannot express for two sets of ranks or regions, so that is an error.
     pub fn narrowed(&self, py: Python<'_>, arguments: Arguments<'_>) -> PyResult<Self> {
         let Arguments { r#where, ranks, time_ns, regions, trim, jobs, progress } = arguments;
         let mut filter = self.filter.clone();

@@ -235,7 +235,7 @@ impl Trace {
         Ok(table.with_picture(Some(picture)))
     }
 
-    /// What stands below the title of a picture.
+    /// The subtitle of a picture.
     pub(crate) fn origin(&self) -> String {
         self.inner.path().display().to_string()
     }

@@ -90,7 +90,7 @@ fn parse(arguments: &[String]) -> Result<Task> {
     Ok(if is_keeping { Task::Keep { targets } } else { Task::Fuzz { seconds, targets } })
 }
 
-/// Why the targets cannot be built here, if so.
+/// The reason why the targets cannot be built here, if there is one.
 pub fn lacks(root: &Path) -> Option<String> {
     let compiles = ["c++", "g++", "clang++"].iter().any(|name| answers(Command::new(name).arg("--version")));
     if !compiles {
@@ -278,7 +278,7 @@ impl<'a> One<'a> {
         let list = artifacts.join(format!("{name}.inputs"));
         fs::write(&list, self.held()?.join(","))?;
         let clock = Stopwatch::start();
-        // The fuzzer ends by itself; the bound is for one that cannot.
+        // Normally the fuzzer ends itself; the limit is for one that cannot.
         let mut command = bounded(seconds + 4 * HANG_SECONDS, binary);
         match from {
             From::Repository => command.arg("-seed=1"),

@@ -1,8 +1,8 @@
 //! Reference tools and the Python environment: installed when absent, never required.
 //!
-//! What cannot be had costs one loud line and the tests that need it, not the run.
-//! The environment lives in the cache folder; a list of what is in it makes a second
-//! set-up free. Not here: the C peer of the benches (see `bench/peers.rs`).
+//! What cannot be installed costs one loud line and the tests that need it, not the run.
+//! The environment is in the cache folder; a list of its contents makes a second set-up
+//! free. The C peer of the benches is in `bench/peers.rs`.
 
 use crate::runner::{Ran, answers, bounded, run as run_command};
 use crate::workspace;
@@ -15,7 +15,7 @@ use std::process::Command;
 const APT_SECONDS: u32 = 240;
 /// Seconds for one Python package. The slowest, `otf2`, compiles a C library: 40 s on two cores.
 const PIP_SECONDS: u32 = 240;
-/// How `timeout` says that it ended a program.
+/// The exit code of `timeout` when it ended a program.
 const TIMED_OUT: i32 = 124;
 
 /// What is there after the set-up, and what is not.
@@ -28,7 +28,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Says what is left out, now and in the summary.
+    /// Reports what is left out, now and in the summary.
     pub fn skip(&mut self, what: &str, why: &str) {
         let line = format!("{what}: {why}");
         println!("skipped: {line}");
@@ -46,7 +46,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Installs what is absent and says what cannot be had.
+/// Installs what is absent and reports what cannot be installed.
 ///
 /// # Errors
 /// Only when the project's own files cannot be read or its cache cannot be written.
@@ -92,7 +92,7 @@ pub fn install_scipy(root: &Path) -> Result<PathBuf> {
     install_peer(root, "scipy", "scipy.fft", &["scipy==1.17.1", "numpy==2.4.6"])
 }
 
-/// A peer from PyPI in an environment of its own, told by the module that can be imported. Gives its interpreter.
+/// A peer from PyPI in its own environment, recognised by a module that can be imported. Returns its interpreter.
 fn install_peer(root: &Path, name: &str, module: &str, packages: &[&str]) -> Result<PathBuf> {
     let environment = workspace::cache(root).join(format!("venv-{name}"));
     let python = environment.join("bin/python");
@@ -130,7 +130,7 @@ fn install_slurm(tools: &mut Tools) {
     }
 }
 
-/// Installs a Debian package, refreshing the package lists only when they do not do.
+/// Installs a Debian package, refreshing the package lists only if the old ones fail.
 ///
 /// # Errors
 /// The reason, with what the reader may do about it.
@@ -189,7 +189,7 @@ fn install_python(root: &Path, tools: &mut Tools) -> Result<()> {
             done.push('\n');
             fs::write(&done_file, &done).context("cannot write into the cache folder")?;
         } else {
-            // One that hangs says that the others will: the run as a whole is bounded.
+            // If one hangs, the others will, too: the run as a whole is bounded.
             gave_up = status.code() == Some(TIMED_OUT);
             tools.skip(&format!("Python package {package}"), "pip could not install it (see above)");
         }

@@ -139,14 +139,14 @@ fn tidy_up(context: &Context) -> Result<Outcome> {
     })
 }
 
-/// What is not looked at is skipped in a line of its own.
+/// Each check that is left out has its own line.
 fn audit_crates(context: &Context) -> Result<Outcome> {
     let Audit { mut passed, skipped, flaws } = audit::audit(&context.root)?;
     passed.extend(skipped.iter().map(|line| format!("skipped: {line}")));
     Ok(if flaws.is_empty() { Outcome::Passed(passed) } else { Outcome::Failed(flaws) })
 }
 
-/// Whether docs/validation.md shows what the program answers now.
+/// Whether docs/validation.md shows the program's current answers.
 fn validation_table(context: &Context) -> Result<Outcome> {
     zoo::check(&context.root)?;
     Ok(Outcome::Passed(vec![]))
@@ -248,7 +248,7 @@ fn readme_commands(context: &Context) -> Result<Outcome> {
         println!("$ {command}");
         let mut shell = bounded(300, Path::new("sh"));
         let ran = run_command(shell.args(["-c", command]).env("PATH", &path).current_dir(&context.root))?;
-        // 2 is an answer too: not from all of the data, as the tool then says.
+        // 2 is an answer too, but not from all of the data.
         let answered = matches!(ran.status.code(), Some(0 | 2));
         n_failed += usize::from(!answered);
         lines.push(format!("{command}: {} ({:.1} s)", ran.status, ran.took.as_secs_f64()));

@@ -7,7 +7,7 @@ use std::process::Command;
 /// The root of the repository.
 ///
 /// # Errors
-/// When neither Cargo says where this crate is nor the current folder lies in the repository.
+/// When Cargo does not provide this crate's folder and the current folder is not in the repository.
 pub fn root() -> Result<PathBuf> {
     let start = match std::env::var_os("CARGO_MANIFEST_DIR") {
         Some(folder) => PathBuf::from(folder),

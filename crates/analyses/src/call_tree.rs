@@ -7,7 +7,7 @@
 //! in Pipit's calling-context tree (Bhatele et al., SC 2023, section III). Laws: parents
 //! come before children, children of a node in the order of their names; `inclusive` is
 //! `exclusive` plus `inclusive` of the children, of time and of every counter; a recursive
-//! call is a deeper node. Not here: one tree for each location (see `context_tree`).
+//! call is a deeper node. For one tree per location, see `context_tree`.
 
 use crate::metric_profile::MetricProfileOutput;
 use crate::profile::ProfileOutput;
@@ -27,7 +27,7 @@ pub struct CallTreeOutput {
 /// A call path of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallTreeNode {
-    /// The caller's place in the list; `None` of the outermost.
+    /// The caller's index in the list; `None` for the outermost.
     pub parent: Option<usize>,
     /// Number of callers.
     pub depth: u64,
@@ -37,7 +37,7 @@ pub struct CallTreeNode {
     pub visits: u64,
     /// Ticks from enter to leave, summed over visits.
     pub inclusive: Ticks,
-    /// The same without those in callees.
+    /// The same without the ticks in callees.
     pub exclusive: Ticks,
     /// Inclusive and exclusive gain of each counter, in the counter's unit.
     pub gains: Vec<(u64, u64)>,
@@ -78,7 +78,7 @@ fn skeleton(
     paths.paths().for_each(|path| children[paths.parent(path).index()].push(path));
     let mut nodes: Vec<CallTreeNode> = Vec::new();
     let mut node_of = vec![None; paths.len()];
-    // A node to be, with the call paths that it is made of.
+    // A future node, with the call paths that it is made of.
     let mut pending: Vec<(Option<usize>, Arc<str>, Vec<CallPathId>)> = Vec::new();
     let below = |parent: Option<usize>, made_of: &[CallPathId]| {
         let mut by_name: BTreeMap<Arc<str>, Vec<CallPathId>> = BTreeMap::new();

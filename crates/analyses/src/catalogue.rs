@@ -1,4 +1,4 @@
-//! Every analysis, for passes that are made by other processes.
+//! Every analysis, for passes run by other processes.
 
 use crate::breakdown::Breakdown;
 use crate::clock_repair::ClockRepairs;
@@ -20,7 +20,7 @@ use crate::time_profile::TimeProfile;
 use crate::timeline::Timeline;
 use ouzel_engine::Catalogue;
 
-/// The analyses of this crate; one that is not here works on one machine only.
+/// The analyses of this crate; one that is not listed works on one machine only.
 pub fn catalogue() -> Catalogue {
     let mut catalogue = Catalogue::default();
     catalogue.add::<Breakdown>();
@@ -49,10 +49,10 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// Hands its rows to whoever waits for them in this process.
+    /// Passes its rows to a receiver in this process.
     const STAYS_HERE: &str = "impl Analysis for CallList {";
 
-    /// Counts the places in the sources of a folder where an analysis is written.
+    /// Counts the places in the sources of a folder where an analysis is implemented.
     fn n_analyses(folder: &Path) -> usize {
         let entries = folder.read_dir().expect("the sources are there");
         let paths = entries.map(|entry| entry.expect("a folder can be listed").path());

@@ -6,7 +6,7 @@
 //!
 //! A process that never runs a region counts as zero. Threads and streams of a process
 //! are summed. Law: every difference is exact; ratios are divided once, at the end.
-//! Not here: why the time differs.
+//! Why the time differs is not determined.
 
 use crate::flat_profile::{PerProcessRow, per_process};
 use crate::profile::ProfileOutput;
@@ -39,7 +39,7 @@ pub struct ImbalanceRow {
     pub imbalance: f64,
     /// `max − mean`: what the slowest process would save if the time were spread evenly.
     pub lost: MeanTicks,
-    /// The same judged by what the time is spent on.
+    /// The loss, judged by what the time is spent on.
     pub loss: Loss,
 }
 
@@ -139,8 +139,8 @@ pub fn imbalance(
 
 const TOP_RANKS_DOC: &str = "The ranks with the most, in descending order; ranks with none are left out";
 
-/// For each region or call path the at most `n` ranks that spend most time in it, the one with most first, equals in
-/// the order of their ranks. Ranks that spend none in it are left out, and processes without a rank.
+/// For each region or call path up to `n` ranks that spend most time in it, the one with most first, equals in
+/// the order of their ranks. Ranks that spend none in it and processes without a rank are left out.
 ///
 /// After Pipit's `load_imbalance` (`num_processes`), Bhatele et al., SC 2023.
 pub fn top_ranks(

@@ -1,9 +1,9 @@
 //! The analyses: folds over the events of a trace, and functions over their results.
 //!
 //! A fold has one folder: `state.rs` (what it remembers), `fold.rs` (the loop),
-//! `output.rs` (the typed result and its tables). What can be computed from results
+//! `output.rs` (the typed result and its tables). Anything computed from results
 //! is a function in a file of its own. Laws: integers in partial states, sorted
-//! outputs, no float before the last division. Not here: files, formats, threads.
+//! outputs, no float before the last division. No files, formats or threads.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

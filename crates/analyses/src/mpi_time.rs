@@ -1,8 +1,8 @@
-//! Time in MPI, call path by call path: whom it is spent waiting for, and how evenly.
+//! Time in MPI by call path: what it is spent on, and how evenly.
 //!
-//! A row stands for the outermost MPI call of a path: what MPI calls inside is its own
-//! affair. Values are inclusive times, summed within each process. Law: rows are
-//! disjoint in time on every thread, so they add up. Not here: who made whom wait.
+//! A row is about the outermost MPI call of a path; MPI calls inside of it have no rows.
+//! Values are inclusive times, summed within each process. Law: rows are disjoint in
+//! time on every thread, so they add up. Who made whom wait is not determined.
 
 use crate::profile::ProfileOutput;
 use crate::semantics::{Category, Class, Family};
@@ -27,7 +27,7 @@ pub struct MpiTimeRow {
     pub call_path: CallPathId,
     /// What time in it is spent on.
     pub category: Category,
-    /// Its inclusive time over all processes; one that never calls it counts as zero.
+    /// Its inclusive time over all processes; a process that never calls it counts as zero.
     pub time: Spread,
 }
 

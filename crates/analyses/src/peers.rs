@@ -1,10 +1,10 @@
 //! Which locations are compared with each other.
 //!
 //! Threads that do the same kind of work are peers: the first CPU thread of each process,
-//! all further CPU threads, the accelerator streams. A helper thread that waits all day
-//! says nothing about the balance of the main threads, and a stream nothing about either.
+//! all further CPU threads, the accelerator streams. A helper thread that always waits
+//! says nothing about the balance of the main threads, nor does a stream about either.
 //! Law: a location is in one peer group at most, and members are in order of (rank, id).
-//! Not here: what is compared.
+//! This module does not compare anything.
 
 use ouzel_model::{Definitions, Filter, LocationGroupId, LocationId, LocationKind};
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub enum PeerKind {
 /// Locations that are compared with each other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerGroup {
-    /// What they are.
+    /// The kind of its members.
     pub kind: PeerKind,
     /// The members by (rank, id); never empty.
     pub members: Vec<LocationId>,

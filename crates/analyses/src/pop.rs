@@ -6,7 +6,7 @@
 //! ```
 //!
 //! `u` is the useful time of a thread and `T` the run time. Law: sums are exact; each
-//! ratio is one division. Not here: which call paths lose the time (see `imbalance`, `mpi_time`).
+//! ratio is one division. For which call paths lose the time, see `imbalance` and `mpi_time`.
 
 use crate::profile::{LocationProfile, ProfileOutput};
 use crate::semantics::{Category, Class, Family};
@@ -38,7 +38,7 @@ pub struct Efficiency {
     pub useful_max: Ticks,
     /// `mean(u) / T`: the part of the time that is useful.
     pub parallel: f64,
-    /// `mean(u) / max(u)`: what is left if the busiest sets the pace; 1 if nobody does anything.
+    /// `mean(u) / max(u)`: what is left if the busiest sets the pace; 1 if none does anything.
     pub load_balance: f64,
     /// `max(u) / T`: the part of the time in which the busiest does something useful.
     pub communication: f64,
@@ -73,15 +73,15 @@ impl std::error::Error for PopUnavailable {}
 /// Parallel efficiency, load balance and communication efficiency of the run.
 ///
 /// The useful time `u` of a CPU thread is its exclusive time in call paths that compute: neither the region nor any
-/// of its callers belongs to MPI, SHMEM, NCCL or the measurement system, waits, or synchronises. What the first
-/// thread of a process does outside of every recorded region is the program's own code and useful, too: some tracers
+/// of its callers belongs to MPI, SHMEM, NCCL or the measurement system, waits, or synchronises. Time of the first
+/// thread of a process outside of every recorded region is in the program's own code and useful, too: some tracers
 /// record communication only. With run time `T`:
 ///
 /// - parallel efficiency = `mean(u) / T`,
 /// - load balance = `mean(u) / max(u)`,
 /// - communication efficiency = `max(u) / T`.
 ///
-/// Locations of which not all is known (`is_incomplete`) would seem to idle: they are left out.
+/// Incomplete locations (`is_incomplete`) would seem to idle: they are left out.
 ///
 /// These are the definitions of the POP methodology (Performance Optimisation and Productivity, a centre of
 /// excellence in HPC: *POP standard metrics for parallel performance analysis*), whose model is multiplicative.

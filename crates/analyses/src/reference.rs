@@ -1,4 +1,4 @@
-//! Slow and obvious views of a trace in memory, for tests: one call after the other, one tick after the other.
+//! Slow and obvious views of a trace in memory, for tests: call by call, tick by tick.
 
 use ouzel_model::{LocationId, RegionId, Ticks, TimeRange, TraceSource};
 use ouzel_testkit::{Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace};
@@ -70,8 +70,8 @@ pub fn run_range(trace: &ToyTrace) -> TimeRange {
     TimeRange { start: Ticks(start), end: Ticks(end) }
 }
 
-/// A random program of up to five ranks on one clock, run as it would run: nobody receives before the send is
-/// entered, nobody leaves a barrier before all have entered it. Receives may be non-blocking.
+/// A random program of up to five ranks on one clock, run realistically: no receive completes before its send is
+/// entered, no rank leaves a barrier before all have entered it. Receives may be non-blocking.
 pub fn agreeing_trace(seed: u64) -> ToyTrace {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let n = 2 + random.below(4) as usize;

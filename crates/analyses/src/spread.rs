@@ -48,7 +48,7 @@ pub(crate) fn ratio(part: u128, whole: u128) -> Option<f64> {
 pub struct Process {
     /// Its location group.
     pub group: LocationGroupId,
-    /// Its world rank, where the trace knows ranks.
+    /// Its world rank, if the trace has ranks.
     pub rank: Option<WorldRank>,
 }
 

@@ -5,16 +5,16 @@
 //! ticks over bins are exact integers, and an instant falls into the bin it would have
 //! with the edges `start + k · L / N` taken as fractions.
 //!
-//! Where the range comes from. The run range is known when the pass is over, and no state of fixed size
+//! Source of the range: the run range is only known after the pass, and no state of fixed size
 //! can be cut into N bins of any later range. Coarser grids that double, as pictures use them
 //! (see [`timeline`](crate::timeline)), would put the edges a little off: the numbers would not be those of the bins
 //! that are shown. So the grid is fixed before the pass:
-//! 1. [`TimeGrid::guess`] takes the length that the definitions declare. The pass itself tells the run range
+//! 1. [`TimeGrid::guess`] takes the length that the definitions declare. The pass itself yields the run range
 //!    (`Report::run_range`); if [`TimeGrid::is_exact_for`] it, the answer is final after one pass.
-//! 2. Otherwise a second pass with `TimeGrid::new(run_range, n_bins)` is. The run range of an earlier
-//!    pass over the same selection (a profile, say) saves the first.
+//! 2. Otherwise the answer of a second pass with `TimeGrid::new(run_range, n_bins)` is final. The run range of an
+//!    earlier pass over the same selection (a profile, say) saves the first.
 //!
-//! Not here: what is counted in the bins.
+//! This module does not count anything in the bins.
 
 use ouzel_model::{ColumnData, Definitions, Filter, Table, Ticks, TimeRange, Unit};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ impl TimeGrid {
     }
 
     /// Bins over the range that the trace declares, cut to the time range of `filter`. `None` if it declares none:
-    /// then only a pass can tell. A guess, as tracers get it wrong; see [`is_exact_for`](TimeGrid::is_exact_for).
+    /// then a pass is needed. A guess, as tracers get it wrong; see [`is_exact_for`](TimeGrid::is_exact_for).
     pub fn guess(definitions: &Definitions, filter: &Filter, n_bins: NonZeroU16) -> Option<Self> {
         let declared = definitions.clock.declared_length?;
         let mut range = TimeRange { start: Ticks(0), end: declared };
@@ -46,7 +46,7 @@ impl TimeGrid {
         Some(TimeGrid::new(range, n_bins))
     }
 
-    /// Whether these are the bins over the run: nothing has to be counted again.
+    /// Whether these are the bins over the run, so that no second pass is needed.
     pub fn is_exact_for(&self, run_range: Option<TimeRange>) -> bool {
         run_range.is_none_or(|run| run == self.range)
     }

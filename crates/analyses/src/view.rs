@@ -1,19 +1,19 @@
-//! How results that are kept per location and call path are shown: by what, and summed over what.
+//! How results per location and call path are shown: by what, and summed over what.
 //!
-//! A [`RowKey`] names one row of a view; [`View`] gives each (location, call path) its
-//! row, says whether its inclusive values count there, and orders rows of equal value.
+//! A [`RowKey`] names one row of a view; [`View`] maps each (location, call path) to its
+//! row, tells whether its inclusive values count there, and orders rows of equal value.
 //! Law: the order of rows depends on names and ids of the trace alone.
-//! Not here: the values (see `profile`, `metric_profile`).
+//! For the values, see `profile` and `metric_profile`.
 
 use ouzel_model::{
     CallPathId, CallPathTree, ColumnData, Definitions, LocationId, RegionId, Table, Unit, WorldRank,
 };
 use std::sync::Arc;
 
-/// What a row stands for.
+/// What a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// One row for each region, whoever called it.
+    /// One row for each region, from all callers.
     Region,
     /// One row for each call path.
     CallPath,
@@ -24,9 +24,9 @@ pub enum By {
 pub enum Per {
     /// All locations together.
     Total,
-    /// All locations of a rank together; those of no rank, too.
+    /// All locations of a rank together, and all without a rank together.
     Rank,
-    /// Each location for itself.
+    /// Each location separately.
     Location,
 }
 

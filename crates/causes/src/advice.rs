@@ -109,7 +109,7 @@ pub fn in_region(attribute: &Attribute) -> String {
     text.to_owned()
 }
 
-/// What the method wants to know, and how it is measured.
+/// What the method needs, and how it is measured.
 const WANTED: [(&[Kind], &str); 5] = [
     (&[Kind::Instructions], "instructions (PAPI_TOT_INS; perf: instructions)"),
     (&[Kind::CyclesPerInstruction], "cycles with instructions (PAPI_TOT_CYC; perf: cycles)"),

@@ -34,17 +34,17 @@ use std::sync::Arc;
 /// How causes are looked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
-    /// The metric that stands for time; the best at hand if `None`.
+    /// The metric used for time; the best one available if `None`.
     pub metric: Option<&'a str>,
-    /// Ranks that are left out, e.g. of a master that only manages.
+    /// Ranks to leave out, e.g. a master that only manages.
     pub exclude: Option<&'a RankSet>,
-    /// How processes are put together.
+    /// How processes are clustered.
     pub clustering: Clustering,
-    /// For each region of the profile, whether time in it is communication or waiting. Empty if nobody knows.
+    /// For each region of the profile, whether time in it is communication or waiting. Empty if that is unknown.
     pub waiting: &'a [bool],
     /// Whether miss rates are misses / (misses + accesses), as AutoAnalyzer is printed.
     pub printed_rates: bool,
-    /// Components of vectors that the search for composites compares at most; see [`MAX_EFFORT`].
+    /// Maximum number of vector components that the search for composites compares; see [`MAX_EFFORT`].
     pub max_effort: u64,
     /// Number of threads; the answer does not depend on it.
     pub jobs: NonZeroUsize,
@@ -64,12 +64,12 @@ impl Default for Options<'_> {
     }
 }
 
-/// Everything that the two kinds of bottlenecks are made from.
+/// The common input for the two kinds of bottlenecks.
 pub(crate) struct Context<'a> {
     pub definitions: &'a ProfileDefinitions,
     pub processes: &'a Processes,
     pub regions: &'a Regions,
-    /// What times are multiplied with to be in the unit of the answer.
+    /// Factor that converts times to the unit of the answer.
     pub scale: f64,
 }
 
@@ -88,7 +88,7 @@ impl Context<'_> {
 /// Looks for bottlenecks and their causes.
 ///
 /// # Errors
-/// If no metric stands for time, or it is zero everywhere, or severities cannot be read.
+/// If no metric represents time, or it is zero everywhere, or severities cannot be read.
 pub fn causes(source: &dyn ProfileSource, options: &Options<'_>) -> Result<Causes, CausesError> {
     let definitions = source.definitions();
     let notices = Notices::default();
@@ -213,7 +213,7 @@ fn card(attribute: &Attribute, is_zero: bool) -> AttributeCard {
 struct Reader<'a> {
     source: &'a dyn ProfileSource,
     context: &'a Context<'a>,
-    /// The last metric that was divided by.
+    /// The last metric used as a divisor.
     kept: BTreeMap<MetricId, Arc<Values>>,
     notices: &'a Notices,
 }
@@ -282,7 +282,7 @@ impl Values {
     }
 }
 
-/// `a / b`; 0 where `b` is none.
+/// `a / b`; 0 unless `b` is positive.
 pub(crate) fn quotient(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }
@@ -322,11 +322,11 @@ impl<'a> Column<'a> {
     }
 }
 
-/// A table with its core, and which column each of its attributes is.
+/// A table with its core, and the column of each of its attributes.
 type Explained = (TableCard, Core, Vec<usize>);
 
 fn external_table(columns: &[Column<'_>], search: &Search, processes: &Processes) -> Explained {
-    // Who waits for whom follows from who works longer; it does not explain it.
+    // Which process waits for which follows from which works longer; it does not explain it.
     let of: Vec<usize> =
         (0..columns.len()).filter(|&at| columns[at].attribute.kind != Kind::Communication).collect();
     let table = DecisionTable {

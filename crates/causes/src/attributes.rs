@@ -3,9 +3,9 @@
 //! A kind of attribute is known by the names that PAPI, perf, HPCToolkit, Score-P and our own
 //! traces give its metrics. A miss rate is misses / accesses, as PAPI's accesses hold the
 //! misses; where accesses are not counted it is misses / instructions, else the misses
-//! themselves. Every other metric that adds up is an attribute of its own, if it is no time and
-//! no part of another one. Law: attributes stand in the order of [`Kind`], then of the profile;
-//! where explanations are equally good the first one wins, so work comes before how well it runs.
+//! themselves. Every other metric that adds up is an attribute of its own, if it is not a time and
+//! not part of another one. Law: attributes are in the order of [`Kind`], then of the profile; among equally good
+//! explanations the first one wins, so work comes before how well it runs.
 
 use crate::names::{plain, seconds};
 use crate::rough::MAX_ATTRIBUTES;
@@ -46,7 +46,7 @@ pub enum Kind {
     Collectives,
     /// Pages that were not in memory.
     PageFaults,
-    /// Times the processor was given to somebody else.
+    /// Times the processor was given to another process.
     ContextSwitches,
     /// Bytes of memory allocated.
     Allocated,
@@ -74,7 +74,7 @@ pub enum Formula {
 pub struct Attribute {
     /// Its name: the kind, or that of the metric.
     pub name: String,
-    /// What people call it.
+    /// Its name for people.
     pub label: String,
     /// Unit of its values; empty for ratios.
     pub unit: String,
@@ -274,7 +274,7 @@ const SUMS: [Sum; 11] = [
     Sum { kind: Kind::Visits, name: "visits", label: "calls", unit: "#", names: &[&["visits"]] },
 ];
 
-/// Metrics that say how a profile was made, not what the program did.
+/// Metrics about how a profile was made, not what the program did.
 const NO_ATTRIBUTES: [&str; 5] =
     ["hits", "task-migration-loss", "task-migration-win", "scaling-factor", "samples"];
 
@@ -299,8 +299,8 @@ struct Recognised<'a> {
 }
 
 impl Attributes {
-    /// What the metrics of a profile can tell, besides `time`; of waiting if `tells_waiting`. `printed_rates` divides
-    /// by misses + accesses, as AutoAnalyzer is printed.
+    /// The attributes that the metrics of a profile provide, besides `time`; waiting if `tells_waiting`.
+    /// `printed_rates` divides by misses + accesses, as AutoAnalyzer is printed.
     pub fn new(
         definitions: &ProfileDefinitions,
         time: &[MetricId],

@@ -1,9 +1,9 @@
 //! Which processes are alike.
 //!
-//! Ball rule: for each process p in ascending order that is in no cluster yet, all such
-//! processes nearer to p than a tenth of the length of p's vector, p among them, are a cluster
-//! if they are two or more. What is left is a cluster of one each. Vectors at distance zero are
-//! always near, so vectors of nothing but zeros are one cluster. Density rule: processes are
+//! Ball rule: for each process p in ascending order that is in no cluster yet, all such processes nearer to p than a
+//! tenth of the length of p's vector, including p, are a cluster if there are at least two. Each of the rest is a
+//! cluster of its own. Vectors at distance zero are always near, so vectors of only zeros are one cluster. Density
+//! rule: processes are
 //! alike if a chain of near ones connects them, near being a tenth of the longer vector; slow
 //! drift over the ranks is one cluster by it, and several by the ball rule.
 //!
@@ -20,10 +20,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Share of a vector's length within which others are near.
 pub const NEAR: f64 = 0.1;
-/// Room for rounding where lengths stand for distances.
+/// Margin for rounding where lengths are used in place of distances.
 const ROUNDING: f64 = 1e-9;
 
-/// How processes are put together.
+/// How processes are clustered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clustering {
     /// Balls around processes, in ascending order.
@@ -91,7 +91,7 @@ pub fn partition(vectors: &Vectors, rule: Clustering) -> Partition {
     evaluate(vectors, rule, None, None).partition.expect("there is nothing to differ from")
 }
 
-/// The partition of the vectors, given up as soon as it is known not to be `reference`. Only pairs of `near` are
+/// The partition of the vectors, abandoned as soon as it is known not to be `reference`. Only pairs of `near` are
 /// compared where it is given.
 pub(crate) fn evaluate(
     vectors: &Vectors,
@@ -105,14 +105,14 @@ pub(crate) fn evaluate(
     }
 }
 
-/// For each process, those that may be near it in any of several sets of vectors that are alike but for some
-/// components. Where almost no process is near another, telling so for each set anew would take most of the time.
+/// For each process, those that may be near it in any of several sets of vectors that differ only in some components.
+/// Where almost no process is near another, finding that out for each set anew would take most of the time.
 #[derive(Debug)]
 pub(crate) struct NearPairs {
     lists: Vec<Vec<u32>>,
 }
 
-/// Pairs that are kept at most; beyond, clusters are large, few of them are compared with all, and no list is needed.
+/// Maximum number of pairs kept; beyond, clusters are large, few of them are compared with all, and no list is needed.
 const MAX_PAIRS: usize = 4_000_000;
 /// Processes whose lists are made by one thread at a time.
 const BLOCK: usize = 256;

@@ -5,19 +5,19 @@ use ouzel_model::SeverityError;
 /// Why causes cannot be looked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CausesError {
-    /// There is no metric that stands for time.
+    /// No metric represents time.
     #[error("no metric is a time, CPU time or cycles: name one that adds up (--metric)")]
     NoTime,
-    /// The user's metric is not there.
+    /// The user's metric does not exist.
     #[error("no metric is named {name:?}")]
     NoSuchMetric {
-        /// What was named.
+        /// The name that was given.
         name: String,
     },
     /// The user's metric does not add up over call paths and locations.
     #[error("metric {name:?} does not add up over call paths and locations, as time does")]
     NotSummed {
-        /// What was named.
+        /// The name that was given.
         name: String,
     },
     /// The time is zero everywhere.
@@ -26,7 +26,7 @@ pub enum CausesError {
         /// The metric.
         name: String,
     },
-    /// Nobody is left to look at.
+    /// No process is left to look at.
     #[error("no process is left to analyse")]
     NoProcess,
     /// Severities cannot be read.

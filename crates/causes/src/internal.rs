@@ -1,8 +1,8 @@
-//! Bottlenecks within processes: regions that cost much, with what is high there.
+//! Bottlenecks within processes: regions that cost much, with the attributes that are high there.
 //!
 //! Weight of a region (CRNM): mean over the processes of time here / time of the process ×
 //! cycles here / instructions here; 0 for a process that executes no instructions here. Without
-//! cycles or instructions it is the mean share of time alone.
+//! cycles or instructions it is only the mean share of time.
 
 use crate::advice;
 use crate::analysis::{Column, Context, mean, quotient};

@@ -5,8 +5,8 @@
 //!         └─► region means ────classes──► internal bottlenecks ───┴─ decision tables ──rough sets──► causes
 //! ```
 //!
-//! The method is that of AutoAnalyzer; `docs/method.md` says where we differ. Law: the answer does not depend on
-//! the order of locations or attributes in memory, nor on random numbers. Not here: reading formats, printing.
+//! The method is that of AutoAnalyzer; `docs/method.md` lists the differences. Law: the answer does not depend on the
+//! order of locations or attributes in memory, nor on random numbers. Formats and printing are handled elsewhere.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

@@ -1,7 +1,7 @@
 //! The answer as data, with names for ids.
 //!
 //! Serialised, this is what front ends write as `data`. Values of time are in seconds where the
-//! metric's unit is one of time, else in its own unit; both stand in [`TimeCard`].
+//! metric's unit is one of time, else in its own unit; both are in [`TimeCard`].
 
 use crate::attributes::Kind;
 use crate::processes::Unit;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 /// Bottlenecks of a profile, and what explains them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Causes {
-    /// Who was compared.
+    /// The processes that were compared.
     pub processes: ProcessesCard,
-    /// The time that was looked at.
+    /// The time that was analysed.
     pub time: TimeCard,
     /// The regions of the program.
     pub regions: RegionsCard,
@@ -23,14 +23,14 @@ pub struct Causes {
     pub external: External,
     /// Which regions cost most.
     pub internal: Internal,
-    /// What explanations were looked for in.
+    /// The tables in which explanations were sought.
     pub tables: Tables,
     /// What was left out or is doubtful.
     #[serde(skip)]
     pub notices: Vec<Notice>,
 }
 
-/// Who was compared.
+/// The processes that were compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProcessesCard {
     /// Ranks or locations.
@@ -39,16 +39,16 @@ pub struct ProcessesCard {
     pub n: u64,
     /// Number of locations that are summed up in them.
     pub n_locations: u64,
-    /// Ranks that were left out as asked.
+    /// Ranks that were left out on request.
     pub excluded: Vec<u64>,
 }
 
-/// The time that was looked at.
+/// The time that was analysed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TimeCard {
     /// Name of the metric that process vectors are made of.
     pub metric: String,
-    /// What it is.
+    /// What kind of time it is.
     pub kind: TimeKind,
     /// Unit of all times in the answer.
     pub unit: String,
@@ -65,7 +65,7 @@ pub struct RegionsCard {
     pub n: u64,
     /// Number of regions of depth 1.
     pub n_of_depth_1: u64,
-    /// The callers in whose place their callees stand, from the root: the program.
+    /// The callers that were replaced by their callees, from the root: the program.
     pub program: Vec<Arc<str>>,
 }
 
@@ -74,7 +74,7 @@ pub struct RegionsCard {
 pub struct RegionName {
     /// Regions from the root.
     pub call_path: Vec<Arc<str>>,
-    /// Whether it is what the last one does itself, without the regions it calls.
+    /// Whether it is what the last region does itself, without the regions it calls.
     pub itself: bool,
     /// The call path in the profile.
     #[serde(skip)]
@@ -129,10 +129,10 @@ pub struct ExternalCause {
     pub region: RegionName,
     /// Mean time of a process there, by cluster.
     pub time_by_cluster: Vec<f64>,
-    /// Whether processes differ in the time here alone. If not, the region matters only as one of those that the others
-    /// are judged against, and nothing is to be explained.
+    /// Whether processes differ in the time of this region on its own. If not, it matters only together with the
+    /// others, and there is nothing to explain.
     pub differs_by_itself: bool,
-    /// Attributes that tell the clusters apart and differ here.
+    /// Attributes that distinguish the clusters and differ here.
     pub explained_by: Vec<BetweenProcesses>,
     /// Labels of the attributes that do not explain it; empty if some do.
     pub unexplained_by: Vec<String>,
@@ -145,7 +145,7 @@ pub struct ExternalCause {
 pub struct BetweenProcesses {
     /// The attribute's name.
     pub attribute: String,
-    /// What people call it.
+    /// Its name for people.
     pub label: String,
     /// Unit of its values; empty for a ratio.
     pub unit: String,
@@ -164,7 +164,7 @@ pub struct BetweenProcesses {
 /// Which regions cost most.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Internal {
-    /// Whether weights are share × cycles per instruction; else shares of time alone.
+    /// Whether weights are share × cycles per instruction; else only shares of time.
     pub has_cycles_per_instruction: bool,
     /// Every region with its class, in the order of the call tree.
     pub classes: Vec<Classified>,
@@ -185,7 +185,7 @@ pub struct Classified {
     pub depth: u32,
     /// 0 (very low) to 4 (very high).
     pub class: u8,
-    /// Mean over the processes of share of time × cycles per instruction, or of the share alone.
+    /// Mean over the processes of share of time × cycles per instruction, or of the share only.
     pub weight: f64,
     /// Mean over the processes of time here / time of the process.
     pub share: f64,
@@ -215,7 +215,7 @@ pub struct InternalCause {
 pub struct InRegion {
     /// The attribute's name.
     pub attribute: String,
-    /// What people call it.
+    /// Its name for people.
     pub label: String,
     /// Unit of its values; empty for a ratio.
     pub unit: String,
@@ -233,7 +233,7 @@ pub struct InRegion {
     pub advice: String,
 }
 
-/// What explanations were looked for in.
+/// The tables in which explanations were sought.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tables {
     /// The attributes that the profile has data for.
@@ -249,7 +249,7 @@ pub struct Tables {
 pub struct AttributeCard {
     /// Its name.
     pub name: String,
-    /// What people call it.
+    /// Its name for people.
     pub label: String,
     /// Unit of its values; empty for a ratio.
     pub unit: String,
@@ -272,9 +272,9 @@ pub struct TableCard {
     pub necessary: Vec<String>,
     /// The first explanation.
     pub core: Vec<String>,
-    /// All least explanations, those that come up most often first.
+    /// All smallest explanations, the most frequent first.
     pub explanations: Vec<ExplanationCard>,
-    /// Positions of pairs of rows of different decisions that no attribute tells apart; the first hundred.
+    /// Positions of pairs of rows of different decisions that no attribute distinguishes; the first hundred.
     pub inconsistent: Vec<(usize, usize)>,
     /// Number of such pairs.
     pub n_inconsistent: u64,
@@ -297,11 +297,11 @@ pub struct RowCard {
     pub decision: u32,
 }
 
-/// A least set of attributes that tells the decisions apart.
+/// A smallest set of attributes that distinguishes the decisions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ExplanationCard {
     /// Names of the attributes.
     pub attributes: Vec<String>,
-    /// How often it comes up when all clauses are multiplied out; `None` beyond all floats.
+    /// How often it occurs when all clauses are multiplied out; `None` if too large for a float.
     pub multiplicity: Option<f64>,
 }

@@ -1,9 +1,9 @@
-//! Who is compared: processes, each the sum of its locations.
+//! The processes that are compared, each the sum of its locations.
 //!
 //! Processes are the ranks. Where a profile knows no ranks, or one rank of several threads, its
-//! locations that run code are compared instead. Law: processes stand in ascending order of
-//! rank (of native id for locations), so the order of locations in the file does not show.
-//! Time is that of CPU threads; accelerator streams count to their process in all else.
+//! locations that run code are compared instead. Law: processes are in ascending order of rank (of native id for
+//! locations), so the order of locations in the file has no effect. Time is that of CPU threads; in everything else,
+//! accelerator streams count towards their process.
 
 use ouzel_model::{
     Level, LocationKind, Notice, NoticeCode, ProfileDefinitions, RankSet, SeverityRow, WorldRank,
@@ -28,7 +28,7 @@ pub struct Processes {
     pub unit: Unit,
     /// Rank, or native id of the location, of each process; ascending.
     pub numbers: Vec<u64>,
-    /// Ranks that were left out as asked.
+    /// Ranks that were left out on request.
     pub excluded: Vec<u64>,
     /// Number of locations that are summed.
     pub n_locations: usize,
@@ -95,7 +95,7 @@ impl Processes {
         self.numbers.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }

@@ -2,7 +2,7 @@
 //!
 //! A region of class high or very high is a critical code region. It is the core of one if all
 //! of its callees are of a lower class; leaves always are. A caller whose callee is of the same
-//! class is none: the callee is where to look.
+//! class is not: the callee is where to look.
 
 use crate::classes::{HIGH, classes};
 

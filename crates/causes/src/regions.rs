@@ -4,12 +4,11 @@
 //! call tree ──waiting call paths to their callers──small ones to their callers──only callees in the place of their callers──► regions
 //! ```
 //!
-//! A profile knows call paths down to the last library function; the method wants the parts of
-//! a program. So: communication counts to the region that calls it; a call path that takes less
-//! than [`MIN_SHARE`] of the time of every process counts to its caller; and while a level has
-//! one region only (`main`), that is the program and its callees are the regions of depth 1.
-//! What such a caller does itself is a region of its own, unless that is less than the share, too.
-//! Law: ids of regions are call paths, and callers stand before callees.
+//! A profile knows call paths down to the last library function; the method needs the parts of a program. So
+//! communication counts towards the region that calls it; a call path that takes less than [`MIN_SHARE`] of the time of
+//! every process counts towards its caller; and while a level has only one region (`main`), that is the program and its
+//! callees are the regions of depth 1. What such a caller does itself is a region of its own, unless that, too, is less
+//! than the share. Law: ids of regions are call paths, and callers come before callees.
 
 use crate::fold::{Waits, fold, waits};
 use crate::processes::Processes;
@@ -19,7 +18,7 @@ use rustc_hash::FxHashMap;
 
 /// Share of the time of a process that a call path must take, in any process, to be a region.
 pub const MIN_SHARE: f64 = 0.001;
-/// Numbers kept for each quantity at most: 160 MB. Beyond, more call paths count to their callers.
+/// Maximum number of values kept for each quantity: 160 MB. Beyond, more call paths count towards their callers.
 const MAX_NUMBERS: usize = 20_000_000;
 
 /// One region.
@@ -27,7 +26,7 @@ const MAX_NUMBERS: usize = 20_000_000;
 pub struct Region {
     /// Its call path.
     pub path: CallPathId,
-    /// Whether it is what the call path does itself, without the regions it calls.
+    /// Whether it is the caller's own part of the call path, without the regions it calls.
     pub is_own: bool,
     /// The region that calls it; `None` at depth 1.
     pub parent: Option<usize>,
@@ -45,7 +44,7 @@ pub(crate) struct Regions {
     pub wall: Vec<Vec<f64>>,
     /// All time of each process.
     pub program: Vec<f64>,
-    /// The callers in whose place their callees stand, from the root.
+    /// The callers that were replaced by their callees, from the root.
     pub outer: Vec<CallPathId>,
     /// Which call paths wait.
     pub waits: Waits,
@@ -81,7 +80,7 @@ impl Regions {
                 all_busy += sums.busy.iter().sum::<f64>();
             }
         })?;
-        // Nothing but communication was recorded: then that is what can be looked at.
+        // If only communication was recorded, communication is analysed.
         if all_busy <= MIN_SHARE * program.iter().sum::<f64>() {
             waits.forget();
         }
@@ -160,7 +159,7 @@ impl Regions {
         Ok(Values { regions: values, program, notices })
     }
 
-    /// As the search sees them.
+    /// The input of the search.
     pub(crate) fn forest(&self) -> Forest {
         Forest { parents: self.parents(), times: self.busy.clone(), n_processes: self.program.len() }
     }
@@ -174,7 +173,7 @@ fn index(regions: &[Region]) -> FxHashMap<(CallPathId, bool), usize> {
     regions.iter().enumerate().map(|(at, region)| ((region.path, region.is_own), at)).collect()
 }
 
-/// The least share that keeps no more numbers than fit.
+/// The smallest share that keeps no more values than fit.
 fn least_share(shares: &[(CallPathId, f64)], n_processes: usize) -> f64 {
     let most = (MAX_NUMBERS / n_processes.max(1)).max(1);
     let mut sorted: Vec<f64> = shares.iter().map(|(_, share)| *share).collect();
@@ -183,7 +182,7 @@ fn least_share(shares: &[(CallPathId, f64)], n_processes: usize) -> f64 {
     sorted.get(most).map_or(MIN_SHARE, |share| share.max(MIN_SHARE).next_up())
 }
 
-/// The kept call paths as regions in pre-order, and the callers in whose place their callees stand.
+/// The kept call paths as regions in pre-order, and the callers that were replaced by their callees.
 fn arrange(source: &dyn ProfileSource, kept: &[bool]) -> (Vec<Region>, Vec<CallPathId>) {
     let tree = &source.definitions().call_tree;
     let mut callees: FxHashMap<Option<CallPathId>, Vec<CallPathId>> = FxHashMap::default();
@@ -215,7 +214,7 @@ fn arrange(source: &dyn ProfileSource, kept: &[bool]) -> (Vec<Region>, Vec<CallP
     (regions, outer)
 }
 
-/// Keeps the regions marked; those that go have no callees.
+/// Keeps the marked regions; those removed have no callees.
 fn keep(regions: &mut Vec<Region>, busy: &mut Vec<Vec<f64>>, wall: &mut Vec<Vec<f64>>, marked: &[bool]) {
     let mut n_before = 0;
     let places: Vec<usize> = marked

@@ -7,13 +7,13 @@
 //! below a CCR: of all it holds, does this callee alone keep the clusters? ──► L-CCR ──┴► no CCR below: CCCR
 //! ```
 //!
-//! CCR is critical code region, CCCR the core of one: where to look. Regions of depth 1 are
-//! judged among themselves, as nested regions count their time twice; below, the clusters of
-//! the full vectors are the reference. Partitions are compared, never labels.
+//! CCR means critical code region, CCCR the core of one: where to look. Regions of depth 1 are compared among
+//! themselves, as nested regions count their time twice; below, the clusters of the full vectors are the reference.
+//! Partitions are compared, never labels.
 //!
-//! Law: what is found does not depend on the number of threads. Composites grow without
-//! bounds; the search for them ends at [`MAX_MEMBERS`] regions, [`MAX_SUBSETS`] composites or
-//! [`MAX_EFFORT`], and says so. Not here: times, call paths, causes.
+//! Law: the result does not depend on the number of threads. The number of composites has no bound; the search for them
+//! ends at [`MAX_MEMBERS`] regions, [`MAX_SUBSETS`] composites or [`MAX_EFFORT`], and reports that. Times, call paths
+//! and causes are handled elsewhere.
 
 use crate::clusters::{Clustering, Evaluated, NearPairs, Partition, evaluate, partition, severity};
 use crate::threads::in_order;
@@ -21,21 +21,21 @@ use crate::vectors::Vectors;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
-/// Regions in a composite at most.
+/// Maximum number of regions in a composite.
 pub const MAX_MEMBERS: usize = 4;
-/// Composites that are tried at most.
+/// Maximum number of composites tried.
 pub const MAX_SUBSETS: u64 = 100_000;
-/// Components of vectors that the search for composites compares at most: some seconds on one core.
+/// Maximum number of vector components that the search for composites compares: some seconds on one core.
 pub const MAX_EFFORT: u64 = 6_000_000_000;
-/// Composites that are tried between two looks at the effort, at most.
+/// Maximum number of composites tried between two checks of the effort.
 const BATCH: u64 = 64;
-/// Clusters from which on pairs that may be near are listed once, and not looked for each time.
+/// Number of clusters from which pairs that may be near are listed once instead of searched each time.
 const MANY_CLUSTERS: usize = 128;
 
 /// Regions as the search sees them: a forest, and the time of each process in each region, callees included.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Forest {
-    /// The caller of each region; callers stand before callees. `None` at depth 1.
+    /// The caller of each region; callers come before callees. `None` at depth 1.
     pub parents: Vec<Option<usize>>,
     /// For each region, one value for each process.
     pub times: Vec<Vec<f64>>,
@@ -80,7 +80,7 @@ pub struct Ccr {
     pub regions: Vec<usize>,
     /// Its depth in the search: 1 for regions of depth 1 and composites.
     pub level: u32,
-    /// The position among the CCRs of that within which it was found.
+    /// The position among the CCRs of the one it was found in.
     pub within: Option<usize>,
 }
 
@@ -89,7 +89,7 @@ pub struct Ccr {
 pub struct Composites {
     /// Composites that were tried.
     pub n_tried: u64,
-    /// Whether any that could be were not.
+    /// Whether any possible composites were not tried.
     pub is_truncated: bool,
 }
 
@@ -104,9 +104,9 @@ pub struct Search {
     pub severity: f64,
     /// Critical code regions: each before those within it.
     pub ccr: Vec<Ccr>,
-    /// Positions among `ccr` of those that hold no other: the external bottlenecks.
+    /// Positions in `ccr` of those that contain no other: the external bottlenecks.
     pub cccr: Vec<usize>,
-    /// Whether composites were needed, and how far the search for them came.
+    /// Whether composites were needed, and how far the search for them got.
     pub composites: Option<Composites>,
 }
 
@@ -185,8 +185,8 @@ pub fn search(forest: &Forest, rule: Clustering, max_effort: u64, jobs: NonZeroU
     found
 }
 
-/// Whether most processes are like no other, and many they are: then it takes long to see that a partition stays as it
-/// is, while any other one shows itself soon.
+/// Whether there are many clusters, of fewer than two processes on average: then it takes long to see that a partition
+/// stays the same, while a different one is detected early.
 fn is_scattered(partition: &Partition) -> bool {
     let n = partition.n_clusters();
     MANY_CLUSTERS < n && partition.labels().len() < 2 * n
@@ -200,7 +200,7 @@ fn greatest_squares(forest: &Forest, regions: &[usize]) -> Vec<f64> {
     (0..forest.n_processes).map(greatest).collect()
 }
 
-/// For each region, whether it is one of `tops` or below.
+/// For each region, whether it is in or below `tops`.
 fn subtrees(children: &[Vec<usize>], tops: &[usize]) -> Vec<bool> {
     let mut inside = vec![false; children.len()];
     let mut pending = tops.to_vec();
@@ -229,7 +229,7 @@ fn composites(
         let mut hits = Vec::new();
         let mut next = Some((0..size).collect::<Vec<usize>>());
         while next.is_some() {
-            // As many as what is left allows, by what those before took; two at first.
+            // As many as the remaining effort allows, judged by those before; two at first.
             let each = effort / ended.n_tried.max(1);
             let room = max_effort.saturating_sub(effort).checked_div(each).unwrap_or(2);
             if ended.n_tried >= MAX_SUBSETS || effort >= max_effort {
@@ -257,7 +257,7 @@ fn composites(
     (ended, Vec::new())
 }
 
-/// Whether the processes cluster otherwise without the composite, and what it cost to tell.
+/// Whether the processes cluster differently without the composite, and the effort to find out.
 fn is_composite_ccr(forest: &Forest, roots: &[usize], composite: &[usize], rule: Clustering) -> (bool, u64) {
     let mut sum = vec![0.0; forest.n_processes];
     for &region in composite {
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn what_is_spread_over_more_than_a_composite_is_said() {
-        // Rank 1 is slower everywhere: the whole must go before the difference does.
+        // Rank 1 is slower everywhere: all of it must be removed before the difference disappears.
         let parents = [None; 7];
         let found = search(&forest(&parents, &[&[1.0; 7], &[2.0; 7]]), Clustering::Ball, MAX_EFFORT, JOBS);
         assert!(found.ccr.is_empty());

@@ -1,4 +1,4 @@
-//! Whole profiles: what the answer says of them.
+//! Answers for whole profiles.
 
 use crate::{Causes, CausesError, Options, Unit, causes};
 use ouzel_model::{
@@ -72,7 +72,7 @@ fn uneven_work_is_found_and_explained() {
     assert_eq!(names, ["instructions"]);
     assert_eq!(cause.explained_by[0].ratio, Some(2.0));
     assert!(cause.explained_by[0].correlation.unwrap() > 0.999);
-    // Time in communication counts to solve for its share, not for who differs.
+    // Time in communication counts towards the share of solve, but not towards the differences.
     assert!((cause.time_by_cluster[0] - 5.005).abs() < 1e-9);
     assert!(found.internal.has_cycles_per_instruction);
     let cores: Vec<&str> = found.internal.cccr.iter().map(|row| last(&row.region.call_path)).collect();
@@ -218,7 +218,7 @@ fn counters_of_no_known_kind_and_their_parts() {
     assert!(found.tables.attributes.iter().any(|a| a.name == "alarms" && a.is_zero));
 }
 
-/// A random profile; `order` says where each location of it stands.
+/// A random profile; `order` gives the position of each location in it.
 fn random(seed: u64, order: &[usize], metrics_backwards: bool) -> ToyProfile {
     let n = order.len();
     let mut rng = Rng::new(seed);

@@ -1,19 +1,18 @@
 //! Which metric is the time of a process.
 //!
-//! In this order: what the user names; CPU time by name; `time` and its like; the first visible
-//! metric in seconds that has values; cycles, which stand for CPU time. CPU time leaves waiting out by itself
-//! only where waiting sleeps; MPI spins. So time in communication is left out of process
-//! vectors in any case, if the profile tells it apart.
+//! In this order: the metric the user names; CPU time by name; `time` and similar names; the first visible metric in
+//! seconds that has values; cycles, in place of CPU time. CPU time excludes waiting only where waiting sleeps; MPI
+//! spins. So time in communication is always left out of process vectors if the profile distinguishes it.
 
 use crate::CausesError;
 use crate::names::{plain, seconds};
 use ouzel_model::{Aggregation, MetricId, MetricKind, ProfileDefinitions, ProfileSource, has_values};
 use serde::Serialize;
 
-/// Names of CPU time, plain as [`plain`] makes them.
+/// Names of CPU time, simplified by [`plain`].
 const CPU_TIMES: [&str; 6] =
     ["cputime", "cpu-time", "task-clock", "cpu-clock", "ru-utime", "process-cpu-time"];
-/// Names of time on the clock on the wall.
+/// Names of wall-clock time.
 const WALL_TIMES: [&str; 5] = ["time", "realtime", "wallclock", "wall-time", "walltime"];
 /// Names of processor cycles.
 pub(crate) const CYCLES: [&str; 7] = [
@@ -32,21 +31,21 @@ pub(crate) const CYCLES: [&str; 7] = [
 pub enum TimeKind {
     /// Time on a processor.
     Cpu,
-    /// Time on the clock on the wall.
+    /// Wall-clock time.
     Wall,
     /// Cycles of a processor.
     Cycles,
-    /// What the user named.
+    /// The metric that the user named.
     Named,
 }
 
 /// The metrics for time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeMetrics {
-    /// What process vectors are made of.
+    /// The metric for process vectors.
     pub metric: MetricId,
     pub kind: TimeKind,
-    /// What shares of the run are made of.
+    /// The metric for shares of the run.
     pub wall: MetricId,
 }
 
@@ -69,7 +68,7 @@ pub(crate) fn time_metrics(
             seconds(&metric.unit).is_some() && !metric.hidden && is_summed(definitions, *id)
         };
         let times: Vec<MetricId> = definitions.metric_ids().filter(is_time).collect();
-        // What cannot be read is told when it is read.
+        // A read error is reported later, when it is read.
         let with_values = |id: &&MetricId| has_values(source, **id).unwrap_or(true);
         times.iter().find(with_values).or(times.first()).copied()
     };

@@ -1,9 +1,9 @@
 //! Points in space: one vector for each process, one dimension for each region.
 //!
-//! Stored by vector, so that a distance reads two runs of memory. Law: dimensions that are
-//! zero for every vector are not kept, the others stand by spread, widest first, so that a
-//! distance that is too long is known so early; neither shows in a result but by rounding.
-//! Zeros fill each vector up to a whole number of steps. Not here: which vectors belong together.
+//! Stored by vector, so that a distance reads two contiguous blocks. Law: dimensions that are zero for every vector are
+//! dropped; the others are ordered by spread, widest first, so that too long a distance is recognised early; neither
+//! changes a result except by rounding. Each vector is padded with zeros to a whole number of steps. Which vectors
+//! belong together is decided elsewhere.
 
 /// Vectors of one length.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,14 +15,14 @@ pub struct Vectors {
     values: Vec<f64>,
 }
 
-/// Dimensions that are added up before a distance is compared with its limit.
+/// Dimensions added up before a distance is compared with its limit.
 const STEP: usize = 8;
 
 impl Vectors {
     /// The vectors whose components are `columns`: one value for each vector.
     ///
     /// # Panics
-    /// If a column has not `n` values.
+    /// If a column does not have `n` values.
     pub fn from_columns(n: usize, columns: &[&[f64]]) -> Self {
         let mut kept: Vec<(f64, usize)> = Vec::new();
         for (at, column) in columns.iter().enumerate() {
@@ -48,12 +48,12 @@ impl Vectors {
         self.n
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
 
-    /// Dimensions in which any vector is not zero.
+    /// Number of dimensions in which any vector is not zero.
     pub fn n_dims(&self) -> usize {
         self.n_dims
     }
@@ -68,13 +68,13 @@ impl Vectors {
         (0..self.n).map(|at| self.vector(at).iter().map(|x| x * x).sum::<f64>().sqrt()).collect()
     }
 
-    /// Whether two vectors may be near, with the component left out in which they differ most: whether the rest of the
+    /// Whether two vectors may be near if the component in which they differ most is left out: whether the rest of the
     /// squared distance is below `limit`.
     pub(crate) fn may_be_near(&self, a: usize, b: usize, limit: f64, leaves_one_out: bool) -> bool {
         // Rounding is on the safe side.
         let limit = limit * (1.0 + 1e-9);
         let (mut sum, mut widest) = (0.0, 0.0_f64);
-        // Both only grow, and so does what is left.
+        // Both only grow, and so does the rest.
         for (a, b) in self.steps(a).iter().zip(self.steps(b)) {
             let squares = squares(a, b);
             sum += total(squares);
@@ -89,7 +89,7 @@ impl Vectors {
         true
     }
 
-    /// The squared distance of two vectors; anything not below `limit` if it is not below it.
+    /// The squared distance of two vectors; any value not below `limit` if the distance is not below it.
     pub fn squared_distance(&self, a: usize, b: usize, limit: f64) -> f64 {
         let mut sum = 0.0;
         for (a, b) in self.steps(a).iter().zip(self.steps(b)) {
@@ -101,7 +101,7 @@ impl Vectors {
         sum
     }
 
-    /// The components of a vector, and zeros behind them.
+    /// The components of a vector, followed by padding zeros.
     fn steps(&self, at: usize) -> &[[f64; STEP]] {
         self.values[at * self.stride..(at + 1) * self.stride].as_chunks().0
     }
@@ -113,7 +113,7 @@ fn squares(a: &[f64; STEP], b: &[f64; STEP]) -> [f64; STEP] {
     std::array::from_fn(|i| (a[i] - b[i]) * (a[i] - b[i]))
 }
 
-/// The sum, in pairs, which a processor adds side by side.
+/// The sum, in pairs, which a processor adds in parallel.
 #[inline]
 fn total([a, b, c, d, e, f, g, h]: [f64; STEP]) -> f64 {
     ((a + e) + (c + g)) + ((b + f) + (d + h))

@@ -8,7 +8,7 @@ use ouzel::model::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The locations that were read, with what is known of each.
+/// The locations that were read, with what is known about each.
 pub fn locations(definitions: &Definitions, read: &BTreeMap<LocationId, LocationSummary>) -> Table {
     let each = || read.iter().map(|(&id, summary)| (definitions.location(id), summary));
     let text = |value: &dyn Fn(&Location) -> Arc<str>| {
@@ -133,7 +133,7 @@ pub fn metrics(definitions: &Definitions) -> Table {
         .with("description", Unit::None, "Description given by the tracer", text(&|m| m.description.clone()))
 }
 
-/// What the column `kind` of locations says.
+/// The word for a kind of location in the column `kind`.
 pub fn kind_text(kind: LocationKind) -> &'static str {
     match kind {
         LocationKind::CpuThread => "cpu_thread",

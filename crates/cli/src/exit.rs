@@ -11,7 +11,7 @@ use std::panic::{PanicHookInfo, catch_unwind, set_hook};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-/// How a command ended that could answer.
+/// How a command that could answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// From all of the data that were asked for.
@@ -31,14 +31,14 @@ impl Outcome {
 
 const USAGE: u8 = 64;
 
-/// What the last panic said and where, for the one line about it.
+/// The message and place of the last panic, for the one line about it.
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 /// Runs `main` and turns whatever happens into an exit code and at most one line on standard error.
 pub fn guarded(main: impl FnOnce() -> anyhow::Result<Outcome> + std::panic::UnwindSafe) -> ExitCode {
     set_hook(Box::new(remember_panic));
     let ended = catch_unwind(main);
-    // That an unfinished file is gone is no error to speak of then.
+    // If the program is ending, a missing unfinished file is not an error worth reporting.
     unfinished::wait_if_ending();
     match ended {
         Ok(Ok(outcome)) => outcome.code(),
@@ -51,7 +51,7 @@ pub fn guarded(main: impl FnOnce() -> anyhow::Result<Outcome> + std::panic::Unwi
     }
 }
 
-/// Ends the program from another thread when it stays above the limit of its memory.
+/// Ends the program from another thread when its memory stays above the limit.
 ///
 /// # Errors
 /// If that thread cannot be started.
@@ -71,8 +71,8 @@ fn remember_panic(info: &PanicHookInfo<'_>) {
 
 fn failed(error: &anyhow::Error) -> ExitCode {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
-        // Help and version are "errors" of the parser, too; nothing can be said if even they cannot be printed.
-        // Words are quoted there as they were given, be it by a shell that found them in a folder.
+        // Help and version are "errors" of the parser, too. If they cannot be printed, neither can anything else. Words
+        // are quoted there as they were given, even if a shell expanded them from file names.
         let text = usage.to_string();
         let is_clean = text.lines().all(|line| matches!(visible(line), Cow::Borrowed(_)));
         let _ = match is_clean {
@@ -88,7 +88,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The error and its causes, without those that the text before holds already.
+/// The error and its causes, without those that the text before already contains.
 fn told_once(error: &anyhow::Error) -> String {
     let mut told = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -98,11 +98,11 @@ fn told_once(error: &anyhow::Error) -> String {
             told = format!("{told}: {cause}");
         }
     }
-    // One line, whatever the names in it hold.
+    // One line, whatever the names in it contain.
     visible(&told).into_owned()
 }
 
-/// Whether the reader of our output went away, as `| head` does.
+/// Whether the reader of our output has closed the pipe, as `| head` does.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let io = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);

@@ -1,4 +1,4 @@
-//! What the path of a command holds, a trace or a profile or both, recognised once.
+//! What the path of a command contains, a trace or a profile or both, recognised once.
 
 use crate::args::Common;
 use crate::profile_session::ProfileSession;
@@ -63,12 +63,12 @@ impl<'a> Found<'a> {
             Ok(profile) => return ProfileSession::of(self.common, profile).map(Either::Profile),
             Err(error) => error,
         };
-        // What holds no events may hold a profile; if not, the first trouble is the one to tell.
+        // Input without events may hold a profile; if it does not, the first error is the one to report.
         Err(if is_other_kind(&of_trace) { of_profile.into() } else { self.said(of_trace) })
     }
 
-    /// Opens the profile; where there is none, or a selection was asked for, makes one of the trace that is there, by
-    /// a pass with a progress bar where one is wanted.
+    /// Opens the profile. If there is none, or a selection was asked for, makes one from the trace by a pass, with a
+    /// progress bar if enabled.
     ///
     /// # Errors
     /// If there is neither, or what is there cannot be read.
@@ -86,7 +86,7 @@ impl<'a> Found<'a> {
         Err(match of_profile {
             // There is a profile, and no trace to select from.
             Ok(profile) => return ProfileSession::of(common, profile),
-            // It is a profile, and a broken one.
+            // It is a profile, but a broken one.
             Err(error @ (OpenError::Read(_) | OpenError::Refused { .. })) => error.into(),
             Err(error) if is_other_kind(&of_trace) => error.into(),
             Err(_) => self.said(of_trace),
@@ -97,7 +97,7 @@ impl<'a> Found<'a> {
         let path = self.found.path();
         match path.symlink_metadata() {
             Ok(_) => error.into(),
-            // A stem need not exist, so this is asked last.
+            // A stem need not exist, so this is checked last.
             Err(_) => anyhow::anyhow!("no trace at {path:?}: there is no such file or directory"),
         }
     }

@@ -6,11 +6,11 @@
 //!
 //! A command opens a `Session`, runs one pass, and hands a table,
 //! a page or a JSON answer to the session, which knows where it goes.
-//! Law: nothing but results goes to standard output; a closed pipe is no error; no
-//! panic reaches the user as a trace of frames; files are complete or not there, and
-//! where they go is checked before any work. Not here: computing.
+//! Law: nothing but results goes to standard output; a closed pipe is no error; users
+//! never see a panic as a stack trace; files are complete or absent, and output paths are
+//! checked before any work. This crate computes nothing.
 //!
-//! A library, so that others than the binary can ask in its words; the fuzz targets do.
+//! It is a library so that other programs can use its command lines, such as the fuzz targets.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -55,7 +55,7 @@ pub fn program() -> ExitCode {
     })
 }
 
-/// Does what a command line says, its first word being the program.
+/// Runs a command line whose first word is the program.
 ///
 /// # Errors
 /// A [`clap::Error`] for help, version and every misuse; else why there is no answer.

@@ -1,4 +1,4 @@
-//! `ouzel licenses`: what of others is in the program.
+//! `ouzel licenses`: third-party code in the program.
 
 use crate::args::LicensesArgs;
 use crate::exit::Outcome;
@@ -7,7 +7,7 @@ use ouzel::licenses::{License, licenses};
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 
-/// Writes the list, or texts.
+/// Writes the list, or license texts.
 ///
 /// # Errors
 /// If no crate has that name, or the answer cannot be written.
@@ -26,7 +26,7 @@ pub fn run(args: &LicensesArgs) -> anyhow::Result<Outcome> {
         writeln!(out, "{name:names$}  {version:versions$}  {license}")?;
     }
     if args.texts || args.name.is_some() {
-        // Each text once, with those who are by it.
+        // Each text once, with the crates that it applies to.
         let mut texts: Vec<(&str, Vec<&str>)> = Vec::new();
         let mut at: BTreeMap<&str, usize> = BTreeMap::new();
         for License { name, texts: own, .. } in &all {

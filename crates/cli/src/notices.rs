@@ -12,7 +12,7 @@ use std::path::Path;
 /// Lines on standard error before the rest is left to `ouzel info`.
 const MAX_LINES: usize = 8;
 
-/// Notices of one kind: the first of them stands for all.
+/// Notices of one kind, represented by the first of them.
 struct Group<'a> {
     first: &'a Notice,
     n_alike: usize,
@@ -21,7 +21,7 @@ struct Group<'a> {
 /// Prints the [`short`] form on standard error.
 pub fn print(notices: &[Notice], path: &Path, style: Style) {
     for line in short(notices, path, style) {
-        // An answer was given; that standard error is closed does not change it.
+        // The answer has been given; a closed standard error does not change that.
         let _ = writeln!(std::io::stderr(), "{}", shown(&line));
     }
 }

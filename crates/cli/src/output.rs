@@ -1,4 +1,4 @@
-//! Where an answer is written: standard output or a file, which is complete or not there.
+//! Where an answer is written: standard output or a file, which is complete or absent.
 
 use crate::args::Common;
 use anyhow::anyhow;
@@ -8,7 +8,7 @@ use ouzel_plot::{ImageFormat, Picture};
 use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 
-/// Where a command may write, decided before it works.
+/// Where a command may write, decided before any work.
 #[derive(Debug, Clone, Default)]
 pub struct Outputs {
     /// What is read.
@@ -20,10 +20,10 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Checks where a command may write that reads all of `read`: paths of traces and profiles, and other files.
+    /// Checks where a command may write that reads everything in `read`: paths of traces and profiles, and other files.
     ///
     /// # Errors
-    /// If an output is an input, the other output, or there already and not to be replaced; if it cannot be written.
+    /// If an output is an input, equals the other output, exists and may not be replaced, or cannot be written.
     pub fn planned(
         (answer, plot): (Option<&Path>, Option<&Path>),
         existing: Existing,
@@ -59,7 +59,7 @@ impl Read<'_> {
     }
 }
 
-/// Writes a picture in the format that the name of the file says.
+/// Writes a picture in the format that its file name ends in.
 ///
 /// # Errors
 /// If it cannot be drawn or written.
@@ -68,7 +68,7 @@ pub fn draw(picture: &Picture, target: &Target) -> anyhow::Result<()> {
     target.write(&bytes).map_err(refused)
 }
 
-/// The error with what to do about it.
+/// The error with a hint how to resolve it.
 pub fn refused(error: OutputError) -> anyhow::Error {
     match error {
         OutputError::Exists(path) => anyhow!("{path:?} already exists: add --force to replace it"),

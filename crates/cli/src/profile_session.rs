@@ -1,4 +1,4 @@
-//! A command at work on a profile: sums over the run, without events. Found as a file, or made of a trace.
+//! A command at work on a profile: sums over the run, without events. Read from a file, or made from a trace.
 
 use crate::args::Common;
 use crate::exit::Outcome;
@@ -19,7 +19,7 @@ pub struct ProfileSession<'a> {
     pub profile: Profile,
 }
 
-/// How much of a profile an answer is from.
+/// How much of a profile an answer is based on.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Coverage {
     locations: u64,
@@ -31,7 +31,7 @@ impl<'a> ProfileSession<'a> {
     /// A profile that was opened.
     ///
     /// # Errors
-    /// If a selection was asked for that only a trace knows.
+    /// If the selection needs a trace.
     pub fn of(common: &'a Common, profile: Profile) -> anyhow::Result<Self> {
         if !common.filter.is_everything() {
             bail!(
@@ -99,7 +99,7 @@ impl<'a> ProfileSession<'a> {
         notices.to_vec()
     }
 
-    /// Tells what went wrong, and how the command ends.
+    /// Reports what went wrong, and how the command ends.
     pub fn end(&self, notices: &[Notice]) -> Outcome {
         session::tell_of(self.common, notices);
         outcome(notices)

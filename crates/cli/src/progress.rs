@@ -10,7 +10,7 @@ use std::time::Duration;
 const DELAY: Duration = Duration::from_millis(500);
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// Runs `work`, and draws how far it is if `wanted` and if it takes longer than half a second.
+/// Runs `work`, and draws its progress if `wanted` and if it takes longer than half a second.
 pub fn with_bar<T>(wanted: bool, total_bytes: u64, work: impl FnOnce(&Progress) -> T) -> T {
     let progress = Progress::default();
     if !wanted {
@@ -26,7 +26,7 @@ pub fn with_bar<T>(wanted: bool, total_bytes: u64, work: impl FnOnce(&Progress) 
     })
 }
 
-/// Draws until the other end of `is_done` goes away, be it by a panic.
+/// Draws until the other end of `is_done` is dropped, even by a panic.
 fn draw(progress: &Progress, total_bytes: u64, is_done: &mpsc::Receiver<()>) {
     let waits = |time| is_done.recv_timeout(time) == Err(mpsc::RecvTimeoutError::Timeout);
     if !waits(DELAY) {
@@ -45,7 +45,7 @@ fn draw(progress: &Progress, total_bytes: u64, is_done: &mpsc::Receiver<()>) {
     bar.finish_and_clear();
 }
 
-/// Work that is told how many of how many things are done, and asked whether to go on.
+/// A progress callback: takes how many of how many things are done, and returns whether to continue.
 pub type Counts<'a> = &'a (dyn Fn(u64, u64) -> bool + Sync);
 
 /// Runs `work`, and draws how many things are done if `wanted` and if it takes longer than half a second.
@@ -69,7 +69,7 @@ pub fn with_counts<T>(wanted: bool, things: &'static str, work: impl FnOnce(Coun
     })
 }
 
-/// Draws until the other end of `is_done` goes away, be it by a panic.
+/// Draws until the other end of `is_done` is dropped, even by a panic.
 fn draw_counts(seen: impl Fn() -> (u64, u64), things: &str, is_done: &mpsc::Receiver<()>) {
     let waits = |time| is_done.recv_timeout(time) == Err(mpsc::RecvTimeoutError::Timeout);
     if !waits(DELAY) {

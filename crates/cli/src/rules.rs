@@ -8,7 +8,7 @@
 //! family = "MPI"                  # optional: MPI, OpenMP, SHMEM, NCCL/RCCL, CUDA/HIP, pthread, POSIX I/O, user
 //! ```
 //!
-//! Law: a file that is not understood is an error, never a rule less.
+//! Law: a file that cannot be understood is an error; no rule is ever skipped.
 
 use anyhow::Context;
 use ouzel::analyses::semantics::{Category, Class, Family, Rule, Semantics};
@@ -38,10 +38,10 @@ fn user() -> Family {
     Family::User
 }
 
-/// The built-in rules behind those of the file, if there is one.
+/// The rules of the file, if there is one, followed by the built-in ones.
 ///
 /// # Errors
-/// If the file cannot be read, is no such TOML, or holds what is no regular expression.
+/// If the file cannot be read, is not such TOML, or contains an invalid regular expression.
 pub fn semantics(file: Option<&Path>) -> anyhow::Result<Semantics> {
     let Some(file) = file else { return Ok(Semantics::default()) };
     let in_file = || format!("cannot read rules from {}", file.display());
@@ -61,7 +61,7 @@ fn from_text(text: &str) -> anyhow::Result<Semantics> {
     Ok(Semantics::with_user_rules(&rules)?)
 }
 
-/// What is wrong and where, without the drawing of several lines that the parser makes.
+/// What is wrong and where, without the parser's drawing of several lines.
 fn in_one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
     let n_line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
     let place = n_line.map(|n| format!("line {n}: ")).unwrap_or_default();

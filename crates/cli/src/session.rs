@@ -68,7 +68,7 @@ impl<'a> Session<'a> {
         Ok(Session { common, trace })
     }
 
-    /// What is known once of the trace.
+    /// The definitions of the trace.
     pub fn definitions(&self) -> &Definitions {
         self.trace.definitions()
     }
@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
         Style::new(self.common.page_colour)
     }
 
-    /// One pass over what is selected, with a progress bar where one is wanted.
+    /// One pass over what is selected, with a progress bar if enabled.
     ///
     /// # Errors
     /// If an analysis broke a promise.
@@ -99,7 +99,7 @@ impl<'a> Session<'a> {
         Ok(report)
     }
 
-    /// The output of one analysis over what is selected, with a progress bar where one is wanted.
+    /// The output of one analysis over what is selected, with a progress bar if enabled.
     ///
     /// # Errors
     /// If the analysis cannot answer.
@@ -119,7 +119,7 @@ impl<'a> Session<'a> {
         self.with_bar(|options| self.trace.ask_in_bins(n_bins, analysis, options))
     }
 
-    /// The calls that are selected, batch by batch, with a progress bar where one is wanted.
+    /// The calls that are selected, batch by batch, with a progress bar if enabled.
     ///
     /// # Errors
     /// If an analysis broke a promise.
@@ -131,7 +131,7 @@ impl<'a> Session<'a> {
         self.with_bar(|options| self.trace.calls(metrics, options, take))
     }
 
-    /// What is selected as a profile, with a progress bar where one is wanted.
+    /// What is selected as a profile, with a progress bar if enabled.
     ///
     /// # Errors
     /// If the pass fails.
@@ -139,7 +139,7 @@ impl<'a> Session<'a> {
         self.with_bar(|options| self.trace.severity_cube(options))
     }
 
-    /// The answer to a question of several passes, with a progress bar where one is wanted.
+    /// The answer to a question that takes several passes, with a progress bar if enabled.
     ///
     /// # Errors
     /// If there is no answer.
@@ -159,8 +159,8 @@ impl<'a> Session<'a> {
         Ok(answer)
     }
 
-    /// Gives an answer in the form that was asked for: `data` for JSON, `table` for files of tables, `page` for
-    /// people. Notices are told, and decide how the command ends.
+    /// Gives an answer in the form that was asked for: `data` for JSON, `table` for files of tables, `page` for people.
+    /// Reports notices; they determine how the command ends.
     ///
     /// # Errors
     /// If the output cannot be written.
@@ -225,7 +225,7 @@ impl<'a> Session<'a> {
     /// Writes an envelope, whole or streamed.
     ///
     /// # Errors
-    /// If the output cannot be written, or what is streamed gives up.
+    /// If the output cannot be written, or the streamed part fails.
     pub fn write_envelope(&self, envelope: &impl Serialize) -> anyhow::Result<()> {
         let mut out = Output::open(self.common)?;
         write_pretty(&mut out, envelope)?;
@@ -254,7 +254,7 @@ impl<'a> Session<'a> {
         write_table_as(self.common, table)
     }
 
-    /// Says on standard error what went wrong, unless the answer holds it or nobody wants to hear.
+    /// Reports on standard error what went wrong, unless the answer contains it or `--quiet` is given.
     pub fn tell(&self, notices: &[Notice]) {
         tell_of(self.common, notices);
     }
@@ -274,7 +274,7 @@ pub fn write_lines(common: &Common, lines: &[String]) -> anyhow::Result<()> {
 
 /// A table, whole or in batches that are made when they are written.
 pub trait InBatches {
-    /// The batches, one at least.
+    /// The batches, at least one.
     fn batches(self) -> impl Iterator<Item = Table>;
 }
 
@@ -284,7 +284,7 @@ impl InBatches for Table {
     }
 }
 
-/// Batches of a table, one at least.
+/// Batches of a table, at least one.
 #[derive(Debug)]
 pub struct Batched<I>(pub I);
 
@@ -302,7 +302,7 @@ pub fn write_table_as(common: &Common, table: &Table) -> anyhow::Result<()> {
     write_batches_as(common, std::iter::once(table))
 }
 
-/// Writes batches of a table, one at least, as CSV or Parquet, whichever was asked for.
+/// Writes batches of a table, at least one, as CSV or Parquet, whichever was asked for.
 fn write_batches_as(
     common: &Common,
     batches: impl IntoIterator<Item = impl Borrow<Table>>,
@@ -324,7 +324,7 @@ fn write_batches_as(
     out.close()
 }
 
-/// Says on standard error what went wrong, unless the answer holds it or nobody wants to hear.
+/// Reports on standard error what went wrong, unless the answer contains it or `--quiet` is given.
 pub fn tell_of(common: &Common, notices: &[Notice]) {
     if common.quiet || common.format == OutputFormat::Json {
         return;
@@ -332,7 +332,7 @@ pub fn tell_of(common: &Common, notices: &[Notice]) {
     notices::print(notices, &common.path, Style::new(common.notice_colour));
 }
 
-/// How a command ends that answered in spite of `notices`.
+/// How a command that answered in spite of `notices` ends.
 pub fn outcome(notices: &[Notice]) -> Outcome {
     if notices.iter().any(|notice| notice.level == Level::High) {
         Outcome::DataLost
@@ -341,7 +341,7 @@ pub fn outcome(notices: &[Notice]) -> Outcome {
     }
 }
 
-/// How much of the trace the locations that were read are.
+/// Which part of the trace was read.
 pub fn coverage(definitions: &Definitions, read: &BTreeMap<LocationId, LocationSummary>) -> Coverage {
     let n_damaged = read.values().filter(|summary| summary.end == LocationEnd::Damaged).count();
     Coverage {
@@ -353,7 +353,7 @@ pub fn coverage(definitions: &Definitions, read: &BTreeMap<LocationId, LocationS
     }
 }
 
-/// The output of one analysis, with the analysis' own words if it has none.
+/// The output of one analysis, or the analysis' own error.
 ///
 /// # Errors
 /// If the analysis could not answer.

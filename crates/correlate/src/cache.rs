@@ -1,13 +1,14 @@
-//! The file that keeps spectra from one question to the next.
+//! The file that keeps spectra for later questions.
 //!
 //! ```text
 //! magic, order of bytes, version, key, sizes │ for each view: coarse plane, fine plane │ portraits, notices
 //! ```
 //!
-//! Numbers are in the order of bytes of the machine; a file of the other order is foreign. Law: a file is complete or
-//! is not there, as it is written under another name, which goes with a process that is interrupted; it is used only if its key is that of the profile, grid and
-//! scope, and every byte that is used passed a checksum. Read in pieces of one plane by position, no more of it is in
-//! memory than one plane for each thread. Not here: what is in the planes.
+//! Numbers have the byte order of the machine; a file of the other order is foreign. Law: a file is complete or absent,
+//! as it is written under another name, which is removed with an interrupted process. It is used only if its key is
+//! that of the profile, grid and scope, and if every byte used passed a checksum. Planes are read in pieces by
+//! position, so memory holds no more of it than one plane for each thread. The contents of the planes are defined
+//! elsewhere.
 
 use crate::spectra::{Plane, Portrait, checksum};
 use crate::{Cache, Grid, Question, View};
@@ -25,10 +26,10 @@ const ORDER: u32 = 0x0102_0304;
 const VERSION: u32 = 1;
 /// Where the planes begin: a page.
 const HEADER_BYTES: u64 = 4096;
-/// Most bytes of portraits and notices: 20 kB for each of 2^16 views.
+/// Maximum number of bytes of portraits and notices: 20 kB for each of 2^16 views.
 const MAX_SUMMARY_BYTES: u64 = 1 << 31;
 
-/// What the file begins with.
+/// The first bytes of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Header {
     key: u128,
@@ -38,14 +39,14 @@ struct Header {
     summary_sum: u64,
 }
 
-/// What the file ends with.
+/// The last bytes of the file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Summary {
     portraits: Vec<Portrait>,
     notices: Vec<Notice>,
 }
 
-/// A file of spectra that fits.
+/// A file of spectra that matches.
 #[derive(Debug)]
 pub struct Kept {
     path: PathBuf,
@@ -56,7 +57,7 @@ pub struct Kept {
     pub notices: Vec<Notice>,
 }
 
-/// How much the profile defines: spectra are of nothing else, whatever a file says.
+/// How much the profile defines; spectra cover nothing else, whatever a file declares.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     n_metrics: usize,
@@ -65,7 +66,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Those of a profile.
+    /// The sizes of a profile.
     pub fn of(definitions: &ProfileDefinitions) -> Self {
         Limits {
             n_metrics: definitions.metrics.len(),
@@ -95,7 +96,7 @@ pub struct Planes {
 pub enum Part {
     /// The spectrum in single precision.
     Coarse,
-    /// What that lacks.
+    /// What the coarse plane lacks.
     Fine,
 }
 
@@ -115,7 +116,7 @@ pub fn is_spectra(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// What tells the spectra of one profile, grid and scope from all others.
+/// What distinguishes the spectra of one profile, grid and scope from all others.
 pub fn key(source: &dyn ProfileSource, grid: &Grid, question: &Question, fingerprint: u128) -> u128 {
     let definitions = source.definitions();
     let mut hash = Hash::new();
@@ -146,7 +147,7 @@ pub fn key(source: &dyn ProfileSource, grid: &Grid, question: &Question, fingerp
 pub struct Hash(u128);
 
 impl Hash {
-    /// Of nothing.
+    /// The hash of nothing.
     pub fn new() -> Self {
         Hash(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
     }
@@ -156,7 +157,7 @@ impl Hash {
         self.0 = (self.0 ^ u128::from(word)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
     }
 
-    /// Adds bytes, and how many.
+    /// Adds bytes and their number.
     pub fn bytes(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.word(u64::from(byte));
@@ -171,7 +172,7 @@ impl Hash {
 }
 
 impl Kept {
-    /// The file at `path`, if it is of these spectra; else why it is not.
+    /// The file at `path`, if it has these spectra; else the reason why not.
     pub fn open(
         path: &Path,
         key: u128,
@@ -288,7 +289,7 @@ impl<'a> Writing<'a> {
         file.write_all(bytemuck::cast_slice(fine))
     }
 
-    /// Ends the file and gives it its name; its size.
+    /// Completes the file and gives it its name; returns its size.
     pub fn finish(mut self, key: u128, portraits: Vec<Portrait>, notices: Vec<Notice>) -> io::Result<u64> {
         let n_views = portraits.len();
         let invalid = |error: postcard::Error| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
@@ -315,12 +316,12 @@ impl<'a> Writing<'a> {
         drop(file);
         let n_bytes = at + summary.len() as u64;
         self.cache.make_room(n_bytes)?;
-        // What is there holds spectra, see `Cache::in_file`.
+        // A file that exists holds spectra, see `Cache::in_file`.
         self.half.become_at(&self.cache.file, Existing::Replace)?;
         Ok(n_bytes)
     }
 
-    /// The name it will have.
+    /// The final name.
     pub fn path(&self) -> &Path {
         &self.cache.file
     }

@@ -1,10 +1,10 @@
-//! Where spectra are kept, and what tells one profile from another.
+//! Where spectra are kept, and what distinguishes one profile from another.
 //!
-//! In the user's folder for such (`$XDG_CACHE_HOME/ouzel`, else `~/.cache/ouzel`), which nobody else can read, up to
-//! [`MAX_FOLDER_BYTES`] of it: what was not asked for the longest goes first. Or in a file that the user names. Never
-//! beside the profile unasked. The fingerprint is made of the lengths and times of change of the profile's files, not
-//! of their paths: a folder that is moved keeps its spectra. Who changes a file and sets back its time is found out by
-//! the spectrum of the reference, which is computed anew for each question.
+//! They are kept in the user's cache folder (`$XDG_CACHE_HOME/ouzel`, else `~/.cache/ouzel`), which no other user can
+//! read, up to [`MAX_FOLDER_BYTES`] of it: the least recently used are removed first. Or in a file that the user names;
+//! never beside the profile without a request. The fingerprint is made of the lengths and modification times of the
+//! profile's files, not of their paths: a folder that is moved keeps its spectra. A file that is changed and gets its
+//! old time back is detected by the spectrum of the reference, which is computed anew for each question.
 
 use crate::cache::Hash;
 use crate::{Grid, cache};
@@ -15,41 +15,41 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Files of a profile that are looked at: more than any format has.
+/// Maximum number of files of a profile that are checked: more than any format has.
 const MAX_FILES: usize = 100_000;
 const SUFFIX: &str = ".spectra";
-/// Bytes of the user's folder: 17 profiles of 65,536 locations and 850 views.
+/// Maximum bytes of the user's folder: 17 profiles of 65,536 locations and 850 views.
 pub const MAX_FOLDER_BYTES: u64 = 8 << 30;
-/// Bytes of one file in it.
+/// Maximum bytes of one file in it.
 pub const MAX_FILE_BYTES: u64 = MAX_FOLDER_BYTES / 2;
 /// Spectra that are computed in about 0.1 s are not worth a file: 16 MB.
 const MIN_FILE_BYTES: u64 = 16 << 20;
-/// Begun files of this age are of processes that ended without a word.
+/// Unfinished files of this age belong to processes that were killed.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Where spectra are kept, and of what they are.
+/// Where spectra are kept, and which profile they belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
-    /// The file to read from or write to. Its folder is made if need be.
+    /// The file to read from or write to. Its folder is made if necessary.
     pub file: PathBuf,
-    /// Whose file it is.
+    /// Who chose the file.
     pub owner: CacheOwner,
-    /// What tells this profile from all others, and from itself after a change.
+    /// What distinguishes this profile from all others, and from itself after a change.
     pub fingerprint: u128,
 }
 
-/// Whose file keeps spectra.
+/// Who chose the file that keeps spectra.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheOwner {
-    /// One of many in the user's folder: written where that pays, and removed when the folder is full.
+    /// One of many in the user's folder: written where that pays off, and removed when the folder is full.
     Folder,
-    /// The user named it: written always.
+    /// The user named it: always written.
     User,
 }
 
 impl Cache {
-    /// A file in the user's folder for the spectra of a profile; `made_by` is whatever else its severities depend on,
-    /// as a filter of events, and empty for a profile as it is stored.
+    /// A file in the user's folder for the spectra of a profile; `made_by` is anything else that its severities depend
+    /// on, such as a filter of events, and empty for a profile as it is stored.
     ///
     /// # Errors
     /// If the profile's files cannot be looked at, or there is no such folder.
@@ -88,23 +88,23 @@ impl Cache {
             let reason = "it exists and holds no spectra; name another file";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, reason));
         }
-        // It may lie among the profile's files.
+        // It may be among the profile's files.
         let here = fs::canonicalize(file).ok();
         let fingerprint = fingerprint(&fs::canonicalize(profile)?, made_by, here.as_deref())?;
         Ok(Cache { file: file.to_owned(), owner: CacheOwner::User, fingerprint })
     }
 
-    /// Bytes below which spectra are not kept.
+    /// Size in bytes below which spectra are not kept.
     pub(crate) fn min_bytes(&self) -> u64 {
         if self.owner == CacheOwner::Folder { MIN_FILE_BYTES } else { 0 }
     }
 
-    /// Bytes beyond which they are not.
+    /// Size in bytes above which they are not kept.
     pub(crate) fn max_bytes(&self) -> u64 {
         if self.owner == CacheOwner::Folder { MAX_FILE_BYTES } else { u64::MAX }
     }
 
-    /// Makes the folder; the user's for the user alone.
+    /// Makes the folder; the user's own folder with access for the user alone.
     pub(crate) fn make_folder(&self) -> io::Result<()> {
         let folder =
             self.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -114,17 +114,17 @@ impl Cache {
         }
     }
 
-    /// Remembers that the file was used.
+    /// Records that the file was used.
     pub(crate) fn touch(&self) {
         if self.owner == CacheOwner::Folder
             && let Ok(file) = File::options().write(true).open(&self.file)
         {
-            // Where the time cannot be set, the file goes earlier: no harm.
+            // If the time cannot be set, the file is removed earlier, which does no harm.
             drop(file.set_modified(SystemTime::now()));
         }
     }
 
-    /// Removes the files of the folder that were not used for the longest, so that `n_bytes` more have room.
+    /// Removes the least recently used files of the folder, so that there is room for `n_bytes` more.
     pub(crate) fn make_room(&self, n_bytes: u64) -> io::Result<()> {
         if self.owner == CacheOwner::User {
             return Ok(());
@@ -134,7 +134,7 @@ impl Cache {
     }
 }
 
-/// Removes the oldest files of spectra until those that are left, but `replaced`, have `limit` bytes at most.
+/// Removes the oldest files of spectra until the rest, except `replaced`, has at most `limit` bytes.
 fn evict(folder: &Path, replaced: &Path, limit: u64) -> io::Result<()> {
     let mut kept = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -173,7 +173,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The folder of Ouzel below that of the user.
+/// Ouzel's folder inside that of the user.
 fn user_folder() -> Option<PathBuf> {
     let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
     let folder = named.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
@@ -199,7 +199,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
 }
 
-/// What tells the grids of one profile apart.
+/// What distinguishes the grids of one profile.
 fn places(hash: &mut Hash, grid: &Grid) {
     for axis in grid.axes() {
         hash.word(u64::from(axis.size));

@@ -1,7 +1,7 @@
-//! The reference against one view, exactly.
+//! The exact comparison of the reference with one view.
 //!
-//! R(Δ) = Σ w V0* V e^(+2πi k·Δ/d) / √(E0 E). In double precision, always by the same steps: what is computed for a
-//! view depends on nothing but the view and the question.
+//! R(Δ) = Σ w V0* V e^(+2πi k·Δ/d) / √(E0 E). In double precision, always by the same steps: the result for a view
+//! depends only on the view and the question.
 
 use crate::fourier::{Scratch, Shape, Transforms};
 use crate::peaks::{Peaks, peaks};
@@ -12,7 +12,7 @@ use num_complex::Complex;
 /// A filtered energy below this share of the whole is rounding, not variation.
 pub const NO_ENERGY: f64 = 1e-20;
 
-/// The reference, ready to be compared with.
+/// The reference, prepared for comparisons.
 #[derive(Debug)]
 pub struct Reference<'a> {
     /// The shape of the grid.
@@ -23,9 +23,9 @@ pub struct Reference<'a> {
     pub question: &'a Question,
     /// w(k) V0*(k).
     pub filtered: Vec<Complex<f64>>,
-    /// w(k), times how often k stands for itself and its mirror.
+    /// w(k), times the number of frequencies that k represents: itself and its mirror.
     pub weights: Vec<f64>,
-    /// How often k stands for itself and its mirror, along the last axis.
+    /// How many frequencies k represents, itself and its mirror, along the last axis.
     pub multiplicities: Vec<f64>,
     /// E0.
     pub energy: f64,
@@ -73,7 +73,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// Compares the view whose spectrum is in `buffers`, and destroys that; `None` if it cannot reach `threshold`.
+    /// Compares the view whose spectrum is in `buffers`, and overwrites it; `None` if it cannot reach `threshold`.
     pub fn compare(
         &self,
         view: View,
@@ -98,7 +98,7 @@ impl<'a> Reference<'a> {
         Some(Correlation { view, r, shift, r_max: max, shift_max, r_min: min, shift_min, coverage })
     }
 
-    /// w V0* V in the place of V; returns Σ w |V0| |V|, which no g exceeds.
+    /// Replaces V by w V0* V; returns Σ w |V0| |V|, which no g exceeds.
     fn multiply(&self, spectrum: &mut [Complex<f64>]) -> f64 {
         let n_line = self.multiplicities.len();
         let mut bound = 0.0;
@@ -112,7 +112,7 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// E = Σ w |V|² over all frequencies; 0 if that is rounding.
+/// E = Σ w |V|² over all frequencies; 0 if that is only rounding.
 fn energy(weights: &[f64], spectrum: &[Complex<f64>], square_mean: f64) -> f64 {
     let energy: f64 = weights.iter().zip(spectrum).map(|(w, v)| w * v.norm_sqr()).sum();
     if energy <= NO_ENERGY * square_mean { 0.0 } else { energy }

@@ -11,8 +11,8 @@ pub struct Correlation {
     pub view: View,
     /// r_f in [−1, 1]: R at the peak, with its sign; 0 if either view does not vary along the axes.
     pub r: f64,
-    /// Δ of the peak, one number below the size for each axis of the grid: the reference's value at x goes with this
-    /// view's value at x + Δ, around the ends.
+    /// Δ of the peak, one number below the size for each axis of the grid: the reference's value at x corresponds to
+    /// this view's value at x + Δ, around the ends.
     pub shift: Vec<u32>,
     /// The greatest R.
     pub r_max: f64,
@@ -26,7 +26,7 @@ pub struct Correlation {
     pub coverage: f64,
 }
 
-/// The views, those that vary most like the reference first.
+/// The views, most similar to the reference first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Correlations {
     /// By descending |r| (by descending r for [`Peak::Greatest`](crate::Peak::Greatest)) in steps of 1e-9; equal ones
@@ -49,9 +49,9 @@ pub struct Correlations {
 /// What became of the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CacheUse {
-    /// Not asked for.
+    /// Not requested.
     Off,
-    /// It would not pay: computing the spectra again takes less.
+    /// Keeping them is not worth it: computing the spectra again takes less time.
     NotWorth,
     /// Spectra were read from it.
     Read {
@@ -75,7 +75,7 @@ pub enum CorrelateError {
     /// The filter keeps nothing.
     #[error("no axis is selected")]
     NoAxes,
-    /// The filter names an axis that the grid has not.
+    /// The filter names an axis that the grid does not have.
     #[error("axis {axis} is selected, but the topology has {n_axes}")]
     UnknownAxis {
         /// Its position.
@@ -83,13 +83,13 @@ pub enum CorrelateError {
         /// Number of axes.
         n_axes: usize,
     },
-    /// The reference names a metric or call path that the profile has not.
+    /// The reference names a metric or call path that the profile does not have.
     #[error("the profile has no such view: metric {}, call path {}", .0.metric.0, .0.path.0)]
     UnknownView(View),
-    /// There is one place only.
+    /// There is only one place.
     #[error("the topology has only one place: nothing can vary over it")]
     OnePlace,
-    /// There is no room in memory for so many places.
+    /// There is not enough memory for so many places.
     #[error(
         "the {n_places} places of topology {topology:?} need {n_megabytes} MB of memory with {n_threads} threads, \
          which is not available: use fewer threads (--jobs) or a smaller topology (--topology)"
@@ -99,12 +99,12 @@ pub enum CorrelateError {
         topology: String,
         /// Its places.
         n_places: usize,
-        /// What is needed, about.
+        /// Roughly how much is needed.
         n_megabytes: u64,
-        /// With so many threads.
+        /// The number of threads this is for.
         n_threads: usize,
     },
-    /// One location at most has a place.
+    /// At most one location has a place.
     #[error("{n_located} location has a place in the topology: nothing can vary over it")]
     OneLocation {
         /// Number of locations with a place.
@@ -124,10 +124,10 @@ pub enum CorrelateError {
         /// The call path, by its regions from the root.
         path: String,
     },
-    /// Severities cannot be given or read.
+    /// Severities cannot be provided or read.
     #[error(transparent)]
     Severity(#[from] SeverityError),
-    /// The caller said stop.
+    /// The caller asked to stop.
     #[error("cancelled")]
     Cancelled,
 }

@@ -1,7 +1,7 @@
 //! Transforms of real values on a grid of any number of axes and any sizes.
 //!
-//! A [`Shape`] is the grid as transforms see it: axes of one place are dropped, the longest axis stands last, because
-//! spectra of real values are stored by half along the last axis (0..=d/2) and the loss from rounding is least there.
+//! A [`Shape`] is the grid as transforms see it: axes of one place are dropped, and the longest axis is last, because
+//! spectra of real values are stored by half along the last axis (0..=d/2) and rounding errors are least there.
 //! Forward: V(k) = (1/N) Σ v(x) e^(−2πi Σ k_j x_j / d_j). Inverse: v(x) = Σ V(k) e^(+2πi Σ k_j x_j / d_j).
 
 use crate::{Grid, columns};
@@ -14,8 +14,8 @@ use std::sync::Arc;
 const TILE: usize = 16;
 /// Pairs of lines that are transformed together.
 const PAIRS: usize = TILE;
-/// Lines up to which two in one complex transform are faster than one by one: measured at 16 and 28 (1.2 to 3 times),
-/// and not at 64.
+/// Lines of at most this length are transformed faster two at a time than one by one: measured at 16 and 28 (1.2 to 3
+/// times), and not at 64.
 const MAX_PAIRED: usize = 32;
 
 /// The axes as transforms see them.
@@ -28,7 +28,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of axes of these sizes; `None` if there is one place only.
+    /// The shape of axes of these sizes; `None` if there is only one place.
     pub fn new(grid_sizes: &[usize]) -> Option<Shape> {
         let mut grid_axes: Vec<usize> = (0..grid_sizes.len()).filter(|&axis| grid_sizes[axis] > 1).collect();
         let longest = (0..grid_axes.len()).max_by_key(|&at| grid_sizes[grid_axes[at]])?;
@@ -101,7 +101,7 @@ pub struct Transforms<T: FftNum> {
     shape: Shape,
     real: Arc<dyn RealToComplex<T>>,
     unreal: Arc<dyn ComplexToReal<T>>,
-    /// For two lines of the last axis in one.
+    /// For two lines of the last axis at once.
     pair: Option<Arc<dyn Fft<T>>>,
     forward: Vec<Arc<dyn Fft<T>>>,
     inverse: Vec<Arc<dyn Fft<T>>>,
@@ -150,7 +150,7 @@ impl<T: FftNum> Transforms<T> {
         Scratch { tile: vec![zero; n_tile], inner: vec![zero; n_inner] }
     }
 
-    /// The half spectrum of `values`, which it destroys.
+    /// The half spectrum of `values`, which are overwritten.
     pub fn forward(&self, values: &mut [T], spectrum: &mut [Complex<T>], scratch: &mut Scratch<T>) {
         let n = self.real.len();
         let lines = values.chunks_exact_mut(n).zip(spectrum.chunks_exact_mut(n / 2 + 1));
@@ -168,7 +168,7 @@ impl<T: FftNum> Transforms<T> {
         }
     }
 
-    /// The values of a half spectrum, which it destroys.
+    /// The values of a half spectrum, which is overwritten.
     pub fn inverse(&self, spectrum: &mut [Complex<T>], values: &mut [T], scratch: &mut Scratch<T>) {
         for axis in 0..self.inverse.len() {
             self.along(axis, &*self.inverse[axis], spectrum, scratch);
@@ -177,7 +177,7 @@ impl<T: FftNum> Transforms<T> {
         let n = self.unreal.len();
         let lines = spectrum.chunks_exact_mut(n / 2 + 1).zip(values.chunks_exact_mut(n));
         for (line, out) in lines.skip(n_done) {
-            // Zero but for rounding, as the values are real.
+            // Zero except for rounding, as the values are real.
             line[0].im = T::zero();
             if n % 2 == 0 {
                 line[n / 2].im = T::zero();

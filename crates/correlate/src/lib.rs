@@ -5,9 +5,9 @@
 //! profile rows ──grid──► views v(x) ──Fourier──► spectra V(k) ──filter, bound, inverse──► ranked list of |r_f|
 //! ```
 //!
-//! The method is that of the poster on filtered correlation analysis; `docs/method.md` says where we differ.
-//! Law: |r_f| ≤ 1; a view's scale, offset and toroidal shift change no r_f, but for the shift reported. Not here:
-//! reading formats, drawing.
+//! The method is that of the poster on filtered correlation analysis; `docs/method.md` lists the differences. Law:
+//! |r_f| ≤ 1; a view's scale, offset and toroidal shift do not change r_f, only the shift reported. Formats are read
+//! and pictures drawn elsewhere.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

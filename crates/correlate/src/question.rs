@@ -1,4 +1,4 @@
-//! What can be asked, and how an answer is made.
+//! Possible questions, and how to compute an answer.
 
 use crate::{AxisSet, Cache};
 use ouzel_model::{CallPathId, MetricId, Scope};
@@ -18,11 +18,11 @@ pub struct View {
 pub struct Question {
     /// The view all others are compared with.
     pub reference: View,
-    /// Whether values are those of a call path alone or with its callees.
+    /// Whether values are those of a call path without or with its callees.
     pub scope: Scope,
     /// The axes whose variation counts; at least one.
     pub axes: AxisSet,
-    /// The number of views wanted, those of the greatest |r_f|; `None`: all.
+    /// The number of views to return, those of the greatest |r_f|; `None`: all.
     pub top: Option<NonZeroUsize>,
     /// How a frequency is split among the axes.
     pub weights: Weights,
@@ -71,7 +71,7 @@ pub enum Peak {
     /// The one of greatest |R|, with its sign.
     #[default]
     Absolute,
-    /// The greatest R, as the poster's formula says; never negative, as R sums up to zero.
+    /// The greatest R, as in the poster's formula; never negative, as R sums up to zero.
     Greatest,
 }
 
@@ -85,14 +85,14 @@ impl Peak {
     }
 }
 
-/// How to make an answer. It changes no answer, only when it comes.
+/// How to compute an answer. It does not change the answer, only the time it takes.
 #[derive(Clone)]
 pub struct Run<'a> {
     /// Number of threads.
     pub jobs: NonZeroUsize,
-    /// Where spectra are kept from one question to the next; `None`: nowhere.
+    /// Where spectra are kept for later questions; `None`: nowhere.
     pub cache: Option<&'a Cache>,
-    /// Told how many views of how many at most are done; returns whether to go on.
+    /// Called with the number of views done and the maximum number; returns whether to go on.
     pub progress: Option<&'a (dyn Fn(u64, u64) -> bool + Sync)>,
 }
 
@@ -103,7 +103,7 @@ impl std::fmt::Debug for Run<'_> {
 }
 
 impl Run<'_> {
-    /// As many threads, no cache, no progress.
+    /// This many threads, no cache, no progress.
     pub fn new(jobs: NonZeroUsize) -> Self {
         Run { jobs, cache: None, progress: None }
     }

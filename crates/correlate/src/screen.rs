@@ -1,9 +1,9 @@
 //! From kept spectra to the best views.
 //!
-//! Three bounds, each at the cost of the next: Σ_b √(E0b Eb) over bands from portraits, no spectrum read;
-//! U = Σ w |V0| |V| from the coarse plane; the greatest |R| over all shifts in single precision, to within
-//! [`error_of`]. What may be among the best by all three is computed exactly, from both planes. Views are taken in
-//! the order of the first bound, in rounds whose sizes are fixed, so that what is skipped depends on nothing but the data.
+//! There are three bounds, each costing more than the one before: Σ_b √(E0b Eb) over bands from portraits, without
+//! reading a spectrum; U = Σ w |V0| |V| from the coarse plane; the greatest |R| over all shifts in single precision, to
+//! within [`error_of`]. Views that may be among the best by all three are computed exactly, from both planes. Views are
+//! taken in the order of the first bound, in rounds of fixed sizes, so that what is skipped depends only on the data.
 
 use crate::cache::{Kept, Part, Planes};
 use crate::compare::{Buffers, NO_ENERGY, Reference};
@@ -19,28 +19,28 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Views of the first round, between two looks at the best so far; each next one has twice as many.
+/// Views of the first round, between two checks of the best so far; each later one has twice as many.
 const ROUND_VIEWS: usize = 32;
-/// Views of a round, at most: so many that threads need not wait for each other every few milliseconds.
+/// Maximum number of views of a round: enough that threads need not wait for each other every few milliseconds.
 const MAX_ROUND_VIEWS: usize = 256;
-/// Values of a round, at most, but [`ROUND_VIEWS`] views.
+/// Maximum number of values of a round; [`ROUND_VIEWS`] views are always allowed.
 const MAX_ROUND_VALUES: usize = 1 << 24;
 /// Rounding errors of a transform in single precision, for each doubling of its length, in units of 2^-24 and of U:
 /// each factor of a radix up to 13 costs less than 4 roundings a doubling; twice that.
 const ERRORS_PER_DOUBLING: f64 = 8.0;
-/// Largest prime factor of a size up to which transforms take sums of products alone; beyond, by convolution, errors
-/// grow otherwise.
+/// Largest prime factor of a size up to which transforms use only sums of products; above it they use convolutions,
+/// whose errors grow differently.
 const MAX_FACTOR: usize = 13;
 
 /// Numbers that are added in single precision.
 const SUM_LENGTH: usize = 256;
-/// Share by which Σ w |V0| |V| may be too small for that: a rounding of 2^-24 for each of them and some before.
+/// Relative error by which Σ w |V0| |V| may be too small: 2^-24 of rounding for each of them and some before.
 const SUM_ERROR: f64 = 2e-5;
 
 /// Why there is no answer from kept spectra.
 #[derive(Debug)]
 pub enum ScreenError {
-    /// The caller said stop.
+    /// The caller asked to stop.
     Cancelled,
     /// They cannot be read.
     Read(io::Error),
@@ -68,13 +68,13 @@ struct Bounded {
     view: usize,
     /// E; 0 if R ≡ 0.
     energy: f64,
-    /// No |R| is greater.
+    /// An upper bound of |R|.
     most: f64,
-    /// Whether E is so near to rounding that the exact computation may take it as 0.
+    /// Whether E is so close to rounding that the exact computation may take it as 0.
     is_doubtful: bool,
 }
 
-/// Between what the extreme of R lies.
+/// The interval that contains the extreme of R.
 #[derive(Debug, Clone, Copy)]
 struct Estimate {
     least: f64,
@@ -126,7 +126,7 @@ fn tell(run: &Run<'_>, n_done: u64, n_all: u64) -> Result<(), ScreenError> {
     }
 }
 
-/// One thread's means to compare exactly.
+/// One thread's resources for exact comparisons.
 struct Exact<'a> {
     kept: &'a Kept,
     reference: &'a Reference<'a>,
@@ -152,7 +152,7 @@ impl<'a> Exact<'a> {
     }
 }
 
-/// Means of threads, kept from round to round.
+/// Resources of threads, kept from round to round.
 struct Pool<B>(Mutex<Vec<B>>);
 
 impl<B> Default for Pool<B> {
@@ -162,7 +162,7 @@ impl<B> Default for Pool<B> {
 }
 
 impl<B: Send> Pool<B> {
-    /// What `each` makes of the items, in their order, by as many threads.
+    /// The results of `each` for the items, in their order, computed by this many threads.
     fn map<I: Sync, T: Send>(
         &self,
         items: &[I],
@@ -212,7 +212,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// The views that may be among the best, in their order, and for how many R was computed.
+    /// The views that may be among the best, in their order, and for how many of them R was computed.
     fn candidates(
         &self,
         views: &[usize],
@@ -286,7 +286,7 @@ impl<'a> Screen<'a> {
         Ok(Some(Estimate { least: peak - error, most: peak + error }))
     }
 
-    /// w V0* V in the place of V; returns Σ w |V0| |V|.
+    /// Replaces V by w V0* V; returns Σ w |V0| |V|.
     fn multiply(&self, spectrum: &mut [Complex<f32>]) -> f64 {
         let n_line = self.multiplicities.len();
         let lines = spectrum.chunks_exact_mut(n_line).zip(self.filtered.chunks_exact(n_line));
@@ -300,7 +300,7 @@ impl<'a> Screen<'a> {
         bound
     }
 
-    /// What portraits say.
+    /// The bound from portraits.
     fn bounded(&self, views: &[usize]) -> Vec<Bounded> {
         let Reference { shape, question, .. } = self.reference;
         let bands = |portrait: &Portrait| portrait.bands(shape, question.weights, question.axes);
@@ -323,7 +323,7 @@ impl<'a> Screen<'a> {
     }
 }
 
-/// f v in the place of v; returns Σ m |f v|. Side by side, as each sum waits for the one before.
+/// Replaces v by f v; returns Σ m |f v|. Several sums run side by side, as each addition waits for the one before.
 fn multiply(spectrum: &mut [Complex<f32>], filtered: &[Complex<f32>], multiplicities: &[f32]) -> f32 {
     const LANES: usize = 8;
     let one = |v: &mut Complex<f32>, f: &Complex<f32>, m: f32| {
@@ -377,7 +377,7 @@ fn extreme(values: &[f32], peak: Peak) -> f32 {
     if peak == Peak::Greatest { max } else { max.max(-min) }
 }
 
-/// By how much, in units of U, a value of R in single precision may be off.
+/// The maximum error of a value of R in single precision, in units of U.
 fn error_of(shape: &Shape) -> f64 {
     ((shape.n_places() as f64).log2() + 4.0) * ERRORS_PER_DOUBLING * f64::from(f32::EPSILON) / 2.0
 }
@@ -400,7 +400,7 @@ mod tests {
     use super::*;
     use ouzel_testkit::Rng;
 
-    /// What single precision gives lies within the error that is allowed for, by far.
+    /// Results in single precision lie well within the allowed error.
     #[test]
     fn single_precision_errs_less_than_allowed() {
         let mut rng = Rng::new(8);
@@ -416,7 +416,7 @@ mod tests {
             let spectrum: Vec<Complex<f64>> =
                 noise(n).into_iter().zip(noise(n)).map(|(re, im)| Complex::new(re, im)).collect();
             let mut spectrum = {
-                // Of real values, so that the half stands for the whole.
+                // From real values, so that the half represents the whole.
                 let mut values = vec![0.0; shape.n_places()];
                 wide.inverse(&mut spectrum.clone(), &mut values, &mut wide.scratch());
                 let mut spectrum = spectrum;

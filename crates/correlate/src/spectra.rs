@@ -1,9 +1,9 @@
-//! Spectra as they are kept.
+//! Spectra in the form in which they are kept.
 //!
-//! A coefficient is kept as the sum of two single-precision numbers, the coarse one and what it lacks: 48 bits or so,
+//! A coefficient is kept as the sum of two single-precision numbers, the coarse one and what it lacks: about 48 bits,
 //! an error of 2^-48 of the coefficient, which is that of the transform itself. All coarse numbers of a spectrum come
-//! before all fine ones, so that who looks for candidates reads half. Answers are computed from the sums always, also
-//! where nothing is kept: a cache changes no bit of them.
+//! before all fine ones, so that a search for candidates reads only half. Answers are always computed from the sums,
+//! even where nothing is kept: a cache changes no bit of them.
 //!
 //! The [`Portrait`] of a view is what is known of it without its spectrum: its energy by axis and by bands of ‖k‖.
 
@@ -14,7 +14,7 @@ use num_complex::Complex;
 use ouzel_model::{CallPathId, MetricId};
 use serde::{Deserialize, Serialize};
 
-/// Bands of ‖k‖; the last one takes what is beyond.
+/// Bands of ‖k‖; the last one takes everything beyond.
 const N_BANDS: usize = 16;
 /// Bands for each doubling of 1 + ‖k‖.
 const BANDS_PER_OCTAVE: f64 = 3.0;
@@ -38,7 +38,7 @@ pub struct Portrait {
 }
 
 impl Portrait {
-    /// The portrait of a view; sums of planes are still to come.
+    /// The portrait of a view; checksums of planes are added later.
     pub fn new(
         view: View,
         shape: &Shape,
@@ -119,7 +119,7 @@ fn band_limits() -> [f64; N_BANDS] {
     limits
 }
 
-/// The coarse part of a spectrum, and what that lacks.
+/// The coarse part of a spectrum, and what it lacks.
 pub fn split(spectrum: &[Complex<f64>], coarse: &mut Plane, fine: &mut Plane) {
     coarse.clear();
     fine.clear();
@@ -138,7 +138,7 @@ pub fn join(coarse: &[Complex<f32>], fine: &[Complex<f32>], spectrum: &mut [Comp
     }
 }
 
-/// A checksum of a plane: tells damage, not malice.
+/// A checksum of a plane: detects damage, not malice.
 pub fn checksum(plane: &[Complex<f32>]) -> u64 {
     let words: &[u32] = bytemuck::cast_slice(plane);
     let mut lanes = [0x9E37_79B9_u32; 16];

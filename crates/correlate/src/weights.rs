@@ -1,7 +1,7 @@
 //! The share of each axis in each frequency.
 //!
 //! Frequencies are those of a half spectrum ([`Shape`]): all of the axes but the last, and 0..=d/2 of the last. Law:
-//! shares lie in [0, 1] and sum up to 1 over the axes, but for k = 0, where all are 0; those of k and −k are equal.
+//! shares lie in [0, 1] and add up to 1 over the axes, except for k = 0, where all are 0; those of k and −k are equal.
 
 use crate::fourier::Shape;
 use crate::{AxisSet, Weights};
@@ -60,7 +60,7 @@ pub fn filter(shape: &Shape, weights: Weights, axes: AxisSet) -> Vec<f64> {
     filter
 }
 
-/// How often a frequency of the half spectrum stands for itself and its mirror: 1 or 2, for each index of the last
+/// How many frequencies one of the half spectrum represents, itself and its mirror: 1 or 2, for each index of the last
 /// axis.
 pub fn multiplicities(shape: &Shape) -> Vec<f64> {
     let size = shape.sizes()[shape.sizes().len() - 1];

@@ -1,4 +1,4 @@
-//! Spectra that are kept: they change no answer, and nothing that is damaged or foreign is trusted.
+//! Kept spectra change no answer, and damaged or foreign files are not trusted.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 mod common;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 const SIZES: [u32; 3] = [16, 12, 20];
 const N: usize = 16 * 12 * 20;
-/// Enough to be worth a file.
+/// Large enough to be worth a file.
 const N_VIEWS: usize = 560;
 
 /// Views of three kinds: noise, relatives of the first one with more and more noise, and constants.
@@ -132,7 +132,7 @@ fn nothing_damaged_or_foreign_is_trusted() {
         ("key", damaged(17)),
         ("sizes", damaged(37)),
         ("end", damaged(good.len() - 10)),
-        // The reference stands last of its metric; its plane is read always.
+        // The reference is last in its metric; its plane is always read.
         ("the reference's plane", damaged(4096 + (N_VIEWS - 1) * 2 * 16 * 12 * 11 * 8 + 17)),
     ];
     for (what, bytes) in cases {
@@ -143,7 +143,7 @@ fn nothing_damaged_or_foreign_is_trusted() {
         assert!(again.notices.iter().any(|notice| notice.message.contains("recomputed")), "{what}");
         assert!(fs::read(&file).unwrap() == good, "{what}: the file is as it was");
     }
-    // A plane of some other view: found where all are read.
+    // A plane of another view: the damage is found where all are read.
     fs::write(&file, damaged(4096 + 33 * 2 * 16 * 12 * 11 * 8 + 5)).unwrap();
     let all = Question { top: None, ..question.clone() };
     let again = ask(&profile, &grid, &all, Some(&cache), 2);
@@ -158,7 +158,7 @@ fn a_changed_profile_is_computed_again() {
     let cache = cache(&folder.path().join("x.spectra"));
     let question = question(5);
     ask(&profile, &grid, &question, Some(&cache), 2);
-    // Same definitions and sizes, other values: the spectrum of the reference tells.
+    // Same definitions and sizes, other values: the spectrum of the reference reveals it.
     let mut other = profile.clone();
     let mut rng = Rng::new(99);
     for call in 0..N_VIEWS as u32 {
@@ -194,7 +194,7 @@ fn small_profiles_and_folders_that_cannot_be_written_do_without() {
     let found = ask(&large, &large_grid, &question(5), Some(&cache(&bad)), 2);
     assert_eq!(found.cache, CacheUse::Failed);
     assert!(found.notices.iter().any(|notice| notice.message.contains("not kept")));
-    // A file that the user names is written however small; what is no file of spectra stays.
+    // A file that the user names is written however small; a file without spectra is not overwritten.
     let named = Cache { owner: CacheOwner::User, ..cache(&good) };
     assert!(matches!(ask(&small, &small_grid, &two, Some(&named), 1).cache, CacheUse::Written { .. }));
     assert!(matches!(ask(&small, &small_grid, &two, Some(&named), 1).cache, CacheUse::Read { .. }));
@@ -203,7 +203,7 @@ fn small_profiles_and_folders_that_cannot_be_written_do_without() {
     assert_eq!(Cache::in_file(&good, &blocked, "").unwrap().owner, CacheOwner::User);
 }
 
-/// Numbers of views, metrics and locations beyond those of the profile, under checksums that are right.
+/// Numbers of views, metrics and locations beyond those of the profile, with correct checksums.
 #[test]
 fn a_forged_file_names_nothing_that_is_not_there() {
     let mut rng = Rng::new(3);
@@ -267,7 +267,7 @@ fn files_are_named_by_profile_scope_and_grid() {
     assert_ne!(one.file, of(&path, &other_grid, Scope::Exclusive, "").file);
     let filtered = of(&path, &grid, Scope::Exclusive, "ranks 0-3");
     assert!(filtered.file != one.file && filtered.fingerprint != one.fingerprint);
-    // Moved with its time of change: the same. Changed: another.
+    // Moved with its modification time: the same. Changed: another.
     let moved = folder.path().join("moved");
     fs::create_dir(&moved).unwrap();
     fs::rename(&path, moved.join("run.cubex")).unwrap();
@@ -275,7 +275,7 @@ fn files_are_named_by_profile_scope_and_grid() {
     fs::write(moved.join("run.cubex"), b"another profile").unwrap();
     let changed = of(&moved.join("run.cubex"), &grid, Scope::Exclusive, "");
     assert!(changed.fingerprint != one.fingerprint && changed.file != one.file);
-    // A directory is all of its files, but for spectra.
+    // A directory is identified by all of its files except spectra.
     let whole = of(&moved, &grid, Scope::Exclusive, "");
     fs::write(moved.join("kept.spectra"), b"kept").unwrap();
     assert_eq!(whole, of(&moved, &grid, Scope::Exclusive, ""));

@@ -1,6 +1,6 @@
 //! The definitions of a profile, as the XML holds them.
 //!
-//! Tables in document order; nested elements name what holds them by its position. Cnodes
+//! Tables are in document order; nested elements name their parent by its position. Cnodes
 //! nest, so document order is pre-order. Ids are those of the file and need not be dense.
 
 /// Everything `anchor.xml` or a `.cube` defines.
@@ -24,7 +24,7 @@ pub struct Anchor {
     pub locations: Vec<AnchorLocation>,
     /// Cartesian topologies.
     pub carts: Vec<AnchorCart>,
-    /// Rows of severities that stand in the XML itself (`.cube`).
+    /// Rows of severities that are in the XML itself (`.cube`).
     pub rows: Vec<XmlRow>,
     /// Elements that are not known, by name, with their number; sorted.
     pub unknown: Vec<(String, u64)>,
@@ -37,11 +37,11 @@ pub struct AnchorMetric {
     pub id: u32,
     /// Position of the metric it is part of.
     pub parent: Option<usize>,
-    /// `EXCLUSIVE`, `INCLUSIVE`, `PREDERIVED_EXCLUSIVE`, …; empty if not said.
+    /// `EXCLUSIVE`, `INCLUSIVE`, `PREDERIVED_EXCLUSIVE`, …; empty if not given.
     pub kind: String,
-    /// `GHOST` for what is hidden; empty if not said.
+    /// `GHOST` for a hidden metric; empty if not given.
     pub viz_type: String,
-    /// Name for people.
+    /// Display name.
     pub display_name: String,
     /// Unique name.
     pub unique_name: String,
@@ -70,7 +70,7 @@ pub struct AnchorRegion {
     pub begin: i64,
     /// Last line, -1 if unknown.
     pub end: i64,
-    /// Name for people.
+    /// Display name.
     pub name: String,
     /// The linker's name.
     pub mangled_name: String,
@@ -78,7 +78,7 @@ pub struct AnchorRegion {
     pub paradigm: String,
     /// What it is.
     pub role: String,
-    /// Description; old files tell the paradigm here.
+    /// Description; old files give the paradigm here.
     pub description: String,
 }
 
@@ -145,7 +145,7 @@ pub struct AnchorGroup {
     pub parent: Option<usize>,
     /// Name.
     pub name: String,
-    /// Rank; -1 if not said.
+    /// Rank; -1 if not given.
     pub rank: i64,
     /// `process`, `metrics` or `accelerator`.
     pub kind: String,
@@ -154,13 +154,13 @@ pub struct AnchorGroup {
 /// A thread or another location.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AnchorLocation {
-    /// Its id; values of a row stand in the order of ids.
+    /// Its id; values of a row are in the order of ids.
     pub id: u32,
     /// Position of its group.
     pub group: Option<usize>,
     /// Name.
     pub name: String,
-    /// Its number within the group; -1 if not said.
+    /// Its number within the group; -1 if not given.
     pub rank: i64,
     /// `thread`, `gpu` or `metric`.
     pub kind: String,
@@ -203,7 +203,7 @@ pub struct AnchorDimension {
     pub periodic: bool,
 }
 
-/// Where a row of severities stands in the XML.
+/// Where a row of severities is in the XML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct XmlRow {
     /// Id of the metric.

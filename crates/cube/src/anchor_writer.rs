@@ -1,4 +1,4 @@
-//! The definitions to XML.
+//! Writes definitions as XML.
 
 use crate::anchor::*;
 use crate::xml::escaped;
@@ -53,7 +53,7 @@ pub(crate) fn write(anchor: &Anchor) -> String {
     out
 }
 
-/// Writes elements of a table that nest: each begins where it stands, and ends before the first that is not below it.
+/// Writes elements of a table that nest: each begins at its place, and ends before the first that is not below it.
 fn write_nested(
     out: &mut String,
     n: usize,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::sync::Arc;
 
-/// What reading gave: the definitions, and the damage behind the last row if the XML ends within `<severity>`.
+/// What reading gave: the definitions, and the damage after the last row if the XML ends within `<severity>`.
 pub(crate) struct ReadAnchor {
     pub anchor: Anchor,
     pub damage: Option<CubeError>,
@@ -89,7 +89,7 @@ struct Open {
     elements: Vec<Element>,
     /// Names of all of them, one after the other.
     names: String,
-    /// Their texts: what belongs to an element begins behind what the elements around it have so far.
+    /// Their texts: what belongs to an element begins after what the elements around it have so far.
     texts: String,
 }
 
@@ -124,7 +124,7 @@ impl Open {
         self.elements.len()
     }
 
-    /// The name of the last element, as it stands in the file.
+    /// The name of the last element, as written in the file.
     fn last_name(&self) -> Option<&str> {
         Some(&self.names[self.elements.last()?.name_text..])
     }
@@ -143,7 +143,7 @@ struct Builder {
 /// Reads definitions.
 ///
 /// # Errors
-/// If it is no CUBE, malformed, or ends before its definitions do.
+/// If it is not a CUBE file, is malformed, or ends before its definitions do.
 pub(crate) fn read(input: impl BufRead, file: Arc<str>) -> Result<ReadAnchor, CubeError> {
     let mut reader = XmlReader::new(input, file);
     let mut builder = Builder {
@@ -179,7 +179,7 @@ const VALUE_BYTES_MAX: u64 = 256;
 /// Elements that are open at once: call paths nest in each other.
 const DEPTH_MAX: usize = 1 << 20;
 
-/// How far an element lies within the one that it tells of.
+/// Most levels between an element and the one it describes.
 const HOLDER_LEVELS_MAX: usize = 16;
 
 impl Builder {
@@ -221,7 +221,7 @@ impl Builder {
         }
     }
 
-    /// Notes where the text of the row that just began stands.
+    /// Notes where the text begins of the row that just began.
     fn row<R: BufRead>(&mut self, reader: &mut XmlReader<R>) -> Result<(), CubeError> {
         let offset = reader.offset();
         let max_bytes =

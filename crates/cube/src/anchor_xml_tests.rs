@@ -44,7 +44,7 @@ fn old_files_are_read_with_the_place_of_every_row() {
 fn definitions_come_back_from_what_is_written() {
     let mut anchor = parse(OLD).unwrap().anchor;
     anchor.rows.clear();
-    // What the new form cannot tell apart, or always says.
+    // What the new form cannot distinguish, or always gives.
     for node in &mut anchor.system_nodes {
         node.kind = SystemNodeKind::Tree;
     }

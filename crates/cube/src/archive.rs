@@ -25,10 +25,10 @@ pub enum Kind {
     CompressedXml,
 }
 
-/// Bytes of the beginning in which XML of CUBE names itself, behind its declaration and comments.
+/// Bytes of the beginning in which XML of CUBE names itself, after its declaration and comments.
 const HEAD_BYTES: usize = 4096;
 
-/// What the beginning of a file tells, within the bounds of a [`Candidate`]. `None` if it is no CUBE.
+/// What the beginning of a file is, within the bounds of a [`Candidate`]. `None` if it is not a CUBE file.
 pub fn recognise(candidate: &Candidate, path: &Path) -> Option<Kind> {
     let head = candidate.head(path, HEAD_BYTES);
     if head.starts_with(&[0x1f, 0x8b]) {
@@ -39,7 +39,7 @@ pub fn recognise(candidate: &Candidate, path: &Path) -> Option<Kind> {
     if is_cube_xml(&head) {
         return Some(Kind::Xml);
     }
-    // A tar whose members are those of CUBE: the names are looked at, for any may come first.
+    // A tar with the members of CUBE: all names are read, as any may come first.
     if head.len() < 512 || (&head[257..262] != b"ustar" && !head[..100].contains(&0)) {
         return None;
     }
@@ -63,7 +63,7 @@ fn read_some(input: &mut impl Read, bytes: &mut [u8]) -> usize {
     n
 }
 
-/// Whether text begins with `<cube version=`, behind a declaration and comments.
+/// Whether text begins with `<cube version=`, after a declaration and comments.
 fn is_cube_xml(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{FEFF}').trim_start();
@@ -93,7 +93,7 @@ enum Contents {
 /// Opens a profile and reads its definitions.
 ///
 /// # Errors
-/// If it is no CUBE, or its definitions cannot be read as a whole.
+/// If it is not a CUBE file, or its definitions cannot be read as a whole.
 pub fn open(path: &Path) -> Result<Cube, CubeError> {
     let file: Arc<str> = Arc::from(path.display().to_string());
     let kind = recognise(&Candidate::at(path), path);
@@ -221,7 +221,7 @@ impl Cube {
         input::open(&self.path).map_err(|error| CubeError::io(&self.file, 0, &error))
     }
 
-    /// A reader of the rows that stand in XML.
+    /// A reader of the rows that are stored in XML.
     ///
     /// # Errors
     /// If the file cannot be opened.
@@ -239,7 +239,7 @@ trait ReadSeek: Read + Seek {}
 
 impl<T: Read + Seek> ReadSeek for T {}
 
-/// Reads rows that stand in XML.
+/// Reads rows that are stored in XML.
 pub struct XmlRows {
     input: Box<dyn ReadSeek + Send>,
     file: Arc<str>,
@@ -253,8 +253,8 @@ impl std::fmt::Debug for XmlRows {
 }
 
 impl XmlRows {
-    /// Reads the numbers of a row, at most `n_values`, as they stand there; what is no number is zero. Returns how
-    /// many words were no number or too many.
+    /// Reads the numbers of a row, at most `n_values`, as written; what is not a number is zero. Returns how many
+    /// words were not numbers or too many.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -282,7 +282,7 @@ impl XmlRows {
     }
 }
 
-/// A number that a word of a row may be.
+/// A type of number that a word of a row may have.
 pub trait FromWord: Default {
     /// The number; `None` if the word is none of this type.
     fn from_word(word: &str) -> Option<Self>;

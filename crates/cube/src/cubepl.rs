@@ -1,10 +1,10 @@
 //! Expressions of derived metrics: CubePL as far as it is arithmetic.
 //!
-//! Read are numbers, `+ - * / ^`, signs, parentheses, `abs sqrt min max`, the value of a
-//! metric (`metric::time()`, `metric::time(i)`, `metric::time(e)`), and `{ return …; }`
-//! around. Anything else (variables, loops, strings, `${cube::…}`) is told by name, and the
-//! metric left out by who asks. The result is a list of steps for a stack. Binary operators
-//! of one rank go from the left, `^` from the right and before signs.
+//! The parser reads numbers, `+ - * / ^`, signs, parentheses, `abs sqrt min max`, the value of
+//! a metric (`metric::time()`, `metric::time(i)`, `metric::time(e)`), and `{ return …; }`
+//! around. Anything else (variables, loops, strings, `${cube::…}`) is reported by name, and the
+//! caller leaves out the metric. The result is a list of steps for a stack. Binary operators
+//! of equal precedence associate to the left, `^` to the right and before signs.
 
 /// One step of an expression.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub enum Step {
 /// With or without callees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
-    /// As is asked of the whole.
+    /// As requested for the whole expression.
     Same,
     /// With callees.
     Inclusive,
@@ -76,7 +76,7 @@ enum Waiting {
 /// The steps of an expression.
 ///
 /// # Errors
-/// What in it is no simple arithmetic, in words.
+/// The part that is not simple arithmetic, in words.
 pub fn parse(text: &str) -> Result<Vec<Step>, String> {
     let mut rest = without_return(text.trim())?;
     let (mut steps, mut waiting): (Vec<Step>, Vec<Waiting>) = (Vec::new(), Vec::new());
@@ -135,7 +135,7 @@ pub fn parse(text: &str) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// Reads a metric, or the name of a function with its parenthesis; returns the rest, and whether it wants a value.
+/// Reads a metric, or the name of a function with its parenthesis; returns the rest, and whether a value must follow.
 fn named<'a>(
     rest: &'a str,
     steps: &mut Vec<Step>,
@@ -155,7 +155,7 @@ fn named<'a>(
     Ok((after, true))
 }
 
-/// What stands in `{ return …; }`, or all of it.
+/// The expression in `{ return …; }`, or the whole text.
 fn without_return(text: &str) -> Result<&str, String> {
     let Some(inner) = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) else { return Ok(text) };
     let inner = inner.trim();
@@ -191,7 +191,7 @@ fn number(text: &str) -> Result<(f64, &str), String> {
     Ok((value, &text[end..]))
 }
 
-/// The part in parentheses behind the name of a metric. A second argument tells of the system tree, and changes
+/// The part in parentheses after the name of a metric. A second argument is about the system tree, and changes
 /// nothing for a location.
 fn flavour<'a>(metric: &str, after: &'a str) -> Result<(Flavour, &'a str), String> {
     let wrong = || unknown(&format!("metric::{metric}{after}"));

@@ -51,7 +51,7 @@ pub enum DataType {
 /// One number within a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// What it is called, behind the name of the metric; empty for a value of one number.
+    /// What it is called, after the name of the metric; empty for a value of one number.
     pub suffix: String,
     /// Where it begins.
     pub offset: usize,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}+{offset:#x}: {reason}")]
 pub struct CubeError {
-    /// The file, with the member of the archive behind `:`.
+    /// The file, with the member of the archive after `:`.
     pub file: Arc<str>,
     /// Byte offset in the file or member.
     pub offset: u64,
@@ -20,7 +20,7 @@ impl CubeError {
         CubeError { file: file.clone(), offset, reason: reason.into() }
     }
 
-    /// The operating system said no.
+    /// The operating system reported an error.
     pub fn io(file: &Arc<str>, offset: u64, error: &std::io::Error) -> Self {
         Self::new(file, offset, error.to_string())
     }

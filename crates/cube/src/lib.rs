@@ -2,12 +2,12 @@
 //!
 //! A `.cubex` is a tar of `anchor.xml` ([`Anchor`]) and, for each metric, an index (which
 //! rows there are) and the rows, each one value for each location ([`MetricRows`]). The
-//! older `.cube` is one XML file with the same definitions and rows as text. [`open`] tells
-//! them apart by content. [`Writer`] writes `.cubex`.
+//! older `.cube` is one XML file with the same definitions and rows as text. [`open`]
+//! distinguishes them by content. [`Writer`] writes `.cubex`.
 //!
 //! Law: no input makes this crate panic or take more memory than a constant factor of what
-//! it reads; every error names file and byte offset. Not here: the event model, sums along
-//! trees, threads.
+//! it reads; every error names file and byte offset. There is no event model here, no sums
+//! along trees, no threads.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

@@ -1,8 +1,8 @@
 //! The stored rows of one metric.
 //!
-//! The index tells which call paths have a row, and the byte order of both files. The data
+//! The index lists which call paths have a row, and the byte order of both files. The data
 //! are rows of one size, plain or each compressed alone. A row that cannot be read is lost
-//! alone; the rows behind the end of a cut file are known to be lost from the start.
+//! alone; the rows after the end of a cut file are known to be lost from the start.
 
 use crate::tar::Member;
 use crate::{CubeError, inflate};

@@ -1,7 +1,7 @@
 //! Where the members of a tar archive lie.
 //!
 //! Reads headers alone: ustar, old tar and GNU's sizes in base 256. Header checksums are
-//! not looked at, for CUBE 4.8 writes wrong ones. Long names of GNU and pax headers are
+//! not checked, for CUBE 4.8 writes wrong ones. Long names of GNU and pax headers are
 //! skipped with what they hold: CUBE's own names are short.
 
 use crate::CubeError;
@@ -52,7 +52,7 @@ pub(crate) fn holds(input: &mut (impl Read + Seek), is_one: impl Fn(&str) -> boo
     result.is_ok() && found
 }
 
-/// Tells of every member until `tell` says no; returns where and how the archive is damaged.
+/// Calls `tell` for every member until it returns `false`; returns where and how the archive is damaged.
 fn scan(
     input: &mut (impl Read + Seek),
     tell: &mut dyn FnMut(String, Member) -> bool,
@@ -81,7 +81,7 @@ fn scan(
         }
         offset = start + n_bytes.div_ceil(BLOCK_BYTES) * BLOCK_BYTES;
     }
-    // Members behind the cut are not known to be missing: it must be told.
+    // Members after the cut are not known to be missing, so the cut must be reported.
     Ok(Some((offset.min(end), "the archive ends without its end marker")))
 }
 
@@ -102,7 +102,7 @@ fn name(header: &[u8; BLOCK_BYTES as usize]) -> String {
     name.strip_prefix("./").map_or(name.clone(), str::to_owned)
 }
 
-/// A number of a header: octal text, or base 256 behind a first bit that is set.
+/// A number of a header: octal text, or base 256 after a first bit that is set.
 fn number(field: &[u8]) -> Option<u64> {
     if field[0] & 0x80 != 0 {
         let (high, low) = field.split_at(field.len() - 8);

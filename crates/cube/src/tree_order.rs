@@ -1,7 +1,7 @@
 //! In which order a metric counts call paths.
 //!
 //! Rows of an exclusive metric count them in pre-order. Rows of an inclusive one count
-//! them so that the children of a node stand together: the root, its children, then for
+//! them so that the children of a node are adjacent: the root, its children, then for
 //! each child in turn the same again.
 
 /// For each number of an inclusive metric, the node in pre-order. `parents` are those of the nodes in pre-order.

@@ -1,8 +1,8 @@
 //! The XML that CUBE files are made of: elements, attributes, text, entities.
 //!
 //! A pull parser over a stream; it knows the byte offset of every token. Bytes that are
-//! not UTF-8 (old files hold Latin-1) are replaced, never refused. Not here: namespaces,
-//! entities that a document defines.
+//! not UTF-8 (old files hold Latin-1) are replaced, never refused. Namespaces and entities
+//! that a document defines are not supported.
 
 use crate::CubeError;
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// What a text begins with in which nothing is resolved.
 const CDATA: &[u8] = b"![CDATA[";
 
-/// Longest tag or text that is kept: environments of jobs stand in one.
+/// Longest tag or text that is kept: a text may hold the environment of a job.
 const TOKEN_BYTES_MAX: usize = 16 << 20;
 
 /// One token, as long as the next is not read.
@@ -261,8 +261,8 @@ impl<R: BufRead> XmlReader<R> {
     }
 }
 
-/// Whether the `>` at the end of `bytes` ends the tag, and does not stand in a comment or a quoted value. Those before
-/// `seen` were looked at, and left a `quote` open.
+/// Whether the `>` at the end of `bytes` ends the tag, and is not in a comment or a quoted value. Those before
+/// `seen` were checked, and left a `quote` open.
 fn tag_is_complete(bytes: &[u8], seen: usize, quote: &mut Option<u8>) -> bool {
     if bytes.starts_with(b"!--") {
         return bytes.len() >= 6 && bytes.ends_with(b"-->");
@@ -314,7 +314,7 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// Text with its entities resolved; what is no entity stays as it is.
+/// Text with its entities resolved; what is not an entity stays as it is.
 fn text_from_bytes(bytes: &[u8]) -> Cow<'_, str> {
     let text = text(bytes);
     if memchr::memchr(b'&', bytes).is_none() {
@@ -360,7 +360,7 @@ fn entity(name: &str) -> Option<char> {
     }
 }
 
-/// Text as it may stand in an element or a quoted attribute.
+/// Text as allowed in an element or a quoted attribute.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,6 +1,6 @@
 //! What to look at next: rules over the cards and losses.
 //!
-//! Law: advice follows from numbers in the report, and says which.
+//! Law: advice follows from numbers in the report, and names them.
 
 use crate::findings::words::percent;
 use crate::{EfficiencyCard, Loss, LossKind, Recorded, RunCard, TrustCard};

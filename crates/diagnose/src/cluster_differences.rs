@@ -5,9 +5,9 @@
 //! profile of the others  ──► mean exclusive time by call path ──┴──► differences, largest first
 //! ```
 //!
-//! Laws: call paths are those of the profile and each time is the mean of its rows over the members, one that never
-//! comes to the path counted as zero; the differences add up to that of the mean spans.
-//! Not here: how clusters are made (`context_tree`), what differences cost.
+//! Laws: call paths are those of the profile and each time is the mean of its rows over the members, zero for a member
+//! that never reaches the path; the differences add up to that of the mean spans. How clusters are made
+//! (`context_tree`) and what differences cost is computed elsewhere.
 
 use ouzel_analyses::MeanTicks;
 use ouzel_analyses::profile::{LocationProfile, ProfileOutput};
@@ -20,11 +20,11 @@ use std::sync::Arc;
 /// Exclusive time in one call path, in two clusters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PathDifference {
-    /// Regions from the outermost to the one that differs; empty is code outside of recorded regions.
+    /// Regions from the outermost to the one that differs; empty for code outside recorded regions.
     pub call_path: Vec<Arc<str>>,
     /// Exclusive time, mean over the members of the cluster, in nanoseconds.
     pub time_ns: u64,
-    /// Exclusive time, mean over the members of the other, in nanoseconds.
+    /// Exclusive time, mean over the members of the other cluster, in nanoseconds.
     pub reference_ns: u64,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct ClusterTimes {
     n_members: u64,
     /// From the first to the last event.
     span: u128,
-    /// Exclusive; the root is code outside of recorded regions.
+    /// Exclusive; the root is code outside recorded regions.
     exclusive: BTreeMap<CallPathId, u128>,
 }
 
@@ -73,7 +73,7 @@ impl ClusterTimes {
         self.ns(self.span, definitions)
     }
 
-    /// The call paths in which it differs from `reference`, most first; equal differences in order of the path.
+    /// The call paths in which it differs from `reference`, largest first; equal differences in order of the path.
     pub fn differences(
         &self,
         reference: &ClusterTimes,
@@ -84,7 +84,7 @@ impl ClusterTimes {
         for (side, times) in [self, reference].into_iter().enumerate() {
             for (&path, ticks) in &times.exclusive {
                 let regions = call_paths.regions(path).into_iter();
-                // Some tracers define a function once for each rank: what has one name is one call path.
+                // Some tracers define a function once for each rank: equal names mean one call path.
                 let names = regions.map(|region| definitions.region(region).name.clone()).collect();
                 sums.entry(names).or_default()[side] += ticks;
             }
@@ -109,7 +109,7 @@ mod tests {
     use ouzel_model::TraceSource;
     use ouzel_testkit::{ToyTrace, run};
 
-    /// Rank 0 writes, the others work longer; rank 3 begins outside of every region.
+    /// Rank 0 writes, the others work longer; rank 3 begins outside every region.
     const TEXT: &str = "
         0: enter main @0, enter work @5, leave @35, enter output @35, leave @39, leave @40
         1: enter main @0, enter work @5, leave @41, leave @50

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// What stands under `data` in JSON.
+/// The contents of `data` in JSON.
 #[derive(Debug, Serialize)]
 pub struct Data {
     /// By peers, then by id.
@@ -22,7 +22,7 @@ pub struct Data {
 /// Locations that are alike.
 #[derive(Debug, Serialize)]
 pub struct ClusterEntry {
-    /// Among which locations it is a cluster: `main_thread`, `helper_thread` or `accelerator_stream`.
+    /// The group of locations that it is a cluster of: `main_thread`, `helper_thread` or `accelerator_stream`.
     pub peers: PeerKind,
     /// Its number among them, from 0, by the smallest member.
     pub id: u32,
@@ -32,21 +32,21 @@ pub struct ClusterEntry {
     pub ranks: Ranks,
     /// The members, by their ids in the trace.
     pub locations: Vec<u64>,
-    /// The member that stands for it: the first.
+    /// The member that represents it: the first.
     pub representative_rank: Option<u32>,
     /// Its id as the trace's files write it.
     pub representative_location: u64,
     /// From its first to its last event, mean over members.
     pub duration_ns: u64,
-    /// In which call paths its mean exclusive time differs from that of the largest cluster, most first; `[]` of that.
+    /// Call paths whose mean exclusive time differs from the largest cluster's, most first; `[]` for that.
     pub differences: Vec<PathDifference>,
-    /// The members; the first stands for it.
+    /// The members; the first represents it.
     #[serde(skip)]
     members: Vec<LocationId>,
 }
 
 impl Data {
-    /// Of the clusters of a pass, and its profile.
+    /// From the clusters of a pass and its profile.
     pub fn new(trees: &ContextTreesOutput, profile: &ProfileOutput, definitions: &Definitions) -> Self {
         Data {
             clusters: trees.groups.iter().flat_map(|group| of_group(group, profile, definitions)).collect(),
@@ -102,7 +102,7 @@ impl Data {
     }
 }
 
-/// What the column `peers` says.
+/// The contents of the column `peers`.
 pub fn peers_text(kind: PeerKind) -> &'static str {
     match kind {
         PeerKind::MainThread => "main_thread",
@@ -111,7 +111,7 @@ pub fn peers_text(kind: PeerKind) -> &'static str {
     }
 }
 
-/// The cluster with most members, the first among equals.
+/// The cluster with the most members, the first among equals.
 pub fn largest(group: &TreeGroup) -> Option<&LocationCluster> {
     group.clusters.iter().max_by_key(|cluster| (cluster.members.len(), Reverse(cluster.id)))
 }
@@ -142,7 +142,7 @@ fn of_group(group: &TreeGroup, profile: &ProfileOutput, definitions: &Definition
 }
 
 impl ClusterEntry {
-    /// What its members are, one and many.
+    /// What its members are called, singular and plural.
     pub fn peers_in_words(&self) -> (&'static str, &'static str) {
         match self.peers {
             PeerKind::MainThread => ("rank", "ranks"),

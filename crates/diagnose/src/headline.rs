@@ -1,6 +1,6 @@
-//! The run in a sentence: what every page about it says first.
+//! The run in a sentence: the first statement of every page about it.
 //!
-//! Law: nothing is called insignificant of what was not recorded.
+//! Law: what was not recorded is never called insignificant.
 
 use crate::findings::Finding;
 use crate::findings::words::percent;
@@ -11,7 +11,7 @@ use serde::Serialize;
 /// How much of the run can be recovered, and whether all of it is known.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Headline {
-    /// What the findings say together.
+    /// The summary of the findings.
     pub text: String,
     /// What is missing from the trace; `None` if nothing is.
     pub incomplete: Option<String>,
@@ -22,7 +22,7 @@ pub struct Headline {
 }
 
 impl Headline {
-    /// `withheld` says why there are no findings, if there are none.
+    /// `withheld` is the reason why there are no findings, if there are none.
     pub(crate) fn new(
         run: &RunCard,
         trust: &TrustCard,

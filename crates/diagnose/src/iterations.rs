@@ -9,12 +9,12 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// What stands under `data` in JSON.
+/// The contents of `data` in JSON.
 #[derive(Debug, Serialize)]
 pub struct Data {
     /// From the first event to the last.
     pub run_time_ns: u64,
-    /// By peers; the outermost, most time first, then those inside of loops.
+    /// By peers; the outermost loops first, longest first, then those inside loops.
     pub loops: Vec<LoopEntry>,
 }
 
@@ -25,17 +25,17 @@ pub struct LoopEntry {
     pub peers: PeerKind,
     /// The region, if the trace marks it as a loop; else `loop~NAME`, found by the call NAME that ends its iterations.
     pub name: Arc<str>,
-    /// Regions from the outermost to the loop if it is one, else to the one that it is in; empty outside of every region.
+    /// Regions from the outermost to the loop if it is one, else to the one around it; empty outside every region.
     pub call_path: Vec<Arc<str>>,
-    /// The loops around it that are no region, outermost first.
+    /// The loops around it that are not regions, outermost first.
     pub inside_of: Vec<Arc<str>>,
-    /// How it became known, e.g. `marked`, `tandem-repeat`.
+    /// How it was detected, e.g. `marked`, `tandem-repeat`.
     pub source: LoopSource,
-    /// Whether it is inside of another loop: then there is no list of iterations, and counts are over all of that.
+    /// Whether it is inside another loop: then there is no list of iterations, and counts are over all of that loop.
     pub is_nested: bool,
     /// Iterations.
     pub accepted: u64,
-    /// What could not be told apart as iterations.
+    /// What could not be split into iterations.
     pub rejected: u64,
     /// Kinds of iterations.
     pub n_clusters: u64,
@@ -50,7 +50,7 @@ pub struct LoopEntry {
 pub struct InstanceEntry {
     /// Number of the cluster, as in `ouzel clusters`.
     pub location_cluster: u32,
-    /// How many locations it stands for.
+    /// How many locations the cluster has.
     pub n_locations: u64,
     /// Rank of the representative.
     pub rank: Option<u32>,
@@ -58,7 +58,7 @@ pub struct InstanceEntry {
     pub n_iterations: u64,
     /// Kinds of iterations.
     pub n_clusters: u64,
-    /// Iterations in one entry of `iterations`: 1, or a power of two of very long loops.
+    /// Iterations in one entry of `iterations`: 1, or a power of two for very long loops.
     pub iterations_per_entry: u64,
     /// Start of the first iteration since the trace start.
     pub start_ns: u64,
@@ -77,13 +77,13 @@ pub struct InstanceEntry {
 pub struct IterationEntry {
     /// The cluster of locations whose representative ran it.
     pub location_cluster: u32,
-    /// From 0; of several in one entry, the longest.
+    /// From 0; for several in one entry, the longest.
     pub index: u64,
     /// Start since the trace start.
     pub start_ns: u64,
     /// End since the trace start.
     pub end_ns: u64,
-    /// Its kind, of the location's own.
+    /// Its kind, numbered by location.
     pub cluster: u32,
 }
 
@@ -95,7 +95,7 @@ impl IterationEntry {
 }
 
 impl Data {
-    /// Of the loops of a pass.
+    /// From the loops of a pass.
     pub fn new(trees: &ContextTreesOutput, definitions: &Definitions, run_time_ns: u64) -> Self {
         let mut loops: Vec<LoopEntry> = Vec::new();
         for group in &trees.groups {
@@ -215,7 +215,7 @@ fn instance_entry(instance: &LoopInstance, group: &TreeGroup, definitions: &Defi
 }
 
 impl LoopEntry {
-    /// The instance that stands for most locations, the first among equals.
+    /// The instance that represents the most locations, the first among equals.
     pub fn main_instance(&self) -> Option<&InstanceEntry> {
         self.instances
             .iter()
@@ -237,7 +237,7 @@ impl LoopEntry {
         self.call_path.last() == Some(&self.name)
     }
 
-    /// How the loop became known, in words.
+    /// How the loop was detected, in words.
     pub fn source_in_words(&self) -> &'static str {
         match self.source {
             LoopSource::Marked => "marked in the trace",

@@ -1,9 +1,9 @@
 //! From results of analyses to a report: what ran, how far it can be trusted, how well
 //! the time was used, where it was lost, and what to look at next.
 //!
-//! Everything here is data; front ends turn it into pages. Law: every number says its
-//! unit in its name and its formula in its documentation, and comes from exact sums by
-//! one division. Not here: folding events, printing.
+//! Everything here is data; front ends turn it into pages. Law: the name of every number has its unit and its
+//! documentation its formula; it is computed from exact sums by one division. Folding events and printing are done
+//! elsewhere.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -49,7 +49,7 @@ use std::collections::BTreeMap;
 pub struct RunReport {
     /// What ran.
     pub run: RunCard,
-    /// How far the answer can be trusted. What is lost comes before what is found.
+    /// How far the answer can be trusted. Losses of data are listed before findings.
     pub trust: TrustCard,
     /// The run in a sentence.
     pub headline: Headline,
@@ -59,13 +59,13 @@ pub struct RunReport {
     pub efficiency_missing: Option<String>,
     /// Ranks whose events are incomplete: efficiencies are over the others.
     pub efficiency_left_out: Ranks,
-    /// What costs the run time and why, most gain first. Gains do not overlap.
+    /// What costs run time and why, most gain first. Gains do not overlap.
     pub findings: Vec<Finding>,
     /// Where losses arise between synchronisations, in order of time.
     pub segments: Vec<SegmentCard>,
-    /// The run time without what is lost in `segments`.
+    /// The run time without the losses in `segments`.
     pub projected_run_time_ns: u64,
-    /// Where time is lost, most first. Uneven work and waiting are two sides of one loss: they do not add up.
+    /// Where time is lost, most first. Uneven work and waiting are two sides of the same loss: they do not add up.
     pub losses: Vec<Loss>,
     /// What to look at next.
     pub next: Vec<Advice>,
@@ -81,9 +81,9 @@ pub struct EfficiencyCard {
     pub of_threads: bool,
     /// Mean computing time / run time.
     pub parallel: f64,
-    /// Mean computing time / computing time of the busiest.
+    /// Mean computing time / computing time of the busiest thread or process.
     pub load_balance: f64,
-    /// Computing time of the busiest / run time.
+    /// Computing time of the busiest thread or process / run time.
     pub communication: f64,
 }
 
@@ -104,7 +104,7 @@ impl EfficiencyCard {
 }
 
 impl RunReport {
-    /// Which ranks the efficiencies leave out; `None` if none.
+    /// The ranks that the efficiencies leave out; `None` if none.
     pub fn efficiency_note(&self) -> Option<String> {
         let left_out = &self.efficiency_left_out;
         let note = || format!("Without {}, whose events are incomplete.", left_out.in_words(usize::MAX));
@@ -167,7 +167,7 @@ impl ReportAnalyses {
         }
     }
 
-    /// What the pass gave.
+    /// Collects the results of the pass.
     ///
     /// # Errors
     /// If one of the analyses could not answer.
@@ -175,7 +175,7 @@ impl ReportAnalyses {
         let mut profile = report.outputs.take(&self.profile)?;
         let inventory = report.outputs.take(&self.inventory)?;
         let communication = report.outputs.take(&self.communication)?;
-        // What sees more than the selection has call paths of its own.
+        // Analyses that see more than the selection have call paths of their own.
         let phases = report.outputs.take(&self.phases)?.numbered_like(&mut profile.call_paths);
         let run = RunCard::new(definitions, report, &inventory, &communication, &self.filter);
         let (notices, locations) = (report.notices.clone(), report.locations.clone());
@@ -206,26 +206,26 @@ pub struct Material {
 }
 
 impl Material {
-    /// Whether so much time passes in messages that a second pass with [`LateMessages`](ouzel_analyses::late_messages::LateMessages) is worth its time: more than
-    /// 1 % of the run.
+    /// Whether messages take more than 1 % of the run, so that a second pass with
+    /// [`LateMessages`](ouzel_analyses::late_messages::LateMessages) is worth its time.
     pub fn wants_messages(&self, definitions: &Definitions) -> bool {
         self.late.is_none() && findings::wants_messages(&self.profile, definitions, &self.classes)
     }
 
-    /// Adds what a second pass with the same filter says of messages, and which of its notices are new.
+    /// Adds what a second pass with the same filter reports about messages, and its notices that are new.
     pub fn add_messages(&mut self, late: LateMessagesOutput, notices: &[Notice]) {
-        // The first pass has said what was read, and which messages lack a side.
+        // The first pass has reported what was read, and which messages lack a side.
         let is_new = |notice: &&Notice| notice.code == NoticeCode::MessageOrder;
         self.notices.extend(notices.iter().filter(is_new).cloned());
         self.late = Some(late.numbered_like(&mut self.profile.call_paths));
     }
 
-    /// Adds notices of other sources.
+    /// Adds notices from other sources.
     pub fn add_notices(&mut self, notices: &[Notice]) {
         self.notices.extend_from_slice(notices);
     }
 
-    /// Every notice of the passes.
+    /// All notices of the passes.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
@@ -256,7 +256,7 @@ impl Material {
             rank.is_some_and(|rank| efficiency_left_out.list.binary_search(&rank.0).is_ok())
         };
         let pop = pop(profile, definitions, classes, &is_incomplete);
-        // Without names nothing says what computes and what waits.
+        // Without names it is unknown which regions compute and which wait.
         let losses =
             if lost_definitions { Vec::new() } else { losses::losses(profile, definitions, classes) };
         let (efficiency, efficiency_missing) = match pop {

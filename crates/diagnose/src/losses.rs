@@ -1,9 +1,8 @@
 //! Where time is lost, call path by call path.
 //!
-//! Two kinds of loss, two formulas, both per process and then as a part of the run:
-//! uneven work is `max - mean` of the exclusive time of computation (what the run would
-//! gain at most if the work were spread evenly), and waiting is the `mean` of the
-//! inclusive time of an outermost MPI call. Law: a loss names its call path, how it is
+//! There are two kinds of loss with two formulas, both per process and then as a share of the run: uneven work is `max
+//! - mean` of the exclusive time of computation (the most that the run would gain if the work were spread evenly), and
+//! waiting is the `mean` of the inclusive time of an outermost MPI call. Law: a loss names its call path, how it is
 //! spread over the ranks, and its share of the run.
 
 use crate::recorded::Recorded;
@@ -17,7 +16,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Losses below this share of the run are left out. They could not be told from noise, and no fix pays for them.
+/// Losses below this share of the run are left out. They cannot be distinguished from noise, and no fix is worth it.
 const SHARE_MIN: f64 = 0.001;
 
 /// Time lost at one call path.
@@ -25,7 +24,7 @@ const SHARE_MIN: f64 = 0.001;
 pub struct Loss {
     /// What kind of loss.
     pub kind: LossKind,
-    /// Regions from the outermost to the one that loses time; empty for code outside of recorded regions.
+    /// Regions from the outermost to the one that loses time; empty for code outside recorded regions.
     pub call_path: Vec<Arc<str>>,
     /// `file:line` of the last region, if recorded.
     pub source: Option<String>,
@@ -33,7 +32,7 @@ pub struct Loss {
     pub lost_ns: u64,
     /// `lost_ns / span_ns`.
     pub share_of_run: f64,
-    /// Mean time over all processes; one that never comes here counts as zero.
+    /// Mean time over all processes; zero is counted for one that never gets here.
     pub mean_ns: u64,
     /// The process with the most time.
     pub most: RankTime,
@@ -66,7 +65,7 @@ pub enum LossKind {
     OtherMpi,
     /// Waiting for an accelerator: `mean` of exclusive time.
     WaitForDevice,
-    /// Waiting outside of MPI for other threads or processes: `mean` of exclusive time.
+    /// Waiting outside MPI for other threads or processes: `mean` of exclusive time.
     WaitForThreads,
 }
 
@@ -84,7 +83,7 @@ impl LossKind {
         }
     }
 
-    /// The kind in words, as pages show it. Of others it speaks only if there are others in the trace.
+    /// The kind in words, as pages show it. Other ranks are mentioned only if the trace has them.
     pub fn title(self, recorded: &Recorded) -> &'static str {
         match self {
             LossKind::UnevenWork => "uneven work",
@@ -151,7 +150,7 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Uneven work, and waiting for others than MPI.
+    /// Uneven work, and waiting outside MPI.
     fn outside_of_mpi(&self, classes: &[Class]) -> Vec<Loss> {
         let table = imbalance(self.profile, self.definitions, classes, By::CallPath);
         let below_mpi = self.below_mpi(classes);
@@ -167,7 +166,7 @@ impl Context<'_> {
         rows.collect()
     }
 
-    /// For each call path, whether it is MPI or below.
+    /// For each call path, whether it is MPI or below it.
     fn below_mpi(&self, classes: &[Class]) -> Vec<bool> {
         let paths = &self.profile.call_paths;
         let mut below = vec![false; paths.len()];
@@ -201,7 +200,7 @@ impl Context<'_> {
         matches!(name, "mpi_init" | "mpi_init_thread" | "mpi_finalize")
     }
 
-    /// Uneven work in code outside of every recorded region, of each process' first thread.
+    /// Uneven work in code outside every recorded region, of the first thread of each process.
     fn unrecorded(&self) -> Option<Loss> {
         let mut first: BTreeMap<(WorldRank, ouzel_model::LocationGroupId), Ticks> = BTreeMap::new();
         for location in &self.profile.locations {

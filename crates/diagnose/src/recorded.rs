@@ -1,7 +1,7 @@
-//! What a trace can tell, and with it what a sentence about the run may say.
+//! What a trace records, and therefore what a sentence about the run may claim.
 //!
-//! Law: whoever writes a sentence about messages, partners, other ranks or numbers of calls asks here first. A claim
-//! about what was not recorded is a wrong answer, however likely it is.
+//! Law: code that writes a sentence about messages, partners, other ranks or numbers of calls must check here first. A
+//! claim about what was not recorded is a wrong answer, however likely it is.
 
 use ouzel_analyses::communication::CommunicationOutput;
 use ouzel_engine::Report;
@@ -9,7 +9,7 @@ use ouzel_model::{Content, Definitions, Filter, WorldRank};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// What is recorded of what was selected.
+/// What is recorded within the selection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Recorded {
     /// Processes with events.
@@ -20,8 +20,8 @@ pub struct Recorded {
     pub messages: bool,
     /// Whether both sides of some of them are recorded.
     pub both_sides: bool,
-    /// Whether each call is recorded with its begin and end; else calls are made of samples, and nobody knows how many
-    /// there were.
+    /// Whether each call is recorded with its begin and end; else calls are made of samples, and their number is
+    /// unknown.
     pub calls: bool,
 }
 
@@ -61,7 +61,7 @@ impl Recorded {
     }
 }
 
-/// Ranks that the trace knows of, by their processes or as members of communicators, and that have no events.
+/// Ranks that the trace knows, by their processes or as members of communicators, but that have no events.
 /// Ascending; none if ranks were selected.
 pub fn ranks_without_events(definitions: &Definitions, filter: &Filter, report: &Report) -> Vec<WorldRank> {
     if filter.ranks.is_some() {

@@ -23,7 +23,7 @@ pub struct RunCard {
     /// World ranks that the trace knows of and that have no events: their files are missing, or they were not recorded.
     /// Ascending; empty if ranks were selected.
     pub ranks_without_events: Vec<u32>,
-    /// What sentences about the run may speak of.
+    /// What sentences about the run may mention.
     pub recorded: Recorded,
     /// Locations that are CPU threads.
     pub n_threads: u64,
@@ -31,7 +31,7 @@ pub struct RunCard {
     pub n_accelerator_streams: u64,
     /// Locations that only carry metrics.
     pub n_metric_locations: u64,
-    /// Compute nodes; 0 if the trace does not tell.
+    /// Compute nodes; 0 if not recorded.
     pub n_nodes: u64,
     /// Start of the run in nanoseconds since 1970-01-01 UTC, if recorded.
     pub start_unix_ns: Option<u64>,
@@ -52,7 +52,7 @@ pub struct RunCard {
 }
 
 impl RunCard {
-    /// `ns / run time`: what every percentage of a page is, unless it says otherwise; 0 of a run that takes no time.
+    /// `ns / run time`: the meaning of every percentage on a page, unless stated otherwise; 0 if the run takes no time.
     #[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
     pub fn share(&self, ns: u64) -> f64 {
         if self.span_ns == 0 { 0.0 } else { ns as f64 / self.span_ns as f64 }

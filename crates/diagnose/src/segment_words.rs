@@ -1,10 +1,10 @@
-//! What the rows of the diagnosis table say, in words.
+//! The meaning of the rows of the diagnosis table, in words.
 //!
 //! After Lai Wei and J. Mellor-Crummey, *Automated analysis of time series data to understand
 //! parallel program behaviors* (ICS 2018), table 2; row 6 is for combinations that it leaves out.
 
-/// What the losses of a segment mean: in a few words, and in sentences that say what to look at. `is_last`: it ends with
-/// the run, and no synchronisation shows what its uneven work costs. One peer alone can be compared with no other.
+/// The meaning of a segment's losses: in a few words, and in sentences on what to look at. `is_last`: it ends with the
+/// run, and no synchronisation shows the cost of its uneven work. A single peer cannot be compared with another.
 pub fn segment_words(row: u8, is_last: bool, n_peers: usize) -> (&'static str, &'static str) {
     match row {
         0 if n_peers == 1 => ("nothing significant", "Waiting takes only a small part of the run."),

@@ -1,7 +1,7 @@
 //! What is lost before each synchronisation, with names and nanoseconds.
 //!
-//! Segments are those of the main threads that have a loss to be repaired. Law: the projected run time is
-//! the run time less `imb_sync + sum_wait` of these. Not here: causes (see [`findings`](crate::findings)).
+//! Segments are those of the main threads that have a loss worth repairing. Law: the projected run time is the run time
+//! less their `imb_sync + sum_wait`. For causes see [`findings`](crate::findings).
 
 use ouzel_analyses::loss_tree::{PathLoss, Segment, Thresholds, segments};
 use ouzel_analyses::phases::PhasesOutput;
@@ -19,16 +19,16 @@ pub(crate) struct SegmentsCard {
     pub projected_run_time_ns: u64,
 }
 
-/// What leads up to one synchronisation of all ranks, in all iterations together.
+/// What leads up to one synchronisation of all ranks, over all iterations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SegmentCard {
-    /// From 1, in order of time; as `ouzel segments` numbers them.
+    /// From 1, in order of time; numbered as in `ouzel segments`.
     pub id: u32,
     /// When the first rank began it for the first time.
     pub start_ns: u64,
     /// When the last rank ended it for the last time.
     pub end_ns: u64,
-    /// How often it came: 1 outside of loops.
+    /// How often it occurred: 1 outside loops.
     pub n_phases: u64,
     /// Call path of the synchronisation; `None` at the end of the run.
     pub sync: Option<Vec<Arc<str>>>,
@@ -47,7 +47,7 @@ pub struct SegmentCard {
 /// What is lost in one call path of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SegmentPath {
-    /// Regions from the outermost; empty for code outside of recorded regions.
+    /// Regions from the outermost; empty for code outside recorded regions.
     pub call_path: Vec<Arc<str>>,
     /// What its time is spent on.
     pub category: Category,
@@ -58,7 +58,7 @@ pub struct SegmentPath {
 }
 
 impl SegmentsCard {
-    /// The segments of the main threads; where there are none, of the first group that there is.
+    /// The segments of the main threads, or of the first group present if there are none.
     pub fn new(phases: &PhasesOutput, definitions: &Definitions, classes: &[Class]) -> Self {
         let Some(group) = phases.main_group() else { return SegmentsCard::default() };
         let found = segments(group, &phases.call_paths, classes, &Thresholds::default());

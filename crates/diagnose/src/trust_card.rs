@@ -44,8 +44,8 @@ pub struct Concern {
 }
 
 impl TrustCard {
-    /// Groups notices by level and kind; `locations` is what the pass says of each, `without_events` are ranks that have
-    /// none.
+    /// Groups notices by level and kind; `locations` has what the pass knows of each, `without_events` are ranks that
+    /// have none.
     pub fn new(
         notices: &[Notice],
         locations: &BTreeMap<LocationId, LocationSummary>,

@@ -1,8 +1,8 @@
-//! Time at sampled locations is counted once: a trace of which one half is sampled says what the same calls say when
-//! all of them were recorded.
+//! Time at sampled locations is counted once: a trace sampled in one half gives the same results as the same calls all
+//! recorded.
 //!
-//! The calls of the sampled half are written out by hand, as slowly as can be: a frame lasts from the first sample
-//! with it to the first without, and what is open at the last event ends there.
+//! The calls of the sampled half are written out by hand in the simplest way: a frame lasts from the first sample with
+//! it to the first without, and what is open at the last event ends there.
 
 use ouzel_analyses::breakdown::{Breakdown, HostCode, Requests};
 use ouzel_analyses::idle::{IdleRegions, idle_time};
@@ -47,7 +47,7 @@ fn as_samples(location: &str, samples: &[Sample]) -> String {
     format!("{location}: {}\n", samples.iter().map(event).collect::<Vec<_>>().join(", "))
 }
 
-/// The calls that the samples stand for as a line of a trace, and each sample after them if it is kept.
+/// The calls that the samples represent as a line of a trace, and each sample after them if it is kept.
 fn as_calls(location: &str, samples: &[Sample], keeps_samples: bool) -> String {
     let mut events = Vec::new();
     let mut open: Vec<&str> = Vec::new();
@@ -71,7 +71,7 @@ fn as_calls(location: &str, samples: &[Sample], keeps_samples: bool) -> String {
     format!("{location}: {}\n", events.join(", "))
 }
 
-/// Time in each region by itself, from the samples alone: each lasts to the next.
+/// Time in each region on its own, from the samples alone: each lasts to the next.
 fn exclusive(locations: &[Vec<Sample>]) -> BTreeMap<String, u64> {
     let mut sums = BTreeMap::new();
     for pair in locations.iter().flat_map(|samples| samples.windows(2)) {
@@ -99,7 +99,7 @@ fn half_sampled_and_recorded(locations: &[Vec<Sample>]) -> [ToyTrace; 2] {
     })
 }
 
-/// Everything that is said of a trace, in words.
+/// All results for a trace, in words.
 fn answers(trace: &ToyTrace) -> Vec<String> {
     let definitions = trace.definitions();
     let classes = Semantics::default().classes(definitions);
@@ -125,7 +125,7 @@ fn answers(trace: &ToyTrace) -> Vec<String> {
     let report = analyses.finish(&mut pass, definitions).expect("the report is made");
     all.push(format!("{:?}", report.losses_table()));
     all.push(format!("{:?}", report.efficiency));
-    // Evidence counts calls where they are recorded, and says so where they are not.
+    // Evidence counts calls where they are recorded, and states where they are not.
     let findings = report.findings.iter();
     all.extend(findings.map(|of| format!("{} {:?} {:?} {:?}", of.title, of.call_path, of.ranks, of.gain_ns)));
     all

@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 
 /// A fold over the events of each location, with partial state that merges.
 ///
-/// The value itself is the configuration: it describes, the state is elsewhere.
+/// The value itself is the configuration; the state is elsewhere.
 ///
 /// Laws, checked for every analysis by the law harness of `ouzel-testkit`:
 /// 1. [`empty`](Analysis::empty) is the identity of [`merge`](Analysis::merge);
 /// 2. `merge` is associative and commutative over disjoint sets of locations, byte for byte once encoded;
 /// 3. chunk borders carry no meaning;
 /// 4. encoding and decoding a partial changes nothing;
-/// 5. an analysis says the same alone and in company;
+/// 5. an analysis gives the same result alone and together with others;
 /// 6. merging the rest and the buckets of [`split`](Analysis::split) gives the partial back;
 /// 7. [`settle`](Analysis::settle) changes no output: a bucket of all locations may be settled before it is merged
 ///    with the rest and other buckets, and settling it twice is settling it once.
@@ -34,13 +34,13 @@ pub trait Analysis: Send + Sync + 'static {
     const PARTIAL_VERSION: u32;
     /// Whether [`split`](Analysis::split) fills buckets.
     const PAIRS_LOCATIONS: bool = false;
-    /// How much of the trace it sees. Whoever brings events together that may lie apart needs more than is selected.
+    /// How much of the trace it sees. An analysis that matches events that may lie apart needs more than is selected.
     const SCOPE: Scope = Scope::Selection;
 
     /// The side tables and derived columns to be filled.
     fn needs(&self) -> Needs;
-    /// Of these kinds of data one at least must be there, else there is nothing to say, and the user is told which are
-    /// missing. By default those that the needs name, see [`Contents::of_needs`].
+    /// At least one of these kinds of data must be present; otherwise the analysis has no result, and the user gets a
+    /// list of what is missing. By default those that the needs name, see [`Contents::of_needs`].
     fn speaks_of(&self) -> Contents {
         Contents::of_needs(self.needs())
     }
@@ -62,8 +62,8 @@ pub trait Analysis: Send + Sync + 'static {
     fn remap(&self, partial: &mut Self::Partial, remap: &Remap);
     /// Adds the locations of `from`, whose call paths are numbered like those of `into`.
     fn merge(&self, into: &mut Self::Partial, from: Self::Partial);
-    /// Takes what pairs locations out of `rest`, cut into `n_buckets` by a hash of what brings them together (a channel):
-    /// what may belong together is in one bucket. Analyses that pair nothing leave everything in the rest.
+    /// Takes what pairs locations out of `rest`, cut into `n_buckets` by a hash of what brings them together (a
+    /// channel): what may belong together is in one bucket. Analyses that pair nothing leave everything in the rest.
     fn split(&self, rest: &mut Self::Partial, n_buckets: usize) -> Vec<Self::Partial> {
         let _ = rest;
         (0..n_buckets).map(|_| self.empty()).collect()
@@ -77,16 +77,16 @@ pub trait Analysis: Send + Sync + 'static {
     /// The result. Floats and names enter here.
     ///
     /// # Errors
-    /// If the data break something the analysis stands on.
+    /// If the data violate an assumption of the analysis.
     fn finish(&self, partial: Self::Partial, cx: &FinishCx<'_>) -> Result<Self::Output, AnalysisError>;
 }
 
 /// How much of the trace an analysis sees.
 ///
 /// Law: a selection clips results, never what belongs together. Ends of messages, members of collectives, posts and
-/// completions are brought together before anything is selected, so an analysis that does that sees all of them, and
-/// clips what it says to [`Selected`], [`FinishCx::window`] and [`FinishCx::selected`] by itself. Calls that are not
-/// selected keep their regions then; their paths tell what is to be shown, see
+/// completions are matched before anything is selected, so an analysis that does so sees all of them, and itself clips
+/// its results to [`Selected`], [`FinishCx::window`] and [`FinishCx::selected`]. Calls that are not selected then keep
+/// their regions; their paths show what is to be displayed, see
 /// [`CallPathTree::shown`](ouzel_model::CallPathTree::shown).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
@@ -117,7 +117,7 @@ impl Selected {
     /// Everything.
     pub const ALL: Selected = Selected { location: true, window: None };
 
-    /// Whether an event at this time is selected: each event is in one of several ranges that touch.
+    /// Whether an event at this time is selected: an event is in exactly one of several adjacent ranges.
     #[inline]
     pub fn has(self, at: Ticks) -> bool {
         self.location && self.window.is_none_or(|window| window.contains(at))
@@ -136,7 +136,7 @@ impl Selected {
     }
 }
 
-/// What an analysis may know of the location it is about to see.
+/// What an analysis may know of the location that it is about to see.
 #[derive(Debug, Clone, Copy)]
 pub struct LocationCx<'a> {
     /// The location.
@@ -152,7 +152,7 @@ pub struct LocationCx<'a> {
 pub struct SettleCx<'a> {
     /// The trace's definitions.
     pub definitions: &'a Definitions,
-    /// The call paths that the bucket speaks of, in canonical order.
+    /// The call paths that the bucket refers to, in canonical order.
     pub call_paths: &'a CallPathTree,
 }
 
@@ -161,15 +161,15 @@ pub struct SettleCx<'a> {
 pub struct FinishCx<'a> {
     /// The trace's definitions.
     pub definitions: &'a Definitions,
-    /// The call paths that the partial speaks of.
+    /// The call paths that the partial refers to.
     pub call_paths: &'a CallPathTree,
     /// The locations that the analysis has seen, with what is known of each; see [`Scope`].
     pub locations: &'a BTreeMap<LocationId, LocationSummary>,
     /// Those of them that are selected, their spans cut to the time range.
     pub selected: &'a BTreeMap<LocationId, LocationSummary>,
-    /// The time range that was asked for, if there is one.
+    /// The requested time range, if there is one.
     pub window: Option<TimeRange>,
-    /// Where to say what went wrong.
+    /// Where to report problems.
     pub notices: &'a Notices,
 }
 
@@ -184,7 +184,7 @@ impl FinishCx<'_> {
         Selected { location: self.selected.contains_key(&location), window: self.window }
     }
 
-    /// Whether everything is selected but, maybe, single calls.
+    /// Whether everything is selected, except perhaps for single calls.
     pub fn is_whole(&self) -> bool {
         self.window.is_none() && self.selected.len() == self.definitions.locations.len()
     }
@@ -214,23 +214,23 @@ pub(crate) fn run_range(
 /// What the engine knows of a folded location, whatever the analyses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocationSummary {
-    /// Event records read, whether or not anyone needed them. With a time range, reading stops at the end of the
+    /// Event records read, whether or not any analysis needed them. With a time range, reading stops at the end of the
     /// chunk in which the range ends: a measure of the work, not a result.
     pub n_events: u64,
-    /// From the first event to the last; for analyses that see the selection alone, cut to the time range asked for, and
+    /// From the first event to the last. For analyses that see only the selection, cut to the requested time range, and
     /// `None` if they do not overlap.
     pub span: Option<(Ticks, Ticks)>,
     /// How its events ended.
     pub end: LocationEnd,
-    /// What was there for the analyses, of that which any of them needs, and calls; samples, too, where calls were made
-    /// of them. Analyses must not answer from it: it depends on the company.
+    /// Which of the data that any of the analyses needs were present, and calls; also samples where calls were made of
+    /// them. Analyses must not base their answers on it: it depends on the other analyses of the pass.
     pub seen: Contents,
 }
 
 /// How the events of a location ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LocationEnd {
-    /// At the end of its file, or of the time range asked for.
+    /// At the end of its file, or of the requested time range.
     Complete,
     /// At damage; what came before was kept.
     Damaged,

@@ -1,12 +1,12 @@
-//! Sets of analyses that travel: a set as bytes, and the same set again elsewhere.
+//! Sets of analyses that can be sent: a set as bytes, and the same set again in another process.
 //!
 //! ```text
 //! set ──describe──► name, version, configuration of each member ──set──► the same set, in another process
 //! ```
 //!
-//! Law: both sets fold a location to the same partial, byte for byte. An analysis is its configuration, so nothing
-//! else is sent; what a second pass needs of the first one is part of its configuration. Not here: partials, which
-//! travel by [`AnalysisSet::encode`], and processes.
+//! Law: both sets fold a location to the same partial, byte for byte. An analysis is its configuration, so nothing else
+//! is sent; what a second pass needs from the first is part of its configuration. This module handles neither partials,
+//! which are sent by [`AnalysisSet::encode`], nor processes.
 
 use crate::analysis::Analysis;
 use crate::erased::{AnalysisSet, DynAnalysis};
@@ -28,7 +28,7 @@ struct Entry {
     read: Read,
 }
 
-/// The configuration as bytes; `None` of an analysis of another type.
+/// The configuration as bytes; `None` for an analysis of another type.
 type Write = fn(&dyn Any) -> Option<postcard::Result<Vec<u8>>>;
 type Read = fn(&[u8]) -> postcard::Result<Box<dyn DynAnalysis>>;
 
@@ -36,7 +36,7 @@ type Read = fn(&[u8]) -> postcard::Result<Box<dyn DynAnalysis>>;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetDescription(Vec<(String, u32, Vec<u8>)>);
 
-/// A set that cannot travel.
+/// Why a set cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
     /// It is not in the catalogue of this side.
@@ -61,7 +61,7 @@ impl Catalogue {
     /// Adds an analysis.
     ///
     /// # Panics
-    /// If there is one of this name.
+    /// If there is already one with this name.
     pub fn add<A: Analysis + Serialize + DeserializeOwned>(&mut self) {
         let entry = Entry {
             version: A::PARTIAL_VERSION,
@@ -96,7 +96,7 @@ impl Catalogue {
     /// The set that was described.
     ///
     /// # Errors
-    /// If a member is not in the catalogue, or in another version.
+    /// If a member is not in the catalogue, or has another version.
     pub fn set(&self, description: &SetDescription) -> Result<AnalysisSet, CatalogueError> {
         let member = |(name, version, bytes): &(String, u32, Vec<u8>)| {
             let entry = self.entries.get(&**name).ok_or_else(|| CatalogueError::Unknown(name.clone()))?;

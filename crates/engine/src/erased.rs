@@ -99,7 +99,7 @@ impl<A: Analysis> DynAnalysis for A {
 #[derive(Default)]
 pub struct AnalysisSet {
     pub(crate) members: Vec<Box<dyn DynAnalysis>>,
-    /// Of each member whether an answer that says nothing needs an explanation.
+    /// For each member, whether an empty answer needs an explanation.
     pub(crate) is_asked: Vec<bool>,
 }
 
@@ -114,12 +114,12 @@ impl std::fmt::Debug for AnalysisSet {
 pub struct Key<A>(usize, PhantomData<fn() -> A>);
 
 impl AnalysisSet {
-    /// Adds an analysis that the user asks for: if the trace holds nothing it speaks of, that is said.
+    /// Adds an analysis that the user asked for: if the trace holds none of its data, a notice reports that.
     pub fn add<A: Analysis>(&mut self, analysis: A) -> Key<A> {
         self.push(analysis, true)
     }
 
-    /// Adds an analysis that only contributes: that the trace holds nothing it speaks of is no news.
+    /// Adds an analysis that only contributes: if the trace holds none of its data, no notice is given.
     pub fn add_silent<A: Analysis>(&mut self, analysis: A) -> Key<A> {
         self.push(analysis, false)
     }
@@ -130,13 +130,13 @@ impl AnalysisSet {
         Key(self.members.len() - 1, PhantomData)
     }
 
-    /// What each analysis that the user asks for speaks of, see [`Analysis::speaks_of`].
+    /// The kinds of data that each analysis the user asked for needs, see [`Analysis::speaks_of`].
     pub fn questions(&self) -> impl Iterator<Item = Contents> {
         let members = self.members.iter().zip(&self.is_asked);
         members.filter(|(_, is_asked)| **is_asked).map(|(member, _)| member.speaks_of())
     }
 
-    /// Whether any of them pairs locations, so that buckets are worth while.
+    /// Whether any of them pairs locations, so that buckets are worthwhile.
     pub fn pairs_locations(&self) -> bool {
         self.members.iter().any(|member| member.pairs_locations())
     }
@@ -154,7 +154,7 @@ impl AnalysisSet {
         self.members.iter().map(|member| member.scope()).max().unwrap_or(Scope::Selection)
     }
 
-    /// What all of them need, united.
+    /// The union of what they need.
     pub fn needs(&self) -> Needs {
         self.members.iter().map(|m| m.needs()).fold(Needs::NOTHING, Needs::union)
     }
@@ -165,7 +165,7 @@ impl AnalysisSet {
 pub struct Outputs(pub(crate) Vec<Option<Result<Erased, AnalysisError>>>);
 
 impl Outputs {
-    /// Takes the result of one analysis. One that failed does not cost the others.
+    /// Takes the result of one analysis. If it failed, the others are still available.
     ///
     /// # Errors
     /// If the analysis could not answer.

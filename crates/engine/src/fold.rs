@@ -16,7 +16,7 @@ use ouzel_model::{
 
 /// Folds one location after the other into a partial, reusing its buffers.
 ///
-/// This is also the unit of work for an engine outside: fold some locations, send the partial, merge.
+/// This is also the unit of work for an external engine: fold some locations, send the partial, merge.
 pub struct Folder<'a> {
     source: &'a dyn TraceSource,
     set: &'a AnalysisSet,
@@ -26,14 +26,14 @@ pub struct Folder<'a> {
     /// The frames of samples, once a location needs them.
     frames: Option<Frames>,
     selection: Selection,
-    /// How members of a wider scope see the trace, if something is selected and there are such members.
+    /// How members of a wider scope see the trace, if there is a selection and there are such members.
     whole: Option<Selection>,
     /// For each location whether it is selected.
     is_selected: Vec<bool>,
-    /// What calls must be like to be shown, if not everything is.
+    /// What calls must satisfy to be shown, if not everything is.
     tests: Option<LocationTests>,
-    /// What the filter names and the trace does not have: told with the first location of the selection, so that all
-    /// folders of a pass together say it once.
+    /// What the filter names and the trace does not have: reported with the first location of the selection, so that
+    /// all folders of a pass together report it once.
     unmatched: Option<(LocationId, Vec<Notice>)>,
     buffer: ChunkBuffer,
     /// Calls made of samples.
@@ -41,7 +41,7 @@ pub struct Folder<'a> {
     /// A chunk as members of a wider scope see it.
     wide: ChunkBuffer,
     partial: Partial,
-    /// Looks at the memory limit, if it was asked to.
+    /// Checks the memory limit, if requested.
     watch: Option<Watch>,
     reached: Option<LimitReached>,
 }
@@ -64,7 +64,7 @@ impl<'a> Folder<'a> {
     }
 
     /// A folder for analyses that list events: calls that overlap the time range are shown whole if the filter keeps
-    /// them so. Their enters may lie before the range and their leaves behind it; other events never do.
+    /// them so. Their enters may lie before the range and their leaves after it; other events never do.
     pub fn listing(source: &'a dyn TraceSource, set: &'a AnalysisSet, filter: &Filter) -> Self {
         Folder::with_borders(source, set, filter, filter.borders)
     }
@@ -76,7 +76,7 @@ impl<'a> Folder<'a> {
         borders: Borders,
     ) -> Self {
         let tests = filter.location_tests(source.definitions());
-        // Readers may leave out what lies outside of the range, or cut it: not where whole calls matter.
+        // Readers may leave out or cut what lies outside the range, but not where whole calls matter.
         let is_wide = set.scope() != Scope::Selection && !filter.is_everything();
         let wants_whole =
             is_wide || borders == Borders::Keep || tests.as_ref().is_some_and(LocationTests::needs_end);
@@ -119,14 +119,13 @@ impl<'a> Folder<'a> {
         }
     }
 
-    /// Stops to read when the memory limit of this process is reached, which whoever folds must ask for:
-    /// [`Folder::reached`].
+    /// Stops reading when this process reaches its memory limit. The caller must then check [`Folder::reached`].
     pub fn watching_memory(mut self) -> Self {
         self.watch = Some(Watch::default());
         self
     }
 
-    /// Whether the memory limit was reached: then the partial is of a part of what was folded.
+    /// Whether the memory limit was reached: then the partial covers only part of what was folded.
     pub fn reached(&self) -> Option<LimitReached> {
         self.reached
     }
@@ -140,7 +139,7 @@ impl<'a> Folder<'a> {
         if let Some((_, notices)) = self.unmatched.take_if(|(first, _)| *first == location) {
             self.partial.notices.extend(notices);
         }
-        // Whoever asks for samples sees them; the others see the calls made of them.
+        // Analyses that ask for samples see them; the others see the calls made of them.
         let wants_calls = |member: &dyn DynAnalysis| !member.needs().contains(Needs::SAMPLES);
         if self.source.is_sampled(location) && self.set.members.iter().any(|member| wants_calls(&**member)) {
             self.frames.get_or_insert_with(|| Frames::new(self.source.definitions()));
@@ -152,12 +151,12 @@ impl<'a> Folder<'a> {
         }
     }
 
-    /// Which calls of the location are shown. Reads it if that depends on how its calls end.
+    /// Which calls of the location are shown. Reads the location if that depends on how its calls end.
     fn verdicts(&mut self, location: LocationId, progress: Option<&Progress>) -> Verdicts<'a> {
         let definitions = self.source.definitions();
         let Some(tests) = &self.tests else { return Verdicts::All };
         let test = tests.at(definitions, location);
-        // Where nothing can pass, the location as such is not selected: who is waited for there has a name all the same.
+        // If no call can pass, the location itself is not selected; its calls keep their names for analyses of waiting.
         if test.is_always() || test.is_never() {
             Verdicts::All
         } else if test.needs_end() {
@@ -178,7 +177,7 @@ impl<'a> Folder<'a> {
         let mut nesting = Nesting::new(&everything, Verdicts::All, needs);
         let mut survey = Survey::new(test, definitions);
         let mut sampled = SampledCalls::new();
-        // Notices come from the pass proper, progress too.
+        // Notices come from the main pass, and so does progress.
         let nothing = AnalysisSet::default();
         let mut scratch = nothing.empty();
         let Folder { source, frames, buffer, calls, .. } = self;
@@ -307,7 +306,7 @@ fn location_cx<'s>(
     LocationCx { location, definitions: source.definitions(), selected }
 }
 
-/// Whether an analysis sees no more than what is selected; all do if everything is.
+/// Whether an analysis sees only what is selected; all do if everything is selected.
 fn is_narrow(member: &dyn DynAnalysis, has_wide: bool) -> bool {
     !has_wide || member.scope() == Scope::Selection
 }
@@ -340,9 +339,9 @@ struct View<'p> {
     /// State of member `i`; `None` if it looks elsewhere.
     locals: Vec<Option<Erased>>,
     nesting: Nesting<'p>,
-    /// What there was that was asked for.
+    /// What the location had of the data requested.
     seen: Contents,
-    /// The time range that was asked for, if more than that is seen.
+    /// The requested time range, if events outside of it are seen, too.
     window: Option<TimeRange>,
     /// Number of open calls; counted as long as it matters to `seen`.
     depth: usize,
@@ -370,14 +369,14 @@ impl<'p> View<'p> {
         self.fold(set, buffer);
     }
 
-    /// Closes what is open behind the last chunk.
+    /// Closes the calls still open after the last chunk.
     fn close(&mut self, set: &AnalysisSet, buffer: &mut ChunkBuffer) {
         buffer.clear();
         self.nesting.end(buffer);
         self.fold(set, buffer);
     }
 
-    /// Notes what a chunk holds that was asked for.
+    /// Notes what a chunk holds of the requested data.
     fn note(&mut self, buffer: &ChunkBuffer) {
         let window = self.window;
         let is_inside = |row: u32| window.is_none_or(|window| window.contains(buffer.time[row as usize]));
@@ -428,10 +427,10 @@ impl<'p> View<'p> {
     }
 }
 
-/// Chunks between two looks at the memory limit: some megabytes of events.
+/// Chunks between two checks of the memory limit: some megabytes of events.
 const WATCH_CHUNKS: u32 = 16;
 
-/// Looks at the memory limit once in a while.
+/// Checks the memory limit now and then.
 fn is_reached(watch: &mut Option<Watch>, reached: &mut Option<LimitReached>) -> bool {
     if let Some(Err(limit)) = watch.as_mut().map(|watch| watch.step(WATCH_CHUNKS)) {
         *reached = Some(limit);
@@ -454,7 +453,7 @@ struct Outcome {
 }
 
 impl Read<'_> {
-    /// Reads chunk by chunk until `take` wants no more.
+    /// Reads chunk by chunk until `take` needs no more.
     fn all(
         &self,
         buffer: &mut ChunkBuffer,
@@ -471,7 +470,7 @@ impl Read<'_> {
                 records.add(buffer);
                 let is_finished = take(buffer, partial);
                 meter.advance();
-                // Damage behind the end of the time range costs nothing that was asked for.
+                // Damage after the end of the time range loses nothing that was requested.
                 if is_finished || meter.is_cancelled() {
                     break Ok(());
                 }
@@ -518,7 +517,7 @@ impl Fold<'_> {
         if selected.location {
             let summary = of_span(records.span.and_then(|span| selected.clip_span(span)));
             for view in narrow {
-                // Who sees all calls tells of all repairs.
+                // Analyses that see all calls report all repairs.
                 let repairs = if wide.is_none() { view.nesting.repairs } else { Repairs::default() };
                 self.end_view(view, repairs, &summary);
             }
@@ -544,7 +543,7 @@ impl Fold<'_> {
     }
 }
 
-/// What calls made of samples cannot tell; one notice for each kind of location.
+/// What calls made of samples cannot show; one notice for each kind of location.
 fn uncertain_calls(kind: LocationKind) -> Notice {
     let of = match kind {
         LocationKind::CpuThread => "CPU threads",
@@ -586,14 +585,14 @@ impl Records {
     }
 }
 
-/// Tells the progress of one location in bytes, though the reader only tells events.
+/// Reports the progress of one location in bytes, although the reader reports only events.
 struct Meter<'p> {
     progress: Option<&'p Progress>,
     bytes: u64,
     told: u64,
 }
 
-/// Bytes that a chunk of events takes in a typical trace; only for the progress bar, which is made whole at the end.
+/// Bytes that a chunk of events takes in a typical trace; used only by the progress bar, which is filled at the end.
 const CHUNK_BYTES: u64 = 14 * ouzel_model::CHUNK_EVENTS as u64;
 
 impl<'p> Meter<'p> {

@@ -7,7 +7,7 @@
 //! The user's filter is applied here, too: calls that reach over a border of the time
 //! range are clipped, regions that are not selected become `[filtered]`, and directly
 //! nested `[filtered]` calls become one. Listings may keep calls that reach over a border
-//! whole: enters come before the range then and leaves after it, other events never do.
+//! whole: their enters then come before the range and their leaves after it; other events never do.
 //! For analyses that see more than is selected, calls that are not selected are marked
 //! in their paths and keep their rows.
 //!
@@ -24,7 +24,7 @@ use ouzel_model::{
 pub(crate) struct Selection {
     /// Only events in this range.
     pub time: Option<TimeRange>,
-    /// What becomes of calls that reach over a border of it.
+    /// What becomes of calls that reach over one of its borders.
     pub borders: Borders,
     /// For each region whether it is shown; all are if `None`.
     pub regions: Option<Vec<bool>>,
@@ -35,10 +35,10 @@ pub(crate) struct Selection {
 /// What becomes of calls that are not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hidden {
-    /// This region stands for them, once for those directly inside each other.
+    /// They become this region, once for those directly inside each other.
     BehindOne(RegionId),
-    /// They keep rows and regions; their paths tell, see [`CallPathTree::hidden_child`], and what is shown, this region
-    /// in their place, stands in columns of its own.
+    /// They keep rows and regions. Their paths mark them, see [`CallPathTree::hidden_child`], and separate columns hold
+    /// what is shown, with this region in their place.
     Marked(RegionId),
 }
 
@@ -60,14 +60,14 @@ struct Frame {
     path: CallPathId,
     /// Whether it has rows of its own; else it is part of the `[filtered]` call below it.
     visible: bool,
-    /// Whether it was entered behind the time range: it has no rows, but callers that are shown whole want its time.
+    /// Whether it was entered after the time range: it has no rows, but callers that are shown whole need its time.
     behind: bool,
     enter: Ticks,
     in_callees: Ticks,
 }
 
 impl Frame {
-    /// No call at all.
+    /// No call.
     const OUTSIDE: Frame = Frame {
         region: RegionId(u32::MAX),
         shown: RegionId(u32::MAX),
@@ -86,11 +86,11 @@ pub(crate) struct Nesting<'p> {
     verdicts: Verdicts<'p>,
     needs: Needs,
     stack: Vec<Frame>,
-    /// Whether the calls that were open at the start of the time range have got their enters.
+    /// Whether the calls that were open at the start of the time range have their enters.
     started: bool,
     /// Whether the end of the time range was reached.
     ended: bool,
-    /// Whether there is nothing more to read.
+    /// Whether there is nothing left to read.
     finished: bool,
     last: Ticks,
     pub repairs: Repairs,
@@ -101,7 +101,7 @@ pub(crate) struct Nesting<'p> {
     shown: Vec<(RegionId, CallPathId)>,
 }
 
-/// The base columns of the rows that the careful path has yet to see.
+/// The base columns of the rows that the careful loop has yet to process.
 #[derive(Debug, Default)]
 struct Input {
     time: Vec<Ticks>,
@@ -129,12 +129,12 @@ impl<'p> Nesting<'p> {
         }
     }
 
-    /// Whether rows pass as they are, but for repairs.
+    /// Whether rows pass unchanged, except for repairs.
     fn is_plain(&self) -> bool {
         self.selection.time.is_none() && self.selection.regions.is_none() && self.verdicts.is_all()
     }
 
-    /// What stands for marked calls, if there may be any.
+    /// The region shown in place of marked calls, if there may be any.
     fn marks(&self) -> Option<RegionId> {
         match self.selection.hidden {
             Hidden::Marked(stand_in) if !self.is_plain() => Some(stand_in),
@@ -142,7 +142,7 @@ impl<'p> Nesting<'p> {
         }
     }
 
-    /// Whether the rest of the location lies outside the selection.
+    /// Whether the rest of the location is outside the selection.
     pub fn is_finished(&self) -> bool {
         self.finished
     }
@@ -155,13 +155,13 @@ impl<'p> Nesting<'p> {
         if done < buffer.len() {
             self.nest_careful(paths, buffer, done);
         }
-        // Records that nobody needs have no row, but they, too, tell that the range is over.
+        // Records that no analysis needs have no row, but they, too, show that the range is over.
         if let Some(range) = self.selection.time.filter(|range| range.end <= self.last) {
             self.reach_end(buffer, range);
         }
     }
 
-    /// The fast loop, by which columns are wanted. Returns the number of rows done.
+    /// The fast loop, for the requested columns. Returns the number of rows done.
     fn nest_regular(&mut self, paths: &mut CallPathTree, buffer: &mut ChunkBuffer) -> usize {
         let n_most = 1 + self.stack.len() + buffer.len();
         if self.frames.len() < n_most {
@@ -216,7 +216,7 @@ impl<'p> Nesting<'p> {
             }
             // Only enters start the range at its first tick. A leave there ends a call that has no time inside, and
             // other kinds may or may not have a row: whether a call is seen must not depend on what others need.
-            // A listing has one reader alone; its rows must not stand before enters of an earlier time.
+            // A listing has only one reader; its rows must not come before enters of an earlier time.
             let starts = kind == EventKind::Enter || (self.keeps_whole() && kind != EventKind::Leave);
             if at > range.start || (at == range.start && starts) {
                 self.start(buffer);
@@ -232,7 +232,7 @@ impl<'p> Nesting<'p> {
         }
     }
 
-    /// A row behind the time range, while calls that began before its end go on: only their leaves are shown.
+    /// A row after the time range, while calls that began before its end go on: only their leaves are shown.
     fn admit_behind(
         &mut self,
         paths: &mut CallPathTree,
@@ -361,7 +361,7 @@ impl<'p> Nesting<'p> {
         }
     }
 
-    /// The end of the time range: what is open is clipped, the rest is not looked at; or it is kept, and waited for.
+    /// The end of the time range: open calls are clipped and the rest is skipped; or they are kept until they end.
     fn reach_end(&mut self, buffer: &mut ChunkBuffer, range: TimeRange) {
         if !self.ended && range.start < range.end {
             self.start(buffer);
@@ -387,7 +387,7 @@ impl<'p> Nesting<'p> {
         self.shown.last().copied().unwrap_or((Frame::OUTSIDE.region, CallPathTree::ROOT))
     }
 
-    /// Fills the columns of what is shown for the row that comes next, if hidden calls are marked.
+    /// Fills the columns of what is shown for the next row, if hidden calls are marked.
     fn show_row(&self, buffer: &mut ChunkBuffer) {
         if self.marks().is_some() {
             let (region, path) = self.shown_now();
@@ -477,7 +477,7 @@ impl Input {
         self.region.extend(buffer.region.drain(from..));
     }
 
-    /// Gives side tables the new row numbers and drops what lost its row.
+    /// Gives side tables the new row numbers and drops entries whose row was removed.
     fn renumber(&self, buffer: &mut ChunkBuffer, from: usize) {
         let renumber = |row: &mut u32| {
             if let Some(old) = (*row as usize).checked_sub(from) {

@@ -1,4 +1,4 @@
-//! Mergeable state of a whole set over some locations; it can travel.
+//! Mergeable state of a whole set over some locations; it can be sent to other processes.
 //!
 //! Encoded partials are canonical: the same locations give the same bytes, whatever
 //! the order of folding and merging. The encoding is for exchange between equal
@@ -17,9 +17,9 @@ pub struct Partial {
     pub(crate) locations: BTreeMap<LocationId, LocationSummary>,
     pub(crate) notices: Notices,
     pub(crate) slots: Vec<Erased>,
-    /// The time range that was asked for.
+    /// The requested time range.
     pub(crate) window: Option<TimeRange>,
-    /// What members of a wider [`Scope`] speak of, if it is more than what is selected.
+    /// What members of a wider [`Scope`] refer to, if it is more than what is selected.
     pub(crate) whole: Option<Whole>,
 }
 
@@ -46,7 +46,7 @@ impl Partial {
         self.whole.as_mut().map_or(&mut self.call_paths, |whole| &mut whole.call_paths)
     }
 
-    /// The call paths that a member speaks of.
+    /// The call paths that a member refers to.
     fn call_paths_of(&self, member: &dyn DynAnalysis) -> &CallPathTree {
         match &self.whole {
             Some(whole) if member.scope() != Scope::Selection => &whole.call_paths,
@@ -55,10 +55,10 @@ impl Partial {
     }
 }
 
-/// Partials that do not fit together.
+/// Why partials do not fit together.
 #[derive(Debug, thiserror::Error)]
 pub enum PartialError {
-    /// It was made by something else than this build.
+    /// It was made by a program other than this build.
     #[error("partial was not written by this version of ouzel ({})", env!("CARGO_PKG_VERSION"))]
     ForeignBuild,
     /// It was made by other analyses, or other versions of them.

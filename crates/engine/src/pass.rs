@@ -2,7 +2,7 @@
 //!
 //! Workers take locations from one list, largest first, so that no thread is left
 //! with the biggest one at the end. Each folds into its own partial; results do not
-//! depend on who took what, because partials merge in any grouping.
+//! depend on which worker took what, because partials merge in any grouping.
 
 use crate::analysis::{LocationEnd, LocationSummary, run_range};
 use crate::erased::{AnalysisSet, Outputs};
@@ -26,7 +26,7 @@ pub struct Pass<'a> {
     pub filter: &'a Filter,
     /// Number of threads.
     pub jobs: NonZeroUsize,
-    /// Where to tell how far it is.
+    /// Where to report progress.
     pub progress: Option<&'a Progress>,
 }
 
@@ -41,9 +41,9 @@ pub struct Report {
     pub locations: BTreeMap<LocationId, LocationSummary>,
     /// From the first event to the last over all locations that run code.
     pub run_range: Option<TimeRange>,
-    /// What there was for the analyses, of that which any of them needs, and calls.
+    /// Which of the data that any of the analyses needs were present, and calls.
     pub seen: Contents,
-    /// What went wrong, worst first.
+    /// Problems found, worst first.
     pub notices: Vec<Notice>,
 }
 
@@ -290,7 +290,7 @@ fn report(
 /// Cuts the locations into runs, each for one worker at a time, in the order in which they are handed out.
 ///
 /// Neighbours are folded together, so that an analysis that reduces neighbours (clusters of ranks) can do so in the
-/// worker. A location that holds much of the work goes alone, and first; runs get shorter towards the end, so that
+/// worker. A location with much of the work goes first, in a run of its own; runs get shorter towards the end, so that
 /// no worker waits long for the last one.
 fn runs(
     mut locations: Vec<LocationId>,

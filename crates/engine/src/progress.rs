@@ -1,8 +1,8 @@
-//! How far a pass is, told by its workers and read by whoever draws a bar.
+//! How far a pass is, updated by its workers and read by a progress bar.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How far a pass is. Shared with whoever draws the bar.
+/// How far a pass is. Shared with the code that draws the progress bar.
 #[derive(Debug, Default)]
 pub struct Progress {
     bytes: AtomicU64,
@@ -25,7 +25,7 @@ impl Progress {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was asked to stop.
+    /// Whether it has been asked to stop.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }

@@ -13,7 +13,7 @@
 //! the same line by frames that are one call, and the tracer does not say otherwise ([`Lca`]). A loop right inside
 //! of a frame that stayed is taken to have stayed, as loops leave no marks.
 //!
-//! Law: what comes out is nested, and independent of chunk borders. Not here: the filter, call paths and visits.
+//! Law: the result is nested, and independent of chunk borders. Filter, call paths and visits are handled elsewhere.
 
 use ouzel_model::{
     ChunkBuffer, ContextId, Definitions, EventKind, Lca, RegionId, RegionRole, Sample, SampledContexts, Ticks,
@@ -84,7 +84,7 @@ impl Frames {
         a
     }
 
-    /// Of the frames of `common`, shared by a sample and the one before, the innermost that went on.
+    /// The innermost frame of `common`, the frames shared by a sample and the one before, that went on.
     fn kept(&self, common: u32, lca: Lca) -> u32 {
         let (Lca::Exact(bound) | Lca::AtMost(bound)) = lca else { return common };
         let (mut kept, mut at) = (common, common);
@@ -99,7 +99,7 @@ impl Frames {
     }
 }
 
-/// Tells call sites apart: the line of the call. A loop is where it is, wherever it was entered from.
+/// Distinguishes call sites by the line of the call. A loop is at one place, wherever it was entered from.
 fn call_line(contexts: &SampledContexts, definitions: &Definitions, id: ContextId) -> Option<u32> {
     let context = contexts.get(id);
     let region = definitions.region(context.region);
@@ -164,7 +164,7 @@ impl SampledCalls {
 
     fn sample(&mut self, frames: &Frames, calls: &mut ChunkBuffer, time: Ticks, sample: &Sample) {
         let to = sample.context.and_then(|id| frames.of_context.get(id.index()).copied()).unwrap_or(OUTSIDE);
-        // What stayed of the sample before means nothing at the first one.
+        // At the first sample, what stayed of the sample before has no meaning.
         let kept =
             if self.has_sample { frames.kept(frames.common(self.at, to), sample.lca) } else { OUTSIDE };
         self.has_sample = true;
@@ -181,7 +181,7 @@ impl SampledCalls {
         self.at = to;
     }
 
-    /// Leaves the frames inside of `outer`.
+    /// Leaves the frames inside `outer`.
     fn leave_to(&mut self, frames: &Frames, calls: &mut ChunkBuffer, time: Ticks, outer: u32) {
         while self.at != outer {
             let Node { parent, region, .. } = frames.get(self.at);
@@ -190,14 +190,14 @@ impl SampledCalls {
         }
     }
 
-    /// Replaces the contents of `calls` by the leaves of what is open at the end.
+    /// Replaces the contents of `calls` by the leaves of the calls open at the end.
     pub fn end(&mut self, frames: &Frames, calls: &mut ChunkBuffer) {
         calls.clear();
         let last = self.last;
         self.leave_to(frames, calls, last, OUTSIDE);
     }
 
-    /// Gives what other rows carry their new row numbers.
+    /// Gives the payload of other rows their new row numbers.
     fn copy_payloads(&self, raw: &ChunkBuffer, calls: &mut ChunkBuffer) {
         fn copy<T: Clone>(new_row: &[u32], from: &[T], to: &mut Vec<T>, row_of: impl Fn(&mut T) -> &mut u32) {
             to.extend(from.iter().filter_map(|payload| {

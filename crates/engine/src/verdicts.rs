@@ -6,8 +6,8 @@
 //! ```
 //! A test of a whole call (its time, what a counter gained) is known when the call ends,
 //! and what is hidden must be known when it begins. So the location is read twice: a
-//! [`Survey`] takes down the verdicts, then the pass proper looks them up. Memory: one
-//! bit for each call of the location at work. Law: a verdict depends on the calls as
+//! [`Survey`] records the verdicts, then the main pass looks them up. Memory: one
+//! bit for each call of the current location. Law: a verdict depends on the calls as
 //! recorded and repaired, never on the time range, other filters or chunk borders.
 
 use ouzel_model::{
@@ -16,14 +16,14 @@ use ouzel_model::{
 };
 use std::rc::Rc;
 
-/// Which calls are shown, asked once for each enter in order.
+/// Which calls are shown; queried once for each enter, in order.
 #[derive(Debug, Clone)]
 pub(crate) enum Verdicts<'d> {
     /// All of them.
     All,
-    /// As their call paths tell.
+    /// By their call paths.
     OfPaths(PathVerdicts<'d>),
-    /// As a survey found.
+    /// By the results of a survey.
     OfCalls(CallVerdicts),
 }
 
@@ -33,7 +33,7 @@ impl Verdicts<'_> {
         matches!(self, Verdicts::All)
     }
 
-    /// A call begins; whether it is shown.
+    /// A call begins; returns whether it is shown.
     pub fn enter(&mut self, region: RegionId) -> bool {
         match self {
             Verdicts::All => true,
@@ -50,7 +50,7 @@ impl Verdicts<'_> {
     }
 }
 
-/// Verdicts of call paths, as they are asked for.
+/// Verdicts of call paths, computed on demand.
 #[derive(Debug, Clone)]
 pub(crate) struct PathVerdicts<'d> {
     test: CallTest,
@@ -61,7 +61,7 @@ pub(crate) struct PathVerdicts<'d> {
 }
 
 impl<'d> PathVerdicts<'d> {
-    /// For a test that call paths answer.
+    /// For a test that depends only on call paths.
     pub fn new(test: CallTest, definitions: &'d Definitions) -> Self {
         PathVerdicts {
             test,
@@ -106,13 +106,13 @@ impl CallVerdicts {
     }
 }
 
-/// Takes down the verdicts of whole calls.
+/// Records the verdicts of whole calls.
 #[derive(Debug)]
 pub(crate) struct Survey<'d> {
     test: CallTest,
     definitions: &'d Definitions,
     paths: CallPathTree,
-    /// What is left to ask of a call, by path.
+    /// The rest of the test after the call path is known, by path.
     left: Vec<Option<Rc<CallTest>>>,
     stack: Vec<OpenCall>,
     /// Last value of each counter, by metric.
@@ -149,7 +149,7 @@ impl<'d> Survey<'d> {
         }
     }
 
-    /// Sees the next rows: nested, none left out.
+    /// Processes the next rows: nested, none left out.
     pub fn see(&mut self, chunk: &EventChunk<'_>) {
         let mut metrics = chunk.metrics;
         for (row, ((&at, &kind), &region)) in chunk.time.iter().zip(chunk.kind).zip(chunk.region).enumerate()
@@ -200,7 +200,7 @@ impl<'d> Survey<'d> {
         }
     }
 
-    /// What the path leaves to ask.
+    /// The rest of the test after the path is known.
     fn left(&mut self, path: CallPathId) -> Rc<CallTest> {
         if self.left.len() <= path.index() {
             self.left.resize(path.index() + 1, None);

@@ -2,9 +2,9 @@
 //!
 //! A missing value is an empty field; a list is joined by `;`.
 //!
-//! Law: a spreadsheet that opens the file runs nothing of it, unless cells are asked for as they are. Text that begins
-//! like a formula has a `'` before it, which spreadsheets take for "this is text"; taking it away again gives the text,
-//! because text that begins with quotes and then like a formula gets one, too. Numbers are never touched.
+//! Law: a spreadsheet that opens the file runs nothing in it, unless raw cells are requested. Text that begins like a
+//! formula gets a `'` in front, which spreadsheets read as "this is text". Removing it restores the text, because text
+//! that begins with quotes and then like a formula gets one, too. Numbers are never changed.
 
 use crate::TableWriter;
 use crate::error::{ExportError, check_columns};
@@ -13,16 +13,16 @@ use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 use std::io::Write;
 
-/// Stands between the elements of a list, e.g. the regions of a call path. No name of C, C++ or Fortran holds it.
+/// Separates the elements of a list, e.g. the regions of a call path. Names in C, C++ and Fortran do not contain it.
 pub const LIST_SEPARATOR: &str = ";";
 
-/// What becomes of text.
+/// How text is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CsvText {
     /// Guarded against spreadsheets.
     #[default]
     Guarded,
-    /// The same, and what would steer a terminal is escaped.
+    /// The same, and terminal control characters are escaped.
     ForTerminal,
     /// As it is.
     Raw,
@@ -38,8 +38,7 @@ impl CsvText {
     }
 }
 
-/// Whether a spreadsheet could compute `text` as it stands or once quotes and blanks before it are gone. What is a number
-/// is none.
+/// Whether a spreadsheet could compute `text`, as it is or without leading quotes and blanks. Numbers are not formulas.
 fn begins_like_a_formula(text: &str) -> bool {
     let steers = |c: char| matches!(c, '\t' | '\r' | '\n');
     let content = text.trim_start_matches(|c: char| c.is_whitespace() || "'\"`’‘“”".contains(c));
@@ -90,7 +89,7 @@ impl<W: Write> CsvWriter<W> {
                 ColumnData::OptionText(v) => {
                     out.write_field(&*text.cell(v[row].as_deref().unwrap_or_default()))?;
                 }
-                // Where `;` separates cells each of them is one.
+                // Some readers split cells at `;`: each element is a cell there.
                 ColumnData::TextList(v) => {
                     out.write_field(joined(v[row].iter().map(|part| text.cell(part)), scratch))?;
                 }
@@ -116,7 +115,7 @@ impl<W: Write + Send> TableWriter for CsvWriter<W> {
     }
 }
 
-/// The shortest text that reads back as `value`; empty where there is none.
+/// The shortest text that reads back as `value`; empty without a value.
 fn float(value: Option<f64>, scratch: &mut String) -> &str {
     use std::fmt::Write as _;
     scratch.clear();

@@ -10,13 +10,13 @@ use std::sync::Arc;
 /// A JSON answer.
 #[derive(Debug, Serialize)]
 pub struct Envelope<C: Serialize, D: Serialize> {
-    /// `ouzel/<command>/<version>`; the version is raised when a key changes its meaning or goes away.
+    /// `ouzel/<command>/<version>`; the version is raised when a key changes its meaning or is removed.
     pub schema: String,
     /// The version of ouzel that answered.
     pub version: &'static str,
     /// What was asked.
     pub input: Input,
-    /// How much of the trace the answer is from.
+    /// Which part of the trace the answer is based on.
     pub coverage: C,
     /// What went wrong, worst first.
     pub notices: Vec<NoticeEntry>,
@@ -35,19 +35,19 @@ impl<C: Serialize, D: Serialize> Envelope<C, D> {
 /// The version of the schema of a command's answer.
 fn schema_version(command: &str) -> u32 {
     match command {
-        // 1 had the whole matrix.
+        // Version 1 had the whole matrix.
         "comm-matrix" => 2,
-        // 1 had each operation, asked for or not.
+        // Version 1 always had every operation.
         "lateness" => 2,
         _ => 1,
     }
 }
 
-/// The envelope of an answer that is written while it is computed: what is known only at its end stands behind it.
-/// The keys are those of an [`Envelope`].
+/// The envelope of an answer that is written while it is computed: what is known only at its end comes last. The keys
+/// are those of an [`Envelope`].
 #[derive(Debug, Serialize)]
 pub struct StreamedEnvelope<D: Serialize, C: Serialize, N: Serialize> {
-    /// As in an [`Envelope`], and so on.
+    /// See [`Envelope`], as for the other fields.
     pub schema: String,
     /// The version of ouzel that answers.
     pub version: &'static str,
@@ -55,7 +55,7 @@ pub struct StreamedEnvelope<D: Serialize, C: Serialize, N: Serialize> {
     pub input: Input,
     /// The answer.
     pub data: D,
-    /// How much of the trace the answer is from.
+    /// Which part of the trace the answer is based on.
     pub coverage: C,
     /// What went wrong, worst first.
     pub notices: N,
@@ -75,17 +75,17 @@ impl<D: Serialize, C: Serialize, N: Serialize> StreamedEnvelope<D, C, N> {
 pub struct NoticeEntry {
     /// `high` (data were lost), `medium` (repaired or doubtful) or `low` (good to know).
     pub level: &'static str,
-    /// What kind of trouble; a stable word.
+    /// The kind of problem; a stable word.
     pub code: &'static str,
     /// One sentence for people.
     pub message: String,
     /// How often it happened.
     pub count: u64,
-    /// The file it is about.
+    /// The file concerned.
     pub file: Option<Arc<str>>,
     /// Byte offset in the file.
     pub offset: Option<u64>,
-    /// The location it is about, by its id in the trace's files.
+    /// The location concerned, by its id in the trace's files.
     pub location: Option<u64>,
 }
 
@@ -126,7 +126,7 @@ pub struct InputFilter {
     pub end_ns: Option<u64>,
     /// Patterns of region names.
     pub regions: Vec<String>,
-    /// What calls must be like, as an expression; ranges of time that it demands stand in `start_ns` and `end_ns`.
+    /// The condition on calls, as an expression; its ranges of time are in `start_ns` and `end_ns`.
     #[serde(rename = "where")]
     pub predicate: Option<String>,
     /// Whether listings cut calls to the range of time.

@@ -13,7 +13,7 @@ pub enum ExportError {
     #[cfg(feature = "parquet")]
     #[error("cannot write Parquet: {0}")]
     Parquet(#[from] parquet::errors::ParquetError),
-    /// A batch has other columns than those before.
+    /// A batch has columns other than those before.
     #[error("batch has columns {found:?}, but the table began with {expected:?}")]
     Columns {
         /// Names of the columns the writer was made for.

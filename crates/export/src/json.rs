@@ -7,17 +7,17 @@ use std::borrow::Cow;
 use std::io;
 use std::io::Write;
 
-/// Writes `value` over several lines, each element of a list on one, with a line feed behind. What would steer a terminal
-/// or not show stands as `\u....`, which means the same to every reader.
+/// Writes `value` over several lines, each element of a list on one, followed by a line feed. Terminal controls and
+/// invisible characters are written as `\u....`, which every JSON reader decodes.
 ///
 /// # Errors
-/// If `out` cannot be written, or `value` gives up.
+/// If `out` cannot be written, or serialising `value` fails.
 pub fn write_pretty(mut out: impl Write, value: &impl Serialize) -> serde_json::Result<()> {
     value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Lines::default()))?;
     out.write_all(b"\n").map_err(serde_json::Error::io)
 }
 
-/// A line for each member of an object and each element of a list; what is in an element stays on its line.
+/// A line for each member of an object and each element of a list; the inside of an element stays on its line.
 #[derive(Default)]
 struct Lines {
     /// Objects and lists that are open and go over several lines.
@@ -114,7 +114,7 @@ impl Formatter for Lines {
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a>(pub &'a Table);
 
-/// The same of a table that is kept.
+/// The same for an owned table.
 #[derive(Debug, Clone)]
 pub struct TableRows(pub Table);
 
@@ -131,7 +131,7 @@ pub fn to_json(table: &Table) -> serde_json::Value {
     serde_json::to_value(Rows(table)).expect("rows have text keys and plain values")
 }
 
-/// The rows of the batches that a function gives, to be serialised as one list; a batch stays in memory until the next.
+/// The rows of the batches that a function gives, serialised as one list; only one batch is in memory at a time.
 #[derive(Debug, Clone, Copy)]
 pub struct Batches<F>(pub F);
 

@@ -1,11 +1,11 @@
 //! Result tables as JSON, CSV and Parquet, and the envelope around every JSON answer.
 //!
-//! One [`Table`] is one result or one batch of a stream:
-//! [`CsvWriter`] and [`ParquetWriter`] take any number of batches with the same
-//! columns, so that millions of rows never stand in memory together.
+//! One [`Table`] is one result or one batch of a stream: [`CsvWriter`] and
+//! [`ParquetWriter`] take any number of batches with the same columns, so that not all
+//! rows are in memory at once.
 //!
-//! Law: no format changes a value. Integers stay integers, a missing value is
-//! `null` or an empty field, never zero. Not here: Arrow, terminals, files' names.
+//! Law: no format changes a value. Integers stay integers, a missing value is `null` or
+//! an empty field, never zero. Arrow, terminals and file names are handled elsewhere.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -36,7 +36,7 @@ pub trait TableWriter: Send {
     /// If its columns are not those the writer was made for, or writing fails.
     fn write(&mut self, batch: &Table) -> Result<(), ExportError>;
 
-    /// Writes what is left; without it the output is incomplete.
+    /// Writes the remaining rows; without it the output is incomplete.
     ///
     /// # Errors
     /// If writing fails.

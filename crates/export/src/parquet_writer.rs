@@ -126,7 +126,7 @@ fn metadata(table: &Table) -> Vec<KeyValue> {
     pairs
 }
 
-/// Buffers that every column of every batch is laid out in.
+/// Buffers for the layout of every column of every batch.
 #[derive(Default)]
 struct Scratch {
     ints: Vec<i64>,

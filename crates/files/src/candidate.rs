@@ -1,10 +1,10 @@
-//! What a path holds, looked at before it is known what it is.
+//! What a path contains, examined before its format is known.
 //!
-//! Every format asks the same few questions of a path: what kind it is, how a file begins, what lies in a directory.
-//! A [`Candidate`] answers them from one cache.
+//! Every format checks the same few things about a path: its kind, the beginning of a file, the contents of a
+//! directory. A [`Candidate`] answers them from one cache.
 //!
-//! Laws: a file is opened once, however many ask; at most [`LOOK_BYTES`] of it are read; a directory is listed once;
-//! what is no regular file is not opened. Not here: what the bytes mean.
+//! Laws: a file is opened once, however many formats check it; at most [`LOOK_BYTES`] of it are read; a directory is
+//! listed once; only regular files are opened. The bytes are not interpreted here.
 
 use crate::input;
 use std::cell::RefCell;
@@ -15,19 +15,19 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Bytes of a file that are read to recognise it: enough for the words that a format begins with, in any of them.
+/// Bytes of a file that are read to recognise it: enough for the first words of every format.
 pub const LOOK_BYTES: usize = 64 << 10;
 
-/// What the head of a file has at most, so that single places can be read whatever other formats looked at.
+/// Most bytes of a file's head, so that single places can still be read, whatever other formats read.
 const HEAD_BYTES_MAX: usize = LOOK_BYTES / 4 * 3;
 
-/// What the first look at a file reads: a page of the operating system.
+/// Bytes that are read first from a file: a page of the operating system.
 const FIRST_BYTES: usize = 4 << 10;
 
 /// Files that are kept open, so that more of them can be read. Directories may hold a file for each rank.
 const FILES_OPEN_MAX: usize = 128;
 
-/// What is kept of a file that had to be closed.
+/// Bytes that are kept of a file that had to be closed.
 const CLOSED_BYTES: usize = 1 << 10;
 
 /// Names of a directory that are listed. Traces of a million locations have two files for each.
@@ -42,11 +42,11 @@ pub enum Kind {
     Directory,
     /// Neither: what it is, e.g. `a FIFO`.
     Special(&'static str),
-    /// There is nothing, or it cannot be told what.
+    /// Nothing is there, or its kind cannot be determined.
     Missing,
 }
 
-/// A path whose format is asked for.
+/// A path whose format is to be recognised.
 #[derive(Debug)]
 pub struct Candidate {
     path: PathBuf,
@@ -62,18 +62,18 @@ struct Cache {
     folders: BTreeMap<PathBuf, Rc<[OsString]>>,
 }
 
-/// What was read of one file.
+/// The cached contents of one file.
 #[derive(Debug, Default)]
 struct Look {
     file: Option<File>,
     head: Vec<u8>,
     n_bytes: u64,
-    /// What was read, head and other places.
+    /// Bytes that were read, of the head and other places.
     n_read: usize,
 }
 
 impl Candidate {
-    /// Looks at what `path` is; nothing is opened.
+    /// Determines the kind of `path`; nothing is opened.
     pub fn at(path: &Path) -> Self {
         Candidate { path: path.to_owned(), kind: input::kind(path), cache: RefCell::default() }
     }
@@ -98,7 +98,7 @@ impl Candidate {
         self.kind == Kind::Directory
     }
 
-    /// The first `n_bytes` of a file, fewer if it is shorter or longer than three quarters of [`LOOK_BYTES`]; none if it cannot be read.
+    /// The first `n_bytes` of a file, at most three quarters of [`LOOK_BYTES`]; none if it cannot be read.
     pub fn head(&self, path: &Path, n_bytes: usize) -> Vec<u8> {
         let mut cache = self.cache.borrow_mut();
         let look = cache.look(path);
@@ -114,7 +114,7 @@ impl Candidate {
     /// Fills `bytes` from `offset` on.
     ///
     /// # Errors
-    /// If the file ends before, cannot be read, or [`LOOK_BYTES`] of it would not do.
+    /// If the file ends before that, cannot be read, or this would exceed [`LOOK_BYTES`].
     pub fn read_at(&self, path: &Path, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         self.cache.borrow_mut().look(path).read_at(offset, bytes)
     }
@@ -139,7 +139,7 @@ impl Candidate {
         self.names(folder).iter().filter_map(|name| name.to_str().map(str::to_owned)).collect()
     }
 
-    /// The entries of a directory whose names `is_wanted`, with their paths, by name.
+    /// The entries of a directory whose names pass `is_wanted`, with their paths, by name.
     pub fn paths(&self, folder: &Path, is_wanted: impl Fn(&OsStr) -> bool) -> Vec<PathBuf> {
         self.names(folder).iter().filter(|name| is_wanted(name)).map(|name| folder.join(name)).collect()
     }
@@ -177,7 +177,7 @@ impl Look {
         let Some(file) = self.file.as_mut().filter(|_| self.head.len() < wanted) else { return };
         let from = self.head.len();
         let n_more = (wanted - from) as u64;
-        // What cannot be read is as if it were not there: a format that needs it does not recognise the file.
+        // An unreadable file is treated as absent: a format that needs it does not recognise the input.
         let seek = file.seek(SeekFrom::Start(from as u64));
         let _ = seek.and_then(|_| file.take(n_more).read_to_end(&mut self.head));
         self.n_read += self.head.len() - from;
@@ -294,7 +294,7 @@ mod tests {
                 assert_eq!(candidate.head(path, 16), [i as u8; 16], "round {round}");
             }
         }
-        // The first was closed: what it began with is known, and it is not opened again.
+        // The first was closed: its beginning is cached, and it is not opened again.
         assert_eq!(candidate.head(&paths[0], LOOK_BYTES).len(), CLOSED_BYTES);
         assert_eq!(candidate.head(&paths[n_files - 1], LOOK_BYTES).len(), 3 * FIRST_BYTES);
         assert!(candidate.bytes_read().iter().all(|&(_, n)| n <= LOOK_BYTES));

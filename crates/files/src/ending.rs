@@ -1,25 +1,25 @@
-//! How the process ends early, by a signal or by a thread that says so: first what is unfinished is removed.
+//! How the process ends early, by a signal or at the request of a thread: unfinished files are removed first.
 //!
-//! Law: whom a signal ends, it ends as that signal, so that a shell sees 130 or 143 and a batch system what it sent. A signal that
-//! is ignored, as `nohup` and background jobs have it, stays ignored. Programs that own their process ask for this;
-//! a library in somebody else's (Python) does not.
+//! Law: a process ended by a signal reports that signal, so that a shell sees 130 or 143 and a batch system what it
+//! sent. A signal that is ignored, as with `nohup` and background jobs, stays ignored. Programs that own their process
+//! enable this; a library in another program (Python) does not.
 
 use crate::unfinished;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
 
-/// Ends the process with an exit code, from any thread, once what is unfinished is removed and `say` has said why.
+/// Ends the process with an exit code, from any thread, after removing unfinished files and calling `say`.
 pub fn end_process(code: i32, say: impl FnOnce()) -> ! {
     IS_ENDING.store(true, Ordering::SeqCst);
-    // It stays locked, so that nothing begins or is completed any more.
+    // It stays locked, so that nothing begins or is completed after this.
     let mut unfinished = unfinished::lock();
     unfinished.remove_all();
     say();
     std::process::exit(code)
 }
 
-/// Does not return if the process is about to end: errors that come of removed files are no news.
+/// Does not return if the process is about to end: errors from removed files need no report.
 pub fn wait_if_ending() {
     while IS_ENDING.load(Ordering::SeqCst) {
         std::thread::park();
@@ -36,12 +36,12 @@ mod unix {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// What users, terminals and batch systems end programs with.
+    /// The signals by which users, terminals and batch systems end programs.
     const ENDING: [i32; 5] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU];
 
-    /// From now on a signal that ends this process removes first what is unfinished.
+    /// From now on a signal that ends this process first removes unfinished files.
     ///
-    /// A file that grows over its limit (`ulimit -f`) is an error of writing and no longer the end of the process.
+    /// A file that exceeds its size limit (`ulimit -f`) is a write error and no longer ends the process.
     ///
     /// # Errors
     /// If the system refuses.
@@ -52,10 +52,10 @@ mod unix {
         std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for signal in signals.forever() {
                 IS_ENDING.store(true, Ordering::SeqCst);
-                // It stays locked, so that nothing begins or is completed any more.
+                // It stays locked, so that nothing begins or is completed after this.
                 let mut unfinished = unfinished::lock();
                 unfinished.remove_all();
-                // As this ends the process, it returns only from what does not.
+                // This ends the process; it returns only for signals that do not.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }
         })?;
@@ -66,7 +66,7 @@ mod unix {
         set >> (signal - 1) & 1 == 1
     }
 
-    /// The set of ignored signals, as far as the system tells it.
+    /// The set of ignored signals, as far as the system reports it.
     fn ignored() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

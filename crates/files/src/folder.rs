@@ -1,9 +1,10 @@
-//! Folders that are written: built as a whole beside their target, and moved there when they are complete.
+//! Output folders: built as a whole beside their target, and moved there when they are complete.
 //!
-//! Laws: a new folder appears in one step. In a folder that is there all entries are exchanged under a lock of the
-//! folder around it, the last one of the list last, and put back if one of them cannot be: of two writers one wins as
-//! a whole.
-//! What else is in the folder stays; entries of the list that are not made anew go. A folder is replaced only if it holds nothing but what such a folder holds.
+//! Laws: a new folder appears in one step. In an existing folder all entries are exchanged under a lock of its parent
+//! folder, the last of the list last, and put back if one exchange fails: of two concurrent writers, one wins as a
+//! whole.
+//! Other entries of the folder stay; entries of the list that are not rewritten are removed. A folder is replaced only
+//! if it contains nothing but such entries.
 
 use crate::Inputs;
 use crate::output::{Output, OutputError};
@@ -36,14 +37,14 @@ impl Entry {
 pub enum Others {
     /// Only if existing files may be replaced.
     AreInTheWay,
-    /// They are of no concern.
+    /// They are ignored.
     Stay,
 }
 
 /// Where entries of a folder may be written.
 #[derive(Debug)]
 pub struct Folder {
-    /// As the user calls it.
+    /// The path as the user wrote it.
     named: PathBuf,
     /// Absolute, links resolved.
     path: PathBuf,
@@ -56,8 +57,8 @@ impl Folder {
     /// Checks that `entries` may be written in the folder `path`.
     ///
     /// # Errors
-    /// If one is an input or a part of one or has one in it, is there and to be kept, or is no regular file; if
-    /// `path` is no folder.
+    /// If one is an input, a part of one or contains one, exists and must be kept, or is no regular file; if `path` is
+    /// no folder.
     pub fn new(
         path: &Path,
         entries: Vec<Entry>,
@@ -98,7 +99,7 @@ impl Folder {
         Ok(FolderOutput { unfinished, made, folder: self, is_new: !is_there })
     }
 
-    /// Checks that what is there may be replaced, if anything is.
+    /// Checks that existing entries may be replaced.
     fn check_entries(&self) -> Result<(), OutputError> {
         let others_matter = self.others == Others::AreInTheWay && self.existing == Existing::Keep;
         if others_matter && is_full(&self.path).map_err(|error| OutputError::io(&self.named, error))? {
@@ -131,11 +132,11 @@ impl Folder {
     }
 }
 
-/// A folder that is being written, under another name. It goes away if it is never complete.
+/// A folder that is being written, under another name. It is removed if it is never completed.
 #[derive(Debug)]
 #[must_use = "it must be completed"]
 pub struct FolderOutput {
-    // Dropped in this order: what is inside before what is around it.
+    // Dropped in this order: contents before their folder.
     unfinished: Unfinished,
     made: Vec<Unfinished>,
     folder: Folder,
@@ -164,16 +165,16 @@ impl FolderOutput {
     /// Moves everything to its place.
     ///
     /// # Errors
-    /// If something appeared that is to be kept, or cannot be replaced. Then all is as it was.
+    /// If something appeared that must be kept, or cannot be replaced. Then everything is restored.
     pub fn complete(self) -> Result<(), OutputError> {
         let FolderOutput { mut unfinished, made, folder, is_new } = self;
         let failed = |error| OutputError::io(&folder.named, error);
-        // Not every system has such locks. Without one, two writers at the same instant are not kept apart.
+        // Not every system has such locks. Without one, two writers at the same instant may interfere.
         let around = File::open(folder_of(&folder.path)).ok();
         let _is_locked = around.as_ref().map(File::lock);
         match is_new.then(|| unfinished.become_at(&folder.path, Existing::Keep)) {
             Some(Ok(())) => {}
-            // If it is a folder, it appeared meanwhile and is somebody's.
+            // If it is a folder, it appeared meanwhile and belongs to another process.
             Some(Err(error)) if !folder.path.is_dir() => return Err(failed(error)),
             Some(Err(_)) | None => {
                 folder.check_entries()?;
@@ -185,7 +186,7 @@ impl FolderOutput {
     }
 }
 
-/// Moves the entries of `from` into the folder and what was there out of it; all or none.
+/// Moves the entries of `from` into the folder and the old ones out of it; all or none.
 fn exchange(from: &Path, folder: &Folder) -> io::Result<()> {
     let old = from.join(".old");
     fs::create_dir(&old)?;
@@ -193,7 +194,7 @@ fn exchange(from: &Path, folder: &Folder) -> io::Result<()> {
     // No signal ends the program in the middle.
     let _locked = unfinished::lock();
     let mut moved: Vec<(PathBuf, PathBuf)> = Vec::new();
-    // The last entry makes the others a whole: it goes first and comes last.
+    // The last entry completes the others: it leaves first and arrives last.
     let outwards = names.iter().rev().map(|name| (folder.path.join(name), old.join(name)));
     let outwards = outwards.filter(|(there, _)| there.symlink_metadata().is_ok());
     let inwards = names.iter().map(|name| (from.join(name), folder.path.join(name)));
@@ -201,7 +202,7 @@ fn exchange(from: &Path, folder: &Folder) -> io::Result<()> {
     for (here, there) in outwards.collect::<Vec<_>>().into_iter().chain(inwards) {
         if let Err(error) = fs::rename(&here, &there) {
             for (here, there) in moved.iter().rev() {
-                // What cannot even be put back is not made better by giving up the rest.
+                // If one cannot be put back, the rest is still restored.
                 let _ = fs::rename(there, here);
             }
             return Err(error);
@@ -211,7 +212,7 @@ fn exchange(from: &Path, folder: &Folder) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether anything is in a folder but what others are about to write or left behind when they were killed.
+/// Whether a folder contains more than what other writers are about to write or left behind when they were killed.
 fn is_full(folder: &Path) -> io::Result<bool> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -246,7 +247,7 @@ fn other_than(folder: &Path, endings: &[&str]) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// The absolute path of a folder that is there, or can be made.
+/// The absolute path of a folder that exists, or can be made.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     let mut missing = Vec::new();

@@ -1,6 +1,6 @@
 //! Opens files that are read.
 //!
-//! Law: what is no regular file is not opened, and what is read as a whole has a limit that its reader states.
+//! Law: only regular files are opened, and a file that is read as a whole has a limit set by its reader.
 
 use crate::candidate::Kind;
 use std::fs::{File, Metadata};
@@ -31,7 +31,7 @@ pub fn head(path: &Path, n_bytes: u64) -> io::Result<Vec<u8>> {
 /// Reads a file as a whole.
 ///
 /// # Errors
-/// As [`open`], and if it cannot be read, or has more than `max_bytes`: the error tells both numbers.
+/// As [`open`], and if it cannot be read, or has more than `max_bytes`: the error has both numbers.
 pub fn read_limited(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let n_bytes = file.metadata()?.len();
@@ -61,7 +61,7 @@ pub fn read_text(path: &Path, max_bytes: u64) -> io::Result<String> {
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("it is not UTF-8: {error}")))
 }
 
-/// What a path is; links are followed.
+/// The kind of a path; links are followed.
 pub(crate) fn kind(path: &Path) -> Kind {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Kind::File,
@@ -123,7 +123,7 @@ mod tests {
             ("/dev/null".into(), "a device"),
             ("/".into(), "a directory"),
         ] {
-            // Some containers put a regular file in the place of a device.
+            // Some containers replace a device by a regular file.
             if what == "a device" && special.is_file() {
                 continue;
             }

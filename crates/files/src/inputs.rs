@@ -1,7 +1,7 @@
-//! Which files a command reads, so that it writes none of them.
+//! The files that a command reads, so that it overwrites none of them.
 //!
-//! Law: what is read or would be read next time is found by device and inode, links followed, whatever path leads to
-//! it; a name that a format would take for a part of the trace is one, even if there is no such file yet.
+//! Law: a file that is read now or would be read next time is recognised by device and inode, links followed, by any
+//! path; a name that a format would treat as a part of the trace counts as one, even if there is no such file yet.
 
 use crate::place::{Id, Place, folders_around};
 use std::fs;
@@ -26,7 +26,7 @@ enum Part {
 }
 
 impl Inputs {
-    /// Adds a file, which need not be there.
+    /// Adds a file, which need not exist.
     pub fn add_file(&mut self, path: impl Into<PathBuf>) {
         self.0.push(Part::File(absolute(path.into())));
     }
@@ -47,7 +47,7 @@ impl Inputs {
         self.0.extend(more.0);
     }
 
-    /// The input that would be lost or changed if `output` was written; `None` if none would.
+    /// The input that writing `output` would destroy or change; `None` if there is none.
     pub fn touched_by(&self, output: &Path) -> Option<&Path> {
         let place = Place::of(output);
         let around: Vec<Id> = folders_around(output).collect();
@@ -98,7 +98,7 @@ impl Part {
     }
 }
 
-/// Whether a file of `folder` or below is `id`. Links are followed to files, and not into folders.
+/// Whether a file of `folder` or below is `id`. Follows links to files, but not into folders.
 fn is_in_tree(folder: &Path, id: &Id) -> bool {
     let Ok(entries) = fs::read_dir(folder) else { return false };
     entries.filter_map(Result::ok).any(|entry| {
@@ -180,7 +180,7 @@ mod tests {
         symlink(at("run/traces.otf2"), at("elsewhere/soft")).unwrap();
         fs::hard_link(at("run/traces/1.evt"), at("elsewhere/hard")).unwrap();
         fs::hard_link(at("run/a.json"), at("elsewhere/named")).unwrap();
-        // An archive whose event file lies elsewhere.
+        // An archive whose event file is elsewhere.
         fs::write(at("elsewhere/2.evt"), "").unwrap();
         symlink(at("elsewhere/2.evt"), at("run/traces/2.evt")).unwrap();
         let inputs = inputs(scratch.path());

@@ -1,11 +1,10 @@
 //! The files that Ouzel reads and writes.
 //!
 //! [`input`] opens what a user or a trace names: regular files only, so that a FIFO does not block and a device does
-//! not fill the memory. [`Candidate`] looks at the beginning of files whose format is asked for. [`Inputs`] are the
-//! files that a command reads, by which [`output`] keeps its hands off them;
-//! an output is written beside its target and gets its name when it is complete. Until then it is [`unfinished`], and
-//! goes away with an error or a signal. [`memory`] holds the process to the limit that its user set.
-//! Not here: what the bytes mean.
+//! not fill the memory. [`Candidate`] reads the beginning of files to recognise their format. [`Inputs`] are the files
+//! that a command reads, which [`output`] never overwrites; an output is written beside its target and gets its name
+//! when it is complete. Until then it is [`unfinished`], and is removed by an error or a signal. [`memory`] keeps the
+//! process within its user's limit. This crate does not interpret the bytes.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

@@ -1,11 +1,11 @@
-//! How much memory this process may take.
+//! How much memory this process may use.
 //!
-//! The limit is one for the process, as that of a job or container is. What counts is its resident memory, as the
-//! system tells it: buffers, tables, what allocators keep and the program itself, whoever holds them. It is looked at
-//! where data come in ([`check`]), and before a file is read as a whole ([`room_for`]). A program that owns its process
-//! also has it [watched](watch), whatever it is doing.
+//! There is one limit for the process, like that of a job or container. It applies to the resident memory that the
+//! system reports: buffers, tables, what allocators keep and the program itself. It is checked when data are read
+//! ([`check`]), and before a file is read as a whole ([`room_for`]). A program that owns its process also has it
+//! [watched](watch) all the time.
 //!
-//! Law: without a limit nothing is looked at. Not here: what may go to a file instead ([`share`] says how much may not).
+//! Law: without a limit nothing is checked. What may be moved to a file is decided elsewhere, within [`share`].
 
 use std::fmt;
 use std::io;
@@ -18,7 +18,7 @@ static LIMIT_BYTES: AtomicU64 = AtomicU64::new(0);
 /// Sets the limit of this process; `None` lifts it.
 ///
 /// # Errors
-/// If this system does not tell how much memory a process has.
+/// If this system does not report the memory of a process.
 pub fn set_limit(bytes: Option<u64>) -> io::Result<()> {
     if bytes.is_some() && resident_bytes().is_none() {
         let message = "this system does not report how much memory a process uses, so a limit cannot be kept";
@@ -33,17 +33,17 @@ pub fn limit() -> Option<u64> {
     Some(LIMIT_BYTES.load(Ordering::Relaxed)).filter(|&bytes| bytes != 0)
 }
 
-/// What of `default_bytes` a holder may take that can put the rest into a file: an eighth of the limit at most.
+/// The part of `default_bytes` that may stay in memory if the rest can go to a file: at most an eighth of the limit.
 pub fn share(default_bytes: u64) -> u64 {
     limit().map_or(default_bytes, |limit| default_bytes.min(limit / 8))
 }
 
-/// The limit, and that it is reached.
+/// The error that the limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitReached {
     /// The limit.
     pub limit_bytes: u64,
-    /// What is in memory, or would be.
+    /// Bytes that are in memory, or would be.
     pub bytes: u64,
 }
 
@@ -67,7 +67,7 @@ impl From<LimitReached> for io::Error {
     }
 }
 
-/// Looks whether the limit is reached.
+/// Checks whether the limit is reached.
 ///
 /// # Errors
 /// If it is.
@@ -75,7 +75,7 @@ pub fn check() -> Result<(), LimitReached> {
     room_for(0)
 }
 
-/// Looks whether there is room for `more_bytes`.
+/// Checks whether there is room for `more_bytes`.
 ///
 /// # Errors
 /// If they would reach the limit.
@@ -85,12 +85,12 @@ pub fn room_for(more_bytes: u64) -> Result<(), LimitReached> {
     if bytes < limit_bytes { Ok(()) } else { Err(LimitReached { limit_bytes, bytes }) }
 }
 
-/// Between two looks of the [watch].
+/// Time between two checks of the [watch].
 const LOOK: Duration = Duration::from_millis(20);
-/// Looks above the limit before the watch acts: whoever looks for himself has better words.
+/// Checks above the limit before the watch acts: callers that check themselves report better errors.
 const MAX_LOOKS_ABOVE: u32 = 5;
 
-/// Looks at the limit from a thread of its own from now on, and calls `end` when the process stays above it.
+/// From now on checks the limit in a separate thread, and calls `end` when the process stays above it.
 ///
 /// # Errors
 /// If the thread cannot be started.
@@ -105,7 +105,7 @@ pub fn watch(end: impl FnOnce(LimitReached) + Send + 'static) -> io::Result<()> 
         .map(drop)
 }
 
-/// Looks until the limit is reached too often in a row.
+/// Checks until the limit is reached too often in a row.
 fn stays_above(mut look: impl FnMut() -> Result<(), LimitReached>) -> LimitReached {
     let mut n_above = 0;
     loop {
@@ -117,7 +117,7 @@ fn stays_above(mut look: impl FnMut() -> Result<(), LimitReached>) -> LimitReach
     }
 }
 
-/// Resident memory of this process; `None` where the system does not tell.
+/// Resident memory of this process; `None` if the system does not report it.
 fn resident_bytes() -> Option<u64> {
     kilobytes(&std::fs::read_to_string("/proc/self/status").ok()?, "VmRSS:").map(|kilobytes| 1024 * kilobytes)
 }
@@ -127,14 +127,14 @@ fn kilobytes(status: &str, key: &str) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// Looks at the limit once in a while: in loops whose steps are small.
+/// Checks the limit once in a while: for loops whose steps are small.
 #[derive(Debug, Default)]
 pub struct Watch {
     n_steps: u32,
 }
 
 impl Watch {
-    /// Looks every `every` steps.
+    /// Checks every `every` steps.
     ///
     /// # Errors
     /// If the limit is reached.
@@ -152,7 +152,7 @@ impl Watch {
 /// Bytes as people write them: a number, with `K`, `M` or `G` for powers of 1024.
 ///
 /// # Errors
-/// If it is none, or 0, or more than 64 bits hold.
+/// If it is no such number, 0, or more than 64 bits can represent.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a size: give a number of bytes, or one with K, M or G, e.g. 2G");
     let upper = text.trim().to_ascii_uppercase();

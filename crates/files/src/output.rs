@@ -1,12 +1,12 @@
-//! Files that are written: whole or not at all, and in place of nothing that was not given up.
+//! Output files: complete or absent, and never in place of a file that must be kept.
 //!
 //! ```text
 //! Target::file(path, existing, inputs) ──refused, before any work──► OutputError
 //!        └──► begin ──► Output ──writer──► complete ──► the file, in one step
 //! ```
 //!
-//! Laws: no output is an input. A file is replaced only if the user says so, and only a regular one. A symbolic link
-//! is followed once, when the target is named: the file it leads to is replaced, the link stays. FIFOs and character
+//! Laws: no output is an input. A file is replaced only if the user requests it, and only if it is regular. A symbolic
+//! link is followed once, when the target is named: the file it leads to is replaced, the link stays. FIFOs, character
 //! devices (`/dev/null`, a process substitution) and open descriptors (`/dev/stdout`, `/dev/fd/3`) are streams: they
 //! are written to, not replaced. Everything else that is no regular file is refused.
 
@@ -23,45 +23,45 @@ use std::sync::{Arc, OnceLock};
 /// Why something is not written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// A file is there, and the user did not ask to replace it.
+    /// The file exists, and the user did not request to replace it.
     #[error("{0:?} already exists")]
     Exists(PathBuf),
-    /// It would destroy what is read.
+    /// It would destroy an input.
     #[error("{output:?} would replace part of the input ({input:?}): write somewhere else")]
     Input {
-        /// What was to be written.
+        /// The output.
         output: PathBuf,
-        /// What is read.
+        /// The input.
         input: PathBuf,
     },
     /// Only regular files are replaced.
     #[error("{path:?} is {what}: only regular files are replaced")]
     NotRegular {
-        /// What was to be written.
+        /// The output.
         path: PathBuf,
         /// What is there.
         what: &'static str,
     },
-    /// A folder that is to be replaced holds something else.
+    /// A folder that is to be replaced contains something else.
     #[error("{path:?} holds {other:?}, which does not belong to it: remove it or write somewhere else")]
     Foreign {
-        /// What was to be replaced.
+        /// The folder.
         path: PathBuf,
         /// What is in it.
         other: PathBuf,
     },
-    /// The system refuses.
+    /// The operating system reports an error.
     #[error("cannot write {path:?}: {source}")]
     Io {
-        /// What was to be written.
+        /// The output.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
 }
 
 impl OutputError {
-    /// An error of the system about the output that a user calls `path`.
+    /// An operating system error about the output that a user calls `path`.
     pub fn io(path: &Path, source: io::Error) -> OutputError {
         match source.kind() {
             ErrorKind::AlreadyExists => OutputError::Exists(path.to_owned()),
@@ -73,7 +73,7 @@ impl OutputError {
 /// Where a file may be written.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// As the user calls it.
+    /// The path as the user wrote it.
     named: PathBuf,
     /// Absolute, links resolved.
     resolved: PathBuf,
@@ -91,8 +91,8 @@ impl Target {
     /// Checks that a file may be written at `path`, and that it can be.
     ///
     /// # Errors
-    /// If it is an input or a part of one, is there and to be kept, is no regular file, or if its folder is not
-    /// there or cannot be written.
+    /// If it is an input or a part of one, exists and must be kept, is no regular file, or if its folder does not exist
+    /// or cannot be written.
     pub fn file(path: &Path, existing: Existing, inputs: &Inputs) -> Result<Target, OutputError> {
         let touches = |at: &Path| match inputs.touched_by(at) {
             Some(input) => Err(OutputError::Input { output: path.to_owned(), input: input.to_owned() }),
@@ -105,12 +105,12 @@ impl Target {
         }
         let resolved = resolved(path).map_err(|error| OutputError::io(path, error))?;
         touches(&resolved)?;
-        // Making one is the one way to know that one can be made.
+        // Only creating a file shows that one can be created.
         drop(Unfinished::file_beside(&resolved).map_err(|error| OutputError::io(path, error))?);
         Ok(Target { named: path.to_owned(), resolved, kind })
     }
 
-    /// As the user calls it.
+    /// The path as the user wrote it.
     pub fn path(&self) -> &Path {
         &self.named
     }
@@ -123,7 +123,7 @@ impl Target {
     /// Begins to write.
     ///
     /// # Errors
-    /// If the file cannot be made, or the stream not be opened.
+    /// If the file cannot be made, or the stream cannot be opened.
     pub fn begin(&self) -> Result<Output, OutputError> {
         let failed = |error| OutputError::io(&self.named, error);
         let (unfinished, file) = match self.kind {
@@ -174,7 +174,7 @@ fn not_regular(path: &Path, what: &'static str) -> OutputError {
     OutputError::NotRegular { path: path.to_owned(), what }
 }
 
-/// Something that is open in this process, by the names that systems have for it.
+/// An open descriptor of this process, by the names that systems have for it.
 fn is_descriptor(path: &Path) -> bool {
     let is_numbered = |folder: &str| path.parent() == Some(Path::new(folder));
     path == Path::new("/dev/stdout")
@@ -193,7 +193,7 @@ fn is_stream(_: FileType) -> bool {
     false
 }
 
-/// The absolute path of a file that is there, or will be in a folder that is.
+/// The absolute path of a file that exists, or will exist in an existing folder.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     if path.symlink_metadata().is_ok() {
         return path.canonicalize();
@@ -204,7 +204,7 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
     Ok(folder_of(path).canonicalize()?.join(name))
 }
 
-/// A file that is being written. It gets its name when it is complete; it goes away if that never happens.
+/// A file that is being written. It gets its name when it is complete; otherwise it is removed.
 #[derive(Debug)]
 #[must_use = "it must be completed"]
 pub struct Output {
@@ -213,15 +213,15 @@ pub struct Output {
     handle: Handle,
 }
 
-/// Bytes that wait for the file.
+/// A buffered writer to the file.
 pub type Writer = BufWriter<Handle>;
 
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// What a writer writes to; the [`Output`] closes it.
 ///
-/// Law: a write that failed is an error of the output's end, too. A writer that is dropped with bytes in its buffer
-/// writes them and tells nobody how that went.
+/// Law: a failed write also fails the completion of the output. A writer that is dropped with bytes in its buffer
+/// writes them and does not report errors.
 #[derive(Debug, Clone)]
 pub struct Handle {
     file: Arc<File>,
@@ -238,7 +238,7 @@ impl Handle {
 impl Write for Handle {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let n = (&*self.file).write(bytes).inspect_err(|error| {
-            // Whoever was interrupted writes again.
+            // An interrupted write is repeated by its caller.
             if error.kind() != ErrorKind::Interrupted {
                 let _ = self.failure.set((error.kind(), error.to_string()));
             }
@@ -259,13 +259,13 @@ impl Seek for Handle {
 }
 
 impl Output {
-    /// A file of a folder that is unfinished as a whole.
+    /// A file in a folder that is itself unfinished.
     pub(crate) fn within(named: PathBuf, file: File) -> Output {
         let target = Target { resolved: named.clone(), named, kind: Kind::Stream };
         Output { target, unfinished: None, handle: Handle::new(file) }
     }
 
-    /// A writer to its end. It must be flushed and dropped before the output is complete.
+    /// A writer that appends. It must be flushed and dropped before the output is complete.
     pub fn writer(&self) -> Writer {
         BufWriter::with_capacity(BUFFER_BYTES, self.handle.clone())
     }
@@ -273,11 +273,11 @@ impl Output {
     /// Ends the file and gives it its name; its size in bytes.
     ///
     /// # Errors
-    /// If a write failed, if it cannot be closed, or if something appeared at its place that is to be kept. Nothing is
-    /// left of it then.
+    /// If a write failed, if it cannot be closed, or if something appeared at its place that must be kept. The
+    /// unfinished file is removed then.
     ///
     /// # Panics
-    /// If a writer of it lives.
+    /// If one of its writers still exists.
     pub fn complete(self) -> Result<u64, OutputError> {
         let Output { target, unfinished, handle } = self;
         let failed = |error| OutputError::io(&target.named, error);
@@ -292,7 +292,7 @@ impl Output {
         let n_bytes = file.metadata().map_err(failed)?.len();
         settle(&file).map_err(failed)?;
         drop(file);
-        // What is there may have become something else since it was named.
+        // The path may have become something else since it was named.
         if kind_at(&target.resolved, existing)? == Kind::Stream {
             return Err(not_regular(&target.named, "now a FIFO or device"));
         }
@@ -301,15 +301,15 @@ impl Output {
     }
 }
 
-/// Has a file written where that may fail after the last write.
+/// Forces a file to be written if errors may appear after the last write.
 ///
-/// A local file system takes bytes for which it has room. One that is shared tells only when it is made to write, and
-/// closing a file, which would do the same, gives no error in Rust.
+/// A local file system accepts bytes only if it has room. A shared one reports errors only when it is made to write;
+/// closing a file would do so, too, but gives no error in Rust.
 fn settle(file: &File) -> io::Result<()> {
     if is_shared(file) { file.sync_data() } else { Ok(()) }
 }
 
-/// Whether a file lies in a file system of other machines, or in one that a program makes.
+/// Whether a file is in a network file system, or in one that a program implements.
 #[cfg(target_os = "linux")]
 fn is_shared(file: &File) -> bool {
     // NFS, CIFS, SMB 1 and 2, Lustre, GPFS, BeeGFS, Ceph, AFS, 9P and FUSE, by linux/magic.h and their own sources.
@@ -326,7 +326,7 @@ fn is_shared(file: &File) -> bool {
         0x0102_1997,
         0x6573_5546,
     ];
-    // The type is a number of the machine's word, signed or not.
+    // The type is a machine word, signed or not.
     rustix::fs::fstatfs(file).is_ok_and(|known| MAGIC.contains(&(known.f_type as u32)))
 }
 

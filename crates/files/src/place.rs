@@ -1,4 +1,4 @@
-//! Which file a path means, whatever it is called.
+//! Which file a path refers to, whatever it is called.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -27,7 +27,7 @@ impl Id {
     }
 }
 
-/// Where a path leads: to a file that is there, or to a name in a folder.
+/// Where a path leads: to an existing file, or to a name in a folder.
 #[derive(Debug, Clone)]
 pub struct Place {
     id: Option<Id>,
@@ -76,7 +76,7 @@ pub fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The folders that `path` is in, innermost first, links resolved. Folders that are not there are left out.
+/// The folders that `path` is in, innermost first, links resolved. Folders that do not exist are left out.
 pub fn folders_around(path: &Path) -> impl Iterator<Item = Id> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let innermost = path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());

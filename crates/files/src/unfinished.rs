@@ -1,14 +1,14 @@
-//! What is being written and not complete: it goes away when it is dropped, and when a signal ends the program.
+//! Incomplete outputs: removed when they are dropped, and when a signal ends the program.
 //!
 //! ```text
 //! file_beside(OUT) ──► .OUT.x7Kd2f.part, exclusive ──write──► become(OUT) ──► OUT
 //!                                      └─ error, panic, SIGINT, SIGTERM, … ─► nothing
 //! ```
 //!
-//! Law: a name of its own, which nothing had before, so that no link is followed and two writers never meet. Names are
-//! given and taken under one lock that a signal takes, too: what it finds is unfinished or complete, never both.
-//! A process that is killed (`SIGKILL`, a crash) leaves its `.part`, which does not block the next one.
-//! Not here: what may be replaced, see [`output`](crate::output).
+//! Law: an unfinished file has a new name of its own, so that no link is followed and two writers never meet. Names are
+//! given and removed under one lock that signals take, too: what a signal finds is unfinished or complete, never both.
+//! A process that is killed (`SIGKILL`, a crash) leaves its `.part`, which does not block the next one. What may be
+//! replaced is decided in [`output`](crate::output).
 
 pub use crate::ending::{end_process, remove_on_signals, wait_if_ending};
 use crate::place::folder_of;
@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{Builder, TempPath};
 
-/// How names of unfinished files and folders end.
+/// The ending of names of unfinished files and folders.
 pub const ENDING: &str = ".part";
 
-/// Most bytes of the name of the target in that of its unfinished file: names have 255 at most.
+/// Most bytes of the target's name in that of its unfinished file: names have at most 255.
 const MAX_NAME_BYTES: usize = 64;
 
 /// Everything that is unfinished in this process.
@@ -32,7 +32,7 @@ static REGISTRY: Mutex<BTreeMap<PathBuf, Kind>> = Mutex::new(BTreeMap::new());
 enum Kind {
     File,
     Folder,
-    /// A folder made for others: goes away if it is empty.
+    /// A folder made for other files: removed if it is empty.
     EmptyFolder,
 }
 
@@ -45,7 +45,7 @@ pub struct Unfinished {
     is_done: bool,
 }
 
-/// What becomes of a file that has the name already.
+/// What happens to an existing file of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// It stays; the new one is refused.
@@ -62,7 +62,7 @@ pub(crate) fn lock() -> Locked {
 }
 
 impl Locked {
-    /// Removes everything that is unfinished, what is inside before what is around it.
+    /// Removes everything that is unfinished, contents before their folder.
     pub(crate) fn remove_all(&mut self) {
         for (path, kind) in std::mem::take(&mut *self.0).into_iter().rev() {
             remove(&path, kind);
@@ -71,11 +71,11 @@ impl Locked {
 }
 
 impl Unfinished {
-    /// Begins a file in the folder of `target`, for reading and writing, with the permissions of a new file or of
-    /// the one that is at `target` already.
+    /// Begins a file in the folder of `target`, for reading and writing, with the permissions of a new file or of the
+    /// existing one at `target`.
     ///
     /// # Errors
-    /// If it cannot be made, e.g. as the folder cannot be written.
+    /// If it cannot be made, e.g. because the folder cannot be written.
     pub fn file_beside(target: &Path) -> io::Result<(Unfinished, File)> {
         let old = fs::metadata(target).ok().filter(fs::Metadata::is_file).map(|file| file.permissions());
         let name = begin_of_name(target);
@@ -91,13 +91,13 @@ impl Unfinished {
         drop(locked);
         let unfinished = Unfinished { path, kind: Kind::File, is_done: false };
         if let Some(old) = old {
-            // The mask of new files may have taken some away.
+            // The file mode mask may have removed some permissions.
             file.set_permissions(old)?;
         }
         Ok((unfinished, file))
     }
 
-    /// A file in the folder of temporary files, of this user alone, for as long as it is wanted.
+    /// A file in the folder for temporary files, accessible to this user only, which exists until it is dropped.
     ///
     /// # Errors
     /// If it cannot be made.
@@ -126,8 +126,8 @@ impl Unfinished {
         Ok(Unfinished { path, kind: Kind::Folder, is_done: false })
     }
 
-    /// Makes `folder` and those around it that are not there, and gives them innermost first. They go away if what
-    /// they are made for is not completed and nothing else is in them.
+    /// Makes `folder` and its missing parents, and returns them innermost first. They are removed if the output is not
+    /// completed and nothing else is in them.
     ///
     /// # Errors
     /// If one cannot be made.
@@ -154,16 +154,16 @@ impl Unfinished {
         Ok(made)
     }
 
-    /// Where it is until it is complete.
+    /// Its path until it is complete.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives it the name `to`, in one step. A folder takes the place of an empty one at most.
+    /// Gives it the name `to`, in one step. A folder replaces at most an empty one.
     ///
     /// # Errors
-    /// [`ErrorKind::AlreadyExists`] if there is such a file and it is to be kept; if it cannot be renamed. It is
-    /// unfinished then as before.
+    /// [`ErrorKind::AlreadyExists`] if there is such a file and it must be kept; if it cannot be renamed. It stays
+    /// unfinished then.
     pub fn become_at(&mut self, to: &Path, existing: Existing) -> io::Result<()> {
         let mut locked = lock();
         match (self.kind, existing) {
@@ -192,7 +192,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// Renames a file unless there is one of the name.
+/// Renames a file unless the new name exists.
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     let Err(failed) = TempPath::try_from_path(from)?.persist_noclobber(to) else { return Ok(()) };
     let (error, path) = (failed.error, failed.path);
@@ -201,20 +201,20 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     if error.kind() == ErrorKind::AlreadyExists || to.symlink_metadata().is_ok() {
         return Err(io::Error::new(ErrorKind::AlreadyExists, "it already exists"));
     }
-    // Some file systems can neither rename so nor have hard links.
+    // Some file systems support neither this rename nor hard links.
     fs::rename(from, to)
 }
 
-/// How often a folder is emptied that other threads still write to.
+/// How often removing a folder is tried while other threads still write to it.
 const N_TRIES: usize = 100;
 
 fn remove(path: &Path, kind: Kind) {
-    // Nothing more can be done about what does not go away.
+    // If removing fails, nothing more can be done.
     match kind {
         Kind::File => drop(fs::remove_file(path)),
         Kind::EmptyFolder => drop(fs::remove_dir(path)),
         Kind::Folder => {
-            // Threads that make files by the old name fail from now on.
+            // Threads that create files by the old name fail from now on.
             let mut gone = path.as_os_str().to_owned();
             gone.push("-gone");
             let gone = PathBuf::from(gone);
@@ -228,7 +228,7 @@ fn remove(path: &Path, kind: Kind) {
     }
 }
 
-/// Hidden, and with the name of the target as far as names may be long.
+/// The beginning of a hidden name, with as much of the target's name as fits.
 fn begin_of_name(target: &Path) -> String {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let end = (0..=name.len().min(MAX_NAME_BYTES)).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
@@ -240,7 +240,7 @@ pub fn is_unfinished(name: &str) -> bool {
     name.starts_with('.') && (name.ends_with(ENDING) || name.ends_with(".part-gone"))
 }
 
-/// What everybody may do as far as the mask of the process lets them.
+/// Permissions for everybody as far as the mask of the process allows.
 #[cfg(unix)]
 fn new_permissions(mode: u32) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt as _;

@@ -30,7 +30,7 @@ fn expected(files: &[(&str, &str)]) -> BTreeMap<String, String> {
     files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
 
-/// A buffer that is dropped writes what it has, and nobody hears of the error.
+/// A dropped buffer writes its contents, and ignores the error.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_could_not_be_written_is_an_error_in_the_end() {
@@ -157,7 +157,7 @@ fn what_is_in_the_way_of_a_folder_is_said_at_once() {
     fs::create_dir_all(at("full/traces")).unwrap();
     fs::write(at("full/traces/notes"), "").unwrap();
     fs::create_dir_all(at("odd/traces.def")).unwrap();
-    // What killed runs leave does not block the next one.
+    // What killed runs leave behind does not block the next one.
     fs::create_dir_all(at("left/.left.abc.part")).unwrap();
     let tried = |name: &str, others, existing| folder(&at(name), others, existing).err();
     let (keep, replace) = (Existing::Keep, Existing::Replace);

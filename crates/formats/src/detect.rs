@@ -1,8 +1,8 @@
 //! Which format a path holds.
 //!
-//! Every format answers for itself, from the content and never from the name alone.
-//! Where several match (a Score-P experiment holds a trace and a profile), the
-//! question decides; where it does not, the error names the candidates.
+//! Every format recognises its own content, never by the name alone. Where several
+//! match (a Score-P experiment holds a trace and a profile), what the caller needs
+//! decides; where it does not, the error names the candidates.
 
 use crate::readers::READERS;
 use crate::unknown;
@@ -39,16 +39,16 @@ impl Format {
     }
 }
 
-/// One format: how it is recognised, how it is opened, what comes out.
+/// One format: how to recognise it, how to open it, what it gives.
 #[derive(Debug)]
 pub struct Reader {
     /// The format.
     pub format: Format,
-    /// Who writes it, for the table of formats.
+    /// The tools that write it, for the table of formats.
     pub writers: &'static str,
     /// What of it is read, with a remark for the table of formats (may be empty).
     pub reads: &'static [(Content, &'static str)],
-    /// Looks at the content of a file or directory, within the bounds of a [`Candidate`]. `Some` says in a few words
+    /// Looks at the content of a file or directory, within the bounds of a [`Candidate`]. `Some` holds a few words on
     /// what was found, e.g. `OTF2 archive traces.otf2`. Never fails.
     pub recognise: fn(&Candidate) -> Option<String>,
     /// Opens what was recognised.
@@ -63,7 +63,7 @@ impl Reader {
     }
 }
 
-/// What is asked of a path.
+/// What the caller needs from a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Trace,
@@ -115,7 +115,7 @@ pub enum OpenError {
         /// What was looked for.
         reason: String,
     },
-    /// It is recognised, and not read on purpose; the reason says what to do instead.
+    /// It is recognised, and not read on purpose; the reason tells the user what to do instead.
     #[error("{path:?}: {reason}")]
     Refused {
         /// What was given.
@@ -123,7 +123,7 @@ pub enum OpenError {
         /// What it is, and what to do.
         reason: String,
     },
-    /// It is recognised, and holds a profile where a trace is asked for, or the other way round.
+    /// It is recognised, but holds a profile where a trace is needed, or the other way round.
     #[error("{path:?}: {reason}")]
     OtherKind {
         /// What was given.
@@ -131,7 +131,7 @@ pub enum OpenError {
         /// What it is.
         reason: String,
     },
-    /// What is known once of it is more than the memory limit allows.
+    /// Its definitions take more memory than the limit allows.
     #[error("the definitions of {path:?} are too large: {reached}")]
     Memory {
         /// What was given.
@@ -147,7 +147,7 @@ pub enum OpenError {
         /// What was found.
         candidates: Vec<String>,
     },
-    /// It is recognised but nothing can be said from it.
+    /// It is recognised but cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The same, of an OTF2 archive.
@@ -176,7 +176,7 @@ pub fn inputs(path: &Path) -> Inputs {
     Found::at(path).inputs()
 }
 
-/// What a path holds, recognised once, for whoever asks for a trace and a profile there.
+/// What a path holds, recognised once, for callers that need a trace and a profile from it.
 #[derive(Debug)]
 pub struct Found {
     candidate: Candidate,
@@ -236,7 +236,7 @@ impl Found {
         source.map(|source| (format, source)).ok_or_else(|| self.other_kind(format, Wanted::Trace))
     }
 
-    /// What is left of what was opened may be asked for next.
+    /// The rest of what was opened may be needed next.
     fn keep(&mut self, format: Format, rest: Opened) {
         if rest.trace.is_some() || rest.profile.is_some() {
             self.opened.push((format, rest));
@@ -282,7 +282,7 @@ impl Found {
         }
     }
 
-    /// What is said of a path that holds something, and not what was asked for.
+    /// The error for a path that holds something other than what is needed.
     fn other_kind(&self, format: Format, holds: Wanted) -> OpenError {
         let what = match holds {
             Wanted::Profile => "a profile without events; use `ouzel info` or `ouzel profile --metric`",
@@ -293,7 +293,7 @@ impl Found {
     }
 }
 
-/// A stem of an OTF2 archive names a trace and no file. OTF2 also says best what is wrong with an archive of its own.
+/// A stem of an OTF2 archive names a trace and no file. The OTF2 reader also explains its own damaged archives best.
 fn nothing_found(candidate: &Candidate) -> Result<(Format, Opened), OpenError> {
     use ouzel_otf2::ReadErrorKind::{NoArchive, NotAnAnchor};
     let path = candidate.path();

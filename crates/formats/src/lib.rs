@@ -3,7 +3,7 @@
 //! One folder for each format: it turns the decoder's records into
 //! [`Definitions`](ouzel_model::Definitions) and
 //! [`ChunkBuffer`](ouzel_model::ChunkBuffer)s, and ends the format's quirks.
-//! Not here: what the events mean.
+//! This crate does not interpret the events.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

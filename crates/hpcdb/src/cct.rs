@@ -43,7 +43,7 @@ impl CctDb {
     /// Reads the header.
     ///
     /// # Errors
-    /// If it is no `cct.db`, of another major version, or has no table of contexts.
+    /// If it is not a `cct.db`, is of another major version, or has no table of contexts.
     pub fn read<R: Read + Seek>(file: &Arc<str>, from: R) -> Result<CctDb, ReadError> {
         let mut source = Source::new(Arc::clone(file), from)?;
         let beginning = source.beginning(FileKind::Cct.header_bytes())?;

@@ -1,6 +1,6 @@
 //! The tree of call paths: functions, loops, lines and instructions below entry points.
 //!
-//! In the file each node points at its children, which lie packed behind each other.
+//! In the file each node points at its children, which are contiguous.
 //! Law: parents come before their children; the walk ends, as it visits no more nodes than
 //! the file has room for.
 
@@ -33,7 +33,7 @@ pub struct Context {
     pub instruction: Option<(Option<u32>, u64)>,
     /// Bits by which values of transitive scopes go up to the parent.
     pub propagation: u16,
-    /// Byte of the file at which it stands.
+    /// Byte of the file at which it begins.
     pub offset: u64,
 }
 
@@ -44,7 +44,7 @@ pub enum LexicalType {
     Entry {
         /// 1 the main thread, 2 another thread of the program, else unknown.
         code: u16,
-        /// Its name for people.
+        /// Its display name.
         name: Arc<str>,
     },
     /// A function; unknown if it names none.

@@ -44,10 +44,10 @@ pub enum ReadErrorKind {
     /// The first bytes are those of something else.
     #[error("not a file of this kind: it must begin with {expected:?}")]
     Magic {
-        /// What must stand there.
+        /// What must be there.
         expected: String,
     },
-    /// The major version is none this reader knows.
+    /// This reader does not know the major version.
     #[error("format version {found} is not known (only 4.x is)")]
     Version {
         /// The version found.

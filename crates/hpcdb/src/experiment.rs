@@ -17,7 +17,7 @@ use std::sync::Arc;
 const ROOT: &[u8] = b"<HPCToolkitExperiment";
 const ROOT_NAME: &str = "HPCToolkitExperiment";
 
-/// Whether a file of these first bytes is an `experiment.xml`: the element stands behind a document type of some
+/// Whether a file of these first bytes is an `experiment.xml`: the element follows a document type of some
 /// kilobytes.
 pub fn is_experiment(first_bytes: &[u8]) -> bool {
     first_bytes.trim_ascii_start().starts_with(b"<?xml")

@@ -12,7 +12,7 @@
 //! Law: every pointer is checked before it is followed, no walk is longer than the file,
 //! and memory stays a constant factor of what is in the file. What is broken is an error
 //! ([`ReadError`]) with file and offset, or a [`Damage`] where the rest is still good.
-//! Not here: threads, the event model, HPCToolkit's own tools.
+//! There are no threads, event model or HPCToolkit tools here.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

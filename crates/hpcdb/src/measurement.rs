@@ -3,7 +3,7 @@
 //! Both are big-endian. A trace begins with a header that says how samples are written; a
 //! profile of version 4 ends with a table of its sections. Older databases keep the traces,
 //! each in its file or all in one (`experiment.mt`, [`merged_lines`]).
-//! Not here: the values of a profile, which only its tree of call paths is read of.
+//! The values of a profile are not read, only its tree of call paths.
 
 use crate::source::Source;
 use crate::trace::{SampleLayout, TimeField};
@@ -25,8 +25,8 @@ const NODE_BYTES: usize = 19;
 const HAS_METRIC: u64 = 1;
 const HAS_LCA: u64 = 2;
 
-/// Times of which the unit is told by their size: nanoseconds since 1970 are larger from 1973 on, microseconds smaller
-/// until the year 5138.
+/// Bounds that give the unit of times by their size: nanoseconds since 1970 are larger from 1973 on, microseconds
+/// smaller until the year 5138.
 const LEAST_NS: u64 = 100_000_000_000_000_000;
 /// Microseconds since 1970 of the years 2001 to 2096.
 const US_OF_THIS_CENTURY: std::ops::Range<u64> = 1_000_000_000_000_000..4_000_000_000_000_000;
@@ -36,7 +36,7 @@ pub fn is_measurement(first_bytes: &[u8]) -> bool {
     first_bytes.starts_with(TRACE_MAGIC) || first_bytes.starts_with(PROFILE_MAGIC)
 }
 
-/// The samples of the trace that stands at `start..end` of a file.
+/// The samples of the trace at `start..end` of a file.
 ///
 /// # Errors
 /// If there is no trace, or one that is not big-endian.
@@ -203,14 +203,14 @@ pub struct Node {
     pub id: u32,
     /// The number of its caller; that of no node at the root.
     pub parent: u32,
-    /// The module by its number; 0 for places that stand for something else, see [`Node::placeholder`].
+    /// The module by its number; 0 for placeholders, see [`Node::placeholder`].
     pub module: u16,
     /// The place in the module.
     pub offset: u64,
 }
 
 impl Node {
-    /// The text that stands for a place that is none, e.g. `NoActvty`.
+    /// The text of a placeholder, e.g. `NoActvty`.
     pub fn placeholder(&self) -> Option<String> {
         let text = self.offset.to_be_bytes();
         let is_text = self.module == 0 && text.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');

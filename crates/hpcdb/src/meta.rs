@@ -63,7 +63,7 @@ impl Meta {
     /// Reads a whole `meta.db` that is in memory.
     ///
     /// # Errors
-    /// If it is no `meta.db`, of another major version, or of the layout before the release. A part that is broken
+    /// If it is not a `meta.db`, has another major version, or the layout before the release. A part that is broken
     /// is in [`Meta::damages`] instead, and empty.
     pub fn read(file: &Arc<str>, bytes: &[u8]) -> Result<Meta, ReadError> {
         let bytes = Bytes::new(file, bytes);
@@ -164,7 +164,7 @@ fn paths(bytes: Bytes<'_>, rows: &Rows, texts: &mut Texts, damages: &mut Vec<Dam
     first_damage(offsets(rows).map(path), damages)
 }
 
-/// The values; the first error is told with the number of all.
+/// The values; the first error is reported with the number of all.
 fn first_damage<T: Default>(
     values: impl Iterator<Item = Result<T, ReadError>>,
     damages: &mut Vec<Damage>,

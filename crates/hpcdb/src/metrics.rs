@@ -55,7 +55,7 @@ pub struct Scope {
 /// Kind of a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScopeType {
-    /// Not said.
+    /// Not given.
     Custom,
     /// Exactly where it was measured.
     Point,

@@ -84,7 +84,7 @@ impl ProfileDb {
     /// Reads the headers of all profiles.
     ///
     /// # Errors
-    /// If it is no `profile.db`, of another major version, or the table of profiles cannot be read.
+    /// If it is not a `profile.db`, is of another major version, or the table of profiles cannot be read.
     pub fn read<R: Read + Seek>(file: &Arc<str>, from: R) -> Result<ProfileDb, ReadError> {
         let mut source = Source::new(Arc::clone(file), from)?;
         let beginning = source.beginning(FileKind::Profile.header_bytes())?;

@@ -23,7 +23,7 @@ impl Texts {
         Texts { by_offset: FxHashMap::default(), bytes_left: n_bytes.saturating_mul(TEXT_FACTOR) }
     }
 
-    /// The text at `at`, up to its zero byte; what is no UTF-8 is replaced.
+    /// The text at `at`, up to its zero byte; what is not UTF-8 is replaced.
     pub fn read(&mut self, bytes: Bytes<'_>, at: u64) -> Result<Arc<str>, ReadError> {
         if let Some(text) = self.by_offset.get(&at) {
             return Ok(Arc::clone(text));

@@ -37,7 +37,7 @@ pub enum SampleLayout {
     Database,
     /// `.hpctrace`: big-endian; time, context, perhaps a metric.
     Measurement {
-        /// Whether the number of a metric stands behind each sample.
+        /// Whether the number of a metric follows each sample.
         has_metric: bool,
         /// What the time field holds.
         time: TimeField,
@@ -74,9 +74,9 @@ pub struct Line {
     pub start: u64,
     /// Number of samples; those that lie in the file.
     pub n_samples: u64,
-    /// Bytes behind the last of them that are no whole sample: the file was cut.
+    /// Bytes after the last of them that are no whole sample: the file was cut.
     pub rest_bytes: u64,
-    /// Samples behind the last of them that are zeros: room for them was made, and they were never written.
+    /// Samples after the last of them that are zeros: room for them was made, and they were never written.
     pub n_unwritten: u64,
     /// How they are written.
     pub layout: SampleLayout,
@@ -108,7 +108,7 @@ impl TraceDb {
     /// Reads header and lines.
     ///
     /// # Errors
-    /// If it is no `trace.db`, of another major version, or the table of lines cannot be read.
+    /// If it is not a `trace.db`, is of another major version, or the table of lines cannot be read.
     pub fn read<R: Read + Seek>(file: &Arc<str>, from: R) -> Result<TraceDb, ReadError> {
         let mut source = Source::new(Arc::clone(file), from)?;
         let beginning = source.beginning(FileKind::Trace.header_bytes())?;
@@ -156,7 +156,7 @@ fn line(rows: Bytes<'_>, at: u64, file_bytes: u64, damages: &mut Vec<Damage>) ->
             count: 1,
         });
     }
-    // Only where the file goes on: the end of a cut file is told already.
+    // Only where the file goes on: the end of a cut file is reported already.
     let rest_bytes = if n_samples <= in_file { end.saturating_sub(start) % SAMPLE_BYTES } else { 0 };
     let layout = SampleLayout::Database;
     Ok(Line { profile, start, n_samples: n_samples.min(in_file), rest_bytes, n_unwritten: 0, layout })
@@ -204,7 +204,7 @@ impl<R: Read + Seek> Lines<R> {
         self.line.start + self.next * self.line.layout.n_bytes()
     }
 
-    /// Leaves out samples that only tell what was before `start_ns` or after `end_ns`: of those before, the last one
+    /// Leaves out samples that only show what was before `start_ns` or after `end_ns`: of those before, the last one
     /// stays, as it holds until the next; of those from `end_ns` on, the first one stays.
     ///
     /// # Errors
@@ -275,7 +275,7 @@ fn sample(bytes: &[u8], layout: SampleLayout) -> TraceSample {
     }
 }
 
-/// Where the distance stands in a time field that has one.
+/// The shift of the distance in a time field that has one.
 const LCA_SHIFT: u32 = 54;
 const LCA_TIME_MASK: u64 = (1 << LCA_SHIFT) - 1;
 const NO_LCA: u32 = (1 << (64 - LCA_SHIFT)) - 1;

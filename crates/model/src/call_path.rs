@@ -3,10 +3,9 @@
 //! Node `i` stores its parent and its region; parents come before children, so one
 //! forward sweep hands values down and one backward sweep sums inclusive values.
 //! Node 0 is the root: outside of every region. Law: `parent(i) < i` for every
-//! other node, and no two children of a node have one region, but that calls which
-//! the user did not select may have nodes of their own ([`hidden_child`](CallPathTree::hidden_child)):
-//! who sees all calls tells by them what is to be shown ([`shown`](CallPathTree::shown)).
-//! Not here: values.
+//! other node, and no two children of a node have the same region, except that calls that the user did not select may
+//! have nodes of their own ([`hidden_child`](CallPathTree::hidden_child)): analyses that see all calls use them to find
+//! what is to be shown ([`shown`](CallPathTree::shown)). The tree holds no values.
 
 use crate::{CallPathId, RegionId};
 use rustc_hash::FxHashMap;
@@ -32,14 +31,14 @@ struct Node {
     region: RegionId,
 }
 
-/// The bit of a region that says that the call is hidden. Regions are counted from 0; nobody has 2^31.
+/// The bit of a region that marks the call as hidden. Regions are counted from 0; no trace has 2^31.
 const HIDDEN: u32 = 1 << 31;
 
 #[derive(Serialize, Deserialize)]
 struct Nodes(Vec<Node>);
 
 impl From<Nodes> for CallPathTree {
-    /// Nodes that break the law (a corrupt partial) are hung below the root.
+    /// Nodes that break the law (a corrupt partial) are attached to the root.
     fn from(Nodes(nodes): Nodes) -> Self {
         let mut tree = CallPathTree::default();
         for (i, mut node) in nodes.into_iter().enumerate().skip(1) {
@@ -71,7 +70,7 @@ impl Default for CallPathTree {
 }
 
 impl CallPathTree {
-    /// Outside of every region.
+    /// Outside every region.
     pub const ROOT: CallPathId = CallPathId(0);
 
     /// Number of nodes, the root included.
@@ -79,12 +78,12 @@ impl CallPathTree {
         self.nodes.len()
     }
 
-    /// Whether there is nothing but the root.
+    /// Whether there is only the root.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() == 1
     }
 
-    /// The path that `region` entered from `parent` has, made if need be.
+    /// The path of `region` entered from `parent`; created if necessary.
     #[inline]
     pub fn child(&mut self, parent: CallPathId, region: RegionId) -> CallPathId {
         let node = Node { parent, region };
@@ -109,7 +108,7 @@ impl CallPathTree {
         path
     }
 
-    /// Likewise for a call that the user did not select.
+    /// The same for a call that the user did not select.
     pub fn hidden_child(&mut self, parent: CallPathId, region: RegionId) -> CallPathId {
         self.child(parent, RegionId(region.0 | HIDDEN))
     }
@@ -171,7 +170,7 @@ impl CallPathTree {
         recursive
     }
 
-    /// Adds the paths of `other` and tells where each of them stands here.
+    /// Adds the paths of `other` and returns the position of each of them here.
     pub fn absorb(&mut self, other: &CallPathTree) -> Remap {
         let mut new = vec![Self::ROOT; other.len()];
         for path in other.paths() {
@@ -182,7 +181,7 @@ impl CallPathTree {
     }
 
     /// The paths as they are shown: `stand_in` in place of hidden calls, one for those directly inside each other. In
-    /// canonical order; and where each path of this tree stands there.
+    /// canonical order; also returns the position there of each path of this tree.
     pub fn shown(&self, stand_in: RegionId) -> (CallPathTree, Remap) {
         if !self.paths().any(|path| self.is_hidden(path)) {
             return (
@@ -231,7 +230,7 @@ impl CallPathTree {
     }
 }
 
-/// Where the paths of one tree stand in another.
+/// The positions of the paths of one tree in another.
 #[derive(Debug, Clone)]
 pub struct Remap {
     new: Vec<CallPathId>,

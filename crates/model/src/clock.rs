@@ -70,7 +70,7 @@ pub struct Clock {
     pub ticks_per_second: u64,
     /// The timer's own value at the trace start, in ticks. Event times have it subtracted.
     pub offset_ticks: u64,
-    /// Nanoseconds from 1970-01-01 UTC to the trace start, if the trace says so.
+    /// Nanoseconds from 1970-01-01 UTC to the trace start, if recorded.
     pub realtime_ns: Option<u64>,
     /// Length of the trace in ticks, as its definitions declare it.
     pub declared_length: Option<Ticks>,

@@ -1,7 +1,7 @@
 //! Communicators: who is rank i.
 //!
-//! Law: a peer is the rank that the trace says, or unknown; it is never made up, and never the caller unless the trace
-//! says so.
+//! Law: a peer is the rank that the trace records, or unknown; it is never invented, and never the caller unless the
+//! trace says so.
 
 use crate::{CommId, CommRank, LocationId, WorldRank};
 use serde::{Deserialize, Serialize};
@@ -31,10 +31,10 @@ pub enum Membership {
     /// They are listed.
     #[default]
     Listed,
-    /// The only member is the caller (`MPI_COMM_SELF`); nobody is listed.
+    /// The only member is the caller (`MPI_COMM_SELF`); no members are listed.
     Caller,
-    /// The definition is lost. Those are listed that are known to take part, ascending; which rank of the communicator
-    /// each of them has is not known, nor who else takes part.
+    /// The definition is lost. The members known to take part are listed, ascending; their ranks in the communicator
+    /// are not known, nor is who else takes part.
     Unknown,
 }
 
@@ -56,7 +56,7 @@ impl Communicator {
         Communicator { membership: Membership::Caller, ..Communicator::of_ranks(name, Arc::default()) }
     }
 
-    /// A communicator whose definition is lost, and in which `participants` take part at least.
+    /// A communicator whose definition is lost, and in which at least `participants` take part.
     pub fn unknown(name: impl Into<Arc<str>>, participants: Arc<[WorldRank]>) -> Self {
         Communicator { membership: Membership::Unknown, ..Communicator::of_ranks(name, participants) }
     }
@@ -66,7 +66,7 @@ impl Communicator {
         self.membership == Membership::Unknown
     }
 
-    /// The world rank of the peer that `me` names `rank`. In an inter-communicator each group names the other.
+    /// The world rank of the peer that `me` calls `rank`. In an inter-communicator each group names the other.
     /// `None` if it is not known who that is.
     pub fn peer(&self, me: Option<WorldRank>, rank: CommRank) -> Option<WorldRank> {
         let is_remote = |remote: &Arc<[WorldRank]>| me.is_some_and(|me| remote.contains(&me));

@@ -18,7 +18,7 @@ macro_rules! contents {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// The need of an analysis that cannot answer without it; `None` if no need says so.
+            /// The need of an analysis that cannot answer without it; `None` if no need implies it.
             pub fn need(self) -> Option<Needs> {
                 match self { $(Self::$variant => $needs,)* }
             }

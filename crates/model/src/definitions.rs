@@ -38,13 +38,13 @@ pub struct Definitions {
     pub interrupt_generators: Vec<InterruptGenerator>,
     /// Cartesian topologies.
     pub topologies: Vec<CartTopology>,
-    /// The region that stands for every id that no definition explains.
+    /// The region used for every id that no definition explains.
     pub unknown_region: RegionId,
-    /// The region `[filtered]` that stands for everything a region filter hides.
+    /// The region `[filtered]`, used for everything that a region filter hides.
     pub filtered_region: RegionId,
 }
 
-/// No rank is as great: negative numbers without their sign begin here.
+/// No rank is this large: negative numbers without their sign begin here.
 const NOBODY: u32 = 1 << 31;
 
 /// Who wrote the trace, and in which format.
@@ -100,7 +100,7 @@ impl Definitions {
         definitions
     }
 
-    /// Replaces the regions; the two placeholders are added behind them.
+    /// Replaces the regions; the two placeholders are added after them.
     pub fn set_regions(&mut self, mut regions: Vec<Region>) {
         let mut placeholder = |name: &str| {
             let id = RegionId::from_index(regions.len());
@@ -120,12 +120,12 @@ impl Definitions {
         self.regions = regions;
     }
 
-    /// Number of regions the trace defines: the table up to the placeholders, which stand at its end.
+    /// Number of regions the trace defines: the table without the placeholders at its end.
     pub fn n_regions(&self) -> usize {
         self.unknown_region.index()
     }
 
-    /// Number of communicators the trace defines, without those that stand for lost ones.
+    /// Number of communicators the trace defines, without those added for lost ones.
     pub fn n_communicators(&self) -> usize {
         self.communicators.iter().filter(|comm| !comm.is_unknown()).count()
     }
@@ -136,7 +136,7 @@ impl Definitions {
     }
 
     /// Groups that are processes: those with at least one location that runs code on a CPU.
-    /// Metric sources and accelerator contexts are none.
+    /// Groups of metric sources and accelerator contexts are not processes.
     pub fn processes(&self) -> Vec<LocationGroupId> {
         let mut is_process = vec![false; self.location_groups.len()];
         for location in &self.locations {
@@ -159,14 +159,14 @@ impl Definitions {
         self.locations.iter().map(number).collect()
     }
 
-    /// World ranks that are known of, ascending: those of processes, and members of communicators whether or not they
-    /// have locations.
+    /// World ranks that are known, ascending: those of processes, and members of communicators whether or not they have
+    /// locations.
     pub fn known_ranks(&self) -> Vec<WorldRank> {
         let members = |comm: &Communicator| {
             let remote = comm.remote_members.clone().unwrap_or_default();
             comm.members.iter().chain(&*remote).copied().collect::<Vec<_>>()
         };
-        // Communicators share the members of their group: each list is looked at once.
+        // Communicators share the members of their group: each list is visited once.
         let mut seen = std::collections::BTreeSet::new();
         let lists = self.communicators.iter().filter(|comm| {
             seen.insert((comm.members.as_ptr() as usize, comm.members.len(), comm.remote_members.is_some()))

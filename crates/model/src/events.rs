@@ -1,7 +1,7 @@
 //! Events of one location, in columns.
 //!
-//! Three base columns have one row per event: time, kind, region. What only some
-//! kinds carry stands in side tables sorted by `row`, an index into the base
+//! Three base columns have one row per event: time, kind, region. Data that only some kinds have is in side tables
+//! sorted by `row`, an index into the base
 //! columns. Two derived columns are filled by the engine when an analysis needs
 //! them: the call path of each row and the visits that end in the chunk.
 //!
@@ -45,14 +45,14 @@ pub enum EventKind {
     BufferFlush,
     /// Recording was switched on or off.
     MeasurementOnOff,
-    /// Any other event; its payload is not part of the model, but for [`EventChunk::io`].
+    /// Any other event; its payload is not part of the model, except for [`EventChunk::io`].
     Other,
 }
 
-/// An input or output operation that is complete.
+/// A completed input or output operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoOperation {
-    /// Index into the base columns, of the completion.
+    /// Index of the completion into the base columns.
     pub row: u32,
     /// What it did.
     pub mode: IoMode,
@@ -237,7 +237,7 @@ pub enum LinkEnd {
 
 /// One enter–leave instance of a region, known when it ends. Derived by the engine.
 ///
-/// `leave - enter` is the inclusive time; that less `in_callees` is the exclusive time.
+/// `leave - enter` is the inclusive time; subtracting `in_callees` gives the exclusive time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Visit {
     /// The call path of the region.
@@ -248,7 +248,7 @@ pub struct Visit {
     pub enter: Ticks,
     /// When it was left.
     pub leave: Ticks,
-    /// Time in regions that were entered inside.
+    /// Time in the regions entered inside it.
     pub in_callees: Ticks,
 }
 
@@ -262,12 +262,12 @@ pub struct EventChunk<'a> {
     /// Region of an enter or leave; unspecified for other kinds.
     pub region: &'a [RegionId],
     /// Call path of each row: the entered or left one, else the innermost open one
-    /// ([`CallPathTree::ROOT`](crate::CallPathTree::ROOT) outside of all). Empty unless needed.
+    /// ([`CallPathTree::ROOT`](crate::CallPathTree::ROOT) outside all calls). Empty unless needed.
     pub call_path: &'a [CallPathId],
-    /// Where analyses see calls that are not selected: the call path of each row as it is shown, `[filtered]` in place of
-    /// hidden calls, once for those directly inside each other. Empty if nothing is hidden: it is `call_path` then.
+    /// Where analyses see calls that are not selected: the call path of each row as it is shown, `[filtered]` in place
+    /// of hidden calls, once for those directly inside each other. Empty if nothing is hidden: use `call_path` then.
     pub shown_path: &'a [CallPathId],
-    /// Likewise the region of an enter or leave.
+    /// The same for the region of an enter or leave.
     pub shown_region: &'a [RegionId],
     /// Visits that end here, in the order of their leaves. Empty unless needed.
     pub visits: &'a [Visit],
@@ -303,7 +303,7 @@ impl EventChunk<'_> {
     }
 }
 
-/// The buffer a reader fills again and again, so that the loop allocates nothing.
+/// The buffer that a reader fills again and again, so that the loop allocates nothing.
 #[derive(Debug, Default)]
 #[expect(missing_docs, reason = "the columns are those of EventChunk")]
 pub struct ChunkBuffer {
@@ -323,14 +323,14 @@ pub struct ChunkBuffer {
     pub samples: Vec<Sample>,
     pub links: Vec<Link>,
     pub io: Vec<IoOperation>,
-    /// Event records this chunk stands for, including those without a row because nobody needs them.
+    /// Event records that this chunk covers, including those without a row because no analysis needs them.
     pub n_records: u64,
     /// Time of the first and the last of those records.
     pub span: Option<(Ticks, Ticks)>,
 }
 
 impl ChunkBuffer {
-    /// Empties every column and keeps the memory.
+    /// Empties every column but keeps the memory.
     pub fn clear(&mut self) {
         self.time.clear();
         self.kind.clear();
@@ -352,7 +352,7 @@ impl ChunkBuffer {
         self.span = None;
     }
 
-    /// Takes over what a reader put into another buffer, and keeps the memory. Derived columns are left out.
+    /// Takes over what a reader put into another buffer, but keeps the memory. Derived columns are left out.
     pub fn copy_from(&mut self, other: &ChunkBuffer) {
         self.clear();
         self.time.extend_from_slice(&other.time);
@@ -376,7 +376,7 @@ impl ChunkBuffer {
         self.time.len()
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.time.is_empty()
     }

@@ -2,13 +2,12 @@
 //!
 //! Two data structures carry everything: the definitions of a trace, known once
 //! ([`Definitions`]), and the events of one location, run by run, in columns
-//! ([`EventChunk`]). Around them stand the user's selection ([`Filter`]), what
-//! analyses want ([`Needs`]), the call-path tree ([`CallPathTree`]), what went
-//! wrong ([`Notice`]) and results as tables ([`Table`]). How quantities are written
-//! in sentences is in [`units`].
+//! ([`EventChunk`]). Further types are the user's selection ([`Filter`]), the needs of analyses ([`Needs`]), the
+//! call-path tree ([`CallPathTree`]), problems ([`Notice`]) and results as tables ([`Table`]). How quantities are
+//! written in sentences is in [`units`].
 //!
-//! Law: time is integer [`Ticks`] since the trace start; nanoseconds and floats
-//! appear only at the border ([`Clock`]). Not here: files, formats, threads.
+//! Law: time is integer [`Ticks`] since the trace start; nanoseconds and floats appear only at the border ([`Clock`]).
+//! This crate does not deal with files, formats or threads.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

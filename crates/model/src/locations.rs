@@ -9,19 +9,19 @@ use std::sync::Arc;
 pub struct Location {
     /// The name the tracer gave, e.g. `Master thread`.
     pub name: Arc<str>,
-    /// What it stands for.
+    /// What it represents.
     pub kind: LocationKind,
     /// What owns it.
     pub group: LocationGroupId,
     /// World rank of the process it belongs to; `None` where the trace knows no ranks.
     pub rank: Option<WorldRank>,
-    /// Number of events the definitions declare. Tracers get it wrong; never trusted.
+    /// Number of events that the definitions declare. Tracers get it wrong; it is never trusted.
     pub declared_events: Option<u64>,
     /// The id of this location in its format, as users see it in file names.
     pub native_id: u64,
 }
 
-/// What a location stands for.
+/// What a location represents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum LocationKind {
     /// A thread of a process.
@@ -30,7 +30,7 @@ pub enum LocationKind {
     AcceleratorStream,
     /// A source of metric values; not a process, runs no code.
     Metric,
-    /// Not said.
+    /// Not specified.
     Unknown,
 }
 
@@ -48,7 +48,7 @@ pub struct LocationGroup {
     pub name: Arc<str>,
     /// Process or accelerator context.
     pub kind: LocationGroupKind,
-    /// Where it stands in the system tree.
+    /// Its place in the system tree.
     pub system_node: Option<SystemNodeId>,
     /// The process that made it, for an accelerator context.
     pub creator: Option<LocationGroupId>,
@@ -63,6 +63,6 @@ pub enum LocationGroupKind {
     Process,
     /// A context on an accelerator.
     Accelerator,
-    /// Not said.
+    /// Not specified.
     Unknown,
 }

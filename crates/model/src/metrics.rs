@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub struct Metric {
     /// Its name, e.g. `PAPI_TOT_CYC`.
     pub name: Arc<str>,
-    /// What the tracer says of it.
+    /// The tracer's description of it.
     pub description: Arc<str>,
     /// Unit of its values, with the scale folded in, e.g. `#`, `bytes`, `10^-6 s`.
     pub unit: Arc<str>,

@@ -1,4 +1,4 @@
-//! What went wrong while reading or analysing, and could be survived.
+//! Problems found while reading or analysing that did not stop the run.
 //!
 //! Equal notices are one notice with a count; they are sorted before display.
 //! [`Level::High`] means that data were lost: the answer is not from everything.
@@ -50,7 +50,7 @@ macro_rules! notice_codes {
 }
 
 notice_codes! {
-    /// The anchor file is missing; what it says was rebuilt from the other files.
+    /// The anchor file is missing; its contents were rebuilt from the other files.
     MissingAnchor "missing-anchor",
     /// A file of definitions is missing.
     MissingDefinitions "missing-definitions",
@@ -58,7 +58,7 @@ notice_codes! {
     DamagedDefinitions "damaged-definitions",
     /// An id is defined twice; one definition was kept.
     DuplicateDefinition "duplicate-definition",
-    /// An id is used that is not defined; a placeholder stands for it.
+    /// An id is used that is not defined; a placeholder is used for it.
     UndefinedReference "undefined-reference",
     /// The events of a location are missing.
     MissingEvents "missing-events",
@@ -92,9 +92,9 @@ notice_codes! {
     MessageOrder "message-order",
     /// Locations that should synchronise together do so differently; only what they have in common was aligned.
     UnalignedSynchronisations "unaligned-synchronisations",
-    /// There are too many phases to keep apart; some were put together.
+    /// There are too many phases to keep separate; some were merged.
     CoarsePhases "coarse-phases",
-    /// Samples do not tell instances of calls apart, or too many to keep.
+    /// Samples do not distinguish instances of calls, or there are too many to keep.
     UncertainInstances "uncertain-instances",
     /// The sampling period is not recorded and was inferred.
     InferredPeriod "inferred-period",
@@ -115,7 +115,7 @@ pub struct Notice {
     pub level: Level,
     /// What kind.
     pub code: NoticeCode,
-    /// One sentence without full stop, for people.
+    /// One sentence for people, without a full stop.
     pub message: String,
     /// How often it happened.
     pub count: u64,
@@ -128,7 +128,7 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// A notice that happened once, about no place in particular.
+    /// A notice that happened once, with no place given.
     pub fn new(level: Level, code: NoticeCode, message: impl Into<String>) -> Self {
         Notice { level, code, message: message.into(), count: 1, file: None, offset: None, location: None }
     }
@@ -168,7 +168,7 @@ impl std::fmt::Display for Notice {
     }
 }
 
-/// A notice without its count: what makes two of them one.
+/// A notice without its count: two notices that are equal in it are merged.
 type Key = (std::cmp::Reverse<Level>, NoticeCode, Option<LocationId>, Option<Arc<str>>, Option<u64>, String);
 
 /// Notices, gathered and shared by threads; never thrown away.

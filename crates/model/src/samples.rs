@@ -1,18 +1,18 @@
-//! Call-path samples: what was on the stack of a location now and then.
+//! Call-path samples: what was on the stack of a location at certain times.
 //!
-//! The call paths that occur are a tree of [`SampledContext`]s, known once. A sample
-//! ([`Sample`]) names a node and, where the tracer knows it, how many of its outermost
-//! frames are the very instances of the sample before ([`Lca`]).
+//! The call paths that occur are a tree of [`SampledContext`]s, known once. A sample ([`Sample`]) names a node and,
+//! where the tracer knows it, how many of its outermost frames are the same instances as in the sample before
+//! ([`Lca`]).
 //!
-//! Law: a parent stands before its children; no path is deeper than [`MAX_SAMPLED_DEPTH`].
-//! Not here: instances. Two samples with one context need not be one visit.
+//! Law: a parent comes before its children; no path is deeper than [`MAX_SAMPLED_DEPTH`]. Instances are not recorded:
+//! two samples with the same context need not be one visit.
 
 use crate::{ContextId, InterruptGeneratorId, RegionId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Frames of the deepest sampled path that is kept; adapters cut deeper ones. Work on a sample grows with its depth,
-/// and a corrupt file may define a chain as long as itself. Real stacks beyond this are runaway recursion.
+/// and a corrupt file may define a chain as long as the file. Real stacks beyond this are runaway recursion.
 pub const MAX_SAMPLED_DEPTH: u32 = 1024;
 
 /// A call path that samples name: a region, where in it the program was, and the path of its caller.
@@ -30,8 +30,8 @@ pub struct SampledContext {
     pub depth: u32,
 }
 
-/// One frame of a sampled path as it is told from its siblings: who was called, from which line of the caller.
-/// The line inside of the innermost frame is no part of it.
+/// What distinguishes a frame of a sampled path from its siblings: the region called, and the line of the caller.
+/// The line inside the innermost frame is not part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SampledFrame {
     /// The region.
@@ -48,7 +48,7 @@ pub struct SampledContexts {
 }
 
 impl SampledContexts {
-    /// Adds a path, also if an equal one is there.
+    /// Adds a path, even if an equal one is there.
     ///
     /// # Panics
     /// If the parent is not there, or [`MAX_SAMPLED_DEPTH`] deep.
@@ -122,13 +122,13 @@ pub enum InterruptCounts {
     Occurrences,
 }
 
-/// How many outermost frames of a sample are the very instances of the sample before at its location: the least
+/// How many outermost frames of a sample are the same instances as in the sample before at its location: the lowest
 /// common ancestor of the two, as a depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Lca {
-    /// So many stayed, and no more.
+    /// Exactly this many stayed.
     Exact(u32),
-    /// No more than so many stayed; it is unknown how many did.
+    /// At most this many stayed; the exact number is unknown.
     AtMost(u32),
     /// The tracer does not say.
     Unknown,
@@ -139,7 +139,7 @@ pub enum Lca {
 pub struct Sample {
     /// Index into the base columns.
     pub row: u32,
-    /// The call path found; `None` if nothing ran any more, which ends every frame of the sample before.
+    /// The call path found; `None` if nothing was running, which ends every frame of the sample before.
     pub context: Option<ContextId>,
     /// What stayed of the sample before.
     pub lca: Lca,

@@ -7,13 +7,13 @@ pub trait TraceSource: Send + Sync {
     /// What is known once. Stays the same while the source lives.
     fn definitions(&self) -> &Definitions;
 
-    /// What went wrong while opening.
+    /// Problems found while opening.
     fn notices(&self) -> &[Notice];
 
     /// Bytes the events of `location` take on disk: a measure of the work, for order and progress.
     fn location_bytes(&self, location: LocationId) -> u64;
 
-    /// How much of the request the readers will apply by themselves.
+    /// How much of the request the readers apply themselves.
     fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan;
 
     /// Whether the only events of `location` are samples of its call path. The engine then makes calls of them for
@@ -51,7 +51,7 @@ pub trait ChunkReader {
     fn notices(&mut self) -> Vec<Notice>;
 }
 
-/// How much of a predicate a reader applies by itself; the engine applies the rest.
+/// How much of a predicate a reader applies itself; the engine applies the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushdown {
     /// All of it.

@@ -38,7 +38,7 @@ pub enum Unit {
     Bytes,
     /// A ratio, 1 being the whole.
     Ratio,
-    /// As the trace says.
+    /// As given by the trace.
     Other(Arc<str>),
 }
 

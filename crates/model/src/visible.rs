@@ -1,8 +1,8 @@
-//! Text from files as people may look at it: what would steer a terminal, turn the direction of reading, or not show at
-//! all is written as an escape.
+//! Text from files made safe to display: characters that would control a terminal, change the direction of reading, or
+//! be invisible are written as escapes.
 //!
-//! Law: what comes out has printable characters alone, on one line, and is what went in if that had no others; doing it
-//! twice is doing it once. Not here: quotes, HTML, CSV, which have their own rules.
+//! Law: the result has only printable characters, on one line, and equals the input if that had no others; applying it
+//! twice is the same as once. Quotes, HTML and CSV have rules of their own and are handled elsewhere.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -37,8 +37,8 @@ pub fn put_visible(out: &mut String, c: char) {
     }
 }
 
-/// `text` as it may stand between the quotes of a JSON string that already escapes what JSON demands: what does not show
-/// as JSON writes it, `\\u202e`, which is the same text to every reader.
+/// `text` for use between the quotes of a JSON string that already escapes what JSON requires: invisible characters are
+/// written as in JSON, `\\u202e`, which every reader takes as the same text.
 pub fn json_text(text: &str) -> Cow<'_, str> {
     if let Cow::Borrowed(text) = visible(text) {
         return Cow::Borrowed(text);
@@ -60,12 +60,12 @@ pub fn put_json_text(out: &mut String, c: char) {
     }
 }
 
-/// Whether `c` shows, as itself.
+/// Whether `c` is visible as itself.
 pub fn is_visible(c: char) -> bool {
     match c {
         ' '..='~' => true,
         _ if c.is_ascii() || is_ignorable(c) => false,
-        // What Rust knows to be printable stays as it is; a mark that joins the letter before it does, too, behind one.
+        // Characters that Rust considers printable are visible; so is a mark that joins the letter before it, here `a`.
         _ => {
             let mut bytes = [0; 8];
             bytes[0] = b'a';

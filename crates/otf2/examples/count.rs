@@ -1,6 +1,6 @@
 //! Counts the events of an archive on one thread: `count PATH [PASSES]`.
 //!
-//! The program of the decoding benchmark; whoever runs it takes the time.
+//! The program of the decoding benchmark; the caller measures the time.
 
 use std::path::Path;
 use std::process::ExitCode;

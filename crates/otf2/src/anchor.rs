@@ -59,7 +59,7 @@ impl Anchor {
     /// Reads an anchor; `file` names it in errors.
     ///
     /// # Errors
-    /// If it is no anchor, broken, newer than known, or of an archive that
+    /// If it is not an anchor, is broken, newer than known, or of an archive that
     /// cannot be read (SIONlib containers, zlib).
     pub fn parse(bytes: &[u8], file: &str) -> Result<Anchor, ReadError> {
         let endian = match bytes {

@@ -42,7 +42,7 @@ impl Interval {
     ///
     /// The loop holds no conversion and no rounding call, so that it is vectorised with the instructions every
     /// x86-64 has: near 1.5 * 2^52 the numbers are the integers, so adding that number to a small one rounds it to
-    /// the nearest integer, ties to even, and the integer stands in the low bits.
+    /// the nearest integer, ties to even, and the integer is in the low bits.
     fn correct(&self, times: &mut [u64], sorted: bool) {
         /// The bits of 1.5 * 2^52.
         const BIAS: u64 = 0x4338_0000_0000_0000;
@@ -138,7 +138,7 @@ impl ClockOffsets {
         while let Some(&first) = rest.first() {
             let at = self.interval_of(first);
             let interval = self.intervals[at];
-            // The first interval also takes what is before it, the last what is behind it.
+            // The first interval also takes what is before it, the last what is after it.
             let low = if at == 0 { 0 } else { self.intervals[at - 1].end + 1 };
             let high = if at == last { u64::MAX } else { interval.end };
             let inside = |time: u64| low <= time && time <= high;

@@ -3,8 +3,8 @@
 //! The bytes of the file are kept; a table holds for each id where its records
 //! lie, and a lookup decodes the record again, so nothing is copied and names
 //! are borrowed. Law: ids may repeat; [`Definitions::get`] gives the last record
-//! that serves, [`Definitions::all`] gives every one.
-//! Not here: local definitions (see [`crate::LocalDefinitions`]).
+//! that is usable, [`Definitions::all`] gives every one.
+//! Local definitions: see [`crate::LocalDefinitions`].
 
 use std::num::NonZeroU64;
 
@@ -34,7 +34,7 @@ pub struct Definitions {
 #[derive(Debug, Clone, Copy)]
 struct Place {
     id: u8,
-    /// Each chunk of a file tells its own byte order.
+    /// Each chunk of a file has its own byte order.
     endian: Endian,
     start: usize,
     end: usize,
@@ -60,7 +60,7 @@ impl Definitions {
 
     /// Reads a global definition file; a damaged one up to the damage.
     ///
-    /// Notices tell what was lost or is doubtful; `file` names the file in them.
+    /// Notices report what was lost or is doubtful; `file` names the file in them.
     pub fn parse(bytes: Vec<u8>, file: &str, chunk_bytes: Option<NonZeroU64>) -> (Self, Vec<Notice>) {
         let mut notices = Vec::new();
         let mut definitions = Definitions::empty();

@@ -1,6 +1,6 @@
 //! What ends the reading of a file: where, and which rule the bytes broke.
 //!
-//! What can be survived is no error but a [`Notice`](crate::Notice).
+//! What can be survived is not an error but a [`Notice`](crate::Notice).
 
 use std::sync::Arc;
 use std::{fmt, io};

@@ -1,4 +1,4 @@
-//! What a location's own definition file says: id mapping and clock offsets.
+//! A location's own definition file: id mapping and clock offsets.
 
 use std::num::NonZeroU64;
 

@@ -76,7 +76,7 @@ pub enum NoticeKind {
     Late {
         /// The table.
         kind: RefKind,
-        /// References to definitions further behind.
+        /// References to definitions further on.
         n: u64,
         /// The first such id.
         first: u64,

@@ -2,10 +2,10 @@
 //!
 //! A [`Cursor`] reads one record's bytes, a [`RecordBuffer`] grows them. Both
 //! know the byte order of the file. "Compressed" integers are a byte `n` and
-//! `n` low-order bytes; `n = 0xff` stands for all ones, the undefined value.
+//! `n` low-order bytes; `n = 0xff` means all ones, the undefined value.
 //! Law: a cursor never reads past its end and does not move when it fails, so
 //! its position names the damaged field.
-//! Not here: the fields of records (see [`crate::records`]), chunks and files.
+//! Fields of records: see [`crate::records`]. Chunks and files are not known here.
 
 mod buffer;
 
@@ -20,10 +20,10 @@ pub const UNDEFINED_U32: u32 = u32::MAX;
 /// The all-ones value of a compressed 64-bit number: no reference.
 pub const UNDEFINED_U64: u64 = u64::MAX;
 
-/// The byte that stands for an all-ones number, and for a long record length.
+/// The byte that means an all-ones number, and a long record length.
 const ALL_ONES: u8 = 0xff;
 
-/// The byte order of a file, as its second byte tells it.
+/// The byte order of a file, given by its second byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Endian {
     /// Low byte first, file byte `0x42`.
@@ -33,7 +33,7 @@ pub enum Endian {
 }
 
 impl Endian {
-    /// The byte order that `byte` stands for, `None` if it stands for none.
+    /// The byte order that `byte` encodes, `None` if it encodes none.
     pub const fn from_byte(byte: u8) -> Option<Endian> {
         match byte {
             0x42 => Some(Endian::Little),
@@ -42,7 +42,7 @@ impl Endian {
         }
     }
 
-    /// The byte written behind a chunk header's first byte.
+    /// The byte written after a chunk header's first byte.
     pub const fn to_byte(self) -> u8 {
         match self {
             Endian::Little => 0x42,
@@ -151,7 +151,7 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, pos: 0, end: bytes.len(), endian }
     }
 
-    /// A cursor over `bytes[start..end]` that may look at, but never yields, the bytes behind `end`.
+    /// A cursor over `bytes[start..end]` that may look at, but never yields, the bytes after `end`.
     ///
     /// Bounds that do not fit are cut to what is there.
     #[inline]
@@ -307,7 +307,7 @@ impl<'a> Cursor<'a> {
         self.u64().map(u64::cast_signed)
     }
 
-    // Left to itself the compiler calls it once for each field of a message.
+    // Without this attribute the compiler calls it once for each field of a message.
     #[inline(always)]
     fn compressed(&mut self, width: u8) -> Result<u64, Fault> {
         let rest = &self.bytes[self.pos..];

@@ -347,7 +347,7 @@ fn a_length_that_lies_is_an_error_and_no_allocation() {
 fn a_chunk_may_claim_to_begin_with_the_last_number() {
     let mut file = vec![3, 0x42];
     file.extend([0xff; 16]);
-    // Two events, and what is no record.
+    // Two events, and what is not a record.
     file.extend([12, 1, 7, 13, 1, 7, 3]);
     let chunk = Chunk { offset: 0, n_bytes: file.len() as u64, first_event: u64::MAX, last_event: u64::MAX };
     let mut reader = EventReader::new(EventSource::chunk(&file[..], "0.evt", chunk, None)).unwrap();

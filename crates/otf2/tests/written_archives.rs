@@ -311,7 +311,7 @@ fn reference_reads(anchor: &Path, arguments: &[&str]) -> Option<(String, Vec<Str
     Some((errors, lines))
 }
 
-/// What refers to records of greater ids comes behind them.
+/// What refers to records of greater ids comes after them.
 fn kinds_in_order() -> Vec<DefinitionKind> {
     let mut kinds = DefinitionKind::ALL.to_vec();
     kinds.sort_by_key(|&kind| match kind {
@@ -357,7 +357,7 @@ fn definition_of_zeros(kind: DefinitionKind, id: u8) -> Definition<'static> {
     definition
 }
 
-/// Two records of each kind; kinds that share a table with another come behind its two.
+/// Two records of each kind; kinds that share a table with another come after its two.
 fn put_two_definitions_of_each_kind(archive: &mut ArchiveWriter, n_events: u64) {
     for kind in kinds_in_order() {
         let ids = match kind {

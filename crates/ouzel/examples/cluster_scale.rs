@@ -1,9 +1,8 @@
 //! Clusters simulated locations: `cargo run --release --example cluster_scale -- N_LOCATIONS`.
 //!
-//! Every location runs 20 time steps of 42 calls, with a barrier at the end of each. Every call
-//! lasts up to a third more or less than at other locations: nobody is like anybody, which is
-//! the most work. One in a thousand is twice as slow. No file is read, so that time and memory
-//! are those of building trees and clustering. Prints what was found.
+//! Every location runs 20 time steps of 42 calls, with a barrier at the end of each. Every call lasts up to a third
+//! more or less than at other locations: no two are alike, which is the most work. One in a thousand is twice as slow.
+//! No file is read, so that time and memory are those of building trees and clustering. Prints what was found.
 
 use ouzel::analyses::context_tree::ContextTrees;
 use ouzel::engine::{AnalysisSet, Pass};

@@ -1,4 +1,4 @@
-//! One question, one answer: the passes that it takes, for every front end alike.
+//! One question, one answer: runs the passes that it takes, for all front ends.
 //!
 //! ```text
 //! ask          analysis ──one pass──► output
@@ -7,8 +7,8 @@
 //! diagnose     pass of the report ──messages cost time?──► second pass over messages ──► report
 //! ```
 //!
-//! Several analyses together cost one pass, see [`Trace::run`]. Law: the answer does not depend on how many passes
-//! it took. Not here: what is computed (see `ouzel_analyses`, `ouzel_diagnose`).
+//! Several analyses together cost one pass, see [`Trace::run`]. Law: the answer does not depend on how many passes it
+//! took. The results themselves are computed in `ouzel_analyses` and `ouzel_diagnose`.
 
 use crate::{Options, Trace, Variations, wants_causes, wants_variations};
 use ouzel_analyses::context_tree::{ContextTrees, ContextTreesOutput};
@@ -33,7 +33,7 @@ use std::num::NonZeroU16;
 /// An answer, and how far it can be trusted.
 #[derive(Debug, Clone)]
 pub struct Answer<T> {
-    /// What the analysis says.
+    /// The result of the analysis.
     pub output: T,
     /// How much of the trace was read.
     pub coverage: Coverage,
@@ -59,26 +59,26 @@ impl<T> Answer<T> {
     /// The same with another output, if there is one.
     ///
     /// # Errors
-    /// What `f` says.
+    /// The error of `f`.
     pub fn try_map<U, E>(self, f: impl FnOnce(T) -> Result<U, E>) -> Result<Answer<U>, E> {
         let Answer { output, coverage, run_range, notices } = self;
         Ok(Answer { output: f(output)?, coverage, run_range, notices })
     }
 }
 
-/// What a report is wanted with, out of the same pass.
+/// What is to be computed in the same pass as a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Beside {
-    /// The report alone.
+    /// Only the report.
     #[default]
     Nothing,
     /// The call paths that locations and iterations have in common.
     Trees,
-    /// These, and what each location does at regular instants.
+    /// These, and the activity of each location at regular instants.
     Pictures,
 }
 
-/// A report, and what it was made from.
+/// A report, and the results it was made from.
 #[derive(Debug)]
 pub struct Diagnosed {
     /// The outputs of the passes.
@@ -89,25 +89,25 @@ pub struct Diagnosed {
     pub classes: Vec<Class>,
     /// What varies like the findings, where a topology exists.
     pub variations: Option<Variations>,
-    /// If it was asked for.
+    /// If it was requested.
     pub trees: Option<ContextTreesOutput>,
-    /// If it was asked for.
+    /// If it was requested.
     pub timeline: Option<TimelineOutput>,
 }
 
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// There was no pass to its end.
+    /// The pass did not complete.
     #[error(transparent)]
     Pass(#[from] PassError),
     /// The analysis cannot answer for this trace.
     #[error(transparent)]
     Analysis(#[from] AnalysisError),
-    /// Operations depend on each other in a circle.
+    /// The dependencies of operations form a cycle.
     #[error(transparent)]
     Cycle(#[from] Cycle),
-    /// Severities are too many for memory and could not be written to a temporary file.
+    /// There are too many severities for memory, and they could not be written to a temporary file.
     #[error("severities cannot be kept in a temporary file: {0}")]
     Spill(#[from] std::io::Error),
     /// Nothing repeats.
@@ -153,12 +153,12 @@ impl Trace {
                 answer.run_range
             }
         };
-        // Without an event there is nothing to put into bins.
+        // Without events there is nothing to put into bins.
         let run = run.unwrap_or(TimeRange { start: Ticks(0), end: Ticks(0) });
         self.ask(analysis(TimeGrid::new(run, n_bins)), options)
     }
 
-    /// The critical path of the run, and what is on it. Two passes; the second one looks at the path alone.
+    /// The critical path of the run, and what is on it. Two passes; the second looks only at the path.
     ///
     /// # Errors
     /// If a pass was cancelled, or an analysis cannot answer.
@@ -176,7 +176,7 @@ impl Trace {
     /// How late each operation ends after the first of its peers.
     ///
     /// # Errors
-    /// If the pass was cancelled, the analysis cannot answer, or operations wait for each other in a circle: then
+    /// If the pass was cancelled, the analysis cannot answer, or operations wait for each other in a cycle: then
     /// messages are matched wrongly or clocks are wrong.
     pub fn lateness(&self, options: &Options<'_>) -> Result<Answer<LatenessOutput>, AskError> {
         let definitions = self.definitions();
@@ -187,7 +187,7 @@ impl Trace {
     /// What repeats in the calls of the main thread of `rank`, or of the smallest rank that is selected.
     ///
     /// # Errors
-    /// If the pass or the comparison behind it, whose time grows with the square of the number of calls, was cancelled,
+    /// If the pass or the comparison after it, whose time grows with the square of the number of calls, was cancelled,
     /// or nothing repeats or can be compared.
     pub fn patterns(
         &self,
@@ -234,8 +234,8 @@ impl Trace {
         Ok(Answer::new(Clusters::new(&trees, &profile, definitions), pass))
     }
 
-    /// The report about the run, and what it is wanted with; `semantics` says what regions mean. One pass, and a second
-    /// one over the messages where they cost time.
+    /// The report about the run, and what was requested with it; `semantics` says what regions mean. One pass, and a
+    /// second one over the messages where they cost time.
     ///
     /// # Errors
     /// If a pass was cancelled, or an analysis cannot answer.

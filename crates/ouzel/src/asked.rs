@@ -1,8 +1,8 @@
-//! What a user asked of which trace, as commands that others can paste.
+//! The user's request and its trace, as commands that others can paste.
 
 use ouzel_model::Filter;
 
-/// A trace as the user calls it, and what is selected of it.
+/// A trace as the user named it, and what is selected of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     path: String,
@@ -13,7 +13,7 @@ pub struct Asked {
 impl Asked {
     /// What `filter` selects of the trace at `path`.
     pub fn new(path: impl Into<String>, filter: &Filter) -> Asked {
-        // What happens to calls at the borders is a matter of listings, which ask for it themselves.
+        // Listings choose for themselves what happens to calls at the borders.
         let Filter { ranks, time_ns, regions, predicate, borders: _ } = filter;
         let mut selection = Vec::new();
         selection.extend(ranks.as_ref().map(|ranks| ("--ranks", ranks.to_string())));
@@ -28,9 +28,9 @@ impl Asked {
         &self.path
     }
 
-    /// The command that asks for `words` (a command and its arguments) of what is selected; empty without a word.
+    /// The command for `words` (a command and its arguments) on the selection; empty if there are no words.
     ///
-    /// An option of `words` stands in place of the same of the selection.
+    /// An option in `words` replaces the same option of the selection.
     ///
     /// ```
     /// use ouzel::{Asked, model::Filter};
@@ -52,7 +52,7 @@ impl Asked {
         line.join(" ")
     }
 
-    /// The options that select, as on a command line; empty if everything is selected.
+    /// The options for the selection, as on a command line; empty if everything is selected.
     pub fn selection(&self) -> String {
         self.options().map(|(option, value)| format!("{option} {value}")).collect::<Vec<_>>().join(" ")
     }
@@ -62,7 +62,7 @@ impl Asked {
     }
 }
 
-/// A range of time; an end that is that of the trace is left out.
+/// A range of time; an end equal to that of the trace is left out.
 fn time((start_ns, end_ns): (u64, u64)) -> String {
     let open = |ns, is_open| if is_open { String::new() } else { seconds(ns) };
     format!("{}..{}", open(start_ns, start_ns == 0), open(end_ns, end_ns == u64::MAX))
@@ -74,7 +74,7 @@ fn seconds(ns: u64) -> String {
     format!("{}s", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// `word` as a shell takes it for one word.
+/// `word`, quoted for a shell.
 fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+=:,@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! Finding a call path of a profile by what people write.
+//! Finds a call path of a profile by what people write.
 //!
 //! ```text
 //! 17              the call path of this id, as tables show it
@@ -7,36 +7,36 @@
 //! /main/solve     from the outermost region on
 //! ```
 //!
-//! Law: one answer or none. Of several that fit, the one that is written in full is meant; else all are named.
+//! Law: one answer or none. Of several that match, one that is written in full is meant; else all are named.
 
 use ouzel_model::{CallPathId, ProfileDefinitions};
 use std::sync::Arc;
 use wildmatch::WildMatch;
 
-/// Why no call path is meant, or several.
+/// Why no call path is meant, or several are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallPathError {
-    /// None fits.
+    /// None matches.
     #[error("the profile has no call path {pattern:?}{}", much_like(.near))]
     Unknown {
-        /// What was written.
+        /// The pattern as written.
         pattern: String,
         /// Regions that are spelled much like its last one.
         near: Vec<String>,
     },
-    /// Several fit.
+    /// Several match.
     #[error("{n} call paths match: {}{}; name one by its id or by more of its regions", .paths.join(", "), and_more(*.n, .paths.len()))]
     Ambiguous {
-        /// What was written.
+        /// The pattern as written.
         pattern: String,
-        /// How many.
+        /// The number of matches.
         n: usize,
         /// The first of them, each with its id.
         paths: Vec<String>,
     },
 }
 
-/// Call paths that a refusal lists.
+/// Maximum number of call paths listed in an error.
 const MAX_LISTED: usize = 8;
 
 fn much_like(names: &[String]) -> String {
@@ -55,7 +55,7 @@ pub fn call_path(definitions: &ProfileDefinitions, pattern: &str) -> Result<Call
     let tree = &definitions.call_tree;
     let name = |path: CallPathId| -> &Arc<str> { &definitions.regions[tree.node(path).region.index()].name };
     let wanted = pattern.trim();
-    // A region's name may hold what stands between regions elsewhere.
+    // A region's name may contain the separator of regions.
     let whole: Vec<CallPathId> = tree.paths().filter(|&path| **name(path) == *wanted).collect();
     let (anchored, parts) = parts(wanted);
     let found = if whole.is_empty() { fitting(definitions, anchored, &parts) } else { whole };
@@ -95,7 +95,7 @@ fn parts(wanted: &str) -> (bool, Vec<String>) {
     (anchored, parts.map(str::to_owned).collect())
 }
 
-/// Whether a call path has so many regions, with or without the one that stands for the program.
+/// Whether a call path has this many regions, with or without the one used for the program.
 fn is_whole(definitions: &ProfileDefinitions, path: CallPathId, n: usize) -> bool {
     n == definitions.call_tree.depth(path) + 1 || n == definitions.call_path_names(path).len()
 }
@@ -116,7 +116,7 @@ fn fitting(definitions: &ProfileDefinitions, anchored: bool, parts: &[String]) -
     tree.paths().filter(fits).collect()
 }
 
-/// Regions spelled much like the last part, the nearest first.
+/// Regions spelled much like the last part, the most similar first.
 fn near_regions(definitions: &ProfileDefinitions, parts: &[String]) -> Vec<String> {
     let Some(wanted) = parts.last().map(|part| part.to_lowercase()) else { return Vec::new() };
     let limit = wanted.chars().count() / 3;

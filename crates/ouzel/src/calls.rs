@@ -17,7 +17,7 @@ impl Trace {
     /// trims them. `metrics` are accumulated integer counters.
     ///
     /// # Errors
-    /// If it was cancelled, or an analysis broke a promise.
+    /// If it was cancelled, or an analysis broke its contract.
     pub fn calls(
         &self,
         metrics: &[MetricId],
@@ -31,7 +31,7 @@ impl Trace {
             let ticks = |ns| definitions.clock.ticks_from_ns(ns);
             TimeRange { start: ticks(start), end: ticks(end) }
         });
-        // What a counter gained in a whole call depends on its values outside of the range.
+        // A counter's gain in a whole call depends on its values outside the range.
         let time_ns = filter.time_ns.filter(|_| !keeps || metrics.is_empty());
         let to_read = Filter { time_ns, ..filter.clone() };
         let (sender, receiver) = sync_channel(1);
@@ -39,7 +39,7 @@ impl Trace {
         set.add(CallList::new(definitions, metrics, window, sender));
         let is_over = AtomicBool::new(false);
         let read = || -> Result<Report, PassError> {
-            // Owned here, so that the channel closes when this is done.
+            // Owned here, so that the channel closes at the end.
             let set = set;
             let mut folder = Folder::listing(self.source(), &set, &to_read);
             for location in filter.locations(definitions) {

@@ -15,8 +15,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate is the one boundary for programs that use Ouzel; the crates behind it
-//! are re-exported under their nouns.
+//! This crate is the one public interface for programs that use Ouzel; it re-exports the crates behind it under short
+//! names.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -91,9 +91,9 @@ pub struct Options<'a> {
     pub filter: Filter,
     /// Number of threads; the default is one for each core.
     pub jobs: NonZeroUsize,
-    /// Where to tell how far it is.
+    /// Where to report progress.
     pub progress: Option<&'a Progress>,
-    /// Who makes the passes; `None`: threads of this process.
+    /// What makes the passes; `None`: threads of this process.
     pub workers: Option<&'a dyn workers::Workers>,
 }
 
@@ -112,14 +112,14 @@ pub fn open(path: &Path) -> Result<Trace, OpenError> {
     Found::at(path).trace()
 }
 
-/// What a path holds, recognised once, for whoever asks for a trace and a profile there.
+/// What a path holds, recognised once, for callers that open a trace and a profile there.
 #[derive(Debug)]
 pub struct Found {
     inner: ouzel_formats::Found,
 }
 
 impl Found {
-    /// Looks at `path`; nothing is opened yet.
+    /// Looks at `path`; opens nothing yet.
     pub fn at(path: &Path) -> Self {
         Found { inner: ouzel_formats::Found::at(path) }
     }
@@ -165,7 +165,7 @@ impl Trace {
         self.source.definitions()
     }
 
-    /// What went wrong while opening.
+    /// Problems found while opening.
     pub fn notices(&self) -> &[Notice] {
         self.source.notices()
     }
@@ -175,15 +175,15 @@ impl Trace {
         &*self.source
     }
 
-    /// Bytes of the event files that `filter` selects: the whole of a progress bar.
+    /// Bytes of the event files that `filter` selects: the total for a progress bar.
     pub fn event_bytes(&self, filter: &Filter) -> u64 {
         filter.locations(self.definitions()).into_iter().map(|l| self.source.location_bytes(l)).sum()
     }
 
-    /// One pass for all analyses of the set. Where it met nothing that an analysis speaks of, a notice says so.
+    /// One pass for all analyses of the set. A notice reports where it found none of the data that an analysis needs.
     ///
     /// # Errors
-    /// If it was cancelled, an analysis broke a promise, or workers could not do their part.
+    /// If it was cancelled, an analysis broke its contract, or workers could not do their part.
     pub fn run(&self, set: &AnalysisSet, options: &Options<'_>) -> Result<Report, PassError> {
         let Options { filter, jobs, progress, workers } = options;
         let mut report = match workers {

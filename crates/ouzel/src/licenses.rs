@@ -1,26 +1,25 @@
-//! The licenses of the crates of others that are in this program.
+//! The licenses of the third-party crates in this program.
 //!
-//! `cargo xtask audit --write` makes the list, and says there how it is written; `cargo xtask tidy` fails if it is not
-//! current.
+//! `cargo xtask audit --write` makes the list and documents its format; `cargo xtask tidy` fails if it is not current.
 
 use std::io::Read;
 
 const LIST: &[u8] = include_bytes!("licenses.gz");
 
-/// A crate of others.
+/// A third-party crate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct License {
     /// Its name.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// By which licenses it may be used, as an expression of SPDX.
+    /// Its licenses, as an SPDX expression.
     pub license: String,
     /// Their texts.
     pub texts: Vec<String>,
 }
 
-/// The crates of others in this program, by name and version.
+/// The third-party crates in this program, by name and version.
 pub fn licenses() -> Vec<License> {
     let mut list = String::new();
     flate2::read::GzDecoder::new(LIST).read_to_string(&mut list).expect("the list was compressed by us");

@@ -1,15 +1,15 @@
 //! Why an answer is empty.
 //!
-//! Law: an analysis that the user asked for and that met nothing of what it speaks of
+//! Law: an analysis that the user asked for and that found none of the data it needs
 //! ([`Analysis::speaks_of`](ouzel_engine::Analysis::speaks_of)) is explained by a notice for each kind of data that is
-//! missing. Not here: answers that are empty although the data are there.
+//! missing. Answers that are empty although the data are present are not explained here.
 
 use ouzel_engine::{AnalysisSet, Report};
 use ouzel_model::{Content, Contents, Filter, Level, Notice, NoticeCode, Notices, TraceSource};
 
-/// Adds the notices that a pass over `set` calls for.
+/// Adds the notices that a pass over `set` requires.
 pub(crate) fn explain(source: &dyn TraceSource, set: &AnalysisSet, filter: &Filter, report: &mut Report) {
-    // That nothing was selected at all is said already.
+    // An empty selection has been reported already.
     if report.locations.is_empty() && !source.definitions().locations.is_empty() {
         return;
     }
@@ -29,7 +29,7 @@ pub(crate) fn explain(source: &dyn TraceSource, set: &AnalysisSet, filter: &Filt
     report.notices = notices.to_vec();
 }
 
-/// Adds why a profile of the trace has no metrics of some kind, where its format never has them.
+/// Adds the reasons why a profile of the trace lacks some kinds of metrics, where its format never has them.
 pub(crate) fn explain_severities(source: &dyn TraceSource, report: &mut Report) {
     let counted = [Content::Messages, Content::Collectives, Content::Counters];
     let notices = Notices::default();

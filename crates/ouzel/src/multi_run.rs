@@ -4,11 +4,11 @@
 //! profile of each trace ──Run::new──► time by name of region ──multi_run──► scaling table, regions by cost
 //! ```
 //!
-//! Runs are compared by names: ids and clocks of traces have nothing to do with each other. The reference is the run
-//! of the fewest processes, of several the first given.
+//! Runs are compared by names: ids and clocks of different traces are unrelated. The reference is the run with the
+//! fewest processes, the first given if there are several.
 //! `speed-up = run time of the reference / run time`, `efficiency = speed-up · processes of the reference / processes`.
 //! After Pipit's `multi_run_analysis` (Bhatele et al., SC 2023), whose rows of equally large runs overwrite each other.
-//! Law: the order of the runs is the caller's. Not here: opening traces, judgement.
+//! Law: runs stay in the caller's order. Traces are opened, and results judged, elsewhere.
 
 use ouzel_analyses::By;
 use ouzel_analyses::flat_profile::flat_profile;
@@ -18,21 +18,21 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is compared of one run.
+/// The data compared for one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// Its name, as the user calls it.
+    /// Its name, as the user gave it.
     pub name: Arc<str>,
     /// Number of processes.
     pub n_processes: u64,
     /// From the first event to the last.
     pub run_time_ns: u64,
-    /// Exclusive time of all processes by name of region; regions of one name together.
+    /// Exclusive time of all processes by name of region; regions with the same name are put together.
     pub regions: BTreeMap<Arc<str>, u64>,
 }
 
 impl Run {
-    /// What a counter gained instead of time: of the `profile` with its gains in place of times, see
+    /// What a counter gained instead of time: made from the `profile` with gains in place of times, see
     /// [`in_place_of_time`](ouzel_analyses::metric_profile::MetricProfileOutput::in_place_of_time).
     pub fn of_metric(
         name: &str,
@@ -50,7 +50,7 @@ impl Run {
         run
     }
 
-    /// From the profile of a trace.
+    /// Takes the data from the profile of a trace.
     pub fn new(
         name: &str,
         profile: &ProfileOutput,
@@ -104,7 +104,7 @@ pub struct RegionRow {
     pub region: Arc<str>,
     /// Exclusive time of all processes, by run; `None` where it is not called.
     pub exclusive_ns: Vec<Option<u64>>,
-    /// The same / number of processes.
+    /// The same divided by the number of processes.
     pub mean_ns: Vec<Option<u64>>,
 }
 

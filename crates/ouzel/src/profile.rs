@@ -38,10 +38,10 @@ pub fn open_profile(path: &Path) -> Result<Profile, OpenError> {
     Found::at(path).profile()
 }
 
-/// The whole of a metric, `None` without a value, and what went wrong on the way.
+/// The totals of a metric, `None` without a value, and the problems found.
 pub type Total = (Option<f64>, Vec<Notice>);
 
-/// Letters by which the name of a metric may differ from what was asked for, to be worth naming: a third of it.
+/// A metric's name is suggested if it differs in at most one of this many letters.
 const NEAR: usize = 3;
 
 impl Profile {
@@ -50,21 +50,21 @@ impl Profile {
         Profile { path: path.to_owned(), format, source, made_by: String::new() }
     }
 
-    /// The profile that was made of what `filter` selects of a trace.
+    /// The profile made from what `filter` selects of a trace.
     pub(crate) fn of_trace(trace: &Trace, filter: &Filter, source: Box<dyn ProfileSource>) -> Self {
         let made_by = format!("{BUILD} of {} with {filter:?}", trace.fingerprint());
         Profile { path: trace.path().to_owned(), format: trace.format(), source, made_by }
     }
 
-    /// What its severities depend on besides the files at its path: the selection, for one that was made of a trace.
-    /// Empty for a profile as it is stored. For caches.
+    /// What its severities depend on besides the files at its path: the selection, if made from a trace. Empty for a
+    /// profile as it is stored. For caches.
     pub fn made_by(&self) -> &str {
         &self.made_by
     }
 
-    /// What the profile is, in 128 bits: what it defines, how many bytes the severities of each metric take, and what
-    /// it was made by. Equal for equal files; severities that change and take the same room are not noticed, so a cache
-    /// looks at the times of the files, too.
+    /// Identifies the profile in 128 bits: its definitions, how many bytes the severities of each metric take, and what
+    /// made it. Equal for equal files; changed severities of the same size go unnoticed, so a cache also checks file
+    /// times.
     pub fn fingerprint(&self) -> u128 {
         let definitions = self.definitions();
         let bytes: Vec<u64> = definitions.metric_ids().map(|id| self.source.severity_bytes(id)).collect();
@@ -87,7 +87,7 @@ impl Profile {
         self.source.definitions()
     }
 
-    /// What went wrong while opening.
+    /// Problems found while opening.
     pub fn notices(&self) -> &[Notice] {
         self.source.notices()
     }
@@ -98,24 +98,24 @@ impl Profile {
     }
 
     /// The topologies: those that the profile defines, then the one from its system tree (compute node × process of the
-    /// node × thread of the process) if that has more than one place. By hand: see [`ouzel_model::TopologyShape`].
+    /// node × thread of the process) if it has more than one place. By hand: see [`ouzel_model::TopologyShape`].
     pub fn topologies(&self) -> Vec<CartTopology> {
         self.definitions().all_topologies()
     }
 
-    /// The metric that stands for time: `time`, else the first that is measured in seconds, of those with values if
-    /// any has one, else the first.
+    /// The metric used for time: `time`, else the first measured in seconds, else the first; metrics with values are
+    /// preferred.
     pub fn default_metric(&self) -> Option<MetricId> {
         let definitions = self.definitions();
         let is_time = |&id: &MetricId| matches!(definitions.metric(id).unit.trim(), "sec" | "s" | "seconds");
         let in_seconds = || definitions.metric_ids().filter(is_time);
-        // What cannot be read is told when it is asked for.
+        // Read errors are reported when the metric is requested.
         let with_values = |&id: &MetricId| has_values(&*self.source, id).unwrap_or(true);
         let in_seconds = || in_seconds().find(with_values).or_else(|| in_seconds().next());
         definitions.metric_by_name("time").or_else(in_seconds).or_else(|| definitions.metric_ids().next())
     }
 
-    /// Names of metrics that are spelled much like `name`, or hold it, the nearest first; of all if none is.
+    /// Names of metrics that are similar to `name` or contain it, the most similar first; all names if there are none.
     pub fn near_metrics(&self, name: &str) -> Vec<&str> {
         let wanted = name.to_lowercase();
         let distance = |metric: &str| {

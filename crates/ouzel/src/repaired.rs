@@ -1,9 +1,9 @@
 //! A trace on repaired clocks.
 //!
-//! One pass looks for records that come before what they depend on
-//! ([`clock_repair`](ouzel_analyses::clock_repair)); the source is then wrapped, so that everything else sees
-//! corrected times and knows of no repair. Law: a trace without such a record is given back as it is. Time ranges
-//! are in corrected time; they are applied by the engine alone, as readers know recorded times only.
+//! One pass looks for records that come before what they depend on ([`clock_repair`](ouzel_analyses::clock_repair));
+//! the source is then wrapped, so that all other code sees corrected times and is unaware of the repair. Law: a trace
+//! without such a record is returned unchanged. Time ranges are in corrected time; only the engine applies them, as
+//! readers know only recorded times.
 
 use crate::{AskError, Options, Trace};
 use ouzel_analyses::clock_repair::{ClockRepair, ClockRepairs, Corrector};
@@ -20,11 +20,11 @@ struct Repaired {
     repair: Arc<ClockRepair>,
 }
 
-/// The rows that corrections count must be there.
+/// The rows that corrections count must be present.
 const SYNC_POINTS: Needs = Needs::MESSAGES.union(Needs::COLLECTIVES);
 
 impl Trace {
-    /// What is wrong with the clocks, and a correction. One pass over all of the trace, whatever the filter, on threads
+    /// What is wrong with the clocks, and a correction. One pass over the whole trace, whatever the filter, on threads
     /// of this process. Memory grows with the number of messages and collectives, see
     /// [`clock_repair`](ouzel_analyses::clock_repair).
     ///
@@ -35,8 +35,8 @@ impl Trace {
         Ok(self.ask(ClockRepairs::default(), &everything)?.output)
     }
 
-    /// The trace with clocks on which no message is received before it is sent, and nobody leaves a collective
-    /// before those have come whom it waits for: [`clock_repair`](Trace::clock_repair), then
+    /// The trace with clocks on which no message is received before it is sent, and no process leaves a collective
+    /// before those it waits for have arrived: [`clock_repair`](Trace::clock_repair), then
     /// [`on_clocks`](Trace::on_clocks).
     ///
     /// # Errors
@@ -46,13 +46,13 @@ impl Trace {
         Ok(self.on_clocks(repair))
     }
 
-    /// The trace with its times corrected. A notice says what was found; without a violation nothing changes.
+    /// The trace with its times corrected. A notice reports what was found; without a violation nothing changes.
     #[must_use]
     pub fn on_clocks(self, repair: ClockRepair) -> Trace {
         self.on_shared_clocks(Arc::new(repair))
     }
 
-    /// [`on_clocks`](Trace::on_clocks) with a correction that others have, too.
+    /// [`on_clocks`](Trace::on_clocks) with a shared correction.
     pub(crate) fn on_shared_clocks(self, repair: Arc<ClockRepair>) -> Trace {
         if repair.n_violations == 0 {
             return self;

@@ -1,7 +1,7 @@
 //! Bottlenecks of a profile and their causes, with what regions mean.
 //!
-//! `ouzel_causes` knows numbers; which regions communicate or wait, the [`Semantics`] of the analyses know. Here both
-//! meet. Law: input and output to files is work, communication and waiting are not.
+//! `ouzel_causes` has only numbers; the [`Semantics`] of the analyses know which regions communicate or wait. This
+//! module combines them. Law: input and output to files is work; communication and waiting are not.
 
 use crate::{Profile, Variations};
 use ouzel_analyses::semantics::{Category, Family, Semantics};
@@ -17,11 +17,11 @@ impl Profile {
         waiting_regions(self.definitions(), semantics)
     }
 
-    /// Bottlenecks and what explains them. Communication and waiting, as `semantics` say, are left out of what processes
-    /// are compared by, and count to the regions that call them; without semantics they are regions like any other.
+    /// Bottlenecks and what explains them. What `semantics` calls communication or waiting is left out when processes
+    /// are compared, and counts towards the calling regions; without semantics these are regions like any other.
     ///
     /// # Errors
-    /// If no metric stands for time, or it is zero everywhere, or severities cannot be read.
+    /// If no metric represents time, or it is zero everywhere, or severities cannot be read.
     pub fn causes(
         &self,
         semantics: Option<&Semantics>,
@@ -37,18 +37,17 @@ fn waiting_regions(definitions: &ProfileDefinitions, semantics: &Semantics) -> V
     definitions.regions.iter().map(|region| waits(region, semantics)).collect()
 }
 
-/// Whether a report on such a trace should say what explains its findings: it counts something besides time, messages
-/// and calls.
+/// Whether a report on such a trace should explain its findings: it counts more than time, messages and calls.
 pub fn wants_causes(definitions: &Definitions) -> bool {
     definitions.metrics.iter().any(|metric| metric.mode == MetricMode::Accumulated)
 }
 
-/// Components of vectors that a report may compare to find composites: some tenths of a second.
+/// Maximum number of vector components that a report compares to find composites: some tenths of a second.
 const REPORT_EFFORT: u64 = 200_000_000;
 
 impl Variations {
-    /// Adds to the findings of `report` what explains their call paths, from everything that was counted of the trace.
-    /// Trouble is told by `ouzel causes`; a report goes on without.
+    /// Adds to the findings of `report` what explains their call paths, from everything counted in the trace. `ouzel
+    /// causes` reports problems; a report goes on without explanations.
     pub fn explain(&self, report: &mut RunReport, semantics: &Semantics, jobs: NonZeroUsize) {
         let source = self.source();
         let waiting = waiting_regions(source.definitions(), semantics);

@@ -4,8 +4,8 @@
 //! wanted? ──yes──► SeverityCube in the report's own pass ──► correlate for each large finding ──► Finding::varies_like
 //! ```
 //!
-//! Law: a finding says the same with and without it; where nothing can be compared nothing is said. Not here: the
-//! method (see `ouzel_correlate`), words for people.
+//! Law: a finding is otherwise the same with and without it; where nothing can be compared, nothing is added. The
+//! method is in `ouzel_correlate`, the wording for people elsewhere.
 
 use crate::CorrelationError;
 use crate::correlation::topology;
@@ -23,38 +23,38 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// Fewer places say little, whatever they say.
+/// Fewer places give no reliable result.
 const MIN_PLACES: u64 = 8;
-/// Findings that are followed by what varies like them.
+/// Number of findings for which this is computed.
 const MAX_FINDINGS: usize = 3;
-/// Share of the run that a finding must gain for it.
+/// Least share of the run that such a finding must gain.
 const MIN_GAIN: f64 = 0.02;
-/// Views told of each.
+/// Views reported for each finding.
 const MAX_ROWS: usize = 3;
-/// Views looked at: some are of the finding's own call path.
+/// Views examined: some are of the finding's own call path.
 const N_ASKED: usize = 16;
-/// Least size of r that is told, however many places there are: below, half of the variation is something else.
+/// Least size of r that is reported, however many places there are: below, half of the variation has other causes.
 const MIN_R: f64 = 0.7;
-/// Of so many reports on views that have nothing to do with each other one would tell of one.
+/// Of this many reports on unrelated views, one would list a view by chance.
 const RARITY: f64 = 100.0;
 
-/// Whether a report on such a trace should say what varies like its findings: a topology has eight members or more, and
+/// Whether a report on such a trace should say what varies like its findings: a topology has at least eight members and
 /// two places along each axis.
 pub fn wants_variations(definitions: &Definitions) -> bool {
     let is_worth = |topology: &CartTopology| {
         topology.dimensions.iter().all(|axis| 1 < axis.size) && MIN_PLACES <= topology.members.len() as u64
     };
-    // The one from the system tree has a place for each thread, and two along each axis at least.
+    // The one from the system tree has a place for each thread, and at least two along each axis.
     let threads = definitions.locations.iter().filter(|location| location.kind.runs_code());
     definitions.topologies.iter().any(is_worth) || MIN_PLACES <= threads.count() as u64
 }
 
-/// What varies like the findings of a report, with what it takes to draw it.
+/// What varies like the findings of a report, and the data needed to draw it.
 #[derive(Debug)]
 pub struct Variations {
     source: TraceProfile,
     grid: Option<Grid>,
-    /// Trouble with topologies.
+    /// Problems with topologies.
     notices: Vec<Notice>,
     /// By finding.
     of_findings: Vec<Option<Variation>>,
@@ -63,14 +63,14 @@ pub struct Variations {
 /// What varies like one finding.
 #[derive(Debug)]
 pub struct Variation {
-    /// What was asked.
+    /// The question.
     pub question: Question,
-    /// The views that are told, the nearest first.
+    /// The views that are reported, the most similar first.
     pub rows: Vec<Correlation>,
 }
 
 impl Variations {
-    /// Over which places the severities of a trace are compared.
+    /// The places over which the severities of a trace are compared.
     pub fn new(cube: SeverityCubeOutput, definitions: &Definitions) -> Variations {
         let source = TraceProfile::new(cube, definitions, Vec::new());
         let (grid, mut notices) = match topology::grid(source.definitions(), None) {
@@ -82,12 +82,12 @@ impl Variations {
             }
         };
         notices.extend(grid.as_ref().and_then(Grid::cut_notice));
-        // The findings are the same without.
+        // The findings are the same without it.
         notices.iter_mut().for_each(|notice| notice.level = Level::Low);
         Variations { source, grid, notices, of_findings: Vec::new() }
     }
 
-    /// Topologies that are not used, or not in whole: good to know.
+    /// Topologies that are not used, or only in part, as notices.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
@@ -104,17 +104,17 @@ impl Variations {
         }
     }
 
-    /// The profile that was asked, row by row.
+    /// The profile used for the questions, row by row.
     pub(crate) fn source(&self) -> &dyn ProfileSource {
         &self.source
     }
 
-    /// The profile that was asked.
+    /// The profile used for the questions.
     pub fn definitions(&self) -> &ProfileDefinitions {
         self.source.definitions()
     }
 
-    /// What varies like a finding, by its position, and over which places.
+    /// What varies like the finding at this position, and over which places.
     pub fn of_finding(&self, finding: usize) -> Option<(&Grid, &Variation)> {
         let variation = self.of_findings.get(finding)?.as_ref()?;
         Some((self.grid.as_ref()?, variation))
@@ -128,7 +128,7 @@ impl Variations {
         view_on_grid(&self.source, grid, view, scope)
     }
 
-    /// Views that vary like the time of a call path; `None` if there are none, or it cannot be told.
+    /// Views that vary like the time of a call path; `None` if there are none, or this cannot be computed.
     fn of_path(&self, names: &[Arc<str>], jobs: NonZeroUsize) -> Option<Variation> {
         let grid = self.grid.as_ref().filter(|grid| MIN_PLACES <= grid.n_located() as u64)?;
         let definitions = self.source.definitions();
@@ -144,7 +144,7 @@ impl Variations {
         let found = found.ok()?;
         let least = least_r(grid.n_located(), found.n_views);
         let mut rows = found.rows;
-        // Of several metrics of one call path the nearest is told.
+        // Of several metrics of one call path, the most similar one is reported.
         let mut seen = BTreeSet::new();
         rows.retain(|row| {
             least <= row.r.abs() && self.is_other(&question, row) && seen.insert(row.view.path)
@@ -162,7 +162,7 @@ impl Variations {
         correlate(&self.source, grid, question, &Run::new(jobs))
     }
 
-    /// Whether it is not the same thing again. With callees, that are the callers and callees, too.
+    /// Whether the view differs from the finding's own; with callees, its callers and callees count as its own, too.
     fn is_other(&self, question: &Question, row: &Correlation) -> bool {
         let tree = &self.source.definitions().call_tree;
         let (own, other) = (question.reference.path, row.view.path);
@@ -193,8 +193,8 @@ impl Variations {
 }
 
 /// The size of r that chance rarely gives: max(0.7, tanh √(2 ln(100 · shifts · views) / (places − 3))), with as many
-/// shifts as places. By Fisher's transformation atanh r of unrelated normal values is normal with variance
-/// 1 / (places − 3), and the largest of n such has a size above √(2 ln(100 n)) deviations in less than one of 100 cases.
+/// shifts as places. By Fisher's transformation, atanh r of unrelated normal values is normal with variance 1 / (places
+/// − 3), and the largest of n of them exceeds √(2 ln(100 n)) deviations in fewer than one of 100 cases.
 fn least_r(n_places: usize, n_views: u64) -> f64 {
     let n_tries = RARITY * n_places as f64 * n_views.max(1) as f64;
     let freedom = (n_places as f64 - 3.0).max(1.0);

@@ -6,11 +6,11 @@
 //!                     └─► piece 0 … piece n of a bucket ─► settle(bucket i) ─┴─► whole ──► outputs
 //! ```
 //!
-//! What starts the processes and carries the bytes is a [`Workers`]; nothing else changes, so every question of
-//! [`Trace`] is asked of workers as it is asked of threads. Laws: folding, merging and settling are pure, so that
-//! each may be done twice; partials merge in any grouping; the answer is that of one machine, byte for byte. Every
-//! job and every partial carries the [`BUILD`] that made it, and one of another build is refused; every partial tells
-//! of which locations it is, and one that is missing or comes twice is found.
+//! A [`Workers`] starts the processes and carries the bytes; nothing else changes, so every question of [`Trace`] can
+//! be put to workers as to threads. Laws: folding, merging and settling are pure, so each may be done twice; partials
+//! merge in any grouping; the answer is that of one machine, byte for byte. Every job and every partial carries the
+//! [`BUILD`] that made it, and one of another build is refused; every partial records its locations, so that a missing
+//! or repeated one is found.
 
 mod fingerprint;
 mod job;
@@ -32,13 +32,13 @@ pub trait Workers: std::fmt::Debug + Sync {
     /// buckets of about as many bytes.
     fn group_bytes(&self) -> u64;
 
-    /// Folds every group with [`Job::fold`]; merges the first part of each with [`Job::merge`], in any grouping, to
-    /// one; and makes one of the `1 + i`-th parts of all with [`Job::settle`], for each of the
-    /// [`n_buckets`](Job::n_buckets). Gives the merged one and the settled ones in any order. Tells `progress` the
-    /// bytes of the groups that are folded, and stops soon once it is cancelled.
+    /// Folds every group with [`Job::fold`]; merges the first part of each with [`Job::merge`], in any grouping, into
+    /// one; and combines the `1 + i`-th parts of all with [`Job::settle`], for each of the
+    /// [`n_buckets`](Job::n_buckets). Returns the merged one and the settled ones in any order. Reports to `progress`
+    /// the bytes of the groups that are folded, and stops soon after it is cancelled.
     ///
     /// # Errors
-    /// If there is no result, whyever.
+    /// If there is no result, for whatever reason.
     fn run(
         &self,
         job: &Job,

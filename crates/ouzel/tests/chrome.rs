@@ -38,7 +38,7 @@ fn breakdown_is_that_of_hta() {
     }
 }
 
-/// A kernel that only its metadata tells apart, on a stream of its own.
+/// A kernel that only its metadata distinguishes, on a stream of its own.
 const RENAMED: &str = r#"{"schemaVersion":1,"distributedInfo":{"rank":0,"world_size":2},"traceEvents":[
     {"ph":"X","cat":"cpu_op","name":"aten::add","pid":5,"tid":5,"ts":0,"dur":100},
     {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":10,"dur":20,"args":{"stream":7}},

@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What a trace says of who talks to whom.
+/// What a trace records about who communicates with whom.
 struct Facts {
     definitions: Definitions,
     matrix: CommMatrixOutput,

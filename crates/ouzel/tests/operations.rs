@@ -1,7 +1,7 @@
-//! Operations of the scripting library on real archives, each against the plainest way to get the same.
+//! Operations of the scripting library on real archives, each against the simplest way to get the same result.
 //!
-//! The references go through the events of each location one by one, as the pass hands them out, and know nothing of
-//! bins, channels or partials. Archives that are not part of the repository are skipped, with a word.
+//! The references go through the events of each location one by one, as the pass hands them out, without bins, channels
+//! or partials. Archives that are not part of the repository are skipped with a message.
 
 use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
 use ouzel::analyses::comm_matrix::{CommMatrix, CommMatrixOutput, TrafficUnit};
@@ -79,7 +79,7 @@ impl Analysis for Recorder {
     }
 }
 
-/// A trace, its events, and what a first pass tells.
+/// A trace, its events, and the results of a first pass.
 struct Case {
     name: String,
     trace: Trace,
@@ -157,7 +157,7 @@ impl Case {
             let rank = definitions.location(*id).rank.map(|rank| rank.0);
             for &(at, comm, peer, bytes) in if sends { &events.1 } else { &events.2 } {
                 let members = &definitions.communicators[comm as usize].members;
-                // A peer from 2^31 on is nobody (MPI_PROC_NULL).
+                // A peer from 2^31 on is no process (MPI_PROC_NULL).
                 if let (Some(rank), Some(peer)) = (rank, members.get(peer as usize)) {
                     found.push((rank, peer.0, at, bytes));
                 }
@@ -193,7 +193,7 @@ fn idle_and_any(case: &Case, location: LocationId, idle: &IdleRegions) -> (u64, 
     (in_idle, in_any)
 }
 
-/// Ticks that a thread computes and communicates, request life times left out.
+/// Ticks that a thread computes and communicates, without the lifetimes of requests.
 fn computes_and_communicates(case: &Case, location: LocationId, semantics: &Semantics) -> (u64, u64) {
     let class = |&region: &u32| semantics.class_of_name(case.name_of(region));
     let talks =
@@ -364,7 +364,7 @@ fn the_declared_range_is_a_guess_that_is_checked() {
             continue;
         };
         let output = case.answer(TimeProfile::new(guess));
-        // Whatever the guess, the answer says whether it was the run.
+        // Whatever the guess, the answer reports whether it was right.
         assert_eq!(output.grid.is_exact_for(output.run_range), guess.range() == case.run, "{}", case.name);
         println!("{}: declared {:?}, run {:?}", case.name, guess.range(), case.run);
     }

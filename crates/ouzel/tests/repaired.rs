@@ -1,4 +1,4 @@
-//! Repaired clocks, from outside: after the repair no operation sees a message before it was sent.
+//! Repaired clocks, seen from outside: after the repair no operation sees a message before it was sent.
 
 use ouzel::analyses::late_messages::LateMessages;
 use ouzel::model::{ChunkBuffer, Filter, Level, LocationId, Needs, NoticeCode, Ticks};
@@ -55,7 +55,7 @@ fn repair(path: &Path) -> u64 {
 
 #[test]
 fn archives_of_the_repository_are_repaired() {
-    // Those of eztrace were recorded on clocks that nobody synchronised; the others are left as they are.
+    // Those of eztrace were recorded on unsynchronised clocks; the others are left unchanged.
     for (name, n_violations) in [
         ("eztrace-fortran-ring", 46),
         ("eztrace-jacobi", 291),

@@ -1,4 +1,4 @@
-//! Every question asked of workers: the answer is that of one machine, byte for byte.
+//! Every question put to workers: the answer is that of one machine, byte for byte.
 
 use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
 use ouzel::analyses::comm_matrix::{CommMatrix, Expansion};
@@ -26,7 +26,7 @@ fn testdata(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
 }
 
-/// Does everything from bytes and an own opened trace, as another process would; the last group first, and the first
+/// Does everything from bytes and a trace opened anew, as another process would; the last group first, and the first
 /// one twice, as after a worker's death.
 #[derive(Debug)]
 struct Loopback {

@@ -35,7 +35,7 @@ impl Axis {
         }
     }
 
-    /// Where a time stands, in percent of the axis, cut to it.
+    /// The position of a time in percent of the axis, clamped to it.
     pub fn percent(self, ns: u64) -> f64 {
         let from_start = ns.clamp(self.start_ns, self.end_ns) - self.start_ns;
         100.0 * from_start as f64 / (self.end_ns - self.start_ns) as f64

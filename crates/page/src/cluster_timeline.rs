@@ -23,7 +23,7 @@ const UNIT_PX: f64 = 26.0;
 /// Highest picture. More clusters than fit are drawn smaller, down to a line of text each.
 const MAX_HEIGHT_PX: f64 = 520.0;
 const MIN_BAND_PX: u32 = 18;
-/// Least width of a stretch of one call path that gets its number, in percent of the picture.
+/// Least width of a stretch of one call path to get its number, in percent of the picture.
 const MARK_MIN_PERCENT: f64 = 1.6;
 /// Most numbers in a band.
 const MAX_MARKS: usize = 24;
@@ -105,7 +105,7 @@ fn shown(pictures: &Pictures<'_>) -> Vec<Shown> {
     shown
 }
 
-/// For each call path, which of the shown ones it is or is called from, the innermost of them.
+/// For each call path, the innermost shown one that it is or is called from.
 fn shown_at(pictures: &Pictures<'_>, shown: &[Shown]) -> Vec<Option<usize>> {
     let tree = &pictures.timeline.call_paths;
     let mut at = vec![None; tree.len()];
@@ -118,8 +118,8 @@ fn shown_at(pictures: &Pictures<'_>, shown: &[Shown]) -> Vec<Option<usize>> {
     at
 }
 
-/// The category of call paths that only helper threads and streams are in: losses are looked for in the main threads, so
-/// nothing there is significant, but it is seen whether they work or wait.
+/// The categories of call paths that only helper threads and streams have. Losses are searched in the main threads, so
+/// nothing there is significant, but the picture shows whether they work or wait.
 fn beside(pictures: &Pictures<'_>, bands: &[(&Cluster, &TimelineRow)]) -> Vec<Option<Category>> {
     let mut category = vec![None; pictures.timeline.call_paths.len()];
     let of_kind = |is_main: bool| {

@@ -16,7 +16,7 @@ pub struct Figure {
     pub id: &'static str,
     pub title: &'static str,
     pub caption: Markup,
-    /// What the picture shows, for those who do not see it.
+    /// What the picture shows, for people who cannot see it.
     pub alt: String,
     pub raster: Raster,
     pub palette: Vec<Colour>,
@@ -41,7 +41,7 @@ pub struct Mark {
     pub on: Colour,
 }
 
-/// What the script needs to tell what is under the pointer.
+/// The data from which the script describes what is under the pointer.
 #[derive(Debug, Serialize)]
 pub struct FigureData {
     /// Rows from the top.
@@ -164,7 +164,7 @@ impl<'a> PageData<'a> {
         }
     }
 
-    /// As JSON that may stand inside of a script element: no `<` ends it early.
+    /// As JSON that is safe inside a script element: no `<` ends it early.
     pub fn json(&self) -> String {
         let json = serde_json::to_string(self).expect("keys are text and numbers are finite");
         json_text(&json).replace('<', "\\u003c")

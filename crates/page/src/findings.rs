@@ -1,4 +1,4 @@
-//! The headline and the findings: what costs time, where, why, and what is usually done.
+//! The headline and the findings: what costs time, where, why, and the usual remedies.
 
 use crate::report_sections::{call_path, meter};
 use crate::{ranks, units};
@@ -22,7 +22,7 @@ pub fn headline(headline: &Headline) -> Markup {
     }
 }
 
-/// The findings, largest gain first; `maps` are pictures of what varies like them, by finding.
+/// The findings, largest gain first; `maps` has, by finding, pictures of similar variation over the topology.
 pub fn list(findings: &[Finding], maps: &[Option<String>], asked: &Asked) -> Markup {
     html! {
         ol.findings {
@@ -100,7 +100,7 @@ fn iterations(iterations: &Iterations) -> String {
     format!("{word} {}{more} of {}", shown.join(", "), units::count(*n_all))
 }
 
-/// What varies over the topology like it, with a picture if there is one.
+/// What varies like it over the topology, with a picture if there is one.
 fn variation(varies: &VariesLike, map: Option<&Option<String>>) -> Markup {
     let told = varies.sentences(&|path| path.join(" › "));
     html! {

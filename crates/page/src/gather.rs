@@ -1,7 +1,7 @@
 //! From results of analyses to what the pictures show.
 //!
-//! Results may come from different passes over the same trace; their call paths are found again by their regions.
-//! Not here: drawing.
+//! Results may come from different passes over the same trace; call paths are matched by their regions. This module
+//! draws nothing.
 
 use crate::cluster_timeline;
 use crate::pictures::{
@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Call paths that the timeline of clusters tells apart: more cannot be found again in a legend.
+/// Call paths that the timeline of clusters distinguishes: more would be hard to find in a legend.
 const MAX_SIGNIFICANT: usize = 16;
 
 impl<'a> Pictures<'a> {

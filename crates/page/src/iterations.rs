@@ -21,7 +21,7 @@ const BOTTOM: f64 = 42.0;
 const MAX_POINTS: usize = 480;
 /// Most steps of the axis of durations.
 const STEPS: u64 = 5;
-/// Loops that are drawn; the command has all.
+/// Loops that are drawn; `ouzel iterations` has all.
 const MAX_LOOPS: usize = 4;
 /// Colours and dashes of the lines, in turn.
 const LINES: [(&str, &str); 6] = [
@@ -129,7 +129,7 @@ fn line(i: usize, series: &IterationSeries, n: usize, top_ns: u64) -> Markup {
     }
 }
 
-/// A label at the end of each line; where lines end at one height, labels stand one above the other.
+/// A label at the end of each line; where lines end at the same height, labels are stacked.
 fn labels(series: &[IterationSeries], n: usize, top_ns: u64) -> Markup {
     /// Height of a line of text.
     const LINE: f64 = 14.0;
@@ -148,7 +148,7 @@ fn labels(series: &[IterationSeries], n: usize, top_ns: u64) -> Markup {
         *y = y.min(below - LINE);
         below = *y;
     }
-    // Not above the picture, however many.
+    // Never above the picture, however many there are.
     let down = (TOP - below).max(0.0);
     html! {
         @for (i, x, y) in ends.into_iter().map(|(i, x, y)| (i, x, y + down)) {

@@ -1,9 +1,9 @@
 //! A finished report as one self-contained HTML page with pictures.
 //!
-//! The page needs no network and no script: pictures are images inside of the file, and every number stands in a
-//! table or a sentence. A small script adds what is under the pointer. It reads well in light and dark, on
-//! paper and without colours. Law: text of the trace is text on the page, whatever characters it has;
-//! equal reports give equal pages, byte for byte. Not here: computing anything that the report does not say.
+//! The page needs no network and no script: pictures are images inside the file, and every number is in a table or a
+//! sentence. A small script shows what is under the pointer. It reads well in light and dark, on paper and without
+//! colours. Law: text of the trace is text on the page, whatever characters it has; equal reports give equal pages,
+//! byte for byte. This crate computes nothing that is not in the report.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -39,12 +39,12 @@ use raster::PathIndex;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The page about a run: `report` in words and tables, `pictures` of the same pass; `asked` is the trace as the user calls it,
-/// and what is selected of it.
+/// The page about a run: `report` in words and tables, `pictures` of the same pass; `asked` is how the user calls the
+/// trace, and what is selected of it.
 pub fn html(report: &RunReport, pictures: &Pictures<'_>, asked: &Asked) -> String {
     let timeline = pictures.timeline;
     let run_ns = report.run.span_ns;
-    // What is lost or doubtful must be known before anything is believed; what is well can wait.
+    // Lost or doubtful data must be reported before any result; a clean bill of health can wait.
     let is_clean = report.trust.is_clean();
     let ns = |ticks| pictures.definitions.clock.ns_from_ticks(ticks);
     let end =
@@ -107,8 +107,8 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, asked: &Asked) -> Strin
     shown(&page.into_string())
 }
 
-/// The page with names as they can be seen: a browser would turn the direction of reading, or hide what takes no room.
-/// What is written here itself breaks lines and has spaces that do not.
+/// The page with names made visible: a browser would change the direction of reading, or hide zero-width characters.
+/// Our own line breaks and no-break spaces are kept.
 fn shown(page: &str) -> String {
     let mut shown = String::with_capacity(page.len());
     for c in page.chars() {

@@ -1,4 +1,4 @@
-//! From a trace to the page: what it is made of, and the pictures of the same pass.
+//! From a trace to the page: the report, and the pictures of the same pass.
 
 use crate::{Pictures, html};
 use ouzel::analyses::semantics::Semantics;
@@ -8,10 +8,10 @@ use ouzel_plot::Palette;
 use ouzel_plot::fields::Solid;
 use ouzel_plot::pictures::{CorrelationViews, correlation};
 
-/// Views beside the finding's own in a picture.
+/// Other views beside the finding's own in a picture.
 const N_PARTNERS: usize = 2;
 
-/// The page about what `options` selects of a trace; `semantics` says what regions mean, `asked` what the user calls
+/// The page about what `options` selects of a trace; `semantics` defines what regions mean, `asked` how the user calls
 /// the trace.
 ///
 /// # Errors
@@ -32,7 +32,7 @@ fn page(definitions: &Definitions, diagnosed: &Diagnosed, asked: &Asked) -> Stri
         unreachable!("a report beside pictures has what they are drawn from");
     };
     let mut pictures = Pictures::new(definitions, classes, timeline).with_clusters(trees, report.run.span_ns);
-    // They are withheld where nothing says what computes and what waits.
+    // They are withheld if nothing distinguishes computation from waiting.
     if !report.segments.is_empty() {
         pictures = pictures.with_segments(material.phases());
     }
@@ -40,7 +40,7 @@ fn page(definitions: &Definitions, diagnosed: &Diagnosed, asked: &Asked) -> Stri
     html(report, &pictures, asked)
 }
 
-/// What varies over the topology like a finding, as the text of a picture.
+/// The text of a picture of what varies like a finding over the topology.
 fn map(variations: &Variations, finding: usize) -> Option<String> {
     let (grid, variation) = variations.of_finding(finding)?;
     let question = &variation.question;

@@ -23,7 +23,7 @@ pub struct Pictures<'a> {
     pub segments: Vec<SegmentPicture>,
     /// Loops with the durations of their iterations, most time first.
     pub loops: Vec<LoopPicture>,
-    /// By finding, the text of an SVG picture of what varies like it over the topology.
+    /// By finding, the text of an SVG picture of similar variation over the topology.
     pub maps: Vec<Option<String>>,
 }
 
@@ -96,7 +96,7 @@ pub struct LoopPicture {
 pub struct IterationSeries {
     /// Number of the cluster of locations.
     pub cluster: u32,
-    /// What it stands for: `rank 0`, `15 ranks`.
+    /// What it represents: `rank 0`, `15 ranks`.
     pub size: String,
     /// Duration and cluster of each iteration, in order.
     pub iterations: Vec<IterationPoint>,
@@ -114,7 +114,7 @@ pub struct IterationPoint {
 }
 
 impl Pictures<'_> {
-    /// What people call a location: `rank 3`, `rank 3, thread 1`, `rank 3, stream "gpu 0"`.
+    /// The label of a location: `rank 3`, `rank 3, thread 1`, `rank 3, stream "gpu 0"`.
     pub(crate) fn label(&self, id: LocationId) -> String {
         let location = self.definitions.location(id);
         let Some(rank) = location.rank else { return location.name.to_string() };
@@ -125,7 +125,7 @@ impl Pictures<'_> {
         }
     }
 
-    /// Whether no other location of code on a CPU with the same rank comes before.
+    /// Whether it is the first CPU location of its rank.
     fn is_first_of_rank(&self, id: LocationId) -> bool {
         let rank = self.definitions.location(id).rank;
         let on_cpu = |kind| matches!(kind, LocationKind::CpuThread | LocationKind::Unknown);

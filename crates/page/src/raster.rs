@@ -1,7 +1,7 @@
 //! Pictures whose pixels are call paths: an index for each call path, an image of indices, a PNG with a palette.
 //!
-//! One image serves twice: the browser shows it by its palette, and the script on the page reads the indices out of
-//! the same bytes to tell the call path under the pointer. Hence rows are stored without a filter.
+//! One image serves two purposes: the browser shows it by its palette, and the script on the page reads the indices
+//! from the same bytes to name the call path under the pointer. Hence rows are stored without a filter.
 //! Law: index 0 is "no event yet, or no more", 1 is "outside of every region", the rest are call paths.
 
 use crate::colour::Colour;
@@ -19,7 +19,7 @@ pub const OUTSIDE: u8 = 1;
 /// The call paths that pictures show, each with its index.
 #[derive(Debug)]
 pub struct PathIndex {
-    /// The call path of each index from 2 on, the one seen most first.
+    /// The call path of each index from 2 on, most frequent first.
     pub paths: Vec<CallPathId>,
     /// Call paths that are too rare for an index and are shown as a caller.
     pub n_merged: usize,
@@ -27,8 +27,8 @@ pub struct PathIndex {
 }
 
 impl PathIndex {
-    /// Indices for the call paths of a timeline, most seen first. What is too rare to have one is shown as the
-    /// nearest caller that has.
+    /// Indices for the call paths of a timeline, most frequent first. A path too rare for an index is shown as its
+    /// nearest caller that has one.
     pub fn new(timeline: &TimelineOutput) -> Self {
         Self::with_most(timeline, MAX_INDICES - 2)
     }

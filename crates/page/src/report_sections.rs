@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Losses that the table shows; JSON has all of them.
 const MAX_LOSSES: usize = 40;
 
-/// A share as a bar; the number stands beside it.
+/// A share as a bar; the number is beside it.
 pub fn meter(share: f64) -> Markup {
     let percent = (share * 100.0).clamp(0.0, 100.0);
     html! { span.meter aria-hidden="true" { i style=(format!("width:{percent:.1}%")) {} } }

@@ -13,10 +13,10 @@ const MAX_PATHS: usize = 8;
 
 /// Rows of segments below the timeline. Segments of one loop come in turns, so each has a row of its own.
 const MAX_LANES: usize = 6;
-/// Steps of the drawing from its left to its right side; what is nearer than one step is drawn as one.
+/// Horizontal steps of the drawing; what is nearer than one step is merged.
 const STEPS: f64 = 4000.0;
 
-/// The segments below the timeline, each in the first row that is free; those that find none are left to the table.
+/// The segments below the timeline, each in the first free row; those without one are in the table only.
 pub fn lanes(segments: &[SegmentPicture], axis: Axis) -> Markup {
     let mut lanes: Vec<(u64, Vec<&SegmentPicture>)> = Vec::new();
     for segment in segments.iter().filter(|s| axis.percent(s.start_ns) < axis.percent(s.end_ns)) {

@@ -14,7 +14,7 @@ use scraper::{Html, Selector};
 use std::fmt::Write;
 use std::num::NonZeroUsize;
 
-/// Two ranks, one of which computes longer, and names that would break a page that trusts them.
+/// Two ranks, one of which computes longer, and names that would break a page without escaping.
 const HOSTILE: &str = "
     0: enter <script>alert(1)</script> @0, enter \"&amp;' @10, leave @900, enter MPI_Barrier @900, leave @1000, enter \"&amp;' @1000, leave @1500, leave @2000
     1: enter <script>alert(1)</script> @0, enter \"&amp;' @10, leave @200, enter MPI_Barrier @200, leave @1000, enter </script><img src=x> @1000, leave @1900, leave @2000";
@@ -260,7 +260,7 @@ fn a_page_of_512_ranks_stays_small_whatever_they_do() {
     }
     let trace = ToyTrace::new(&lines);
     let mut results = results(&trace);
-    // The worst that can be: another call path at each instant, in no order.
+    // The worst case: another call path at each instant, in no order.
     let mut tree = CallPathTree::default();
     let mut at = CallPathTree::ROOT;
     for i in 0..300 {

@@ -1,9 +1,9 @@
 //! Units and numbers of axes.
 
-/// A quantity on an axis: values are divided by `divisor`, and `name` says the unit.
+/// A quantity on an axis: values are divided by `divisor`, and `unit` is the result's unit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
-    /// Of the first unit in one of this.
+    /// Number of basic units in one of this unit.
     pub divisor: f64,
     /// The unit's symbol.
     pub unit: &'static str,
@@ -36,7 +36,7 @@ impl Scale {
     }
 }
 
-/// A number on an axis: up to four digits, no zeros behind the last that matters.
+/// A number on an axis: up to four digits, without trailing zeros.
 pub fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -50,8 +50,8 @@ pub fn number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A number on an axis from `first` to `last`: with more digits than [`number`] has where the axis shows a small part
-/// of what its numbers count, so that no two marks look the same.
+/// A number on an axis from `first` to `last`: more digits than in [`number`] if the axis shows a small part of its
+/// values, so that no two marks look the same.
 pub fn mark(value: f64, (first, last): (f64, f64)) -> String {
     let span = last - first;
     let size = first.abs().max(last.abs());

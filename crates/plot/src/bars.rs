@@ -1,6 +1,6 @@
-//! Bars over an axis of numbers: stacked upon each other or side by side.
+//! Bars over an axis of numbers: stacked or side by side.
 //!
-//! Law: at most [`MAX_BARS`] bars; more are put together, and each shows the mean of its neighbours.
+//! Law: at most [`MAX_BARS`] bars; if there are more, neighbours are merged into their mean.
 
 use crate::PlotError;
 use crate::axis::{mark, number};
@@ -9,7 +9,7 @@ use crate::colour::Colour;
 use plotters::chart::ChartBuilder;
 use plotters::prelude::{Color, DrawingBackend, PathElement, RGBColor, Rectangle};
 
-/// More would be thinner than two points.
+/// More bars would be thinner than two points.
 pub const MAX_BARS: usize = 400;
 
 /// More bars than this touch each other.
@@ -24,11 +24,11 @@ pub struct Bars {
     pub y_name: String,
     /// Edges of the bars, one more than there are.
     pub edges: Vec<f64>,
-    /// What stands below.
+    /// The labels below.
     pub ticks: Ticks,
-    /// The lowest first.
+    /// The series, the lowest first.
     pub series: Vec<Series>,
-    /// How series stand to each other.
+    /// How series are arranged.
     pub arrangement: Arrangement,
 }
 
@@ -43,7 +43,7 @@ pub struct Series {
     pub values: Vec<f64>,
 }
 
-/// What stands below bars.
+/// The labels below bars.
 #[derive(Debug, Clone)]
 pub enum Ticks {
     /// Numbers at round places.
@@ -54,10 +54,10 @@ pub enum Ticks {
     Edges(Vec<String>),
 }
 
-/// How series stand to each other.
+/// How series are arranged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrangement {
-    /// Upon each other.
+    /// On top of each other.
     Stacked,
     /// Side by side.
     Beside,
@@ -131,7 +131,7 @@ impl Bars {
             .y_desc(self.y_name.clone())
             .draw()
             .map_err(failed)?;
-        // Things with names stand apart; what is next to each other in time does not.
+        // There are gaps between named things, but not between neighbours in time.
         let gap = if matches!(self.ticks, Ticks::Names(_)) && n <= MAX_APART { 0.06 } else { 0.0 };
         for i in 0..n {
             let (left, right) = (self.edges[i], self.edges[i + 1]);
@@ -155,7 +155,7 @@ impl Bars {
                 };
                 let style = rgb(series.colour).filled();
                 chart.draw_series([Rectangle::new(corners, style)]).map_err(failed)?;
-                // A white line tells neighbours of similar colours apart.
+                // A white line separates neighbours of similar colours.
                 if self.arrangement == Arrangement::Stacked && largest * 0.005 < value {
                     let ((from, _), (to, top)) = (corners[0], corners[1]);
                     let line = PathElement::new([(from, top), (to, top)], RGBColor(255, 255, 255));
@@ -166,7 +166,7 @@ impl Bars {
         fn entry(series: &Series) -> LegendEntry<'_> {
             LegendEntry { colour: series.colour, name: &series.name }
         }
-        // As the bars stand: the uppermost first.
+        // In the order of the bars: the uppermost first.
         match self.arrangement {
             Arrangement::Stacked => canvas.legend(&self.series.iter().rev().map(entry).collect::<Vec<_>>()),
             Arrangement::Beside => canvas.legend(&self.series.iter().map(entry).collect::<Vec<_>>()),

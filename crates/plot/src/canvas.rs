@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 pub const FONT: &str = "sans-serif";
 /// Ink of text and axes.
 pub const INK: RGBColor = RGBColor(40, 44, 52);
-/// Ink of what matters less.
+/// Ink of less important text.
 pub const PALE_INK: RGBColor = RGBColor(100, 106, 116);
 /// Lines behind the marks.
 pub const GRID: RGBColor = RGBColor(222, 225, 230);
@@ -45,7 +45,7 @@ const TITLE_HEIGHT: u32 = 64;
 /// Characters of a name in the legend.
 const NAME_CHARS: usize = 28;
 
-/// The drawing library's error in our words.
+/// The drawing library's error as a [`PlotError`].
 pub fn failed(error: impl std::fmt::Display) -> PlotError {
     PlotError::Draw(error.to_string())
 }
@@ -103,7 +103,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
     }
 }
 
-/// An opaque colour for the drawing library: what shows through is white.
+/// An opaque colour for the drawing library, blended with white.
 pub fn rgb(colour: Colour) -> RGBColor {
     let over_white = |c: u8| {
         let alpha = u32::from(colour.alpha);
@@ -113,7 +113,7 @@ pub fn rgb(colour: Colour) -> RGBColor {
     RGBColor(r, g, b)
 }
 
-/// `text` with what does not show escaped, in at most `n_chars`, cut in the middle.
+/// `text` with invisible characters escaped, in at most `n_chars`, cut in the middle.
 pub fn shortened(text: &str, n_chars: usize) -> String {
     let chars: Vec<char> = visible(text).chars().collect();
     if chars.len() <= n_chars {

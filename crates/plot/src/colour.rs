@@ -1,12 +1,12 @@
 //! Colours that mean something and never change: of a region by its name, of a category by its meaning.
 //!
-//! Colours are chosen in OKLCH, where equal steps look equal, so that lightness alone tells the kinds apart: work is
-//! light, communication is dark. Whoever sees no hue, or prints in grey, still reads the picture.
-//! Law: the colour of a region depends on its name and family only. Not here: palettes of images.
+//! Colours are chosen in OKLCH, where equal steps look equal, so that lightness alone distinguishes the kinds: work is
+//! light, communication is dark. The picture is readable without hues, or printed in grey. Law: the colour of a region
+//! depends on its name and family only. Palettes of images are elsewhere.
 
 use ouzel_analyses::semantics::{Category, Class, Family};
 
-/// Red, green, blue, and how opaque.
+/// Red, green, blue and opacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Colour {
     /// Red, green and blue of sRGB.
@@ -23,8 +23,8 @@ impl Colour {
     /// A call path that does not matter.
     pub const INSIGNIFICANT: Colour = Colour { rgb: [146; 3], alpha: 110 };
 
-    /// A part from 0, light, to 1, dark: one hue turns from yellow to blue while it darkens, so that order is seen
-    /// without hue, too.
+    /// The colour of a part from 0, light, to 1, dark: the hue turns from yellow to blue while it darkens, so that the
+    /// order is visible without hue, too.
     pub fn of_part(part: f64) -> Colour {
         Colour::oklch(0.95 - 0.65 * part, 0.05 + 0.12 * part, 100.0 + 170.0 * part)
     }
@@ -68,7 +68,7 @@ impl Colour {
         self.alpha < 128 || 135 < self.luma()
     }
 
-    /// What is left of an opaque colour on a print in grey: BT.601, from 0 to 255.
+    /// The grey of an opaque colour in a print: BT.601, from 0 to 255.
     fn luma(self) -> u32 {
         let [r, g, b] = self.rgb.map(u32::from);
         (299 * r + 587 * g + 114 * b) / 1000
@@ -114,8 +114,8 @@ pub fn of_region(name: &str, class: Class) -> Colour {
     }
 }
 
-/// The colour of the `n`-th significant call path of its category: computation red, yellow and brown, waiting green
-/// and blue, synchronisation purple. After the last one they begin again; numbers in the picture tell them apart.
+/// The colour of the `n`-th significant call path of its category: computation red, yellow and brown, waiting green and
+/// blue, synchronisation purple. Then colours repeat; numbers in the picture distinguish them.
 pub fn of_category(category: Category, n: usize) -> Colour {
     // Lightness, chroma, hue.
     const COMPUTATION: [(f64, f64, f64); 6] = [
@@ -145,7 +145,7 @@ pub fn of_category(category: Category, n: usize) -> Colour {
     Colour::oklch(lightness, chroma, hue)
 }
 
-/// The pale colour of a category, where call paths are not told apart.
+/// The pale colour of a category, if call paths are not distinguished.
 pub fn of_category_alone(category: Category) -> Colour {
     let rgb = match category {
         Category::Computation => Colour::oklch(0.80, 0.10, 80.0).rgb,

@@ -1,9 +1,8 @@
 //! Intervals on lanes over time, arrows from lane to lane, and a path over them.
 //!
-//! Law: an interval is at least half a point wide; what would be drawn onto the same half point in the same colour
-//! is drawn once. Beyond [`MAX_VECTORS`] intervals are drawn as pixels, later ones over earlier ones, so that a file
-//! stays small however long the run is; arrows beyond [`MAX_ARROWS`] are left out, the shortest first, and the
-//! legend says so.
+//! Law: an interval is at least half a point wide; what would fall on the same half point in the same colour is drawn
+//! once. Beyond [`MAX_VECTORS`] intervals are drawn as pixels, later ones over earlier ones, so that a file stays small
+//! however long the run is; arrows beyond [`MAX_ARROWS`] are left out, the shortest first, and the legend reports it.
 
 use crate::PlotError;
 use crate::axis::mark;
@@ -64,7 +63,7 @@ const N_PLACES: f64 = 1600.0;
 pub const MAX_VECTORS: usize = 6000;
 /// Arrows that are drawn.
 pub const MAX_ARROWS: usize = 3000;
-/// More lanes touch each other: a gap would be thinner than a pixel.
+/// With more lanes there are no gaps: they would be thinner than a pixel.
 const MAX_GAPS: usize = 64;
 
 type Chart<'a, DB> = ChartContext<'a, DB, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
@@ -178,7 +177,7 @@ impl Lanes {
         Ok(())
     }
 
-    /// Draws arrows, equal ones once; gives the number of those left out.
+    /// Draws arrows, equal ones once; returns the number of those left out.
     fn draw_arrows<DB: DrawingBackend>(
         &self,
         chart: &mut Chart<'_, DB>,

@@ -4,11 +4,11 @@
 //! output of an analysis ──pictures::…──► Picture (title, axes with units, marks) ──bytes──► .svg | .png
 //! ```
 //!
-//! Law: equal outputs give equal files, on every machine: the font is part of the program. Every axis has a name and
-//! a unit; the legend stands beside the data; a region has one colour for ever. A picture has a bounded number of
-//! marks, whatever the size of the run: neighbours that would share a pixel are put together, and the axis says so.
-//! Also here, as all front ends share them: [`colour`]s, and numbers with [`units`] and [`ranks`] in words.
-//! Not here: computing.
+//! Law: equal outputs give equal files, on every machine: the font is part of the program. Every axis has a name and a
+//! unit; the legend is beside the data; a region always has the same colour. A picture has a bounded number of marks,
+//! whatever the size of the run: neighbours that would share a pixel are merged, and the axis reports it. [`colour`]s,
+//! and numbers with [`units`] and [`ranks`] in words are here, too, as all front ends share them. This crate computes
+//! no results.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -45,7 +45,7 @@ use std::path::{Path, PathBuf};
 pub struct Picture {
     /// What it shows.
     title: String,
-    /// Of what: the trace, the number of ranks.
+    /// Its source: the trace, the number of ranks.
     subtitle: String,
     marks: Marks,
 }
@@ -70,10 +70,10 @@ pub enum ImageFormat {
 }
 
 impl ImageFormat {
-    /// The format that the ending of a file's name says.
+    /// The format by the ending of a file name.
     ///
     /// # Errors
-    /// If it says none.
+    /// If the ending is unknown.
     pub fn of_path(path: &Path) -> Result<Self, PlotError> {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         match &*ending.to_ascii_lowercase() {
@@ -87,7 +87,7 @@ impl ImageFormat {
 /// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
 pub enum PlotError {
-    /// The file's name says no format.
+    /// The ending of the file name is unknown.
     #[error("a picture's name must end in .svg or .png, unlike {path:?}")]
     UnknownEnding {
         /// The file.

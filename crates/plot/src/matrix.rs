@@ -1,6 +1,6 @@
-//! A square of coloured cells: row by column, light is little, dark is much.
+//! A square of coloured cells, row by column: the darker, the larger.
 //!
-//! Law: at most [`MAX_CELLS`] rows and columns; of more, neighbours are added up, and the title of the scale says so.
+//! Law: at most [`MAX_CELLS`] rows and columns; beyond that neighbours are summed, and the scale's title reports it.
 
 use crate::PlotError;
 use crate::axis::number;
@@ -9,7 +9,7 @@ use crate::colour::Colour;
 use plotters::chart::ChartBuilder;
 use plotters::prelude::{Color, DrawingBackend, Rectangle, Text};
 
-/// More would be thinner than three points.
+/// More cells would be thinner than three points.
 pub const MAX_CELLS: usize = 160;
 
 /// How values become colours.
@@ -68,7 +68,7 @@ impl Matrix {
     /// Draws the cells and the scale of colours.
     pub fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Result<(), PlotError> {
         let n = self.names.len().max(1) as f64;
-        // A square: what the sheet is wider than high stays free.
+        // A square: the rest of the sheet's width stays free.
         let (width, height) = canvas.plot.dim_in_pixel();
         let free = width.saturating_sub(height + canvas.px(24));
         let area = canvas.plot.margin(0, 0, (free / 2) as i32, (free / 2) as i32);
@@ -76,7 +76,7 @@ impl Matrix {
             .margin(canvas.px(12))
             .x_label_area_size(canvas.px(48))
             .y_label_area_size(canvas.px(64))
-            // Rank 0 stands at the top.
+            // Rank 0 is at the top.
             .build_cartesian_2d(-0.5..n - 0.5, n - 0.5..-0.5)
             .map_err(failed)?;
         let text = |place: &f64| {
@@ -126,7 +126,7 @@ impl Matrix {
             ColourScale::Logarithmic if min < max => (value / min).ln() / (max / min).ln(),
             ColourScale::Logarithmic => 1.0,
         };
-        // 64 steps are more than the eye tells apart.
+        // The eye cannot distinguish more than 64 steps.
         Colour::of_part((part.clamp(0.0, 1.0) * 64.0).round() / 64.0)
     }
 

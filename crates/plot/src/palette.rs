@@ -1,23 +1,23 @@
-//! Scales of colours for values over places: small is one end, large is the other.
+//! Scales of colours for values over places, from small to large.
 //!
-//! Not here: colours that mean something, see [`colour`](crate::colour).
+//! Colours that mean something are in [`colour`](crate::colour).
 
 use crate::colour::Colour;
 
 /// A scale of colours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Palette {
-    /// From dark blue to yellow, made to look the same to those who see no red or no green (Nuñez, Anderton and
+    /// From dark blue to yellow, designed to look the same with red or green colour blindness (Nuñez, Anderton and
     /// Renslow, 2018).
     #[default]
     Cividis,
-    /// From violet over green to yellow; in grey it grows evenly lighter.
+    /// From violet over green to yellow; evenly lighter in grey.
     Viridis,
     /// Green is small, red is large, as on the poster on filtered correlation.
     GreenYellowRed,
 }
 
-/// Steps of a scale: more than the eye tells apart, few enough for small files.
+/// Steps of a scale: more than the eye can distinguish, few enough for small files.
 const N_STEPS: f64 = 128.0;
 
 impl Palette {

@@ -1,8 +1,8 @@
 //! Ranks for people: runs and series instead of long lists.
 //!
-//! Not here: ranks for `--ranks`, see `Ranks` of the findings.
+//! For ranks in the form of `--ranks`, see `Ranks` of the findings.
 
-/// Ascending ranks in at most about `room` characters: `0–3, 8`, `4, 8, …, 60`; what does not fit is counted.
+/// Ascending ranks in about `room` characters: `0–3, 8`, `4, 8, …, 60`; the number of the others is added.
 pub fn text(ranks: &[u32], room: usize) -> String {
     let parts = parts(ranks);
     let mut text = String::new();

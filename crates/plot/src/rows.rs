@@ -1,4 +1,4 @@
-//! Horizontal bars with names: a pale one for the larger, a dark one for the smaller of two values.
+//! Horizontal bars with names: a pale one for the larger of two values, a dark one for the smaller.
 
 use crate::PlotError;
 use crate::axis::number;
@@ -24,7 +24,7 @@ pub struct Rows {
 pub struct Row {
     /// Its name.
     pub name: String,
-    /// What stands behind its bars.
+    /// The text after its bars.
     pub note: String,
     /// Its colour.
     pub colour: Colour,
@@ -42,7 +42,7 @@ impl Rows {
     pub fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Result<(), PlotError> {
         let n = self.rows.len().max(1) as f64;
         let largest = self.rows.iter().map(|row| row.larger).fold(0.0, f64::max);
-        // Behind the longest bar there is room for its note.
+        // There is room for a note after the longest bar.
         let right = if largest <= 0.0 { 1.0 } else { largest * 1.16 };
         let mut chart = ChartBuilder::on(&canvas.plot)
             .margin(canvas.px(12))

@@ -1,7 +1,7 @@
 //! SVG files with images inside.
 //!
-//! The library's backend draws everything; in the place of an image it draws a rectangle in a colour that nothing
-//! else has, which becomes the image when the text is complete. (Its own images have a type that browsers refuse.)
+//! The library's backend draws everything; instead of an image it draws a rectangle in a colour that is not used
+//! elsewhere, which is replaced by the image at the end. (Its own images have a type that browsers refuse.)
 
 use base64::Engine;
 use ouzel_model::visible;
@@ -15,7 +15,7 @@ use std::fmt::Write;
 const PLACEHOLDER: BackendColor = BackendColor { alpha: 1.0, rgb: (1, 2, 3) };
 const PLACEHOLDER_FILL: &str = "fill=\"#010203\"";
 
-/// An image and where it stands.
+/// An image and its position.
 #[derive(Debug)]
 pub struct Embedded {
     at: BackendCoord,
@@ -36,7 +36,7 @@ impl<'a> SvgWithImages<'a> {
     }
 }
 
-/// The complete text: each placeholder becomes the image that it stands for.
+/// The complete text: each placeholder is replaced by its image.
 pub fn embed(text: &str, images: &[Embedded]) -> String {
     let mut whole = String::with_capacity(text.len());
     let mut images = images.iter();
@@ -119,7 +119,7 @@ impl<'a> DrawingBackend for SvgWithImages<'a> {
     }
 
     fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, at: BackendCoord) -> Outcome<'a> {
-        // A viewer would turn the direction of reading, or hide what takes no room.
+        // A viewer would change the direction of reading, or hide zero-width characters.
         self.inner.draw_text(&visible(text), style, at)
     }
 

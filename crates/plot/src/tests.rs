@@ -261,7 +261,7 @@ fn only_faces_that_are_seen_are_drawn() {
     let full = fields_over(&[6, 6, 6], Solid::Cubes, |i| i as f64).svg().unwrap();
     // Two fields, three faces of 6 × 6, each with its bevel.
     assert_eq!(polygons(&full), 2 * 3 * 36 * 2);
-    // A hole at the corner nearest to the reader shows three faces behind it for the three that it had.
+    // A hole at the corner nearest to the viewer shows three faces behind it instead of its own three.
     let hole = fields_over(&[6, 6, 6], Solid::Cubes, |i| if i == 215 { f64::NAN } else { i as f64 });
     assert_eq!(polygons(&hole.svg().unwrap()), 2 * 3 * 36 * 2);
     // Too many for cubes: slices.

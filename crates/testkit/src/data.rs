@@ -1,4 +1,4 @@
-//! Where real traces lie.
+//! The location of real traces.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ pub fn workspace_root() -> PathBuf {
 }
 
 /// The directory of shared data: the environment variable `OUZEL_SHARED`, else `../shared` beside the workspace.
-/// Where there is none, prints a line that says so and returns `None`: the caller skips its test.
+/// If there is none, prints a line about it and returns `None`: the caller skips its test.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub fn shared_data() -> Option<PathBuf> {
     let named = std::env::var_os("OUZEL_SHARED").map(PathBuf::from);

@@ -5,8 +5,8 @@
 //!                                        └ :13 ─ phase1 ─ …
 //! ```
 //!
-//! Each rank has one thread. Every millisecond a sample finds a leaf, and every thousandth
-//! that nothing runs. Law: equal shapes make equal bytes.
+//! Each rank has one thread. Every millisecond there is a sample in a leaf, and every
+//! thousandth sample finds nothing running. Law: equal shapes make equal bytes.
 
 use crate::Rng;
 use std::fs::{self, File};
@@ -48,7 +48,7 @@ pub fn write_database(folder: &Path, shape: DatabaseShape) -> io::Result<()> {
     trace(BufWriter::new(File::create(folder.join("trace.db"))?), shape)
 }
 
-/// A file in memory, whose parts point at each other by their offsets.
+/// A file in memory, whose parts refer to each other by their offsets.
 struct Image(Vec<u8>);
 
 impl Image {
@@ -58,7 +58,7 @@ impl Image {
         Image(bytes)
     }
 
-    /// Appends a structure, and says where it begins.
+    /// Appends a structure, and returns its offset.
     fn put(&mut self, bytes: &[u8]) -> u64 {
         self.0.resize(self.0.len().next_multiple_of(8), 0);
         let at = self.0.len() as u64;
@@ -82,7 +82,7 @@ impl Image {
     }
 }
 
-/// Fields behind each other, little-endian.
+/// Consecutive fields, little-endian.
 macro_rules! fields {
     ($($value:expr),* $(,)?) => { [$(&$value.to_le_bytes()[..]),*].concat() };
 }
@@ -132,7 +132,7 @@ fn metrics(image: &mut Image) {
     image.section(2, &fields!(metrics, 1_u32, 32_u8, 16_u8, 24_u8, 0_u8, scopes, 2_u16, 16_u8, 0_u8, 0_u32));
 }
 
-/// What tells a context from others: its number, relation, lexical type, and what it points at.
+/// What distinguishes a context from others: its number, relation, lexical type, and what it points at.
 struct Context {
     id: u32,
     relation: u8,
@@ -142,7 +142,7 @@ struct Context {
 }
 
 impl Context {
-    /// The bytes, of which the first sixteen are size and place of the children.
+    /// The bytes, of which the first sixteen are size and offset of the children.
     fn bytes(&self, children: (u64, u64)) -> Vec<u8> {
         let mut flexible: Vec<u8> = self.function.iter().flat_map(|at| at.to_le_bytes()).collect();
         if let Some((file, line)) = self.source {
@@ -194,7 +194,7 @@ fn profile(shape: DatabaseShape) -> Vec<u8> {
     let mut image = Image::new(b"prof", 2);
     let mut tuples = fields!(0_u64);
     let mut rows = vec![0; 48];
-    // The tuples stand behind the header.
+    // The tuples follow the header.
     let at = image.0.len() as u64;
     // The root has the time of all samples: one entry of the index for each profile, and one value.
     let seconds = (shape.n_samples * PERIOD_NS) as f64 / 1e9;
@@ -216,7 +216,7 @@ fn profile(shape: DatabaseShape) -> Vec<u8> {
         row[8..16].copy_from_slice(&(values + 10 * rank).to_le_bytes());
         row[24..32].copy_from_slice(&(indices + 12 * rank).to_le_bytes());
     }
-    // The summary says so.
+    // Marks the summary profile.
     rows[40] = 1;
     let rows = image.put(&rows);
     image.section(0, &fields!(rows, shape.n_ranks + 1, 48_u8, 0_u8, 0_u16));

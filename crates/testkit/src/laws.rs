@@ -28,13 +28,13 @@ pub enum Law {
     Identity,
     /// 2: merge is associative and commutative.
     MergeOrder,
-    /// 2, too: folding locations into one partial is folding them apart and merging.
+    /// 2, too: folding locations into one partial equals folding them separately and merging.
     Partition,
     /// 3: chunk borders carry no meaning.
     ChunkBorders,
     /// 4: encoding and decoding changes nothing.
     Encoding,
-    /// 5: the same alone and in company.
+    /// 5: the same answer alone and together with other analyses.
     Company,
     /// 6: the rest and the buckets of a split merge to the whole.
     Split,
@@ -111,7 +111,7 @@ fn violation_made_for<A: Analysis>(
     })
 }
 
-/// The same without enters and leaves at every other location: calls are made of the samples there.
+/// The same without enters and leaves at every other location: calls are made from the samples there.
 fn half_sampled(mut trace: ToyTrace) -> ToyTrace {
     let is_call = |what: &ToyPayload| matches!(what, ToyPayload::Enter(_) | ToyPayload::Leave(_));
     for location in trace.definitions().location_ids().step_by(2) {
@@ -128,7 +128,7 @@ fn filters(seed: u64) -> Vec<Filter> {
     let regions = [vec!["MPI_*".to_owned()], vec!["s*".to_owned(), "main".to_owned()]];
     let regions = regions[seed as usize % 2].clone();
     let ranks = Some("0,2-3".parse().expect("a rank set"));
-    // Call paths tell of the first; the others are known when calls end, which needs a second look at a location.
+    // Call paths decide the first; the others are known when calls end, which needs a second look at a location.
     let predicate = [
         "name like 'MPI_*' or depth < 2 and rank = 0",
         "inclusive > 40ns and not within = exchange or metric(PAPI_TOT_CYC) > 50",
@@ -331,8 +331,8 @@ where
         expected.text_is(Law::Settling, &case, &self.finish(set, key, self.trace, whole))
     }
 
-    /// All locations in two rounds, as processes that work together do it: each piece encoded and decoded, in any order.
-    /// `check` sees each bucket encoded, settled once and twice.
+    /// All locations in two rounds, as by cooperating processes: each piece encoded and decoded, in any order. `check`
+    /// sees each bucket encoded, settled once and twice.
     fn settled(
         &self,
         set: &AnalysisSet,
@@ -366,7 +366,7 @@ where
         Ok(self.merged(set, settled))
     }
 
-    /// The output of a pass, in one process or in so many settled buckets; `None` if the analysis cannot answer.
+    /// The output of a pass, in one process or in this many settled buckets; `None` if the analysis cannot answer.
     fn output_of_buckets(&self, n_buckets: usize) -> Option<A::Output> {
         let (set, key) = self.alone();
         let definitions = self.trace.definitions();
@@ -389,7 +389,7 @@ where
             self.fold(set, self.trace, &locations)
         };
         let text = |set: &AnalysisSet, key: &Key<A>| {
-            // Calls that are made of samples for the company are doubted in the company's name.
+            // Notices about calls made from samples for the other analysis belong to that analysis.
             let is_own = |notice: &Notice| !notice.message.contains("are made of samples");
             self.finish_with(set, key, self.trace, fold(set), is_own)
         };
@@ -397,7 +397,7 @@ where
         let alone = Expected { bytes: Vec::new(), text: text(&own_set, &own_key) };
         alone.text_is(Law::Company, "between two analyses that need everything", &text(&set, &key))?;
 
-        // The company sees no trace of it, either.
+        // The other analysis must not notice it, either.
         let see = |set: &AnalysisSet, key: &Key<Probe>| {
             let notices = Notices::default();
             let partial = fold(set);
@@ -413,7 +413,7 @@ where
     }
 }
 
-/// The answer got in the plainest way.
+/// The answer, computed in the plainest way.
 struct Expected {
     bytes: Vec<u8>,
     text: String,
@@ -444,7 +444,7 @@ impl Expected {
     }
 }
 
-/// What stands around byte `at`.
+/// The text around byte `at`.
 fn excerpt(text: &str, at: usize) -> String {
     let bytes = text.as_bytes();
     let part = &bytes[at.saturating_sub(120).min(bytes.len())..(at + 120).min(bytes.len())];

@@ -1,8 +1,8 @@
 //! Traces for tests: a small language for events, the law harness, the synthetic generator.
 //!
-//! [`ToyProfile`] is a profile in memory, [`ToyTrace`] a trace in memory, written as text or made from a seed ([`RandomTrace`]).
-//! [`laws::check`] holds an analysis to the laws of [`Analysis`](ouzel_engine::Analysis) on
-//! dozens of random traces. [`run`] gives the answer of one analysis; [`shared_data`] finds real traces.
+//! [`ToyProfile`] is a profile in memory, [`ToyTrace`] a trace in memory, from text or a seed ([`RandomTrace`]).
+//! [`laws::check`] checks an analysis against the laws of [`Analysis`](ouzel_engine::Analysis) on dozens of random
+//! traces. [`run`] gives the answer of one analysis; [`shared_data`] finds real traces.
 
 mod data;
 pub mod hpctoolkit;

@@ -6,8 +6,8 @@ use std::fs;
 use std::io::{self, Error};
 use std::path::Path;
 
-/// Copies the archive `traces` of a folder without the global definitions that `lose` says, by their position; returns
-/// how many were lost. Definitions must lie in one chunk.
+/// Copies the archive `traces` of a folder without the global definitions for whose positions `lose` is true; returns
+/// how many were dropped. Definitions must lie in one chunk.
 ///
 /// # Errors
 /// If files cannot be read or written, or the definitions are damaged.

@@ -73,7 +73,7 @@ pub fn global_id(pid: u32, tid: u32) -> i64 {
     1 << 56 | i64::from(pid) << 24 | i64::from(tid)
 }
 
-/// Makes an empty export. Rows are committed when the connection is told so, or at once.
+/// Makes an empty export. Rows are committed at once, or when the connection commits.
 ///
 /// # Errors
 /// If the file cannot be written.

@@ -4,7 +4,7 @@ use ouzel_engine::{Analysis, AnalysisSet, Pass, Report};
 use ouzel_model::{Filter, TraceSource};
 use std::num::NonZeroUsize;
 
-/// What `analysis` says of `source`, everything selected, on two threads.
+/// The output of `analysis` for `source`, everything selected, on two threads.
 ///
 /// # Panics
 /// If the pass or the analysis fails.
@@ -12,7 +12,7 @@ pub fn run<A: Analysis>(source: &dyn TraceSource, analysis: A) -> A::Output {
     run_report(source, &Filter::default(), analysis).0
 }
 
-/// What `analysis` says of what `filter` selects, and all that the pass tells besides.
+/// The output of `analysis` for what `filter` selects, and the rest of the pass's report.
 ///
 /// # Panics
 /// If the pass or the analysis fails.

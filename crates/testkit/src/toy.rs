@@ -1,9 +1,9 @@
 //! A trace in memory that behaves like a file: chunks, needs, damage.
 //!
-//! A location is a list of [`ToyEvent`]s. The reader hands them out in chunks of any
-//! size, leaves out rows that nobody needs (they still count as records) and can be
-//! told to break after some events. Not here: how a trace is written down (see
-//! [`ToyTrace::new`]) or made up (see [`RandomTrace`]).
+//! A location is a list of [`ToyEvent`]s. The reader delivers them in chunks of any size,
+//! leaves out rows that no analysis needs (they still count as records) and can be made
+//! to fail after some events. For traces written as text see [`ToyTrace::new`], for
+//! random ones [`RandomTrace`].
 
 mod language;
 mod program;
@@ -23,7 +23,7 @@ use ouzel_model::{
 };
 use std::sync::Arc;
 
-/// Bytes an event is said to take on disk.
+/// Nominal size of an event on disk.
 const EVENT_BYTES: u64 = 9;
 
 /// One event of a [`ToyTrace`].
@@ -148,7 +148,7 @@ impl ToyTrace {
         self.events.iter().map(Vec::len).sum()
     }
 
-    /// The region of a name, defined if need be; names tell role and paradigm (see [`region_from_name`]).
+    /// The region of a name, defined if need be; names determine role and paradigm (see [`region_from_name`]).
     pub fn region(&mut self, name: &str) -> RegionId {
         let n = self.definitions.n_regions();
         let regions = &mut self.definitions.regions;
@@ -366,7 +366,7 @@ impl ChunkReader for ToyReader<'_> {
     }
 }
 
-/// Appends the row of an event and its payload, if anyone needs it.
+/// Appends the row of an event and its payload, if an analysis needs it.
 fn push_event(buffer: &mut ChunkBuffer, needs: Needs, event: &ToyEvent) {
     let (kind, need) = kind_and_need(&event.what);
     if !needs.contains(need) {
@@ -374,7 +374,7 @@ fn push_event(buffer: &mut ChunkBuffer, needs: Needs, event: &ToyEvent) {
     }
     let region = match event.what {
         ToyPayload::Enter(region) | ToyPayload::Leave(region) => region,
-        // Unspecified for other kinds: a value that hurts whoever looks at it.
+        // Unspecified for other kinds: an invalid value, so that code that uses it fails.
         _ => RegionId(u32::MAX),
     };
     let row = buffer.push(event.time, kind, region);

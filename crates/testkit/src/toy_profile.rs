@@ -42,7 +42,7 @@ impl ToyProfile {
         ToyProfile { definitions, nodes: Vec::new(), rows: BTreeMap::new() }
     }
 
-    /// Adds a call of the region of this name; its number. A callee stands behind its caller and the callees of that.
+    /// Adds a call of the region of this name; returns its number. A callee follows its caller and that one's callees.
     pub fn call(&mut self, caller: Option<u32>, region: &str) -> u32 {
         let regions = &mut self.definitions.regions;
         let known = regions.iter().position(|known| &*known.name == region);

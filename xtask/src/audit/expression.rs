@@ -1,6 +1,6 @@
 //! License expressions of crates: names of licenses with AND, OR and parentheses; `/` is an old way to write OR.
 
-/// Whether the licenses that are allowed are enough for what an expression asks.
+/// Whether the allowed licenses satisfy an expression.
 pub fn allows(expression: &str, is_allowed: &dyn Fn(&str) -> bool) -> Result<bool, &'static str> {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! `cargo xtask audit`: what we build on, and what of it we hand on.
+//! `cargo xtask audit`: what we build on, and what of it we distribute.
 //!
 //! ```text
 //! cargo metadata ──► packages ──► licenses against an allow list
@@ -7,7 +7,7 @@
 //!                             └─► advisories, where cargo-audit is installed and its database can be had
 //! ```
 //!
-//! Law: whatever is not looked at is said in a line `skipped: …`. A flaw fails the chore.
+//! Law: each check that is left out has a line `skipped: …`. A flaw fails the chore.
 
 mod expression;
 mod packages;
@@ -32,8 +32,8 @@ licenses, and advisories where cargo-audit is installed and reaches its database
   --write   write the list of third-party licenses anew
 ";
 
-/// Licenses of what is in the binary and the wheel: they ask for their text to be handed on, and for nothing of who
-/// uses the program.
+/// Licenses of what is in the binary and the wheel: they require that their text is distributed, and nothing from users
+/// of the program.
 const SHIPPED: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -48,8 +48,8 @@ const SHIPPED: &[&str] = &[
     "Unlicense",
     "Zlib",
 ];
-/// Licenses of what only builds and tests use, besides. MPL asks that changed files are published; none is changed,
-/// and none is handed on.
+/// Additional licenses for what only builds and tests use. MPL requires that changed files are published; none is
+/// changed or distributed.
 const TOOLS: &[&str] = &["MPL-2.0", "NCSA"];
 
 /// Crates that are in the binary or the wheel in several versions, and why that is so.
@@ -86,10 +86,10 @@ pub struct Audit {
     pub flaws: Vec<String>,
 }
 
-/// Looks at everything.
+/// Runs all checks.
 ///
 /// # Errors
-/// If cargo cannot say what the project is made of.
+/// If cargo cannot list the crates of the project.
 pub fn audit(root: &Path) -> Result<Audit> {
     let mut audit = Audit { passed: Vec::new(), skipped: Vec::new(), flaws: Vec::new() };
     let all = Packages::all(root)?;
@@ -150,7 +150,7 @@ fn versions(all: &Packages, audit: &mut Audit) {
     }
 }
 
-/// What is known against the crates in the lock file.
+/// Known advisories against the crates in the lock file.
 fn advisories(root: &Path, audit: &mut Audit) -> Result<()> {
     let tool = || Command::new(workspace::cargo());
     if !answers(tool().args(["audit", "--version"])) {

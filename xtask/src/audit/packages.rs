@@ -81,7 +81,7 @@ impl Packages {
         Packages::ask(root, &["--locked"])
     }
 
-    /// Those that are there already: on all platforms, or on this one. Second: whether these are all.
+    /// Those that are already downloaded: on all platforms, or on this one. Second: whether these are all.
     ///
     /// # Errors
     /// If nothing was ever built.
@@ -129,7 +129,7 @@ impl Packages {
         Ok(Packages { all: packages, shipped })
     }
 
-    /// Those of others.
+    /// Third-party crates.
     pub fn foreign(&self) -> impl Iterator<Item = &Package> {
         self.all.iter().filter(|package| package.source.is_some())
     }

@@ -19,9 +19,9 @@ use std::path::Path;
 const FILE: &str = "crates/ouzel/src/licenses.gz";
 const APACHE: &str = "LICENSE-APACHE";
 const MIT: &str = "LICENSE-MIT";
-/// Whom the text of this project's MIT license names.
+/// The copyright holder in this project's MIT license.
 const US: &str = "The Ouzel developers";
-/// What is shorter is no license: a packed link, a line that names another file.
+/// Shorter files are no licenses: a packed link, a line that names another file.
 const TEXT_BYTES_MIN: usize = 100;
 /// How names of files begin that hold licenses.
 const NAMES: &[&str] = &["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
@@ -31,7 +31,7 @@ type Entry = (String, Vec<String>);
 /// By name and version.
 type List = BTreeMap<(String, String), Entry>;
 
-/// Writes the list; says what it holds.
+/// Writes the list; returns a summary.
 ///
 /// # Errors
 /// If a crate has no text, or a file cannot be read or written.
@@ -45,10 +45,10 @@ pub fn write(root: &Path) -> Result<String> {
     Ok(format!("{FILE}: {} crates, {} bytes of text in {}", list.len(), text.len(), packed.len()))
 }
 
-/// In what the list is not that of the crates.
+/// The differences between the list and the crates.
 ///
 /// # Errors
-/// If it cannot be read, or cargo cannot say which crates there are.
+/// If it cannot be read, or cargo cannot list the crates.
 pub fn flaws(root: &Path) -> Result<Vec<String>> {
     let packed = fs::read(root.join(FILE)).with_context(|| format!("cannot read {FILE}"))?;
     let mut text = String::new();
@@ -68,7 +68,7 @@ pub fn flaws(root: &Path) -> Result<Vec<String>> {
             Some(_) => {}
         }
     }
-    // Crates of other platforms may not be at hand.
+    // Crates of other platforms may not be downloaded.
     let gone = there.keys().filter(|key| is_all && !wanted.contains_key(*key));
     flaws.extend(gone.map(|(name, version)| {
         format!("{FILE} has {name} {version}, which is not used any more: cargo xtask audit --write")
@@ -119,7 +119,7 @@ fn texts(package: &Package) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// Without what differs between files that say the same.
+/// The text without differences that do not change its meaning.
 fn normal(text: &str) -> String {
     let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().map(str::trim_end).collect();
     lines.join("\n").replace('\u{c}', "").trim_matches('\n').to_owned()

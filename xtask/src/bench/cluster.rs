@@ -1,7 +1,7 @@
 //! The same questions to one process with two threads and to two worker processes of a local cluster.
 //!
-//! The workers have the cores that the threads have, so the ratio is what Dask, encoding and merging add. A trace that
-//! one machine reads in a second is no trace for a cluster: the figure tells what a cluster costs, not what it gains.
+//! The workers have the same cores as the threads, so the ratio is what Dask, encoding and merging add. A trace that
+//! one machine reads in a second needs no cluster: the figure shows the cost of a cluster, not its benefit.
 
 use super::Bench;
 use super::table::Row;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use std::path::Path;
 use std::process::Command;
 
-/// What the peer's program says of a question.
+/// The peer program's output for a question.
 #[derive(Deserialize)]
 struct Said {
     question: String,

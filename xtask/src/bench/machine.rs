@@ -1,4 +1,4 @@
-//! The line that says on what was measured.
+//! The line that describes the machine of the measurement.
 
 use crate::runner::output;
 use anyhow::Result;

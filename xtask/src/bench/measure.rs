@@ -13,7 +13,7 @@ pub fn peak_bytes(root: &Path, program: &Path, arguments: &[&OsStr]) -> Result<f
     crate::runner::output(&mut command)?.trim().parse().context("peak_memory.py prints a number")
 }
 
-/// A program and what of its run counts.
+/// A program and which part of its run counts.
 pub struct Contender {
     program: PathBuf,
     arguments: Vec<PathBuf>,
@@ -23,7 +23,7 @@ pub struct Contender {
 enum Counts {
     /// From start to end, output thrown away.
     Process,
-    /// What the program says of its loop.
+    /// The time that the program reports for its loop.
     EventLoop,
 }
 
@@ -37,7 +37,7 @@ impl Contender {
         Self::own_clock(program, [anchor.into()])
     }
 
-    /// What the program says of its own work, `events_seconds` in a line of JSON.
+    /// The time that the program reports for its own work, `events_seconds` in a line of JSON.
     pub fn own_clock(program: &Path, arguments: impl IntoIterator<Item = PathBuf>) -> Self {
         let arguments = arguments.into_iter().collect();
         Self { program: program.into(), arguments, counts: Counts::EventLoop }
@@ -83,7 +83,7 @@ pub fn alternate(contenders: &[Contender], rounds: usize) -> Result<Vec<Vec<f64>
     Ok(runs)
 }
 
-/// The middle value, or the mean of the two in the middle. Not a number for nothing.
+/// The middle value, or the mean of the two in the middle; NaN without values.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

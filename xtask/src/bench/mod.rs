@@ -47,7 +47,7 @@ const EVENTS_FOR_PYTHON: &str = "1M";
 const EVENTS_FOR_START_UP: &str = "75K";
 const ROUNDS_OF_START_UP: usize = 21;
 
-/// What can be measured by itself, in the order of the table.
+/// What can be measured separately, in the order of the table.
 const SECTIONS: [&str; 11] = [
     "decoding",
     "operations",
@@ -266,7 +266,7 @@ impl Bench {
         Ok(rows)
     }
 
-    /// Events of an archive as the C library counts them, else as `ouzel info` says.
+    /// Events of an archive as the C library counts them, else as reported by `ouzel info`.
     fn n_events(&self, anchor: &Path) -> Result<u64> {
         if let Some(program) = self.peers.c_published.as_ref().or(self.peers.c_debian.as_ref()) {
             let said: serde_json::Value = serde_json::from_str(&output(Command::new(program).arg(anchor))?)?;

@@ -70,7 +70,7 @@ fn beside_profile(bench: &Bench, anchor: &Path) -> Result<Vec<Row>> {
     Ok(rows.collect())
 }
 
-/// Message ends matched per second, `ends / (pass that matches − pass that only asks for the same events)`: the program
+/// Message ends matched per second, `ends / (pass that matches − pass that only needs the same events)`: the program
 /// measures both in turn, in memory, on two threads.
 fn matching(bench: &Bench) -> Result<Row> {
     println!("measuring the matching of {MESSAGE_ENDS} message ends");

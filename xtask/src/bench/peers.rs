@@ -1,7 +1,7 @@
-//! The programs of others that we are measured against.
+//! The third-party programs that we are compared with.
 //!
-//! The C library comes twice: compiled here from the sources that the Python package
-//! carries (the newest release), and as Debian ships it. What cannot be had is skipped.
+//! There are two builds of the C library: compiled here from the sources in the Python
+//! package (the newest release), and as Debian ships it. Missing ones are skipped.
 
 use crate::runner::{answers, bounded, run};
 use crate::{setup, workspace};

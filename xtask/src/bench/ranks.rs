@@ -1,7 +1,7 @@
 //! Every command on a run of many ranks: nothing may grow with the square of their number, or with ranks × bins.
 //!
-//! Each answer is asked for in the form that takes most: JSON, or a picture. Not here: `calls`, `print` and `convert`,
-//! whose answers are as long as the trace and which write them as they read.
+//! Each answer is requested in the most expensive form: JSON, or a picture. `calls`, `print` and `convert` are not
+//! measured: their answers are as long as the trace and are written as it is read.
 
 use super::Bench;
 use super::archives;
@@ -21,7 +21,7 @@ const TIMES_PROFILE_MAX: f64 = 20.0;
 const MEMORY_BYTES_MAX: f64 = 300e6;
 const ANSWER_BYTES_MAX: f64 = 50e6;
 
-/// Words of the commands; a picture's name stands for a file.
+/// Words of the commands; a picture's name represents a file.
 const COMMANDS: &[&[&str]] = &[
     &["info"],
     &["profile", "--per", "rank"],
@@ -52,7 +52,7 @@ const COMMANDS: &[&[&str]] = &[
     &["correlate", "--metric", "time", "--plot", "correlate.svg"],
 ];
 
-/// What `costs.py` says of a run.
+/// The output of `costs.py` for a run.
 #[derive(Deserialize)]
 struct Costs {
     seconds: f64,

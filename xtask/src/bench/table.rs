@@ -58,7 +58,7 @@ impl Row {
         row
     }
 
-    /// A ratio to another: how many times as fast, or as long, as the row says.
+    /// A ratio to another: how many times as fast, or as long; the row has the meaning.
     #[must_use]
     pub fn beside(self, other: &str, ratio: f64, target: Target) -> Self {
         let mut row = self.compared(other, ratio);
@@ -66,7 +66,7 @@ impl Row {
         row
     }
 
-    /// A ratio to another that nothing is demanded of.
+    /// A ratio to another, without a target.
     #[must_use]
     pub fn compared(mut self, other: &str, ratio: f64) -> Self {
         other.clone_into(&mut self.cells[4]);
@@ -74,14 +74,14 @@ impl Row {
         self
     }
 
-    /// How many a second there should be.
+    /// The target for a number per second.
     #[must_use]
     pub fn at_rate(mut self, per_second: f64, target: Target) -> Self {
         self.judge(target, per_second, |bound| format!("{} M/s", (bound / 1e4).round() / 100.0));
         self
     }
 
-    /// A further verdict, on something that the row says in words.
+    /// A further verdict, on something that the row describes in words.
     #[must_use]
     pub fn and(mut self, what: &str, target: Target, value: f64, show: impl Fn(f64) -> String) -> Self {
         let before = std::mem::take(&mut self.cells[6]);

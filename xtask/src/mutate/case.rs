@@ -19,7 +19,7 @@ const LIMITS: &str = "ulimit -v 2097152 && ulimit -t 10 && ulimit -f 524288 && e
 const WAIT_SECONDS: &str = "30";
 /// What `timeout` ends with when it had to.
 const TIMED_OUT: i32 = 124;
-/// Texts that no user may see.
+/// Texts that users must never see.
 const FORBIDDEN: &[&str] =
     &["internal error", "panicked at", "memory allocation of", "RUST_BACKTRACE", "stack overflow"];
 const PRECIOUS: &str = "precious";
@@ -228,7 +228,7 @@ impl Place {
     fn check_answer(&self, asked: &Asked, ran: &Ran) -> Option<String> {
         let lost = ran.status.code() == Some(2);
         let is_file = asked.words.iter().any(|word| word == "-o");
-        // Pages that say themselves what was lost.
+        // Pages that report losses themselves.
         let has_card = matches!(asked.words[0].as_str(), "report" | "info");
         match asked.shape {
             Shape::Json if !is_file => match serde_json::from_slice::<Value>(&ran.out) {

@@ -1,4 +1,4 @@
-//! What is asked of a spoilt archive.
+//! The commands that are run on a spoilt archive.
 
 use super::spoil;
 use ouzel_testkit::Rng;
@@ -14,7 +14,7 @@ pub enum Shape {
     Text,
 }
 
-/// A command line; `TRACE`, `OUT` and `RULES` stand for paths.
+/// A command line; `TRACE`, `OUT` and `RULES` represent paths.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub words: Vec<String>,

@@ -1,12 +1,12 @@
-//! `cargo xtask mutate`: spoilt archives of all formats, asked by the binary as users ask, under limits.
+//! `cargo xtask mutate`: spoilt archives of all formats, read by the binary as users run it, under limits.
 //!
 //! ```text
 //! seed ──► sample ──copied──► spoilt files ──► commands under limits ──► what must hold of each
 //! ```
 //!
-//! Each case follows from its number alone: the sample, what is spoilt, and the commands. Law, of each command: it ends
-//! by itself with an exit code that is documented; it does not panic; its answer is well formed; where it fails it says
-//! why, where data are lost it says so; no input is changed, and nothing is left behind but a complete answer.
+//! Each case follows from its number alone: the sample, what is spoilt, and the commands. Law, for each command: it
+//! ends without being killed, with a documented exit code; it does not panic; its answer is well formed; failures and
+//! lost data are reported; no input is changed, and nothing is left behind but a complete answer.
 //! Limits: 2 GiB of memory, 10 s of processor time, 256 MiB of output.
 
 mod case;
@@ -40,7 +40,7 @@ Asked is target/release/ouzel, or $OUZEL. Even cases are of archives in the repo
 
 /// Cases of one seed.
 const CASES_PER_SEED: u64 = 1 << 32;
-/// Failures after which a run ends: more say little more.
+/// Failures after which a run ends: more would add little.
 const MAX_FAILURES: usize = 20;
 
 /// `cargo xtask mutate`
@@ -72,7 +72,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Tries cases for so long; says how many.
+/// Tries cases for the given time; returns how many.
 ///
 /// # Errors
 /// With each case in which something does not hold.
@@ -165,7 +165,7 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        // What cannot be removed lies among build products and does no harm.
+        // What cannot be removed is among build products and does no harm.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

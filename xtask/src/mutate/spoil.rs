@@ -53,7 +53,7 @@ const SPARSE_BYTES: u64 = 64 << 30;
 /// Files that are longer are not spoilt byte by byte.
 const READ_BYTES_MAX: u64 = 64 << 20;
 
-/// Spoils one file or the folder of an archive; says how.
+/// Spoils one file or the folder of an archive; returns a description.
 pub fn one(folder: &Path, others: &[PathBuf], rng: &mut Rng) -> Result<String> {
     let listing = files::list(folder)?;
     let all = files::regular(&listing);
@@ -185,7 +185,7 @@ fn in_bytes(bytes: &mut Vec<u8>, others: &[PathBuf], rng: &mut Rng) -> Result<St
     })
 }
 
-/// A large number in the place of a length: of fixed width, or with a byte that says how many follow.
+/// A large number in the place of a length: of fixed width, or with a byte for the number of those that follow.
 fn number(bytes: &mut Vec<u8>, at: usize, rng: &mut Rng) -> String {
     let value = NUMBERS[rng.below(NUMBERS.len() as u64) as usize];
     let (little, big) = (value.to_le_bytes(), value.to_be_bytes());

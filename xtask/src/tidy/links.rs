@@ -1,9 +1,8 @@
 //! Links to files lead somewhere: in Markdown, and in the comments of Rust sources.
 //!
-//! Two forms are looked at: `[text](target)` with a relative target, and, in doc
-//! comments, a file name between backticks (as in "see `sizes.rs`").
-//! Not here: links to the web, which no test may open, and links between items, which
-//! rustdoc checks.
+//! Two forms are checked: `[text](target)` with a relative target, and, in doc comments,
+//! a file name between backticks (as in "see `sizes.rs`"). Links to the web are not
+//! checked, as tests do not use the network; links between items are checked by rustdoc.
 
 use super::{Flaw, Source};
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! Order that no compiler keeps: dependency edges, how inputs are opened, links, sizes, words, the list of
-//! third-party licenses.
+//! Checks that no compiler makes: dependency edges, how inputs are opened, links, sizes, words, the list of third-party
+//! licenses.
 //!
 //! One file per concern, each a function from the project's files to flaws. A flaw
 //! fails the tests; a remark is only shown. Looked at are the files that git tracks
@@ -18,7 +18,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Larger files are not read as text; that they are too large is said by `sizes`.
+/// Larger files are not read as text; `sizes` reports them.
 const TEXT_BYTES_MAX: u64 = 1024 * 1024;
 
 /// A file of the project.
@@ -64,7 +64,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// One line each, remarks first, so that the flaws stand at the end.
+    /// One line each, remarks first, so that the flaws are at the end.
     pub fn print(&self) {
         for remark in &self.remarks {
             println!("remark: {remark}");
@@ -85,10 +85,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Looks at everything.
+/// Runs all checks.
 ///
 /// # Errors
-/// When git or cargo cannot be asked, or a file cannot be read.
+/// When git or cargo fails, or a file cannot be read.
 pub fn check(root: &Path) -> Result<Findings> {
     let sources = sources(root)?;
     let mut flaws = edges::check(&workspace::metadata(root)?, &sources);

@@ -1,9 +1,9 @@
 //! `cargo xtask zoo`: runs the programs with planted faults and records what they do.
 //!
-//! Shape: `zoo/programs.json` says what is planted; each program is built, run faulty and
+//! Shape: `zoo/programs.json` lists what is planted; each program is built, run faulty and
 //! fixed, and recorded into `testdata/zoo/<name>/{faulty,fixed}` beside its `facts.json`.
-//! From these `--table` makes `docs/validation.md`. Law: tests and the table need the
-//! recorded archives alone, never MPI. Not here: the programs and their tracer, see `zoo/`.
+//! From these `--table` makes `docs/validation.md`. Law: tests and the table need only the
+//! recorded archives, never MPI. The programs and their tracer are in `zoo/`.
 
 mod facts;
 mod record;
@@ -42,9 +42,9 @@ pub struct Program {
     pub fault: String,
     /// What `--fixed` does about it.
     pub fix: String,
-    /// What is slept instead of done.
+    /// What is replaced by sleeping.
     pub emulated: String,
-    /// What the first finding has to say; none if nothing is wrong.
+    /// What the first finding must report; none if nothing is wrong.
     pub planted: Option<Planted>,
 }
 
@@ -55,7 +55,7 @@ pub struct Planted {
     pub kind: String,
     /// Regions that follow each other somewhere in the call path of the finding.
     pub call_path: Vec<String>,
-    /// The ranks at fault; none if it is nobody's more than another's.
+    /// The ranks at fault; none if all ranks are equally at fault.
     pub ranks: Option<Vec<u32>>,
     /// The first step with the fault, counted from 0; none if all steps have it.
     pub since_iteration: Option<u64>,

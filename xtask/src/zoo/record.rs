@@ -1,7 +1,7 @@
 //! Building the programs, running them, and keeping what they record.
 //!
 //! Law: a run is bounded by `timeout`, and an archive replaces the one before only when its
-//! run has ended well. What is missing on the machine is said, not failed on.
+//! run has ended well. What is missing on the machine is reported, and is no failure.
 
 use super::Program;
 use super::facts::{Facts, Runs, folder};
@@ -157,7 +157,7 @@ impl Workshop {
         command.current_dir(&self.folder).args(["--oversubscribe", "--bind-to", "none"]);
         command.args(["--mca", "btl", "self,vader", "--mca", "mpi_yield_when_idle", "1"]);
         command.arg("-n").arg(program.n_ranks.to_string()).arg(format!("./{}", program.name)).args(arguments);
-        // Containers often run everything as root, which Open MPI asks to confirm twice.
+        // Containers often run everything as root, for which Open MPI requires two confirmations.
         command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         command.env("OMP_NUM_THREADS", program.n_threads.to_string()).env("OMP_WAIT_POLICY", "passive");
         match trace {

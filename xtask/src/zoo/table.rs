@@ -2,7 +2,7 @@
 //!
 //! Law: everything in the table comes from `facts.json` and from the answers of
 //! `ouzel report --format json` on the recorded archives; misses are rows like others.
-//! Not here: the tests, which hold the same conditions (`crates/cli/tests/it/zoo.rs`).
+//! The tests in `crates/cli/tests/it/zoo.rs` check the same conditions.
 
 use super::facts::{Facts, folder};
 use super::{Planted, Program, programs};
@@ -33,7 +33,7 @@ struct Found {
     gain_fraction: f64,
 }
 
-/// A row: a program, and what is said of its two archives.
+/// A row: a program, and the results for its two archives.
 struct Row {
     facts: Facts,
     faulty: Option<Found>,

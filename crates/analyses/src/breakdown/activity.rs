@@ -12,13 +12,13 @@
 //! | both | no definition (`<unknown region>`), hidden by the user (`[filtered]`) | unclassified |
 //! | both | everything else: runtimes, locks, input and output, the tracer | other |
 //!
-//! Not here: names of waiting and synchronising calls (see [`semantics`](crate::semantics)).
+//! For the names of waiting and synchronising calls, see [`semantics`](crate::semantics).
 
 use crate::semantics::{Category, Class, Family};
 use ouzel_model::{Definitions, Paradigm, Region, RegionId, RegionRole};
 use serde::{Deserialize, Serialize};
 
-/// What time is spent on, as far as overlap is concerned.
+/// What time is spent on, with regard to overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Activity {
@@ -28,7 +28,7 @@ pub enum Activity {
     Communication = 1,
     /// Copies between host and device.
     Transfer = 2,
-    /// Nothing is known of the region.
+    /// The region is unknown.
     Unclassified = 3,
     /// Known, and none of these: waiting for a device or a lock, launching, input and output, nothing.
     Other = 4,

@@ -70,7 +70,7 @@ impl Analysis for Breakdown {
     type Output = BreakdownOutput;
     const NAME: &'static str = "breakdown";
     const PARTIAL_VERSION: u32 = 2;
-    /// A post may lie before a time range, and a completion behind it.
+    /// A post may lie before a time range, and a completion after it.
     const SCOPE: Scope = Scope::Locations;
 
     fn needs(&self) -> Needs {

@@ -24,7 +24,7 @@ pub struct CallList {
     metrics: Vec<(MetricId, bool)>,
     /// Place of each metric in `metrics`.
     place: Vec<Option<u32>>,
-    /// Only calls that overlap it.
+    /// Only calls that overlap this range are listed.
     window: Option<TimeRange>,
 }
 
@@ -86,7 +86,7 @@ impl CallList {
             caller.in_callees += inclusive;
         }
         if !is_listed {
-            // What is listed below it belongs to the caller.
+            // Calls listed below it belong to the caller.
             if let Some(caller) = local.open.last_mut() {
                 caller.n_children += open.n_children;
             }
@@ -121,7 +121,7 @@ impl CallList {
         }
     }
 
-    /// Sends what there is. Nobody listens any more if that fails, and nobody misses the rows.
+    /// Sends the rows collected so far. If that fails, the receiver is gone and does not need them.
     fn flush(&self, local: &mut Local) {
         let batch = std::mem::replace(&mut local.batch, CallBatch::new(self.metrics.len()));
         if !batch.is_empty() {
@@ -130,7 +130,7 @@ impl CallList {
     }
 }
 
-/// The location at work.
+/// The location being folded.
 #[derive(Debug)]
 pub struct Local {
     rank: Option<u64>,

@@ -1,15 +1,15 @@
 //! Offsets of the clocks of processes, linear in time.
 //!
-//! A message from process `a` to `b` says of the offset δ that `b` must get more than `a`: δ ≥ sent − received; one
-//! from `b` to `a`: δ ≤ received − sent. `lower` is the largest of the first bounds, `upper` the least of the second.
-//! δ = 0 if no message of the pair is violated. Else it is the middle of both bounds where they are closer to each
-//! other than the nearer one is to 0, or contradict each other; the nearer bound otherwise, as the bounds then say
-//! little of how far the clocks are apart. Where each of the first and the last quarter of a pair's messages has both
-//! bounds, δ is taken of each, and is linear in between and beyond: the clocks run at different speeds.
+//! Let δ be the offset that `b` must get more than `a`. A message from process `a` to `b` gives δ ≥ sent − received;
+//! one from `b` to `a`, δ ≤ received − sent. `lower` is the largest of the first bounds, `upper` the least of the
+//! second. δ = 0 if no message of the pair is violated. Else it is the middle of both bounds if they are closer to
+//! each other than the nearer one is to 0, or contradict each other; the nearer bound otherwise, as the bounds then
+//! show little of how far the clocks are apart. If both the first and the last quarter of a pair's messages have both
+//! bounds, δ is computed for each, and is linear in between and beyond: the clocks run at different speeds.
 //!
 //! Offsets are added up along a spanning forest of the pairs with the most messages, from the process with the least
-//! rank. Where that would turn time back, the offset at the start is kept throughout; if corrected times would be
-//! negative, all are moved up alike.
+//! rank. If that would turn time back, the offset at the start is kept throughout; if corrected times would be
+//! negative, all are shifted by the same amount.
 
 use super::output::Line;
 use super::points::{Cause, Dependencies, Point};
@@ -25,7 +25,7 @@ enum Domain {
     Group(LocationGroupId),
 }
 
-/// One bound of a pair: when, and what it says.
+/// One bound of a pair: its time and value.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     at: u64,

@@ -17,7 +17,7 @@
 //!
 //! Laws: afterwards nothing comes before what it depends on; the order within a location stays; a trace without a
 //! violation has no correction. Memory is 8 bytes for each sync point, 64 for each message end and 32 for each
-//! collective while locations are folded, and 56 more for each message in `finish`. Not here: threads of a process
+//! collective while locations are folded, and 56 more for each message in `finish`. Not covered: threads of a process
 //! that depend on each other, and collectives whose begin is not recorded.
 
 mod fold;

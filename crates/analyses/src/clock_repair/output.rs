@@ -16,9 +16,9 @@ const HOLD_BACK: u64 = 128;
 pub struct ClockRepair {
     /// Records that depend on a record of another location.
     pub n_dependent: u64,
-    /// Those of them that come before what they depend on.
+    /// Dependent records that come before what they depend on.
     pub n_violations: u64,
-    /// By how much at worst.
+    /// The greatest violation.
     pub worst: Ticks,
     /// Violations that are left, because records depend on each other in a circle: they are paired wrongly.
     pub n_left: u64,

@@ -175,7 +175,7 @@ impl Dependencies {
         }
     }
 
-    /// How many points come before their cause by the times `at`, and by how many ticks at worst.
+    /// The number of points that come before their cause by the times `at`, and the greatest difference in ticks.
     pub fn violations(&self, at: impl Fn(Point) -> u64) -> (u64, u64) {
         let last: Vec<u64> = self
             .gatherings

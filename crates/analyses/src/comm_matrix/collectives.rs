@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub(super) enum Receivers {
     /// All members, the sender included.
     All,
-    /// All members, if the sender is this root; else nobody.
+    /// All members, if the sender is this root; else no rank.
     AllIfRoot(Root),
     /// This root.
     Root(Root),
@@ -32,7 +32,7 @@ pub(super) enum Root {
     Rank(CommRank),
 }
 
-/// What a location says of one operation.
+/// What a location's record of one operation means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// Its bytes go to these.
@@ -55,7 +55,7 @@ pub(super) fn role(end: &Collective) -> Role {
     let of_root = |to: fn(Root) -> Receivers| root.map_or(Role::Unknown, |root| Role::Sender(to(root)));
     match end.op {
         Op::Bcast | Op::Scatter | Op::Scatterv => of_root(Receivers::AllIfRoot),
-        // To itself the root of an inter-communicator sends nothing.
+        // The root of an inter-communicator sends nothing to itself.
         Op::Gather | Op::Gatherv | Op::Reduce if root == Some(Root::This) => Role::Silent,
         Op::Gather | Op::Gatherv | Op::Reduce => of_root(Receivers::Root),
         Op::Allgather

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most pairs of ranks that collectives are expanded to: all pairs of 4,096 ranks. A pair takes about 40 bytes,
-/// so that is 700 MB; more would not be looked at by anyone.
+/// so that is 700 MB; a larger matrix would be of no use.
 const MAX_EXPANDED_PAIRS: u64 = 1 << 24;
 
 /// Whether collective operations count.
@@ -22,7 +22,7 @@ pub enum Expansion {
     /// Point-to-point messages only.
     #[default]
     PointToPoint,
-    /// Collectives, too, spread over pairs as the module says.
+    /// Collectives, too, spread over pairs as the module documentation describes.
     WithCollectives,
 }
 
@@ -105,7 +105,7 @@ impl Analysis for CommMatrix {
     ) -> Result<CommMatrixOutput, AnalysisError> {
         let collectives = std::mem::take(&mut partial.collectives);
         let expanded = expand(collectives, &mut partial.not_expanded, cx);
-        // What was received in expanded collectives is what was sent in them.
+        // The traffic received in expanded collectives is that sent in them.
         let received = expanded.iter().map(|(&(_, to), &traffic)| (to, traffic));
         add_all(&mut partial.received, received);
         add_all(&mut partial.sent, expanded);
@@ -142,7 +142,7 @@ fn sum(traffic: impl Iterator<Item = Traffic>) -> Option<Traffic> {
     })
 }
 
-/// Adds each send to its peer; returns the number of those to nobody.
+/// Adds each send to its peer; returns the number of sends without a peer.
 #[inline(never)]
 fn add_sends(ends: &[MessageEnd], sent: &mut FxHashMap<(CommId, CommRank), Traffic>) -> u64 {
     let mut null_peers = 0;
@@ -156,7 +156,7 @@ fn add_sends(ends: &[MessageEnd], sent: &mut FxHashMap<(CommId, CommRank), Traff
     null_peers
 }
 
-/// Adds each receive; returns the number of those from nobody.
+/// Adds each receive; returns the number of receives without a peer.
 #[inline(never)]
 fn add_receives(ends: &[MessageEnd], received: &mut Traffic) -> u64 {
     let mut null_peers = 0;
@@ -170,7 +170,7 @@ fn add_receives(ends: &[MessageEnd], received: &mut Traffic) -> u64 {
     null_peers
 }
 
-/// Adds each collective to its receivers. Which root is meant is looked up at the end.
+/// Adds each collective to its receivers. The root is looked up at the end.
 #[inline(never)]
 fn add_collectives(ends: &[Collective], local: &mut Local) {
     for end in ends {
@@ -206,7 +206,7 @@ fn expand(
         if let Receivers::AllIfRoot(root) = to
             && root_rank(cx.definitions, comm, from, root).is_some_and(|root| root != from)
         {
-            // Others than the root send nothing.
+            // Only the root sends.
             continue;
         }
         let to = match n_pairs {

@@ -20,12 +20,12 @@
 //! | allgather(v), alltoall(v, w), allreduce, reduce_scatter(_block) | every member | all members |
 //! | scan | rank `i` | ranks `i` and above |
 //! | exscan | rank `i` | ranks above `i` |
-//! | barrier, operations on handles, unknown ones | | nobody: counted as not expanded if they have bytes |
+//! | barrier, operations on handles, unknown ones | | none: counted as not expanded if they have bytes |
 //!
 //! All members includes the sender, as tracers record buffers of that size. In an inter-communicator the receivers
-//! are of the other group. That says what is exchanged, not which algorithm of the library moves it.
-//! After Pipit's `comm_matrix` and `comm_by_process` (Bhatele et al., SC 2023). Not here: remote memory access and
-//! device-to-device copies, which have no message events; which send belongs to which receive.
+//! are of the other group. The matrix shows what is exchanged, not which algorithm of the library moves it.
+//! After Pipit's `comm_matrix` and `comm_by_process` (Bhatele et al., SC 2023). Not covered: remote memory access and
+//! device-to-device copies, which have no message events; and which send belongs to which receive.
 
 mod collectives;
 mod fold;

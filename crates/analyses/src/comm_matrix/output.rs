@@ -8,24 +8,23 @@ use ouzel_model::{ColumnData, Table, Unit, WorldRank};
 pub struct CommMatrixOutput {
     /// Rows and columns: the ranks of the locations read and all they talked to, ascending.
     pub ranks: Vec<WorldRank>,
-    /// For each of `ranks` whether its events were read; else it is known as a peer alone.
+    /// For each of `ranks` whether its events were read; otherwise it is known only as a peer.
     pub has_events: Vec<bool>,
     /// Pairs that talked, by sender, then by receiver. From sends.
     pub cells: Vec<MatrixCell>,
-    /// For each of `ranks` what it received. From receives; of expanded collectives what was sent to it.
+    /// For each of `ranks` what it received: from receives, and from expanded collectives what was sent to it.
     pub received: Vec<Traffic>,
-    /// What ranks sent to peers that are not known: those of communicators that are not defined, or without such a
-    /// rank. By sender.
+    /// What ranks sent to unknown peers, whose communicator is not defined or has no such rank. By sender.
     pub to_unknown: Vec<(WorldRank, Traffic)>,
     /// All traffic of locations without a rank.
     pub without_rank: Traffic,
-    /// Number of message ends whose other side is nobody (`MPI_PROC_NULL`).
+    /// Number of message ends without another side (`MPI_PROC_NULL`).
     pub null_peers: u64,
-    /// What was sent in collectives that were to be expanded and could not be.
+    /// What was sent in collectives that could not be expanded as requested.
     pub not_expanded: Traffic,
 }
 
-/// Most ranks of a whole matrix. Chosen by us: its 16.8 million cells are 134 MB, and no screen shows more.
+/// Most ranks of a whole matrix. Our choice: its 16.8 million cells take 134 MB, and no screen shows more.
 pub const DENSE_RANKS_MAX: usize = 4096;
 
 /// A matrix that would be too large.
@@ -50,7 +49,7 @@ pub struct MatrixCell {
     pub traffic: Traffic,
 }
 
-/// What one rank sent to another, or to peers that are not known.
+/// What one rank sent to another, or to unknown peers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PairTraffic {
     /// The sender.
@@ -66,7 +65,7 @@ pub struct PairTraffic {
 pub struct ProcessTraffic {
     /// The rank.
     pub rank: WorldRank,
-    /// Whether its events were read; else it is not known what it sent and received.
+    /// Whether its events were read; otherwise what it sent and received is unknown.
     pub has_events: bool,
     /// From its sends: the sum of its row, and what it sent to unknown peers.
     pub sent: Traffic,
@@ -93,7 +92,7 @@ impl TrafficUnit {
         }
     }
 
-    /// That of `traffic`.
+    /// The value of `traffic`.
     pub fn of(self, traffic: Traffic) -> u64 {
         match self {
             TrafficUnit::Bytes => traffic.bytes,
@@ -124,7 +123,7 @@ impl CommMatrixOutput {
         matrix
     }
 
-    /// For each of `ranks` what it sent to receivers that are not known.
+    /// For each of `ranks` what it sent to unknown receivers.
     pub fn unknown(&self, unit: TrafficUnit) -> Vec<u64> {
         let mut unknown = vec![0; self.ranks.len()];
         for &(from, traffic) in &self.to_unknown {
@@ -135,7 +134,7 @@ impl CommMatrixOutput {
         unknown
     }
 
-    /// For each pair that talked the places of both in `ranks`, and how much.
+    /// For each pair that talked the indices of both in `ranks`, and how much.
     pub fn places(&self, unit: TrafficUnit) -> impl Iterator<Item = (usize, usize, u64)> + '_ {
         self.cells.iter().filter_map(move |cell| {
             let (from, to) = (self.ranks.binary_search(&cell.from), self.ranks.binary_search(&cell.to));
@@ -227,7 +226,7 @@ impl CommMatrixOutput {
     }
 }
 
-/// A column whose type says whether values are missing: mostly there are none.
+/// A column whose type shows whether values are missing: mostly none are.
 fn optional(values: Vec<Option<u64>>) -> ColumnData {
     match values.iter().copied().collect::<Option<Vec<u64>>>() {
         Some(known) => ColumnData::U64(known),

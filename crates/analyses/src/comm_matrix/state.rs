@@ -34,9 +34,9 @@ impl Traffic {
 pub struct Local {
     /// What was sent to each peer.
     pub(super) sent: FxHashMap<(CommId, CommRank), Traffic>,
-    /// What was received from whomever.
+    /// What was received, from all peers.
     pub(super) received: Traffic,
-    /// Message ends whose other side is nobody.
+    /// Message ends without another side.
     pub(super) null_peers: u64,
     /// What was sent in collectives.
     pub(super) collectives: FxHashMap<(CommId, Receivers), Traffic>,
@@ -53,11 +53,11 @@ pub struct CommMatrixPartial {
     pub(super) received: BTreeMap<WorldRank, Traffic>,
     /// By sender, communicator and receivers.
     pub(super) collectives: BTreeMap<(WorldRank, CommId, Receivers), Traffic>,
-    /// By sender, sends to peers that are not known.
+    /// By sender, sends to unknown peers.
     pub(super) to_unknown: BTreeMap<WorldRank, Traffic>,
     /// All traffic of locations without a rank.
     pub(super) without_rank: Traffic,
-    /// Message ends whose other side is nobody.
+    /// Message ends without another side.
     pub(super) null_peers: u64,
     /// Collectives that have no formula.
     pub(super) not_expanded: Traffic,

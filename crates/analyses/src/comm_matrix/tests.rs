@@ -148,7 +148,7 @@ fn what_has_no_formula_is_counted() {
     let output = collective("create_handle_and_allocate", [1, 2, 3, 4]);
     assert_eq!(output.not_expanded, Traffic { messages: 4, bytes: 10 });
     assert!(output.cells.is_empty());
-    // The last rank of an exclusive scan has nobody above it.
+    // The last rank of an exclusive scan has no rank above it.
     assert_eq!(collective("exscan", [0, 0, 0, 7]).not_expanded, Traffic { messages: 1, bytes: 7 });
     assert_eq!(collective("bcast", [7, 0, 0, 0]).not_expanded, Traffic { messages: 1, bytes: 7 });
 }
@@ -186,7 +186,7 @@ fn between_groups_the_other_one_receives() {
 
 #[test]
 fn many_ranks_take_memory_by_pairs_that_talk() {
-    // 100,000 ranks in a ring, straight into a partial: a square of them would take 80 GB.
+    // 100,000 ranks in a ring, straight into a partial: a square matrix of them would take 80 GB.
     let n = 100_000;
     let mut partial = CommMatrixPartial::default();
     for rank in 0..n {
@@ -225,7 +225,7 @@ fn expansion_keeps_every_recorded_byte() {
     }
 }
 
-/// Bytes of collectives that a location sends: all it records, of one-to-all operations if it is the root.
+/// Bytes that a location sends in collectives: all it records; in one-to-all operations only if it is the root.
 fn collective_bytes(trace: &ToyTrace, location: LocationId, rank: WorldRank) -> u64 {
     use ouzel_model::{CollectiveOp, CollectiveRoot};
     let members = &trace.definitions().communicators[0].members;

@@ -15,7 +15,7 @@ pub struct CommOverTimeOutput {
     pub bins: Vec<BinTraffic>,
     /// What was sent and received outside of the bins.
     pub outside: BinTraffic,
-    /// Number of message ends whose other side is nobody (`MPI_PROC_NULL`), counted nowhere else.
+    /// Number of message ends without another side (`MPI_PROC_NULL`), counted nowhere else.
     pub null_peers: u64,
 }
 

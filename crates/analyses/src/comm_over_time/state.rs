@@ -31,7 +31,7 @@ pub(super) struct Side {
     pub bins: Vec<Traffic>,
     /// Messages outside of the bins.
     pub outside: Traffic,
-    /// Message ends whose other side is nobody.
+    /// Message ends without another side.
     pub null_peers: u64,
 }
 
@@ -71,7 +71,7 @@ pub struct CommOverTimePartial {
     pub(super) bins: Vec<BinTraffic>,
     /// Message ends outside of the bins.
     pub(super) outside: BinTraffic,
-    /// Message ends whose other side is nobody.
+    /// Message ends without another side.
     pub(super) null_peers: u64,
 }
 

@@ -1,9 +1,9 @@
-//! How much was sent and received, from where in the code, and what never found its other side.
+//! How much was sent and received, from where in the code, and what has no matching other side.
 //!
 //! Totals are kept per location and call path. Each channel — sender, receiver,
 //! communicator, tag — keeps its sends less its receives; a channel in balance is
 //! dropped, so memory grows with what is open. Law: differences are integers, so they
-//! add up the same in any grouping. Not here: which send belongs to which receive.
+//! add up the same in any grouping. Sends are not matched with receives.
 
 mod fold;
 mod output;

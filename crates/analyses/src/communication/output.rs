@@ -9,12 +9,12 @@ use std::sync::Arc;
 /// Messages and collectives of every call path at every location.
 #[derive(Debug, Clone)]
 pub struct CommunicationOutput {
-    /// The call paths that the rows speak of.
+    /// The call paths that the rows refer to.
     pub call_paths: CallPathTree,
     /// The locations read, ascending.
     pub locations: Vec<LocationCommunication>,
-    /// Channels with more sends than receives, or fewer; sorted. Not looked for where ranks or a time range are
-    /// selected, as is the number of either.
+    /// Channels with more or fewer sends than receives; sorted. These and the two counts below are not determined
+    /// if ranks or a time range are selected.
     pub unmatched: Vec<UnmatchedChannel>,
     /// Number of messages sent and never received.
     pub unmatched_sends: u64,
@@ -22,7 +22,7 @@ pub struct CommunicationOutput {
     pub unmatched_receives: u64,
     /// Number of message ends whose other side is no rank of the communicator; they are not matched.
     pub unresolved_peers: u64,
-    /// Number of message ends whose other side is nobody (`MPI_PROC_NULL`): recorded by some tracers, never sent.
+    /// Number of message ends without another side (`MPI_PROC_NULL`): recorded by some tracers, never sent.
     pub null_peers: u64,
 }
 

@@ -124,12 +124,12 @@ pub struct CommunicationPartial {
     pub(super) channels: BTreeMap<Channel, i64>,
     /// Messages whose other side is no rank of the communicator.
     pub(super) unresolved_peers: u64,
-    /// Messages to or from nobody.
+    /// Message ends without another side.
     pub(super) null_peers: u64,
 }
 
 impl CommunicationPartial {
-    /// Adds to the sends less the receives of a channel; one in balance is dropped.
+    /// Adds to the sends less the receives of a channel; a balanced channel is dropped.
     pub(super) fn add_to_channel(&mut self, channel: Channel, difference: i64) {
         let sum = self.channels.entry(channel).or_default();
         *sum += difference;

@@ -31,7 +31,7 @@ pub struct Member {
     group: usize,
     member: u32,
     builder: Builder,
-    /// Until the first enter: where there are exact events, samples say no more.
+    /// Only until the first enter: exact events make samples useless.
     samples: Option<LocationSamples>,
 }
 

@@ -4,7 +4,7 @@
 //! has token by token, become loop nodes here, by the same recognition as in the stream.
 //! Law: the duration of the tree is that of the strip. Calls deeper than [`DEPTH_MAX`] become
 //! a profile of their caller, so that walking a tree cannot exhaust the stack.
-//! Not here: averaging ([`merge`](super::merge)).
+//! Trees are averaged in [`merge`](super::merge).
 
 use super::flat_profile::FlatProfile;
 use super::fold_short::fold_short;
@@ -17,17 +17,17 @@ use super::{LookAhead, Order};
 use ouzel_model::{Definitions, RegionId, RegionRole};
 use serde::{Deserialize, Serialize};
 
-/// Tokens of a tree that are kept in order: 4096 calls. More is no summary, and K·log2 N trees are in memory.
+/// Most tokens of a tree kept in order: 4096 calls. More is no summary, and K·log2 N trees are in memory.
 const TREE_TOKENS: usize = 8192;
-/// Calls inside of each other that are kept apart.
+/// Most levels of nested calls that are kept.
 pub const DEPTH_MAX: usize = 192;
 
-/// What is known of regions, to make trees.
+/// Properties of regions that are needed to make trees.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Assembler {
     /// By region: whether it synchronises.
     pub anchors: Vec<bool>,
-    /// By region: whether the trace says that it is a loop.
+    /// By region: whether the trace marks it as a loop.
     pub marked: Vec<bool>,
 }
 
@@ -60,7 +60,7 @@ impl Assembler {
         self.anchors.get(region.index()).copied().unwrap_or(false)
     }
 
-    /// Whether the trace says that a region is a loop.
+    /// Whether the trace marks a region as a loop.
     fn is_marked(&self, region: Option<RegionId>) -> bool {
         region.is_some_and(|region| self.marked.get(region.index()) == Some(&true))
     }
@@ -105,13 +105,13 @@ impl Assembler {
             || match &node.body {
                 Body::Call { children, .. } => inside(children),
                 Body::Loop(body) => body.clusters.iter().any(|cluster| self.has_anchor(&cluster.tree)),
-                // What has no order does not mark a place in it.
+                // A profile has no order, so it does not mark a position.
                 Body::Profile { .. } => false,
             }
     }
 }
 
-/// The key of a loop over children of these ids: what stands for it and how many like it are inside.
+/// The key of a loop over children of these ids: the region that identifies it and how many like it are inside.
 pub fn loop_key(body: impl Iterator<Item = StaticId> + Clone) -> (RegionId, u8) {
     let region_of = |id: StaticId| match id {
         StaticId::Region(region)
@@ -312,7 +312,7 @@ impl<'a> Assembly<'a> {
         out
     }
 
-    /// Takes out what ends before the stretch; gives the start of the stretch.
+    /// Removes what ends before the stretch; returns the start of the stretch.
     fn before_anchor(&mut self, out: &mut Vec<Child>, scope: Scope, key: Option<StaticId>) -> Mark {
         let end = Mark { at: out.len() as u32, aux: 0 };
         let mut start = self.recogniser.stretch_start(scope).unwrap_or(end);
@@ -323,7 +323,7 @@ impl<'a> Assembly<'a> {
         start
     }
 
-    /// Takes the iterations of a loop that has grown out of the children.
+    /// Removes the iterations of a loop that has grown from the children.
     fn take(&mut self, out: &mut Vec<Child>, grown: Option<Grown>) {
         let Some(Grown { found, end, .. }) = grown else { return };
         let found = self.recogniser.found(found);

@@ -1,12 +1,12 @@
 //! The tree of one location, from its enters and leaves.
 //!
-//! What is open or not yet part of a loop stands in one array of tokens, each with the time
-//! before it. When a loop has come often enough, its iterations leave the array for the
-//! loop's clusters and one token stays; so the array is as long as what does not repeat.
+//! Everything that is open or not yet part of a loop is in one array of tokens, each with the
+//! time before it. When a loop has enough iterations, they move from the array to the loop's
+//! clusters and one token stays; so the array is as long as the part that does not repeat.
 //! Law: durations are kept: the tree is as long as the location's run, and exclusive times
 //! by region are those of its events. If a call gathers more than `OPEN_TOKENS` tokens that
 //! do not repeat, its shortest calls are folded and recognition inside of it starts anew.
-//! Not here: when something is a loop ([`recognise`](super::recognise)).
+//! Loops are detected in [`recognise`](super::recognise).
 
 use super::LookAhead;
 use super::assemble::{Assembler, LoopRecord, loop_key};
@@ -37,10 +37,10 @@ struct Open {
     has_anchor: bool,
 }
 
-/// What a token stands for.
+/// What a token represents.
 #[derive(Debug)]
 enum Aux {
-    /// Complete; of a loop, its iterations.
+    /// Complete; for a loop, with its iterations.
     Taken(Inner, Option<Box<Rows>>),
     /// A loop that may still grow: index into [`Builder::growing`].
     Growing(u32),
@@ -173,7 +173,7 @@ impl Builder {
             recogniser.child(scope, key, [start, end], |body| loop_ids.token(body))
         };
         if let Some(grown) = grown {
-            // Nothing is behind it.
+            // Nothing follows it.
             self.take(grown, self.mark());
         }
         let caller_start = self.open[caller].start.at as usize;
@@ -215,7 +215,7 @@ impl Builder {
         self.close_growing(first as usize, self.aux.len());
     }
 
-    /// Takes the iterations of a loop that has grown, if there are enough; says where a place behind them is then.
+    /// Takes the iterations of a loop that has grown, if there are enough; returns the new position of a later mark.
     fn take(&mut self, grown: Grown, behind: Mark) -> Mark {
         let Grown { found: index, end, .. } = grown;
         let found = self.recogniser.found(index);
@@ -249,7 +249,7 @@ impl Builder {
     /// Puts the token of a loop in front of its first iteration.
     fn begin_loop(&mut self, starts: &mut [Mark], key: Token, index: u32) {
         let (first, second) = (starts[0].at as usize, starts[1].at as usize);
-        // What is longer than the gap before the second iteration was before the loop.
+        // The excess over the gap before the second iteration was before the loop.
         let before = (self.times[first] - self.times[second]).max(0.0);
         self.times[first] -= before;
         let began = self.at[first].saturating_sub(self.times[first] as u64);
@@ -345,7 +345,7 @@ impl Builder {
         self.settle(call.scope);
         let call_mut = self.open.last_mut().expect("the execution is open");
         call_mut.scope = self.recogniser.open();
-        // Behind the token that enters it; the execution has none.
+        // After the token that enters it; the execution has none.
         let first = Mark { at: call.start.at + u32::from(call.key != LEAVE), aux: call.start.aux };
         let aux = self.aux.split_off(first.aux as usize);
         let mut strip = Strip {
@@ -365,7 +365,7 @@ impl Builder {
 
     /// The tree, its loops, and when the location's first call began.
     pub fn finish(mut self) -> (Node, Vec<LoopRecord>) {
-        // Whoever nests calls closes them; a call still open would have no end.
+        // Callers close the calls that they nest; a call still open would have no end.
         while 1 < self.open.len() {
             self.leave(self.last);
         }

@@ -40,14 +40,14 @@ impl ClusterRule {
     }
 }
 
-/// A tree that stands for several instances.
+/// A tree that represents several instances.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Weighted {
     /// Their average.
     pub tree: Node,
     /// How many.
     pub n: f64,
-    /// Duration of the average: `tree.duration()`, kept because it is asked for again and again.
+    /// Duration of the average: `tree.duration()`, cached because it is needed often.
     duration: f64,
 }
 
@@ -59,7 +59,7 @@ impl Weighted {
     }
 }
 
-/// What Algorithm 3 needs to know of clusters.
+/// The operations on clusters that Algorithm 3 needs.
 pub trait Clustering {
     /// A cluster.
     type Cluster;
@@ -181,12 +181,12 @@ fn halve(mut set: Vec<(Vec<usize>, Weighted)>, k: usize, merger: &Merger<'_>) ->
     unite(halve(set, k, merger), halve(second, k, merger), k, merger)
 }
 
-/// Where instances from `start` to `end` are halved: at `(start + end) / 2`.
+/// The index at which instances from `start` to `end` are halved: `(start + end) / 2`.
 pub fn middle(start: usize, end: usize) -> usize {
     (start + end) / 2
 }
 
-/// One set of clusters of two; members of `a` come before those of `b`.
+/// Unites two sets of clusters; members of `a` come before those of `b`.
 pub fn unite(
     a: Vec<(Vec<usize>, Weighted)>,
     b: Vec<(Vec<usize>, Weighted)>,

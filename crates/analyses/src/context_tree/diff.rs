@@ -2,10 +2,10 @@
 //!
 //! Law: `diff(a, b) == diff(b, a)`, bit for bit; `diff(a, a) == 0`. It is no metric if the
 //! tolerance is above zero: the triangle inequality fails, so no search may prune by it.
-//! Not here: which children correspond ([`align`](super::align)).
+//! Which children correspond is decided in [`align`](super::align).
 //!
 //! Source: ICS'18 paper, Algorithm 2 and sections 4.1 and 4.2.1. Two things differ from the
-//! printed form. Unlike children are passed in an order that does not depend on the side.
+//! printed form. Unlike children are passed over in an order that does not depend on the side.
 //! And Fig. 7's 2V is the value without the deduction of 2V that Algorithm 2 makes for samples.
 
 use super::align::{Alignment, Order, Step, by_id};
@@ -61,7 +61,7 @@ impl<'a> Differ<'a> {
     /// The time by which two instances of one construct differ, in ticks.
     ///
     /// Calls are aligned child by child, profiles by id, loops iteration by iteration (in groups,
-    /// see [`groups`]). If only one of them has order, the other's is not looked at.
+    /// see [`groups`]). If only one of them has order, it is ignored.
     pub fn diff(&self, a: &Node, b: &Node) -> f64 {
         match (&a.body, &b.body) {
             (Body::Call { gaps: ga, children: ca }, Body::Call { gaps: gb, children: cb }) => {
@@ -90,7 +90,7 @@ impl<'a> Differ<'a> {
         let all = |nodes: &[Node]| nodes.iter().map(|node| self.diff_dummy(node)).sum::<f64>();
         match &node.body {
             Body::Call { gaps, children } => {
-                // The dummy's one gap stands against all gaps, as they stay pending to the end.
+                // The dummy's one gap is compared with all gaps, as they stay pending to the end.
                 self.gap(gaps.iter().sum(), 0.0) + all(children)
             }
             Body::Loop(body) => {

@@ -1,7 +1,7 @@
-//! A piece of a run as sums by region: what is left where order is not worth its memory.
+//! A piece of a run as sums by region, used if order is not worth its memory.
 //!
 //! Law: exclusive times and visits by region are kept, and so is the time outside of all
-//! regions. Not here: which pieces ([`fold_short`](super::fold_short)).
+//! regions. The pieces are chosen in [`fold_short`](super::fold_short).
 
 use super::node::{Body, Node, StaticId};
 use super::strip::{LEAVE, LOOPS, Token};
@@ -24,7 +24,7 @@ struct Totals {
 }
 
 impl FlatProfile {
-    /// Adds a token and the time before it; `aux` is the tree if it stands for one.
+    /// Adds a token and the time before it; `aux` is the tree of a loop or profile token.
     pub fn add_token(&mut self, token: Token, time: f64, aux: Option<&Node>) {
         self.add_time(self.open.last().copied(), time);
         match token {
@@ -56,7 +56,7 @@ impl FlatProfile {
     }
 
     fn add(&mut self, caller: Option<RegionId>, node: &Node, n: f64) {
-        // Loops, iterations and what was folded before are part of their caller.
+        // Loops, iterations and calls folded before are part of their caller.
         let owner = node.id.region().or(caller);
         let is_region = node.id.region().is_some();
         let (own, visits, children) = match &node.body {

@@ -15,7 +15,7 @@ use ouzel_model::RegionId;
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     duration: f64,
-    /// Index behind its last token.
+    /// Index after its last token.
     end: u32,
     n_tokens: u32,
     is_anchored: bool,
@@ -23,7 +23,7 @@ struct Piece {
 
 /// Folds the shortest calls until at most `n_tokens_max` tokens are left; gives the old index of each token left.
 ///
-/// Profiles are not counted: there is one for each call kept at most.
+/// Profiles are not counted: there is at most one for each call kept.
 pub fn fold_short(strip: &mut Strip, n_tokens_max: usize, is_anchor: impl Fn(RegionId) -> bool) -> Vec<u32> {
     let pieces = pieces(strip, is_anchor);
     let limit = limit(&pieces, n_tokens_max);
@@ -36,7 +36,7 @@ pub fn fold_short(strip: &mut Strip, n_tokens_max: usize, is_anchor: impl Fn(Reg
     rebuild(strip, &pieces, is_folded)
 }
 
-/// For each token that begins a call or stands for a loop, what it begins.
+/// For each token that begins a call or represents a loop, what it begins.
 fn pieces(strip: &Strip, is_anchor: impl Fn(RegionId) -> bool) -> Vec<Option<Piece>> {
     let mut pieces: Vec<Option<Piece>> = vec![None; strip.tokens.len()];
     let mut open: Vec<(usize, f64, bool)> = Vec::new();
@@ -96,7 +96,7 @@ fn limit(pieces: &[Option<Piece>], n_tokens_max: usize) -> Limit {
     let mut limit = -1.0;
     for (duration, n_tokens) in by_duration {
         if left < n_tokens {
-            // Of pieces of one duration all are folded or none.
+            // Either all pieces of one duration are folded or none.
             limit = duration;
             break;
         }
@@ -107,19 +107,19 @@ fn limit(pieces: &[Option<Piece>], n_tokens_max: usize) -> Limit {
 
 /// A call that is kept, while it is open.
 struct Open {
-    /// Where the tree of its profile is.
+    /// The position of its profile's tree.
     aux: usize,
     profile: FlatProfile,
 }
 
-/// A strip in the making.
+/// A strip under construction.
 #[derive(Default)]
 struct New {
     tokens: Vec<Token>,
     times: Vec<f64>,
     /// Old index of each token.
     at: Vec<u32>,
-    /// `None` of profiles that nothing was added to.
+    /// `None` for profiles that nothing was added to.
     aux: Vec<Option<Taken>>,
     open: Vec<Open>,
 }

@@ -1,12 +1,12 @@
 //! The iterations of one loop, clustered as they come.
 //!
-//! A new iteration joins the cluster that it differs least from, if that is little; else it
-//! is a cluster of its own, and when there are too many, the closest two are united. At the
-//! end the rules of Algorithm 3 reduce them to K.
+//! A new iteration joins the cluster that it differs least from if the difference is small;
+//! otherwise it becomes a new cluster, and when there are too many, the closest two are
+//! united. At the end the rules of Algorithm 3 reduce them to K.
 //! Law: the result depends on the sequence of iterations alone, and sums of time are kept.
-//! Not here: finding the iterations ([`recognise`](super::recognise)).
+//! Iterations are found in [`recognise`](super::recognise).
 //!
-//! Deviation from Algorithm 3, which halves a sequence known as a whole: here it is not.
+//! Deviation from Algorithm 3, which halves a sequence known as a whole: here the sequence is not.
 
 use super::cluster::{cluster, extremes};
 use super::diff::ratio;
@@ -20,15 +20,15 @@ use super::strip::Token;
 /// Clusters above K while the loop is open, so that the first few unlike iterations are not united in haste. Each
 /// costs one comparison per iteration.
 const CLUSTERS_SPARE: usize = 3;
-/// Clusters while the loop is open, however long it is: on iterations that are all unlike, 19 took twice as long.
+/// Most clusters while the loop is open, however long it is: on iterations that are all unlike, 19 took twice as long.
 const CLUSTERS_MAX: usize = 10;
 /// Nodes of trees, per token of the iterations, that may be compared or averaged. Iterations of the same tokens cost
-/// none. A program that polls is unlike in every iteration; the order of its calls says nothing.
+/// none. Every iteration of a program that polls is different; the order of its calls means nothing.
 const WORK_PER_TOKEN: u64 = 4;
-/// What a loop may spend before anything is counted.
+/// Number of nodes that a loop may use before the limit applies.
 const WORK_FREE: u64 = 20_000;
-/// Iterations of a loop that are told apart. A longer loop becomes a profile: the list of its clusters alone would
-/// outgrow its tree a hundred times.
+/// Most iterations of a loop that are distinguished. A longer loop becomes a profile: the list of its clusters alone
+/// would be a hundred times larger than its tree.
 pub const ITERATIONS_MAX: u32 = 65_536;
 
 /// Iterations of a loop that is not complete.
@@ -174,7 +174,7 @@ impl Iterations {
         for row in &mut self.ratios[j..] {
             row.remove(j);
         }
-        // Beyond the limit nobody asks for labels.
+        // Beyond the limit labels are not needed.
         if let Some(label) = self.labels.get_mut(absorbed.label as usize) {
             *label = self.clusters[i].label;
         }
@@ -189,7 +189,7 @@ impl Iterations {
         (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
     }
 
-    /// The average of many moves little: its ratios are computed again when it has doubled.
+    /// The average of many changes little: its ratios are computed again when its iterations have doubled.
     fn compare_if_doubled(&mut self, at: usize, tools: Tools<'_>) {
         if 2.0 * self.clusters[at].n_compared <= self.clusters[at].n && 1 < self.clusters.len() {
             self.compare(at, tools);
@@ -210,7 +210,7 @@ impl Iterations {
         (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
     }
 
-    /// Stops looking at the order of calls in unlike iterations if that has become too much work.
+    /// Stops comparing the order of calls in unlike iterations if that has become too much work.
     fn look_at_work(&mut self, tools: Tools<'_>) {
         if self.is_unordered || self.work <= WORK_FREE + WORK_PER_TOKEN * self.n_tokens {
             return;
@@ -295,7 +295,7 @@ impl Candidate<'_> {
 }
 
 impl Cluster {
-    /// The ratio of the difference, or something at least `limit` if it is.
+    /// The ratio of the difference, or any value of at least `limit` if it is at least `limit`.
     fn ratio_with(
         &self,
         candidate: &mut Candidate<'_>,
@@ -314,7 +314,7 @@ impl Cluster {
             return ratio(self.average.diff_like(new.columns, &new.aux, limit * both, tools), both);
         }
         if is_unordered && self.average.is_flat() {
-            // Whoever has another order is not looked at: as unlike as can be.
+            // Iterations in another order are not compared: they count as completely unlike.
             return 1.0;
         }
         let piece = candidate.piece(None, is_unordered, tools);

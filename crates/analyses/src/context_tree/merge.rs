@@ -1,8 +1,8 @@
 //! The average of two trees, weighted.
 //!
 //! Law: the duration of the result is the weighted mean of the durations, and so is that of
-//! every pair of corresponding nodes. What one side lacks counts as a dummy of no time.
-//! Not here: which trees are alike enough to be averaged ([`cluster`](mod@super::cluster)).
+//! every pair of corresponding nodes. A node missing on one side counts as a dummy of no time.
+//! Which trees are alike enough to be averaged is decided in [`cluster`](mod@super::cluster).
 //!
 //! Source: ICS'18 paper, section 4.2 (`merge` follows the walk of `diff`). The paper says that
 //! least, greatest and average are "easily calculated"; joining them naively would mix the
@@ -47,7 +47,7 @@ impl Weights {
         if total > 0.0 { (self.left * left + self.right * right) / total } else { 0.0 }
     }
 
-    /// What the left part is worth in the mean.
+    /// The weight of the left part in the mean.
     pub fn left_part(self, left: f64) -> f64 {
         self.mean(left, 0.0)
     }
@@ -129,7 +129,7 @@ impl<'a> Merger<'a> {
         let (mut gaps, mut children) = (Vec::with_capacity(steps.len() + 1), Vec::with_capacity(steps.len()));
         let (mut left, mut right) = (a.1.into_iter(), b.1.into_iter());
         let why = "steps name every child once, in order";
-        // What has passed on each side since the last child that was written.
+        // The time passed on each side since the last child that was written.
         let mut pending = (a.0[0], b.0[0]);
         for &step in steps {
             match step {
@@ -232,7 +232,7 @@ impl<'a> Merger<'a> {
         merge_iterations(a, &b, w, self);
     }
 
-    /// Averages what is outside of the iterations of two loops.
+    /// Averages the time and calls outside of the iterations of two loops.
     pub(super) fn merge_outside<T>(&self, a: &mut LoopBody<T>, b: &mut LoopBody<T>, w: Weights) {
         a.source = a.source.max(b.source);
         a.gap = w.mean(a.gap, b.gap);
@@ -257,7 +257,7 @@ pub(super) trait Averages {
     fn mean(&self, a: &mut Self::Tree, b: &Self::Tree, w: Weights);
     /// Makes `a`, the left side, the mean of itself and a dummy.
     fn dwindle(&self, a: &mut Self::Tree, w: Weights);
-    /// Clusters of averages, each with the number of iterations it stands for, `n` in all.
+    /// Clusters of averages, each with its number of iterations, `n` in all.
     fn clusters(&self, trees: Vec<(Self::Tree, f64)>, n: u64) -> Vec<(Vec<usize>, Self::Tree)>;
 }
 

@@ -8,7 +8,7 @@
 //! Trees are compared by the time that must be added or removed to make them equal, and
 //! clustered from the inside out: inner loops, outer loops, locations.
 //! Law: results depend on the events alone, not on threads or order of folding.
-//! Not here: what differences cost (`loss_tree`) and why they are there.
+//! For what differences cost, see `loss_tree`. Their causes are not determined.
 
 pub mod align;
 mod analysis;

@@ -2,10 +2,10 @@
 //!
 //! A [`Node`] is in relative form: a call with `n` children has `n + 1` gaps, the time
 //! before, between and after them. Its duration is the sum of gaps and children, so a
-//! tree has no place in time and trees of different instances can be averaged.
+//! tree has no position in time and trees of different instances can be averaged.
 //! Law: `gaps.len() == children.len() + 1`; profile children are sorted by id, each once.
-//! Times are floats, in ticks: only averages live here, and they are taken in a fixed order.
-//! Not here: comparing ([`diff`](super::diff)) and averaging ([`merge`](super::merge)).
+//! Times are floats, in ticks: they are only averages, which are computed in a fixed order.
+//! Nodes are compared in [`diff`](super::diff) and averaged in [`merge`](super::merge).
 //!
 //! Source: Wei and Mellor-Crummey, ICS'18, sections 3 and 4.
 
@@ -27,16 +27,16 @@ pub enum StaticId {
         /// The line of the call in the caller.
         line: u32,
     },
-    /// A loop that the source or the binary tells of.
+    /// A loop known from the source or the binary.
     SourceLoop {
         /// The region the loop is in.
         region: RegionId,
         /// Its line.
         line: u32,
     },
-    /// A loop that nobody marked, found because its body repeats.
+    /// A loop without a mark, found because its body repeats.
     FoundLoop {
-        /// The region that stands for it: the synchronising call that ends its iterations,
+        /// The region that identifies it: the synchronising call that ends its iterations,
         /// else the least region of its body.
         key: RegionId,
         /// Loops inside of it that have the same key.
@@ -44,12 +44,12 @@ pub enum StaticId {
     },
     /// One iteration of a loop.
     Iteration,
-    /// What was too short to be kept in order.
+    /// Calls too short to be kept in order.
     Folded,
 }
 
 impl StaticId {
-    /// The name of what it stands for.
+    /// The name of the construct.
     pub fn name(self, definitions: &Definitions) -> String {
         let region = |id: RegionId| {
             definitions.regions.get(id.index()).map_or("<unknown region>", |region| &*region.name)
@@ -66,7 +66,7 @@ impl StaticId {
         }
     }
 
-    /// The region that the trace has for it, called or marked as a loop; `None` of what was found or folded.
+    /// Its region in the trace, called or marked as a loop; `None` for found loops and folded calls.
     pub fn recorded(self) -> Option<RegionId> {
         match self {
             StaticId::Region(region)
@@ -120,7 +120,7 @@ impl LoopSource {
     }
 }
 
-/// Durations of what was averaged into a node, in ticks.
+/// Durations of the instances averaged into a node, in ticks.
 ///
 /// Among locations a missing instance counts as 0; among iterations of the same locations
 /// the values are the weighted means of the iterations' values.
@@ -142,7 +142,7 @@ impl Stats {
         Stats { n: 1, sum: duration, min: duration, max: duration }
     }
 
-    /// `sum / n`; 0 of nothing.
+    /// `sum / n`; 0 if `n` is 0.
     pub fn mean(&self) -> f64 {
         if self.n == 0 { 0.0 } else { self.sum / f64::from(self.n) }
     }
@@ -193,7 +193,7 @@ pub struct LoopBody<T = Node> {
     pub clusters: Vec<IterationCluster<T>>,
     /// For each iteration the index of its cluster.
     pub map: Runs,
-    /// What was rejected as iterations, by id.
+    /// Children of rejected iterations, by id.
     pub profiles: Vec<Node>,
     /// Number of rejected iterations.
     pub rejected: u64,
@@ -264,7 +264,7 @@ impl Node {
         }
     }
 
-    /// The children of a call or profile; nothing of a loop, see [`LoopBody::clusters`].
+    /// The children of a call or profile; empty for a loop, see [`LoopBody::clusters`].
     pub fn children(&self) -> &[Node] {
         match &self.body {
             Body::Call { children, .. } | Body::Profile { children, .. } => children,
@@ -280,7 +280,7 @@ impl Node {
         }
     }
 
-    /// The same durations without order. Iterations dissolve: their time is that of the loop.
+    /// The same durations without order. Iterations are dissolved into their loop.
     #[must_use]
     pub fn into_profile(self) -> Node {
         let Node { id, stats, body } = self;
@@ -370,7 +370,7 @@ pub fn add_profile(into: &mut Vec<Node>, profile: Node) {
     }
 }
 
-/// `n` instances instead of one, in a profile.
+/// Turns one instance in a profile into `n`.
 fn multiply(node: &mut Node, n: f64) {
     let Stats { sum, min, max, .. } = &mut node.stats;
     for value in [sum, min, max] {

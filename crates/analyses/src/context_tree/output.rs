@@ -18,15 +18,15 @@ pub struct ContextTreesOutput {
 /// The clusters of one peer group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeGroup {
-    /// What its locations are.
+    /// The kind of its locations.
     pub kind: PeerKind,
     /// The locations that were folded, in the order of the group.
     pub locations: Vec<LocationId>,
-    /// By their smallest members; at most `max(2, ceil(log2 N))` of `N` locations.
+    /// Sorted by smallest member; at most `max(2, ceil(log2 N))` of `N` locations.
     pub clusters: Vec<LocationCluster>,
-    /// The loops, by the start of their first iteration; those inside of other loops behind.
+    /// The loops, by the start of their first iteration; nested loops come last.
     pub loops: Vec<LoopSummary>,
-    /// Whether instances of calls are known for sure, as from enters and leaves, or what samples say of them, at worst.
+    /// How well instances of calls are known: exactly, as from enters and leaves, or the worst quality of the samples.
     pub lca: LcaQuality,
 }
 
@@ -37,13 +37,13 @@ pub struct LocationCluster {
     pub id: u32,
     /// In the order of the group.
     pub members: Vec<LocationId>,
-    /// The first member: the one nearest to the average would need all trees in memory.
+    /// The first member: to find the one nearest to the average, all trees would have to be in memory.
     pub representative: LocationId,
     /// The average of the members.
     pub tree: Node,
 }
 
-/// What is known of a loop.
+/// Summary of a loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoopSummary {
     /// From the outermost call to the loop; see [`StaticId::name`]. Iterations between loops are left out. A region that
@@ -51,22 +51,22 @@ pub struct LoopSummary {
     pub path: Vec<StaticId>,
     /// How it became known.
     pub source: LoopSource,
-    /// Whether it is inside of another loop: then it has no rows, and counts are over all iterations of that.
+    /// Whether it is inside of another loop: then it has no rows, and counts are over all iterations of the outer one.
     pub is_nested: bool,
     /// Iterations, of the cluster of locations that has most.
     pub accepted: u64,
-    /// Iterations that could not be told apart or were too many, of the cluster that has most.
+    /// Iterations that could not be distinguished or were too many, of the cluster that has most.
     pub rejected: u64,
     /// Clusters of iterations, of the cluster of locations that has most.
     pub n_clusters: u32,
-    /// The iterations of each cluster's representative; empty of a nested loop.
+    /// The iterations of each cluster's representative; empty for a nested loop.
     pub instances: Vec<LoopInstance>,
 }
 
 /// A loop of one location.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoopInstance {
-    /// The cluster of locations that it stands for.
+    /// The cluster of locations that it represents.
     pub cluster: u32,
     /// The location: the cluster's representative.
     pub location: LocationId,
@@ -179,16 +179,16 @@ impl TreeGroup {
 #[derive(Default)]
 struct Loops(BTreeMap<(Vec<StaticId>, u32), LoopSummary>);
 
-/// Where a walk through a tree is.
+/// The position of a walk through a tree.
 struct Nest<'a> {
     assembler: &'a Assembler,
     /// From the outermost call.
     path: Vec<StaticId>,
-    /// The node around.
+    /// The enclosing node.
     caller: Option<StaticId>,
 }
 
-/// Number of what is not told apart: all nested loops of one path.
+/// The number for all nested loops of one path, which are not distinguished.
 const ALL: u32 = u32::MAX;
 
 impl Loops {

@@ -1,11 +1,11 @@
 //! Clusters of the locations folded so far.
 //!
-//! The members of a peer group are halved as Algorithm 3 halves them, whatever was folded:
+//! The members of a peer group are halved as in Algorithm 3, whichever have been folded:
 //! a node of this fixed tree is complete when all of its members are there, and then holds
-//! at most K clusters. Law: what is kept depends on the set of locations alone, not on the
+//! at most K clusters. Law: the clusters depend on the set of locations alone, not on the
 //! order in which they came; with neighbours folded together there are about
 //! `K · log2 N` trees.
-//! Not here: how trees are compared and averaged.
+//! This module does not compare or average trees itself.
 
 use super::assemble::LoopRecord;
 use super::cluster::{Weighted, merge_cluster_set, middle};
@@ -45,7 +45,7 @@ impl Alike {
     }
 }
 
-/// Clusters by the range of members they are of: singletons, and the greatest complete nodes of the halving tree.
+/// Clusters by their range of members: singletons, and the greatest complete nodes of the halving tree.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Halving(BTreeMap<(u32, u32), Vec<Alike>>);
 
@@ -78,14 +78,14 @@ impl Halving {
         {
             let parts: Vec<Alike> =
                 above.parts.iter().filter_map(|part| self.0.remove(part)).flatten().collect();
-            // At most K instances are not looked at before they meet others.
+            // At most K instances are not compared before they meet others.
             let is_leaf = above.range.1 - above.range.0 <= k as u32;
             self.0.insert(above.range, if is_leaf { parts } else { unite(parts, k, merger) });
             complete = above.range;
         }
     }
 
-    /// At most K clusters of all locations; what is missing is passed over.
+    /// At most K clusters of all locations; missing locations are skipped.
     pub fn finish(self, n: u32, merger: &Merger<'_>) -> Vec<Alike> {
         let k = merger.rule.k(n as usize);
         let mut ranges = self.0.into_values();
@@ -105,7 +105,7 @@ impl Halving {
     }
 }
 
-/// The node of the halving tree over `n` members that a range is a part of; `None` of the whole.
+/// The parent, in the halving tree over `n` members, of the node of a range; `None` for the whole.
 fn above(range: (u32, u32), n: u32, k: usize) -> Option<Above> {
     let mut at = (0, n);
     let mut found = None;
@@ -134,7 +134,7 @@ struct Rest {
 
 /// Algorithm 3's merge; the clusters are in order of their first members.
 fn unite(clusters: Vec<Alike>, k: usize, merger: &Merger<'_>) -> Vec<Alike> {
-    // Samples leave twice their interval in doubt. The longest of all is taken, so that the order does not matter.
+    // Samples leave twice their interval uncertain. The longest of all is taken, so that the order does not matter.
     let period = clusters.iter().map(|cluster| cluster.period).max().unwrap_or(0);
     let sampled = Differ::sampled(merger.differ.order, period as f64);
     let merger = &Merger { differ: Differ { tolerance: sampled.tolerance, ..merger.differ }, ..*merger };

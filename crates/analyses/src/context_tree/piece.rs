@@ -3,7 +3,7 @@
 //! As long as all of them have the same tokens it is a column of times, and comparing and
 //! averaging are loops over numbers. Unlike ones are compared and averaged as trees.
 //! Law: the duration of an average is the weighted mean of the durations.
-//! Not here: which iterations are averaged ([`iterations`](super::iterations)).
+//! Which iterations are averaged is decided in [`iterations`](super::iterations).
 
 use super::assemble::Assembler;
 use super::cluster::{ClusterRule, Clustering, merge_clusters};
@@ -22,7 +22,7 @@ pub struct Piece {
     pub duration: f64,
     /// The columns; `None` if its iterations were unlike.
     flat: Option<Flat>,
-    /// As a tree, if it was needed since it changed last; always if there are no columns.
+    /// The tree, if it was needed since the last change; always present if there are no columns.
     tree: OnceCell<Box<Node>>,
     /// Number of nodes of the tree, if there are no columns.
     n_nodes: u64,
@@ -36,7 +36,7 @@ struct Flat {
     aux: Vec<Inner>,
 }
 
-/// What a token of a piece stands for.
+/// What a token of a piece represents.
 #[derive(Debug, Clone)]
 pub enum Inner {
     /// A loop whose iterations are pieces, too.
@@ -54,7 +54,7 @@ pub struct InnerLoop {
     pub body: LoopBody<Piece>,
 }
 
-/// What pieces are compared and averaged with.
+/// Tools to compare and average pieces.
 #[derive(Debug, Clone, Copy)]
 pub struct Tools<'a> {
     /// Makes trees of strips.
@@ -63,7 +63,7 @@ pub struct Tools<'a> {
     pub merger: Merger<'a>,
 }
 
-/// An iteration, borrowed from what is being observed.
+/// An iteration, borrowed from the observed sequence.
 #[derive(Debug, Clone, Copy)]
 pub struct Columns<'a> {
     /// Its tokens.
@@ -118,7 +118,7 @@ impl Piece {
         matches!((&self.flat, &other.flat), (Some(a), Some(b)) if is_same(&a.tokens, &b.tokens))
     }
 
-    /// Number of nodes that it has or would have as a tree, about.
+    /// Approximate number of nodes that it has or would have as a tree.
     pub fn n_nodes(&self) -> u64 {
         self.flat.as_ref().map_or(self.n_nodes, |flat| flat.tokens.len() as u64 / 2)
     }
@@ -132,7 +132,7 @@ impl Piece {
         self.flat.as_ref().is_some_and(|flat| *flat.tokens == *columns.tokens)
     }
 
-    /// The difference from an iteration for which [`is_like`](Self::is_like) holds, or something above `limit`.
+    /// The difference from an iteration for which [`is_like`](Self::is_like) holds, or any value above `limit`.
     pub fn diff_like(&self, columns: Columns<'_>, aux: &[Inner], limit: f64, tools: Tools<'_>) -> f64 {
         let Some(flat) = &self.flat else { return f64::INFINITY };
         let mut diff = distance(&flat.times, columns.times, limit);
@@ -290,7 +290,7 @@ impl Tools<'_> {
 }
 
 impl<T> LoopBody<T> {
-    /// What is outside of its iterations.
+    /// The part outside of its iterations.
     fn clone_outside(&self) -> Self {
         LoopBody {
             source: self.source,

@@ -1,9 +1,9 @@
 //! Keeps an average of unlike trees within a bound.
 //!
-//! An average has the calls of all that were averaged. Those of one in a thousand are a
+//! An average has the calls of all averaged trees. Calls of one tree in a thousand are a
 //! thousand times shorter in it: the shortest are folded into a profile of their caller.
-//! Law: durations are kept, of every node that is kept and of the whole.
-//! Not here: single trees, which are bounded when they are made ([`fold_short`](super::fold_short)).
+//! Law: the durations of the whole tree and of every remaining node are preserved.
+//! Single trees are bounded when they are made ([`fold_short`](super::fold_short)).
 
 use super::node::{Body, Node, StaticId, Stats, add_profile};
 
@@ -84,7 +84,7 @@ fn folded(gaps: Vec<f64>, children: Vec<Node>, limit: f64) -> (Vec<f64>, Vec<Nod
     (new_gaps, kept)
 }
 
-/// Adds a child to the profile of its caller; one that was folded before gives its children.
+/// Adds a child to the profile of its caller; if it was folded before, its children are added.
 fn add_to(profile: &mut Node, child: Node) {
     let Stats { n, sum, min, max } = child.stats;
     let stats = &mut profile.stats;

@@ -1,27 +1,27 @@
-//! Loops that nobody marked, found in the sequence of children of a call.
+//! Unmarked loops, found in the sequence of children of a call.
 //!
 //! A body that comes three times in a row is a loop; when it comes once more, it is the next
 //! iteration. The smallest body wins, and a loop is an element of the sequence like any
 //! other, so loops nest. To find the same loops on every location, there are two levels:
-//! *anchors* are children that synchronise or contain what does, and all locations have the
+//! *anchors* are children that synchronise or contain one that does, and all locations have the
 //! same of them; an anchor and the children before it are one block, and blocks are compared
 //! by their anchors alone. Between anchors, children are compared among themselves.
 //! Law: which loops are found between anchors depends on the anchors alone.
-//! Not here: what happens to the iterations.
+//! The iterations are processed elsewhere: see [`iterations`](super::iterations).
 //!
 //! Source: nested loop recognition after Ketterlin and Clauss (CGO'08), reduced to equal keys.
 
-/// Elements that a body has at most: longer ones are not found.
+/// Most elements of a body: loops with longer bodies are not found.
 const BODY_MAX: usize = 64;
-/// Times a body must come to be a loop.
+/// Number of times a body must occur to be a loop.
 pub const REPEATS_MIN: usize = 3;
 
-/// A place in what is observed.
+/// A position in the observed sequence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark {
     /// Index of a token, or of a child.
     pub at: u32,
-    /// Index of the first closed loop behind it.
+    /// Index of the first closed loop after it.
     pub aux: u32,
 }
 
@@ -30,9 +30,9 @@ pub struct Mark {
 struct Item<K> {
     key: K,
     start: Mark,
-    /// Index of the loop; `NONE` of a child or block.
+    /// Index of the loop; `NONE` for a child or block.
     found: u32,
-    /// A loop that has grown since it was looked at as an element itself.
+    /// A loop that has grown since it was examined as an element itself.
     unchecked: bool,
 }
 
@@ -45,9 +45,9 @@ pub struct Found<K> {
     pub key: K,
     /// Keys of the elements of an iteration.
     pub body: Vec<K>,
-    /// Where the iterations begin that were not taken out.
+    /// Where the iterations begin that were not removed.
     pub starts: Vec<Mark>,
-    /// What the observer calls it once its iterations were taken out.
+    /// The observer's id for it once its iterations were removed.
     pub slot: Option<u32>,
     /// Whether its elements are blocks.
     pub is_anchored: bool,
@@ -69,7 +69,7 @@ pub struct Grown {
 pub struct Scope {
     /// Index of its first element.
     base: u32,
-    /// Index of its first element behind the last anchor.
+    /// Index of its first element after the last anchor.
     stretch: u32,
 }
 
@@ -106,8 +106,8 @@ impl<K: Copy + Eq> Recogniser<K> {
         self.items.len() == scope.base as usize
     }
 
-    /// To be asked before a child is told: a loop at the end of the stretch that `key` does not continue may end an
-    /// iteration of an outer loop. The stretch ends at `end`.
+    /// Call this before a child is passed on: a loop at the end of the stretch that `key` does not continue may end
+    /// an iteration of an outer loop. The stretch ends at `end`.
     #[inline]
     pub fn settle_stretch(
         &mut self,
@@ -122,7 +122,7 @@ impl<K: Copy + Eq> Recogniser<K> {
         self.settle(scope.stretch as usize, key, end, loop_key)
     }
 
-    /// The same for blocks, to be asked before an anchor is told. The stretch is forgotten but for its start.
+    /// The same for blocks; call this before an anchor is passed on. Only the start of the stretch is kept.
     pub fn settle_blocks(
         &mut self,
         scope: Scope,
@@ -202,7 +202,7 @@ impl<K: Copy + Eq> Recogniser<K> {
         loop_key: impl FnMut(&[K]) -> K,
     ) -> Option<Grown> {
         let last = self.items.get_mut(low..)?.last_mut()?;
-        // What begins like an iteration may be the next one.
+        // Elements that begin like an iteration may be the next one.
         if !last.unchecked || key.is_some_and(|key| self.found[last.found as usize].body[0] == key) {
             return None;
         }
@@ -281,7 +281,7 @@ impl<K: Copy + Eq> Recogniser<K> {
 mod tests {
     use super::*;
 
-    /// The outermost loops of a text of children as `body×iterations@start`; upper case are anchors, `*` is a loop.
+    /// The outermost loops of a text of children as `body×iterations@start`; upper case is an anchor, `*` a loop.
     fn loops(text: &str) -> Vec<String> {
         let mut recogniser = Recogniser::<char>::default();
         let mut scope = recogniser.open();
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn loops_nest() {
         assert_eq!(loops("aaabaaaabaaabx"), ["*b×3@0"]);
-        // The inner loop ends the iteration: only what comes next tells that it is complete.
+        // The inner loop ends the iteration: only the next element shows that it is complete.
         assert_eq!(loops("baaabaaaabaaabaaac"), ["b*×4@0"]);
         assert_eq!(loops("baaabaaaabaaabaaa"), ["b*×4@0"]);
         assert_eq!(loops("BAAABAAAABAAABAAAcC"), ["B*×4@0"]);

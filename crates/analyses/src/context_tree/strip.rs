@@ -1,21 +1,21 @@
 //! A piece of a location's run in flat form: tokens, and the time before each.
 //!
-//! A token enters a region, leaves the innermost one, or stands for a loop or a profile that
+//! A token enters a region, leaves the innermost one, or represents a loop or a profile that
 //! is kept as a tree. Time before a token is a gap of the node that is open there. So two
 //! strips of the same tokens are trees of the same shape, their difference is the sum of the
 //! absolute differences of their times, and their average is that of their times: no walk,
-//! no search, no memory to be asked for. Unlike strips are compared as trees.
-//! Law: times are integers in ticks as long as they are of one instance (below 2^53, exact).
-//! Not here: making trees ([`assemble`](super::assemble)).
+//! no search, no allocation. Unlike strips are compared as trees.
+//! Law: times of a single instance are integers in ticks (below 2^53, exact).
+//! Trees are made in [`assemble`](super::assemble).
 
 use super::node::Node;
 use super::rows::Rows;
 
 /// A token: a region below [`LOOPS`], then the loops, then [`PROFILE`] and [`LEAVE`].
 pub type Token = u32;
-/// The first token that stands for a loop; further ones follow in the order in which loops were found.
+/// The first token of a loop; further ones follow in the order in which loops were found.
 pub const LOOPS: Token = 1 << 31;
-/// What was too short to be kept in order.
+/// Calls too short to be kept in order.
 pub const PROFILE: Token = u32::MAX - 1;
 /// The innermost region is left.
 pub const LEAVE: Token = u32::MAX;
@@ -31,12 +31,12 @@ pub struct Strip {
     pub aux: Vec<Taken>,
 }
 
-/// A tree that a token stands for.
+/// The tree of a loop or profile token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Taken {
     /// A loop or a profile.
     pub node: Node,
-    /// Of a loop that is not inside of another: its iterations.
+    /// The iterations, if it is a loop that is not inside of another.
     pub rows: Option<Box<Rows>>,
 }
 
@@ -47,12 +47,12 @@ impl Strip {
     }
 }
 
-/// Values that are added up side by side; a sum of floats in one chain would wait for each addition.
+/// Number of parallel sums; a sum of floats in one chain would wait for each addition.
 const LANES: usize = 4;
-/// Values between two looks at the limit.
+/// Number of values between two checks of the limit.
 const BLOCK: usize = 32;
 
-/// `Σ |a - b|`, or something above `limit` if it is above `limit`.
+/// `Σ |a - b|`, or any value above `limit` if it is above `limit`.
 ///
 /// The lanes are added in one fixed order: the result does not depend on the machine.
 #[inline(never)]
@@ -85,7 +85,7 @@ pub fn mean(a: &mut [f64], n_a: f64, b: &[f64], n_b: f64) {
     assert_eq!(a.len(), b.len());
     let share = n_b / (n_a + n_b);
     for (a, b) in a.iter_mut().zip(b) {
-        // What is equal stays as it is.
+        // Equal values are not changed.
         *a += (b - *a) * share;
     }
 }

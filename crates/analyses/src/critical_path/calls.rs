@@ -46,7 +46,7 @@ pub struct PathCallsLocal {
     done: Vec<(u32, Vec<Share>)>,
 }
 
-/// What a location does, as far as one event tells it. The caller is looked up when the call-path tree is there.
+/// What a location does, as far as one event shows it. The caller is looked up once the call-path tree is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 enum State {
     /// The last event was the enter of this path; the root before the first.
@@ -67,7 +67,7 @@ pub struct PathCallsPartial {
 /// The calls of each local segment.
 #[derive(Debug, Clone)]
 pub struct PathCallsOutput {
-    /// The call paths that the shares speak of.
+    /// The call paths that the shares refer to.
     pub call_paths: CallPathTree,
     /// By number of the segment: exclusive time by call path, ascending; the root is time outside of every region.
     pub segments: BTreeMap<u32, Vec<(CallPathId, Ticks)>>,

@@ -16,19 +16,20 @@
 //!
 //! and the time in between is a local segment. If nothing waited, the rest back to the start of the location is local;
 //! a helper thread goes on at the main thread of its process. A call that completes several (`MPI_Waitall`) waited for
-//! the one that was sent last, as completions are recorded when all are there. In a collective with a root that has
-//! all (broadcast, scatter) members wait for the root alone, in one that gives to a root (gather, reduce) the root alone
-//! waits, in a scan each for those before it; else all wait for all. A wait that ended before its cause began is
-//! not followed: clocks are wrong, which is counted.
+//! the one that was sent last, as completions are recorded once all are there. In a collective with a root that has
+//! all data (broadcast, scatter) members wait for the root alone, in one that gives to a root (gather, reduce) only
+//! the root waits, in a scan each waits for those before it; else all wait for all. A wait that ended before its cause
+//! began is not followed but counted: clocks are wrong.
 //!
-//! The path is that of the whole run. A time range cuts it; of ranks the segments remain in which they work or wait.
+//! The path is that of the whole run. A time range cuts it; of ranks, it keeps the segments in which they work or wait.
 //!
-//! Laws: segments tile the path without gap or overlap, from the start of a location to the end of the run, and never go
-//! back in time; what is on it in the ranges of a partition of time adds up to the whole. O(n log n) for n operations. Memory is 48 bytes for each call that waited, beside that of
-//! [`operations`](crate::operations); the second pass keeps what the path holds, not what the trace does.
+//! Laws: segments tile the path without gap or overlap, from the start of a location to the end of the run, and never
+//! go back in time; the parts of the path in the ranges of a partition of time add up to the whole. O(n log n) for n
+//! operations. Memory is 48 bytes for each call that waited, in addition to that of
+//! [`operations`](crate::operations); the second pass keeps what is on the path, not the whole trace.
 //! After Pipit's `critical_path_analysis` (Bhatele et al., SC 2023), whose code takes the latest send of the sender
-//! for the matched one. Not here: edges between threads of a process and to accelerators, which are no events of the
-//! model; what would change if a segment were shorter.
+//! for the matched one. Not covered: edges between threads of a process and to accelerators, which are not events of
+//! the model; and what would change if a segment were shorter.
 
 mod activity;
 mod calls;

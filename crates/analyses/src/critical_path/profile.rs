@@ -22,7 +22,7 @@ pub struct PathRow {
     pub by_rank: Vec<(Option<WorldRank>, PathTime)>,
 }
 
-/// The part of the critical path in one region, whoever called it.
+/// The part of the critical path in one region, from all callers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegionTime {
     /// The region; `None` for time outside of every region.
@@ -36,22 +36,22 @@ pub struct RegionTime {
 /// The critical path with its calls.
 #[derive(Debug, Clone)]
 pub struct PathProfile {
-    /// The call paths that segments and rows speak of.
+    /// The call paths that segments and rows refer to.
     pub call_paths: CallPathTree,
     /// The segments, local ones with the call path that takes most of their time.
     pub segments: Vec<Segment>,
     /// By call path, most time first. The times of all add up to the length of the path.
     pub rows: Vec<PathRow>,
-    /// By rank, ascending; those without one last. Ranks that the path does not come to have no entry.
+    /// By rank, ascending; locations without a rank last. Ranks that the path does not visit have no entry.
     pub by_rank: Vec<(Option<WorldRank>, PathTime)>,
-    /// What each call path does where nothing is waited for.
+    /// What each call path does while it does not wait.
     activities: Vec<Activity>,
 }
 
 type Sums<K> = BTreeMap<K, BTreeMap<(bool, Option<WorldRank>), PathTime>>;
 type ByRank = Vec<(Option<WorldRank>, PathTime)>;
 
-/// The path by call path: `calls` is what the second pass says of it; `classes` has the class of every region.
+/// The path by call path: `calls` is the result of the second pass; `classes` has the class of every region.
 pub fn profile(path: &CriticalPathOutput, calls: &PathCallsOutput, classes: &[Class]) -> PathProfile {
     let mut call_paths = calls.call_paths.clone();
     let remap = call_paths.absorb(&path.call_paths);
@@ -71,7 +71,7 @@ pub fn profile(path: &CriticalPathOutput, calls: &PathCallsOutput, classes: &[Cl
         }
         let shares = calls.segments.get(&number).map(Vec::as_slice).unwrap_or_default();
         shares.iter().for_each(|&(path, ticks)| add(path, ticks));
-        // A location without enters and leaves has no calls to tell of.
+        // A location without enters and leaves has no calls.
         let known: Ticks = shares.iter().map(|share| share.1).sum();
         if known < segment.ticks() {
             add(CallPathTree::ROOT, segment.ticks().since(known));
@@ -108,7 +108,7 @@ impl PathProfile {
         self.segments.iter().map(Segment::ticks).sum()
     }
 
-    /// What the rank does in a segment: of a local one what its call path does, which takes most of its time.
+    /// What the rank does in a segment; in a local one, what the call path does that takes most of its time.
     pub fn activity(&self, segment: &Segment) -> Activity {
         Activity::of_segment(segment.kind, self.activities[segment.call_path.index()])
     }

@@ -38,7 +38,7 @@ pub struct Segment {
     pub kind: SegmentKind,
     /// Where: of a message or collective the location that waits.
     pub location: LocationId,
-    /// Its rank, where the trace knows ranks.
+    /// Its rank, if the trace has ranks.
     pub rank: Option<WorldRank>,
     /// Where the path comes from, if it is another location.
     pub from: Option<LocationId>,
@@ -55,10 +55,10 @@ impl Segment {
     }
 }
 
-/// The critical path of the run, or what is selected of it: what lies in the time range, at the ranks that wait or work.
+/// The critical path of the run, or its selected part: what lies in the time range, at the ranks that wait or work.
 #[derive(Debug, Clone)]
 pub struct CriticalPathOutput {
-    /// The call paths that the segments speak of.
+    /// The call paths that the segments refer to.
     pub call_paths: CallPathTree,
     /// In the order of time. Each begins where the one before it ends, if no ranks are selected.
     pub segments: Vec<Segment>,

@@ -1,4 +1,4 @@
-//! The flat profile as means: how long a region takes a process.
+//! The flat profile as means: how long a process spends in a region.
 //!
 //! ```text
 //! profile ──exclusive and inclusive time by process──► FlatRow (Spread) ──► total, mean_all, mean_callers
@@ -8,7 +8,7 @@
 //! that never calls it counting as zero. `mean_callers = sum / number of processes that call it`: what it costs
 //! where it is called. Times of the threads and streams of a process are summed.
 //! After Pipit's `flat_profile` (Bhatele et al., SC 2023), whose code shows the mean over callers where the paper
-//! says total. Law: sums are exact, means are divided once. Not here: judgement (see `imbalance`).
+//! says total. Law: sums are exact, means are divided once. For losses, see `imbalance`.
 
 use crate::profile::ProfileOutput;
 use crate::spread::{MeanTicks, Process, Processes, Spread};

@@ -6,10 +6,10 @@
 //!
 //! The idle regions are the caller's choice. Calls on one location are nested, so the union of their intervals is
 //! that of the outermost idle calls, and its length is the sum of the inclusive time of the call paths that end
-//! in an idle region and have none above: the profile knows it, no pass of its own is needed. An accelerator stream
+//! in an idle region and have none above: the profile has it, so no extra pass is needed. An accelerator stream
 //! is idle in the gaps between its kernels, too: its span less its outermost calls.
 //! After Pipit's `idle_time` (Bhatele et al., SC 2023), with nested calls counted once and nothing remembered from one
-//! question to the next. Not here: why a location waits (see `late_messages`).
+//! question to the next. For why a location waits, see `late_messages`.
 
 use crate::profile::{LocationProfile, ProfileOutput};
 use crate::semantics::{Category, Class};
@@ -20,13 +20,13 @@ use ouzel_model::{
 };
 use std::collections::BTreeMap;
 
-/// Regions in which a location is idle, whatever the question: Charm++ calls it so.
+/// Regions that are always idle: Charm++ names them so.
 pub const IDLE: &[&str] = &["Idle"];
 
 /// Calls of MPI that wait for one message; those in brackets have lost their name, and their records say what they are.
 pub const MPI_WAITS: &[&str] = &["MPI_Recv", "MPI_Wait", "MPI_Waitall", "<*> (receive)", "<*> (wait)"];
 
-/// Further calls of MPI that wait for messages or for everybody.
+/// Further calls of MPI that wait for messages or for all members.
 pub const MPI_MORE_WAITS: &[&str] = &[
     "MPI_Waitany",
     "MPI_Waitsome",
@@ -56,7 +56,7 @@ pub const MPI_MORE_WAITS: &[&str] = &[
 /// The regions in which a location is idle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdleRegions {
-    /// For each region whether it is one.
+    /// For each region whether it is idle.
     is_idle: Vec<bool>,
 }
 
@@ -74,19 +74,19 @@ impl IdleRegions {
         IdleRegions { is_idle: classes.iter().map(|class| categories.contains(&class.category)).collect() }
     }
 
-    /// The regions of both.
+    /// The union of both.
     #[must_use]
     pub fn or(mut self, other: &IdleRegions) -> Self {
         self.is_idle.iter_mut().zip(&other.is_idle).for_each(|(is_idle, other)| *is_idle |= other);
         self
     }
 
-    /// Whether a region is one.
+    /// Whether a region is idle.
     pub fn contains(&self, region: RegionId) -> bool {
         self.is_idle.get(region.index()).copied().unwrap_or(false)
     }
 
-    /// The regions, ascending. If there is none, nobody but a stream can be idle: a front end says so.
+    /// The regions, ascending. If there is none, only streams can be idle; front ends report that.
     pub fn regions(&self) -> impl Iterator<Item = RegionId> + '_ {
         (0..self.is_idle.len()).filter(|&i| self.is_idle[i]).map(RegionId::from_index)
     }
@@ -102,7 +102,7 @@ pub struct IdleOutput {
 /// Idle time of one location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocationIdle {
-    /// Its rank, where the trace knows ranks.
+    /// Its rank, if the trace has ranks.
     pub rank: Option<WorldRank>,
     /// The location.
     pub location: LocationId,
@@ -110,7 +110,7 @@ pub struct LocationIdle {
     pub span: Ticks,
     /// Ticks in idle regions, nested ones counted once.
     pub in_regions: Ticks,
-    /// Of a stream the ticks of its span in no region at all; zero for threads, whose tracer may just not look.
+    /// Ticks of a stream's span outside of every region; zero for threads, as tracers may not record all they do.
     pub in_gaps: Ticks,
 }
 
@@ -128,9 +128,9 @@ pub struct RankIdle {
     pub rank: Option<WorldRank>,
     /// Ticks its locations were idle.
     pub idle: Ticks,
-    /// Of them those of threads.
+    /// The part of `idle` on threads.
     pub threads: Ticks,
-    /// Of them those of accelerator streams.
+    /// The part of `idle` on accelerator streams.
     pub streams: Ticks,
     /// Ticks from the first event to the last of each location.
     pub span: Ticks,

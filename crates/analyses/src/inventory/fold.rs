@@ -77,7 +77,7 @@ impl Analysis for Inventory {
     }
 }
 
-/// Counts the events of a chunk; returns the depth behind it.
+/// Counts the events of a chunk; returns the depth after it.
 #[inline(never)]
 fn count(kind: &[EventKind], mut depth: u64, counts: &mut Counts) -> u64 {
     let mut max_depth = counts.max_depth;

@@ -1,7 +1,7 @@
 //! What the trace holds: events of each kind at each location, and how deep calls nest.
 //!
-//! Counted after repair: dropped leaves are missing, leaves of calls that were still
-//! open are there. Not here: what the events say.
+//! Events are counted after repair: dropped leaves are not counted, added leaves of calls
+//! that were still open are. The content of the events is not examined.
 
 mod fold;
 mod output;

@@ -1,4 +1,4 @@
-//! The analysis: the ends of messages, and what their pairs say.
+//! The analysis: the ends of messages, and the waits of their pairs.
 
 use super::output::{LateMessagesOutput, output};
 use super::settled::Settled;

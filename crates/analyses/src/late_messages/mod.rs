@@ -1,11 +1,11 @@
-//! Which message made whom wait: late senders and late receivers.
+//! Which messages made calls wait: late senders and late receivers.
 //!
 //! Every end of a message is kept until the pass is over; then sends and receives are
 //! paired, see [`matching`](crate::matching).
 //!
-//! Waiting is counted once for each visit of a call: a `MPI_Waitall` that completes many
+//! Waiting is counted once for each visit of a call: an `MPI_Waitall` that completes many
 //! messages waits for the latest of them. Memory is that of
-//! the ends and 80 bytes for each wait. Not here: why the other side was late.
+//! the ends and 80 bytes for each wait. Why the other side was late is not determined.
 
 mod fold;
 mod output;

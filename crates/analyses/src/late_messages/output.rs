@@ -7,14 +7,14 @@ use ouzel_engine::FinishCx;
 use ouzel_model::{CallPathId, CallPathTree, Ticks, TimeRange, WorldRank};
 use std::collections::BTreeMap;
 
-/// Pairs of ranks that a row names: those that wait most.
+/// Number of pairs of ranks that a row names: those that wait most.
 const MAX_PAIRS: usize = 16;
 
-/// Who waited for whose message. Of a selection: the messages whose send, and the waiting of whom, is selected; waiting
-/// is cut to the time range, as calls are.
+/// Who waited for whose message. With a selection: messages whose send is selected, and waits whose waiting side is
+/// selected; waits are cut to the time range, as calls are.
 #[derive(Debug, Clone)]
 pub struct LateMessagesOutput {
-    /// The call paths that the rows speak of.
+    /// The call paths that the rows refer to.
     pub call_paths: CallPathTree,
     /// Most waiting first.
     pub rows: Vec<LateRow>,
@@ -28,13 +28,13 @@ pub struct LateMessagesOutput {
     pub unmatched_receives: u64,
     /// Ends whose other side is no rank of the communicator.
     pub unresolved_peers: u64,
-    /// Ends whose other side is nobody.
+    /// Ends that have no other side (`MPI_PROC_NULL`).
     pub null_peers: u64,
     /// Receives that were posted and never completed.
     pub uncompleted_receives: u64,
     /// Messages whose receive completed before the send was posted: clocks are wrong.
     pub received_before_sent: u64,
-    /// By how much at worst.
+    /// The greatest such difference.
     pub received_before_sent_worst: Ticks,
 }
 
@@ -66,7 +66,7 @@ pub struct LateRow {
     pub bytes: u64,
     /// Time waited, over all ranks.
     pub wait: Ticks,
-    /// Part of it during which the other side waited for a message itself: the cause is further away.
+    /// The part during which the other side itself waited for a message: the cause is further away.
     pub indirect: Ticks,
     /// From the start of the first wait to the end of the last.
     pub range: TimeRange,
@@ -94,7 +94,7 @@ pub struct RankWait {
 pub struct PairWait {
     /// Who waits.
     pub waiting: WorldRank,
-    /// For whom.
+    /// The rank waited for.
     pub culprit: WorldRank,
     /// Number of visits.
     pub n_waits: u64,
@@ -112,9 +112,9 @@ struct Row {
     pairs: Sums<(WorldRank, WorldRank)>,
 }
 
-/// What settled pairs say; `ends` has the counts of those that belong to no channel.
+/// The result from settled pairs; `ends` has the counts of ends that belong to no channel.
 pub(super) fn output(ends: &MessageEnds, mut settled: Settled, cx: &FinishCx<'_>) -> LateMessagesOutput {
-    // Also who is not selected makes others wait because of waiting.
+    // Locations that are not selected also pass on their waits to others.
     let waiting = Waiting::of(&settled.waits);
     let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
     settled.select(cx, &shown);
@@ -206,7 +206,7 @@ fn add<K: Ord>(sums: &mut Sums<K>, key: K, (n, wait): (u64, Ticks)) {
 }
 
 impl LateMessagesOutput {
-    /// The same with the call paths numbered as in `tree`, which gains those that it lacks.
+    /// The same with the call paths numbered as in `tree`; missing paths are added to it.
     #[must_use]
     pub fn numbered_like(mut self, tree: &mut CallPathTree) -> Self {
         let remap = tree.absorb(&self.call_paths);

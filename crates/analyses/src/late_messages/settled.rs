@@ -1,12 +1,12 @@
-//! What pairs of a bucket say, added up as far as it can be before the other buckets are known.
+//! Results from the pairs of a bucket, added up as far as possible before the other buckets are known.
 //!
 //! ```text
 //! ends ──pairs──► Settled: waits that may count, sums of sends, counts ──all buckets──► output
 //! ```
 //!
-//! Law: once sorted, it is the same whatever the order of adding, and settling nothing adds nothing. A wait stays as long as
-//! it is the longest of its visit, so memory is 80 bytes for each visit that waits, and 24 for each call path and pair of
-//! ranks; the messages themselves are gone.
+//! Law: once sorted, the result does not depend on the order of adding, and settling nothing adds nothing. Only the
+//! longest wait of a visit is kept, so memory is 80 bytes for each visit that waits, and 24 for each call path and
+//! pair of ranks; the messages themselves are dropped.
 
 use super::waits::{Wait, Waits, longest_of_visits};
 use crate::matching::{MessageEnds, Pair, for_each_pair};
@@ -20,15 +20,15 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Settled {
     /// Once sorted: by location and time, one for each visit.
     pub waits: Vec<Wait>,
-    /// Those that are selected. Once sorted: ascending by path and ranks, one of each.
+    /// Selected sends. Once sorted: ascending by path and ranks, one of each.
     pub sends: Vec<Sends>,
     /// Sends that have no receive.
     pub unmatched_sends: u64,
     /// Receives that have no send.
     pub unmatched_receives: u64,
-    /// Messages that are selected whose receive completed before the send was posted.
+    /// Selected messages whose receive completed before the send was posted.
     pub received_before_sent: u64,
-    /// By how much at worst.
+    /// The greatest such difference.
     pub received_before_sent_worst: Ticks,
 }
 

@@ -5,10 +5,10 @@
 //! | late sender | the call in which the receive completes: `min(send posted, leave) − enter` |
 //! | late receiver | the call in which the send completes, if it is left after the receive was posted: `receive posted − enter` |
 //!
-//! *Posted* is when the call was entered that posted the operation. Only calls that wait or
-//! synchronise by their class can wait. Per visit of a call the longest wait counts. A visit that
-//! waits for a late sender waits for no late receiver: sends may complete at once, and then nobody
-//! waits for them. After the wait states of Scalasca (F. Wolf and B. Mohr, 2003).
+//! *Posted* is the time at which the posting call was entered. Only calls that wait or
+//! synchronise by their class can wait. The longest wait of each visit of a call counts. A visit that
+//! waits for a late sender does not wait for a late receiver: sends may complete at once, and then
+//! nothing waits for them. After the wait states of Scalasca (F. Wolf and B. Mohr, 2003).
 
 use crate::matching::{Call, End, Pair};
 use crate::semantics::{Category, Class};
@@ -38,7 +38,7 @@ pub(super) struct Wait {
     pub culprit_path: CallPathId,
     pub start: Ticks,
     pub end: Ticks,
-    /// Part of the wait during which the culprit waited for a message, too.
+    /// The part of the wait during which the culprit waited for a message, too.
     pub indirect: Ticks,
     pub bytes: u64,
 }
@@ -54,7 +54,7 @@ impl Wait {
 pub(super) struct Waits {
     /// For each call path whether its region waits or synchronises.
     waits_here: Vec<bool>,
-    /// One or none for each end.
+    /// At most one for each end.
     pub found: Vec<Wait>,
 }
 
@@ -76,9 +76,9 @@ impl Waits {
     }
 }
 
-/// Those that count, by location and time. Ties are broken by call paths in canonical order.
+/// The waits that count, by location and time. Ties are broken by call paths in canonical order.
 pub(super) fn longest_of_visits(waits: &mut Vec<Wait>) {
-    // Of each visit the first stays: late senders before late receivers, the longest first.
+    // The first wait of each visit is kept: late senders before late receivers, the longest first.
     waits.sort_unstable_by_key(|w| {
         let visit = (w.waiting_location, w.start, w.waiting_path);
         (visit, w.kind, std::cmp::Reverse(w.end), w.culprit_location, w.culprit_path, w.bytes)
@@ -136,7 +136,7 @@ impl Waiting {
         Waiting(of)
     }
 
-    /// Tells for each wait how much of it the culprit spent waiting itself.
+    /// Determines for each wait how much of it the culprit spent waiting itself.
     pub fn mark_indirect(&self, waits: &mut [Wait]) {
         for wait in waits {
             let Some(covered) = self.0.get(&wait.culprit_location) else { continue };

@@ -45,8 +45,8 @@ pub fn steps(output: &OperationsOutput, definitions: &Definitions) -> Result<Vec
 
 /// Steps and partners.
 ///
-/// Each location goes on until it comes to a receive whose send has no step yet, or to a collective that others have yet
-/// to come to. It goes on again when they have, so operations are looked at in the order in which they stand.
+/// Each location advances until it reaches a receive whose send has no step yet, or a collective that others have not
+/// reached yet. It resumes when they have, so the operations of a location are visited in order.
 pub(super) fn order(output: &OperationsOutput, definitions: &Definitions) -> Result<Order, Cycle> {
     let mut walk = Walk::new(output);
     // The first location first.

@@ -15,7 +15,7 @@ const BATCH_ROWS: usize = 2048;
 /// How late everything is.
 #[derive(Debug, Clone)]
 pub struct LatenessOutput {
-    /// The call paths that the operations speak of.
+    /// The call paths that the operations refer to.
     pub call_paths: CallPathTree,
     /// By rank; operations of locations without one come last.
     pub ranks: Vec<RankLateness>,
@@ -39,7 +39,7 @@ pub struct LatenessOutput {
 pub struct LateOperation {
     /// The operation.
     pub operation: Operation,
-    /// Its rank, where the trace knows ranks.
+    /// Its rank, if the trace has ranks.
     pub rank: Option<WorldRank>,
     /// Its logical step, from 0.
     pub step: u32,

@@ -1,4 +1,4 @@
-//! What the losses of a segment say together, and the run time without them.
+//! The diagnosis from the losses of a segment, and the run time without them.
 
 use super::thresholds::Thresholds;
 use crate::MeanTicks;

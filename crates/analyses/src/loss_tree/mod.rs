@@ -12,7 +12,7 @@
 //! analysis of time series data to understand parallel program behaviors* (ICS 2018), §4.3.
 //!
 //! Laws: losses are exact fractions; comparisons with thresholds are strict; a path is significant, or
-//! something below it, never both for one kind of loss. Not here: what to do about a loss.
+//! something below it, never both for one kind of loss. What to do about a loss is not covered.
 
 mod diagnosis;
 #[cfg(test)]

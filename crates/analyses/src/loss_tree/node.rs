@@ -1,7 +1,7 @@
 //! A tree of losses: sums, significant paths, segments by position.
 //!
-//! Nodes stand in pre-order: a parent before what is below it, in one run. Law: nothing here knows what
-//! the nodes stand for or where their durations are from.
+//! Nodes are in pre-order: a parent comes directly before all of its descendants. Law: this module does not
+//! depend on what the nodes represent or where their durations are from.
 
 use super::diagnosis::part_of;
 use super::thresholds::{Significance, Thresholds};
@@ -80,7 +80,7 @@ pub struct TreeSegment {
     pub sum: Loss,
 }
 
-/// Cuts the significant nodes behind each synchronisation (paper, §4.3.3).
+/// Cuts the significant nodes after each synchronisation (paper, §4.3.3).
 pub fn tree_segments(nodes: &[LossNode], significant: &[bool], n_processes: u64) -> Vec<TreeSegment> {
     let empty = || TreeSegment { sync: None, paths: Vec::new(), sum: Loss::none(n_processes) };
     let mut segments = Vec::new();

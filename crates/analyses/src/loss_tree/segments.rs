@@ -15,20 +15,20 @@ use std::collections::BTreeMap;
 /// The segments of a peer group, and the run time without their losses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Segments {
-    /// From the first event of the run to the last: every part is a part of it.
+    /// From the first event of the run to the last: every share is a share of it.
     pub run_time: Ticks,
-    /// Members; every mean is over them.
+    /// Number of members; every mean is over them.
     pub n_locations: u64,
     /// The run time without the losses of all segments but those of start and end:
     /// `run − Σ (imb_sync + sum_wait)`.
     pub projected: MeanTicks,
-    /// The same with only the segments that are reported taken off.
+    /// The same, subtracting only the losses of reported segments.
     pub projected_reported: MeanTicks,
     /// In order of their first phase.
     pub segments: Vec<Segment>,
     /// The loops that segments lie in.
     pub structure: Structure,
-    /// How far members were aligned.
+    /// How far the members were aligned.
     pub alignment: Alignment,
 }
 
@@ -43,7 +43,7 @@ pub struct Segment {
     pub start: Ticks,
     /// When the last member ended its last phase.
     pub end: Ticks,
-    /// Time in its phases, mean over members: less than from start to end if others lie between.
+    /// Time in its phases, mean over members: less than from start to end if other phases lie between.
     pub length: MeanTicks,
     /// Indices into [`PhaseGroup::phases`], ascending.
     pub phases: Vec<u32>,
@@ -55,29 +55,29 @@ pub struct Segment {
     pub last_at: Option<LocationId>,
     /// Imbalance of the synchronisation: `Σ (mean − min)` of the time in it.
     pub imb_sync: MeanTicks,
-    /// Waiting of the synchronisation: `Σ min` of the time in it, which no better balance saves.
+    /// Waiting of the synchronisation: `Σ min` of the time in it, which better balance does not save.
     pub wait_sync: MeanTicks,
     /// Imbalance of [`paths`](Segment::paths).
     pub sum_imb: MeanTicks,
     /// Waiting of [`paths`](Segment::paths).
     pub sum_wait: MeanTicks,
-    /// What these say together.
+    /// The diagnosis from these values.
     pub diagnosis: Diagnosis,
-    /// The row of the paper's table 2 for that; 0 if nothing is high, 6 if the synchronisation waits for what no path
-    /// explains.
+    /// The row of the paper's table 2 for that; 0 if nothing is high, 6 if no path explains what the synchronisation
+    /// waits for.
     pub diagnosis_row: u8,
     /// The significant paths before the synchronisation, in order of the call tree.
     pub paths: Vec<PathLoss>,
-    /// Whether this is the start of the program, or its end without work before it: no loss to be repaired.
+    /// Whether this is the start of the program, or its end without work before it: not a loss that can be repaired.
     pub start_or_end: bool,
-    /// Whether something is high, and can be repaired.
+    /// Whether something is high and can be repaired.
     pub reported: bool,
 }
 
 /// What is lost in a call path within a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathLoss {
-    /// The path; the root stands for time outside of all regions.
+    /// The path; the root is time outside of all regions.
     pub call_path: CallPathId,
     /// Only the time outside of callees.
     pub is_self: bool,
@@ -131,14 +131,14 @@ impl PathLoss {
 }
 
 impl Segment {
-    /// What the run would be shorter by without the losses of this segment: `imb_sync + sum_wait`.
+    /// How much shorter the run would be without the losses of this segment: `imb_sync + sum_wait`.
     pub fn gain(&self) -> MeanTicks {
         MeanTicks { sum: self.imb_sync.sum.saturating_add(self.sum_wait.sum), ..self.imb_sync }
     }
 }
 
 impl Segments {
-    /// The loss as a part of the run time.
+    /// The loss as a fraction of the run time.
     pub fn part(&self, loss: MeanTicks) -> f64 {
         part_of(loss, self.run_time)
     }
@@ -146,8 +146,8 @@ impl Segments {
 
 /// The segments of a group. `classes` has the class of every region.
 ///
-/// Each slot of the group's [`Structure`] is a segment. Losses of a call path are added up over the slot's phases: of
-/// each phase by itself, as members wait for each other in every one of them.
+/// Each slot of the group's [`Structure`] is a segment. Losses of a call path are computed for each of the slot's
+/// phases separately, as members wait for each other in every phase, and then added up.
 pub fn segments(
     group: &PhaseGroup,
     call_paths: &CallPathTree,
@@ -158,7 +158,7 @@ pub fn segments(
     let cx = Context { group, call_paths, classes, thresholds, n_cells: count_cells(group) };
     let mut segments: Vec<Segment> =
         structure.slots.iter().enumerate().map(|(i, slot)| cx.segment(i as u32, slot)).collect();
-    // Behind the end of the parallel program nobody waits for anybody.
+    // After the end of the parallel program, members no longer wait for each other.
     let ended = segments.iter().position(|segment| cx.role(segment) == Some(AnchorRole::End));
     for segment in segments.iter_mut().skip(ended.map_or(usize::MAX, |ended| ended + 1)) {
         segment.start_or_end = true;
@@ -179,7 +179,7 @@ pub fn segments(
     }
 }
 
-/// In how many phases each path occurs.
+/// The number of phases in which each path occurs.
 fn count_cells(group: &PhaseGroup) -> BTreeMap<(CallPathId, bool), u64> {
     let mut n_cells = BTreeMap::new();
     for cell in &group.cells {
@@ -275,7 +275,7 @@ impl Context<'_> {
         !subset && (of_anchor || is_one_of_many)
     }
 
-    /// What is lost in the synchronisations that end the phases, and who came last when most was.
+    /// The loss in the synchronisations that end the phases, and who came last when most was lost.
     fn sync_loss(&self, phases: &[u32]) -> (Loss, Option<LocationId>) {
         let n_locations = self.group.locations.len() as u64;
         let mut sum = Loss::none(n_locations);

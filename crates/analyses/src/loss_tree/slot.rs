@@ -9,14 +9,14 @@ use ouzel_model::{CallPathId, CallPathTree, LocationId, Ticks};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a node of a slot stands for: call path, collectives that left peers out, time outside of callees. In
-/// pre-order, as call paths of a result are numbered so.
+/// The key of a node of a slot: call path, collectives that left peers out, time outside of callees. Sorts in
+/// pre-order, as the call paths of a result are numbered in it.
 pub(super) type PathKey = (CallPathId, bool, bool);
 
-/// What is known of a node besides its loss.
+/// Data of a node besides its loss.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PathFacts {
-    /// Cells that it was made from.
+    /// Number of cells that it was made from.
     pub n_cells: u64,
     pub n_visits: u64,
     /// The member that had most when most was lost; the smallest id among equals.
@@ -51,7 +51,7 @@ pub(super) struct SlotTree {
     pub facts: Vec<PathFacts>,
 }
 
-/// What a call path is for; collectives that left peers out count as waiting.
+/// The category of a call path; collectives that left peers out count as waiting.
 pub(super) fn category(
     call_paths: &CallPathTree,
     classes: &[Class],
@@ -70,7 +70,7 @@ pub(super) fn loss_of(category: Category, stat: &Stat, n_locations: u64) -> Loss
     Loss::of_extremes(category, n_locations, u128::from(stat.sum.0), stat.max, stat.min)
 }
 
-/// Which duration of a cell a node is about. Waiting is judged without callees: they are not looked at, or do work
+/// The duration of a cell that a node is about. Waiting is judged without callees: they are ignored, or do work
 /// of their own.
 pub(super) fn stat_of(cell: &Cell, category: Category, is_self: bool) -> &Stat {
     if is_self || category != Category::Computation { &cell.exclusive } else { &cell.inclusive }
@@ -135,7 +135,7 @@ impl SlotTree {
                 (false, CallPathTree::ROOT) => None,
                 (false, _) => Some((call_paths.parent(call_path), false, false)),
             };
-            // That phases differ in length is seen in what ends them.
+            // Differences in the length of phases show in the synchronisation that ends them.
             let is_phase = call_path == CallPathTree::ROOT && !is_self;
             let loss = if is_phase { Loss::none(loss.wait.n_processes) } else { loss };
             index.insert(key, tree.nodes.len());
@@ -150,7 +150,7 @@ impl SlotTree {
         tree
     }
 
-    /// The length of the phases, at all members together.
+    /// The length of the phases, summed over all members.
     pub fn length(group: &PhaseGroup, phases: &[u32]) -> u128 {
         let roots = phases.iter().filter_map(|&phase| group.cells_of(phase).first());
         let roots = roots.filter(|cell| cell.call_path == CallPathTree::ROOT);

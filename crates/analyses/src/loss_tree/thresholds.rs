@@ -12,9 +12,9 @@ pub enum Significance {
 /// Whether the time of a call path outside of its callees is a path of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelfTime {
-    /// It is: what the code does between calls can be out of balance, too.
+    /// It is: code between calls can be out of balance, too.
     Apart,
-    /// It is not, as in the paper: sums are over what is called.
+    /// It is not, as in the paper: sums are over callees.
     NotApart,
 }
 
@@ -30,7 +30,7 @@ pub struct Thresholds {
     /// leads to the diagnoses in its text.
     pub high_ratio: f64,
     /// The imbalance of a synchronisation is high only above this part of the imbalance before it: otherwise the
-    /// imbalance was made up for before. Default 0.1, so that segment 1 of table 5 is what the text says.
+    /// imbalance was made up for before. Default 0.1, so that segment 1 of table 5 agrees with the text.
     /// Zero for the plain table.
     pub sync_ratio: f64,
     /// Default: [`SelfTime::Apart`].

@@ -1,4 +1,4 @@
-//! Message ends of the locations that are over, in columns.
+//! Message ends of complete locations, in columns.
 
 use super::matched::Place;
 use crate::communication::Channel;
@@ -13,7 +13,7 @@ pub(crate) enum Side {
     Receive,
 }
 
-/// One side of a channel at one location: so many of the next rows.
+/// One side of a channel at one location: the number of its rows, which follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Queue {
     pub channel: Channel,
@@ -29,7 +29,7 @@ impl Queue {
     }
 }
 
-/// Stands for "no call" in [`Ends::call`].
+/// Means "no call" in [`Ends::call`].
 pub(super) const NO_CALL: CallPathId = CallPathId(u32::MAX);
 
 /// A call that an end of a message completes in, and may wait in.
@@ -43,12 +43,12 @@ pub(crate) struct Call {
     pub leave: Ticks,
 }
 
-/// The message ends of one location: a row each, queue by queue, those of a queue by (posted, nth).
+/// The message ends of one location: one row each, queue by queue, sorted by (posted, nth) within a queue.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ends {
     /// Ascending.
     pub queues: Vec<Queue>,
-    /// Position among the posted ends of the location, also of those that never completed.
+    /// Position among the posted ends of the location, including those that never completed.
     pub nth: Vec<u32>,
     /// When the call was entered that posted it.
     pub posted: Vec<Ticks>,
@@ -76,12 +76,12 @@ impl Ends {
         })
     }
 
-    /// A number that [`nth`](Ends::nth) is below.
+    /// An exclusive upper bound of [`nth`](Ends::nth).
     pub fn n_posted(&self) -> usize {
         self.nth.iter().max().map_or(0, |&nth| nth as usize + 1)
     }
 
-    /// Adds the rows of a queue that sorts behind all that are here.
+    /// Adds the rows of a queue that sorts after all present queues.
     fn push(&mut self, from: &Ends, queue: Queue, start: usize) {
         let rows = start..start + queue.n as usize;
         self.queues.push(queue);
@@ -92,11 +92,11 @@ impl Ends {
         self.call.extend_from_slice(&from.call[rows.clone()]);
         self.enter.extend_from_slice(&from.enter[rows.clone()]);
         self.leave.extend_from_slice(&from.leave[rows.clone()]);
-        // Pieces of one location have the column all or none of them.
+        // Either all pieces of a location have the column or none has.
         self.selected.extend_from_slice(from.selected.get(rows).unwrap_or_default());
     }
 
-    /// Both together: the buckets of one location, which have no queue in common.
+    /// Joins both: buckets of one location, which have no queue in common.
     fn merged(&self, other: &Ends) -> Ends {
         let mut queues: Vec<(&Ends, Queue, usize)> = [self, other]
             .iter()
@@ -126,7 +126,7 @@ pub(crate) struct End<'a> {
 }
 
 impl End<'_> {
-    /// Which end of a message it is, without its columns.
+    /// Identifies an end of a message, without its columns.
     pub fn place(&self) -> Place {
         Place { location: self.location, nth: self.nth() }
     }
@@ -151,7 +151,7 @@ impl End<'_> {
         self.ends.bytes[self.row as usize]
     }
 
-    /// Where it completed; `None` if it never did, or outside of every call.
+    /// The call it completed in; `None` if it never completed, or completed outside of every call.
     pub fn completed(&self) -> Option<Call> {
         let row = self.row as usize;
         let path = self.ends.call[row];
@@ -163,7 +163,7 @@ impl End<'_> {
         self.ends.selected.get(self.row as usize).copied().unwrap_or(true)
     }
 
-    /// What ends of a channel are ordered by.
+    /// The sort key of the ends of a channel.
     pub fn order(&self) -> (Ticks, LocationId, u32) {
         (self.posted(), self.location, self.nth())
     }
@@ -172,13 +172,13 @@ impl End<'_> {
 /// The message ends of the locations folded so far.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageEnds {
-    /// Locations with an end at least.
+    /// Locations with at least one end.
     pub(crate) locations: BTreeMap<LocationId, Ends>,
     /// Selected ends whose other side is no rank of the communicator.
     pub(crate) unresolved_peers: u64,
-    /// Selected ends whose other side is nobody.
+    /// Selected ends that have no other side (`MPI_PROC_NULL`).
     pub(crate) null_peers: u64,
-    /// Selected receives that were posted and never completed: nobody knows from whom.
+    /// Selected receives that were posted and never completed: their senders are unknown.
     pub(crate) uncompleted_receives: u64,
 }
 

@@ -1,8 +1,8 @@
 //! The fold: a slot for each end in the order of posting, and the calls that they are posted and completed in.
 //!
-//! Only records of messages and collectives are looked at, and the visits that end while one of them waits for the end
-//! of its call: the innermost call of a record is left by the first visit behind it with the record's call path.
-//! Ends that are not selected are ends like others, and known to be none that counts.
+//! The fold reads only records of messages and collectives, and the visits that end while one of them waits for the
+//! end of its call: the innermost call of a record is left by the first later visit with the record's call path.
+//! Ends that are not selected are kept like the others, but marked as not counting.
 
 use super::ends::{Ends, MessageEnds, NO_CALL, Queue, Side};
 use crate::communication::{Channel, LEAST_NULL_PEER, peer_rank};
@@ -25,7 +25,7 @@ pub(crate) trait Observer {
     fn is_waiting(&self) -> bool {
         false
     }
-    /// A call of `region` is over. Not told while nobody waits.
+    /// A call of `region` is over. Only called while the fold or the observer waits for the end of a call.
     fn leave(&mut self, _visit: &Visit, _region: RegionId) {}
 }
 
@@ -147,7 +147,7 @@ fn n_before(visits: &[Visit], row: u32) -> usize {
 }
 
 impl Local {
-    /// Before the first record of a location.
+    /// The state before the first record of a location.
     pub(crate) fn new(cx: &LocationCx<'_>) -> Self {
         Local { selected: cx.selected, ..Local::default() }
     }
@@ -205,7 +205,7 @@ impl Local {
         self.fill(slot, end, Side::Send, at);
         self.wait(path, slot, true, end.request.is_none());
         if let Some(request) = end.request {
-            // An earlier send under this number did not complete where anybody could see it.
+            // The completion of an earlier send under this number was not recorded.
             self.sending.insert(request, slot);
         }
         slot
@@ -245,9 +245,9 @@ impl Local {
         slots.into_iter().map(|slot| u64::from(self.slots[slot as usize].is_selected)).sum()
     }
 
-    /// Adds the ends of the location, which is over.
+    /// Adds the ends of a complete location.
     pub(crate) fn end(self, cx: &LocationCx<'_>, into: &mut MessageEnds) {
-        // Only their number is asked for: the order of the map does not show.
+        // Only their number is needed, so the order of the map does not matter.
         into.uncompleted_receives +=
             self.uncompleted_receives + self.n_selected(self.posted.values().copied());
         let me = cx.definitions.location(cx.location).rank;
@@ -278,7 +278,7 @@ fn channel(cx: &LocationCx<'_>, me: Option<WorldRank>, raw: RawQueue) -> Option<
     Some((Channel { from, to, comm, tag }, side))
 }
 
-/// The slots queue by queue; `keys` are the queues, those without one are left out.
+/// The slots queue by queue; `keys` are the queues. Slots without a queue are left out.
 fn in_queues(slots: &[Slot], keys: &[Option<(Channel, Side)>]) -> Ends {
     let mut sorted: Vec<(Channel, Side)> = keys.iter().flatten().copied().collect();
     sorted.sort_unstable();

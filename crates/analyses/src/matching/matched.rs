@@ -1,12 +1,12 @@
-//! Which ends are one message, and nothing else of them: what is left of message ends that are settled.
+//! Records which ends are one message: all that is kept of settled message ends.
 //!
 //! ```text
 //! (location of the send, location of the receive) ──► (nth send there, nth receive there), ascending
 //! ```
 //!
-//! Laws: merging is the union, so the order of merging means nothing; call paths play no part. Memory is 8 bytes for
-//! each message; encoded, as differences to the message before, mostly two. Not here: which ends belong together (see
-//! `pairs`).
+//! Laws: merging is the union, so the order of merging does not matter; call paths play no part. Memory is 8 bytes per
+//! message; encoded, as differences from the previous message, mostly two. For which ends belong together, see
+//! `pairs`.
 
 use super::pairs::Pair;
 use ouzel_model::LocationId;
@@ -48,7 +48,7 @@ impl Matched {
         }
     }
 
-    /// Hands over send and receive of each message, by their locations, then by the send.
+    /// Passes on the send and receive of each message, by their locations, then by the send.
     pub fn for_each(&self, mut each: impl FnMut(Place, Place)) {
         for (&(from, to), Nths(nths)) in &self.pairs {
             let place = |location, nth| Place { location, nth };
@@ -56,7 +56,7 @@ impl Matched {
         }
     }
 
-    /// For each location a number that the places there are below.
+    /// For each location an exclusive upper bound of the places there.
     pub fn n_posted(&self) -> BTreeMap<LocationId, usize> {
         let mut n: BTreeMap<LocationId, usize> = BTreeMap::new();
         self.for_each(|send, receive| {
@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for Nths {
         let steps = Vec::<(u32, i64)>::deserialize(deserializer)?;
         let mut at = (0_u32, 0_u32);
         let nth = |(send, receive): (u32, i64)| {
-            // Wraps on nonsense alone, which no build of ours writes.
+            // Wraps only on corrupt data, which no build of ours writes.
             at = (at.0.wrapping_add(send), (i64::from(at.1).wrapping_add(receive)) as u32);
             at
         };

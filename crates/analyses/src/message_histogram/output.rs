@@ -13,11 +13,11 @@ pub struct MessageHistogramOutput {
     pub n_messages: u64,
     /// Bytes of all messages.
     pub bytes: u64,
-    /// Sizes are known in steps of so many bytes: 1, that is exactly, unless there are more than 65,536 sizes.
+    /// Resolution of sizes in bytes: 1 (exact), unless there are more than 65,536 sizes.
     pub step_bytes: u64,
     /// Size (the first of its step) and number of messages, ascending.
     pub sizes: Vec<(u64, u64)>,
-    /// Number of messages to nobody (`MPI_PROC_NULL`), counted nowhere else.
+    /// Number of messages without a receiver (`MPI_PROC_NULL`), counted nowhere else.
     pub null_peers: u64,
     /// Number of messages of size zero, then of those in `[2^(i − 1), 2^i)`.
     log2: Vec<u64>,

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Most different sizes that are kept apart. With more, the position of an edge among them is off by less than
+/// Most different sizes that are kept separate. With more, the position of an edge among them is off by less than
 /// 1/32,768 of the range in the worst case: less than a pixel of any picture.
 pub(super) const MAX_SIZES: usize = 1 << 16;
 
@@ -50,7 +50,7 @@ pub struct SizeCounts {
     pub(super) log2: Vec<u64>,
     /// Bytes of all messages.
     pub(super) bytes: u64,
-    /// Messages to nobody; they are not counted elsewhere.
+    /// Messages without a receiver; they are not counted elsewhere.
     pub(super) null_peers: u64,
 }
 
@@ -92,7 +92,7 @@ impl SizeCounts {
         self.coarsen_to_fit();
     }
 
-    /// The smallest step that leaves no more than the most. Ends: a step of 2^47 bytes leaves 2^17 and halves on.
+    /// The smallest step that leaves no more than the most. Terminates: a step of 2^47 bytes leaves 2^17 and halves on.
     fn coarsen_to_fit(&mut self) {
         while MAX_SIZES < self.steps.len() {
             self.coarsen(self.step_log2 + 1);

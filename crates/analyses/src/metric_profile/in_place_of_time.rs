@@ -6,10 +6,10 @@ use ouzel_model::{CallPathId, LocationId, MetricId, Ticks};
 use std::collections::BTreeMap;
 
 impl MetricProfileOutput {
-    /// `profile` with what `metric` gained in place of every time: a tick stands for one of the metric's unit.
+    /// `profile` with the gains of `metric` in place of every time: a tick is one of the metric's unit.
     ///
-    /// Both outputs are of one pass. Paths that were visited while the counter stood still have zero; shortest and
-    /// longest visits, spans and the time outside are not known of a counter and are zero.
+    /// Both outputs are from one pass. Paths that were visited while the counter did not change have zero; shortest and
+    /// longest visits, spans and the time outside are unknown for a counter and are zero.
     pub fn in_place_of_time(&self, profile: &ProfileOutput, metric: MetricId) -> ProfileOutput {
         let mut gains: BTreeMap<(LocationId, CallPathId), (u64, u64)> = BTreeMap::new();
         for location in &self.locations {

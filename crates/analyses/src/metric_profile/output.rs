@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 /// Accumulated metrics of every call path at every location.
 #[derive(Debug, Clone)]
 pub struct MetricProfileOutput {
-    /// The call paths that the rows speak of.
+    /// The call paths that the rows refer to.
     pub call_paths: CallPathTree,
     /// The locations read, ascending.
     pub locations: Vec<LocationMetrics>,
@@ -20,7 +20,7 @@ pub struct MetricProfileOutput {
 pub struct LocationMetrics {
     /// The location.
     pub location: LocationId,
-    /// By metric and call path, ascending. Paths in which a counter stood still have no row.
+    /// By metric and call path, ascending. Paths in which a counter did not change have no row.
     pub rows: Vec<PathMetric>,
 }
 

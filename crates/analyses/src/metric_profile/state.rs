@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(super) enum Treatment {
     /// Differences belong to calls.
     Counter { signed: bool },
-    /// Values stand for themselves.
+    /// Values are summarised individually.
     Summary(MetricValueType),
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Counter {
     pub signed: bool,
     /// The last value read.
     pub current: u64,
-    /// The value at the last enter or leave; `None` before the first that knows one.
+    /// The value at the last enter or leave; `None` before the first one with a value.
     pub at_cut: Option<u64>,
     /// What it gained, by call path.
     pub gains: Vec<u64>,

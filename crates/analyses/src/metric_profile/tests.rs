@@ -7,7 +7,7 @@ use ouzel_model::{
 use ouzel_testkit::{ToyTrace, laws, run, run_report};
 use std::sync::Arc;
 
-/// Values stand in front of the enter or leave that they belong to, at the same time.
+/// Values precede the enter or leave that they belong to, at the same time.
 const NESTED: &str = "
     0: metric c=100 @0, enter f @0, metric c=110 d=5 @2, enter g @2, metric c=140 d=9 @5, leave @5, metric c=145 @6, enter f @6, metric c=150 @7, leave @7, metric c=200 d=10 @9, leave @9
     1: metric c=7 @1, enter f @1, metric c=8 @2, leave @2";
@@ -101,7 +101,7 @@ fn metrics_that_are_no_counters_are_summarised() {
         max,
         mean,
     };
-    // `power` counts up in name, but at a location that runs nothing: nobody to attribute it to.
+    // `power` counts up in name, but its location runs nothing: no call can own its values.
     assert_eq!(output.summaries, [summary(0, 0, -2.0, 1.5, 0.0), summary(1, 1, 10.0, 30.0, 20.0)]);
     let table = output.summary_table(trace.definitions());
     assert_eq!(table.column("values").unwrap().data, ColumnData::U64(vec![3, 3]));

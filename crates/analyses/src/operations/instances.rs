@@ -32,7 +32,7 @@ enum Who {
 type Members<'a> = (&'a [WorldRank], &'a [WorldRank], &'a [LocationId]);
 type Queues = BTreeMap<Who, Vec<Member>>;
 
-/// Members of each instance by rank; and how many of the selected collectives belong to none.
+/// Members of each instance by rank, and the number of selected collectives that belong to none.
 pub(crate) fn instances(
     members: &[Member],
     location_of: impl Fn(u32) -> LocationId,
@@ -45,7 +45,7 @@ pub(crate) fn instances(
         let comm = definitions.communicator(member.part.comm);
         match comm.membership {
             Membership::Caller => continue,
-            // Several communicators of which nothing is known are one in the definitions.
+            // Several unknown communicators are one in the definitions.
             Membership::Unknown if comm.members.is_empty() => {
                 n_unaligned += 1;
                 continue;
@@ -66,7 +66,7 @@ pub(crate) fn instances(
     let mut pools: BTreeMap<Members<'_>, Queues> = BTreeMap::new();
     for (id, queues) in by_comm {
         let comm = definitions.communicator(id);
-        // Two communicators whose definitions are lost need not be one because the same ranks are in both.
+        // Two communicators without definitions need not be the same just because they have the same ranks.
         if comm.is_unknown() || queues.len() == size(comm) && is_balanced(&queues) {
             complete.push(queues);
             continue;
@@ -103,7 +103,7 @@ fn is_balanced(queues: &Queues) -> bool {
 fn align(queues: &Queues, instances: &mut Vec<Vec<Member>>) -> u64 {
     let mut queues: Vec<&[Member]> = queues.values().map(Vec::as_slice).collect();
     let is_balanced = queues.windows(2).all(|pair| pair[0].len() == pair[1].len());
-    // Where recording began late one or two are left over for each member; more are not, but wrong clocks.
+    // If recording began late, one or two are left over for each member; more than that means wrong clocks.
     let mut n_droppable = if is_balanced { 0 } else { 2 * queues.len() };
     let mut n_unaligned = 0;
     loop {
@@ -140,7 +140,7 @@ fn left_too_early(queues: &[&[Member]]) -> Option<usize> {
     (member.leave < last && waits_for_all(member.part.op)).then_some(first)
 }
 
-/// Whether nobody can leave before all have arrived.
+/// Whether no member can leave before all have arrived.
 pub(crate) fn waits_for_all(op: CollectiveOp) -> bool {
     use CollectiveOp as Op;
     matches!(op, Op::Barrier | Op::Allreduce | Op::Allgather | Op::Alltoall | Op::ReduceScatterBlock)

@@ -1,11 +1,11 @@
-//! What processes do with each other: sends, receives and collective operations, with both sides known.
+//! Interactions of processes: sends, receives and collective operations, with both sides known.
 //!
 //! ```text
 //! events ──fold──► operations of each location, in order ──finish──► messages (send, receive)
 //!                                                                    instances of collectives (members)
 //! ```
 //!
-//! One pass serves every question about who depends on whom: see [`lateness`](crate::lateness) and
+//! One pass serves every analysis of dependencies: see [`lateness`](crate::lateness) and
 //! [`critical_path`](crate::critical_path). An operation begins when the call is entered that waits, sends or
 //! synchronises, and ends when that call is left; one that is recorded in a region of any other meaning takes no time.
 //! A send is an operation of the call that posts it, a receive of the call that completes it, a collective of the
@@ -15,7 +15,7 @@
 //!
 //! Law: operations of a location are in the order of the records. Memory is 44 bytes for each message end and 32
 //! bytes for each operation while locations are folded (24 more for a collective), and 40 more for each operation of
-//! the output. Not here: who waited for whom.
+//! the output. Who waited for whom is not determined.
 
 mod fold;
 mod instances;

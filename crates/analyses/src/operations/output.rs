@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// in which order things must happen, does not depend on what one looks at.
 #[derive(Debug, Clone)]
 pub struct OperationsOutput {
-    /// The call paths that the operations speak of.
+    /// The call paths that the operations refer to.
     pub call_paths: CallPathTree,
     /// By location, those of a location in the order of the records.
     pub operations: Vec<Operation>,
@@ -124,7 +124,7 @@ pub struct CollectiveInstance {
 pub struct Line {
     /// The location.
     pub location: LocationId,
-    /// Its rank, where the trace knows ranks.
+    /// Its rank, if the trace has ranks.
     pub rank: Option<WorldRank>,
     /// Its first event.
     pub start: Ticks,

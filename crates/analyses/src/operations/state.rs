@@ -34,12 +34,12 @@ pub(super) struct Op {
     pub is_selected: bool,
 }
 
-/// What is known of a collective besides.
+/// Further data of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Part {
     pub op: CollectiveOp,
     pub comm: CommId,
-    /// The root, where the operation has one that is known.
+    /// The root, if the operation has a known one.
     pub root: Option<WorldRank>,
     /// When it was posted, or entered.
     pub arrived: Ticks,
@@ -52,13 +52,13 @@ pub(super) struct LocationOps {
     pub collectives: Vec<Part>,
 }
 
-/// What is known of messages that are settled.
+/// Data of settled messages.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Settled {
     pub messages: Matched,
     /// Once sorted: ascending.
     pub rendezvous: Vec<Rendezvous>,
-    /// Sends and receives whose other side is not known.
+    /// Sends and receives whose other side is unknown.
     pub n_unmatched: u64,
 }
 
@@ -102,7 +102,7 @@ pub struct Local {
 /// The operations of the location that is being folded.
 #[derive(Debug, Default)]
 pub(super) struct LocalOps {
-    /// What counts of what is seen.
+    /// Which of the events count.
     selected: Selected,
     pub ops: Vec<Op>,
     pub collectives: Vec<LocalPart>,
@@ -116,7 +116,7 @@ pub(super) struct LocalOps {
     posted: FxHashMap<u64, u32>,
 }
 
-/// A collective; the begin of its call is known when that ends.
+/// A collective; the start of its call is known when the call ends.
 #[derive(Debug)]
 pub(super) struct LocalPart {
     op: CollectiveOp,
@@ -141,7 +141,7 @@ impl LocalOps {
         self.ops.push(Op { what, path, enter: at, leave: at, is_selected });
     }
 
-    /// What is to be kept of a collective of a location that is over.
+    /// The part of a collective to keep once its location is complete.
     pub fn part(&self, part: &LocalPart, root: Option<WorldRank>) -> Part {
         let arrived = match part.posted {
             Some(posted) => self.posted_at[posted as usize],
@@ -159,7 +159,7 @@ pub(super) struct Folding<'a> {
 
 impl Observer for Folding<'_> {
     fn end(&mut self, end: &MessageEnd, side: Side, nth: u32, path: CallPathId, at: Ticks) {
-        // To nobody is no operation.
+        // An end without another side is not an operation.
         if end.peer.0 < LEAST_NULL_PEER {
             let what = match side {
                 Side::Send => What::Send { nth },

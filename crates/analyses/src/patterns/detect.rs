@@ -8,7 +8,7 @@ use ouzel_engine::Progress;
 use ouzel_model::{Clock, ColumnData, LocationId, RegionId, Table, Ticks, TimeRange, Unit};
 use std::num::NonZeroUsize;
 
-/// The shortest window whose shape says anything.
+/// The shortest window whose shape is meaningful.
 const WINDOW_MIN: usize = 3;
 
 /// What to look for.
@@ -102,7 +102,7 @@ impl std::fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-/// What repeats in the calls of a location, on `jobs` threads, which stop soon if `progress` says so.
+/// What repeats in the calls of a location, on `jobs` threads, which stop soon if `progress` is cancelled.
 ///
 /// # Errors
 /// If there are no calls, if the start region is not entered, if nothing can be compared, or if it was cancelled.

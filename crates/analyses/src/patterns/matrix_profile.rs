@@ -26,7 +26,7 @@ const TILE: usize = 8192;
 /// Worse than any correlation.
 const NO_CORRELATION: f64 = -2.0;
 
-/// Added to the correlations of windows behind the end, so that none is ever chosen.
+/// Added to the correlations of windows past the end, so that none is ever chosen.
 const BEHIND_THE_END: f64 = -1e9;
 
 /// Adding and subtracting it rounds to a multiple of 2⁻³⁰.

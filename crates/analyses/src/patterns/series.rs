@@ -59,7 +59,7 @@ pub struct CallSeriesPartial {
 pub struct CallSeriesOutput {
     /// The location; `None` if there was none to look at.
     pub location: Option<LocationId>,
-    /// The call paths that the calls speak of.
+    /// The call paths that the calls refer to.
     pub call_paths: CallPathTree,
     /// In the order of entry.
     pub calls: Vec<SeriesCall>,

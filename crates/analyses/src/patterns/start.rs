@@ -44,8 +44,8 @@ impl Visits {
     }
 }
 
-/// The region whose visits among `calls` repeat most regularly at the shallowest depth, as the module
-/// [`patterns`](super) says; `None` if no call path is visited three times.
+/// The region whose visits among `calls` repeat most regularly at the shallowest depth, as described in
+/// [`patterns`](super); `None` if no call path is visited three times.
 pub fn find_start(calls: &[SeriesCall], call_paths: &CallPathTree) -> Option<StartRegion> {
     let mut by_path: BTreeMap<CallPathId, Visits> = BTreeMap::new();
     for (i, call) in calls.iter().enumerate() {

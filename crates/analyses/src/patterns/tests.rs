@@ -242,7 +242,7 @@ fn it_stops_when_it_is_asked_to() {
     let progress = ouzel_engine::Progress::default();
     progress.cancel();
     assert_eq!(matrix_profile(&long, 10, jobs(2), Some(&progress)), Err(ProfileError::Cancelled));
-    // Somebody says so meanwhile.
+    // Cancelled meanwhile by another thread.
     let progress = ouzel_engine::Progress::default();
     std::thread::scope(|scope| {
         let work = scope.spawn(|| matrix_profile(&long, 10, jobs(2), Some(&progress)));

@@ -3,7 +3,7 @@
 //! A call is an anchor if its region synchronises, its family can reach every member of the peer
 //! group, and no record says that only some of them took part. Law: the decision depends on the
 //! definitions and on the record inside the call, never on what other locations do.
-//! Not here: whether the peers really come to the same anchors (see [`state`](super::state)).
+//! For whether the peers really reach the same anchors, see [`state`](super::state).
 
 use super::output::AnchorRole;
 use crate::peers::{PeerGroup, PeerKind};
@@ -13,12 +13,12 @@ use ouzel_model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What is done with calls of a region; bits.
+/// How calls of a region are treated, as bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Flags(u8);
 
 impl Flags {
-    /// What is called inside is not looked at: its time counts as the call's own.
+    /// Calls inside are ignored: their time counts as the call's own.
     pub const LEAF: Flags = Flags(1);
     /// It synchronises.
     pub const SYNC: Flags = Flags(2);
@@ -70,7 +70,7 @@ pub(super) struct AnchorRules {
     flags: Vec<Flags>,
     /// By communicator: whether every member of the peer group belongs to it, if that is known.
     reaches_all: Vec<Option<bool>>,
-    /// Whether of one anchor some members may hide their call and others not.
+    /// Whether some members may hide their call of an anchor and others may not.
     hides_unevenly: bool,
 }
 
@@ -91,19 +91,19 @@ impl AnchorRules {
         AnchorRules { flags, reaches_all, hides_unevenly: filter.predicate.is_some() }
     }
 
-    /// What is left of the flags of a call that is hidden. A region that is hidden is hidden at all members, so its
-    /// calls are no anchors; where calls are hidden one by one, the others must go on to find their own anchor.
+    /// The remaining flags of a hidden call. A hidden region is hidden at all members, so its calls are no
+    /// anchors; if calls are hidden one by one, the other members must still find their own anchor.
     pub fn of_hidden(&self, flags: Flags) -> Flags {
         if self.hides_unevenly { flags.of_anchor() } else { Flags::default() }
     }
 
-    /// What is done with calls of `region`; nothing special of a region that is not defined.
+    /// How calls of `region` are treated; nothing special if the region is not defined.
     #[inline]
     pub fn flags(&self, region: RegionId) -> Flags {
         self.flags.get(region.index()).copied().unwrap_or_default()
     }
 
-    /// What the record of a collective over `comm` says.
+    /// What the record of a collective over `comm` implies.
     pub fn recorded(&self, comm: CommId) -> Flags {
         match self.reaches_all.get(comm.index()).copied().flatten() {
             Some(true) => Flags::RECORDED_ALL,
@@ -113,7 +113,7 @@ impl AnchorRules {
     }
 }
 
-/// Whether every peer belongs to `comm`; `None` if nothing is known of its members.
+/// Whether every peer belongs to `comm`; `None` if its members are unknown.
 fn reaches_all(comm: &Communicator, peers: &[LocationId], ranks: &[Option<WorldRank>]) -> Option<bool> {
     if !comm.member_locations.is_empty() {
         return Some(contains_all(&comm.member_locations, peers));
@@ -134,7 +134,7 @@ fn contains_all<T: Ord + Copy>(set: &[T], wanted: &[T]) -> bool {
 }
 
 fn flags(region: &Region, class: Class, group: &PeerGroup, some_reach_fewer: bool) -> Flags {
-    // Tasks run inside of OpenMP barriers: what is called there is work of its own.
+    // Tasks run inside of OpenMP barriers: calls there are work of their own.
     let leaf = match (class.category, class.family) {
         (Category::Computation, _) | (_, Family::OpenMp) => Flags::default(),
         (Category::Wait | Category::Synchronization, _) => Flags::LEAF,
@@ -147,7 +147,7 @@ fn flags(region: &Region, class: Class, group: &PeerGroup, some_reach_fewer: boo
     if !reaches_the_group(class.family, group) || is_non_blocking(&region.name) {
         return flags;
     }
-    // With communicators around that leave peers out, a call that makes another object may be over any of them.
+    // If some communicators leave peers out, a call that creates another object may be over any of them.
     let by_record_only = some_reach_fewer && class.family == Family::Mpi && is_over_an_object(&region.name);
     flags.union(if by_record_only { Flags::ANCHOR_IF_RECORDED } else { Flags::ANCHOR })
 }
@@ -178,13 +178,13 @@ fn is_non_blocking(name: &str) -> bool {
     })
 }
 
-/// Whether the call is over an object whose communicator its name does not tell: a file, a window, a topology.
+/// Whether the call is over an object whose name does not reveal its communicator: a file, a window, a topology.
 fn is_over_an_object(name: &str) -> bool {
     const OBJECTS: [&str; 7] = ["comm_", "win_", "file_", "cart_", "graph_", "dist_graph_", "intercomm_"];
     mpi_function(name).is_some_and(|name| OBJECTS.iter().any(|object| name.starts_with(object)))
 }
 
-/// What a synchronisation by this name is in the life of the program.
+/// The role of a synchronisation of this name in the life of the program.
 pub(super) fn role_of(name: &str) -> AnchorRole {
     let name = name.to_ascii_lowercase();
     let name = name.strip_prefix('p').unwrap_or(&name);

@@ -1,11 +1,11 @@
-//! While one location is folded: its open calls, and the times of the entry that is under way.
+//! State while one location is folded: its open calls, and the times of the current entry.
 //!
 //! ```text
 //! rows ──walk──► times by call path ──end of an anchor──► cells of the entry
 //! ```
 //!
-//! All events of the location are walked over, so that its n-th anchor is the n-th whatever is selected. Of a time range
-//! the clock stands still before its start and behind its end: entries outside of it take no time.
+//! All events of the location are read, so its n-th anchor is the n-th whatever is selected. With a time range, the
+//! clock does not run before its start and after its end: entries outside of it take no time.
 //!
 //! Law: when an entry ends, a call that is open gives it the time since it was entered or since the
 //! entry began, and goes on as if entered now; so inclusive times of a call path add up over entries.
@@ -21,13 +21,13 @@ use ouzel_model::{CallPathId, CallPathTree, EventChunk, EventKind, LocationId, R
 /// An open call.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
-    /// As it is shown.
+    /// The call path as it is shown.
     call_path: CallPathId,
-    /// As recorded.
+    /// The region as recorded.
     region: RegionId,
     /// Whether `[filtered]` is shown in its place.
     is_hidden: bool,
-    /// Whether that one stands for its caller, too.
+    /// Whether that `[filtered]` also replaces its caller.
     is_joined: bool,
     /// Whether it was entered in the time range.
     is_inside: bool,
@@ -40,7 +40,7 @@ struct Frame {
     in_callees: Ticks,
 }
 
-/// Times of one call path in the entry that is under way.
+/// Times of one call path in the current entry.
 #[derive(Debug, Clone, Copy, Default)]
 struct Times {
     is_touched: bool,
@@ -49,7 +49,7 @@ struct Times {
     exclusive: u64,
 }
 
-/// An entry that is over.
+/// A complete entry.
 #[derive(Debug, Clone, Copy)]
 struct LocalEntry {
     anchor: (RegionId, CallPathId),
@@ -64,12 +64,12 @@ struct LocalEntry {
 pub struct Local {
     /// Peer group; `None` if the location has no peers.
     pub(super) group: Option<u8>,
-    /// What counts of what is seen.
+    /// Which of the events count.
     selected: Selected,
-    /// Whether a call does.
+    /// Whether a call counts.
     has_calls: bool,
     frames: Vec<Frame>,
-    /// Calls open inside of a call whose callees are not looked at, itself included.
+    /// Open calls inside of a call whose callees are ignored, itself included.
     n_inside_leaf: u32,
     /// By twice the call path, plus one if the call left peers out.
     times: Vec<Times>,
@@ -84,7 +84,7 @@ pub struct Local {
     cells: Vec<OneCell>,
 }
 
-/// The entry that is under way.
+/// The current entry.
 #[derive(Debug, Clone, Copy)]
 struct Under {
     hash: SequenceHash,
@@ -252,7 +252,7 @@ impl Local {
         }
     }
 
-    /// Moves the times of the entry that is under way into cells.
+    /// Moves the times of the current entry into cells.
     fn end_entry(&mut self, at: Ticks) {
         let mut inside = Ticks(0);
         for depth in (0..self.frames.len()).rev() {
@@ -311,7 +311,7 @@ impl Local {
         self.join_equal_cells();
     }
 
-    /// Adds up the cells of one key. Stable: the cells are in two orders or more, which are joined in linear time.
+    /// Adds up the cells of one key. The sort is stable: the cells are two or more sorted runs, joined in linear time.
     fn join_equal_cells(&mut self) {
         self.cells.sort_by_key(|cell| cell.key);
         self.cells.dedup_by(|cell, before| {

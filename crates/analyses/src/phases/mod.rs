@@ -10,12 +10,12 @@
 //! anchor of each location is the same synchronisation. Anchors cut each location into phases: phase k
 //! runs from the end of anchor k−1 to the end of anchor k; the last runs to the end. For each phase and
 //! call path there is the sum and the extremes of the inclusive and of the exclusive time over the peers:
-//! all that losses are made of, exact and in one pass. A time range chooses among the phases of the run and cuts the
+//! all that losses are computed from, exact and in one pass. A time range selects phases of the run and cuts the
 //! first and the last: anchors are counted from the first event on.
 //!
 //! Laws: inclusive times of a path add up over phases to its time in the run; each phase holds exactly
 //! the time between its anchors at each location. If peers differ in their anchors, only what they have
-//! in common is used, and the result says so. Not here: what is lost (see [`loss_tree`](crate::loss_tree)).
+//! in common is used, and the result says so. For what is lost, see [`loss_tree`](crate::loss_tree).
 
 mod anchors;
 mod fold;

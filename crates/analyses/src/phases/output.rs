@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub struct PhasesOutput {
     /// Main threads, helper threads, streams; those without calls are left out.
     pub groups: Vec<PhaseGroup>,
-    /// The call paths that the cells speak of.
+    /// The call paths that the cells refer to.
     pub call_paths: CallPathTree,
 }
 
@@ -27,12 +27,12 @@ pub struct PhaseGroup {
     pub locations: Vec<LocationId>,
     /// From the first event of a member to the last.
     pub run_range: TimeRange,
-    /// From the first selected event of the run to the last, other peers' included: what every share of the run is a
-    /// share of.
+    /// From the first selected event of the run to the last, other peers' included: the denominator of every share of
+    /// the run.
     pub run_time: Ticks,
     /// In order of time. The last ends with the run, not in an anchor.
     pub phases: Vec<Phase>,
-    /// Phases that each entry of `phases` stands for: 1, or 2^s where there were too many to keep apart.
+    /// Number of phases in each entry of `phases`: 1, or 2^s if there were too many to keep separate.
     pub phases_per_entry: u64,
     /// How far the members did the same.
     pub alignment: Alignment,
@@ -47,11 +47,11 @@ pub struct PhaseGroup {
 pub enum Alignment {
     /// From beginning to end.
     Complete,
-    /// Over the first `n_anchors`; everything behind them is one phase, the last.
+    /// Over the first `n_anchors`; everything after them is one phase, the last.
     UpTo {
         /// Number of common synchronisations that were used.
         n_anchors: u64,
-        /// Why not further.
+        /// Why the alignment stops there.
         reason: Misalignment,
     },
 }
@@ -63,9 +63,9 @@ pub enum Misalignment {
     DifferentCalls,
     /// They have different numbers of synchronisations.
     DifferentCounts {
-        /// Least number, and a member that has it.
+        /// The least number, and a member that has it.
         fewest: (u64, LocationId),
-        /// Greatest number, and a member that has it.
+        /// The greatest number, and a member that has it.
         most: (u64, LocationId),
     },
 }
@@ -73,15 +73,15 @@ pub enum Misalignment {
 /// From the end of one synchronisation of all members to the end of the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
-    /// The synchronisation that ends it, and belongs to it; `None` of the last phase.
+    /// The synchronisation that ends it, and belongs to it; `None` for the last phase.
     pub anchor: Option<Anchor>,
     /// When the first member began it.
     pub start: Ticks,
     /// When the last member ended it.
     pub end: Ticks,
-    /// When the last member entered the anchor; `end` of the last phase.
+    /// When the last member entered the anchor; `end` for the last phase.
     pub last_enter: Ticks,
-    /// Time in the anchor, from whatever call path it is called; of all anchors if the entry stands for several phases.
+    /// Time in the anchor, over all call paths it is called from; of all anchors if the entry holds several phases.
     pub in_anchor: Option<Stat>,
     /// Busy time: that of the phase less the own time of calls that wait or synchronise.
     pub busy: Stat,
@@ -103,7 +103,7 @@ pub struct Anchor {
 pub enum AnchorRole {
     /// It starts the parallel program, such as `MPI_Init`.
     Start,
-    /// One on the way.
+    /// It is between start and end.
     Inner,
     /// It ends the parallel program, such as `MPI_Finalize`.
     End,
@@ -114,7 +114,7 @@ pub enum AnchorRole {
 pub struct Cell {
     /// Index into [`PhaseGroup::phases`].
     pub phase: u32,
-    /// The call path; the root is the time of the phase itself, its exclusive time that outside of all regions.
+    /// The call path; the root has the time of the phase itself, and as exclusive time that outside of all regions.
     pub call_path: CallPathId,
     /// Whether these are collectives that left some members out: they count as waiting.
     pub subset: bool,
@@ -122,25 +122,25 @@ pub struct Cell {
     pub n_visits: u64,
     /// Time from enter to leave within the phase.
     pub inclusive: Stat,
-    /// The same less the time in callees. Calls inside of calls that wait or synchronise are not looked at.
+    /// The same less the time in callees. Calls inside of calls that wait or synchronise are ignored.
     pub exclusive: Stat,
 }
 
-/// Ticks over all members; a member that has not been there counts as zero.
+/// Ticks over all members; a member without a visit counts as zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
-    /// Members that have been there.
+    /// Members with a visit.
     pub n_seen: u32,
     /// Ticks of all members.
     pub sum: Ticks,
     /// Ticks of the member with most.
     pub max: Ticks,
-    /// That member, the smallest id among equals of those that have been there.
+    /// That member, the smallest id among equals of those with a visit.
     pub max_at: LocationId,
     /// Ticks of the member with least.
     pub min: Ticks,
-    /// That member, the smallest id among equals. If some have not been there, `min` is zero and this is the one
-    /// with least among those that have.
+    /// That member, the smallest id among equals. If some have no visit, `min` is zero and this is the one
+    /// with least among those that have one.
     pub min_at: LocationId,
 }
 
@@ -176,7 +176,7 @@ impl PhasesOutput {
         PhasesOutput { groups: groups.collect(), call_paths }
     }
 
-    /// The same with the call paths numbered as in `tree`, which gains those that it lacks.
+    /// The same with the call paths numbered as in `tree`; missing paths are added to it.
     #[must_use]
     pub fn numbered_like(mut self, tree: &mut CallPathTree) -> Self {
         let remap = tree.absorb(&self.call_paths);
@@ -194,14 +194,14 @@ impl PhasesOutput {
         self
     }
 
-    /// The peers whose losses are those of the run: the main threads; where there are none, the first group that there is.
+    /// The peers whose losses are those of the run: the main threads; if there are none, the first group.
     pub fn main_group(&self) -> Option<&PhaseGroup> {
         self.groups.iter().find(|group| group.kind == PeerKind::MainThread).or(self.groups.first())
     }
 }
 
 impl PhaseGroup {
-    /// `parts` are by length of entries, ascending, and not empty.
+    /// `parts` are in ascending order of the length of entries, and not empty.
     fn new(kind: PeerKind, parts: Vec<(u8, Aligned)>, cx: &FinishCx<'_>) -> Self {
         let log_phases = parts.iter().map(|(log_phases, _)| *log_phases).max().unwrap_or_default();
         let same_length = parts.into_iter().map(|(own, mut aligned)| {
@@ -220,7 +220,7 @@ impl PhaseGroup {
         locations.sort_by_key(|&id| (cx.definitions.location(id).rank, id));
         let n_common = (entries.len() - 1) as u64;
         let n_locations = locations.len();
-        // Busy time travels as a second cell of the root.
+        // Busy time is passed as a second cell of the root.
         let is_busy = |cell: &&CellState| cell.key.1 == CallPathTree::ROOT && cell.key.2;
         let busy = cells.iter().filter(is_busy).map(|cell| Stat::new(&cell.inclusive, n_locations));
         let phases = entries.iter().zip(busy).map(|(entry, busy)| Phase {

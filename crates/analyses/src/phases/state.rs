@@ -1,16 +1,16 @@
-//! What is remembered of one location, and of all locations of a peer group folded so far.
+//! The state of one location, and of all locations of a peer group folded so far.
 //!
 //! ```text
 //! location: cells by (entry, call path) ──summarised──► Aligned ◄──merge──► Aligned of others
 //! ```
 //!
 //! An *entry* is a phase, or 2^s phases once there are more than [`MAX_ENTRIES`]; s depends on the
-//! location's number of phases alone, and locations of different s are kept apart. An [`Aligned`] holds
+//! location's number of phases alone, and locations of different s are kept separate. An [`Aligned`] holds
 //! the entries that all its locations have in common, and one tail for the rest.
 //!
-//! Law: merging is associative and commutative, also when it cuts. A maximum over locations of what lies
-//! behind a cut cannot be had from the maxima of the entries there, so the totals from an entry to the end
-//! are kept besides, at the [borders](is_border) where a cut may be: every entry up to 16, then 8 in
+//! Law: merging is associative and commutative, also when it cuts. A maximum over locations of the part
+//! after a cut cannot be computed from the maxima of the entries there, so the totals from an entry to the end
+//! are kept as well, at the [borders](is_border) where a cut may be: every entry up to 16, then 8 in
 //! each doubling. A cut goes to the last border within the common entries.
 
 use ouzel_model::{CallPathId, LocationId, RegionId, Remap, Ticks, TimeRange};
@@ -26,17 +26,17 @@ pub(super) fn is_border(entry: u64) -> bool {
     border_at_most(entry) == entry
 }
 
-/// The last border that is not behind `entry`.
+/// The last border that is not after `entry`.
 pub(super) fn border_at_most(entry: u64) -> u64 {
     let Some(octave) = entry.checked_ilog2() else { return 0 };
     let step = octave.saturating_sub(3);
     entry >> step << step
 }
 
-/// Time of one call path in some entry, over locations: sum and extremes of those that have been there.
+/// Time of one call path in some entry, over locations: sum and extremes of those with a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
-    /// Locations that have been there.
+    /// Locations with a visit.
     pub n_seen: u32,
     /// Ticks of all of them. Stops at the greatest number.
     pub sum: Ticks,
@@ -251,7 +251,7 @@ pub struct Aligned {
     pub(super) n_anchors: (Count, Count),
     /// Whether all locations have had the same anchors to the end.
     pub(super) is_complete: bool,
-    /// The common entries, and behind them one for the rest.
+    /// The common entries, then one for the rest.
     pub(super) entries: Vec<EntryState>,
     /// By key.
     pub(super) cells: Vec<CellState>,
@@ -265,7 +265,7 @@ impl Aligned {
         self.entries.len() - 1
     }
 
-    /// The border behind which this and `other` differ; `None` if nowhere.
+    /// The border after which this and `other` differ; `None` if nowhere.
     fn differs_behind(&self, other: &Aligned) -> Option<usize> {
         let common = self.entries.iter().zip(&other.entries);
         let n_equal =
@@ -338,15 +338,15 @@ impl Aligned {
         self.is_complete = false;
     }
 
-    /// Keeps the entries of which something lies in a time range, to which all times are cut. If all members came to the
-    /// last anchor inside, an empty entry ends the range; else the last entry ends with it, not in an anchor.
+    /// Keeps the entries that overlap a time range, to which all times are cut. If all members reached the last
+    /// anchor inside, an empty entry ends the range; else the last entry ends with it, not in an anchor.
     pub(super) fn choose(&mut self, window: TimeRange) {
         let n_common = self.n_common();
         let is_inside = |entry: &EntryState| window.start < entry.end && entry.start < window.end;
         let first = self.entries.iter().position(is_inside).unwrap_or(n_common);
         let mut last = self.entries.iter().rposition(is_inside).unwrap_or(n_common);
         if last < n_common {
-            // Where members differ is behind the range.
+            // Members differ only after the range.
             self.is_complete = true;
             last += usize::from(self.entries[last].last_enter < window.end);
         }

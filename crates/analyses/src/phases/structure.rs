@@ -5,25 +5,25 @@
 //! A B B B A B B B A B B B   ──►   3×{A 3×{B}}
 //! ```
 //!
-//! Nobody marks the loops of a program in a trace; they are found as blocks that repeat at least three
+//! Traces do not mark the loops of a program; they are found as blocks that repeat at least three
 //! times side by side, the shortest first, so that inner loops are found before the outer ones are
 //! complete. A block that follows a loop and equals its body is one more iteration. Loops count as equal
 //! whatever their number of iterations. Each phase gets a *slot*, its static place in the nest of loops,
 //! and the number of its iteration in each loop around it.
 //!
-//! Law: unrolling the loops gives the sequence back. Not here: what a phase costs.
+//! Law: unrolling the loops gives the sequence back. What a phase costs is not considered.
 
 use super::output::PhaseGroup;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Most slots that are kept apart. Reports list slots; chosen by the author.
+/// Most slots that are kept separate. Reports list slots; chosen by the author.
 pub const MAX_SLOTS: usize = 512;
 
-/// Blocks side by side that make a loop.
+/// Number of blocks side by side that make a loop.
 const N_BLOCKS: usize = 3;
 
-/// How many earlier occurrences of a phase are tried as the end of the block before.
+/// How many earlier occurrences of a phase are tried as the end of the previous block.
 const MAX_TRIED: usize = 512;
 
 /// A phase, or a loop over phases.
@@ -35,7 +35,7 @@ pub enum Item {
     Loop(Vec<Vec<Item>>),
 }
 
-/// Where a phase stands in the nest of loops.
+/// Where a phase is in the nest of loops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
     /// The loops around it, outermost first; indices into [`Structure::loops`].
@@ -80,7 +80,7 @@ impl Structure {
         Structure::of_sequence(&group.phases.iter().map(key).collect::<Vec<_>>())
     }
 
-    /// The loops of a sequence in which equal numbers stand for like phases.
+    /// The loops of a sequence in which equal numbers are like phases.
     pub fn of_sequence(sequence: &[u32]) -> Self {
         let mut stack = Stack::default();
         for (phase, &symbol) in sequence.iter().enumerate() {
@@ -122,7 +122,7 @@ impl Structure {
     }
 }
 
-/// An item with what it is compared by.
+/// An item with the symbol that it is compared by.
 #[derive(Debug)]
 struct Entry {
     symbol: usize,
@@ -132,9 +132,9 @@ struct Entry {
 /// What makes items alike: a phase of some kind, or a loop with some body.
 #[derive(Debug, Default)]
 struct Symbol {
-    /// Symbols of the body; empty of a phase.
+    /// Symbols of the body; empty for a phase.
     body: Box<[usize]>,
-    /// Where it stands, ascending.
+    /// Where it occurs, ascending.
     places: Vec<usize>,
 }
 
@@ -143,7 +143,7 @@ struct Symbol {
 struct Stack {
     entries: Vec<Entry>,
     symbols: Vec<Symbol>,
-    /// Where loops stand, ascending.
+    /// Where loops are, ascending.
     loops: Vec<usize>,
     of_phase: FxHashMap<u32, usize>,
     of_body: FxHashMap<Box<[usize]>, usize>,
@@ -168,7 +168,7 @@ impl Stack {
         self.entries.push(Entry { symbol, item });
     }
 
-    /// Takes the last `n` items off.
+    /// Removes the last `n` items.
     fn pop(&mut self, n: usize) -> Vec<Item> {
         let from = self.entries.len() - n;
         let popped = self.entries.split_off(from);

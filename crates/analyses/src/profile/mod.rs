@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Laws, for each location: `inclusive(path) = exclusive(path) + Σ inclusive(children)`;
-//! `Σ exclusive + outside = span`. Not here: what the time means (see `imbalance`, `pop`).
+//! `Σ exclusive + outside = span`. For what the time means, see `imbalance` and `pop`.
 
 mod fold;
 mod output;

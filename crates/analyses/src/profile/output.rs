@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 /// Times of every call path at every location.
 #[derive(Debug, Clone)]
 pub struct ProfileOutput {
-    /// The call paths that the rows speak of.
+    /// The call paths that the rows refer to.
     pub call_paths: CallPathTree,
     /// The locations read, ascending.
     pub locations: Vec<LocationProfile>,

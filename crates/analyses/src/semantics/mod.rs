@@ -1,12 +1,12 @@
-//! What a region means: does it compute, wait for somebody, or synchronise everybody?
+//! What a region means: does it compute, wait for one other side, or synchronise all?
 //!
-//! Two sources: what the trace records (paradigm and role) and the name. A tracer that
-//! says more than "user code" is believed about the family; names decide where it is
-//! silent. Names are matched as a whole against an ordered list, first match wins,
-//! and the user's own rules stand in front of everything.
+//! There are two sources: what the trace records (paradigm and role), and the name. A tracer
+//! that records more than "user code" decides the family; otherwise names decide. Names are
+//! matched as a whole against an ordered list, the first match wins, and the user's own
+//! rules come first.
 //!
 //! Law: a class depends on the region alone, never on its callers.
-//! Not here: what time in a region is worth (see `imbalance`, `pop`).
+//! For how time in a region is judged, see `imbalance` and `pop`.
 
 mod rules;
 #[cfg(test)]
@@ -90,7 +90,7 @@ impl Family {
 pub struct Class {
     /// What time in it is spent on.
     pub category: Category,
-    /// Whom it belongs to.
+    /// The model or library that it belongs to.
     pub family: Family,
 }
 
@@ -99,7 +99,7 @@ pub struct Class {
 pub struct Rule {
     /// Regular expression for the whole name.
     pub pattern: String,
-    /// What it says.
+    /// The class that it assigns.
     pub class: Class,
 }
 
@@ -120,7 +120,7 @@ impl std::fmt::Display for RuleError {
 
 impl std::error::Error for RuleError {}
 
-/// A compiled list of rules. Written down, it is the user's rules alone.
+/// A compiled list of rules. Only the user's rules are serialised.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Rule>", into = "Vec<Rule>")]
 pub struct Semantics {
@@ -128,7 +128,7 @@ pub struct Semantics {
     built_in: Vec<(Regex, Class)>,
 }
 
-/// Neither the record nor the name says anything: the program's own work.
+/// The class if neither the record nor the name tells anything: the program's own work.
 const USER_CODE: Class = Class { category: Category::Computation, family: Family::User };
 
 impl Default for Semantics {
@@ -143,10 +143,10 @@ impl Default for Semantics {
 }
 
 impl Semantics {
-    /// The built-in rules behind `user_rules`, which also win over what the trace records.
+    /// The built-in rules after `user_rules`, which also override what the trace records.
     ///
     /// # Errors
-    /// The first rule that is not a regular expression.
+    /// Returns the first rule that is not a regular expression.
     pub fn with_user_rules(user_rules: &[Rule]) -> Result<Self, RuleError> {
         let compile = |rule: &Rule| match whole_name(&rule.pattern) {
             Ok(regex) => Ok((regex, rule.class)),
@@ -156,7 +156,7 @@ impl Semantics {
         Ok(Semantics { user, ..Semantics::default() })
     }
 
-    /// What a name alone says.
+    /// The class by the name alone.
     pub fn class_of_name(&self, name: &str) -> Class {
         let name = plain_name(name);
         self.user_class(name).or_else(|| self.built_in_class(name)).unwrap_or(USER_CODE)
@@ -181,7 +181,7 @@ impl Semantics {
         match by_name {
             // Tracers record collectives of accelerators under the paradigm of the device.
             Some(class) if class.family == Family::Nccl && family == Family::CudaHip => class,
-            // The names of OpenMP regions are made up by the tracer; roles are its own words.
+            // The tracer makes up the names of OpenMP regions; its roles are more reliable.
             Some(class) if class.family == family && family != Family::OpenMp => class,
             Some(class) if class.family == family => {
                 Class { category: recorded_category(region.role).unwrap_or(class.category), family }
@@ -204,7 +204,7 @@ impl Semantics {
     }
 }
 
-/// The rule, off by default, that takes time in input and output for waiting.
+/// The rule, off by default, that counts time in input and output as waiting.
 pub fn io_wait_rule() -> Rule {
     let io = rules::RULES.iter().find(|(family, _, _)| *family == Family::PosixIo);
     let (_, _, pieces) = io.expect("the built-in rules know input and output");
@@ -260,7 +260,7 @@ fn mpi_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(standard)
 }
 
-/// The family that the trace records, if it says more than "code".
+/// The family that the trace records, if it is more specific than "code".
 fn recorded_family(region: &Region) -> Option<Family> {
     match region.paradigm {
         Paradigm::Mpi => Some(Family::Mpi),
@@ -273,7 +273,7 @@ fn recorded_family(region: &Region) -> Option<Family> {
     }
 }
 
-/// The category that a role means, if it means one.
+/// The category that a role implies, if any.
 fn recorded_category(role: RegionRole) -> Option<Category> {
     match role {
         RegionRole::Barrier

@@ -1,14 +1,14 @@
-//! Severities of a profile, put together over locations: one row for each call path or region.
+//! Severities of a profile, combined over locations: one row for each call path or region.
 //!
-//! With v(c, l) the value of call path c at location l in the scope asked for, a row of a
+//! With v(c, l) the value of call path c at location l in the requested scope, a row of a
 //! region holds Σ v(c, l) over its call paths, of recursive calls only the outermost where
 //! callees count; for extremes the least or greatest. total = Σ over locations (the
 //! extreme of all, for extremes; the formula over the totals of its operands, for a metric
-//! derived from sums); mean = Σ / number of locations, or of those that have a value where
-//! what is missing is no value.
+//! derived from sums); mean = Σ / number of locations, or of those with a value if missing
+//! values do not count as zero.
 //!
 //! Law: the order of rows and every number follow from the profile alone. Sums of integers
-//! are exact below 2^53. Not here: time, traces.
+//! are exact below 2^53. Independent of time and traces.
 
 mod rows;
 mod table;
@@ -46,7 +46,7 @@ pub fn metric_total(
     let of = definitions.metric(metric);
     let mut row = SeverityRow::new(of.value_type);
     let mut total = rows::Total::new(of.aggregation);
-    // What is stored with callees needs the rows of the roots alone: of a large profile a thousandth.
+    // Values stored with callees need only the rows of the roots: a thousandth of a large profile.
     if matches!(of.kind, MetricKind::Inclusive) {
         let roots: Vec<CallPathId> = definitions.call_tree.roots().take(ROOTS_MAX + 1).collect();
         if roots.len() <= ROOTS_MAX {
@@ -71,6 +71,6 @@ pub fn metric_total(
     Ok((total.get(), rows.notices()))
 }
 
-/// Roots of a call tree that are read one by one: programs have one, threads and streams some more. Opening the rows of
-/// a metric costs about what reading some rows does.
+/// Most roots of a call tree that are read one by one: programs have one, threads and streams some more. Opening the
+/// rows of a metric costs about as much as reading some rows.
 const ROOTS_MAX: usize = 16;

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// 400 regions of 65,536 locations.
 const GROUP_BYTES: u64 = 256 << 20;
 
-/// What one call path or region has of a metric.
+/// The values of one call path or region in a metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeverityEntry {
     /// The call path; `None` in a profile by regions.
@@ -38,7 +38,7 @@ pub struct SeverityProfile {
     pub metric: MetricId,
     /// With or without callees.
     pub scope: Scope,
-    /// What a row stands for.
+    /// What a row is about.
     pub grouping: Grouping,
     /// The rows.
     pub entries: Vec<SeverityEntry>,
@@ -70,7 +70,7 @@ pub fn severity_profile(
 
 type Entries = (Vec<SeverityEntry>, Vec<Notice>);
 
-/// One row after the other: nothing is held.
+/// Reads row by row and holds nothing.
 fn by_call_path(
     source: &dyn ProfileSource,
     metric: MetricId,
@@ -108,7 +108,7 @@ fn by_group(
         let range = start..groups.n.min(start + at_a_time);
         let found = grouped(source, metric, scope, &groups, range.clone(), &mut notices)?;
         if start == 0 || !notices.is_empty() {
-            // Every sweep meets the same troubles.
+            // Every sweep has the same problems.
             notices.dedup();
         }
         for (group, (row, total)) in range.zip(found) {
@@ -227,7 +227,7 @@ fn derived(
     (row, Some(total).filter(|total| total.is_finite()))
 }
 
-/// The value of an operand; zero if it is none.
+/// The value of an operand; zero if it is missing.
 pub(super) fn value_of(
     operands: &[((MetricId, Option<Scope>), f64)],
     name: (MetricId, Option<Scope>),
@@ -249,7 +249,7 @@ fn entry(
         _ => row.iter().map(|(_, value)| value).sum(),
     };
     if aggregation == Aggregation::Sum && n < n_locations {
-        // What is not there is zero.
+        // Missing values are zero.
         n = n_locations;
         min = min.min(0.0);
         if max.1 < 0.0 {
@@ -268,7 +268,7 @@ fn range(row: &SeverityRow) -> Option<(f64, f64)> {
     let Severities::F64(values) = &row.values else {
         return Some(row.iter().map(|(_, value)| value).fold((first, first), wider));
     };
-    // Side by side, as a comparison waits for the one before.
+    // Several lanes, as each comparison waits for the one before.
     let mut lanes = [(first, first); 8];
     let blocks = values.chunks_exact(lanes.len());
     let rest = blocks.remainder().iter().map(|&value| (value, value));
@@ -287,7 +287,7 @@ fn first_absent(row: &SeverityRow) -> LocationId {
     LocationId::from_index(present.map_or(row.values.len(), |(i, _)| i))
 }
 
-/// A total in the making.
+/// A total under construction.
 pub(super) struct Total {
     aggregation: Aggregation,
     integers: i128,

@@ -4,7 +4,7 @@ use super::SeverityProfile;
 use ouzel_model::{ColumnData, ProfileDefinitions, Table, Unit};
 use std::sync::Arc;
 
-/// What a row stands for.
+/// What a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grouping {
     /// A region, wherever it is called.

@@ -90,7 +90,7 @@ fn program_region() -> Region {
     }
 }
 
-/// The metrics by unique names: a counter of a name that is taken gets a number behind it.
+/// The metrics by unique names: a counter whose name is taken gets a number after it.
 fn metrics(definitions: &Definitions, quantities: &[Quantity]) -> Vec<ProfileMetric> {
     let mut taken: BTreeSet<Arc<str>> = BTreeSet::new();
     let mut metrics = Vec::with_capacity(quantities.len());

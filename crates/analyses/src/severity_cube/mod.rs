@@ -11,8 +11,8 @@
 //! callees included, as Score-P has them. Names and units are Score-P's and Scalasca's, see [`Quantity`].
 //!
 //! Laws: sums over locations and call paths are those of `profile`, `metric_profile` and `communication`; a location
-//! that is selected and runs code is in the profile, no other one is; partials hold what is not zero, 12 bytes a value.
-//! Not here: time outside of all calls, metrics that do not count up (both are said), files.
+//! is in the profile exactly if it is selected and runs code; partials hold nonzero values only, 12 bytes each.
+//! Not covered: time outside of all calls and metrics that do not count up (both are reported); files.
 
 mod definitions;
 mod fold;

@@ -1,4 +1,4 @@
-//! What the pass gives: for each quantity the rows of its call paths, one after another.
+//! The result of the pass: for each quantity the rows of its call paths, one after another.
 
 use super::quantity::Quantity;
 use super::state::{LocationColumns, SeverityCubePartial};
@@ -8,7 +8,7 @@ use ouzel_model::{CallPathId, CallPathTree, Level, LocationId, MetricId, Notice,
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Everything that was counted in a pass.
+/// Everything counted in a pass.
 #[derive(Debug, Clone)]
 pub struct SeverityCubeOutput {
     /// The call paths of the pass.
@@ -24,9 +24,9 @@ pub struct SeverityCubeOutput {
 /// The rows of one quantity, which follow each other by call path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CubeMetric {
-    /// The quantity; `None` only of the default.
+    /// The quantity; `None` only in the default value.
     pub quantity: Option<Quantity>,
-    /// By call path, where its row begins; one more for the end of the last.
+    /// The start of each call path's row, and the end of the last.
     pub starts: Vec<u64>,
     /// The positions of the locations that have a value, ascending in each row.
     pub locations: Vec<u32>,
@@ -35,13 +35,13 @@ pub struct CubeMetric {
 }
 
 impl CubeMetric {
-    /// Where the row of a call path stands in `locations` and `values`.
+    /// The range of a call path's row in `locations` and `values`.
     pub fn row(&self, path: CallPathId) -> Range<usize> {
         let at = |i: usize| self.starts.get(i).map_or(self.values.len(), |&start| start as usize);
         at(path.index())..at(path.index() + 1)
     }
 
-    /// Collects the columns of one quantity, and takes them out.
+    /// Removes the columns of one quantity and collects them.
     fn collect(quantity: Quantity, n_paths: usize, columns: &mut [LocationColumns]) -> Self {
         let columns: Vec<_> = columns.iter_mut().map(|location| location.take(quantity)).collect();
         let mut starts = vec![0_u64; n_paths + 1];

@@ -15,7 +15,7 @@ pub struct TraceProfile {
     definitions: ProfileDefinitions,
     /// One for each metric of the definitions.
     metrics: Vec<CubeMetric>,
-    /// For each call path of the profile, which one it is of the pass.
+    /// For each call path of the profile, its call path in the pass.
     pass_path: Vec<CallPathId>,
     clock: Clock,
     notices: Vec<Notice>,
@@ -55,8 +55,8 @@ impl TraceProfile {
     }
 }
 
-/// Notices about locations of a trace as notices about those of its profile, which are `locations` of the trace,
-/// ascending.
+/// Turns notices about locations of a trace into notices about those of its profile, which are `locations` of the
+/// trace, ascending.
 pub fn notices_of(locations: &[LocationId], notices: Vec<Notice>) -> Vec<Notice> {
     let in_profile = |id: LocationId| locations.binary_search(&id).ok().map(LocationId::from_index);
     let told = |notice: Notice| Notice { location: notice.location.and_then(in_profile), ..notice };

@@ -66,7 +66,7 @@ pub(super) struct LocationColumns {
 }
 
 impl LocationColumns {
-    /// Adds a quantity, which sorts behind all that are there; nothing if it has no values.
+    /// Adds a quantity, which sorts after all present ones; adds nothing if it has no values.
     pub fn push(&mut self, quantity: Quantity, mut column: Column) {
         debug_assert!(self.columns.last().is_none_or(|(last, _)| *last < quantity), "quantities are sorted");
         if !column.paths.is_empty() {

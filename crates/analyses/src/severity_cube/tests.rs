@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// The second rank has two threads; a message outside of all calls; a counter in each call.
+/// A trace whose second rank has two threads, with a message outside of all calls and a counter in each call.
 const TRACE: &str = "
     0: enter main @0, metric c=10 @0, enter MPI_Send @10, send>1 bytes 64 @12, metric c=15 @20, leave @20, enter MPI_Send @21, send>1 bytes 1 @22, metric c=16 @25, leave @25, metric c=20 @40, leave @40
     1: enter main @0, enter MPI_Recv @1, recv<0 bytes 64 @20, leave @20, enter MPI_Allreduce @22, collective allreduce bytes 8/16 @30, leave @30, leave @40, recv<0 bytes 1 @41

@@ -13,7 +13,7 @@
 //! run, the exclusive time of a call path is that of the [`profile`](crate::profile). Memory: 8 bytes for each bin of
 //! each call path, whatever the number of events. The bins are fixed before the pass, see
 //! [`time_grid`](crate::time_grid). After Pipit's `time_profile` (Bhatele et al., SC 2023), with idle time counted
-//! over locations and regions without time in a bin at zero. Not here: which location was idle.
+//! over locations and regions without time in a bin at zero. Which location was idle is not recorded.
 
 mod fold;
 mod output;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Exclusive time of every call path in every bin, over all locations.
 #[derive(Debug, Clone)]
 pub struct TimeProfileOutput {
-    /// The call paths that the rows speak of.
+    /// The call paths that the rows refer to.
     pub call_paths: CallPathTree,
     /// The bins.
     pub grid: TimeGrid,
@@ -53,7 +53,7 @@ pub enum Scale {
     /// In nanoseconds.
     #[default]
     Time,
-    /// As a part of what the bin has: its width times the number of locations.
+    /// As a fraction of the bin's capacity: its width times the number of locations.
     Normalised,
 }
 
@@ -85,13 +85,13 @@ impl TimeProfileOutput {
         rows
     }
 
-    /// What a bin has: its width times the number of locations.
+    /// The capacity of a bin: its width times the number of locations.
     pub fn available(&self, bin: usize) -> u128 {
         let width = self.grid.edge(bin + 1).since(self.grid.edge(bin));
         u128::from(width.0) * u128::from(self.n_locations)
     }
 
-    /// `ticks` of a bin as a part of what it has; zero if it has nothing.
+    /// `ticks` of a bin as a fraction of its capacity; zero if it has none.
     pub fn normalised(&self, bin: usize, ticks: Ticks) -> f64 {
         ratio(u128::from(ticks.0), self.available(bin)).unwrap_or(0.0)
     }
@@ -111,7 +111,7 @@ impl TimeProfileOutput {
     }
 
     /// One row for each bin and one column for each region or call path, most time first; the idle time last.
-    /// Names that come twice are told apart by a number.
+    /// Names that occur twice are distinguished by a number.
     pub fn wide_table(&self, definitions: &Definitions, by: By, scale: Scale) -> Table {
         let view = View::new(definitions, &self.call_paths, by, Per::Total);
         let bins: Vec<usize> = (0..self.grid.n_bins()).collect();

@@ -7,7 +7,7 @@ use ouzel_model::{CallPathId, CallPathTree, LocationId, Ticks};
 /// What each location did at regular instants.
 #[derive(Debug, Clone, Default)]
 pub struct TimelineOutput {
-    /// The call paths that the rows speak of.
+    /// The call paths that the rows refer to.
     pub call_paths: CallPathTree,
     /// Time of the first column. Column `i` is at `origin + i * spacing`.
     pub origin: Ticks,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// picture up to that width has one of its own at each pixel.
 pub(super) const W: u64 = 1024;
 
-/// What a location does, as far as one event tells it. The caller is looked up when the call-path tree is there.
+/// What a location does, as far as one event shows it. The caller is looked up once the call-path tree is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum State {
     /// The last event was the enter of this path.
@@ -34,8 +34,8 @@ pub(super) struct Spacing {
 }
 
 impl Spacing {
-    /// Where to begin for a run that is said to take `length`: 64 times finer than it then ends up, so that a length
-    /// that is somewhat too long does no harm. Each doubling that is left out saves a thousand steps for each location.
+    /// The initial spacing for a run declared to take `length`: 64 times finer than the final one, so that a length
+    /// that is somewhat too long does no harm. Each doubling that is avoided saves a thousand steps per location.
     pub fn before_run_of(length: Ticks) -> Spacing {
         Spacing::default().widened_to(Ticks(0), Ticks(length.0 / 64))
     }
@@ -47,7 +47,7 @@ impl Spacing {
         self
     }
 
-    /// Doubles until the range has at most `2 * W` instants. Ends: from 53 on, no range of `u64` has more.
+    /// Doubles until the range has at most `2 * W` instants. Terminates: from 53 on, no range of `u64` has more.
     pub fn widen_to(&mut self, start: Ticks, end: Ticks) {
         while 2 * W < self.first_from(end).saturating_sub(self.first_from(start)) {
             self.log2 += 1;
@@ -80,7 +80,7 @@ impl Row {
         }
     }
 
-    /// Keeps the instants of a coarser grid.
+    /// Keeps only the instants of a coarser grid.
     pub fn coarsen(&mut self, from: Spacing, to: Spacing) {
         let factor = 1_u64 << (to.log2 - from.log2);
         if factor == 1 {
@@ -125,7 +125,7 @@ impl OpenRow {
         OpenRow { start, state: State::In(path), spacing, next: first, row: Row { first, runs: Vec::new() } }
     }
 
-    /// The next instant. Nothing has to be looked at before an event is later than it.
+    /// The next instant. There is nothing to do until an event is later than it.
     #[inline]
     pub fn next(&self) -> Ticks {
         Ticks(self.next.saturating_mul(1 << self.spacing.log2))
@@ -178,8 +178,8 @@ impl TimelinePartial {
         TimelinePartial { spacing, range: Some(range), rows: BTreeMap::from([(location, row)]) }
     }
 
-    /// Adds the rows of other locations. The grid is the finest that all have begun with or coarser and that gives all of
-    /// them together at most `2 * W` instants, whatever was merged first.
+    /// Adds the rows of other locations. The grid is the finest one that is at least as coarse as each initial grid and
+    /// gives all of them together at most `2 * W` instants, whatever was merged first.
     pub(super) fn add(&mut self, mut from: TimelinePartial) {
         let range = match (self.range, from.range) {
             (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),

@@ -32,12 +32,12 @@ fn a_row_tells_the_innermost_call_at_each_instant() {
     );
     let output = run(&trace, Timeline::default());
     assert_eq!((output.origin.0, output.spacing.0, output.n_columns), (0, 1, 12));
-    // Events that nobody needs belong to the span of a location all the same.
+    // Events that the analysis does not need still belong to the span of a location.
     let expected = ["2×- 2×main 2×main/f 3×main/g 3×main", "3×outside 2×f 3×outside 4×-"];
     assert_eq!(text(&trace, &output), expected);
 }
 
-/// What a row must be, event by event: calls with `enter <= t < leave`, the innermost last.
+/// The expected row, event by event: calls with `enter <= t < leave`, the innermost last.
 fn check_against_definition(n_calls: u64, length: u64) {
     let mut events = String::from("0: enter main @5");
     let mut calls = vec![(5_u64, 5 + n_calls * length, "main")];

@@ -1,14 +1,14 @@
-//! What tells the rows of a decision table apart.
+//! What distinguishes the rows of a decision table.
 
 use super::AttributeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Attributes of a table at most: the bits of a set.
+/// Maximum number of attributes of a table: the bits of a set.
 pub const MAX_ATTRIBUTES: usize = 64;
-/// Inconsistent pairs that are named; all are counted.
+/// Inconsistent pairs that are listed; all are counted.
 pub const MAX_PAIRS: usize = 100;
 
-/// Rows with attributes and a decision each.
+/// Rows, each with attributes and a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionTable {
     /// For each attribute, the value of each row.
@@ -17,12 +17,12 @@ pub struct DecisionTable {
     pub decisions: Vec<u32>,
 }
 
-/// What a table says about pairs of rows with different decisions.
+/// What a table shows about pairs of rows with different decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Discernment {
     /// Every set of attributes in which such a pair differs; ascending, each once.
     pub clauses: Vec<AttributeSet>,
-    /// Pairs of rows that differ in their decision alone, ascending; the first [`MAX_PAIRS`].
+    /// Pairs of rows that differ only in their decision, ascending; the first [`MAX_PAIRS`].
     pub inconsistent: Vec<(usize, usize)>,
     /// Number of such pairs.
     pub n_inconsistent: u64,
@@ -35,7 +35,7 @@ impl DecisionTable {
     }
 
     /// The cell of the discernibility matrix for two rows: `None` if the decision is the same, else the attributes in
-    /// which they differ; empty for a pair that cannot be told apart.
+    /// which they differ; empty for a pair that cannot be distinguished.
     pub fn cell(&self, one: usize, other: usize) -> Option<AttributeSet> {
         if self.decisions[one] == self.decisions[other] {
             return None;
@@ -44,7 +44,7 @@ impl DecisionTable {
         Some(AttributeSet::of(differing.enumerate().filter(|(_, differs)| *differs).map(|(at, _)| at)))
     }
 
-    /// The cells of all pairs, without their places. Equal rows are compared once.
+    /// The cells of all pairs, without their positions. Equal rows are compared once.
     ///
     /// # Panics
     /// If there are more than [`MAX_ATTRIBUTES`] attributes.

@@ -1,27 +1,26 @@
-//! The least sets of attributes that have one of every clause.
+//! The smallest sets of attributes that have at least one of every clause.
 //!
-//! Single attributes that alone tell a pair apart are necessary. The other clauses that hold no
-//! necessary one are the rest of a conjunction of disjunctions, which multiplied out is a
-//! disjunction of products: the explanations. The least products are the least hitting sets of
-//! the clauses, found by branch and bound: take the clause with the fewest attributes left,
-//! try each of them, and give up where clauses that share no attribute need more than is left.
+//! A single attribute that alone distinguishes a pair is necessary. The other clauses without a necessary attribute are
+//! the rest of a conjunction of disjunctions, which multiplied out is a disjunction of products: the explanations. The
+//! smallest products are the smallest hitting sets of the clauses, found by branch and bound: take the clause with the
+//! fewest attributes left, try each of them, and give up where clauses that share no attribute need more than is left.
 //!
-//! How often a least product P comes up when everything is multiplied out is the product over
-//! the clauses c of |c ∩ P|: any choice within P is a choice of all of P, as otherwise a
-//! smaller set would do. Multiplicities are kept as powers of primes, so they never overflow
+//! When everything is multiplied out, the count of a smallest product P is the product over the clauses c of |c ∩ P|:
+//! any choice within P is a choice of all of P, as otherwise a smaller set would do. Multiplicities are kept as powers
+//! of primes, so they never overflow
 //! and compare exactly.
 
 use super::{AttributeSet, Discernment};
 use std::cmp::Ordering;
 
-/// Steps of the search at most: a second or two. Twenty attributes take far fewer.
+/// Maximum number of steps of the search: a second or two. Twenty attributes take far fewer.
 const MAX_STEPS: u64 = 4_000_000;
-/// Explanations that are kept at most.
+/// Maximum number of explanations kept.
 const MAX_EXPLANATIONS: usize = 1000;
 /// Every prime up to the number of attributes of a set.
 const PRIMES: [u32; 18] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61];
 
-/// How often a product comes up: powers of the primes.
+/// How often a product occurs: powers of the primes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Multiplicity([u32; PRIMES.len()]);
 
@@ -66,25 +65,25 @@ impl Ord for Multiplicity {
     }
 }
 
-/// A least set of attributes that explains the decisions.
+/// A smallest set of attributes that explains the decisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
     /// The attributes.
     pub attributes: AttributeSet,
-    /// How often it comes up when all clauses are multiplied out.
+    /// How often it occurs when all clauses are multiplied out.
     pub multiplicity: Multiplicity,
 }
 
 /// What explains the decisions of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Core {
-    /// Attributes that every explanation holds: each alone tells some pair apart.
+    /// Attributes in every explanation: each alone distinguishes some pair.
     pub necessary: AttributeSet,
     /// The conjunction that was multiplied out: the necessary attributes one by one, then each other clause without
     /// any of them; smallest first.
     pub clauses: Vec<AttributeSet>,
-    /// All explanations of the least size: those that come up most often first, then by attributes. The first is the
-    /// core. Empty if nothing can be explained: there are no clauses.
+    /// All explanations of the smallest size: the most frequent first, then by attributes. The first is the core. Empty
+    /// if nothing can be explained: there are no clauses.
     pub explanations: Vec<Explanation>,
     /// Whether the search was cut short, so that explanations may be missing or not the least.
     pub is_truncated: bool,
@@ -138,7 +137,7 @@ impl Core {
         self.explanations.first().map_or(AttributeSet(0), |explanation| explanation.attributes)
     }
 
-    /// The explanations that come up as often as the first: equally good ones.
+    /// The explanations that occur as often as the first: equally good ones.
     pub fn candidates(&self) -> impl Iterator<Item = AttributeSet> + '_ {
         let first = self.explanations.first().map(|explanation| &explanation.multiplicity);
         let is_equal = move |explanation: &&Explanation| Some(&explanation.multiplicity) == first;
@@ -146,7 +145,7 @@ impl Core {
     }
 }
 
-/// The clauses without those that hold another one.
+/// The clauses except those that contain another one.
 fn absorbed(clauses: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut kept: Vec<u64> = Vec::new();
     // Smallest first, as they are given.
@@ -170,7 +169,7 @@ impl Search {
         self.n_steps >= self.max_steps || self.found.len() >= MAX_EXPLANATIONS
     }
 
-    /// Attributes still needed at least: clauses not hit that share no attribute need one each.
+    /// Least number of attributes still needed: clauses not hit that share no attribute need one each.
     fn least_more(&self, chosen: u64, barred: u64) -> u32 {
         let mut taken = 0;
         let mut n = 0;

@@ -1,15 +1,14 @@
-//! Rough sets: which attributes tell the decisions of a table apart.
+//! Rough sets: which attributes distinguish the decisions of a table.
 //!
 //! ```text
 //! DecisionTable ──pairs of rows──► Discernment (clauses, inconsistent pairs) ──► Core (all least explanations)
 //! ```
 //!
-//! A row is a process or a region, an attribute one column of small numbers, the decision what
-//! is to be explained. Two rows of different decisions are told apart by the attributes in
-//! which they differ: a clause. An explanation is a set of attributes that has one of every
-//! clause. Sets of attributes are bit sets, the first attribute being the lowest bit.
-//! Law: explanations are equal to those found among all subsets of attributes, and do not
-//! depend on the order of rows.
+//! A row is a process or a region, an attribute one column of small numbers, the decision what is to be explained. Two
+//! rows of different decisions are distinguished by the attributes in which they differ: a clause. An explanation is a
+//! set of attributes with at least one of every clause. Sets of attributes are bit sets; the first attribute is the
+//! lowest bit. Law: explanations are equal to those found among all subsets of attributes, and do not depend on the
+//! order of rows.
 
 mod discernment;
 mod explanations;
@@ -19,7 +18,7 @@ mod tests;
 pub use discernment::{DecisionTable, Discernment, MAX_ATTRIBUTES, MAX_PAIRS};
 pub use explanations::{Core, Explanation, Multiplicity};
 
-/// A set of attributes by their places in the table.
+/// A set of attributes by their positions in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct AttributeSet(pub u64);
 
@@ -39,7 +38,7 @@ impl AttributeSet {
         self.0 == 0
     }
 
-    /// Whether it holds the attribute.
+    /// Whether it contains the attribute.
     pub fn has(self, attribute: usize) -> bool {
         self.0 >> attribute & 1 == 1
     }

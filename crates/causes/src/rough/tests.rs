@@ -1,10 +1,10 @@
-//! Explanations against all subsets of attributes.
+//! Explanations compared with all subsets of attributes.
 
 use super::*;
 use ouzel_testkit::Rng;
 use std::collections::BTreeMap;
 
-/// Least sets that tell apart all that can be, with how often each comes up, by trying everything.
+/// The smallest sets that distinguish all that can be, with the count of each, by trying everything.
 fn by_force(table: &DecisionTable) -> (u64, BTreeMap<u64, u64>) {
     let n = table.columns.len();
     let mut cells: Vec<u64> = Vec::new();
@@ -104,7 +104,7 @@ fn the_order_of_attributes_changes_their_places_alone() {
 
 #[test]
 fn many_attributes_stay_exact() {
-    // Twenty pairs of decisions, each told apart by two attributes that no other pair has: 2^10 least sets of 10.
+    // Twenty pairs of decisions, each distinguished by two attributes that no other pair has: 2^10 smallest sets of 10.
     let clauses = (0..10).map(|i| AttributeSet(0b11 << (2 * i))).collect();
     let discernment = Discernment { clauses, ..Discernment::default() };
     let core = Core::new(&discernment);

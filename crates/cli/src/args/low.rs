@@ -1,4 +1,4 @@
-//! The words on the command line and their help. What they mean together is checked in the module above.
+//! The words on the command line and their help. The module above checks how they go together.
 
 use super::causes::{self, CausesArgs};
 use super::correlate::{self, CorrelateArgs};

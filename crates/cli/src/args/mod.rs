@@ -1,8 +1,8 @@
 //! What the words on the command line mean.
 //!
-//! [`low`] says which words there are and what each does; here they are checked
-//! against each other and against the environment, so that commands see values
-//! that fit together. What does not fit is a usage error with the command's usage.
+//! [`low`] defines the words and what each does; this module checks them against each
+//! other and against the environment, so that commands get consistent values.
+//! Inconsistent words are a usage error, reported with the command's usage.
 
 pub mod causes;
 pub mod correlate;
@@ -140,7 +140,7 @@ impl Args {
         check(&low, &command).map_err(|message| usage_error(&command, message))?;
         let existing = if low.force { Existing::Replace } else { Existing::Keep };
         let outputs = match (low.output.as_deref(), command.plot(), &command) {
-            // What is not written needs no care, and recognising inputs takes time.
+            // Without an output file nothing needs protection, and recognising inputs takes time.
             (None, None, command) if !matches!(command, Command::Convert(_)) => Outputs::default(),
             (answer, plot, command) => Outputs::planned((answer, plot), existing, &command.read(&low.path))?,
         };
@@ -167,7 +167,7 @@ impl Command {
             Command::Clusters(args) => (&[][..], args.rules.file()),
             Command::Iterations(args) => (&[][..], args.rules.file()),
             Command::Causes(args) => (&[][..], args.rules.file()),
-            // It is written, too, and only over spectra.
+            // The spectra file is written, too, but may only replace a file of spectra.
             Command::Correlate(args) => (&[][..], args.spectra.as_deref()),
             Command::Info(_) | Command::Print(_) | Command::Profile(_) | Command::Convert(_) => {
                 (&[][..], None)

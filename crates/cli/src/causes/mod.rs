@@ -9,10 +9,10 @@ use crate::found::Found;
 use crate::rules;
 use ouzel::causes::Options;
 
-/// Answers.
+/// Runs the command.
 ///
 /// # Errors
-/// If there is neither profile nor trace, no metric stands for time, or the answer cannot be written.
+/// If there is neither profile nor trace, no metric represents time, or the answer cannot be written.
 pub fn run(common: &Common, args: &CausesArgs) -> anyhow::Result<Outcome> {
     let semantics = rules::semantics(args.rules.file())?;
     let session = Found::new(common).profile_or_made()?;

@@ -8,10 +8,10 @@ use crate::rules;
 use crate::session::Session;
 pub use ouzel::diagnose::clusters as data;
 
-/// Answers.
+/// Runs the command.
 ///
 /// # Errors
-/// If the trace cannot be opened or the answer not be written.
+/// If the trace cannot be opened or the answer cannot be written.
 pub fn run(common: &Common, args: &ClustersArgs) -> anyhow::Result<Outcome> {
     let semantics = rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;

@@ -8,7 +8,7 @@ use crate::terminal::style::Paint;
 use crate::terminal::{ranks, units};
 use ouzel::diagnose::PathDifference;
 
-/// The page, with so many differences of each cluster (0: all).
+/// The page, with at most `top` differences of each cluster (0: all).
 pub fn write(page: &mut Page, session: &Session<'_>, data: &Data, top: usize) {
     page.title(&session.asked());
     if data.clusters.is_empty() {

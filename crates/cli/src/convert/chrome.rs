@@ -7,7 +7,7 @@
 //! | link, message | flow (`s`, `f`) between the calls around its ends |
 //! | metric value | `C` |
 //! | sample | `P` with a stack frame |
-//! | request | not written, and said |
+//! | request | not written; a notice reports it |
 //!
 //! Processes are location groups, threads are locations. Times are microseconds with three decimals: nanoseconds
 //! are exact, finer clocks are rounded to them.
@@ -27,7 +27,7 @@ use numbers::MessageNumbers;
 use ouzel::engine::AnalysisSet;
 use ouzel::model::Notices;
 
-/// Writes.
+/// Writes the file.
 ///
 /// # Errors
 /// If the trace cannot be opened, something is in the way, or writing fails.
@@ -64,7 +64,7 @@ mod tests {
     use ouzel_files::output::{Existing, Target};
     use ouzel_testkit::ToyTrace;
 
-    /// What is written of a trace.
+    /// What is written for a trace.
     fn written(name: &str, trace: &dyn TraceSource) -> String {
         written_of(name, trace, &Filter::default())
     }

@@ -1,4 +1,4 @@
-//! A profile as `.cubex`, or everything that is counted of a trace.
+//! A profile as `.cubex`, or everything that can be counted in a trace.
 
 use super::tables::severities::written;
 use super::{Written, file_target};
@@ -7,7 +7,7 @@ use crate::exit::Outcome;
 use crate::found::Found;
 use crate::output::refused;
 
-/// Writes. The rows of the file that is told are its call paths.
+/// Writes the file. The number of rows that is reported is that of its call paths.
 ///
 /// # Errors
 /// If there is no profile and no trace, the file is there already, or it cannot be written.

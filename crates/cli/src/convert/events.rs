@@ -2,7 +2,7 @@
 //!
 //! An [`EventTable`] is folded over the locations one after the other on one thread
 //! and hands its rows to a writer in batches, so that memory is bounded by a batch.
-//! It is an analysis in form only: it keeps nothing, its output is what it wrote.
+//! It is an analysis in form only: it returns nothing but writes.
 
 use super::batch::{Batch, EventRow};
 use ouzel::analyses::inventory::kind_name;
@@ -25,7 +25,7 @@ pub struct EventTable {
     sink: Arc<Mutex<Sink>>,
 }
 
-/// What ids stand for.
+/// The names of ids.
 struct Names {
     definitions: Definitions,
     communicators: Vec<Arc<str>>,
@@ -53,7 +53,7 @@ impl EventTable {
         }
     }
 
-    /// Whether writing failed, so that going on is of no use.
+    /// Whether writing failed, so that there is no point in continuing.
     pub fn has_failed(&self) -> bool {
         self.sink.lock().unwrap_or_else(PoisonError::into_inner).error.is_some()
     }
@@ -88,7 +88,7 @@ impl Sink {
     }
 }
 
-/// The location at work.
+/// The location being folded.
 pub struct Local {
     location: u64,
     rank: Option<WorldRank>,
@@ -137,7 +137,7 @@ impl Analysis for EventTable {
 }
 
 impl Names {
-    /// Appends the rows of one event. `rest` loses the payload of the event from the front of its side table.
+    /// Appends the rows of one event. Consumes the payload of the event from the front of its side table in `rest`.
     fn push_event(&self, local: &mut Local, rest: &mut EventChunk<'_>, row: usize, batch: &mut Batch) {
         let kind = rest.kind[row];
         let region = match kind {

@@ -29,7 +29,7 @@ impl Written {
     }
 }
 
-/// Writes.
+/// Runs the command.
 ///
 /// # Errors
 /// If the trace cannot be opened, something is in the way, or writing fails.
@@ -47,13 +47,13 @@ fn file_target(common: &Common, out: &Path) -> anyhow::Result<output::Target> {
     output::Target::file(out, common.existing, &common.outputs.inputs).map_err(refused)
 }
 
-/// What an error of writing is about.
+/// The context of a write error.
 fn cannot_write(out: &Path) -> String {
     format!("cannot write {out:?}")
 }
 
-/// With calls cut to the range of time: a trace is summed up by whoever reads it, so one with whole calls would give
-/// other sums than the range it is of. Tables are listings and keep calls whole unless `--trim` is given.
+/// With calls cut to the range of time: readers of the output sum it up, and whole calls would give other sums than the
+/// range. Tables are listings and keep calls whole unless `--trim` is given.
 fn cut(common: &Common) -> Common {
     let filter = Filter { borders: Borders::Trim, ..common.filter.clone() };
     Common { filter, ..common.clone() }

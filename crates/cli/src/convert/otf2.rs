@@ -22,7 +22,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Writes.
+/// Writes the archive.
 ///
 /// # Errors
 /// If the trace cannot be opened, something is in the way, or writing fails.
@@ -65,7 +65,7 @@ fn fold(session: &Session<'_>, set: &AnalysisSet, events: &EventArchive) -> Part
     })
 }
 
-/// Writes the events of every location it is folded over. An analysis in form only: its output is what it wrote.
+/// Writes the events of every location it is folded over. An analysis in form only: it returns nothing but writes.
 #[derive(Debug, Clone)]
 struct EventArchive(Arc<Mutex<Sink>>);
 
@@ -94,7 +94,7 @@ impl EventArchive {
 }
 
 impl Sink {
-    /// Does what may fail, unless something failed before.
+    /// Does `work`, which may fail, unless something failed before.
     fn with<T>(&mut self, work: impl FnOnce(&mut ModelArchive) -> Result<T, WriteError>) -> Option<T> {
         let archive = self.archive.as_mut().filter(|_| self.error.is_none())?;
         match work(archive) {

@@ -1,8 +1,7 @@
 //! `--to csv` and `--to parquet`: the events as a table, and what they refer to in tables beside it.
 //!
-//! Law: a name that ends in the format is one file with the events alone, any other a
-//! directory. All files get their names when all are complete, so that none is half a table and no two are of
-//! different conversions.
+//! Law: an output whose name ends in the format is one file with the events alone, any other a directory. All files get
+//! their names when all are complete, so that no table is partial and no two come from different conversions.
 
 pub(super) mod severities;
 
@@ -27,13 +26,13 @@ use ouzel_files::output::{Output, Target};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data {
     files: Vec<Written>,
 }
 
-/// Writes.
+/// Runs the command.
 ///
 /// # Errors
 /// If the trace cannot be opened, something is in the way, or writing fails.
@@ -68,7 +67,7 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
     answer(&session, coverage, &notices.to_vec(), files)
 }
 
-/// Says what was written.
+/// Reports what was written.
 pub(super) fn answer(
     session: &Session<'_>,
     coverage: ouzel::engine::Coverage,
@@ -88,7 +87,7 @@ pub(super) fn answer(
     Ok(outcome(notices))
 }
 
-/// Folds one location after the other, in the order of the trace, until there is no sense in going on.
+/// Folds one location after the other, in the order of the trace, until there is no point in continuing.
 pub(super) fn listing(session: &Session<'_>, set: &AnalysisSet, has_failed: impl Fn() -> bool) -> Partial {
     let (trace, filter) = (&session.trace, &session.common.filter);
     progress::with_bar(session.common.progress, trace.event_bytes(filter), |progress| {
@@ -119,7 +118,7 @@ fn write_events(
     Ok((partial, set))
 }
 
-/// Every table that a conversion makes, of a trace or of a profile: a new conversion takes the place of all.
+/// Every table that a conversion makes, of a trace or of a profile: a new conversion replaces all of them.
 const TABLES: [&str; 5] = ["events", "locations", "regions", "metrics", "severities"];
 
 /// Where the tables go.
@@ -165,7 +164,7 @@ fn extension(is_parquet: bool) -> &'static str {
     if is_parquet { "parquet" } else { "csv" }
 }
 
-/// Tables that are being written: one in a file of its own, or all in a folder that appears when it is complete.
+/// Tables that are being written: one in its own file, or all in a folder that appears when it is complete.
 struct Tables {
     path: PathBuf,
     out: Begun,

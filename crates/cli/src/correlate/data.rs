@@ -1,4 +1,4 @@
-//! What stands under `data` in JSON.
+//! The `data` of the JSON answer.
 
 use ouzel::Correlated;
 use ouzel::correlate::CacheUse;
@@ -19,7 +19,7 @@ pub struct Data {
     peak: &'static str,
     /// Views with any value other than zero, without the reference.
     n_views: u64,
-    /// Of those, for how many R was computed; bounds excluded the others.
+    /// Those for which R was computed; bounds excluded the others.
     n_transformed: u64,
     /// What became of the spectra: `off`, `not_worth`, `read`, `written` or `failed`.
     cache: &'static str,

@@ -13,10 +13,10 @@ use crate::progress;
 use ouzel::{Correlated, CorrelationQuery, CorrelationRun, Profile, Spectra};
 use ouzel_plot::pictures::{self, CorrelationViews};
 
-/// Answers.
+/// Runs the command.
 ///
 /// # Errors
-/// If there is neither profile nor trace, a name means nothing, there is no topology, or the answer cannot be written.
+/// If there is neither profile nor trace, a name is unknown, there is no topology, or the answer cannot be written.
 pub fn run(common: &Common, args: &CorrelateArgs) -> anyhow::Result<Outcome> {
     let session = Found::new(common).profile_or_made()?;
     let profile = &session.profile;

@@ -57,14 +57,14 @@ pub struct MetricEntry {
     pub description: Arc<str>,
 }
 
-/// Something that one could want to know of a run, and whether this trace tells it.
+/// Something that users may want to know about a run, and whether this trace records it.
 #[derive(Debug, Serialize)]
 pub struct Ability {
     pub what: &'static str,
     pub available: bool,
     /// How much there is, or why it is missing.
     pub reason: String,
-    /// The commands that answer from it, and cannot without.
+    /// The commands that need it for their answer.
     pub commands: Vec<&'static str>,
 }
 
@@ -82,7 +82,7 @@ pub struct LocationEntry {
 }
 
 impl Data {
-    /// What `report` and `inventory` say of the trace.
+    /// The data from `report` and `inventory` of the trace.
     pub fn new(session: &Session<'_>, report: &Report, inventory: &InventoryOutput) -> Self {
         let definitions = session.definitions();
         let of_kind = |test: &dyn Fn(LocationKind) -> bool| {
@@ -149,7 +149,7 @@ fn metrics(definitions: &Definitions) -> Vec<MetricEntry> {
     definitions.metrics.iter().map(entry).collect()
 }
 
-/// Those that are defined, and the one from the system tree.
+/// The topologies that are defined, and the one from the system tree.
 fn topologies(definitions: &Definitions) -> Vec<TopologyEntry> {
     let constructed = constructed_topology(definitions);
     let all = definitions.topologies.iter().chain(&constructed);
@@ -180,7 +180,7 @@ fn locations(definitions: &Definitions, report: &Report) -> Vec<LocationEntry> {
 fn abilities(session: &Session<'_>, inventory: &InventoryOutput) -> Vec<Ability> {
     let definitions = session.definitions();
     let n = |kind| inventory.n_events(kind);
-    // What the reader says of its format is more to the point than that nothing was found.
+    // What the reader reports about its format is more precise than that nothing was found.
     let lacks =
         |content, missing: &str| session.trace.source().lacks(content).unwrap_or_else(|| missing.to_owned());
     let n_messages = n(EventKind::MessageSend).max(n(EventKind::MessageRecv));

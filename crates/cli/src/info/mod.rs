@@ -17,7 +17,7 @@ use ouzel::engine::{AnalysisSet, Report};
 use profile::ProfileData;
 use serde::Serialize;
 
-/// What is known of a trace, and of the profile beside it.
+/// What is known about a trace, and about the profile beside it.
 #[derive(Serialize)]
 struct WithProfile {
     #[serde(flatten)]
@@ -26,7 +26,7 @@ struct WithProfile {
     profile: Option<ProfileData>,
 }
 
-/// Commands that ask counters of a trace, and metrics of a profile.
+/// Commands that use counters of a trace, and metrics of a profile.
 const OF_BOTH: &str = "profile --metric";
 
 /// What is in the trace. A profile beside it answers what its counters cannot.
@@ -41,10 +41,10 @@ fn data(session: &Session<'_>, report: &Report, inventory: &InventoryOutput, has
     data
 }
 
-/// Answers.
+/// Runs the command.
 ///
 /// # Errors
-/// If the trace cannot be opened or the answer not be written.
+/// If the trace cannot be opened or the answer cannot be written.
 pub fn run(common: &Common, _args: &InfoArgs) -> anyhow::Result<Outcome> {
     let mut found = Found::new(common);
     let session = match found.either()? {

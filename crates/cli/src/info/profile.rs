@@ -169,7 +169,7 @@ impl ProfileData {
                 text => page.hanging(&first, first.chars().count(), text, Paint::Plain),
             }
         }
-        // Tools define what they could measure; most of it never happens.
+        // Tools define everything that they could measure; most of it never happens.
         for (title, is_zero) in [("  zero everywhere  ", true), ("  without a value  ", false)] {
             let names: Vec<&str> =
                 without.iter().filter(|metric| metric.total.is_some() == is_zero).map(|m| &*m.name).collect();

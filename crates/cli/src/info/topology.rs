@@ -1,4 +1,4 @@
-//! Topologies of traces and profiles: axes, places, who stands there, and what is missing.
+//! Topologies of traces and profiles: axes, places, what is located there, and what is missing.
 
 use crate::terminal::units::count;
 use ouzel::model::{CartTopology, Definitions};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Debug, Serialize)]
 pub struct TopologyEntry {
     pub name: Arc<str>,
-    /// Of a trace: the communicator that it arranges.
+    /// For a trace: the communicator that it arranges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub communicator: Option<Option<Arc<str>>>,
     pub members: &'static str,
@@ -28,7 +28,7 @@ pub struct DimensionEntry {
 }
 
 impl TopologyEntry {
-    /// Of a profile.
+    /// From a profile.
     pub fn new(topology: &CartTopology) -> Self {
         TopologyEntry {
             name: topology.name.clone(),
@@ -46,7 +46,7 @@ impl TopologyEntry {
         }
     }
 
-    /// Of a trace.
+    /// From a trace.
     pub fn of_trace(topology: &CartTopology, definitions: &Definitions) -> Self {
         let communicator = topology.comm.map(|comm| definitions.communicator(comm).name.clone());
         TopologyEntry { communicator: Some(communicator), ..TopologyEntry::new(topology) }

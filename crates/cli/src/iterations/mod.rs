@@ -11,10 +11,10 @@ use ouzel::analyses::context_tree::ContextTrees;
 pub use ouzel::diagnose::iterations as data;
 use ouzel::engine::AnalysisSet;
 
-/// Answers.
+/// Runs the command.
 ///
 /// # Errors
-/// If the trace cannot be opened or the answer not be written.
+/// If the trace cannot be opened or the answer cannot be written.
 pub fn run(common: &Common, args: &IterationsArgs) -> anyhow::Result<Outcome> {
     let semantics = rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;

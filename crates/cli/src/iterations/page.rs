@@ -14,7 +14,7 @@ const MAX_LOOPS: usize = 20;
 const MAX_INSTANCES: usize = 4;
 const INDENT: usize = 5;
 
-/// The page, with so many of the longest iterations of each loop (0: all).
+/// The page, with at most `top` of the longest iterations of each loop (0: all).
 pub fn lines(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
     let mut page = Page::new(session.style(), session.common.width);
     page.title(&session.asked());
@@ -77,7 +77,7 @@ pub fn loop_name(of_loop: &LoopEntry, room: usize) -> String {
     format!("{name} in {}", call_path(&of_loop.call_path, room))
 }
 
-/// Where the loop comes from, and what of it was not taken for an iteration.
+/// How the loop was found, and which part of it was not counted as an iteration.
 fn origin(of_loop: &LoopEntry) -> String {
     let mut parts = vec![of_loop.source_in_words().to_owned()];
     if of_loop.is_nested {
@@ -94,7 +94,7 @@ fn origin(of_loop: &LoopEntry) -> String {
     parts.join(" · ")
 }
 
-/// The durations as bars, and what they say, at the representative of a cluster of locations.
+/// The durations as bars, and their summary, at the representative of a cluster of locations.
 fn durations(page: &mut Page, of_loop: &LoopEntry, instance: &InstanceEntry) {
     let who = match (instance.rank, instance.n_locations) {
         (Some(rank), 1) => format!("rank {rank}"),
@@ -122,7 +122,7 @@ fn longest(page: &mut Page, iterations: &[&IterationEntry], mean_ns: u64, top: u
     let mut order: Vec<&IterationEntry> = iterations.to_vec();
     order.sort_by_key(|i| (std::cmp::Reverse(i.duration_ns()), i.index));
     if top != 0 {
-        // Only what stands out by a tenth is worth a line.
+        // Only iterations at least a tenth above the mean are worth a line.
         order.retain(|i| mean_ns + mean_ns / 10 < i.duration_ns());
         order.truncate(top);
     }

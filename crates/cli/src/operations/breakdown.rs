@@ -16,7 +16,7 @@ use ouzel_plot::pictures;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data {
     /// By rank.

@@ -18,7 +18,7 @@ use ouzel_export::to_json;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data {
     /// Parents before children.
@@ -45,7 +45,7 @@ pub fn run(session: &Session<'_>, args: &CallTreeArgs) -> anyhow::Result<Outcome
     )
 }
 
-/// The tree, nodes that take too little of the whole left out.
+/// The tree, without nodes that take too little of the whole.
 fn write_page(session: &Session<'_>, tree: &CallTreeOutput, args: &CallTreeArgs, page: &mut Page) {
     title(session, page);
     let total: u64 = tree.nodes.iter().map(|node| node.exclusive.0).sum();

@@ -21,7 +21,7 @@ use serde::{Serialize, Serializer};
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Serialize)]
 struct Data<'s> {
     /// Locations in the order of the trace, the calls of one as they end.
@@ -29,7 +29,7 @@ struct Data<'s> {
     n_calls: Afterwards<'s, u64>,
 }
 
-/// What a pass said that has ended.
+/// The result of a pass, once it has ended.
 type Ended = OnceCell<anyhow::Result<Answer<u64>>>;
 
 /// Makes the pass while it is serialised, and then fills `ended`: rows go out as they come.
@@ -54,7 +54,7 @@ impl Serialize for StreamedRows<'_> {
     }
 }
 
-/// What is known behind the rows.
+/// What is known only after the rows.
 struct Afterwards<'s, T>(&'s Ended, &'s dyn Fn(&Answer<u64>) -> T);
 
 impl<T: Serialize> Serialize for Afterwards<'_, T> {
@@ -88,7 +88,7 @@ fn write_json(session: &Session<'_>, chosen: &[MetricId]) -> anyhow::Result<Outc
     );
     let written = session.write_envelope(&envelope);
     drop(envelope);
-    // Why there are no more rows says more than that they could not be written.
+    // The reason why the rows ended matters more than that they could not be written.
     let answer = ended.into_inner().transpose()?;
     written?;
     Ok(outcome(&answer.expect("what was written had rows").notices))

@@ -12,7 +12,7 @@ use ouzel::analyses::comm_matrix::{CommMatrixOutput, ProcessTraffic};
 use ouzel_plot::pictures;
 use serde::Serialize;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data {
     /// `bytes` or `messages`.
@@ -24,7 +24,7 @@ struct Data {
 #[derive(Debug, Serialize)]
 struct RankEntry {
     rank: u32,
-    /// At its sends; `null` where the rank has no events, being known as a peer alone.
+    /// At its sends; `null` if the rank has no events, because it is known only as a peer.
     sent: Option<u64>,
     /// At its receives; likewise.
     received: Option<u64>,

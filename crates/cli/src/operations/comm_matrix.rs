@@ -16,7 +16,7 @@ use ouzel_plot::{ColourScale, pictures};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What stands under `data` in JSON: `ranks`, `unit`, and `pairs` that talked, or with `--dense` the whole `matrix`.
+/// The `data` of the JSON answer. `pairs` has the pairs that communicated; with `--dense`, `matrix` has all.
 #[derive(Debug, Serialize)]
 struct Data {
     ranks: Vec<u32>,
@@ -26,7 +26,7 @@ struct Data {
     /// Row = sender, column = receiver, in the order of `ranks`.
     #[serde(skip_serializing_if = "Option::is_none")]
     matrix: Option<Vec<Vec<u64>>>,
-    /// By sender, what went to receivers that are not known; of pairs they are `null`.
+    /// By sender: what went to unknown receivers; `null` with pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     to_unknown: Option<Vec<u64>>,
 }
@@ -54,13 +54,13 @@ pub fn run(session: &Session<'_>, args: &CommMatrixArgs) -> anyhow::Result<Outco
     )
 }
 
-/// The matrix, with collective operations or without; says so if nothing was sent.
+/// The matrix, with or without collective operations; a notice reports if nothing was sent.
 pub fn asked(session: &Session<'_>, collectives: bool) -> anyhow::Result<Answer<CommMatrixOutput>> {
     let expansion = if collectives { Expansion::WithCollectives } else { Expansion::PointToPoint };
     session.ask(CommMatrix { expansion })
 }
 
-/// Whether nobody sent or received anything.
+/// Whether no rank sent or received anything.
 pub fn is_silent(output: &CommMatrixOutput) -> bool {
     output.cells.is_empty()
         && output.to_unknown.is_empty()
@@ -72,7 +72,7 @@ const MAX_DRAWN: usize = 32;
 
 fn write_page(session: &Session<'_>, output: &CommMatrixOutput, args: &CommMatrixArgs, page: &mut Page) {
     title(session, page);
-    // The notice says it; a table of nothing would say less.
+    // The notice reports it; an empty table would add nothing.
     if is_silent(output) {
         return;
     }

@@ -13,7 +13,7 @@ use ouzel::analyses::comm_over_time::{BinTraffic, CommOverTime, CommOverTimeOutp
 use ouzel_plot::pictures;
 use serde::Serialize;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data {
     /// Edges of the bins since the trace start, one more than bins.

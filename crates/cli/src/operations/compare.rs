@@ -22,7 +22,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data {
     /// In the order given.
@@ -130,7 +130,7 @@ fn profiled(session: &Session<'_>, path: &Path, metric: Option<&str>) -> anyhow:
             Answer::new(run, report)
         }
     };
-    // Locations of different traces have equal ids: which trace it was is said in words.
+    // Locations of different traces have equal ids, so the text names the trace.
     for notice in &mut answer.notices {
         notice.message = format!("{}: {}", path.display(), notice.message);
         notice.location = None;

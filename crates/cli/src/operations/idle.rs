@@ -20,7 +20,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data {
     /// `rank` or `location`: what a row is summed over.
@@ -56,7 +56,7 @@ pub fn run(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcome> {
     )
 }
 
-/// The regions that match `patterns`, or those that wait by their names.
+/// The regions that match `patterns`, or those whose names mean waiting.
 fn idle_regions(definitions: &Definitions, patterns: &[String]) -> anyhow::Result<IdleRegions> {
     if patterns.is_empty() {
         let known: Vec<&str> = [IDLE, MPI_WAITS, MPI_MORE_WAITS].concat();

@@ -19,7 +19,7 @@ use ouzel_plot::pictures;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data {
     /// Number of processes compared.
@@ -41,7 +41,7 @@ struct RegionEntry {
     min_ns: u64,
     /// `max − mean`.
     lost_ns: u64,
-    /// The ranks with most, the first with most of all; those without any are left out.
+    /// The ranks with the largest times, descending; ranks without any are left out.
     top_ranks: Vec<u32>,
 }
 

@@ -12,7 +12,7 @@ use ouzel::analyses::message_histogram::{Histogram, MessageHistogram, MessageHis
 use ouzel_plot::pictures;
 use serde::Serialize;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data {
     /// In bytes, one more than bins; the last bin has its end, too.
@@ -64,7 +64,7 @@ fn write_page(session: &Session<'_>, output: &MessageHistogramOutput, args: &Mes
     let largest = counts.iter().copied().max().unwrap_or(0);
     let last = counts.len().saturating_sub(1);
     let width = edges.last().zip(edges.first()).map_or(0.0, |(last, first)| last - first);
-    // Between neighbours of more than a kilobyte nobody asks for fractions.
+    // Above a kilobyte, fractions of a byte do not matter.
     let edge = |&value: &f64| {
         let is_fine = width / (counts.len() as f64) < 1_000.0 && !args.log;
         if is_fine { format!("{value:.1} B") } else { units::bytes(value as u64) }

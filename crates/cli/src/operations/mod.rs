@@ -1,7 +1,7 @@
 //! Commands that answer one question with one table.
 //!
-//! Each asks its analysis, and gives the session three views of the output: data for JSON, a table, a page. Law:
-//! where there is nothing to show, the answer says so and why. Not here: computing.
+//! Each runs its analysis and gives the session three views of the output: data for JSON, a table, a page. Law: if
+//! there is nothing to show, the answer gives the reason. This module computes nothing.
 
 mod breakdown;
 mod call_tree;
@@ -32,10 +32,10 @@ use ouzel::analyses::comm_matrix::TrafficUnit;
 use ouzel::model::Filter;
 use ouzel_plot::Picture;
 
-/// Answers.
+/// Runs the command.
 ///
 /// # Errors
-/// If the trace cannot be opened or the answer not be written.
+/// If the trace cannot be opened or the answer cannot be written.
 pub fn run(common: &Common, operation: &Operation) -> anyhow::Result<Outcome> {
     let session = Session::open(common)?;
     match operation {
@@ -96,7 +96,7 @@ fn plot(session: &Session<'_>, picture: impl FnOnce() -> Picture) -> anyhow::Res
     }
 }
 
-/// What stands below the title of a picture: the trace, and what was selected of it.
+/// The subtitle of a picture: the trace, and what was selected of it.
 fn origin(session: &Session<'_>) -> String {
     let mut text = clean(&session.trace.path().display().to_string());
     let Filter { ranks, time_ns, regions, predicate, .. } = &session.common.filter;

@@ -14,10 +14,10 @@ use ouzel::model::{ColumnData, Definitions, Level, Notice, NoticeCode, RegionId,
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data {
-    /// The rank that was looked at; `null` where the trace knows none.
+    /// The rank that was analysed; `null` if the trace knows none.
     rank: Option<u32>,
     /// The region the series of calls begins and ends with; `null` if nothing repeats.
     start: Option<Arc<str>>,
@@ -75,7 +75,7 @@ pub fn run(session: &Session<'_>, args: &PatternsArgs) -> anyhow::Result<Outcome
     )
 }
 
-/// The table of no occurrence.
+/// The table without occurrences.
 fn nothing() -> Table {
     let (start, end) = (ColumnData::U64(Vec::new()), ColumnData::U64(Vec::new()));
     Table::new("occurrences")

@@ -16,7 +16,7 @@ use ouzel_plot::pictures;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data {
     /// Edges of the bins since the trace start, one more than bins.

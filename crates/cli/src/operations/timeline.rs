@@ -21,7 +21,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data {
     /// Time of the first instant.
@@ -30,13 +30,13 @@ struct Data {
     spacing_ns: u64,
     /// Number of instants.
     n_columns: u32,
-    /// Locations that have no row, as there are too many.
+    /// Locations without a row, as there are too many.
     n_left_out: u64,
     /// Stretches in which a location does the same.
     stretches: Value,
 }
 
-/// What a picture is made from.
+/// The data from which a picture is drawn.
 struct Material {
     timeline: TimelineOutput,
     operations: Option<OperationsOutput>,

@@ -1,7 +1,7 @@
 //! `ouzel print`: every record as a line.
 //!
-//! Lines are made where the format is known; here they only find their way out. They are
-//! no answer in the envelope of other commands, so that notices always go to standard error.
+//! Each format makes its own lines; this module only writes them. They do not use the
+//! envelope of other commands, so that notices always go to standard error.
 
 use crate::args::{Common, OutputFormat, PrintArgs};
 use crate::exit::Outcome;
@@ -11,20 +11,20 @@ use crate::terminal::style::Style;
 use anyhow::Context;
 use ouzel::formats::otf2::print::{Layout, PrintOptions, Printer};
 
-/// Answers.
+/// Runs the command.
 ///
 /// # Errors
-/// If the trace cannot be opened or the answer not be written.
+/// If the trace cannot be opened or the answer cannot be written.
 pub fn run(common: &Common, args: &PrintArgs) -> anyhow::Result<Outcome> {
     let path = &common.path;
     let printer =
         Printer::open(path, options(common, args)).map_err(|error| match path.symlink_metadata() {
-            // What is no trace at all is refused in the words of all commands.
+            // Input that is no trace at all is refused with the same message as in all commands.
             Ok(_) => match ouzel::open(path) {
                 Err(none @ ouzel::OpenError::NotATrace { .. }) => anyhow::Error::new(none),
                 _ => anyhow::Error::new(error),
             },
-            // A stem need not exist, so this is asked last.
+            // A stem need not exist, so this is checked last.
             Err(_) => anyhow::anyhow!("no trace at {path:?}: there is no such file or directory"),
         })?;
     let mut out = Output::open(common)?;

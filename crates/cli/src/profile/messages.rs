@@ -1,7 +1,7 @@
 //! Messages and collectives beside the times: columns with what each row sent and received.
 //!
-//! Law: rows stay those of the profile; a row that communicated nothing has zeros.
-//! Not here: what was sent outside of every region, which no row stands for.
+//! Law: the rows are those of the profile; a row without communication has zeros. Data
+//! sent outside of every region have no row and are not included.
 
 use ouzel::analyses::communication::CommunicationOutput;
 use ouzel::analyses::profile::ProfileOutput;
@@ -20,7 +20,7 @@ pub fn with_columns(
     let places: BTreeMap<RowKey, usize> = rows.iter().enumerate().map(|(i, row)| (row.key, i)).collect();
     let keys = profile.rows(definitions, by, per);
     for Column { name, unit, doc, data } in communication.table(definitions, by, per).columns {
-        // The columns that name the rows are there already.
+        // The columns that name the rows are already there.
         let (false, ColumnData::U64(values)) = (table.column(&name).is_some(), &data) else { continue };
         let value = |key: &RowKey| places.get(key).map_or(0, |&place| values[place]);
         let values = ColumnData::U64(keys.iter().map(|row| value(&row.key)).collect());

@@ -1,7 +1,7 @@
 //! Counters beside the times: two columns for each counter that was asked for.
 //!
-//! Law: rows stay those of the profile; where a counter stood still or was not
-//! recorded it is zero. Not here: metrics that are no accumulated counters.
+//! Law: the rows are those of the profile; a counter that did not change or was not
+//! recorded is zero there. Only accumulated counters are supported.
 
 use anyhow::bail;
 use ouzel::analyses::metric_profile::MetricProfileOutput;
@@ -14,7 +14,7 @@ use wildmatch::WildMatch;
 /// The counters whose names match one of `patterns`.
 ///
 /// # Errors
-/// If a pattern matches none; says which there are.
+/// If a pattern matches none; the message lists the counters.
 pub fn chosen(definitions: &Definitions, patterns: &[String]) -> anyhow::Result<Vec<MetricId>> {
     let counters = || {
         let metrics = definitions.metrics.iter().enumerate().filter(|(_, metric)| metric.is_counter());
@@ -36,10 +36,10 @@ pub fn chosen(definitions: &Definitions, patterns: &[String]) -> anyhow::Result<
     Ok(chosen)
 }
 
-/// The one counter of a name.
+/// The only counter of a name.
 ///
 /// # Errors
-/// If there is none, or several; says which there are.
+/// If there is none, or several; the message lists the counters.
 pub fn one(definitions: &Definitions, name: &str) -> anyhow::Result<MetricId> {
     match chosen(definitions, &[name.to_owned()])?[..] {
         [metric] => Ok(metric),

@@ -22,7 +22,7 @@ use ouzel::model::{Column, Table};
 use ouzel_export::Rows;
 use serde::Serialize;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data<'a> {
     /// `region` or `call_path`: what a row is about.
@@ -44,10 +44,10 @@ struct ColumnEntry<'a> {
     doc: &'a str,
 }
 
-/// Answers.
+/// Runs the command.
 ///
 /// # Errors
-/// If the trace cannot be opened or the answer not be written.
+/// If the trace cannot be opened or the answer cannot be written.
 pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
     let mut found = Found::new(common);
     let session = match found.either()? {
@@ -105,11 +105,10 @@ pub fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
     Ok(outcome(&report.notices))
 }
 
-/// A profile that has the metrics that are no counters of the trace: the one beside it, else the one that is made of
-/// it.
+/// A profile with metrics that are not counters of the trace: the one beside it, else the one that is made from it.
 ///
 /// # Errors
-/// If neither has them: `error`, and what the profile beside the trace has.
+/// If neither has them: `error`, and the metrics of the profile beside the trace.
 fn with_metrics<'a>(
     session: &Session<'a>,
     mut found: Found<'a>,
@@ -137,7 +136,7 @@ fn entry(column: &Column) -> ColumnEntry<'_> {
 
 fn sorted(table: Table, by: SortBy) -> Table {
     let column = match by {
-        // As the analysis sorts them.
+        // This is the order of the analysis.
         SortBy::Exclusive => return table,
         SortBy::Inclusive => "inclusive_ns",
         SortBy::Visits => "visits",

@@ -8,7 +8,7 @@ use crate::terminal::style::Paint;
 use crate::terminal::units;
 use ouzel::model::{ColumnData, MetricId, Table};
 
-/// Rows shown unless the user says how many.
+/// Rows shown by default.
 const DEFAULT_TOP: usize = 30;
 const BAR_WIDTH: usize = 10;
 
@@ -26,7 +26,7 @@ pub fn lines(
         0 => n_rows,
         top => top.min(n_rows),
     };
-    // What a region filter hides was not asked for: its rows stand last, and all totals hold it.
+    // Calls hidden by a region filter were not asked for: their rows come last; all totals include them.
     let table = &rows::picked(table, &selected_first(table));
     let shown = rows::picked(table, &(0..n_shown).collect::<Vec<_>>());
     let total_ns: u64 = rows::integers(table, "exclusive_ns").iter().sum();

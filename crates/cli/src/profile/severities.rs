@@ -18,11 +18,11 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use wildmatch::WildMatch;
 
-/// Rows shown unless the user says how many.
+/// Rows shown by default.
 const DEFAULT_TOP: usize = 30;
 const BAR_WIDTH: usize = 10;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data<'a> {
     metric: &'a str,
@@ -43,7 +43,7 @@ struct Data<'a> {
     rows: Rows<'a>,
 }
 
-/// The word of an aggregation.
+/// The word for an aggregation.
 pub fn aggregation_text(aggregation: Aggregation) -> &'static str {
     match aggregation {
         Aggregation::Sum => "sum",
@@ -53,10 +53,10 @@ pub fn aggregation_text(aggregation: Aggregation) -> &'static str {
     }
 }
 
-/// Names of metrics that a refusal lists.
+/// Most names of metrics that an error message lists.
 const MAX_NAMES: usize = 8;
 
-/// Whether each of the patterns names something that is counted of every trace.
+/// Whether each of the patterns names something that is counted in every trace.
 pub fn are_counted(patterns: &[String]) -> bool {
     let names = || Quantity::BUILT_IN.iter().filter_map(|quantity| quantity.name());
     patterns.iter().all(|pattern| {
@@ -65,7 +65,7 @@ pub fn are_counted(patterns: &[String]) -> bool {
     })
 }
 
-/// Answers.
+/// Runs the command.
 ///
 /// # Errors
 /// If there is no such metric, or it cannot be read.
@@ -111,7 +111,7 @@ pub fn run(session: &ProfileSession<'_>, args: &ProfileArgs) -> anyhow::Result<O
     Ok(session.end(&notices))
 }
 
-/// Several metrics for people, one after the other. One that has no values in this scope says so in its place.
+/// Several metrics for people, one after the other. A metric without values in this scope has a line instead.
 fn several(session: &ProfileSession<'_>, args: &ProfileArgs, ids: &[MetricId]) -> anyhow::Result<Outcome> {
     let profile = &session.profile;
     let definitions = profile.definitions();
@@ -151,13 +151,13 @@ fn view(args: &ProfileArgs) -> (Scope, Grouping) {
 /// The metrics of these names; a name may be a pattern (`bytes_*`).
 ///
 /// # Errors
-/// If there is none of a name; says which are near, or are there.
+/// If a name matches none; the message lists similar names, or all.
 pub fn chosen(profile: &Profile, names: &[String]) -> anyhow::Result<Vec<MetricId>> {
     let definitions = profile.definitions();
     let mut ids = Vec::new();
     for name in names {
         let before = ids.len();
-        // A name is one also where it holds what stands for anything in a pattern.
+        // A name may contain wildcards of patterns, so it is tried as a name first.
         match definitions.metric_by_name(name) {
             Some(id) => ids.push(id),
             None => {
@@ -191,7 +191,7 @@ fn lines(
     table: &Table,
 ) -> Vec<String> {
     let mut page = Page::new(Style::new(session.common.page_colour), session.common.width);
-    // Names that HPCToolkit shows have their unit already: `GXCOPY (sec)`.
+    // Names that HPCToolkit shows already include their unit: `GXCOPY (sec)`.
     let has_unit = metric.unit.is_empty() || metric.display_name.ends_with(')');
     let unit = if has_unit { String::new() } else { format!(" [{}]", metric.unit) };
     let chosen = if args.metric.is_empty() { " (no --metric given)" } else { "" };
@@ -237,7 +237,7 @@ fn grid(shown: &Table, metric: &ProfileMetric, scope: Scope, total: Option<f64>)
     let mut grid = Grid::default()
         .with_some(name.map(|column| column.painted(Paint::Name).importance(Importance::Shortened)))
         .with_some(GridColumn::of(shown, "total", "total"));
-    // Parts of a sum that is not zero, and not of a difference.
+    // Parts exist only of a sum that is not zero, and not of a difference.
     let is_part = |value: &Option<f64>| value.is_none_or(|value| value >= 0.0);
     if metric.aggregation == Aggregation::Sum
         && totals.iter().all(is_part)

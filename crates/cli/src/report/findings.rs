@@ -1,4 +1,4 @@
-//! The findings: what costs time, who, where and when, why, and what is usually done.
+//! The findings: what costs time, which ranks, where, when and why, and the usual remedies.
 
 use crate::terminal::page::{Page, call_path, capitalised, wrapped};
 use crate::terminal::style::{Paint, clean};
@@ -8,11 +8,11 @@ use ouzel::diagnose::findings::{Confidence, Evidence, Finding, FindingKind, Iter
 use ouzel::model::{ColumnData, Table, Unit};
 use std::sync::Arc;
 
-/// Findings that are told in full; JSON has all of them.
+/// Findings that are shown in full; JSON has all of them.
 const MAX_FINDINGS: usize = 8;
 /// Where the text of a finding begins.
 const INDENT: usize = 5;
-/// Observations that are told; JSON has all of them.
+/// Observations that are shown; JSON has all of them.
 const MAX_EVIDENCE: usize = 3;
 
 /// The findings.
@@ -72,7 +72,7 @@ fn one(page: &mut Page, number: usize, finding: &Finding, asked: &Asked) {
     closing(page, INDENT, finding, asked);
 }
 
-/// The call path, and whom and when it is about: on one line if they fit.
+/// The call path, the ranks and the time: on one line if they fit.
 fn place(page: &mut Page, finding: &Finding) {
     let facts = facts(finding);
     let room = page.text_width().saturating_sub(INDENT);
@@ -126,7 +126,7 @@ fn iterations(iterations: &Iterations) -> String {
     format!("{word} {}{rest} of {}", shown.join(", "), units::count(*n_all))
 }
 
-/// The observations in words with their first numbers, those that say most first.
+/// The observations in words with their first numbers, the most important first.
 fn seen(page: &mut Page, indent: usize, finding: &Finding) {
     let texts: Vec<String> = finding.evidence.iter().take(MAX_EVIDENCE).map(observation).collect();
     if !texts.is_empty() {
@@ -135,7 +135,7 @@ fn seen(page: &mut Page, indent: usize, finding: &Finding) {
     }
 }
 
-/// What varies over the topology like it.
+/// The metrics and call paths whose variation over the topology is similar.
 fn varies(page: &mut Page, finding: &Finding) {
     const ROOM: usize = 60;
     let Some(varies) = &finding.varies_like else { return };

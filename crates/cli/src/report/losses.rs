@@ -9,10 +9,10 @@ use std::fmt::Write;
 /// Losses that the page shows; JSON has all of them.
 const MAX_LOSSES: usize = 8;
 
-/// How much is said of each loss.
+/// How much is written about each loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// One line: findings have said the rest.
+    /// One line: the findings explain the rest.
     Numbers,
     /// Sentences, too.
     Words,

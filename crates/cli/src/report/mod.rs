@@ -12,10 +12,10 @@ use crate::rules;
 use crate::session::{Session, outcome};
 use ouzel::Beside;
 
-/// Answers.
+/// Runs the command.
 ///
 /// # Errors
-/// If the trace cannot be opened or the answer not be written.
+/// If the trace cannot be opened or the answer cannot be written.
 pub fn run(common: &Common, args: &ReportArgs) -> anyhow::Result<Outcome> {
     let semantics = rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;
@@ -29,7 +29,7 @@ pub fn run(common: &Common, args: &ReportArgs) -> anyhow::Result<Outcome> {
     let answer = session.answer(|trace, options| trace.diagnose(&semantics, Beside::Trees, options))?;
     let (report, notices) = (&answer.output.report, &answer.notices);
     match common.format {
-        // The page has a card for the notices; standard error would say them twice.
+        // The page has a card for the notices; standard error would repeat them.
         OutputFormat::Table | OutputFormat::Html => {
             session.write_page(&page::lines(&session, &answer.output))?;
         }

@@ -14,7 +14,7 @@ pub fn lines(session: &Session<'_>, diagnosed: &Diagnosed) -> Vec<String> {
     let asked = session.asked();
     let report = &diagnosed.report;
     cards::run_card(&mut page, &asked, &report.run);
-    // What is lost or doubtful must be known before anything is believed; what is well can wait.
+    // Lost or doubtful data must be reported before any result; a clean bill of health can wait.
     let is_clean = report.trust.is_clean();
     if !is_clean {
         cards::trust_card(&mut page, &report.trust);

@@ -20,7 +20,7 @@ const MAX_LOOPS: usize = 3;
 /// A loop that takes less of the run is not the time loop.
 const LEAST_LOOP_PERCENT: u64 = 5;
 
-/// Segments, clusters and loops, as far as there are.
+/// Segments, clusters and loops, as far as they exist.
 pub fn shape(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &Asked) {
     segments(page, session, diagnosed, asked);
     for group in diagnosed.trees.iter().flat_map(|trees| &trees.groups) {
@@ -31,7 +31,7 @@ pub fn shape(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, aske
     loops(page, session, diagnosed, asked);
 }
 
-/// A heading with the command that shows more at its right.
+/// A heading with the command that shows more on its right.
 fn heading(page: &mut Page, text: &str, asked: &Asked, command: &str) {
     let line = Page::command(asked, &[command.to_owned()]);
     let (n_text, n_line) = (text.chars().count(), line.chars().count());
@@ -48,7 +48,7 @@ fn heading(page: &mut Page, text: &str, asked: &Asked, command: &str) {
 }
 
 fn segments(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &Asked) {
-    // They are withheld where nothing says what computes and what waits.
+    // They are withheld if nothing distinguishes computation from waiting.
     if diagnosed.report.segments.is_empty() {
         return;
     }
@@ -79,7 +79,7 @@ fn groups_of_ranks(page: &mut Page, session: &Session<'_>, group: &TreeGroup, as
         return;
     }
     let largest = clusters::largest(group).map(|cluster| cluster.id);
-    // The largest last: it is who the others are different from.
+    // The largest comes last: the others are compared with it.
     let mut order: Vec<&LocationCluster> = group.clusters.iter().collect();
     order.sort_by_key(|cluster| (Some(cluster.id) == largest, cluster.id));
     let hidden = order.len().saturating_sub(MAX_CLUSTERS);

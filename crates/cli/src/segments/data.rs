@@ -12,7 +12,7 @@ use ouzel::model::{CallPathId, CallPathTree, Clock, Definitions, LocationId};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 pub struct Data {
     /// What is compared: `main_thread`, `helper_thread` or `accelerator_stream`; `null` if nothing runs code.
@@ -66,7 +66,7 @@ pub struct SegmentEntry {
     pub last_rank: Option<u32>,
     /// `Σ (mean − min)` of the time in the synchronisation.
     pub imb_sync_ns: u64,
-    /// `Σ min` of the time in the synchronisation: what no better balance saves.
+    /// `Σ min` of the time in the synchronisation: better balance cannot save it.
     pub wait_sync_ns: u64,
     /// Imbalance of `paths`.
     pub sum_imb_ns: u64,
@@ -74,7 +74,7 @@ pub struct SegmentEntry {
     pub sum_wait_ns: u64,
     /// `imb_sync_ns + sum_wait_ns`.
     pub lost_ns: u64,
-    /// Row of the diagnosis table; 0 if nothing is high, 6 if the imbalance of the synchronisation is of no path.
+    /// Row of the diagnosis table; 0 if nothing is high, 6 if no path explains the imbalance of the synchronisation.
     pub diagnosis_row: u8,
     /// That row in words.
     pub diagnosis: &'static str,
@@ -133,14 +133,14 @@ pub struct IterationEntry {
     pub sum_wait_ns: u64,
 }
 
-/// What gives names and nanoseconds.
+/// The source of names and nanoseconds.
 struct Names<'a> {
     definitions: &'a Definitions,
     call_paths: &'a CallPathTree,
     group: &'a PhaseGroup,
 }
 
-/// The segments of the main threads; where there are none, of the first group that there is.
+/// The segments of the main threads; without any, those of the first group.
 pub fn of_phases(phases: &PhasesOutput, definitions: &Definitions, classes: &[Class], all: bool) -> Data {
     let Some(group) = phases.main_group() else { return Data::empty() };
     let segments = segments(group, &phases.call_paths, classes, &Thresholds::default());
@@ -148,7 +148,7 @@ pub fn of_phases(phases: &PhasesOutput, definitions: &Definitions, classes: &[Cl
 }
 
 impl Data {
-    /// Of a group and its segments; with `all`, of those, too, that are not reported.
+    /// The data of a group and its segments; with `all`, also of those that are not reported.
     pub fn new(
         group: &PhaseGroup,
         segments: &Segments,
@@ -171,7 +171,7 @@ impl Data {
         }
     }
 
-    /// Of a selection that runs no code.
+    /// The data of a selection that runs no code.
     pub fn empty() -> Self {
         Data {
             peers: None,

@@ -14,7 +14,7 @@ use data::of_phases;
 use ouzel::analyses::phases::Phases;
 use ouzel::engine::AnalysisSet;
 
-/// Answers.
+/// Runs the command.
 ///
 /// # Errors
 /// If the trace cannot be opened, there is no such segment, or the answer cannot be written.

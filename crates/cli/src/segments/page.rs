@@ -11,14 +11,14 @@ use crate::terminal::{spark, units};
 use ouzel::Asked;
 use ouzel::analyses::semantics::Category;
 
-/// Iterations that the page of one segment shows: the ones that lose most.
+/// Iterations that the page of one segment shows: those that lose most.
 const MAX_ITERATIONS: usize = 20;
 /// Call paths that the page of all segments shows for each.
 const MAX_PATHS: usize = 3;
 /// Where the text of a segment begins.
 const INDENT: usize = 5;
 
-/// The page of all segments, of which those that lose most are told if `top` says how many (0: all).
+/// The page of all segments; shows the `top` segments that lose most (0: all).
 pub fn all(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
     let mut page = Page::new(session.style(), session.common.width);
     let asked = session.asked();
@@ -198,7 +198,7 @@ fn explain(page: &mut Page, data: &Data, segment: &SegmentEntry) {
 fn paths_grid(page: &Page, data: &Data, paths: &[PathEntry]) -> Grid {
     let run = data.run_time_ns;
     let texts = |value: &dyn Fn(&PathEntry) -> String| paths.iter().map(value).collect::<Vec<_>>();
-    // What the other columns take on a wide page; a narrow one gives up some of them.
+    // Width of the other columns on a wide page; a narrow one drops some of them.
     let room = page.width.saturating_sub(INDENT + 51).max(34);
     let path = |p: &PathEntry| {
         let own = if p.is_self { " (own code)" } else { "" };

@@ -1,7 +1,7 @@
 //! Intervals on an axis of time: a bar, the numbers of the intervals, a ruler.
 //!
 //! Law: every interval is at least one character wide, whatever its length; of intervals
-//! that share a character the longer one has it. Not here: what the intervals are.
+//! that share a character the longest is shown.
 
 use super::style::{Paint, Style};
 use super::units;
@@ -11,13 +11,13 @@ use super::units;
 pub struct Interval {
     pub start_ns: u64,
     pub end_ns: u64,
-    /// What stands below it.
+    /// The text below it.
     pub label: String,
     pub paint: Paint,
 }
 
 const NOTHING: char = '░';
-/// Neighbours alternate, so that they are told apart without colours.
+/// Neighbours alternate, so that they can be distinguished without colours.
 const FILLS: [char; 2] = ['█', '▓'];
 
 /// Three lines of `width` characters: the intervals, their labels as far as they fit, and the ruler.
@@ -36,7 +36,7 @@ fn owners((start, end): (u64, u64), intervals: &[Interval], width: usize) -> Vec
     let mut owners = vec![None; width];
     let mut by_length: Vec<usize> = (0..intervals.len()).collect();
     by_length.sort_by_key(|&i| intervals[i].end_ns.saturating_sub(intervals[i].start_ns));
-    // Shortest last: it would vanish below a longer one, while that one shows left and right of it.
+    // Shortest last: a longer one would hide it, but remains visible to its left and right.
     for &i in by_length.iter().rev() {
         let Interval { start_ns, end_ns, .. } = intervals[i];
         let (first, last) = (place(start_ns), place(end_ns.saturating_sub(1).max(start_ns)));

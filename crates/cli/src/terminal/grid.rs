@@ -1,8 +1,8 @@
 //! Aligned columns that fit a width.
 //!
-//! Columns that do not fit are left out, the least important first; then those
-//! with long names are shortened. Law: no line is longer than the width, unless
-//! it has no column left to give.
+//! Columns that do not fit are left out, the least important first; then those with long
+//! names are shortened. Law: no line is longer than the width, unless no column can be
+//! dropped or shortened any further.
 
 use super::style::{Paint, Style, clean, shortened};
 use super::units;
@@ -24,14 +24,14 @@ pub struct GridColumn {
     importance: Importance,
 }
 
-/// Where cells stand in their column.
+/// How cells are aligned in their column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Align {
     Left,
     Right,
 }
 
-/// What happens to a column where there is little room.
+/// What happens to a column if there is little room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Importance {
     /// It stays, whole.
@@ -100,13 +100,13 @@ impl GridColumn {
         })
     }
 
-    /// The same, painted.
+    /// The same column, painted.
     #[must_use]
     pub fn painted(self, paint: Paint) -> Self {
         GridColumn { paint, ..self }
     }
 
-    /// The same, of another importance.
+    /// The same column, with another importance.
     #[must_use]
     pub fn importance(self, importance: Importance) -> Self {
         GridColumn { importance, ..self }

@@ -1,4 +1,4 @@
-//! Pages for people: numbers with units, aligned columns, colours where they are wanted.
+//! Pages for people: numbers with units, aligned columns, optional colours.
 
 pub mod axis;
 pub mod grid;

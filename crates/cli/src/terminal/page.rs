@@ -1,7 +1,7 @@
 //! A page for people, line by line: headings, running text, commands, call paths.
 //!
-//! Law: running text is broken between words and never wider than the page; nothing of
-//! the trace reaches the terminal unclean.
+//! Law: running text is broken between words and never wider than the page; all text from
+//! the trace is escaped.
 
 use super::grid::Grid;
 use super::style::{Paint, Style, clean, shortened};
@@ -99,10 +99,10 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     textwrap::wrap(&glued, options).iter().map(|line| line.replace('\u{a0}', " ")).collect()
 }
 
-/// What stands for a call path without regions.
+/// Shown for a call path without regions.
 pub const NO_REGION: &str = "(code outside of recorded regions)";
 
-/// The call path in at most `room` characters: the innermost regions say most.
+/// The call path in at most `room` characters: the innermost regions are the most important.
 pub fn call_path<T: AsRef<str>>(regions: &[T], room: usize) -> String {
     if regions.is_empty() {
         return NO_REGION.to_owned();
@@ -125,7 +125,7 @@ const ABOVE: &str = "… › ";
 /// Characters of the innermost region that are always shown.
 const MIN_REGION: usize = 8;
 
-/// The text with its first letter large.
+/// The text with its first letter capitalised.
 pub fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())

@@ -10,7 +10,7 @@ pub enum Paint {
     Plain,
     /// A heading.
     Heading,
-    /// Something that matters less.
+    /// Less important text.
     Dim,
     /// The names of regions, ranks and files.
     Name,
@@ -66,7 +66,7 @@ impl Style {
         Style { colour }
     }
 
-    /// `text` as it is to be printed. Nothing of the trace can carry control characters to the terminal: see [`clean`].
+    /// `text` as it is printed. Control characters of the trace never reach the terminal: see [`clean`].
     pub fn paint(self, paint: Paint, text: &str) -> String {
         let begin = paint.begin();
         if !self.colour || begin.is_empty() || text.is_empty() {
@@ -76,12 +76,12 @@ impl Style {
     }
 }
 
-/// `text` with everything escaped that would steer a terminal or not show, see [`visible`].
+/// `text` with everything escaped that would control a terminal or be invisible, see [`visible`].
 pub fn clean(text: &str) -> String {
     visible(text).into_owned()
 }
 
-/// `line` as it goes out, painted or not: whatever came into it, nothing but our own paint steers the terminal.
+/// `line` as it is printed, painted or not: only our own paint controls the terminal.
 pub fn shown(line: &str) -> Cow<'_, str> {
     if let Cow::Borrowed(line) = visible(line) {
         return Cow::Borrowed(line);
@@ -100,7 +100,7 @@ pub fn shown(line: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// `text` in at most `width` characters, cut in the middle: both ends of a name tell it from others.
+/// `text` in at most `width` characters, cut in the middle: both ends distinguish a name from others.
 pub fn shortened(text: &str, width: usize) -> String {
     let n_chars = text.chars().count();
     if n_chars <= width {

@@ -1,4 +1,4 @@
-//! `convert --to otf2`: what is converted means what it meant.
+//! `convert --to otf2`: the converted archive means the same as the original.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use crate::run::{Ran, Scratch, ran_on, testdata};
@@ -26,7 +26,7 @@ pub fn converted(from: &Path, to: &Path, more: &[&str]) {
     assert_eq!(ran.code, Some(0), "{from:?} {more:?}: {}", ran.err);
 }
 
-/// Everything that the analyses say, by names and numbers that do not depend on ids.
+/// Everything that the analyses report, by names and numbers that do not depend on ids.
 fn answers(path: &Path, filter: Filter) -> BTreeMap<&'static str, String> {
     let trace = ouzel::open(path).unwrap();
     let definitions = trace.definitions();
@@ -61,7 +61,7 @@ fn answers(path: &Path, filter: Filter) -> BTreeMap<&'static str, String> {
 
 pub fn assert_same_answers(one: &Path, filter: &Filter, other: &Path) {
     let (one_says, other_says) = (answers(one, filter.clone()), answers(other, Filter::default()));
-    // What has its other side outside of a selection is unmatched in an archive of it, and in the selection not.
+    // A message with one end outside of a selection is unmatched in an archive of it, but not in the selection.
     let is_whole = *filter == Filter::default();
     for (what, says) in one_says.into_iter().filter(|(what, _)| is_whole || *what != "unmatched") {
         assert!(says == other_says[what], "{what} of {one:?}, {filter:?}:\n{says}\n{}", other_says[what]);
@@ -87,7 +87,7 @@ fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all.into_iter().map(|(path, bytes)| (inside(path), bytes)).collect()
 }
 
-/// The reference tool prints all of an archive and has nothing to say against it.
+/// The reference tool prints all of an archive without complaint.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub fn assert_reference_reads(anchor: &Path) {
     let mut command = Command::new("otf2-print");
@@ -127,7 +127,7 @@ fn real_archives_say_the_same_when_converted() {
         assert_reference_reads(&to[0].join("traces.otf2"));
         converted(path, &to[1], &[]);
         assert_eq!(files(&to[0]), files(&to[1]), "{path:?}");
-        // What came through once is not changed any more, but for the order of texts.
+        // A second conversion changes nothing but the order of texts.
         converted(&to[0], &to[2], &[]);
         assert_same_answers(&to[0], &Filter::default(), &to[2]);
         let events = |dir: &Path| -> BTreeMap<_, _> {
@@ -138,7 +138,7 @@ fn real_archives_say_the_same_when_converted() {
     }
 }
 
-/// A filter and the same in words.
+/// A filter and its command-line options.
 type Selection = (Filter, Vec<String>);
 
 fn selections(path: &Path, rng: &mut Rng) -> Vec<Selection> {

@@ -1,5 +1,5 @@
 //! Every call path that a command prints is one of `profile --call-paths`: nothing that was found, folded or made up
-//! stands in it as a caller or callee.
+//! appears in it as a caller or callee.
 
 use crate::run::{Ran, Scratch, at_hand, command, json, ran_on};
 use ouzel::model::Filter;
@@ -28,9 +28,9 @@ const COMMANDS: [&[&str]; 17] = [
     &["profile", "--metric", "bytes_sent", "--call-paths"],
 ];
 
-/// Commands that long traces are asked: those whose call paths are not the profile's own rows.
+/// Commands run on long traces: those whose call paths are not the profile's own rows.
 const FIRST: usize = 6;
-/// Bytes of events from which a trace is long.
+/// From this size of events in bytes, a trace is long.
 const LONG: u64 = 3_000_000;
 
 type Paths = BTreeSet<Vec<String>>;
@@ -68,9 +68,8 @@ fn collect(value: &Value, into: &mut Paths) {
 
 const CALLS: &str = " › ";
 
-/// What stands around each "›" of a text that is no call of a known path. A path is told from its outermost region on, or
-/// from anywhere behind a "…"; where lines break does not matter. Lines with names that are cut are passed over, as the
-/// JSON has them whole.
+/// The text around each "›" that is not a call of a known path. A path is recognised from its outermost region, or from
+/// anywhere after a "…"; line breaks do not matter. Lines with shortened names are skipped, as the JSON has them whole.
 fn unknown_calls(text: &str, known: &Paths) -> Vec<String> {
     let is_whole = |line: &&str| line.split_whitespace().all(|word| word == "…" || !word.contains('…'));
     let text = text.lines().filter(is_whole).flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
@@ -98,7 +97,7 @@ fn unknown_calls(text: &str, known: &Paths) -> Vec<String> {
     unknown
 }
 
-/// How much of a text the first regions of a path are.
+/// How much of a text the first regions of a path cover.
 fn common(path: &[String], text: &str) -> usize {
     let mut n = 0;
     for (i, name) in path.iter().enumerate() {
@@ -112,7 +111,7 @@ fn common(path: &[String], text: &str) -> usize {
 }
 
 fn check_text(text: &str, known: &Paths, of: &str) {
-    // Names may hold several spaces, which look like a line that breaks.
+    // Names may contain several spaces, which look like a line break.
     let words = |name: &String| name.split_whitespace().collect::<Vec<_>>().join(" ");
     let known = known.iter().map(|path| path.iter().map(words).collect()).collect();
     let unknown = unknown_calls(text, &known);
@@ -124,7 +123,7 @@ fn unescaped(text: &str) -> String {
     text.replace("&amp;", "&")
 }
 
-/// Names in elements of the class `path`, but for the first, which is the trace.
+/// Names in elements of the class `path`, except the first, which is the trace.
 fn check_html(html: &str, known: &Paths, of: &str) {
     let spans = html.split("class=\"path\">").skip(2).filter_map(|rest| rest.split_once('<'));
     for (text, _) in spans {
@@ -148,7 +147,7 @@ fn check(archive: &Path, selection: &[&str]) {
         let words = [*words, selection].concat();
         let of = format!("{words:?} of {archive:?}");
         let page = on_wide_lines(archive, &words);
-        // What cannot be asked of a trace is refused.
+        // Questions that do not apply to a trace are refused.
         if !matches!(page.code, Some(0 | 2)) {
             continue;
         }

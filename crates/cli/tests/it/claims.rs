@@ -1,13 +1,13 @@
-//! No page claims what was not recorded: no messages without records of them, no others where one rank is recorded.
+//! No page claims what was not recorded: messages without their records, or other ranks if one rank is recorded.
 
 use crate::run::{Scratch, command, json, ran_on, testdata};
 use ouzel_testkit::shared_data;
 use std::path::{Path, PathBuf};
 
-/// Words that only messages with records can stand behind.
+/// Words that are justified only by recorded messages.
 const OF_MESSAGES: [&str; 7] =
     ["message", "partner", "other side", "is sent", "are sent", "late sender", "late receiver"];
-/// Words that only several ranks can stand behind.
+/// Words that are justified only by several ranks.
 const OF_OTHERS: [&str; 12] = [
     "the others",
     "other ranks",
@@ -23,7 +23,7 @@ const OF_OTHERS: [&str; 12] = [
     "between ranks",
 ];
 
-/// Traces at hand: folders and files of the shared data that open, and those of the repository.
+/// Available traces: folders and files of the shared data that open, and those of the repository.
 fn traces() -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = ["pmpi-masterio", "eztrace-pingpong", "nsight-made"].map(testdata).to_vec();
     let Some(shared) = shared_data() else { return paths };
@@ -47,7 +47,7 @@ fn traces() -> Vec<PathBuf> {
     paths
 }
 
-/// The sentences of the page: not what tells of damage, nor lines that name call paths or commands.
+/// The sentences of the page, without reports of damage and lines that name call paths or commands.
 fn sentences(page: &str) -> String {
     let mut kept = Vec::new();
     let mut is_kept = true;
@@ -116,7 +116,7 @@ fn no_page_claims_what_was_not_recorded() {
 fn pages_with_pictures_claim_no_more() {
     let scratch = Scratch::new("claims");
     let Some(shared) = shared_data() else { return };
-    // A heading and a definition say "all ranks" of whichever there are.
+    // A heading and a definition say "all ranks" for any number of ranks.
     let of_others: Vec<&str> = OF_OTHERS.iter().copied().filter(|word| *word != "all ranks").collect();
     for (name, words) in [
         ("hpctoolkit/viewer-acc_f3", [&OF_MESSAGES[..], &of_others].concat()),

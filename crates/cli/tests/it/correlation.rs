@@ -1,5 +1,5 @@
-//! `ouzel correlate` from outside: a pattern that was planted is found with its shift and sign, over topologies that
-//! the profile defines, from the system tree and by hand; what cannot be asked is told.
+//! `ouzel correlate` from outside: a planted pattern is found with its shift and sign, over topologies that the profile
+//! defines, from the system tree and by hand; invalid questions are reported.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use crate::run::{Ran, Scratch, json, ran_on, testdata};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 const X: usize = 6;
 const Y: usize = 5;
 
-/// What no shift maps to itself.
+/// A pattern that no shift maps to itself.
 fn pattern(x: usize, y: usize) -> f64 {
     [3.0, 1.0, 4.0, 1.0, 5.0, 9.0][x] + [2.0, 7.0, 1.0, 8.0, 2.0][y] * 0.5
 }
@@ -109,7 +109,7 @@ fn what_was_planted_comes_first_with_shift_and_sign() {
         assert!(number(&row["r_min"]) <= number(&row["r"]) && number(&row["r"]) <= number(&row["r_max"]));
         assert_eq!(row["coverage"], 1.0);
     }
-    // What does not vary has no correlation, and is last.
+    // A view that does not vary has no correlation, and comes last.
     let rows = data["rows"].as_array().unwrap();
     for row in &rows[rows.len() - 2..] {
         assert_eq!(row["r"], 0.0, "{row}");
@@ -253,7 +253,7 @@ fn pages_fit_their_width_and_say_what_was_chosen() {
     }
 }
 
-/// A trace is counted in one pass first; ranks are the places unless the system tree says more.
+/// A trace is counted in one pass first; ranks are the places unless the system tree has more detail.
 #[test]
 fn a_trace_is_asked_too() {
     let trace = testdata("pmpi-jacobi");
@@ -268,7 +268,7 @@ fn a_trace_is_asked_too() {
     assert_eq!(part["input"]["filter"]["ranks"], "0-1");
 }
 
-/// Recorded profiles that define a topology: every answer holds, or says why there is none.
+/// Recorded profiles that define a topology: every answer is right, or the reason for a missing one is given.
 #[test]
 fn recorded_topologies_are_asked() {
     let Some(shared) = shared_data() else { return };

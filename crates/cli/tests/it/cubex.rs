@@ -1,4 +1,4 @@
-//! Profiles that are written of traces, as others read them.
+//! Profiles that are written from traces, as other tools read them.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use crate::run::{Scratch, json, ran_on, testdata};
@@ -43,7 +43,7 @@ fn as_pycubexr_reads(profile: &Path) -> Option<Metrics> {
     Some(metrics.collect())
 }
 
-/// The same of the profile that is made of the trace.
+/// The same from the profile that is made from the trace.
 fn as_counted(trace: &Path) -> Metrics {
     let trace = ouzel::open(trace).unwrap();
     let profile = trace.severity_cube(&ouzel::Options::default()).unwrap().output;
@@ -84,7 +84,7 @@ fn pycubexr_reads_what_was_counted() {
     let scratch = Scratch::new("cubex-of-traces");
     for trace in traces() {
         let out = scratch.0.join("out.cubex");
-        // A folder may hold a profile, too: that all ranks are selected asks for the trace.
+        // A folder may hold a profile, too: selecting all ranks means the trace.
         let ran =
             ran_on(&trace, &["convert", out.to_str().unwrap(), "--to", "cube", "--force", "--time", "0s.."]);
         assert!(matches!(ran.code, Some(0 | 2)), "{}: {}", trace.display(), ran.err);

@@ -1,10 +1,10 @@
-//! Archives with lost files, from outside: an answer all the same, code 2, and the file by name.
+//! Archives with lost files, from outside: there is still an answer, code 2, and the file is named.
 
 use crate::run::{Scratch, json, ran_on};
 use std::fs;
 use std::path::Path;
 
-/// Breaks a copy of an archive and asks every command that answers with a page about it.
+/// Breaks a copy of an archive and runs every command that answers with a page on it.
 fn check(test: &str, lost: &str, damage: impl Fn(&Path)) {
     let scratch = Scratch::new(test);
     let archive = scratch.copied("pmpi-masterio");
@@ -59,7 +59,7 @@ fn the_place_of_the_damage_is_told() {
     let archive = scratch.copied("pmpi-masterio");
     let events = archive.join("traces/2.evt");
     let bytes = fs::read(&events).unwrap();
-    // The file ends with two bytes that say so.
+    // The last two bytes mark the end of the file.
     fs::write(&events, &bytes[..bytes.len() - 2]).unwrap();
     let ran = ran_on(&archive, &["profile"]);
     let place = format!("2.evt+{:#x}", bytes.len() - 2);
@@ -111,12 +111,12 @@ fn pages(archive: &Path) -> (String, String, serde_json::Value) {
     (page, html, json(archive, &["report"])["data"].take())
 }
 
-/// Where a text stands; it must be there.
+/// The position of a text, which must be there.
 fn place(page: &str, text: &str) -> usize {
     page.find(text).unwrap_or_else(|| panic!("{text:?} is on the page: {page}"))
 }
 
-/// A damaged run says first what is missing, in all forms, and never that all is well.
+/// A damaged run first reports what is missing, in all forms, and never that all is well.
 fn check_pages(archive: &Path, incomplete: &str) {
     let (page, html, data) = pages(archive);
     let headline = &data["headline"];
@@ -149,7 +149,7 @@ fn pages_of_damaged_runs_say_first_what_is_missing() {
     cut_in_half(&archive.join("traces/2.evt"));
     check_pages(&archive, "The trace is incomplete: rank 5 has no events; the events of rank 2 end early.");
     let (page, html, data) = pages(&archive);
-    // Ranks of which not all is known would seem to idle.
+    // Incompletely known ranks would seem to idle.
     assert_eq!(data["efficiency_left_out"]["list"], serde_json::json!([2, 5]));
     assert_eq!(data["efficiency"]["n_compared"], 6);
     let note = "Without ranks 2,5, whose events are incomplete.";

@@ -34,7 +34,7 @@ fn segments_add_up_to_the_projected_run_time() {
             let sum = |key: &str| -> u64 {
                 segment["paths"].as_array().expect("paths").iter().map(|path| number(&path[key])).sum()
             };
-            // Each is rounded to a nanosecond by itself.
+            // Each is rounded to a nanosecond separately.
             for (total, of_paths) in [("sum_imb_ns", sum("imb_ns")), ("sum_wait_ns", sum("wait_ns"))] {
                 assert!(number(&segment[total]).abs_diff(of_paths) <= 16, "{archive}: {total} in {segment}");
             }
@@ -127,7 +127,7 @@ fn the_report_leads_with_the_findings() {
     assert!(table.out.starts_with("kind,title,call_path,ranks,"), "{}", table.out);
 }
 
-/// Who pastes a command from a page about a part of a run wants to see more of that part.
+/// Users who paste a command from a page about a part of a run want to see more of that part.
 #[test]
 fn commands_on_the_page_of_a_part_ask_for_that_part() {
     let selection = "--ranks 0-15 --time 0.1s..20s";

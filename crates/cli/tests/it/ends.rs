@@ -1,4 +1,4 @@
-//! How runs end that are not from all of the data, or fail, or are not listened to.
+//! How runs end that use only part of the data, fail, or lose their reader.
 
 use crate::run::{Scratch, command, json, ran_on, testdata};
 use std::fs;
@@ -66,7 +66,7 @@ fn a_closed_pipe_ends_in_silence() {
             .spawn()
             .unwrap();
         let mut line = String::new();
-        // The reader goes away with the first line; what the binary writes is longer than a pipe holds.
+        // The reader goes away after the first line; the output is longer than a pipe holds.
         BufReader::with_capacity(16, child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{words:?}");

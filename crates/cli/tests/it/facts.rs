@@ -1,6 +1,6 @@
-//! What the generator planted is what the program finds, to the nanosecond and to the byte.
+//! The program finds what the generator planted, to the nanosecond and to the byte.
 //!
-//! The generator knows its facts from simulating the run; no decoder has a part in them.
+//! The generator knows its facts from simulating the run, independently of any decoder.
 //! Clocks are skewed, ids permuted, archives in both byte orders and several chunks.
 
 use crate::run::{Scratch, json};

@@ -1,5 +1,5 @@
-//! Traces of formats other than OTF2, from outside: converted they say the same, and one program traced by several
-//! tools gives answers that fit together.
+//! Traces of formats other than OTF2, from outside: they mean the same when converted, and one program traced by
+//! several tools gives consistent answers.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use crate::archives::{assert_reference_reads, assert_same_answers, converted};
@@ -32,7 +32,7 @@ fn what_is_converted_to_otf2_says_the_same() {
     }
 }
 
-/// Every real trace below a folder of a format: files, and folders that are one.
+/// Every real trace below a folder of a format: files, and folders that are a trace.
 fn all_below(folder: &Path) -> Vec<PathBuf> {
     let (mut found, mut pending) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(path) = pending.pop() {
@@ -101,8 +101,8 @@ fn messages(path: &Path) -> (usize, u64, u64) {
     (trace.definitions().ranks().len(), total.sends, total.bytes_sent)
 }
 
-/// The ping-pong as MPI program (Score-P, HPCToolkit) and in Charm++ (Projections). The two programs send different
-/// numbers of messages; what fits together is said here.
+/// The ping-pong as an MPI program (Score-P, HPCToolkit) and in Charm++ (Projections). The two programs send different
+/// numbers of messages; this test checks what they have in common.
 #[test]
 fn one_program_traced_by_several_tools() {
     let Some(shared) = shared_data() else { return };

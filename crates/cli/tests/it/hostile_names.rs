@@ -1,4 +1,4 @@
-//! Names from files steer no terminal, browser or spreadsheet, whichever command shows them.
+//! Names from files control no terminal, browser or spreadsheet, whichever command shows them.
 
 use crate::run::{Scratch, command};
 use ouzel::model::is_visible;
@@ -58,7 +58,7 @@ fn ran(path: &Path, word: &str, words: &[&OsStr]) -> Output {
     command().env("COLUMNS", "300").arg(word).arg(path).args(words).output().expect("the binary is there")
 }
 
-/// What is left when our own paint is taken away.
+/// The text without our own paint.
 fn unpainted(text: &str) -> String {
     let codes = ["0", "1", "2", "36", "34", "1;31", "33", "32"];
     codes.iter().fold(text.to_owned(), |text, code| text.replace(&format!("\x1b[{code}m"), ""))
@@ -107,7 +107,7 @@ fn no_command_shows_a_terminal_what_files_say_to_it() {
             let (first, rest) = words.split_first().expect("a command");
             for (format, colour) in [("table", "never"), ("table", "always"), ("json", "never")] {
                 let more = ["--format", format, "--color", colour, "--region", "no\u{202e}ne"];
-                // A selection of nothing tells its name.
+                // An empty selection is reported by its name.
                 let more = if colour == "always" { &more[..] } else { &more[..4] };
                 let words: Vec<&OsStr> = rest.iter().chain(more).map(OsStr::new).collect();
                 let done = ran(&archive, first, &words);

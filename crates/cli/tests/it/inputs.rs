@@ -1,4 +1,4 @@
-//! What is no regular file, never ends, or is larger than its contents: an error in bounded time and memory.
+//! Inputs that are no regular files, never end, or are larger than their contents: an error in bounded time and memory.
 
 use crate::run::{Ran, Scratch, bounded, testdata};
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Commands that read what they are given in different ways.
+/// Commands that read their input in different ways.
 const COMMANDS: [&[&str]; 7] = [
     &["info"],
     &["profile"],
@@ -63,7 +63,7 @@ fn only_regular_files_and_directories_are_read() {
         (path("empty"), "an empty file"),
         (path("nothing"), "an empty directory"),
     ] {
-        // Some containers put a regular file in the place of a device.
+        // Some containers replace a device by a regular file.
         if what == "a device" && name.is_file() {
             continue;
         }
@@ -130,7 +130,7 @@ fn files_of_options_are_regular_and_have_a_limit() {
     }
 }
 
-/// Every format's beginning, and then 64 GiB that are not there.
+/// The beginning of every format, followed by a hole of 64 GiB.
 #[test]
 fn files_of_holes_end_soon() {
     let scratch = Scratch::new("sparse");
@@ -168,9 +168,9 @@ fn files_of_holes_end_soon() {
         }
         for words in [&["info"][..], &["profile"]] {
             let ran = ran_on(&path, words);
-            // An export is whole in spite of what follows its pages; others give what came before, or nothing.
+            // An export is complete despite what follows its pages; other formats give what came before, or nothing.
             assert!(matches!(ran.code, Some(0..=2)), "{name} {words:?}: {}", ran.err);
-            // A page of `info` says itself what is lost.
+            // A page of `info` reports losses itself.
             assert!(!ran.err.is_empty() || !ran.out.is_empty(), "{name} {words:?}");
             assert!(!ran.err.contains("internal error"), "{name} {words:?}: {}", ran.err);
         }

@@ -1,4 +1,4 @@
-//! `--memory-limit`: commands stay below it, or end with an error that says so.
+//! `--memory-limit`: commands stay below it, or end with an error that names it.
 
 use crate::run::{Scratch, command, ran, ran_on, testdata};
 use ouzel_testkit::synth::{self, SynthOptions};
@@ -6,10 +6,10 @@ use ouzel_testkit::workspace_root;
 use std::path::Path;
 use std::process::Command;
 
-/// What a process may take beyond its limit: what two threads read and what a table grows by between two looks.
+/// What a process may use beyond its limit: what two threads read and a table's growth between two checks.
 const TOLERANCE_BYTES: u64 = 40 << 20;
 
-/// Commands that hold much, and some that hold little, each with what follows the path.
+/// Commands that use much memory, and some that use little, each with the words that follow the path.
 const COMMANDS: [(&str, &[&str]); 16] = [
     ("info", &[]),
     ("profile", &["--call-paths", "--per", "location"]),
@@ -29,7 +29,7 @@ const COMMANDS: [(&str, &[&str]); 16] = [
     ("print", &["--format", "json"]),
 ];
 
-/// The exit code, the peak of resident memory in bytes, and what was said; `None` without Python.
+/// Whether it succeeded, the peak of resident memory in bytes, and its error output; `None` without Python.
 fn measured(words: &[&str], path: &Path) -> Option<(bool, u64, String)> {
     let mut python = Command::new("python3");
     python.arg(workspace_root().join("peers/python/peak_memory.py")).arg(command().get_program());

@@ -1,4 +1,4 @@
-//! Models made up in memory, written as archives and read back: every table and every row.
+//! Models built in memory, written as archives and read back: every table and every row.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use crate::archives::assert_reference_reads;
@@ -37,7 +37,7 @@ pub fn write(trace: &ToyTrace, dir: &Path, clocks: Clocks) -> Finished {
     archive.finish(clocks).unwrap()
 }
 
-/// Every row of a location in words; chunk borders and rows without a place in OTF2 do not show.
+/// Every row of a location in words; chunk borders and rows without a place in OTF2 are left out.
 fn rows(source: &dyn TraceSource, location: LocationId) -> Vec<String> {
     let plan = source.plan(Needs::ALL_EVENTS, &Filter::default());
     let mut reader = source.open(location, &plan).unwrap();
@@ -91,7 +91,7 @@ fn row_in_words(buffer: &ChunkBuffer, row: usize) -> Option<String> {
     Some(format!("{} {:?} {payload}", buffer.time[row].0, buffer.kind[row]))
 }
 
-/// What an archive does not keep is made equal: who wrote it, what is declared, the reader's own placeholder.
+/// Evens out what an archive does not keep: its creator, what is declared, the reader's own placeholder.
 fn comparable(definitions: &Definitions, is_read_back: bool) -> Definitions {
     let mut definitions = definitions.clone();
     definitions.provenance = ouzel::model::Provenance::default();

@@ -1,4 +1,4 @@
-//! The operations: their numbers fit together and to the profile, and where there is nothing they say so.
+//! The operations: their numbers are consistent with each other and the profile, and empty answers are reported.
 
 use crate::run::{Scratch, json, ran_on, testdata};
 use serde_json::Value;
@@ -32,7 +32,7 @@ fn bins_hold_all_of_the_time() {
             assert!(functions.iter().all(|f| f["exclusive_ns"].as_array().unwrap().len() == n_bins));
             let busy: u64 = functions.iter().map(|f| sum(&f["exclusive_ns"])).sum();
             let whole = (edges[n_bins] - edges[0]) * data["n_locations"].as_u64().unwrap();
-            // Each number is rounded to nanoseconds for itself.
+            // Each number is rounded to nanoseconds separately.
             let n_numbers = (functions.len() as u64 + 2) * (n_bins as u64 + 1);
             assert!((busy + sum(&data["idle_ns"])).abs_diff(whole) <= n_numbers, "{archive} in {bins}");
             let profile = json(&testdata(archive), &["profile"]);

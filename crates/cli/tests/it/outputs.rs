@@ -1,4 +1,4 @@
-//! What is written: never over an input, over other files only if asked, whole or not at all.
+//! Outputs: never over an input, over other files only if requested, complete or absent.
 //!
 //! The commands come from `ouzel --help`, so that a new one is tested with the others.
 
@@ -15,7 +15,7 @@ fn commands() -> Vec<String> {
     let commands: Vec<String> = listed
         .take_while(|line| !line.is_empty())
         .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
-        // What is not about a trace writes no files.
+        // Commands that do not read a trace write no files.
         .filter(|word| !matches!(*word, "" | "licenses"))
         .map(str::to_owned)
         .collect();
@@ -36,7 +36,7 @@ pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Runs a command on `trace` with these options, and with what it takes besides: another trace, a target.
+/// Runs a command on `trace` with these options, and with its other arguments: another trace, a target.
 fn asked(command: &str, trace: &Path, scratch: &Scratch, options: &[&str]) -> Ran {
     let (trace_text, out) = (trace.to_str().expect("what the test made"), scratch.0.join("converted"));
     let mut words = vec![command, trace_text];
@@ -84,7 +84,7 @@ fn no_command_writes_over_its_input() {
     let mut targets: Vec<PathBuf> = ["traces.otf2", "traces.def", "traces/1.evt", "traces/../traces/3.evt"]
         .map(|name| trace.join(name))
         .to_vec();
-    // Names that an archive would take for its own, and other names of its files.
+    // Names that an archive would treat as its own, and other names of its files.
     targets.extend(["traces.marker", "traces/99.evt"].map(|name| trace.join(name)));
     let named = |name: &str| scratch.0.join(name);
     fs::hard_link(trace.join("traces/2.evt"), named("hard.svg")).unwrap();
@@ -139,7 +139,7 @@ fn convert_does_not_write_over_its_input_in_any_format() {
         assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{form} {out:?}");
         assert_eq!(contents(&trace), before, "{form} {out:?}: {}", ran.err);
     }
-    // Around the trace: its folder would be taken for that of the event files.
+    // Around the trace: its folder would be treated as that of the event files.
     let outer = scratch.0.join("outer");
     fs::create_dir_all(&outer).unwrap();
     fs::rename(&trace, outer.join("traces")).unwrap();
@@ -178,7 +178,7 @@ fn rules_and_other_traces_are_inputs() {
     assert_eq!(contents(&scratch.0), before);
 }
 
-/// Law: what changes an answer when it is gone is an input, in all formats.
+/// Law: a file is an input if its absence changes an answer, in all formats.
 #[test]
 fn what_an_answer_needs_is_an_input() {
     let mut traces: Vec<PathBuf> = ["eztrace-pingpong", "pmpi-jacobi", "nsight-made"].map(testdata).to_vec();
@@ -269,7 +269,7 @@ fn every_command_replaces_a_file_only_if_asked() {
         let replaced = fs::read(&file).unwrap();
         match forced.code {
             Some(0 | 2) => assert!(replaced != b"precious" && !replaced.is_empty(), "{command}"),
-            // Not every command has an answer for every trace; then the old file stays.
+            // Not every command has an answer for every trace; without one the old file stays.
             _ => assert_eq!(replaced, b"precious", "{command}: {}", forced.err),
         }
         fs::remove_file(&file).unwrap();
@@ -358,7 +358,7 @@ mod on_unix {
         assert!(ran.err.contains("only regular files"), "{}", ran.err);
     }
 
-    /// A link of the name that unfinished files once had.
+    /// A link with the name that unfinished files once had.
     #[test]
     fn no_link_beside_the_target_is_followed() {
         let scratch = Scratch::new("part-link");
@@ -398,7 +398,7 @@ mod on_unix {
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         assert_eq!(reader.join().unwrap(), wanted);
 
-        // Standard output in a file is that file, and appended to.
+        // If standard output is a file, the output is appended to that file.
         let (shell, file) = (scratch.0.join("shell.csv"), command().get_program().to_owned());
         let line =
             format!("{:?} profile {trace:?} -o /dev/stdout --format csv > {shell:?}", Path::new(&file));
@@ -438,7 +438,7 @@ mod on_unix {
             "timeline TRACE --plot new.png",
             "report TRACE -o new.html",
         ] {
-            // A limit on the size of files stands for a full disk: 8 blocks of 512 bytes or 1 KiB.
+            // A limit on the size of files simulates a full disk: 8 blocks of 512 bytes or 1 KiB.
             let line =
                 format!("ulimit -f 8; exec {:?} {}", Path::new(&program), words.replace("TRACE", &trace));
             let output = Command::new("sh").arg("-c").arg(line).current_dir(&scratch.0).output().unwrap();
@@ -452,7 +452,7 @@ mod on_unix {
         assert_eq!(fs::read_to_string(scratch.0.join("old.csv")).unwrap(), "precious");
     }
 
-    /// A trace that takes longer to convert than to look for a file.
+    /// A trace whose conversion takes longer than looking for a file.
     fn synthetic(scratch: &Scratch, n_events: u64) -> PathBuf {
         let trace = scratch.0.join("trace");
         let options = SynthOptions { n_events, n_ranks: 4, ..SynthOptions::default() };
@@ -469,7 +469,7 @@ mod on_unix {
             .collect()
     }
 
-    /// Starts a command and waits until something unfinished is there, with some bytes in it.
+    /// Starts a command and waits until there is an unfinished file with some bytes in it.
     fn begun(words: &[&str], folder: &Path) -> Child {
         let mut child = command()
             .args(words)
@@ -524,7 +524,7 @@ mod on_unix {
             assert_eq!(after, before, "{words:?}");
         }
         assert_eq!(fs::read_to_string(scratch.0.join("old.csv")).unwrap(), "precious");
-        // What was interrupted does not block the next run.
+        // An interrupted run does not block the next one.
         let ran = ran_on(
             &scratch.0.join("trace"),
             &["convert", scratch.0.join("new").to_str().unwrap(), "--to", "csv"],
@@ -656,7 +656,7 @@ mod on_unix {
         assert_eq!(convert("pmpi-jacobi", "csv", true).code, Some(0));
         assert_eq!(convert("pmpi-masterio", "csv", true).code, Some(0));
         assert_eq!(convert("pmpi-masterio", "otf2", true).code, Some(0));
-        // A folder of the name of an archive that is none.
+        // A folder with the name of an archive, which is not an archive.
         fs::write(out.join("traces/notes.txt"), "mine, too").unwrap();
         let before = contents(&out);
         let ran = convert("pmpi-jacobi", "otf2", true);

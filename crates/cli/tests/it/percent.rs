@@ -23,7 +23,7 @@ fn is_share(fraction: &Value, ns: u64, run_ns: u64) -> bool {
     (fraction.as_f64().expect("what the test made") - share).abs() <= 1e-6 + 1.0 / run_ns.max(1) as f64
 }
 
-/// Holds the pages of what is selected in an archive to one base.
+/// Checks that the pages of a selection of an archive use one base.
 fn check(archive: &Path, selection: &[&str]) {
     let of = format!("{archive:?} {selection:?}");
     let with = |words: &[&'static str]| -> Vec<&str> { [words, selection].concat() };
@@ -35,7 +35,7 @@ fn check(archive: &Path, selection: &[&str]) {
     for finding in findings {
         let gain_ns = number(&finding["gain_ns"]);
         assert!(is_share(&finding["gain_fraction"], gain_ns, run_ns), "{of}: {finding}");
-        // What the sentence says of the gain.
+        // The gain as the sentence reports it.
         let sentence = finding["sentence"].as_str().expect("what the page has");
         for (_, behind) in sentence
             .match_indices(&format!("{} (", units::time(gain_ns)))

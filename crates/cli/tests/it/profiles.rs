@@ -1,4 +1,4 @@
-//! Profiles from outside: what users of CUBE and HPCToolkit ask, and how they are told that there are no events.
+//! Profiles from outside: questions of CUBE and HPCToolkit users, and the message that there are no events.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use crate::run::{Scratch, json, ran_on};
@@ -132,7 +132,7 @@ fn a_profile_becomes_a_long_table() {
     assert_eq!(json(&path, &["profile"])["data"]["rows"], json(&copy, &["profile"])["data"]["rows"]);
 }
 
-/// A folder that holds both is asked as a trace, unless a metric is named that only the profile has.
+/// A folder that holds both is treated as a trace, unless a metric is named that only the profile has.
 #[test]
 fn a_trace_and_a_profile_live_together() {
     let scratch = Scratch::new("profile-both");
@@ -160,7 +160,7 @@ fn a_trace_and_a_profile_live_together() {
     assert_eq!(ran_on(&both, &["time-profile"]).code, ran_on(&both, &["breakdown"]).code);
 }
 
-/// The recorded profiles at hand: files of CUBE, folders of HPCToolkit.
+/// The available recorded profiles: files of CUBE, folders of HPCToolkit.
 fn recorded() -> Vec<PathBuf> {
     let Some(shared) = shared_data() else { return Vec::new() };
     let mut found = Vec::new();
@@ -184,7 +184,7 @@ fn recorded() -> Vec<PathBuf> {
     found
 }
 
-/// Metrics of every recorded profile: exclusive values of a sum add up to its total, or it is told that they do not.
+/// Metrics of every recorded profile: exclusive values of a sum add up to its total, or a notice says otherwise.
 #[test]
 fn metrics_of_every_recorded_profile_add_up() {
     for path in recorded() {
@@ -200,7 +200,7 @@ fn metrics_of_every_recorded_profile_add_up() {
             let answer = json(&path, &["profile", "--metric", name, "--call-paths"]);
             let sum: f64 = rows(&answer, "call_path", "total").iter().map(|(_, value)| value).sum();
             let total = metric["total"].as_f64().unwrap();
-            // A file of its reader's tests has inclusive values that exceed those of the caller: that is told.
+            // A file of its reader's tests has inclusive values that exceed those of the caller: a notice reports that.
             let notices = answer["notices"].as_array().unwrap();
             let is_doubtful = notices.iter().any(|notice| notice["code"] == "doubtful-severities");
             let is_close = (sum - total).abs() <= 1e-6 * total.abs();
@@ -232,7 +232,7 @@ fn a_missing_member_is_told_by_its_name() {
         assert!(ran.out.contains("no call path has a value"), "{}", ran.out);
         assert!(ran.err.contains(&format!("the archive holds no {member}")), "{}", ran.err);
         assert!(ran.err.contains(path.to_str().unwrap()), "{}", ran.err);
-        // What is there is shown; what is lost is told.
+        // Existing data are shown; lost data are reported.
         let other = json(&path, &["profile", "--metric", "bytes_sent"]);
         assert_eq!(other["data"]["total"], 800.0);
         let info = ran_on(&path, &["info"]);
@@ -244,7 +244,7 @@ fn a_missing_member_is_told_by_its_name() {
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
     assert!(ran.err.contains("the archive holds no anchor.xml"), "{}", ran.err);
     assert!(ran.err.contains(path.to_str().unwrap()), "{}", ran.err);
-    // Tools write no files for a metric that never happened.
+    // Tools write no files for a metric without events.
     let path = without(&without(&whole, "0.index"), "0.data");
     let ran = ran_on(&path, &["profile", "--metric", "time"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);

@@ -1,4 +1,4 @@
-//! `--rules`: the user's own words on what regions mean.
+//! `--rules`: the user's own rules about what regions mean.
 
 use crate::run::{Scratch, ran_on, testdata};
 

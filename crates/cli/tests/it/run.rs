@@ -14,7 +14,7 @@ pub fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
 }
 
-/// The binary, in an environment that says nothing.
+/// The binary, in an environment without settings.
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ouzel"));
     command.env_remove("COLUMNS").env_remove("NO_COLOR").env_remove("SLURM_CPUS_PER_TASK");
@@ -25,7 +25,7 @@ pub fn ran(words: &[&str]) -> Ran {
     finished(command().args(words).output().expect("the binary is there"))
 }
 
-/// Runs `words` with the path of an archive behind the first.
+/// Runs `words` with the path of an archive after the first word.
 pub fn ran_on(archive: &Path, words: &[&str]) -> Ran {
     let (first, rest) = words.split_first().expect("a command");
     finished(command().arg(first).arg(archive).args(rest).output().expect("the binary is there"))
@@ -34,10 +34,10 @@ pub fn ran_on(archive: &Path, words: &[&str]) -> Ran {
 /// Seconds that any answer on small data may take, on any machine under load.
 const SECONDS_MAX: &str = "120";
 
-/// Kilobytes of addresses that it may take.
+/// Kilobytes of address space that it may use.
 const KILOBYTES_MAX: &str = "3000000";
 
-/// Runs the binary with bounds on memory and time: what hangs or takes all memory is ended and has no exit code of ours.
+/// Runs the binary with bounds on memory and time: a run that exceeds them is ended without one of our exit codes.
 pub fn bounded(words: &[&str]) -> Ran {
     let mut shell = Command::new("sh");
     shell.args([
@@ -67,7 +67,7 @@ pub fn json(archive: &Path, words: &[&str]) -> serde_json::Value {
     serde_json::from_str(&ran.out).expect("the answer is JSON")
 }
 
-/// Every trace at hand: those of the repository, and the shared ones where they are.
+/// Every available trace: those of the repository, and the shared ones if present.
 pub fn at_hand() -> Vec<PathBuf> {
     const FOLDERS: [&str; 7] =
         ["otf2", "sampled", "field", "projections", "hpctoolkit-meas", "chrome-pytorch", "nsight"];
@@ -87,7 +87,7 @@ pub fn at_hand() -> Vec<PathBuf> {
     found
 }
 
-/// A folder of one test, gone when the test ends.
+/// The folder of one test, removed when the test ends.
 pub struct Scratch(pub PathBuf);
 
 impl Scratch {

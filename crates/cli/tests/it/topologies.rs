@@ -1,5 +1,5 @@
-//! Topologies of far more places than anybody uses: commands answer within the memory that the used ones need, and
-//! leave nothing behind.
+//! Topologies of far more places than are used: commands need only the memory for the used ones, and leave nothing
+//! behind.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use crate::model_archive;
@@ -102,7 +102,7 @@ fn a_cube_of_many_axes_is_refused_with_its_name_and_what_to_do() {
         for part in ["\"cube of many axes\" (2x2x", "16777216 places", "--topology"] {
             assert!(ran.err.contains(part), "{made}: {}", ran.err);
         }
-        // Unless it is asked for, the next topology is taken, and that is said.
+        // Unless one is requested, the next topology is used, and a notice reports it.
         let ran = within_limits(&path, &cache, &["correlate", "--format", "json"]);
         let answer: Value = serde_json::from_str(&ran.out).expect(&ran.err);
         assert_eq!(answer["data"]["topology"]["origin"], "system_tree");

@@ -1,7 +1,7 @@
-//! Programs with a planted fault: the first finding names it, and its gain is what the repair gains.
+//! Programs with a planted fault: the first finding names it, and its gain is that of the repair.
 //!
-//! The archives are recorded runs of real MPI programs (`cargo xtask zoo`); what is expected
-//! stands in the `facts.json` beside them. The table in docs/validation.md shows the same, hit or miss.
+//! The archives are recorded runs of real MPI programs (`cargo xtask zoo`); the expected results are in the
+//! `facts.json` beside them. The table in docs/validation.md shows the same, hit or miss.
 
 use crate::run::{json, testdata};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// How far the projected gain may be from the measured one, as a part of the run time.
 const GAIN_TOLERANCE: f64 = 0.10;
-/// What a finding of a program without fault may promise, as a part of the run time.
+/// Most gain that a finding may promise in a program without fault, as a part of the run time.
 const CLEAN_MAX: f64 = 0.02;
 /// How many steps later than planted a growing fault may be seen.
 const SINCE_TOLERANCE: u64 = 5;

@@ -1,11 +1,11 @@
-//! The places of a topology, and who is where.
+//! The places of a topology, and the location in each.
 //!
 //! Data: axes; for each location its place or none; for each place its location or none. A place is the coordinates as
-//! one number, the last axis fastest. Law: no location has two places, no place two locations. Members that own
-//! several locations (processes with threads) get one axis more, the position of a location within its member, so
-//! that this holds. A topology of far more places than locations is cut to the part that is used; if that is too large
-//! still, it is no grid: what is done with a grid costs time and memory by its places, and nothing may cost more than
-//! by a constant factor of what a file holds. Not here: values.
+//! one number, the last axis fastest. Law: no location has two places, no place two locations. Members that own several
+//! locations (processes with threads) get one more axis, the position of a location within its member, so that this
+//! holds. A topology of far more places than locations is cut to the part that is used; if that is still too large, no
+//! grid is made: work on a grid costs time and memory by its places, and no cost may exceed what a file holds by more
+//! than a constant factor. A grid holds no values.
 
 mod error;
 mod fit;
@@ -18,7 +18,7 @@ use members::{location_name, locations_of_members};
 use ouzel_model::{CartDimension, CartTopology, Level, LocationId, Notice, NoticeCode, ProfileDefinitions};
 use std::sync::Arc;
 
-/// Below this share of places with a location, what fills the others shows in the spectra.
+/// Below this share of places with a location, the fill values of the others show in the spectra.
 const MIN_COVERAGE: f64 = 0.5;
 /// Below this number of locations, the best of all shifts and views is high by chance: of two locations any two views
 /// have |r| = 1.
@@ -41,11 +41,11 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The grid of a topology.
+    /// Makes the grid of a topology.
     ///
     /// # Errors
-    /// If the topology does not go with the locations: coordinates outside of it, two locations in one place, none at
-    /// all; or if too few of its places are used.
+    /// If the topology does not match the locations: coordinates outside it, two locations in one place, none at all;
+    /// or if too few of its places are used.
     pub fn new(definitions: &ProfileDefinitions, topology: &CartTopology) -> Result<Grid, GridError> {
         check_shape(topology)?;
         let owned = locations_of_members(definitions, &topology.members);
@@ -162,7 +162,7 @@ impl Grid {
         self.n_located as f64 / self.n_places() as f64
     }
 
-    /// A shift as people say it: for each axis the shorter way around, in (−d/2, d/2].
+    /// A shift in display form: for each axis the shorter way around, in (−d/2, d/2].
     pub fn signed_shift(&self, shift: &[u32]) -> Vec<i64> {
         let signed = |(&at, axis): (&u32, &CartDimension)| {
             let (at, size) = (i64::from(at), i64::from(axis.size));
@@ -171,8 +171,8 @@ impl Grid {
         shift.iter().zip(&self.axes).map(signed).collect()
     }
 
-    /// The grid cut down to where locations are: on each axis the shortest run of places that holds them all, around
-    /// the ends where those meet. `None` if that is all of it.
+    /// The grid cut down to the locations: on each axis the shortest run of places that holds them all, around the ends
+    /// where those meet. `None` if that is the whole grid.
     pub fn cut_to_used(&self) -> Option<Grid> {
         let places = self.location_ids().filter_map(|location| self.place(location));
         let coordinates: Vec<u32> = places.flat_map(|place| self.coordinates(place)).collect();
@@ -205,7 +205,7 @@ impl Grid {
         (0..self.place_of.len()).map(LocationId::from_index)
     }
 
-    /// That places were cut off, if they were because there were far more than are used.
+    /// Reports that places were cut off, if far more places were there than are used.
     pub fn cut_notice(&self) -> Option<Notice> {
         let message = format!(
             "topology {:?} ({}) has far more places than are used: it is cut to those around the used ones ({})",

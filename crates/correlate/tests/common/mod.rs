@@ -71,7 +71,7 @@ pub fn random_view(rng: &mut Rng, n: usize) -> Vec<f64> {
     (0..n).map(|_| rng.below(21) as f64).collect()
 }
 
-/// What the definition says.
+/// The result by the definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Direct {
     pub r: f64,

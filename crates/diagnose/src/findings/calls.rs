@@ -1,4 +1,4 @@
-//! Findings about calls that cost time although nobody is late: collectives, locks, threads, accelerators.
+//! Findings about calls that cost time although no rank is late: collectives, locks, threads, accelerators.
 //!
 //! | finding | gain |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | threads wait for locks | its part of the waiting |
 //! | threads wait for each other, waiting for the accelerator | its part of the waiting |
 //!
-//! Starting and ending MPI is no finding.
+//! Starting and ending MPI is not a finding.
 
 use super::context::{Context, Times};
 use super::draft::{Draft, compare_ranks};
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 /// Payload per rank below which two collectives cost nearly as much as one.
 const SMALL_BYTES: u64 = 1024;
 
-/// Synchronisations that take long even for the last to come.
+/// Synchronisations that take long even for the last rank to arrive.
 pub(super) fn synchronisations(cx: &Context<'_>) -> Vec<Draft> {
     let mut by_path: BTreeMap<CallPathId, Vec<&Stage>> = BTreeMap::new();
     for stage in cx.stages.iter().filter(|stage| !cx.starts_mpi(stage) && !cx.ends_mpi(stage)) {
@@ -43,7 +43,7 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
     let (confidence, reason) = cx.confidence_of_phases();
     let is_alone = cx.n_peers() == 1;
     let how_often = match (cx.recorded.calls, n) {
-        // Between two samples in a call it may have been left and entered again.
+        // Between two samples in a call, it may have been left and entered again.
         (false, _) => format!("takes {}", cx.time(gain)),
         (true, 1) => format!("is called once and takes {}", cx.time(gain)),
         (true, n) => format!("is called {n} times and takes {} on average", cx.time(gain / n)),
@@ -107,7 +107,7 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
     }
 }
 
-/// Operations in a call path, of all ranks, and their bytes, sent or received, whichever are more.
+/// Operations in a call path over all ranks, and their bytes: sent or received, whichever is more.
 fn payload(cx: &Context<'_>, path: CallPathId) -> (u64, u64) {
     let rows = cx.communication.locations.iter().flat_map(|location| &location.collectives);
     rows.filter(|row| row.call_path == path).fold((0, 0), |(n, bytes), row| {
@@ -116,7 +116,7 @@ fn payload(cx: &Context<'_>, path: CallPathId) -> (u64, u64) {
     })
 }
 
-/// What a theme other than messages is.
+/// The finding about a theme other than messages; `None` for messages.
 pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
     let is_alone = !cx.recorded.several_processes();
     let has_threads = cx.recorded.several_threads();

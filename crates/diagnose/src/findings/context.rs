@@ -1,4 +1,4 @@
-//! What every rule looks at.
+//! The common input of all rules.
 
 use super::finding::Confidence;
 use super::ranks::Ranks;
@@ -15,10 +15,10 @@ use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, T
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Losses below this share of the run are no findings: no fix pays for them.
+/// Losses below this share of the run are not findings: no fix is worth it.
 pub(super) const SIGNIFICANT: f64 = 0.01;
 
-/// The outputs of the analyses, and what is asked of them again and again.
+/// The outputs of the analyses, and values often derived from them.
 pub(super) struct Context<'a> {
     pub definitions: &'a Definitions,
     pub classes: &'a [Class],
@@ -42,13 +42,13 @@ impl<'a> Context<'a> {
         self.group.locations.len() as u64
     }
 
-    /// "even the busiest rank", or "the rank" where there is one alone.
+    /// "even the busiest rank", or "the rank" where there is only one.
     pub fn even_the_busiest(&self) -> String {
         let one = words::peer(self.group.kind);
         if self.n_peers() == 1 { format!("the {one}") } else { format!("even the busiest {one}") }
     }
 
-    /// "all ranks", or "the rank" where there is one alone.
+    /// "all ranks", or "the rank" where there is only one.
     pub fn all_peers(&self) -> String {
         let one = words::peer(self.group.kind);
         if self.n_peers() == 1 { format!("the {one}") } else { format!("all {one}s") }
@@ -98,7 +98,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The name with that of its caller where the last region is a call of a library, which says little alone.
+    /// The name, with that of its caller if the last region is a library call, whose own name is not informative.
     pub fn place(&self, path: CallPathId) -> String {
         let caller = self.paths().parent(path);
         let is_library = self.class(path).is_some_and(|class| class.family != Family::User);
@@ -204,7 +204,7 @@ impl<'a> Context<'a> {
         locations.binary_search_by_key(&location, |p| p.location).ok().map(|i| &locations[i])
     }
 
-    /// How sure numbers made from phases are, and why.
+    /// How certain numbers from phases are, and why.
     pub fn confidence_of_phases(&self) -> (Confidence, String) {
         if !self.nothing_lost {
             return (Confidence::Possible, "part of the trace is missing".to_owned());

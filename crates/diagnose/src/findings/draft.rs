@@ -5,7 +5,7 @@ use super::finding::{Confidence, Evidence, Finding, FindingKind, Iterations};
 use super::ranks::Ranks;
 use ouzel_model::{CallPathId, TimeRange};
 
-/// What a rule says.
+/// The result of a rule.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub kind: FindingKind,

@@ -1,17 +1,17 @@
 //! What explains the call paths of findings, as evidence.
 //!
-//! Found by `ouzel_causes` in the severities of the run, behind the report: a finding is made without it. A finding
-//! whose call path is an external bottleneck, or within one, gets the attributes in which its ranks differ; one that
-//! is an internal bottleneck those that are high there. Law: evidence only, so gains and order stay what they were;
-//! where nothing explains a call path nothing is said.
+//! `ouzel_causes` finds them in the severities of the run, after the report: a finding is made without them. A finding
+//! whose call path is an external bottleneck, or within one, gets the attributes in which its ranks differ; one that is
+//! an internal bottleneck those that are high there. Law: this adds evidence only, so gains and order do not change;
+//! where nothing explains a call path, nothing is added.
 
 use super::finding::{Evidence, Finding, FindingKind, Quantity};
 use ouzel_causes::{BetweenProcesses, Causes, InRegion, RegionName};
 use std::sync::Arc;
 
-/// Attributes told of one finding.
+/// Attributes reported for one finding.
 const MAX_ATTRIBUTES: usize = 3;
-/// Correlation with the time of the ranks that an attribute must have: half of the variation is the same.
+/// Least correlation of an attribute with the time of the ranks: half of the variation is shared.
 const MIN_CORRELATION: f64 = 0.7;
 
 /// Adds to findings what explains their call paths.
@@ -28,7 +28,7 @@ pub fn explain(findings: &mut [Finding], causes: &Causes) {
     }
 }
 
-/// Whether it is work that makes the loss. What makes others wait in a call is not in that call.
+/// Whether work causes the loss. The reason why others wait in a call is not in that call.
 fn is_about_work(kind: FindingKind) -> bool {
     matches!(
         kind,
@@ -59,7 +59,7 @@ fn quantity(name: &str, value: f64, unit: &'static str) -> Quantity {
     Quantity { name: name.to_owned(), value, unit }
 }
 
-/// An attribute that goes with the time of the ranks; one that goes against it is no reason.
+/// An attribute that grows with the time of the ranks; one that falls with it is not a reason.
 fn differs(by: &BetweenProcesses) -> Option<Evidence> {
     let r = by.correlation.filter(|&r| MIN_CORRELATION <= r)?;
     let least = by.by_cluster.iter().copied().fold(f64::INFINITY, f64::min);

@@ -1,8 +1,8 @@
-//! What a finding is: a loss with its cause, its evidence and what the run would gain.
+//! What a finding is: a loss with its cause, its evidence and the gain for the run.
 //!
-//! Law: a finding has evidence, its gain follows from the numbers of its evidence by the
-//! formulas that stand there, and its confidence says what it rests on.
-//! Gains of different findings are parts of the run that do not overlap, unless the sentence says so.
+//! Law: a finding has evidence, its gain follows from the numbers of its evidence by the formulas given with them, and
+//! its confidence states its basis. Gains of different findings are parts of the run that do not overlap, unless the
+//! sentence says otherwise.
 
 use super::ranks::Ranks;
 use super::variation::VariesLike;
@@ -12,13 +12,13 @@ use std::sync::Arc;
 /// One thing that costs the run time, or the statement that nothing does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// What pattern it is.
+    /// The pattern that was found.
     pub kind: FindingKind,
-    /// In a few words, with the place.
+    /// The finding in a few words, with its place.
     pub title: String,
-    /// In one or two sentences: who does what to whom, and what it costs.
+    /// The finding in one or two sentences: who does what to whom, and what it costs.
     pub sentence: String,
-    /// Regions from the outermost to the one to look at; empty for code outside of recorded regions.
+    /// Regions from the outermost to the one to look at; empty for code outside recorded regions.
     pub call_path: Vec<Arc<str>>,
     /// `file:line` of the last region, if recorded.
     pub source: Option<String>,
@@ -34,38 +34,38 @@ pub struct Finding {
     pub gain_fraction: f64,
     /// Under which assumption.
     pub assumption: String,
-    /// How sure it is.
+    /// How certain it is.
     pub confidence: Confidence,
-    /// Why only or even so sure.
+    /// Why it is not more, or even so, certain.
     pub confidence_reason: String,
-    /// What it follows from.
+    /// The observations it follows from.
     pub evidence: Vec<Evidence>,
     /// What to do.
     pub advice: String,
     /// Arguments of the `ouzel` command that shows more, without the trace; empty if there is none.
     pub command: Vec<String>,
-    /// What varies over the topology like the time of the call path; `None` where nothing does, or it was not asked.
+    /// What varies over the topology like the time of the call path; `None` if nothing does, or this was not requested.
     pub varies_like: Option<VariesLike>,
 }
 
 /// Iterations of a part of the run that repeats.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Iterations {
-    /// Number of all of them.
+    /// Number of all iterations.
     pub n_all: u64,
     /// Those concerned: inclusive ranges, counted from 0.
     pub ranges: Vec<(u64, u64)>,
 }
 
-/// How sure a finding is.
+/// How certain a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// It may be: a part of the evidence is missing.
+    /// It is possible: a part of the evidence is missing.
     Possible,
-    /// The evidence is whole, but rests on an assumption that the trace does not settle.
+    /// The evidence is complete, but rests on an assumption that the trace does not settle.
     Likely,
-    /// The numbers say so and nothing is known that speaks against them.
+    /// The numbers show it and nothing known contradicts it.
     Sure,
 }
 
@@ -85,7 +85,7 @@ impl Confidence {
 pub struct Evidence {
     /// In words.
     pub text: String,
-    /// How the numbers were made; empty if they were counted.
+    /// How the numbers were obtained; empty if they were counted.
     pub formula: String,
     /// The numbers.
     pub values: Vec<Quantity>,
@@ -94,9 +94,9 @@ pub struct Evidence {
 /// A number with its unit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Quantity {
-    /// What it is.
+    /// What the number measures.
     pub name: String,
-    /// How much.
+    /// The value.
     pub value: f64,
     /// `ns`, `bytes`, `count`, `ratio`, `rank`, `ns/iteration`.
     pub unit: &'static str,
@@ -155,25 +155,25 @@ kinds! {
     SlowRank "slow_rank" "slow rank",
     /// All ranks of a compute node take longer in whatever they compute.
     SlowNode "slow_node" "slow compute node",
-    /// One rank works at a time, the others wait.
+    /// One rank works at a time, and the others wait.
     Serialisation "serialisation" "serialised work",
-    /// One rank reads or writes for all, the others wait.
+    /// One rank reads or writes for all, and the others wait.
     IoByOneRank "io_by_one_rank" "I/O by one rank",
-    /// Receivers wait since messages are sent late.
+    /// Receivers wait because messages are sent late.
     LateSender "late_sender" "late senders",
-    /// Senders wait since messages are received late.
+    /// Senders wait because messages are received late.
     LateReceiver "late_receiver" "late receivers",
     /// A synchronisation makes ranks wait for differences that would even out without it.
     ExcessSynchronisation "excess_synchronisation" "more synchronisation than needed",
-    /// A collective operation takes long although nobody is late.
+    /// A collective operation takes long although no rank is late.
     CollectiveCost "collective_cost" "cost of a collective operation",
     /// Many messages of few bytes.
     SmallMessages "small_messages" "many small messages",
-    /// Time of messages themselves.
+    /// Time spent in the messages themselves.
     CommunicationCost "communication_cost" "cost of communication",
     /// Some ranks communicate longer than the others, who wait for them.
     CommunicationImbalance "communication_imbalance" "communication imbalance",
-    /// Threads wait for each other's locks.
+    /// Threads wait for locks held by others.
     LockContention "lock_contention" "threads wait for locks",
     /// Threads of a process wait for each other.
     WaitingForThreads "waiting_for_threads" "threads wait for each other",

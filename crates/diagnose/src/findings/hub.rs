@@ -1,6 +1,6 @@
-//! One rank that nearly all messages go through: the others wait until it comes to them.
+//! One rank that nearly all messages go through: the others wait until it serves them.
 //!
-//! Not here: work that it does meanwhile (see [`imbalance`](super::imbalance)).
+//! Work that the rank does meanwhile is handled in [`imbalance`](super::imbalance).
 
 use super::context::Context;
 use super::draft::{Draft, compare_ranks};
@@ -17,21 +17,21 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct Hub {
     pub rank: u32,
-    /// Part of the waiting for messages that is for this rank.
+    /// Share of the waiting for messages that is for this rank.
     pub share: f64,
     pub n_waiting: usize,
-    /// Its call.
+    /// The call in this rank.
     pub path: CallPathId,
-    /// The call of those who wait for it.
+    /// The call of the ranks that wait for it.
     pub waiting: CallPathId,
 }
 
-/// Share of the waiting that must be for one rank.
+/// Least share of the waiting that is for one rank.
 const HUB: f64 = 0.8;
-/// Ranks that must wait for it.
+/// Least number of ranks that wait for it.
 const HUB_WAITING: usize = 3;
 
-/// The rank that nearly all messages of these calls are waited for.
+/// The rank that nearly all waiting for messages in these calls is for.
 #[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
 pub(super) fn hub(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Hub> {
     let late = cx.late?;

@@ -1,6 +1,6 @@
 //! Findings about uneven work.
 //!
-//! | finding | what tells it | gain |
+//! | finding | evidence | gain |
 //! |---|---|---|
 //! | slow rank, slow node | few ranks above the median in nearly all paths, by a similar factor | `imbalance · n / (n − slow)`: as if they ran like the others' mean |
 //! | serialised work, I/O by one rank | one rank has nearly all of the path's time | imbalance, and waiting for its messages: everybody takes a part |
@@ -24,16 +24,16 @@ use super::work::{Uneven, above_mean, imbalance_of, iterations, latest, range_of
 use ouzel_analyses::semantics::{Category, Family};
 use ouzel_model::{CallPathId, CallPathTree, LocationId};
 
-/// Share of the imbalance that slow ranks must make for it to be told to them.
+/// Least share of the imbalance that slow ranks must cause to be named as its reason.
 const MOST: f64 = 0.8;
-/// Share of a path's time that one rank has if it works alone.
+/// Least share of a path's time that one rank has if it works alone.
 const ALONE: f64 = 0.75;
-/// Iterations that a trend or a moving imbalance needs.
+/// Least number of iterations for a trend or a moving imbalance.
 const LEAST_ITERATIONS: usize = 6;
-/// Kendall's τ from which on an imbalance rises steadily.
+/// Kendall's τ from which an imbalance counts as rising steadily.
 const STEADY: f64 = 0.6;
 
-/// The findings, in no order. Waiting for a rank that works alone is part of its finding, and is taken from `waiting`.
+/// The findings, in no order. Waiting for a rank that works alone belongs to its finding, and is taken from `waiting`.
 pub(super) fn imbalances(cx: &Context<'_>, waiting: &mut [Waiting<'_>]) -> Vec<Draft> {
     if cx.n_peers() < 2 {
         return Vec::new();
@@ -121,7 +121,7 @@ fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -> Option<Dr
     })
 }
 
-/// The innermost path that all are below of, or are.
+/// The innermost path that equals or contains all of them.
 fn common_caller(cx: &Context<'_>, paths: impl Iterator<Item = CallPathId>) -> CallPathId {
     let chain = |path: CallPathId| {
         let mut chain = vec![path];
@@ -140,7 +140,7 @@ fn common_caller(cx: &Context<'_>, paths: impl Iterator<Item = CallPathId>) -> C
     chains.last().copied().unwrap_or(CallPathTree::ROOT)
 }
 
-/// What the imbalance of a call path is.
+/// The kind of imbalance of a call path.
 fn one_group(cx: &Context<'_>, group: &Uneven<'_>, waiting: &mut [Waiting<'_>]) -> Vec<Draft> {
     let by_peer = group.by_peer(cx);
     let ranks = cx.ranks(above_mean(&by_peer));
@@ -217,7 +217,7 @@ fn ranks_evidence(cx: &Context<'_>, group: &Uneven<'_>, by_peer: &[(LocationId, 
     )
 }
 
-/// ` from iteration 10 of 40 on`, ` in 3 of 40 iterations`, or nothing if it is all of them.
+/// ` from iteration 10 of 40 on`, ` in 3 of 40 iterations`, or nothing if all iterations are affected.
 fn when(iterations: Option<&Iterations>) -> String {
     let Some(Iterations { n_all, ranges }) = iterations else { return String::new() };
     let n: u64 = ranges.iter().map(|(first, last)| last - first + 1).sum();
@@ -287,13 +287,13 @@ fn grows(cx: &Context<'_>, stage: &Stage) -> Option<Growth> {
     let series: Vec<f64> = stage.phases.iter().map(|phase| phase.imbalance() as f64 / n * tick_ns).collect();
     let line = trend(&series)?;
     let is_steady = STEADY <= line.tau && 3.0 * line.noise < line.last - line.first;
-    // The beginning must be low against the end, else it is imbalance that varies.
+    // The beginning must be low compared with the end, else the imbalance varies rather than grows.
     let is_steady = is_steady && line.first.max(0.0) * 2.0 < line.last;
     let set_in = onset(&series);
     if !is_steady && set_in.is_none() {
         return None;
     }
-    // A twentieth of where it gets to is more than the noise of a balanced iteration.
+    // A twentieth of its final value is more than the noise of a balanced iteration.
     let limit = line.last / 20.0;
     let first = series.iter().rposition(|&value| value < limit).map_or(0, |i| i + 1);
     Some(Growth {
@@ -343,7 +343,7 @@ fn growing(
     }
 }
 
-/// Whether time in the path is input or output by the record, and whether by its name.
+/// Whether time in the path is input or output, by what is recorded and by its name.
 fn is_io(cx: &Context<'_>, path: CallPathId) -> (bool, bool) {
     let Some(region) = cx.paths().region(path) else { return (false, false) };
     let name = cx.definitions.region(region).name.to_ascii_lowercase();
@@ -372,7 +372,7 @@ fn one_works(
     let kind = if is_io { FindingKind::IoByOneRank } else { FindingKind::Serialisation };
     let mut gain = group.imbalance;
     let mut evidence = Vec::new();
-    // What the others wait to hand over to it, or to get from it, goes with its work.
+    // Waiting of the others to hand data to it, or to get data from it, belongs to its work.
     for waiting in waiting.iter_mut().filter(|waiting| waiting.theme == Theme::Messages) {
         let Some(hub) = hub(cx, waiting).filter(|hub| ranks.list == [hub.rank]) else { continue };
         let ticks = waiting.take(&group.stages);

@@ -1,6 +1,6 @@
 //! Findings about waiting in messages.
 //!
-//! | finding | what tells it | gain |
+//! | finding | evidence | gain |
 //! |---|---|---|
 //! | serialised work | all ranks take their turn in one path: its time on all ranks but one fits the waiting | waiting |
 //! | serialised work | nearly all waiting for messages is for one rank, and by many: all messages go through it | waiting |
@@ -9,7 +9,7 @@
 //! | many small messages | messages are short, and several go to the same partner each time | waiting × (1 − 1 / messages per partner and time) |
 //! | cost of communication | none of these | waiting |
 //!
-//! `waiting` is the part of `Σ (length − max busy)` that these calls have, see [`waiting`](super::waiting).
+//! `waiting` is the share of these calls in `Σ (length − max busy)`, see [`waiting`](super::waiting).
 
 use super::context::{Context, Times};
 use super::draft::{Draft, compare_ranks};
@@ -25,14 +25,14 @@ use ouzel_analyses::semantics::Category;
 use ouzel_model::{CallPathId, LocationId};
 use std::collections::BTreeMap;
 
-/// Share of the time in calls that passes before the other side is there, for it to be its fault.
+/// Least share of the time in calls that passes before the other side is there, for the other side to be the cause.
 pub(super) const LATE: f64 = 0.5;
 /// Mean length of a message below which its cost does not depend on its length: that of a page, below the limit
 /// up to which MPI libraries send at once (4 to 64 KiB).
 const SMALL_BYTES: u64 = 4096;
-/// Messages to the same partner each time from which on they are many.
+/// Least number of messages to the same partner each time that counts as many.
 const MANY: f64 = 2.0;
-/// How well turns must fit the waiting.
+/// How well turns must match the waiting.
 const FIT_PERCENT: u128 = 20;
 
 /// The findings.
@@ -92,13 +92,13 @@ pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], g
     }
 }
 
-/// `likely` where phases would be sure: causes are inferred.
+/// At most `likely`, however sure the phases are: causes are inferred.
 pub(super) fn at_most_likely(cx: &Context<'_>, reason: &str) -> (Confidence, String) {
     let (confidence, phases) = cx.confidence_of_phases();
     (confidence.min(Confidence::Likely), format!("{phases}; {reason}"))
 }
 
-/// One rank after the other does the same work, and the next waits for it.
+/// The ranks do the same work one after the other, and the next waits for the one before.
 fn turns(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage]) -> Option<Draft> {
     if cx.n_peers() < 4 {
         return None;
@@ -122,7 +122,7 @@ fn turns(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage]) -> Option<D
     let (&path, &(sum, max, _)) = sums.iter().filter(fits).min_by_key(|(path, (sum, max, _))| {
         (sum.saturating_sub(*max).abs_diff(u128::from(waiting.ticks)), **path)
     })?;
-    // Each rank must have its turn, and others must wait for those who wait themselves.
+    // Each rank must have its turn, and others must wait for ranks that wait themselves.
     let by_peer = cx.by_peer(path, Times::Exclusive);
     let n_take_part = by_peer.iter().filter(|&&(_, ticks)| 0 < ticks).count();
     let chained = cx.late.map_or(0.0, |late| share_of_indirect(late, waiting));
@@ -174,7 +174,7 @@ pub(super) fn rows_of<'l>(late: &'l LateMessagesOutput, waiting: &Waiting<'_>) -
     late.rows.iter().filter(|row| waiting.paths.iter().any(|&(path, _)| path == row.waiting)).collect()
 }
 
-/// Part of the time in these calls that passes before the other side is there.
+/// Share of the time in these calls that passes before the other side is there.
 #[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
 pub(super) fn share_late(cx: &Context<'_>, late: &LateMessagesOutput, waiting: &Waiting<'_>) -> f64 {
     let waited: u64 = rows_of(late, waiting).iter().map(|row| row.wait.0).sum();
@@ -265,7 +265,7 @@ fn late_messages(
     })
 }
 
-/// Ranks with at least a quarter of what the greatest has.
+/// Ranks with at least a quarter of the greatest value.
 fn mattering(by_rank: &BTreeMap<u32, u64>) -> Ranks {
     let most = by_rank.values().copied().max().unwrap_or_default();
     Ranks::new(by_rank.iter().filter(|(_, wait)| most <= 4 * **wait).map(|(&rank, _)| rank))
@@ -288,14 +288,14 @@ fn late_confidence(cx: &Context<'_>) -> (Confidence, String) {
     (Confidence::Possible, reason)
 }
 
-/// Ranks that compute alike and communicate unlike.
+/// Ranks that compute alike but communicate differently.
 fn uneven_communication(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage]) -> Option<Draft> {
     let spread = |stage: &&Stage| -> u64 {
         let phases = stage.phases.iter();
         stage.mean(phases.map(|p| p.spread_of_arrival().saturating_sub(p.imbalance())).sum())
     };
     let gain = stages.iter().map(spread).sum::<u64>().min(waiting.ticks);
-    // The call whose time is spread worst, phase by phase.
+    // The call whose time is spread most unevenly, phase by phase.
     let mut spreads: BTreeMap<CallPathId, u64> = BTreeMap::new();
     for stage in stages {
         for &(path, _) in &waiting.paths {
@@ -342,7 +342,7 @@ fn uneven_communication(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stag
     })
 }
 
-/// Messages of the rank with most time in a call, against the mean.
+/// Messages of the rank with the most time in a call, compared with the mean.
 #[expect(clippy::cast_precision_loss, reason = "shown, not computed with")]
 fn messages_by_rank(cx: &Context<'_>, path: CallPathId, by_peer: &[(LocationId, u64)]) -> Evidence {
     let n = by_peer.len().max(1) as f64;
@@ -368,7 +368,7 @@ fn messages_by_rank(cx: &Context<'_>, path: CallPathId, by_peer: &[(LocationId, 
     Evidence::new(format!("time and messages in {place} by rank, over the run"), "sums over visits", values)
 }
 
-/// Messages that take time although nobody is late.
+/// Messages that take time although no rank is late.
 #[expect(clippy::cast_precision_loss, reason = "ratios of counts")]
 fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -> Draft {
     let (mut n_messages, mut bytes) = (0_u64, 0_u64);
@@ -385,7 +385,7 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
     }
     let draft = base(cx, waiting, stages, rest);
     let mean_bytes = bytes.checked_div(n_messages).unwrap_or_default();
-    // How often messages go out to the same partner each time that the caller is called.
+    // How often messages go to the same partner in one call of the caller.
     let per_time = sender.map_or(0.0, |row| {
         let calls = cx.visits(cx.paths().parent(row.call_path)).max(1) as f64;
         let partners = row.n_pairs.max(1) as f64 / cx.n_peers() as f64;
@@ -445,12 +445,12 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
     }
 }
 
-/// What the trace tells of the messages of calls that take time.
+/// What the trace records about the messages of calls that take time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     /// When both sides of them were there.
     Paired,
-    /// That there are messages.
+    /// Only that there are messages.
     OneSide,
     Nothing,
 }

@@ -1,4 +1,4 @@
-//! Findings: what costs the run time, why, what it follows from, and what could be won.
+//! Findings: what costs run time, why, on what evidence, and what could be gained.
 //!
 //! ```text
 //! phases ──► stages ──┬─ imbalance = Σ (max busy − mean busy) ──► one finding for each call path
@@ -7,10 +7,10 @@
 //!                     └─ busy time over the iterations ──► slow iterations, growth
 //! ```
 //!
-//! Law: each nanosecond of `length − mean busy` of a phase is told to one finding, so gains do not count
-//! anything twice; the other side of a loss (uneven work makes others wait) is evidence, not a finding.
-//! Losses below 1 % of the run are no findings; if there is no other, that is the finding.
-//! Most gain first. Not here: how phases are made (see `ouzel_analyses::phases`).
+//! Law: each nanosecond of `length − mean busy` of a phase is assigned to one finding, so gains count nothing twice;
+//! the other side of a loss (uneven work makes others wait) is evidence, not a finding. Losses below 1 % of the run are
+//! not findings; if there are no others, that is the finding. Most gain first. For how phases are made see
+//! `ouzel_analyses::phases`.
 
 mod calls;
 mod context;
@@ -58,13 +58,13 @@ pub(crate) struct Sources<'a> {
     pub profile: &'a ProfileOutput,
     pub communication: &'a CommunicationOutput,
     pub phases: &'a PhasesOutput,
-    /// Who waited for whose message, if messages were paired.
+    /// Which rank waited for whose message, if messages were paired.
     pub late: Option<&'a LateMessagesOutput>,
     /// Whether times of different ranks can be compared.
     pub clocks_are_right: bool,
-    /// Whether the trace is whole.
+    /// Whether the trace is complete.
     pub nothing_lost: bool,
-    /// What sentences may speak of.
+    /// What sentences may mention.
     pub recorded: Recorded,
 }
 
@@ -101,13 +101,13 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Vec<Finding> {
     if drafts.is_empty() {
         drafts.push(nothing(&cx, largest));
     }
-    // Remarks gain nothing, and stand behind what does.
+    // Remarks have no gain, and come after findings that have one.
     drafts.extend(tradeoff::tradeoffs(&cx));
     drafts.into_iter().map(|draft| draft.finish(&cx)).collect()
 }
 
-/// Whether so much time passes in point-to-point calls that it matters who was late: more than 1 % of the run, on the
-/// mean of all processes.
+/// Whether so much time passes in point-to-point calls that it matters which side was late: more than 1 % of the run,
+/// as the mean over all processes.
 pub(crate) fn wants_messages(profile: &ProfileOutput, definitions: &Definitions, classes: &[Class]) -> bool {
     let times = ouzel_analyses::mpi_time::mpi_time(profile, definitions, classes);
     let run = profile.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
@@ -118,7 +118,7 @@ pub(crate) fn wants_messages(profile: &ProfileOutput, definitions: &Definitions,
     is_mpi && limit < sum.saturating_mul((1.0 / SIGNIFICANT) as u128)
 }
 
-/// The finding that there is none.
+/// The finding that nothing costs much time.
 fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
     let limit = words::percent(SIGNIFICANT);
     let busy: u64 = cx.stages.iter().map(stages::Stage::busy).sum();

@@ -3,7 +3,7 @@
 //! Both look at the mean busy time of the phases of a stage, so they overlap neither with
 //! imbalance nor with waiting.
 //!
-//! | finding | what tells it | gain |
+//! | finding | evidence | gain |
 //! |---|---|---|
 //! | slow iterations | more than `median + 5 · MAD` and 1 % of the run above the median, at most a tenth of all, not at even distances | `Σ (busy − median)` |
 //! | iterations grow longer | Kendall's τ at least 0.6, and more growth than three times the noise | `Σ (busy − first)`, with the line of Theil and Sen |
@@ -19,7 +19,7 @@ use ouzel_analyses::semantics::Category;
 use ouzel_model::{CallPathId, CallPathTree, TimeRange};
 use std::collections::BTreeMap;
 
-/// Iterations that it takes to say what is usual.
+/// Least number of iterations to determine what is usual.
 const LEAST_ITERATIONS: usize = 8;
 
 /// The findings.
@@ -111,7 +111,7 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     })
 }
 
-/// Whether indices lie, or may lie, at even distances from the first iteration to the last: regular work, no exception.
+/// Whether indices are, or may be, evenly spaced over all iterations: then they are regular work, no exception.
 fn are_periodic(indices: &[usize], n_all: usize) -> bool {
     let steps: Vec<usize> = indices.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let (Some(&step), Some(&last)) = (steps.first(), indices.last()) else { return false };

@@ -1,19 +1,18 @@
-//! Numbers in the order of iterations: what is usual, what sticks out, what grows.
+//! Numbers in the order of iterations: what is usual, what stands out, what grows.
 //!
-//! Everything is robust: a few wild values change nothing. Law: results depend on the
-//! values and their order alone. Not here: where the numbers come from.
+//! All estimates are robust: a few outliers change nothing. Law: results depend only on the values and their order.
 
 /// Values in the order of iterations.
 pub(super) type Series<'a> = &'a [f64];
 
-/// Iterations whose slopes are compared pair by pair; longer series are thinned to so many evenly
-/// spread points, which bounds the work at eighty thousand pairs.
+/// Iterations whose slopes are compared pair by pair; longer series are thinned to this many evenly spread points,
+/// which bounds the work at eighty thousand pairs.
 const MAX_POINTS: usize = 400;
 
 /// Factor between the median absolute deviation and the standard deviation of normal values.
 const MAD_TO_SIGMA: f64 = 1.4826;
 
-/// The middle value; the mean of the two middle ones if their number is even; 0 of none.
+/// The middle value; the mean of the two middle ones if their number is even; 0 if there are none.
 pub(super) fn median(values: Series<'_>) -> f64 {
     let mut values = values.to_vec();
     let n = values.len();
@@ -51,7 +50,7 @@ pub(super) struct Trend {
     pub last: f64,
     /// Spread of the values about the line, as a standard deviation.
     pub noise: f64,
-    /// Kendall's τ: pairs that grow less pairs that shrink, as a share of all. 1 grows always.
+    /// Kendall's τ: pairs that grow less pairs that shrink, as a share of all; 1 if all grow.
     pub tau: f64,
 }
 
@@ -85,8 +84,8 @@ pub(super) fn trend(values: Series<'_>) -> Option<Trend> {
     })
 }
 
-/// The first index from which on the values are above the middle of the lowest and the highest level:
-/// where an effect begins that is not there at first. `None` if they are from the start, or come and go.
+/// The first index from which the values stay above the middle of the lowest and the highest level: where an effect
+/// begins that is absent at first. `None` if they are above from the start, or come and go.
 pub(super) fn onset(values: Series<'_>) -> Option<usize> {
     let n = values.len();
     if n < 6 {

@@ -1,4 +1,4 @@
-//! Stages: the phases at the same place in the nest of loops that the run is.
+//! Stages: the phases at the same place in the nest of loops of the run.
 //!
 //! ```text
 //! phases   │Init│ A │Allreduce│ B │Barrier│ A │Allreduce│ B │Barrier│ … │ C │Finalize
@@ -6,10 +6,10 @@
 //! stages    Init;  A Allreduce;  B Barrier;  C Finalize
 //! ```
 //!
-//! The phases of a stage are its iterations. With `n` peers and, of each phase, its length, the
-//! time `busy` that a peer neither waits nor synchronises, and the time `S` in the synchronisation:
+//! The phases of a stage are its iterations. There are `n` peers. Each phase has its length, the time `busy` in which a
+//! peer neither waits nor synchronises, and the time `S` in the synchronisation:
 //!
-//! | loss | formula, summed over phases | what wins it back |
+//! | loss | formula, summed over phases | how to regain it |
 //! |---|---|---|
 //! | idle | `length − mean busy` | perfect balance and no waiting |
 //! | imbalance | `max busy − mean busy` | spreading the work, order unchanged |
@@ -17,7 +17,7 @@
 //! | cost of the synchronisation | `min S`, a part of waiting | a cheaper call, or none |
 //!
 //! Law: `idle = imbalance + waiting`, phase by phase, and the lengths of all phases add up to the run.
-//! So a gain is never promised twice. Not here: causes.
+//! So a gain is never counted twice. Causes are found elsewhere.
 
 use ouzel_analyses::phases::structure::Structure;
 use ouzel_analyses::phases::{Anchor, Cell, PhaseGroup, Stat};
@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 /// Phases at the same place in the nest of loops: all end in the same synchronisation.
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
-    /// What ends it; `None` of the last phase.
+    /// The call that ends it; `None` for the last phase.
     pub anchor: Option<Anchor>,
     /// In order of time.
     pub phases: Vec<PhaseTimes>,
@@ -56,12 +56,12 @@ pub(super) struct PathTimes {
     /// Ticks of all peers and phases.
     pub inclusive_sum: u128,
     pub exclusive_sum: u128,
-    /// Of each phase the peer with most, summed over phases.
+    /// The time of the slowest peer in each phase, summed over phases.
     pub inclusive_max: u128,
     pub exclusive_max: u128,
-    /// Of each phase the peer with least, summed over phases.
+    /// The time of the fastest peer in each phase, summed over phases.
     pub inclusive_min: u128,
-    /// Who had most exclusive time, weighted by `max − mean`, times the number of peers.
+    /// The peers with the most exclusive time, weighted by `max − mean`, times the number of peers.
     pub most_at: BTreeMap<LocationId, u128>,
 }
 
@@ -80,7 +80,7 @@ impl PhaseTimes {
         self.length().saturating_sub(self.busy.max.0)
     }
 
-    /// `mean S − min S`, times the number of peers: how far the peers arrive apart.
+    /// `mean S − min S`, times the number of peers: how far apart the peers arrive.
     pub fn spread_of_arrival(&self) -> u128 {
         let spread = |sync: Stat| {
             u128::from(sync.sum.0).saturating_sub(u128::from(sync.min.0) * u128::from(self.n_peers))
@@ -158,7 +158,7 @@ impl Stage {
 /// The stages of a group, in order of their first phase.
 pub(super) fn stages(group: &PhaseGroup) -> Vec<Stage> {
     let n_peers = group.locations.len() as u64;
-    // A phase begins when the last peer is out of the one before, so that lengths add up.
+    // A phase begins when the last peer has left the one before, so that lengths add up.
     let mut starts = Vec::with_capacity(group.phases.len());
     let mut start = group.run_range.start;
     for phase in &group.phases {
@@ -187,11 +187,11 @@ fn times(group: &PhaseGroup, index: u32, start: Ticks) -> PhaseTimes {
     PhaseTimes { index, range, busy: phase.busy, sync: phase.in_anchor, n_peers }
 }
 
-/// What time in a call path of a stage is, as far as losses go.
+/// How losses classify the time in a call path of a stage.
 pub(super) fn category(path: CallPathId, subset: bool, paths: &CallPathTree, classes: &[Class]) -> Category {
     let class = paths.region(path).map_or(Category::Computation, |region| classes[region.index()].category);
     match class {
-        // A collective that leaves peers out is waiting for some, not for all.
+        // In a collective that leaves peers out, a peer waits for some, not for all.
         Category::Synchronization if subset => Category::Wait,
         class => class,
     }

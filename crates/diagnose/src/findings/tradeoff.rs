@@ -1,8 +1,8 @@
-//! Imbalance in one call path that is made up for in another before anybody waits for it.
+//! Imbalance in one call path that another makes up for before any rank waits for it.
 //!
-//! A remark without gain: who looks at one of the paths alone would balance it, and lose the balance of
-//! both. Told of stages in which the imbalances of paths that compute add up to at least 5 % of the run and
-//! to five times the imbalance of the busy time.
+//! A remark without gain: balancing only one of the paths would lose the balance of both. Reported for stages in which
+//! the imbalances of paths that compute add up to at least 5 % of the run and to five times the imbalance of the busy
+//! time.
 
 use super::context::{Context, greatest_first};
 use super::draft::{Draft, compare_ranks};
@@ -13,9 +13,9 @@ use ouzel_analyses::semantics::Category;
 use ouzel_model::CallPathId;
 use std::collections::BTreeMap;
 
-/// Part of the run that must even out to be told.
+/// Least share of the run that must even out to be reported.
 const LEAST: f64 = 0.05;
-/// How much greater the imbalance of paths must be than that of the busy time.
+/// Least factor between the imbalance of paths and that of the busy time.
 const FACTOR: u64 = 5;
 
 /// The remarks.

@@ -1,10 +1,10 @@
-//! Where the waiting of a stage is spent: the busiest rank's, too, so no balancing wins it back.
+//! Where the waiting of a stage is spent: even the busiest rank waits, so balancing does not regain it.
 //!
-//! The waiting of a stage is `Σ (length − max busy)`, see [`stages`](super::stages). First the cost of
-//! the synchronisation itself, `Σ min S`, is taken off. The rest is divided among the calls that wait,
-//! in the proportion of their mean times, and told to a theme: messages, collectives with a root or over
-//! some ranks, locks, threads, the accelerator. What theme the reader sees is what the call path waits for.
-//! Not here: why (see [`messages`](super::messages), [`calls`](super::calls)).
+//! The waiting of a stage is `Σ (length − max busy)`, see [`stages`](super::stages). First the cost of the
+//! synchronisation itself, `Σ min S`, is subtracted. The rest is divided among the calls that wait, in proportion to
+//! their mean times, and assigned to a theme: messages, collectives with a root or over some ranks, locks, threads, the
+//! accelerator. The theme is what the call path waits for. For the reasons see [`messages`](super::messages) and
+//! [`calls`](super::calls).
 
 use super::context::Context;
 use super::stages::Stage;
@@ -19,7 +19,7 @@ pub(super) enum Theme {
     Messages,
     /// Collectives with a root, and those that leave ranks out.
     Collectives,
-    /// Locks, and what threads that wait for locks wait for in turn.
+    /// Locks, and what is waited for in turn by threads that wait for others in locks.
     Locks,
     /// Other threads of the process.
     Threads,
@@ -35,7 +35,7 @@ pub(super) struct Waiting<'c> {
     pub theme: Theme,
     /// The stages, greatest waiting of the theme first, with their part in ticks.
     pub stages: Vec<(&'c Stage, u64)>,
-    /// What could be won, in ticks: the sum of the parts.
+    /// The possible gain in ticks: the sum of the parts.
     pub ticks: u64,
     /// Calls that wait, most time first, with their mean time over ranks in ticks.
     pub paths: Vec<(CallPathId, u64)>,
@@ -44,8 +44,7 @@ pub(super) struct Waiting<'c> {
 /// Threads of a process wait in barriers for those that wait for a lock, if so much of the time is for locks.
 const LOCKS_MATTER: (u64, u64) = (1, 5);
 
-/// The waiting of all stages but the start of MPI. Stages whose waiting is most of all in the same call path
-/// belong together.
+/// The waiting of all stages but the start of MPI. Stages that wait mostly in the same call path are put together.
 pub(super) fn waiting<'c>(cx: &'c Context<'_>) -> Vec<Waiting<'c>> {
     let mut all: BTreeMap<(Theme, CallPathId), Waiting<'c>> = BTreeMap::new();
     for stage in cx.stages.iter().filter(|stage| !cx.starts_mpi(stage)) {
@@ -130,12 +129,13 @@ fn theme(cx: &Context<'_>, path: CallPathId, subset: bool) -> Theme {
 }
 
 impl Waiting<'_> {
-    /// The call that waits most.
+    /// The call that waits longest.
     pub fn main_path(&self) -> CallPathId {
         self.paths.first().map_or(CallPathTree::ROOT, |&(path, _)| path)
     }
 
-    /// Of `ticks` of the waiting what could be hidden behind work: in no stage more than the busiest rank works.
+    /// The part of `ticks` of waiting that could be hidden behind work: in each stage at most the work of the busiest
+    /// rank.
     pub fn hidden(&self, ticks: u64) -> u64 {
         let hidden =
             |&(stage, part): &(&Stage, u64)| part.min(stage.phases.iter().map(|p| p.busy.max.0).sum());

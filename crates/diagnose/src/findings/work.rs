@@ -1,8 +1,8 @@
-//! Work that is spread unevenly: which call path, and how the imbalance behaves.
+//! Work that is spread unevenly: in which call path, and how the imbalance behaves.
 //!
-//! The imbalance of a stage is told to one call path: of the paths that compute, the one
-//! whose exclusive time is spread worst, or a caller of it that is spread worse still
-//! (several callees add up). Stages with the same path belong together.
+//! The imbalance of a stage is assigned to one call path: the computing path whose exclusive time is spread most
+//! unevenly, or a caller of it that is spread still more unevenly (several callees add up). Stages with the same path
+//! are put together.
 
 use super::context::{Context, Times};
 use super::finding::Iterations;
@@ -25,7 +25,7 @@ pub(super) struct Uneven<'c> {
     pub imbalance: u64,
 }
 
-/// Who had most to do, weighted by the imbalance it made.
+/// Which peers had most work, weighted by the imbalance it caused.
 pub(super) fn latest(stages: &[&Stage]) -> BTreeMap<LocationId, u128> {
     let mut latest = BTreeMap::new();
     for phase in stages.iter().flat_map(|stage| &stage.phases) {
@@ -52,7 +52,7 @@ pub(super) fn uneven<'c>(cx: &'c Context<'_>) -> Vec<Uneven<'c>> {
     all
 }
 
-/// The call path that the imbalance of a stage is told to.
+/// The call path that the imbalance of a stage is assigned to.
 fn main_path(cx: &Context<'_>, stage: &Stage) -> CallPathId {
     let n = stage.n_peers();
     let computing = stage.paths.iter().filter(|((path, subset), _)| {
@@ -85,7 +85,7 @@ impl Uneven<'_> {
         range_of(&self.stages)
     }
 
-    /// Which time of the path tells it: inclusive if it has callees that take part.
+    /// Which time of the path shows the imbalance: inclusive if it has callees that contribute.
     pub fn times(&self, cx: &Context<'_>) -> Times {
         let (mut inclusive, mut exclusive) = (0, 0);
         for stage in &self.stages {
@@ -122,7 +122,7 @@ impl Uneven<'_> {
         sums
     }
 
-    /// Share of the path's time that the peer with most has, phase by phase.
+    /// Share of the path's time that the slowest peer has, phase by phase.
     #[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
     pub fn share_of_one(&self, cx: &Context<'_>) -> f64 {
         let times = self.times(cx);
@@ -146,7 +146,7 @@ pub(super) fn range_of(stages: &[&Stage]) -> TimeRange {
     all.unwrap_or(TimeRange { start: ouzel_model::Ticks(0), end: ouzel_model::Ticks(0) })
 }
 
-/// The iterations in which something costs at least a quarter of what it costs in the worst; `None` for a stage
+/// The iterations in which something costs at least a quarter of what it costs in the worst one; `None` for a stage
 /// that does not repeat.
 pub(super) fn iterations(stage: &Stage, cost: impl Fn(&PhaseTimes) -> u128) -> Option<Iterations> {
     let n_all = stage.phases.len() as u64;
@@ -157,7 +157,7 @@ pub(super) fn iterations(stage: &Stage, cost: impl Fn(&PhaseTimes) -> u128) -> O
     (1 < n_all).then_some(Iterations { n_all, ranges })
 }
 
-/// Peers above the mean by more than a third of what the highest is above it.
+/// Peers that exceed the mean by more than a third of what the highest exceeds it by.
 pub(super) fn above_mean(by_peer: &[(LocationId, u64)]) -> Vec<LocationId> {
     let n = by_peer.len().max(1) as u128;
     let sum: u128 = by_peer.iter().map(|&(_, ticks)| u128::from(ticks)).sum();

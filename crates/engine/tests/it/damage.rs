@@ -1,4 +1,4 @@
-//! Damage costs the tail of one location, and is told.
+//! Damage loses only the tail of one location, and is reported.
 
 use crate::Log;
 use ouzel_engine::LocationEnd;

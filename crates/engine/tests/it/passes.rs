@@ -15,7 +15,7 @@ enum Breaks {
     Fold,
     Merge,
     Finish,
-    /// Not with a panic: it says that it has no answer.
+    /// It does not panic: it reports that it has no answer.
     Answer,
     Never,
 }
@@ -143,7 +143,7 @@ fn coverage_counts_locations_and_records() {
     let report = run_report(&trace, &filter, Broken(Breaks::Never)).1;
     let coverage = report.coverage;
     assert_eq!((coverage.locations, coverage.locations_selected), (4, 3));
-    // The records that nobody needed were read, too.
+    // The records that no analysis needed were read, too.
     assert_eq!((coverage.locations_complete, coverage.events_read), (3, 6));
     let run = report.run_range.unwrap();
     assert_eq!((run.start.0, run.end.0), (0, 3), "metric sources do not run");

@@ -1,7 +1,7 @@
-//! Sixteen bytes at a time: where are the signs that a scanner looks for?
+//! Finds the characters a scanner looks for, sixteen bytes at a time.
 //!
-//! Answers are words in which bit `i` tells of byte `i`; [`first`] gives the place of the first. Exact for every byte,
-//! not for the first alone.
+//! Answers are words in which bit `i` is for byte `i`; [`first`] gives the place of the first set bit. Answers are
+//! exact for every byte, not only for the first.
 
 use wide::u8x16;
 
@@ -37,7 +37,7 @@ impl Block {
         (!(self.is(b' ') | self.is(b'\n') | self.is(b'\r') | self.is(b'\t'))).to_bitmask()
     }
 
-    /// Which bytes may not stand in a number or a word.
+    /// Which bytes cannot be part of a number or a word.
     #[inline]
     pub fn not_bare(self) -> u32 {
         let is_among =
@@ -54,7 +54,7 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<Block> {
     bytes.get(at..)?.first_chunk::<BYTES>().map(|block| Block(u8x16::new(*block)))
 }
 
-/// The place of the first byte of which an answer says yes.
+/// The place of the first byte whose bit is set.
 #[inline]
 pub(super) fn first(answer: u32) -> usize {
     answer.trailing_zeros() as usize

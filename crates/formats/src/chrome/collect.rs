@@ -5,7 +5,7 @@
 //!       ──name, class─────────► region
 //! ```
 //!
-//! Law: every event becomes a record or is counted by name in a notice. Not here: nesting and order (see `lanes`).
+//! Law: every event becomes a record or is counted by name in a notice. Nesting and order: see `lanes`.
 
 use super::bits::Bits;
 use super::event::Event;
@@ -86,7 +86,7 @@ pub(super) enum DetailKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProcessGroup {
     pub name: String,
-    /// World ranks; empty if not said.
+    /// World ranks; empty if not given.
     pub ranks: Vec<u32>,
     pub size: Option<u64>,
 }
@@ -167,7 +167,7 @@ impl Collector {
         entry.0 += 1;
     }
 
-    /// Counts a time with more digits than a nanosecond: of some traces that is every time.
+    /// Counts a time with more digits than a nanosecond; in some traces, every time has them.
     #[inline]
     fn note_rounded(&mut self) {
         match &mut self.rounded {
@@ -194,7 +194,7 @@ impl Collector {
         std::mem::take(&mut self.oddities).into_iter().map(notice).collect()
     }
 
-    /// Adds one event that stands at `offset`.
+    /// Adds one event, found at `offset`.
     ///
     /// # Errors
     /// If the temporary file cannot be written.
@@ -278,7 +278,7 @@ impl Collector {
         self.push(track, at_ns, 0, Kind::Begin, what, 0)
     }
 
-    /// The class of a category; events of one kind stand together.
+    /// The class of a category; adjacent events mostly share one.
     #[inline]
     fn class(&mut self, category: &[u8]) -> Class {
         if let Some((last, class)) = &self.last_category
@@ -443,7 +443,7 @@ impl Collector {
         self.track_ids.contains_key(&self.key[..])
     }
 
-    /// What tells the track of an event from others.
+    /// What distinguishes the track of an event from others.
     fn set_key(&mut self, event: &Event<'_>, kind: TrackKind) {
         self.key.clear();
         self.key.push(kind as u8);

@@ -63,7 +63,7 @@ pub(super) fn finish(mut collector: Collector, mut notices: Vec<Notice>) -> io::
     })
 }
 
-/// The rank of each file: what it says, else what its name says, else its place among the files of Kineto.
+/// The rank of each file: its own, else that in its name, else its place among the files of Kineto.
 fn ranks(files: &[FileFacts], notices: &mut Vec<Notice>) -> Vec<Option<WorldRank>> {
     let by_name = |file: &FileFacts| rank_in_name(Path::new(&*file.name));
     let of_file = |(i, file): (usize, &FileFacts)| {
@@ -181,7 +181,7 @@ fn contexts(collector: &Collector) -> SampledContexts {
     contexts
 }
 
-/// A communicator for each process group, and that of each; groups whose ranks are not said are the whole world.
+/// A communicator for each process group, and that of each; groups without given ranks are the whole world.
 fn communicators(collector: &Collector, ranks: &[Option<WorldRank>]) -> (Vec<Communicator>, Vec<CommId>) {
     let size = collector.files.iter().filter_map(|file| file.world_size).max();
     let world: Arc<[WorldRank]> = match size.filter(|&size| size <= WORLD_MAX) {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Bytes of the (decompressed) beginning that are looked at. The head of a Kineto file may name thousands of ranks
 /// before its first event, but its own words come first.
 const HEAD_BYTES: usize = LOOK_BYTES;
-/// Bytes in which most files say what they are.
+/// Bytes in which most files name their format.
 const FIRST_BYTES: usize = 4 << 10;
 /// Files of a folder that are looked at.
 const FILES_MAX: usize = 1 << 14;
@@ -24,7 +24,7 @@ pub(super) enum Head {
     CpuProfile,
 }
 
-/// What a file is; `None` if it is nothing that can be read here.
+/// What a file is; `None` if it cannot be read here.
 pub(super) fn head(candidate: &Candidate, path: &Path) -> Option<Head> {
     let start = candidate.head(path, 2);
     let may_be_text =
@@ -32,7 +32,7 @@ pub(super) fn head(candidate: &Candidate, path: &Path) -> Option<Head> {
     if start != GZIP_MAGIC && !may_be_text {
         return None;
     }
-    // What names the format mostly stands at the very beginning; the rest is read if it does not.
+    // The format is mostly named at the very beginning; the rest is read if it is not.
     let known = |n_bytes: usize| kind(&unpacked(candidate.head(path, n_bytes), HEAD_BYTES));
     known(FIRST_BYTES).filter(|head| *head != Head::Trace).or_else(|| known(HEAD_BYTES))
 }
@@ -80,7 +80,7 @@ pub(super) fn of_folder(candidate: &Candidate) -> Vec<(PathBuf, Head)> {
     paths.into_iter().filter_map(|path| head(candidate, &path).map(|head| (path, head))).collect()
 }
 
-/// The rank that a file's name says: the number behind `rank` or `worker`, e.g. `rank-3.json`, `worker12_step_4`.
+/// The rank that a file's name says: the number after `rank` or `worker`, e.g. `rank-3.json`, `worker12_step_4`.
 pub(super) fn rank_in_name(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     ["rank", "worker"].iter().find_map(|word| {

@@ -1,8 +1,8 @@
 //! Flow events, and spans of asynchronous operations that are matched by their id.
 //!
 //! Flows become links between the calls around their ends. Spans (`b`/`e`, older `S`/`F`) are matched here and
-//! become calls on a track of their category. Flows of Kineto from launch to kernel say what the correlation
-//! ids say, and are passed over where those are there.
+//! become calls on a track of their category. Kineto's flows from launch to kernel repeat the correlation ids, and
+//! are skipped where those are present.
 
 use super::collect::{Collector, TrackKind};
 use super::event::Event;
@@ -89,7 +89,7 @@ impl Collector {
         self.push(track, at_ns, 0, kind, u32::from(!is_start), id)
     }
 
-    /// A flow that a call names by itself (`bind_id`).
+    /// A flow that a call itself names (`bind_id`).
     pub(super) fn bound_flow(&mut self, event: &Event<'_>, track: u32, at_ns: i64) -> io::Result<()> {
         let bind = [b"bind\0", event.bind_id.raw()].concat();
         let id = self.flows.id(&bind);
@@ -158,5 +158,5 @@ impl Collector {
     }
 }
 
-/// What is said of ends without a begin.
+/// The message for ends without a begin.
 const ORPHAN: &str = "ends of asynchronous operations without a begin were dropped";

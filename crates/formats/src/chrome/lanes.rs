@@ -1,6 +1,6 @@
 //! Calls of one track that overlap without being nested, laid out in lanes whose calls are.
 //!
-//! A call goes to the first lane in which it lies inside the innermost open call, or behind it. On streams nothing
+//! A call goes to the first lane in which it lies inside the innermost open call, or after it. On streams nothing
 //! is inside of anything: kernels that run at the same time always get lanes of their own. Begins and ends without
 //! lengths stay in the first lane; if a call with a length does not nest with them, all such calls leave that lane.
 //! Law: no call is dropped or moved; only beyond [`LANES_MAX`] calls are cut short, and counted.

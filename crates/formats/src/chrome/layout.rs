@@ -114,7 +114,7 @@ fn lanes_around(lanes: &Lanes, record: &Record) -> Option<(Place, i64)> {
     }
 }
 
-/// Writes the records of each lane to a track of its own. What is no call goes to the first.
+/// Writes the records of each lane to a track of its own. What is not a call goes to the first.
 fn distribute(store: &mut Store, track: usize, layout: Layout, n_lanes: usize) -> io::Result<Vec<usize>> {
     let tracks: Vec<usize> = (0..n_lanes).map(|_| store.add_track()).collect();
     let mut lanes = Lanes::new(layout);

@@ -67,7 +67,7 @@ impl Collector {
             };
             return (what, detail);
         }
-        // One name may stand for many operations (generic kernels): a region for each.
+        // Many operations may share one name (generic kernels): a region for each.
         let key = [event.name.raw, b"\0", collective.raw].concat();
         let Communication { op } = kinds::communication(&plain(collective));
         let what = match self.regions.known(Class::CollectiveKernel, &key) {
@@ -131,7 +131,7 @@ impl Collector {
     }
 }
 
-/// Ranks of `[0, 1, 2]`; `None` if some are left out (`...`) or are no numbers.
+/// Ranks of `[0, 1, 2]`; `None` if some are left out (`...`) or are not numbers.
 fn ranks(raw: &[u8]) -> Option<Vec<u32>> {
     let text = std::str::from_utf8(raw).ok()?;
     let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
@@ -139,7 +139,7 @@ fn ranks(raw: &[u8]) -> Option<Vec<u32>> {
     ranks.filter(|ranks| !ranks.is_empty())
 }
 
-/// Bytes of the first input, by its shape and type; 0 if they are not said.
+/// Bytes of the first input, by its shape and type; 0 if these are not given.
 fn input_bytes(args: &Args<'_>) -> u64 {
     let dims = serde_json::from_slice::<Vec<serde_json::Value>>(args.input_dims).unwrap_or_default();
     let types = serde_json::from_slice::<Vec<String>>(args.input_types).unwrap_or_default();

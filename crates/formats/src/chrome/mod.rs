@@ -10,7 +10,7 @@
 //!
 //! Law: a file is parsed once, in a window; memory is bounded by the budget of `record`, the names and the side
 //! tables of copies, collectives and flows, not by the size of the file. Times are integer nanoseconds.
-//! Not here: Perfetto's binary format.
+//! Perfetto's binary format is not supported.
 
 mod align;
 mod bits;
@@ -144,7 +144,7 @@ impl ChromeSource {
     /// Reads the text of one file that is in memory.
     ///
     /// # Errors
-    /// If it is no trace, or the temporary file cannot be written.
+    /// If it is not a trace, or the temporary file cannot be written.
     pub fn from_text(name: &str, text: Vec<u8>) -> Result<Self, ReadError> {
         let mut collector = Collector::default();
         let window = window::Window::new(Arc::from(name), Box::new(std::io::Cursor::new(text)));

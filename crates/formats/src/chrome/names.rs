@@ -14,7 +14,7 @@ pub(super) struct RegionDraft {
     pub op: Option<CollectiveOp>,
 }
 
-/// Texts as they stand in the file, to dense numbers.
+/// Texts as written in the file, to dense numbers.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     ids: FxHashMap<Box<[u8]>, u32>,

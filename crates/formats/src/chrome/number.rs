@@ -1,7 +1,7 @@
 //! Decimal microseconds as integer nanoseconds, without a detour over floats.
 //!
 //! A double has a resolution of a quarter of a microsecond at today's time since 1970, so the digits are read as
-//! they stand. Digits below the nanosecond are rounded half up, and said.
+//! written. Digits below the nanosecond are rounded half up, and the rounding is reported.
 
 /// A time in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) struct Nanos {
     pub is_rounded: bool,
 }
 
-/// Times beyond ±146 years are no times; sums of two of them do not overflow.
+/// Times beyond ±146 years are invalid; sums of two valid times do not overflow.
 pub(super) const NS_MAX: i64 = i64::MAX / 2;
 
 /// Microseconds in decimal, also with an exponent; `None` for anything else and beyond [`NS_MAX`].

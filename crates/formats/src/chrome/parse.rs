@@ -1,7 +1,7 @@
 //! A whole file, from its first bracket to its last: events to the collector, the head to the file's facts.
 //!
-//! What is broken in the ways tracers break it is read: a missing end of the array, commas too many, control
-//! characters, a last object that is cut, garbage between events. Each is said with its offset.
+//! Files broken in the ways tracers break them are read: a missing end of the array, extra commas, control
+//! characters, a last object that is cut, garbage between events. Each is reported with its offset.
 
 use super::collect::{Collector, ProcessGroup};
 use super::event::{self, Event};
@@ -68,7 +68,7 @@ impl File<'_> {
         self.notices.push(notice.in_file(file).at(offset));
     }
 
-    /// The next byte that is no white space, or `None` at the end.
+    /// The next byte that is not white space, or `None` at the end.
     fn peek(&mut self) -> Option<u8> {
         loop {
             let mut cursor = Cursor::new(self.window.rest());
@@ -141,7 +141,7 @@ impl File<'_> {
         }
     }
 
-    /// The next key of the outermost object; `None` at its end or where it is broken, which is said.
+    /// The next key of the outermost object; `None` at its end or where it is broken, which is reported.
     fn member_key(&mut self) -> Option<Vec<u8>> {
         loop {
             let mut cursor = Cursor::new(self.window.rest());
@@ -166,7 +166,7 @@ impl File<'_> {
         }
     }
 
-    /// Any other member: kept if it means something. `false` if it cannot be read, which is said.
+    /// Any other member: kept if it means something. `false` if it cannot be read, which is reported.
     fn member(&mut self, key: &[u8]) -> bool {
         loop {
             let mut cursor = Cursor::new(self.window.rest());
@@ -259,7 +259,7 @@ impl File<'_> {
         }
     }
 
-    /// Says that the text ends inside of an event, if it does.
+    /// Reports that the text ends inside of an event, if it does.
     fn cut_event(&mut self) {
         if self.window.rest().iter().all(u8::is_ascii_whitespace) {
             return;
@@ -273,8 +273,8 @@ impl File<'_> {
         self.window.at += self.window.rest().len();
     }
 
-    /// Goes on behind damage that is `ahead` of the position, at the next `{` that begins an event: one that stands
-    /// behind a comma, a bracket or a line break, followed by a key.
+    /// Goes on after damage that is `ahead` of the position, at the next `{` that begins an event: one that follows
+    /// a comma, a bracket or a line break, and is followed by a key.
     fn skip_damage(&mut self, ahead: usize) {
         self.window.at += ahead.max(1).min(self.window.rest().len());
         let begin = self.window.offset(0);
@@ -333,7 +333,7 @@ fn take_event(
 /// Text without an event that is searched for the next one before the rest is given up. Files with holes have more.
 const DAMAGE_BYTES_MAX: u64 = 256 << 20;
 
-/// Pieces of damage that are said one by one before the rest is given up.
+/// Pieces of damage that are reported one by one before the rest is given up.
 const NOTICES_MAX: usize = 1000;
 
 /// Keeps what a member of the outermost object says.

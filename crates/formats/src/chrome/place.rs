@@ -1,7 +1,7 @@
 //! Locations and their groups: from the tracks of files to processes, accelerators, threads and streams.
 //!
 //! A file of Kineto is one rank. Its GPUs are accelerators of the process that drives them; ranges and waits that the
-//! profiler shows on a stream stand beside the stream, since nothing runs in them.
+//! profiler shows on a stream are put beside the stream, since nothing runs in them.
 
 use super::collect::{Collector, GroupDraft, TrackDraft, TrackKind};
 use super::layout::{Laid, Lane, lay_out};
@@ -74,7 +74,7 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
         let nests = kind != LocationKind::AcceleratorStream;
         let laid = lay_out(&mut collector.store, records, nests)?;
         say(collector, &name, &laid);
-        // What the profiler says of itself belongs to the process it profiles.
+        // The profiler's own records belong to the process it profiles.
         let is_pseudo = collector.files[file].is_kineto && is_pseudo(&collector.groups[group]);
         let owner = if is_pseudo { mains[file].unwrap_or(group) } else { group };
         let key = (owner, is_device[track]);
@@ -192,7 +192,7 @@ fn location_kind(track: &TrackDraft, name: &str, group: &GroupDraft, is_device: 
 
 fn track_name(track: &TrackDraft, thread_name: Option<&String>, is_device: bool) -> String {
     let tid = &track.tid;
-    // Kineto and others put the id behind the name already.
+    // Kineto and others put the id after the name already.
     let own = match thread_name.map(|name| name.trim()).filter(|name| !name.is_empty()) {
         Some(name) => name.to_owned(),
         None if is_device => format!("stream {tid}"),

@@ -172,7 +172,7 @@ impl<'a> LocationReader<'a> {
         }
     }
 
-    /// What a call has besides, behind its enter.
+    /// What a call has besides, after its enter.
     fn detail(&mut self, record: &Record, buffer: &mut ChunkBuffer) {
         let at = self.ticks(record.at_ns);
         match self.source.details[record.link as usize].what {

@@ -24,7 +24,7 @@ const MEMORY_RECORDS_MAX: usize = 3 << 20;
 /// Records read from the file at a time.
 const READ_RECORDS: usize = 256;
 
-/// What a record stands for.
+/// What a record means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {

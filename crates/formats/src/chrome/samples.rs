@@ -1,7 +1,7 @@
 //! Samples of call paths: V8 profiles (`.cpuprofile`, `ProfileChunk` events) and stack frames of the file.
 //!
 //! A V8 profile is a tree of nodes, a list of samples that name nodes, and the microseconds between them. Stack
-//! frames (`stackFrames`, named by `sf`) may stand behind the samples that use them: they are resolved at the end.
+//! frames (`stackFrames`, named by `sf`) may follow the samples that use them: they are resolved at the end.
 
 use super::collect::{Collector, TrackKind};
 use super::event::Event;
@@ -223,7 +223,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Adds a node behind its parents, which may stand anywhere in the list.
+    /// Adds a node after its parents, which may be anywhere in the list.
     fn add_node(
         &mut self,
         profile: &mut Profile,

@@ -1,7 +1,7 @@
 //! JSON tokens over a slice that may end in the middle of a value.
 //!
 //! Lenient on purpose: nested values are skipped by their brackets, control characters in strings and bare words
-//! like `NaN` pass. Law: the position only grows, nothing is allocated, nothing recurses. Not here: what keys mean.
+//! like `NaN` pass. Law: the position only grows, nothing is allocated, nothing recurses. Keys are not interpreted.
 
 use super::block;
 
@@ -10,12 +10,12 @@ use super::block;
 pub(super) enum Stop {
     /// The slice ends first.
     End,
-    /// It is no JSON; the rule that is broken.
+    /// It is not JSON; the rule that is broken.
     Bad(&'static str),
 }
 
-/// Whether there is a backslash in a string. As wide as a pointer, like [`ValueKind`]: what is written as a byte and then
-/// copied as a word, with the padding beside it, makes the processor wait, here for a third of the time.
+/// Whether there is a backslash in a string. As wide as a pointer, like [`ValueKind`]: a byte that is written and then
+/// copied as a word, with the padding beside it, stalls the processor, here for a third of the time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(usize)]
 pub(super) enum Escapes {
@@ -78,7 +78,7 @@ impl<'a> Value<'a> {
         Value { kind, written: text.raw }
     }
 
-    /// Whether there is none.
+    /// Whether there is no value.
     #[inline]
     pub fn is_missing(&self) -> bool {
         self.kind == ValueKind::Missing
@@ -121,7 +121,7 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, at: 0 }
     }
 
-    /// The next byte that is no white space; the position is on it.
+    /// The next byte that is not white space; the position is on it.
     #[inline]
     pub fn peek(&mut self) -> Result<u8, Stop> {
         // None or one is the rule within a line; line breaks and indents follow each other.
@@ -173,7 +173,7 @@ impl<'a> Cursor<'a> {
         let start = self.at + 1;
         let mut at = start;
         let mut escapes = Escapes::None;
-        // Most strings are short; the search by longer vectors pays off behind the first blocks.
+        // Most strings are short; the search by longer vectors pays off after the first blocks.
         let mut n_blocks_left = 4;
         loop {
             match block::at(self.bytes, at) {
@@ -310,7 +310,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The text with its escapes resolved; what is no UTF-8 becomes U+FFFD.
+/// The text with its escapes resolved; what is not UTF-8 becomes U+FFFD.
 pub(super) fn plain(text: Text<'_>) -> String {
     if text.escapes == Escapes::None {
         return String::from_utf8_lossy(text.raw).into_owned();

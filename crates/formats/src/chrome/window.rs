@@ -88,7 +88,7 @@ impl Window {
         self.offset + (self.at + ahead) as u64
     }
 
-    /// Gets more text behind what is there; `false` if there is none, or too much is waiting already.
+    /// Gets more text after what is there; `false` if there is none, or too much is waiting already.
     pub fn grow(&mut self) -> bool {
         if self.is_at_end || VALUE_BYTES_MAX < self.end - self.at {
             return false;

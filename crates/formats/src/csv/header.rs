@@ -16,7 +16,7 @@ pub(super) struct Header {
     pub name: usize,
     pub process: Option<usize>,
     pub thread: Option<usize>,
-    /// The column of Pipit's `Attributes`, which may tell of messages.
+    /// The column of Pipit's `Attributes`, which may describe messages.
     pub dictionary: Option<usize>,
     /// Columns without a meaning of their own, with their names.
     pub attributes: Vec<(usize, String)>,
@@ -100,7 +100,7 @@ pub(super) fn scaled(text: &[u8], exponent: u32) -> Option<i64> {
         // A zero may have any exponent.
         return whole.bytes().chain(fraction.bytes()).all(|b| b == b'0').then_some(0);
     }
-    // Digits of the number in the smaller unit, and the first behind them.
+    // Digits of the number in the smaller unit, and the first after them.
     let mut all = whole.bytes().chain(fraction.bytes()).chain(std::iter::repeat(b'0'));
     let n = whole.len() as i64 + n_kept;
     let mut value: i128 = 0;

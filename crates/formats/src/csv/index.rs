@@ -96,7 +96,7 @@ pub(super) fn csv_reader<R: Read>(input: R, has_headers: bool) -> Reader<Lines<R
 /// Longest text without an end of line. The parser keeps a row of any length; a file with holes is one row.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
-/// Text that is packed to less than this part of its size is no table: times and names do not repeat like that.
+/// Text that is packed to less than this part of its size is not a table: times and names do not repeat like that.
 const UNPACKED_MAX_RATIO: u64 = 250;
 /// What any packed file may unpack to.
 const UNPACKED_MIN_BYTES: u64 = 64 << 20;
@@ -248,7 +248,7 @@ impl Index {
         })
     }
 
-    /// Writes the rows of each location behind one another, as far as memory allows.
+    /// Writes the rows of each location contiguously, as far as memory allows.
     fn put_in_order(&mut self, path: &Path) -> io::Result<()> {
         let (ordered, mut out) = Unfinished::temporary()?;
         let mut places: FxHashMap<Key, usize> = FxHashMap::default();
@@ -284,7 +284,7 @@ fn writer() -> Waiting {
     csv::WriterBuilder::new().flexible(true).from_writer(Vec::new())
 }
 
-/// Writes all rows that wait, each location's behind one another, and notes where.
+/// Writes all rows that wait, those of each location contiguously, and notes where.
 fn spill(locations: &mut [Rows], waiting: &mut [Waiting], out: &mut File, at: &mut u64) -> io::Result<()> {
     for (rows, waiting) in locations.iter_mut().zip(waiting) {
         let full = std::mem::replace(waiting, writer());

@@ -99,7 +99,7 @@ impl<'a> LocationReader<'a> {
         let region = || shared.regions.get(row.name).copied().unwrap_or(shared.unknown_region);
         match row.kind {
             RowKind::Enter => _ = buffer.push(now, EventKind::Enter, region()),
-            // What is known of a leave stands before it, while the call is open.
+            // The data of a leave come before it, while the call is open.
             RowKind::Leave => {}
             RowKind::Instant => self.instant(now, row, record, buffer),
         }
@@ -163,7 +163,7 @@ impl ChunkReader for LocationReader<'_> {
                 self.ended = true;
                 break;
             }
-            // What the pass over the table could not read, it counted.
+            // The pass over the table has counted what could not be read.
             if let Some(row) = row(&self.shared.header, &record) {
                 self.take(&row, &record, buffer);
                 first.get_or_insert(self.last);

@@ -18,7 +18,7 @@ pub(super) struct Row<'a> {
     pub time_ns: i64,
     pub kind: RowKind,
     pub name: &'a [u8],
-    /// The process, if it is said.
+    /// The process, if it is given.
     pub process: Option<i64>,
     pub thread: &'a [u8],
 }
@@ -45,7 +45,7 @@ pub(super) fn row<'a>(header: &Header, record: &'a ByteRecord) -> Option<Row<'a>
     Some(Row { time_ns, kind, name, process, thread })
 }
 
-/// One side of a message, as Pipit's `Attributes` tell it.
+/// One side of a message, as Pipit's `Attributes` hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Message<'a> {
     pub sends: bool,

@@ -136,7 +136,7 @@ fn call_nodes(anchor: &Anchor) -> (Vec<Region>, Vec<CallNode>, usize) {
 
 fn region(region: &AnchorRegion) -> Region {
     let some = |text: &str| (!text.is_empty()).then(|| Arc::<str>::from(text));
-    // Old files tell the paradigm in the description.
+    // Old files give the paradigm in the description.
     let paradigm = if region.paradigm.is_empty() { &region.description } else { &region.paradigm };
     Region {
         name: Arc::from(region.name.as_str()),

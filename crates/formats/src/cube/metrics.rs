@@ -2,7 +2,7 @@
 //!
 //! A value of several numbers becomes a metric for each, named `<metric>.<part>`. A derived
 //! metric is kept if its expression is arithmetic over metrics that are kept; what is left
-//! out is told by name.
+//! out is reported by name.
 
 use ouzel_cube::{Anchor, AnchorMetric, DataType, Part, Primitive, cubepl};
 use ouzel_model::{
@@ -97,7 +97,7 @@ fn stored(metric: &AnchorMetric, kind: &str, is_old: bool) -> Result<Source, Str
     Ok(Source::Stored(kind, data_type))
 }
 
-/// Which metrics can be computed: stored ones, and derived ones of these, and so on. A circle never is.
+/// Which metrics can be computed: stored ones, and derived ones of these, and so on; never those in a circle.
 fn keep_computable(anchor: &Anchor, sources: &[Option<Source>]) -> Vec<bool> {
     let mut names: FxHashMap<&str, usize> = FxHashMap::default();
     for (i, metric) in anchor.metrics.iter().enumerate() {
@@ -133,7 +133,7 @@ fn keep_computable(anchor: &Anchor, sources: &[Option<Source>]) -> Vec<bool> {
 }
 
 fn build(anchor: &Anchor, sources: &[Option<Source>], built: &mut Metrics) {
-    // The ids come first: a formula may name a metric that stands behind it.
+    // The ids come first: a formula may name a metric that comes after it.
     let mut first_ids = Vec::new();
     let mut names: FxHashMap<&str, MetricId> = FxHashMap::default();
     let mut next = 0;
@@ -150,7 +150,7 @@ fn build(anchor: &Anchor, sources: &[Option<Source>], built: &mut Metrics) {
         next += n_parts;
     }
     for (metric, source) in anchor.metrics.iter().zip(sources) {
-        // A part of what is left out is part of what holds that.
+        // A metric is a part of the nearest ancestor that is kept.
         let mut holder = metric.parent;
         while let Some(at) = holder.filter(|&at| first_ids[at].is_none()) {
             holder = anchor.metrics[at].parent;

@@ -1,7 +1,7 @@
 //! CUBE profiles (`.cubex`, `.cube`) as a [`ProfileSource`].
 //!
-//! Definitions are resolved when a profile is opened; rows are read when they are asked
-//! for, one at a time. Columns of the file stand in the order of location ids, and so do
+//! Definitions are resolved when a profile is opened; rows are read on demand, one at a time.
+//! Columns of the file are in the order of location ids, and so are
 //! the [`Location`](ouzel_model::Location)s of the model; cnodes nest in the file, so their
 //! order is the pre-order of the model. Quirks that end here: two orders of rows, values
 //! made of several numbers (a metric each), values that mean "never", formulas in CubePL.
@@ -128,7 +128,7 @@ impl CubeSource {
     /// Opens a profile and resolves its definitions.
     ///
     /// # Errors
-    /// If it is no CUBE, or its definitions cannot be read as a whole.
+    /// If it is not a CUBE file, or its definitions cannot be read as a whole.
     pub fn open(path: &Path) -> Result<Self, CubeError> {
         let cube = ouzel_cube::open(path)?;
         let anchor = cube.anchor();

@@ -13,7 +13,7 @@ use ouzel_model::{
 use std::fs::File;
 use std::ops::Range;
 
-/// Unsigned numbers above this stand for "no value" in profiles of Score-P.
+/// Unsigned numbers above this mean "no value" in profiles of Score-P.
 const MAX_COUNT: u64 = 0xFFFF_FFFF_FFFF_FBFF;
 
 /// Reads rows of one metric, from the last call path to the first.
@@ -149,7 +149,7 @@ impl Rows<'_> {
         Ok(!row.is_empty() || !self.not_finite.is_empty())
     }
 
-    /// Leaves out what is no value.
+    /// Leaves out what is not a value.
     fn leave_out(&mut self, row: &mut SeverityRow) {
         self.not_finite.clear();
         match &mut row.values {

@@ -153,7 +153,7 @@ fn archives_hold_what_pycubexr_found() {
             let rows = stored_rows(&source, metric);
             for (cnode, values) in first {
                 for (location, value) in values.as_array().unwrap().iter().enumerate() {
-                    // Extremes stand as `MinValues(1.1)`.
+                    // Extremes are written as `MinValues(1.1)`.
                     let text =
                         value.as_str().map(|text| text.trim_end_matches(')').rsplit('(').next().unwrap());
                     let expected = value.as_f64().or_else(|| text?.parse().ok()).unwrap();
@@ -306,7 +306,7 @@ fn derived_metrics_are_computed_or_told() {
 }
 
 /// Opens and reads everything that can be; whatever the file, this ends without a panic.
-/// Tells how much was told to be lost, and how many values there are; `None` if it cannot be opened.
+/// Returns how much was reported as lost, and how many values there are; `None` if it cannot be opened.
 fn read_all(path: &Path) -> Option<(usize, usize)> {
     recognise(&Candidate::at(path));
     let source = CubeSource::open(path).ok()?;

@@ -13,7 +13,7 @@ use ouzel_model::{
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Where a node of the format's tree stands in the model's.
+/// Where a node of the format's tree is in the model's.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Placed {
     /// The path with the place in its innermost frame.
@@ -37,7 +37,7 @@ pub(super) struct ContextsBuilder {
 }
 
 impl ContextsBuilder {
-    /// A path that stands for what is not known; no frame of it is in [`ContextsBuilder::frames`].
+    /// A path for something unknown; no frame of it is in [`ContextsBuilder::frames`].
     pub fn placeholder(&mut self, region: Region) -> ContextId {
         let region = self.regions.id(region);
         self.contexts.push(None, region, None, None)
@@ -90,10 +90,10 @@ impl ContextsBuilder {
     }
 }
 
-/// What the context numbers of trace lines stand for.
+/// What the context numbers of trace lines refer to.
 #[derive(Debug)]
 pub(super) enum ContextIds {
-    /// By number: [`ABSENT`] is no context, [`NOTHING`] says that nothing runs.
+    /// By number: [`ABSENT`] is no context, [`NOTHING`] means that nothing runs.
     Dense(Vec<u32>),
     /// The same for numbers far apart.
     Sparse(FxHashMap<u32, u32>),
@@ -105,8 +105,8 @@ pub(super) const ABSENT: u32 = u32::MAX;
 pub(super) const NOTHING: u32 = u32::MAX - 1;
 
 impl ContextIds {
-    /// From pairs of number and context; `None` if nothing runs there. Of equal numbers the first counts; how many
-    /// others there are comes with it.
+    /// From pairs of number and context; `None` if nothing runs there. The first of equal numbers counts; also
+    /// returns the number of others.
     pub fn new(pairs: &[(u32, Option<ContextId>)]) -> (Self, u64) {
         let value = |context: Option<ContextId>| context.map_or(NOTHING, |context| context.0);
         let largest = pairs.iter().map(|pair| pair.0).max().unwrap_or(0) as usize;
@@ -133,7 +133,7 @@ impl ContextIds {
         (ids, n_twice)
     }
 
-    /// What `number` stands for: a context's number, [`NOTHING`] or [`ABSENT`].
+    /// What `number` refers to: a context's number, [`NOTHING`] or [`ABSENT`].
     #[inline]
     pub fn get(&self, number: u32) -> u32 {
         match self {

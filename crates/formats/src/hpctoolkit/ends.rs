@@ -1,16 +1,16 @@
-//! Whether the samples of a thread or stream are all there.
+//! Whether all samples of a thread or stream are there.
 //!
-//! | what shows it | what is said |
+//! | sign | report |
 //! |---|---|
-//! | a rest of a sample behind the last whole one | cut, sure: lost |
+//! | a rest of a sample after the last whole one | cut, sure: lost |
 //! | zeros for the last samples | never written, sure: lost |
 //! | a later time of the last sample, declared elsewhere | cut, sure: lost |
 //! | it ends busy, long before others of its kind | perhaps cut: doubtful |
 //!
-//! A thread that ends, and a stream that has nothing more to do, leaves a last sample by which nothing runs; so do not
-//! main threads. Those of one run end together but for their last steps, so "long before" is more than a tenth of the
-//! run and ten periods of sampling. Law: a trace that was cut within a sample is lost data, never silent. Not here:
-//! cuts that leave no trace, of the only thread or of the last tenth.
+//! A thread that ends, and a stream that has nothing more to do, leave a last sample by which nothing runs; main
+//! threads do not. Those of one run end together but for their last steps, so "long before" is more than a tenth of the
+//! run and ten periods of sampling. Law: a trace that was cut within a sample is lost data, never silent. Cuts without
+//! a sign, of the only thread or of the last tenth, are not detected.
 
 use super::contexts::NOTHING;
 use super::source::LineFile;

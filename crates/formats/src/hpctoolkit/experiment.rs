@@ -2,7 +2,7 @@
 //!
 //! Traces are `.hpctrace` files, one for each thread or stream, or merged into
 //! `experiment.mt`. Values of each thread are in `.metric-db` files, sums over all in the
-//! XML file. Law: the unit of times is what the XML file says; where it says none, microseconds.
+//! XML file. Law: the XML file gives the unit of times; without one it is microseconds.
 
 use super::contexts::{ContextIds, ContextsBuilder, Placed};
 use super::files::{TraceFile, sampled_trace, trace_files};
@@ -77,7 +77,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
     Ok(opened)
 }
 
-/// The notice that the latest samples are missing: the XML file says when they were taken.
+/// The notice that the latest samples are missing: the XML file gives their time.
 fn missing_end(
     experiment: &Experiment,
     files: &[TraceFile],
@@ -114,7 +114,7 @@ fn merged(folder: &Path, notices: &mut Vec<Notice>) -> Result<Vec<TraceFile>, Re
     Ok(lines.into_iter().map(|merged| TraceFile::merged(Arc::clone(&path), &merged, has_ranks)).collect())
 }
 
-/// The line with the unit that the database says.
+/// The line with the unit that the database gives.
 fn with_unit(line: Line, experiment: &Experiment) -> Line {
     let SampleLayout::Measurement { has_metric, time } = line.layout else { return line };
     let time = match (experiment.ticks_per_second, time) {
@@ -132,7 +132,7 @@ pub(super) struct Tree {
     pub regions: Vec<Region>,
     pub ids: Arc<ContextIds>,
     pub frames: Vec<ouzel_model::CallNode>,
-    /// For each node of the XML file its frame; `None` for what stands in none.
+    /// For each node of the XML file its frame; `None` for nodes outside of any.
     pub frame_of: Vec<Option<u32>>,
 }
 
@@ -140,7 +140,7 @@ fn build(experiment: &Experiment, notices: &mut Vec<Notice>) -> Tree {
     let mut builder = ContextsBuilder::default();
     builder.placeholder(regions::entry(&Arc::from("<unknown call path>")));
     let mut placed: Vec<Option<Placed>> = Vec::with_capacity(experiment.nodes.len());
-    // Whether a node stands for the time at which nothing runs, or below it.
+    // Whether a node is the one for the time at which nothing runs, or below it.
     let mut is_idle: Vec<bool> = Vec::with_capacity(experiment.nodes.len());
     let mut numbers: Vec<(u32, Option<ContextId>)> = Vec::new();
     for node in &experiment.nodes {

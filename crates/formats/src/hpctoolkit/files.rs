@@ -1,4 +1,4 @@
-//! `.hpctrace` files: one for each thread or stream, named by whose they are.
+//! `.hpctrace` files: one for each thread or stream, which its name identifies.
 //!
 //! `PROGRAM-RRRRRR-TTT-HOST-PID-N.hpctrace`: rank, thread, host and process. Threads from 500
 //! on are streams of accelerators.
@@ -17,7 +17,7 @@ use ouzel_model::{
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The first number that stands for a stream instead of a thread.
+/// The first number that means a stream instead of a thread.
 const FIRST_STREAM: u64 = 500;
 
 /// A trace before it is known which call paths its numbers name.
@@ -27,7 +27,7 @@ pub(super) struct TraceFile {
     pub line: Line,
     pub identity: Identity,
     pub ids: Option<Arc<ContextIds>>,
-    /// When its last sample was taken, where that is said elsewhere.
+    /// When its last sample was taken, if another file gives the time.
     pub declared_last_ns: Option<u64>,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn files_with_ending(folder: &Path, ending: &str) -> std::io::Result<
     Ok(paths)
 }
 
-/// The traces of a folder, by name. One that cannot be read is told and left out.
+/// The traces of a folder, by name. One that cannot be read is reported and left out.
 pub(super) fn trace_files(folder: &Path, notices: &mut Vec<Notice>) -> Result<Vec<TraceFile>, ReadError> {
     let paths = files_with_ending(folder, "hpctrace").map_err(|error| ReadError {
         file: Arc::from(folder.display().to_string()),
@@ -89,7 +89,7 @@ pub(super) fn trace_files(folder: &Path, notices: &mut Vec<Notice>) -> Result<Ve
     Ok(files)
 }
 
-/// Whose the files are, by their names.
+/// The identities of the files, by their names.
 pub(super) fn identities_of_names(paths: &[PathBuf]) -> Vec<Identity> {
     let names: Vec<Option<Named>> = paths.iter().map(|path| named(path)).collect();
     // A run without MPI has rank 0 in every name.

@@ -28,7 +28,7 @@ pub(super) struct Identity {
     pub stream: Option<u64>,
     /// The thread.
     pub thread: Option<u64>,
-    /// How many equal tuples stand before this one.
+    /// How many equal tuples come before this one.
     pub copy: u64,
 }
 
@@ -48,7 +48,7 @@ impl Identity {
     }
 }
 
-/// The identities in the order of locations, equal ones counted, and where each stood before.
+/// The identities in the order of locations, equal ones counted, and the former place of each.
 pub(super) fn ordered(mut identities: Vec<Identity>) -> (Vec<Identity>, Vec<usize>) {
     number_copies(&mut identities);
     let order = order(&identities);

@@ -1,6 +1,6 @@
 //! Reads the samples of one location, chunk by chunk.
 //!
-//! Law: a sample of an unknown context says that something unknown runs, never nothing:
+//! Law: a sample of an unknown context means that something unknown runs, never nothing:
 //! it gets the placeholder context of the trace.
 
 use super::contexts::{ABSENT, ContextIds, NOTHING};
@@ -88,7 +88,7 @@ impl<'a> LineReader<'a> {
     }
 }
 
-/// What a number of a context means to the model.
+/// The model's context for a context number.
 #[inline]
 fn context(id: u32, n_unknown: &mut u64) -> Option<ContextId> {
     match id {
@@ -110,7 +110,7 @@ impl ChunkReader for LineReader<'_> {
         let mut span: Option<(Ticks, Ticks)> = None;
         if self.wanted {
             buffer.kind.resize(n, EventKind::Sample);
-            // Not said for samples.
+            // Samples have no region.
             buffer.region.resize(n, RegionId(0));
             buffer.time.reserve(n);
             buffer.samples.reserve(n);

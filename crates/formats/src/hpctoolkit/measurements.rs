@@ -1,7 +1,7 @@
 //! Raw measurements: `.hpctrace` files with the `.hpcrun` files that hold their call paths.
 //!
-//! Nothing is known yet of functions, loops and lines: a frame is a place in a library.
-//! `hpcprof` finds out what stands there; before it did, its address is its name.
+//! Functions, loops and lines are not known yet: a frame is a place in a library. Its name
+//! is its address until `hpcprof` finds out what is there.
 
 use super::contexts::{ContextIds, ContextsBuilder, Placed};
 use super::files::{TraceFile, sampled_trace, trace_file, trace_files};
@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What stands for the time at which nothing runs.
+/// The name of the placeholder for the time at which nothing runs.
 const NO_ACTIVITY: &str = "NoActvty";
 
 /// Opens the measurements of a folder, or one trace.
@@ -92,7 +92,7 @@ fn measurement(file: &TraceFile) -> Result<Measurement, ouzel_hpcdb::ReadError> 
     Measurement::read(&name, opened)
 }
 
-/// Adds the call paths of one thread; what its numbers stand for.
+/// Adds the call paths of one thread; returns what its numbers refer to.
 fn build(measurement: &Measurement, builder: &mut ContextsBuilder, notices: &mut Vec<Notice>) -> ContextIds {
     let nodes = &measurement.nodes;
     let modules: FxHashMap<u16, &str> =
@@ -103,7 +103,7 @@ fn build(measurement: &Measurement, builder: &mut ContextsBuilder, notices: &mut
     let mut n_circular = 0;
     let mut numbers: Vec<(u32, Option<ContextId>)> = Vec::with_capacity(nodes.len());
     for start in 0..nodes.len() {
-        // Callers first, wherever they stand.
+        // Callers first, in whatever order the file has them.
         let mut chain = Vec::new();
         let mut at = Some(start);
         while let Some(i) = at.filter(|&i| placed[i].is_none()) {

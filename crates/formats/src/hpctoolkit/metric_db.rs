@@ -1,7 +1,7 @@
 //! The values of databases before format 4: those of each thread in `.metric-db` files, sums in the XML file.
 //!
-//! Where there are no files of threads, the sums stand at one location for all.
-//! Law: taken are inclusive values, from which exclusive ones follow.
+//! Without files of threads, the sums are given at one location for all.
+//! Law: inclusive values are read, from which exclusive ones follow.
 
 use super::experiment::Tree;
 use super::files::{files_with_ending, identities_of_names};
@@ -87,7 +87,7 @@ fn threads(
     definitions.locations = tables.locations;
 }
 
-/// One location that stands for all.
+/// One location for all threads.
 fn all_threads(definitions: &mut ProfileDefinitions) {
     definitions.location_groups.push(LocationGroup {
         name: Arc::from("all processes"),
@@ -184,7 +184,7 @@ impl ProfileSource for ExperimentProfile {
     }
 }
 
-/// Adds the values of one thread in one column; a file that cannot be read is told.
+/// Adds the values of one thread in one column; a file that cannot be read is reported.
 fn gather(
     path: &Path,
     location: LocationId,

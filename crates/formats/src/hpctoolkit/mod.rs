@@ -3,7 +3,7 @@
 //! HPCToolkit takes samples of the call path: a trace of it is a list of moments, each with
 //! the functions and loops that ran ([`EventKind::Sample`](ouzel_model::EventKind::Sample)),
 //! and a profile holds sums of metrics over the same tree of call paths.
-//! Not here: calls made of samples, which is for the engine.
+//! The engine, not this module, makes calls of samples.
 
 mod contexts;
 mod database;
@@ -72,7 +72,7 @@ fn find(candidate: &Candidate) -> Option<Found> {
     is_measurement(&first).then_some(Found::Measurements(file))
 }
 
-/// Bytes of an `experiment.xml` that hold its outermost element: before it stands a document type of 6 KiB.
+/// Bytes of an `experiment.xml` that hold its outermost element, which follows a document type of 6 KiB.
 const EXPERIMENT_BYTES: usize = 16 * 1024;
 
 fn recognise(candidate: &Candidate) -> Option<String> {
@@ -83,7 +83,7 @@ fn recognise(candidate: &Candidate) -> Option<String> {
     })
 }
 
-/// Databases and folders of measurements are HPCToolkit's own, with everything in them.
+/// Databases and folders of measurements belong to HPCToolkit, with everything in them.
 fn add_files(candidate: &Candidate, inputs: &mut Inputs) {
     match find(candidate) {
         Some(Found::Database(folder)) => inputs.add_folder(folder),
@@ -117,7 +117,7 @@ fn open(candidate: &Candidate) -> Result<Opened, OpenError> {
     }
 }
 
-/// The folder of a database of format 4: what holds a `meta.db` that begins as one must.
+/// The folder of a database of format 4: it holds a `meta.db` with a valid beginning.
 fn database_folder(candidate: &Candidate) -> Option<PathBuf> {
     let path = candidate.path();
     let begins = |path: &Path, kinds: &[FileKind]| {
@@ -138,7 +138,7 @@ fn read_error(error: &ouzel_hpcdb::ReadError) -> ReadError {
     ReadError { file: error.file.clone(), offset: error.offset, record: 0, reason: error.kind.to_string() }
 }
 
-/// What a database says that has lost a part of itself.
+/// The notice for a part of the database that is lost.
 fn damage_notice(code: NoticeCode, damage: &ouzel_hpcdb::Damage) -> Notice {
     Notice::new(Level::High, code, damage.reason.clone())
         .times(damage.count)

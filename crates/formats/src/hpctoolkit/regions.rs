@@ -105,7 +105,7 @@ fn name_without_module(name: &str) -> &str {
     }
 }
 
-/// What the placeholders stand for that HPCToolkit puts below the call that launched something.
+/// The meaning of the placeholders that HPCToolkit puts below the call that launched something.
 fn accelerator_role(name: &str) -> Option<RegionRole> {
     Some(match name.strip_prefix("<gpu ")?.strip_suffix('>')? {
         "kernel" => RegionRole::Kernel,

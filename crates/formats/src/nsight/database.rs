@@ -24,7 +24,7 @@ pub(super) struct Database {
     pub file_bytes: u64,
     /// Columns of each table.
     tables: BTreeMap<String, BTreeSet<String>>,
-    /// Names that stand for no rows of the file but for statements or modules that make them.
+    /// Names of views and virtual tables: statements or modules make their rows, the file holds none.
     views: BTreeSet<String>,
 }
 
@@ -32,11 +32,11 @@ impl Database {
     /// Opens a file and reads its schema.
     ///
     /// # Errors
-    /// If it is no SQLite database, or its schema cannot be read.
+    /// If it is not an SQLite database, or its schema cannot be read.
     pub fn open(path: &Path) -> Result<Database, ReadError> {
         let file: Arc<str> = Arc::from(path.display().to_string());
         let error = |error: rusqlite::Error| read_error(&file, &error);
-        // SQLite opens whatever it is given.
+        // SQLite opens any file it is given.
         ouzel_files::input::open(path).map_err(|error| ReadError {
             file: Arc::clone(&file),
             offset: 0,
@@ -46,8 +46,8 @@ impl Database {
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(immutable_uri(path), flags).map_err(error)?;
-        // What the file may not make us do. A file that ends early is opened only where the schema may be written; the
-        // file itself may not. A cache of 8 MB is enough for scans from the first page to the last.
+        // Limits on what the file can make SQLite do. A file that ends early opens only with a writable schema; the
+        // file itself stays read-only. A cache of 8 MB is enough for scans from the first page to the last.
         connection
             .execute_batch("PRAGMA trusted_schema=OFF; PRAGMA query_only=ON; PRAGMA writable_schema=ON; PRAGMA cache_size=-8000;")
             .map_err(error)?;
@@ -165,7 +165,7 @@ impl Database {
 pub(super) enum ScanError {
     /// The table is damaged; what was read before is good.
     Damaged(ReadError),
-    /// Rows cannot be taken any more.
+    /// No more rows can be taken.
     Fatal(ReadError),
 }
 
@@ -184,7 +184,7 @@ pub(super) struct Columns<'r, 's> {
 }
 
 impl Columns<'_, '_> {
-    /// The integer of a column; `None` if it is NULL or none.
+    /// The integer of a column; `None` if it is NULL or of another type.
     #[inline]
     pub fn int(&self, i: usize) -> Option<i64> {
         match self.row.get_ref(i) {
@@ -193,7 +193,7 @@ impl Columns<'_, '_> {
         }
     }
 
-    /// The text of a column, decoded as well as it can be; `None` if it is NULL or no text.
+    /// The text of a column, decoded as well as it can be; `None` if it is NULL or not text.
     pub fn text(&self, i: usize) -> Option<String> {
         match self.row.get_ref(i) {
             Ok(ValueRef::Text(bytes)) => Some(String::from_utf8_lossy(bytes).into_owned()),
@@ -215,14 +215,14 @@ impl Columns<'_, '_> {
     }
 }
 
-/// The table `StringIds`. Only what is asked for is read: it also holds the output of the program.
+/// The table `StringIds`. Only the strings needed are read: it also holds the output of the program.
 pub(super) struct Strings<'d> {
     known: FxHashMap<i64, Arc<str>>,
     statement: Option<Statement<'d>>,
 }
 
 impl Strings<'_> {
-    /// The string of an id that is asked for again and again, empty if there is none.
+    /// The string of an id that is looked up often; empty if there is none.
     pub fn get_kept(&mut self, id: i64) -> Arc<str> {
         if let Some(text) = self.known.get(&id) {
             return Arc::clone(text);
@@ -255,7 +255,7 @@ fn tables(connection: &Connection) -> Result<BTreeMap<String, BTreeSet<String>>,
     for name in names {
         let found: BTreeSet<String> =
             columns.query_map([&name], |row| row.get(0))?.filter_map(Result::ok).collect();
-        // Names are put into queries: those of the format are plain.
+        // Names go into queries: only the plain names of the format are accepted.
         let is_plain = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         if is_plain(&name) {
             tables.insert(name, found.into_iter().filter(|column| is_plain(column)).collect());
@@ -287,7 +287,7 @@ fn immutable_uri(path: &Path) -> String {
     uri
 }
 
-/// An error of SQLite, which tells no offsets.
+/// An SQLite error; SQLite reports no offsets.
 pub(super) fn read_error(file: &Arc<str>, error: &rusqlite::Error) -> ReadError {
     ReadError { file: Arc::clone(file), offset: 0, record: 0, reason: error.to_string() }
 }

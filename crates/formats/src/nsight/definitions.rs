@@ -173,7 +173,7 @@ pub(super) struct Comms {
     pub guessed: bool,
 }
 
-/// Defines the world communicator, the only one whose members an export tells, and finds its handles: that of MPICH,
+/// Defines the world communicator, the only one whose members an export lists, and finds its handles: that of MPICH,
 /// else the one that a process uses first.
 pub(super) fn add_world(
     definitions: &mut Definitions,

@@ -72,7 +72,7 @@ impl NsightSource {
     }
 }
 
-/// What stands beside an export and is not read, and whether it ends early.
+/// Notices about files beside an export that are not read, and about an export that ends early.
 fn beside(export: &Path) -> Vec<Notice> {
     let mut notices = Vec::new();
     let mut log = export.as_os_str().to_owned();
@@ -84,7 +84,7 @@ fn beside(export: &Path) -> Vec<Notice> {
     }
     let header = ouzel_files::input::head(export, 100).ok().and_then(|head| <[u8; 100]>::try_from(head).ok());
     if let (Some(header), Ok(file)) = (header, std::fs::metadata(export)) {
-        // Bytes 16 and 28 of the header: size of a page (1 stands for 65536) and number of pages.
+        // Bytes 16 and 28 of the header: page size (1 means 65536) and number of pages.
         let page_bytes = match u16::from_be_bytes([header[16], header[17]]) {
             1 => 65_536,
             bytes => u64::from(bytes),
@@ -134,7 +134,7 @@ fn ranks_of(
         return scan.processes.iter().map(of_table).collect();
     }
     let of_reports: Option<Vec<u32>> = if let [about] = abouts {
-        // The environment of a launcher is that of all its processes: it tells the rank of a single one only.
+        // The environment of a launcher is that of all its processes: it gives the rank only if there is a single one.
         let has_rows = |process: u32| scan.places.iter().any(|&Place { process: of, .. }| of == process);
         let n_processes = (0..scan.processes.len()).filter(|&process| has_rows(process as u32)).count();
         about.environment_rank.filter(|_| n_processes == 1).map(|rank| vec![rank])
@@ -177,7 +177,7 @@ fn provenance(abouts: &[About]) -> Provenance {
     }
 }
 
-/// What the reports do not hold, with the reason.
+/// What the reports lack, with the reason.
 fn lacking(scan: &Scan) -> Vec<(Content, &'static str)> {
     let has_streams = scan.places.iter().any(|place| matches!(place.kind, PlaceKind::Stream { .. }));
     let mut lacking = vec![

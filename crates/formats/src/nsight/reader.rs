@@ -4,7 +4,7 @@
 //! blocks of sorted, nested rows ──stack of open calls──► enter … leave, messages, links, samples
 //! ```
 //!
-//! A leave is written when the next row begins at or behind the end of the innermost call.
+//! A leave is written when the next row begins at or after the end of the innermost call.
 //! Law: times do not decrease and calls nest, since the rows of a lane do.
 
 use super::requests::Requests;

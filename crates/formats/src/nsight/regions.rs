@@ -56,7 +56,7 @@ impl Regions {
         region
     }
 
-    /// Whether a region stands for frames without a symbol.
+    /// Whether a region is the placeholder for frames without a symbol.
     pub fn is_unresolved(&self, region: u32) -> bool {
         self.regions[region as usize].name.starts_with("<unresolved in ")
     }

@@ -1,7 +1,7 @@
 //! Which reports a path holds, and what each says of itself: versions, host, start of the session, ranks.
 //!
 //! A folder of exports is one run, a report for each rank. Ranks come from, in this order: the table of MPI ranks,
-//! the environment the program was started in, the names of the files, their order. Which it was is said.
+//! the environment the program was started in, the names of the files, their order. A notice reports the source.
 
 use super::database::Database;
 use super::recognise_file;
@@ -40,7 +40,7 @@ pub(super) fn files_in(candidate: &Candidate) -> Vec<PathBuf> {
 }
 
 /// Whether a file is a report before its export. Its format is not published: the name is all there is to go by, and
-/// that it is no database.
+/// that it is not a database.
 pub(super) fn is_unexported(candidate: &Candidate, path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     ["nsys-rep", "qdrep", "qdstrm"].contains(&extension) && path.is_file() && !is_sqlite(candidate, path)
@@ -169,7 +169,7 @@ impl About {
     }
 }
 
-/// Ranks from the names of files: the number behind the last `rank`, else the one number in which they differ.
+/// Ranks from the names of files: the number after the last `rank`, else the one number in which they differ.
 /// `None` unless every file has one and all differ.
 pub(super) fn ranks_from_names(files: &[PathBuf]) -> Option<Vec<u32>> {
     let stems: Vec<String> = files

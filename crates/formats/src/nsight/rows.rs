@@ -4,7 +4,7 @@
 //! row = start, end (ns, aligned over the reports), region | comm, kind | op | peer, id, bytes, more
 //! ```
 //!
-//! What the last fields mean is said by the kind. Law: a row is [`ROW_BYTES`] on disk, and comes back as it went.
+//! The kind decides what the last fields mean. Law: a row is [`ROW_BYTES`] on disk, and is read back unchanged.
 //! Order of rows of one location: by start, longest first, then by kind: a caller before its callees.
 
 use std::cmp::Reverse;
@@ -63,7 +63,7 @@ impl RowKind {
         RowKind::Icollective,
     ];
 
-    /// Whether what comes of it depends on rows before or after it.
+    /// Whether its events depend on rows before or after it.
     pub fn has_request(self) -> bool {
         !matches!(
             self,

@@ -2,7 +2,7 @@
 //!
 //! The schema is a b-tree that begins on the first page: inner pages name others, leaves hold records `(type, name,
 //! table, root page, SQL)`. Law: no more is read than a [`Candidate`] allows; pages in circles and records that are
-//! cut end nothing but themselves. Not here: rows of other tables, which SQLite itself reads.
+//! cut end nothing but themselves. SQLite itself reads the rows of other tables.
 
 use ouzel_files::{Candidate, LOOK_BYTES};
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(super) fn is_sqlite(candidate: &Candidate, path: &Path) -> bool {
     candidate.head(path, MAGIC.len()) == MAGIC
 }
 
-/// Calls `see` with the names of the tables, until it says that it has seen enough. Tells whether all were seen.
+/// Calls `see` with the names of the tables until it returns that it has seen enough. Returns whether all were seen.
 pub(super) fn tables(candidate: &Candidate, path: &Path, mut see: impl FnMut(&str) -> bool) -> bool {
     let header = candidate.head(path, HEADER_BYTES);
     if !header.starts_with(MAGIC) || header.len() < HEADER_BYTES {

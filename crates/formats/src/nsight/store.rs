@@ -9,7 +9,7 @@
 //! Rows of a place that overlap without nesting go to further *lanes* of it, the first that fits.
 //!
 //! Laws: at most [`MAX_BUFFERED`] rows are kept while scanning; if there never were more, nothing touches a disk.
-//! Blocks of a lane are in order, and calls in them nest. Not here: what a row means.
+//! Blocks of a lane are in order, and calls in them nest. This module does not interpret rows.
 
 use super::merge::Merge;
 use super::rows::{ROW_BYTES, Row, RowKind};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 const MAX_BUFFERED: usize = 512 * 1024;
 /// Rows of a block, the unit of reading: 224 KB.
 pub(super) const BLOCK_ROWS: usize = 4096;
-/// Lanes of one place. More calls than this that overlap are clipped to the call they overlap, with a notice.
+/// Lanes of one place. Calls that overlap beyond this are clipped to the call they overlap, with a notice.
 pub(super) const MAX_LANES: usize = 1024;
 
 /// A temporary file that many readers share.
@@ -172,7 +172,7 @@ pub(super) struct Block {
     pub start: i64,
     /// Latest end of a row.
     pub end: i64,
-    /// Whether a row belongs to a request: then what it gives may show much later.
+    /// Whether a row belongs to a request: its events may then come much later.
     pub has_requests: bool,
     pub n_rows: usize,
     /// Offset in the temporary file, or index in the memory of the lane.

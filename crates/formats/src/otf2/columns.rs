@@ -2,7 +2,7 @@
 //!
 //! The decoder pushes; raw times go to a column of their own, because they are
 //! corrected in one go when the chunk is full (see [`reader`](super::reader)).
-//! Law: one row per event that somebody needs; ids are dense and global.
+//! Law: one row per event that an analysis needs; ids are dense and global.
 
 use super::refs::LocationRefs;
 use super::stack_changes::StackChanges;
@@ -18,7 +18,7 @@ use ouzel_otf2::records::{Event, EventKind as Kind};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Which records nobody needs, so that their bodies can be skipped.
+/// Which records no analysis needs, so that their bodies can be skipped.
 pub(super) fn unwanted(needs: Needs) -> EventKinds {
     let mut kinds = EventKinds::NONE;
     for &kind in Kind::ALL {
@@ -110,7 +110,7 @@ pub(super) struct Columns<'a, 'r> {
     pub rows: &'a mut Rows,
     pub refs: &'a mut LocationRefs<'r>,
     pub stack_changes: &'a mut StackChanges,
-    /// What the input and output operations do that have begun, by handle and matching id.
+    /// Modes of the I/O operations that have begun, by handle and matching id.
     pub open_io: &'a mut FxHashMap<(u32, u64), IoMode>,
     /// Records that have a row but whose payload the model leaves out, by name.
     pub not_represented: &'a mut BTreeMap<&'static str, u64>,

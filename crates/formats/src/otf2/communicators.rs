@@ -1,4 +1,4 @@
-//! Communicators, and what stands for those that are not defined.
+//! Communicators, and placeholders for those that are not defined.
 //!
 //! A communicator without a definition has unknown members, with one exception: the first that all ranks talk on, where
 //! no other is that of all, is `MPI_COMM_WORLD` if both sides of its messages agree that its ranks are world ranks.
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Name of the last communicator, which stands for every reference that was met only when events were read.
+/// Name of the last communicator, the placeholder for references that are first met when events are read.
 pub(super) const UNKNOWN_COMM: &str = "<unknown communicator>";
 
 /// More ranks than any machine has.
@@ -166,7 +166,7 @@ impl<'a> Communicators<'a> {
         ranks.copied().map(WorldRank).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The communicator without members that can only be that of all ranks, and how many it has.
+    /// The communicator without members that can only be that of all ranks, and its number of ranks.
     fn lost_world(&self) -> Option<(u32, usize)> {
         let has_world = self.collected.comms.iter().any(|comm| self.is_of_all(comm));
         if has_world || self.rank_of.is_empty() {

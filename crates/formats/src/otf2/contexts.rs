@@ -1,8 +1,8 @@
 //! Calling contexts and interrupt generators: what samples refer to.
 //!
-//! Contexts come in any order; the model wants parents first. Law: every defined
+//! Contexts come in any order; the model needs parents first. Law: every defined
 //! context has a place in the tree; parents that are missing, circular or deeper than
-//! [`MAX_SAMPLED_DEPTH`] are cut off and told, never followed for ever.
+//! [`MAX_SAMPLED_DEPTH`] are cut off and reported, never followed forever.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 const UNDEFINED: u32 = u32::MAX;
 
-/// What a reference to a calling context stands for.
+/// What a reference to a calling context refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::otf2) struct ContextRef {
     /// Region of the innermost frame, also where the path was cut.
@@ -30,7 +30,7 @@ pub(in crate::otf2) struct ContextRef {
     pub depth: u32,
 }
 
-/// The tree of contexts, and what each reference stands for.
+/// The tree of contexts, and what each reference refers to.
 pub(super) fn contexts(
     collected: &Collected,
     regions: &FxHashMap<u32, RegionId>,
@@ -86,7 +86,7 @@ struct Tree<'c> {
     lost: Lost,
 }
 
-/// What contexts leave dangling, by number of contexts.
+/// Dangling references of contexts, by number of contexts.
 #[derive(Debug, Default)]
 struct Lost {
     parents: u64,

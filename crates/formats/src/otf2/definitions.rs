@@ -1,7 +1,7 @@
 //! From collected definitions to the model's tables.
 //!
-//! Sparse references become dense ids in the order of definition. Regions that say
-//! the same (some tracers define a function once for each rank) become one. What a
+//! Sparse references become dense ids in the order of definition. Regions with equal
+//! content (some tracers define a function once for each rank) become one. What a
 //! definition leaves dangling gets a placeholder and a notice. Times and ranks get
 //! their meaning here: the clock, and which process is which world rank.
 
@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 const UNDEFINED: u32 = u32::MAX;
 
-/// The model's definitions, and what the references of event files stand for.
+/// The model's definitions, and the map from the references of event files to them.
 #[derive(Debug)]
 pub(super) struct Resolved {
     pub definitions: Definitions,
@@ -283,7 +283,7 @@ impl Resolver<'_> {
     }
 
     /// Gives each reference that events name and no definition explains a region of its own, so that different
-    /// functions stay apart. Its role is what its calls hold.
+    /// functions stay separate. Its role comes from what its calls hold.
     fn add_unknown_regions(&mut self, definitions: &mut Definitions, ids: &mut FxHashMap<u32, RegionId>) {
         let unknown = definitions.region(definitions.unknown_region).clone();
         let mut n_lost = 0;

@@ -1,4 +1,4 @@
-//! What records say of references that no definition explains.
+//! What records reveal about references without a definition.
 //!
 //! ```text
 //! event files ──scan──► Evidence: by region reference what its calls hold, by communicator reference who takes part
@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Peers from here on are negative ranks: `MPI_PROC_NULL` and the like.
 const LEAST_NULL_PEER: u32 = 1 << 31;
 
-/// References of one kind that are told apart. Tracers number from zero; what a corrupt file names beyond is not looked
-/// at, so memory is bounded by what real programs define.
+/// References of one kind that are distinguished. Tracers number from zero; larger numbers of a corrupt file are
+/// ignored, so memory is bounded by what real programs define.
 const MAX_REFERENCES: usize = 4096;
 
 /// What records say.
@@ -56,14 +56,14 @@ enum Held {
     Receive,
     /// A receive or collective is posted.
     Post,
-    /// Something that was posted elsewhere completes, or is tested.
+    /// An operation that was posted elsewhere completes, or is tested.
     Completion,
     Collective,
 }
 
 const N_KINDS: usize = 5;
 
-/// Who talks on a communicator.
+/// Which locations talk on a communicator.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct CommUse {
     /// Locations with records on it.

@@ -51,7 +51,7 @@ fn a_completion_has_the_direction_of_its_beginning() {
         (13, IoMode::Write, None),
         (14, IoMode::Read, Some(90)),
         (16, IoMode::Other, Some(0)),
-        // What was cancelled completes no more: nobody knows what this was.
+        // A cancelled operation does not complete: the kind of this one is unknown.
         (19, IoMode::Other, Some(5)),
     ];
     assert_eq!(operations(Needs::IO), (expected.clone(), 11));

@@ -103,7 +103,7 @@ impl ChunkReader for LocationReader<'_> {
         self.finish_times(buffer);
         buffer.n_records = n as u64;
         if 0 < n {
-            // Records without a row lie between the rows, or behind them.
+            // Records without a row lie between the rows, or after them.
             let corrected = self.opened.local.clock.global(self.events.time());
             let last = Ticks(corrected.saturating_sub(self.opened.trace_start).max(self.last));
             buffer.span = Some((buffer.time.first().copied().unwrap_or(last), last));

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Global references of a trace and what they stand for.
+/// Global references of a trace and what they refer to.
 #[derive(Debug)]
 pub(super) struct GlobalRefs {
     pub regions: FxHashMap<u32, RegionId>,
@@ -82,7 +82,7 @@ impl<'a> LocationRefs<'a> {
         context
     }
 
-    /// The region that stands for every id that no definition explains.
+    /// The placeholder region for every id without a definition.
     pub fn unknown_region(&self) -> RegionId {
         self.global.unknown_region
     }
@@ -131,7 +131,7 @@ impl<'a> LocationRefs<'a> {
         placeholder
     }
 
-    /// References met that no definition explains, with how often.
+    /// References met that have no definition, and how often.
     pub fn take_undefined(&mut self) -> BTreeMap<(RefKind, u32), u64> {
         std::mem::take(&mut self.undefined)
     }

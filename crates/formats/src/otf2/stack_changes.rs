@@ -6,14 +6,14 @@
 //! `d + 1 - u` outermost frames. Between two samples the least of what every event keeps
 //! is what stayed: enters and leaves of contexts count, too.
 //!
-//! Tracers that do not watch the stack (Score-P without a mark on it is one) call every
-//! frame new, at each sample, that instrumentation did not enter. Law: a record by which
-//! nothing stays but what instrumentation holds open anyway asserts nothing about the
-//! other frames. It still counts as a bound where instrumentation saw a frame go.
+//! Tracers that do not watch the stack (Score-P without a mark on it is one) call every frame
+//! that instrumentation did not enter new, at each sample. Law: a record by which only what
+//! instrumentation holds open anyway stays asserts nothing about the other frames. It still
+//! counts as a bound where instrumentation saw a frame go.
 
 use ouzel_model::Lca;
 
-/// The distance that stands for none.
+/// The distance that means "none".
 const UNDEFINED: u32 = u32::MAX;
 
 /// What is known of the stack of one location between samples.
@@ -81,7 +81,7 @@ fn kept(depth: u32, unwind_distance: u32) -> Option<u32> {
     }
 }
 
-/// The distance of a sample that says `lca`; the inverse of what a reader does.
+/// The unwind distance of a sample with `lca`; the inverse of what a reader does.
 pub(super) fn unwind_distance(depth: u32, lca: Lca) -> u32 {
     match lca {
         Lca::Exact(kept) => depth.saturating_sub(kept) + 1,

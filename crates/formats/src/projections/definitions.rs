@@ -1,8 +1,8 @@
 //! From the names of an `.sts` file to definitions.
 //!
-//! One location, one location group and one world rank for each PE whose log is there: PEs
-//! are what Charm++ programs are written for, and what messages name. The processes of an
-//! SMP run stand in the system tree.
+//! One location, one location group and one world rank for each PE with a log: Charm++ programs
+//! are written for PEs, and messages name them. The processes of an SMP run are in the system
+//! tree.
 
 use super::record::Span;
 use super::sts::Sts;
@@ -70,7 +70,7 @@ pub(super) mod parameter {
 /// Where the regions and metrics of records are.
 #[derive(Debug)]
 pub(super) struct Refs {
-    /// What a PE is in while no other call is open: the overhead of the runtime.
+    /// The region of a PE while no other call is open: the overhead of the runtime.
     pub runtime: RegionId,
     spans: [RegionId; 4],
     entries: FxHashMap<i64, RegionId>,

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The first word of a log.
 pub(super) const LOG_MAGIC: &[u8] = b"PROJECTIONS-RECORD";
 
-/// Lines of a file that are looked at to tell an `.sts` file: the keywords come in the first dozens.
+/// Lines that are read to recognise an `.sts` file: the keywords come in the first dozens.
 const N_LINES_SEEN: usize = 64;
 
 /// The files of one trace.
@@ -23,11 +23,11 @@ pub(super) struct Files {
     pub sts: Option<PathBuf>,
     /// The log of each PE.
     pub logs: BTreeMap<u32, PathBuf>,
-    /// Summaries: they tell sums over intervals, no events.
+    /// Summaries: they hold sums over intervals, no events.
     pub n_summaries: usize,
 }
 
-/// Every trace that a path stands for: a folder may hold several, a file belongs to one.
+/// Every trace that a path names: a folder may hold several, a file belongs to one.
 pub(super) fn find(candidate: &Candidate) -> Vec<Files> {
     let path = candidate.path();
     if candidate.is_dir() {
@@ -42,7 +42,7 @@ pub(super) fn find(candidate: &Candidate) -> Vec<Files> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     if is_log(candidate, path) {
         let run = log_name(name).map(|(run, _)| run.to_owned());
-        // A folder of logs alone, or a log that somebody renamed: the run it belongs to cannot be told.
+        // A folder of logs alone, or a renamed log: the run it belongs to is unknown.
         let home = in_projdir(folder).unwrap_or(folder);
         let mut all = in_folder(candidate, home);
         let holds = |files: &Files| {
@@ -62,13 +62,13 @@ pub(super) fn find(candidate: &Candidate) -> Vec<Files> {
     }
     let runs = runs_in(candidate, folder);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    // One that was renamed owns the logs of the folder if they are of one run.
+    // A renamed `.sts` file owns the logs of the folder if they are of one run.
     let run = runs.get(stem).or_else(|| runs.values().next().filter(|_| runs.len() == 1));
     let Run { logs, n_summaries } = run.cloned().unwrap_or_default();
     vec![Files { sts: Some(path.to_owned()), logs, n_summaries }]
 }
 
-/// Adds the files of the traces that a path stands for, and what would be one: all that is called like its run.
+/// Adds the files of the traces that a path names, and all files named like their run, which would belong to it.
 pub(super) fn add_files(candidate: &Candidate, inputs: &mut Inputs) {
     for Files { sts, logs, .. } in find(candidate) {
         let run_of = |log: &PathBuf| {
@@ -154,7 +154,7 @@ fn numbered<'a>(name: &'a str, extension: &str) -> Option<(&'a str, u32)> {
     pe.bytes().all(|b| b.is_ascii_digit()).then(|| Some((run, pe.parse().ok()?)))?
 }
 
-/// The beginning of a file that tells what it is.
+/// The beginning of a file, which shows what it is.
 const HEAD_BYTES: usize = 16 << 10;
 
 /// The lines a file begins with, unpacked if need be; the last one may be cut.

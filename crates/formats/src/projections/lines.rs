@@ -1,7 +1,7 @@
 //! The lines of a log, compressed or not, one after the other in bounded memory.
 //!
 //! Law: every byte of the file belongs to exactly one line; `offset` is the place of a
-//! line in the uncompressed text. Not here: what a line says.
+//! line in the uncompressed text. This module does not interpret lines.
 
 use crate::heads::GZIP_MAGIC;
 use flate2::bufread::MultiGzDecoder;
@@ -42,7 +42,7 @@ impl Lines {
         Lines { text, line: Vec::new(), offset: 0, next_offset: 0, is_terminated: true }
     }
 
-    /// The next line without its end; `None` behind the last.
+    /// The next line without its end; `None` after the last.
     ///
     /// # Errors
     /// Those of reading (a damaged compressed stream among them), and a line that is too long.
@@ -50,7 +50,7 @@ impl Lines {
         Ok(self.advance()?.then_some(&self.line[..]))
     }
 
-    /// Goes to the next line; `false` behind the last.
+    /// Goes to the next line; `false` after the last.
     ///
     /// # Errors
     /// As [`next`](Self::next).

@@ -1,19 +1,19 @@
-//! Which record of processing receives which message.
+//! Which processing record receives which message.
 //!
-//! A record of creation tells the sender and a serial number, never the receiver; a record of
-//! processing tells both, and where it stands is the receiver. So the receivers of what a PE
-//! sends are known only when the logs of all PEs were scanned: once, by the workers that ask
-//! first, together. One message goes to each PE that processes it; what processes it there
-//! again (a thread that goes on, further elements of an array) receives nothing new.
+//! A creation record has the sender and a serial number, never the receiver; a processing record
+//! has both, and its own PE is the receiver. So the receivers of what a PE sends are known only
+//! once the logs of all PEs are scanned: once, by the first workers that need them, together. One
+//! message goes to each PE that processes it; records that process it there again (a thread that
+//! goes on, further elements of an array) receive nothing new.
 //!
 //! Rule: creation and processing belong together if PE and serial number are equal, and the
 //! entry method or the length, too. A broadcast to an array is created for the entry method of
-//! its manager and processed by that of its elements; the length in the record of creation may
-//! be the one before packing. Records with neither are of threads that go on and name a
-//! message by chance.
+//! its manager and processed by that of its elements; the length in the creation record may be
+//! the one before packing. Records with neither come from threads that go on and name a message
+//! by chance.
 //!
-//! Memory: 32 bytes for each record of creation or processing during the scan, 16 bytes for
-//! each message and 8 for each receipt afterwards.
+//! Memory: 32 bytes for each creation or processing record during the scan, 16 bytes for each
+//! message and 8 for each receipt afterwards.
 
 use super::record::{Creation, Processing, Record};
 use super::scan::{Log, Scan, scan};
@@ -29,7 +29,7 @@ struct Key {
     bytes: Option<u64>,
 }
 
-/// What one log tells of messages.
+/// What one log records about messages.
 #[derive(Debug, Default)]
 struct Ends {
     created: Vec<Key>,
@@ -42,7 +42,7 @@ struct Ends {
 pub(super) struct PeMessages {
     /// Serial number and receiving location of each message that was sent here, sorted.
     pub sent: Vec<(i64, u32)>,
-    /// Numbers of the records of processing that receive a message, sorted.
+    /// Numbers of the processing records that receive a message, sorted.
     pub receipts: Vec<u64>,
 }
 
@@ -55,7 +55,7 @@ impl PeMessages {
     }
 }
 
-/// The messages of all PEs, once they are asked for.
+/// The messages of all PEs, once they are needed.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     next: AtomicUsize,
@@ -65,7 +65,7 @@ pub(super) struct Messages {
     joined: OnceLock<Vec<PeMessages>>,
 }
 
-/// Counts a log as scanned, whatever happens meanwhile: nobody shall wait for ever.
+/// Counts a log as scanned, even on a panic: no worker may wait forever.
 struct Done<'a>(&'a Messages);
 
 impl Drop for Done<'_> {
@@ -110,7 +110,7 @@ impl Messages {
     }
 }
 
-/// Gathers the ends of one log. What cannot be read is said when the location is.
+/// Gathers the ends of one log. Errors are reported when the location is read.
 fn ends(log: &Log) -> Ends {
     let mut ends = Ends::default();
     let stopped = scan(log, &mut |scan: Scan<'_>| match scan.record {

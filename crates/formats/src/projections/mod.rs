@@ -1,8 +1,8 @@
 //! Traces of Charm++ (Projections) as a [`TraceSource`].
 //!
 //! `NAME.sts` names things, `NAME.<pe>.log` holds the events of a PE: one location, one
-//! process and one world rank each. Logs are text and are read as a stream; who receives a
-//! message is only known from the logs of all PEs (see `messages`).
+//! process and one world rank each. Logs are text and are read as a stream; the receivers of a
+//! message are known only from the logs of all PEs (see `messages`).
 //!
 //! | record | in the model |
 //! |---|---|
@@ -12,9 +12,9 @@
 //! | idle, pack, unpack, interrupt | regions of these names |
 //! | user brackets, functions | regions; user events, values, notes, phases: parameters |
 //! | processor time, PAPI counters, memory, statistics | metrics |
-//! | what else a record says | parameters |
+//! | other fields of a record | parameters |
 //!
-//! Not here: summaries (`.sum`), which hold sums over intervals.
+//! Summaries (`.sum`), which hold sums over intervals, are not read.
 
 mod brackets;
 mod calls;
@@ -69,7 +69,7 @@ pub struct ProjectionsSource {
     logs: Vec<Log>,
     pes: Vec<u32>,
     sizes: Vec<u64>,
-    /// Whether logs may hold brackets that are written when they are over.
+    /// Whether logs may hold brackets that are written once they are over.
     has_user_events: bool,
     messages: Messages,
     notices: Vec<Notice>,

@@ -1,7 +1,7 @@
 //! Reads the log of one PE as rows.
 //!
-//! Law: rows nest, times do not decrease; what cannot be read is counted. Rows of one
-//! record stand together: the enter, then what the record says of the call.
+//! Law: rows nest, times do not decrease; what cannot be read is counted. The rows of one
+//! record are adjacent: the enter, then the other data of the call.
 
 use super::brackets::Bracket;
 use super::calls::{Call, Calls};
@@ -23,9 +23,9 @@ pub(super) struct Opened<'a> {
     pub file: Arc<str>,
     pub refs: &'a Refs,
     pub needs: Needs,
-    /// Its messages, if somebody needs them.
+    /// Its messages, if an analysis needs them.
     pub messages: Option<&'a PeMessages>,
-    /// Brackets with times that lie back, and how many lack an end.
+    /// Brackets recorded after their times, and how many lack an end.
     pub brackets: (Vec<Bracket>, u64),
     /// Place of this PE and number of each in the communicator of all.
     pub pes: &'a [u32],
@@ -39,7 +39,7 @@ pub(super) struct LocationReader<'a> {
     ended: bool,
 }
 
-/// All but the log, so that a record can be borrowed from it.
+/// All but the log, so that a record can be borrowed from the log.
 struct State<'a> {
     opened: Opened<'a>,
     calls: Calls,
@@ -105,7 +105,7 @@ impl ChunkReader for LocationReader<'_> {
     fn read(&mut self, buffer: &mut ChunkBuffer) -> Result<bool, ReadError> {
         buffer.clear();
         let mut first = None;
-        // A record may make many rows, but not often: what is left over fits behind.
+        // A record may make many rows, but rarely does: the excess still fits after the chunk.
         while !self.ended && buffer.len() < CHUNK_EVENTS && buffer.n_records < 4 * CHUNK_EVENTS as u64 {
             match self.log.next() {
                 Ok(Some(scan)) => {
@@ -220,7 +220,7 @@ impl State<'_> {
         self.runtime = Runtime::Off;
     }
 
-    /// Time passes.
+    /// Advances the time.
     fn set_now(&mut self, time: u64, buffer: &mut ChunkBuffer) {
         if self.runtime == Runtime::Due && self.now < time {
             buffer.push(Ticks(self.now), EventKind::Enter, self.opened.refs.runtime);
@@ -238,7 +238,7 @@ impl State<'_> {
         loop {
             let next_end = self.bracket_ends.last().copied();
             let next_start = self.opened.brackets.0.get(self.next_bracket).map(|bracket| bracket.start);
-            // Inside of a call that begins or ends at the very time: begins stand behind its begin, ends before its end.
+            // In a call that begins or ends at this very time, begins come after its begin and ends before its end.
             let is_due = |at: u64| at < time || (ends_a_call && at == time);
             match (next_end, next_start) {
                 (Some((end, place)), start) if is_due(end) && start.is_none_or(|start| end <= start) => {
@@ -355,7 +355,7 @@ impl State<'_> {
                     self.count(Tally::StrayEnd);
                 }
             }
-            // Their rows came when their time was reached.
+            // Their rows were written when their time was reached.
             Record::UserPair { .. } | Record::BracketedNote { .. } => {}
             Record::UserEvent { id, time } => {
                 self.go_to(time, false, buffer);
@@ -490,7 +490,7 @@ impl State<'_> {
         }
     }
 
-    /// Processor time and hardware counters, as they stand when the record was written.
+    /// Processor time and hardware counters at the time of the record.
     fn counters(&mut self, processing: &Processing<'_>, buffer: &mut ChunkBuffer) {
         if !self.needs(Needs::METRICS) {
             return;
@@ -533,7 +533,7 @@ impl State<'_> {
         self.bracket_ends.clear();
     }
 
-    /// Behind the last record: brackets that are due, and those that were written after the end.
+    /// After the last record: brackets that are due, and those that were written after the end.
     fn end(&mut self, buffer: &mut ChunkBuffer) {
         let last = self.opened.brackets.0[self.next_bracket..].iter().map(|bracket| bracket.end).max();
         let ends = self.bracket_ends.iter().map(|&(end, _)| end).max();

@@ -2,7 +2,7 @@
 //!
 //! The first number is the type, the others are its fields; which fields there are depends
 //! on the version of the `.sts` file. Times are microseconds since the start of the run.
-//! Law: a line that lacks a field of its type is no record; numbers behind the last field
+//! Law: a line that lacks a field of its type is no record; numbers after the last field
 //! are ignored, as the reference reader does.
 
 /// Which fields records have.
@@ -36,7 +36,7 @@ pub(super) enum Record<'a> {
     UserEvent { id: i64, time: u64 },
     /// A bracket that the user opens or closes.
     UserBracket { begins: bool, id: i64, nested: i64, time: u64 },
-    /// One end of a bracket that is written when it is over: its time lies back.
+    /// One end of a bracket that is written once the bracket is over: its time is in the past.
     UserPair { id: i64, time: u64, event: i64 },
     /// A function (AMPI) begins.
     BeginFunction { id: i64, line: i64, time: u64 },
@@ -56,7 +56,7 @@ pub(super) enum Record<'a> {
     UserStat { time: u64, user_time: f64, value: f64, id: i64 },
     /// A record whose type is known and whose content the model does not hold.
     Other { name: &'static str, time: u64 },
-    /// A record of a type that nobody knows.
+    /// A record of an unknown type.
     Unknown(i64),
 }
 
@@ -110,7 +110,7 @@ pub(super) struct Processing<'a> {
     pub counters: &'a [i64],
 }
 
-/// Thirty years in microseconds; what is later comes from damage and would hide everything behind it.
+/// Thirty years in microseconds; what is later comes from damage and would hide everything after it.
 const MAX_TIME_US: i64 = 1_000_000_000_000_000;
 
 /// What has to be done to a line.
@@ -120,7 +120,7 @@ pub(super) enum Parsed<'a> {
     Record(Record<'a>),
     /// Its text goes on in the next line.
     Unfinished,
-    /// It is no record.
+    /// It is not a record.
     Bad,
 }
 
@@ -152,7 +152,7 @@ pub(super) fn record<'a>(line: &'a [u8], layout: Layout, fields: &'a [i64]) -> P
     record.map_or(Parsed::Bad, Parsed::Record)
 }
 
-/// The next number of a line, without the blanks before it and behind it. Unsigned ones of 64 bits wrap around: that
+/// The next number of a line, without the blanks before and after it. Unsigned ones of 64 bits wrap around: that
 /// is how −1 is written for a time that is not known.
 fn number(rest: &mut &[u8]) -> Option<i64> {
     let at = rest.iter().position(|&b| b != b' ' && b != b'\t')?;
@@ -261,7 +261,7 @@ fn begin_processing(fields: &[i64], layout: Layout) -> Option<Processing<'_>> {
         let (tail, counters) = tail.split_at(tail.len() - n_counters);
         let n_index = if layout.version < 7.0 { 3 } else { 4 };
         let tail = match tail {
-            // The number of counters stands between processor time and values.
+            // The number of counters is between processor time and values.
             [before @ .., n]
                 if layout.version < 9.0 && tail.len() == n_index + 2 && *n == n_counters as i64 =>
             {
@@ -301,7 +301,7 @@ fn processing(fields: &[i64], layout: Layout) -> Option<Processing<'_>> {
     })
 }
 
-/// Free text of a given length behind `time len` or `time end id len`.
+/// Free text of a given length after `time len` or `time end id len`.
 fn note(kind: i64, mut rest: &[u8]) -> Parsed<'_> {
     let mut fields = [0; 4];
     let n = if kind == 28 { 2 } else { 4 };
@@ -326,7 +326,7 @@ fn note(kind: i64, mut rest: &[u8]) -> Parsed<'_> {
     record.map_or(Parsed::Bad, Parsed::Record)
 }
 
-/// As [`number`], but leaves the blanks behind it.
+/// As [`number`], but leaves the blanks after it.
 fn next_word_number(rest: &mut &[u8]) -> Option<i64> {
     let (mut word, at) = word(rest)?;
     let value = number(&mut word)?;

@@ -94,7 +94,7 @@ impl LogReader {
         Ok(false)
     }
 
-    /// Whether the current line is a record, with the lines behind it that its text takes.
+    /// Whether the current line is a record, with the lines after it that its text takes.
     fn is_record(&mut self) -> Result<bool, ReadError> {
         loop {
             split(self.lines.current(), &mut self.fields);

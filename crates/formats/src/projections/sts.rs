@@ -89,7 +89,7 @@ impl Sts {
     /// Reads a whole file.
     ///
     /// # Errors
-    /// Those of reading; what stood before is in `self`.
+    /// Those of reading; `self` holds what came before.
     pub fn read(&mut self, lines: &mut Lines) -> io::Result<()> {
         while let Some(line) = lines.next()? {
             let line = String::from_utf8_lossy(line).into_owned();
@@ -106,7 +106,7 @@ impl Sts {
         Ok(())
     }
 
-    /// Takes one line; `None` if its fields are not what its keyword asks for.
+    /// Takes one line; `None` if its fields do not fit its keyword.
     fn take(&mut self, keyword: &str, rest: &str) -> Option<()> {
         match keyword {
             "VERSION" => {
@@ -149,7 +149,7 @@ impl Sts {
                 let place = place.parse().ok().filter(|&place: &u64| place < MAX_COUNTERS)?;
                 self.counters.insert(place, unquoted(name).to_owned());
             }
-            // Sizes of tables, sizes of messages, and what later versions may add: nothing asks for them.
+            // Sizes of tables, sizes of messages, and what later versions may add: not needed.
             _ => {}
         }
         Some(())

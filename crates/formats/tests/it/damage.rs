@@ -1,4 +1,4 @@
-//! Damaged Projections traces and tables: no panic, no hang, and what is lost is said.
+//! Damaged Projections traces and tables: no panic, no hang, and what is lost is reported.
 
 use crate::read;
 use ouzel_formats::open;
@@ -6,7 +6,7 @@ use ouzel_model::{Level, LocationId, Needs, TraceSource};
 use ouzel_testkit::{Rng, shared_data};
 use std::path::Path;
 
-/// Opens and reads everything; whether something is said of lost data.
+/// Opens and reads everything; returns whether lost data is reported.
 fn says_damage(path: &Path) -> bool {
     let Ok((_, source)) = open(path) else { return true };
     let source: Box<dyn TraceSource> = source;

@@ -14,7 +14,7 @@ fn found(path: &Path) -> Vec<Format> {
     for (file, n_bytes) in candidate.bytes_read() {
         assert!(n_bytes <= LOOK_BYTES, "{n_bytes} bytes of {file:?} were read to recognise {path:?}");
     }
-    // Nobody reads beside the candidate. What the system tells is itself read, twice.
+    // No reader bypasses the candidate. The system's own count is read from a file, twice.
     let counted: usize = candidate.bytes_read().iter().map(|(_, n_bytes)| n_bytes).sum();
     if let Some((before, after)) = before.zip(bytes_read_by_thread()) {
         let n_bytes = after - before;
@@ -26,7 +26,7 @@ fn found(path: &Path) -> Vec<Format> {
     found
 }
 
-/// Bytes that this thread has read by calls to the system, if it tells.
+/// Bytes that this thread has read by system calls, if the system reports them.
 fn bytes_read_by_thread() -> Option<u64> {
     let io = std::fs::read_to_string("/proc/thread-self/io").ok()?;
     io.lines().find_map(|line| line.strip_prefix("rchar: "))?.parse().ok()
@@ -75,7 +75,7 @@ fn recognising_reads_each_file_once_and_a_bounded_part_of_it() {
             .unwrap();
     }
     assert_eq!(found(&many), [Format::Chrome]);
-    // Beside an archive: what is no anchor does not become one.
+    // Beside an archive, a file that is not an anchor does not become one.
     std::fs::write(folder.path().join("kineto.def"), "").unwrap();
     assert_eq!(found(&folder.path().join("kineto.json")), [Format::Chrome]);
 }
@@ -95,7 +95,7 @@ const FOLDERS: &[(&str, Format)] = &[
     ("projections", Format::Projections),
 ];
 
-/// What stands beside the data and is none: where it comes from.
+/// Whether a path is not data but the sources of the data.
 fn is_no_data(path: &Path) -> bool {
     path.ends_with("otf2/sources")
 }
@@ -130,7 +130,7 @@ fn every_real_folder_has_exactly_one_reader() {
     assert_eq!(found(&shared.join("data/foo-bar.csv")), [Format::Csv]);
 }
 
-/// Formats of one file, under a name that says nothing.
+/// Formats of one file, under a name that reveals nothing.
 #[test]
 fn names_do_not_matter() {
     let Some(shared) = shared_data() else { return };
@@ -192,7 +192,7 @@ fn what_is_no_trace_is_refused_with_what_was_looked_for() {
     assert!(matches!(error, OpenError::NotFound(_)), "{error:?}");
 }
 
-/// Where several are, the answer names them.
+/// If there are several, the answer names them.
 #[test]
 fn several_traces_in_one_folder_are_candidates() {
     let Some(shared) = shared_data() else { return };

@@ -372,7 +372,7 @@ fn databases_before_format_4_are_read() {
         return;
     };
     let source = trace.unwrap();
-    // 133,432 bytes: 8 traces with a header of 32 bytes each behind a table of 8 + 8 * 16, and a marker of 8.
+    // 133,432 bytes: 8 traces with a header of 32 bytes each after a table of 8 + 8 * 16, and a marker of 8.
     let lines_found = lines(&*source);
     assert_eq!(lines_found.len(), 8);
     assert_eq!(lines_found.iter().map(|line| line.1).sum::<usize>(), (133_432 - 136 - 8 - 8 * 32) / 12);

@@ -1,5 +1,5 @@
 //! HPCToolkit's files cut at each percent, with flipped bytes and without each member: what was
-//! read before the damage stays, the rest is told, and nothing hangs.
+//! read before the damage stays, the rest is reported, and nothing hangs.
 
 use ouzel_formats::{Candidate, Opened, Reader};
 use ouzel_model::{

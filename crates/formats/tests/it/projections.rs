@@ -222,7 +222,7 @@ fn what_is_not_nested_is_cut_and_said() {
     });
 }
 
-/// As many logs as PEs, packed or not, in folders of their own, with a name that tells nothing.
+/// As many logs as PEs, packed or not, in folders of their own, with a name that reveals nothing.
 #[test]
 fn the_files_are_found_by_what_they_hold() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The user's selection. It changes results; what analyses need never does.
+//! The user's selection. It changes results; the needs of analyses never do.
 //!
 //! ```text
 //! Filter { ranks, time_ns, regions, predicate }
@@ -7,8 +7,8 @@
 //!    regions, rest of the predicate    which calls are shown; time in the others goes to `[filtered]`
 //! ```
 //! Law: a filter of calls changes no total, and neither the inclusive nor the exclusive
-//! time of a call that is shown. What is not a call (a message, a metric value) is
-//! selected by location and time alone.
+//! time of a call that is shown. Anything that is not a call (a message, a metric value) is selected only by location
+//! and time.
 
 mod language;
 mod numbers;
@@ -36,7 +36,7 @@ pub struct Filter {
     pub ranks: Option<RankSet>,
     /// Only the half-open range of time, in nanoseconds since the trace start.
     pub time_ns: Option<(u64, u64)>,
-    /// Only regions whose name matches one of these patterns (`*` any run, `?` one character); empty is all.
+    /// Only regions whose name matches one of these patterns (`*` any run, `?` one character); empty means all.
     pub regions: Vec<String>,
     /// Only calls that pass. Made with [`Filter::and`], which leaves ranges of time to `time_ns`.
     pub predicate: Option<Predicate>,
@@ -62,7 +62,7 @@ impl Filter {
 
     /// Selects only what passes `predicate`, too.
     ///
-    /// Ranges of time that must hold by themselves (`time in 1s..2s and …`) narrow [`Filter::time_ns`]: they are a
+    /// Ranges of time that must hold on their own (`time in 1s..2s and …`) narrow [`Filter::time_ns`]: they are a
     /// window. Ranges of time below `or` and `not` are tests of whole calls.
     #[must_use]
     pub fn and(mut self, predicate: Predicate) -> Self {

@@ -1,15 +1,15 @@
 //! Expressions over calls and the locations that make them.
 //!
-//! A predicate is a tree of tests joined by and, or, not. Law: what it says of a call
-//! depends on that call as it was recorded, on nothing else that is selected. A test of
-//! something that is not there (a rank where the trace knows none) is false.
+//! A predicate is a tree of tests joined by and, or, not. Law: its result for a call depends only on that call as it
+//! was recorded, not on what else is selected. A test of something that is not there (a rank where the trace knows
+//! none) is false.
 //! Written form: [`Predicate::from_str`](std::str::FromStr), which reads what `Display` writes.
 
 use super::NumberSet;
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
-/// What a call must be like.
+/// A condition on a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Predicate {
     /// Every one of them holds; true of none.
@@ -40,27 +40,27 @@ pub enum Predicate {
     },
     /// When it was entered, in nanoseconds since the trace start.
     Enter(NumberSet),
-    /// When it was left, likewise.
+    /// When it was left, in the same unit.
     Leave(NumberSet),
     /// Nanoseconds from enter to leave.
     Inclusive(NumberSet),
-    /// The same less those in callees.
+    /// The same without the time in callees.
     Exclusive(NumberSet),
     /// What a counter gained from enter to leave: its last value at the leave less its last value at the enter.
     Metric {
         /// Name of an accumulated integer counter.
         metric: String,
-        /// What it must have gained.
+        /// The condition on the gain.
         gain: NumberSet,
     },
 }
 
-/// What a text must be.
+/// A condition on a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TextTest {
-    /// One of these.
+    /// It equals one of these.
     OneOf(Vec<String>),
-    /// Like one of these patterns (`*` any run, `?` one character).
+    /// It matches one of these patterns (`*` any run, `?` one character).
     Like(Vec<String>),
 }
 
@@ -94,7 +94,7 @@ impl std::ops::BitAnd for Predicate {
 
 impl std::ops::BitOr for Predicate {
     type Output = Predicate;
-    /// One of both holds.
+    /// At least one of them holds.
     fn bitor(self, other: Predicate) -> Predicate {
         Predicate::Any(vec![self, other])
     }

@@ -1,7 +1,7 @@
-//! What a selection names and the trace does not have: a slip of the pen, most often, so it is said.
+//! What a selection names and the trace does not have: usually a typing error, so it is reported.
 //!
-//! Law: one notice for each name, whatever the number of locations and threads. Not here: selections that name what is
-//! there and find nothing all the same.
+//! Law: one notice for each name, whatever the number of locations and threads. A selection whose names all exist but
+//! that selects nothing is not handled here.
 
 use super::{Filter, Predicate, RankSet, TextTest};
 use crate::{Definitions, Level, Notice, NoticeCode};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use wildmatch::WildMatch;
 
 impl Filter {
-    /// A notice for each region, counter or rank that is named here and not there, sorted; none where all are.
+    /// A notice for each region, counter or rank that is named but not in the trace, sorted; none if all are there.
     pub fn unmatched(&self, definitions: &Definitions) -> Vec<Notice> {
         if self.regions.is_empty() && self.predicate.is_none() && self.ranks.is_none() {
             return Vec::new();
@@ -84,8 +84,8 @@ impl Known<'_> {
         found.extend(messages.into_iter().map(|message| (NoticeCode::EmptySelection, message)));
     }
 
-    /// A path ends with the name of a region. Patterns with wildcards are not looked at: call paths are known after the
-    /// pass alone.
+    /// A path ends with the name of a region. Patterns with wildcards are not checked: call paths are known only after
+    /// the pass.
     fn visit_paths(&self, test: &TextTest, found: &mut Found) {
         let (TextTest::OneOf(paths) | TextTest::Like(paths)) = test;
         let is_pattern = |path: &str| matches!(test, TextTest::Like(_)) && path.contains(['*', '?']);
@@ -113,7 +113,7 @@ impl Known<'_> {
             .iter()
             .filter(|&&(first, last)| there.range(first..=last).next().is_none())
             .collect();
-        // That nothing is left is said by the pass.
+        // The pass reports that nothing is left.
         if missing.len() == ranks.ranges().len() {
             return;
         }

@@ -1,11 +1,11 @@
 //! The call tree of a profile.
 //!
-//! Node `i` stores its parent, its region and where it was called from. Nodes stand
-//! in pre-order: a node, then its first child with all below, then the next child.
+//! Node `i` stores its parent, its region and where it was called from. Nodes are in pre-order: a node, then its first
+//! child with all below, then the next child.
 //! Laws: `parent(i) < i`; the subtree of `i` is the range `i..end(i)`. Unlike the
 //! [`CallPathTree`](crate::CallPathTree) of a pass, a node may have several children
 //! of one region (call sites, parameters), there may be several roots, and there is
-//! no node for "outside". Not here: values.
+//! no node for "outside". The tree holds no values.
 
 use crate::{CallPathId, ParameterValue, RegionId};
 use serde::{Deserialize, Serialize};
@@ -23,14 +23,14 @@ pub struct CallNode {
     pub site_file: Option<Arc<str>>,
     /// Line of the call site, if known.
     pub site_line: Option<u32>,
-    /// What it was called with, by name, where the tool keeps calls apart by it.
+    /// Its parameters by name, where the tool distinguishes calls by them.
     pub parameters: Box<[(Arc<str>, ParameterValue)]>,
     /// The node's id in its format.
     pub native_id: u64,
 }
 
 impl CallNode {
-    /// A call of `region`, from where is not known.
+    /// A call of `region` from an unknown place.
     pub fn new(parent: Option<CallPathId>, region: RegionId, native_id: u64) -> Self {
         CallNode { parent, region, site_file: None, site_line: None, parameters: Box::default(), native_id }
     }
@@ -51,7 +51,7 @@ pub struct CallTree {
 pub struct BuiltCallTree {
     /// The tree.
     pub tree: CallTree,
-    /// For each of the nodes given, where it stands in the tree.
+    /// For each of the given nodes, its position in the tree.
     pub ids: Vec<CallPathId>,
     /// Number of nodes that were their own callers or had a caller that is not there; they are roots now.
     pub n_cut: u64,
@@ -96,7 +96,7 @@ impl CallTree {
         self.nodes.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -179,7 +179,7 @@ impl CallTree {
     }
 }
 
-/// Makes a root of one node of each cycle, the first that is met; says how many.
+/// Makes the first node found of each cycle a root; returns how many.
 fn cut_cycles(nodes: &mut [CallNode]) -> u64 {
     // 0: not seen; otherwise the walk that saw it.
     let mut seen = vec![0_u32; nodes.len()];

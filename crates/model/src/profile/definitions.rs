@@ -8,7 +8,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The region that stands for the program where calls of a trace have several roots: it calls them all.
+/// The region used for the program where calls of a trace have several roots: it calls them all.
 pub const PROGRAM_REGION: &str = "[program]";
 
 /// Everything a profile defines, whatever its format. One table per noun, indexed by the dense id of its name.
@@ -16,7 +16,7 @@ pub const PROGRAM_REGION: &str = "[program]";
 pub struct ProfileDefinitions {
     /// Where the profile comes from.
     pub provenance: Provenance,
-    /// The metrics; a metric stands behind what it is part of.
+    /// The metrics; a metric comes after the one it is part of.
     pub metrics: Vec<ProfileMetric>,
     /// Code regions.
     pub regions: Vec<Region>,
@@ -41,7 +41,7 @@ pub struct ProfileMetric {
     pub display_name: Arc<str>,
     /// Unit of its values as the tool writes it, e.g. `sec`, `occ`, `bytes`; may be empty.
     pub unit: Arc<str>,
-    /// What the tool says of it; may be empty.
+    /// The tool's description of it; may be empty.
     pub description: Arc<str>,
     /// The metric it is part of: values of that contain its own.
     pub parent: Option<MetricId>,
@@ -62,25 +62,25 @@ pub enum MetricKind {
     Exclusive,
     /// The value of a call path with its callees.
     Inclusive,
-    /// The value of a call path without its callees, and without what the metrics that are part of this one hold
+    /// The value of a call path without its callees, and without the values of the metrics that are part of this one
     /// (CUBE 3).
     Simple,
     /// Nothing: values follow from other metrics. Computed for each call path and location in the scope given; from
     /// there on it is as if the results were stored.
     DerivedBefore(Formula, Scope),
-    /// Nothing: values follow from other metrics, computed from sums (a ratio): in the scope that is asked for, and
-    /// over several locations from the sums of the operands over these.
+    /// Nothing: values follow from other metrics, computed from sums (a ratio): in the requested scope, and over
+    /// several locations from the sums of the operands over these.
     DerivedAfter(Formula),
 }
 
 /// How values of a metric are put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Aggregation {
-    /// They are added. What is not there is zero.
+    /// They are added. A missing value is zero.
     Sum,
-    /// The least is taken. What is not there is no value.
+    /// The minimum is taken. A missing value is no value.
     Min,
-    /// The greatest is taken. What is not there is no value.
+    /// The maximum is taken. A missing value is no value.
     Max,
     /// The formula is computed from operands that are put together.
     Formula,
@@ -150,7 +150,7 @@ impl ProfileDefinitions {
         }
     }
 
-    /// Names of the regions of a call path, from the outermost to the innermost. The region that stands for the program
+    /// Names of the regions of a call path, from the outermost to the innermost. The region used for the program
     /// ([`PROGRAM_REGION`]) is no call: its own path is empty.
     pub fn call_path_names(&self, path: CallPathId) -> Vec<Arc<str>> {
         let region = |node| &self.regions[self.call_tree.node(node).region.index()];

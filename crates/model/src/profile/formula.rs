@@ -1,8 +1,7 @@
 //! Formulas of derived metrics.
 //!
-//! A formula is a list of steps for a stack: `a / (b - 1)` is `a, b, 1, -, /`. Law:
-//! run from the left, no step finds too few values, and one value is left at the
-//! end. Not here: the languages that tools write formulas in.
+//! A formula is a list of steps for a stack: `a / (b - 1)` is `a, b, 1, -, /`. Law: run from the left, every step finds
+//! enough values, and one value is left at the end. The languages that tools write formulas in are handled elsewhere.
 
 use super::Scope;
 use crate::MetricId;
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum FormulaStep {
     /// Pushes a number.
     Number(f64),
-    /// Pushes the value of a metric: in the scope named, else in that which is asked for.
+    /// Pushes the value of a metric: in the scope named, else in the requested one.
     Metric(MetricId, Option<Scope>),
     /// Negates the last value.
     Negate,

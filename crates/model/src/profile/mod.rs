@@ -5,9 +5,9 @@
 //! ([`ProfileSource::open`]); [`ScopedRows`] gives them inclusive or exclusive, whatever
 //! is stored, and computes derived metrics. Law: rows come in *descending* order of call
 //! paths, each at most once, so that callees come before callers and sums along the tree
-//! need one row for each level. No more than that is ever in memory.
+//! need one row for each level. Memory never holds more than that.
 //!
-//! Not here: formats, files, threads; sums over regions or locations.
+//! Formats, files, threads, and sums over regions or locations are handled elsewhere.
 
 mod call_tree;
 mod definitions;
@@ -31,7 +31,7 @@ pub trait ProfileSource: Send + Sync {
     /// What is known once. Stays the same while the source lives.
     fn definitions(&self) -> &ProfileDefinitions;
 
-    /// What went wrong while opening.
+    /// Problems found while opening.
     fn notices(&self) -> &[Notice];
 
     /// Bytes the severities of `metric` take on disk: a measure of the work, for order and progress. 0 for a derived

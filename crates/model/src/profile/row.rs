@@ -172,7 +172,7 @@ enum Op {
     Max,
 }
 
-/// A type of severities: its arithmetic stops at its ends, and says so by 1.
+/// A type of severities: its arithmetic saturates at its limits, and returns 1 if so.
 trait Value: Copy + Default + PartialOrd {
     fn add(self, other: Self) -> (Self, u64);
     fn subtract(self, other: Self) -> (Self, u64);

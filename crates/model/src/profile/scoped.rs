@@ -1,31 +1,31 @@
-//! Severities in the scope that is asked for.
+//! Severities in the requested scope.
 //!
 //! Along the call tree, with c the callees of a call path p:
 //! inclusive(p) = exclusive(p) + Σ inclusive(c), and exclusive(p) = inclusive(p) − Σ inclusive(c).
 //! Rows come from the last call path to the first, so when p comes, all of its callees
-//! have been; what they sum up to waits in one row for each level of the tree. Extremes
-//! have their own way up (the least of all below) and none down. Floating-point sums are
-//! made in the order of the tree, so they are equal on every machine.
+//! have been read; their sums are kept in one row for each level of the tree. Extremes are passed up in their own way
+//! (the least of all below) and never down. Floating-point sums are made in the order of the tree, so they are equal on
+//! every machine.
 
 use super::{Aggregation, Formula, MetricKind, ProfileSource, Scope, Severities, SeverityRow, SeverityRows};
 use crate::{CallPathId, Level, LocationId, MetricId, MetricValueType, Notice, NoticeCode, ReadError};
 use std::ops::Range;
 
-/// Derived metrics that name derived metrics, at most so deep. Tools stack two or three; a cycle ends here.
+/// Maximum depth of derived metrics that name derived metrics. Tools stack two or three; a cycle ends here.
 const MAX_DERIVATIONS: u32 = 16;
 
 /// Why severities cannot be given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SeverityError {
-    /// The metric has no value in this scope: extremes over a call path and its callees do not tell that of the call
+    /// The metric has no value in this scope: extremes over a call path and its callees do not give that of the call
     /// path alone.
     NotAdditive {
         /// The metric's unique name.
         metric: String,
-        /// The scope that was asked for.
+        /// The requested scope.
         scope: Scope,
     },
-    /// Derived metrics name each other in a circle, or too deep.
+    /// Derived metrics name each other in a cycle, or too deep.
     Circular {
         /// The metric's unique name.
         metric: String,

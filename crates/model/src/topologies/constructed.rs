@@ -1,6 +1,6 @@
 //! A topology from the system tree: compute node × process of the node × thread of the process.
 //!
-//! Threads of processes have a place; streams of accelerators and metric sources have none, as they stand beside the
+//! Threads of processes have a place; streams of accelerators and metric sources have none, as they exist beside the
 //! threads. Nodes are numbered in the order of the tree, processes of a node by rank, threads of a process by location
 //! id. Law: every thread has a place of its own. Nodes with fewer processes and processes with fewer threads than the
 //! largest leave places empty.
@@ -12,7 +12,7 @@ use crate::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where processes stand that belong to no compute node: behind all nodes.
+/// The node of processes that belong to no compute node: after all nodes.
 const NO_NODE: u32 = u32::MAX;
 
 impl ProfileDefinitions {
@@ -37,8 +37,8 @@ impl ProfileDefinitions {
     }
 
     /// Compute node × process of the node × thread of the process. Axes along which there is only one place are left
-    /// out; `None` if none is left, i.e. with one thread or none. Processes that belong to no compute node stand
-    /// together, as on a node behind all others.
+    /// out; `None` if none is left, i.e. with one thread or none. Processes that belong to no compute node are placed
+    /// together, as on a node after all others.
     pub fn constructed_topology(&self) -> Option<CartTopology> {
         let nodes = self.nodes_of_groups();
         // By node, process and thread; processes by rank.

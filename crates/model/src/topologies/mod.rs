@@ -2,8 +2,8 @@
 //!
 //! A topology of n axes gives each of its members one coordinate on each axis. Law: members are sorted and each
 //! occurs once; `coordinates` holds `dimensions.len()` numbers for each of them, one below the size of its axis.
-//! Places may stay empty, and several members may share one. Who has none, and how many places are empty, is counted
-//! here and told by whoever works on the places.
+//! Places may stay empty, and several members may share one. This module counts members without a place and empty
+//! places; callers that use the places report them.
 
 mod by_hand;
 mod constructed;
@@ -19,11 +19,11 @@ use std::sync::Arc;
 pub struct CartTopology {
     /// Its name; may be empty.
     pub name: Arc<str>,
-    /// The communicator whose ranks it arranges; `None` if its members are no ranks, or it is not said.
+    /// The communicator whose ranks it arranges; `None` if its members are not ranks, or this is not recorded.
     pub comm: Option<CommId>,
     /// Its axes, as the tool orders them; MPI's slowest first.
     pub dimensions: Vec<CartDimension>,
-    /// Who has a place.
+    /// The members that have a place.
     pub members: CartMembers,
     /// The places, member by member; one coordinate for each dimension.
     pub coordinates: Vec<u32>,
@@ -40,7 +40,7 @@ pub struct CartDimension {
     pub periodic: bool,
 }
 
-/// Who has a place in a topology, ascending.
+/// The members that have a place in a topology, ascending.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CartMembers {
     /// Ranks of the topology's communicator.
@@ -117,7 +117,7 @@ impl CartTopology {
         Some(self.n_places()?.saturating_sub(self.n_taken()))
     }
 
-    /// Number of members that stand in a place that another one has already.
+    /// Number of members in a place that another member already has.
     pub fn n_shared(&self) -> u64 {
         (self.members.len() as u64).saturating_sub(self.n_taken())
     }

@@ -28,7 +28,7 @@ impl Files {
                 if candidate.is_file() || files.exist(candidate) { Ok(files) } else { Err(missing(path)) }
             }
             _ if candidate.is_file() => {
-                // Not by name, so it must be an anchor by content; reading it tells.
+                // Not by name, so it must be an anchor by content; reading it shows whether it is.
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 Ok(Files { dir: parent(path), stem })
             }
@@ -64,7 +64,7 @@ impl Files {
                 return Ok(outer);
             }
         }
-        // No anchor: a definition file, or a directory of event files, tells the name.
+        // No anchor: a definition file, or a directory of event files, gives the name.
         let mut rest = stems(".def");
         if rest.is_empty() {
             rest = entries.into_iter().filter(|name| holds_event_files(candidate, &dir.join(name))).collect();

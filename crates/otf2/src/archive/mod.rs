@@ -3,7 +3,7 @@
 //! Opening reads the anchor and lists directories, nothing more. Law: what can
 //! be known without a file is known without it; what is lost comes as a
 //! [`Notice`]. Errors are left for what cannot be opened at all.
-//! Not here: threads; readers of different locations, or of different chunks of
+//! There are no threads here; readers of different locations, or of different chunks of
 //! one, are independent and may run anywhere.
 
 mod find;
@@ -241,7 +241,7 @@ impl Archive {
     /// The chunks of a location's event file, from their headers alone.
     ///
     /// A file whose chunk size is not known is one chunk. The second value is
-    /// what is wrong behind the last chunk listed; reading the events tells more.
+    /// what is wrong after the last chunk listed; reading the events reveals more.
     ///
     /// # Errors
     /// [`ReadErrorKind::NoSuchFile`] if the location has no event file.

@@ -12,7 +12,7 @@ use crate::wire::Endian;
 /// Powers of two that are tried as chunk sizes, from 256 B to 1 GiB; libraries use 256 KiB to 16 MiB.
 const CHUNK_SIZES: std::ops::RangeInclusive<u32> = 8..=30;
 
-/// Rebuilds an anchor; chunk sizes that no file tells stay 0.
+/// Rebuilds an anchor; chunk sizes that no file gives stay 0.
 pub(super) fn rebuild_anchor(files: &Files, locations: &[u64]) -> Anchor {
     let event_files: Vec<_> = locations.iter().map(|&id| files.of_location(id, "evt")).collect();
     let first = event_files.iter().find_map(|path| header_at(path, 0));

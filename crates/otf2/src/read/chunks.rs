@@ -68,8 +68,8 @@ pub(crate) fn parse_chunk_header(bytes: &[u8]) -> Result<ChunkHeader, (usize, Re
 
 /// Lists the chunks of a file of `n_bytes`.
 ///
-/// Stops with what it has at the first thing that is no chunk header; the second
-/// value tells what that was.
+/// Stops with what it has at the first thing that is not a chunk header; the second
+/// value says what that was.
 pub fn list_chunks<R: Read + Seek>(
     source: &mut R,
     file: &str,

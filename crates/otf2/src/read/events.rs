@@ -156,7 +156,7 @@ impl<R: ByteSource> EventReader<R> {
 
     /// Delivers up to `max_events` events; gives back how many, skipped and unknown ones included.
     ///
-    /// 0 means the end (for `max_events` above 0). An error behind good events
+    /// 0 means the end (for `max_events` above 0). An error after good events
     /// comes with the next call, and nothing after it.
     ///
     /// # Errors
@@ -288,7 +288,7 @@ impl<R: ByteSource> EventReader<R> {
         ReadError { file: self.file.clone(), offset: stop.offset, record, kind: stop.kind }
     }
 
-    /// Number in the file of the event behind `n_before` others; the first number is the claim of a header.
+    /// Number in the file of the event after `n_before` others; the first number is the claim of a header.
     fn number(&self, n_before: u64) -> u64 {
         self.first_event.saturating_add(n_before)
     }
@@ -477,7 +477,7 @@ impl<R: ByteSource> EventReader<R> {
     }
 }
 
-/// Attributes, event, and bytes behind its fields.
+/// Attributes, event, and bytes after its fields.
 type DecodedGroup<'a> = (Option<AttributeList<'a>>, Option<Event<'a>>, usize);
 
 fn decode_group<'a>(

@@ -7,7 +7,7 @@
 //! is in memory.
 //! Law: whatever the bytes are, a reader delivers the valid prefix, then one
 //! [`ReadError`](crate::ReadError) that names the offset, then nothing.
-//! Not here: which files there are (see [`crate::Archive`]), clocks, mapping.
+//! Which files there are: see [`crate::Archive`]. Readers apply neither clocks nor mappings.
 
 mod chunks;
 mod events;

@@ -35,7 +35,7 @@ pub struct RecordCounts {
     pub records: u64,
     /// Records of kinds that this version does not know, by id.
     pub unknown: BTreeMap<u8, u64>,
-    /// Records with bytes behind the fields that this version knows.
+    /// Records with bytes after the fields that this version knows.
     pub longer_records: u64,
     /// Those bytes.
     pub trailing_bytes: u64,
@@ -78,7 +78,7 @@ impl<'a> RecordReader<'a> {
     /// Begins to read; the first chunk's header is read here.
     ///
     /// `chunk_bytes` is the definition chunk size of the anchor; without it the
-    /// next chunk is looked for behind the zeros that fill the last.
+    /// next chunk is looked for after the zeros that fill the last.
     ///
     /// # Errors
     /// If there is no chunk header.
@@ -221,7 +221,7 @@ impl<'a> RecordReader<'a> {
         self.take(10, len)
     }
 
-    /// Moves over a head of `head` bytes and takes the `len` behind it.
+    /// Moves over a head of `head` bytes and takes the `len` after it.
     fn take(&mut self, head: usize, len: u64) -> Result<&'a [u8], Stop> {
         let at = self.pos;
         let start = at + head;

@@ -21,7 +21,7 @@ const _: () = assert!(ENTER | 1 == LEAVE && LEAVE | 1 == LEAVE);
 /// Ones in as many low bytes as a region has digits.
 const DIGIT_MASKS: [u32; 5] = [0, 0xff, 0xffff, 0xff_ffff, 0xffff_ffff];
 
-/// Where a run stands.
+/// The position of a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run {
     /// Next byte of the window.

@@ -6,7 +6,7 @@ use crate::records::{AttributeList, Event, EventKind};
 
 /// Takes the events of one location, in the order of the file.
 ///
-/// Enter and leave come apart from the others because nearly all events are
+/// Enter and leave are separate from the others because nearly all events are
 /// of these two kinds. Times are raw ticks: no clock correction, and not
 /// always increasing. References are local to the location.
 pub trait EventSink {
@@ -96,11 +96,11 @@ pub struct EventCounts {
     pub chunks: u64,
     /// Chunks with more or fewer events than their header claims.
     pub chunks_miscounted: u64,
-    /// Events whose bodies were skipped because nobody wanted them.
+    /// Events whose bodies were skipped because no caller needs them.
     pub skipped: u64,
     /// Events of kinds that this version does not know, by id.
     pub unknown: BTreeMap<u8, u64>,
-    /// Records with bytes behind the fields that this version knows.
+    /// Records with bytes after the fields that this version knows.
     pub longer_records: u64,
     /// Those bytes.
     pub trailing_bytes: u64,

@@ -17,7 +17,7 @@ pub struct EventSource<R> {
     pub offset: u64,
     /// Number of bytes to read at most: the length of the file or of the chunk.
     pub n_bytes: u64,
-    /// Bytes of a full chunk, from the anchor; `None` finds the next chunk behind the zeros that fill the last.
+    /// Bytes of a full chunk, from the anchor; `None` finds the next chunk after the zeros that fill the last.
     pub chunk_bytes: Option<NonZeroU64>,
     /// Number of the first event, from 1; errors count from it.
     pub first_event: u64,

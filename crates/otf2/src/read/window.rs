@@ -6,7 +6,7 @@
 
 use std::io;
 
-/// Bytes read at once. By itself decoding is equally fast from 32 KiB to 1 MiB; with columns and a profile behind it,
+/// Bytes read at once. Decoding alone is equally fast from 32 KiB to 1 MiB; with columns and a profile after it,
 /// 128 KiB leave room for them in a second-level cache of 512 KiB.
 pub const WINDOW_BYTES: usize = 128 * 1024;
 
@@ -52,7 +52,7 @@ pub(super) struct Window<R> {
     end: usize,
     /// File offset of `bytes[0]`.
     base: u64,
-    /// File offset that nothing is read from or behind.
+    /// File offset that nothing is read from or after.
     limit: u64,
     ended: bool,
 }

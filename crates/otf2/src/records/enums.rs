@@ -113,7 +113,7 @@ byte_enums! {
         Metric = 3 "METRIC",
     }
 
-    /// What a location group stands for.
+    /// What a location group represents.
     LocationGroupType {
         Unknown = 0 "UNKNOWN",
         Process = 1 "PROCESS",

@@ -372,7 +372,7 @@ pub enum FieldValue<'a> {
     Refs(RefKind, List<'a, u32>),
     /// Plain numbers.
     Numbers(List<'a, u32>),
-    /// Wide plain numbers, or ids whose kind another field tells.
+    /// Wide plain numbers, or ids whose kind another field gives.
     Ids(List<'a, u64>),
     /// Metric values.
     Metrics(List<'a, MetricValue>),

@@ -275,13 +275,13 @@ impl<T: Item> Iterator for ListIter<'_, T> {
 
 impl<T: Item> ExactSizeIterator for ListIter<'_, T> {}
 
-/// Reads a list behind a one-byte count.
+/// Reads a list after a one-byte count.
 pub(crate) fn get_list8<'a, T: Item>(cursor: &mut Cursor<'a>) -> Result<List<'a, T>, Fault> {
     let n = cursor.u8()?;
     List::get(u64::from(n), cursor)
 }
 
-/// Reads a list behind a compressed 32-bit count.
+/// Reads a list after a compressed 32-bit count.
 pub(crate) fn get_list32<'a, T: Item>(cursor: &mut Cursor<'a>) -> Result<List<'a, T>, Fault> {
     let n = cursor.u32()?;
     List::get(u64::from(n), cursor)

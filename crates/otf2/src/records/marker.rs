@@ -32,7 +32,7 @@ record_table! {
         marker: u32 as refer(Marker),
         /// What it is for.
         scope: MarkerScope as int,
-        /// Id of what it is for, in the table that `scope` tells.
+        /// Id of what it is for, in the table that `scope` names.
         scope_ref: u64 as int,
         /// The remark.
         text: Text<'a> as int,

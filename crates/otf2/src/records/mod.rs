@@ -3,10 +3,10 @@
 //! A table of the format is one enum ([`Event`], [`Definition`],
 //! [`LocalOnly`], [`SnapshotRecord`], [`MarkerRecord`]) with one struct for
 //! each record, all made by one macro from the wire table itself. Each enum can
-//! `decode`, `encode`, show its `fields`, tell its `kind` and `key`, and make
+//! `decode`, `encode`, show its `fields`, give its `kind` and `key`, and make
 //! references global with `map_refs`.
 //! Law: what `encode` writes, `decode` reads back equal, in either byte order.
-//! Not here: how records follow each other in a file, see [`crate::read`].
+//! How records follow each other in a file: see [`crate::read`].
 //!
 //! ```
 //! use ouzel_otf2::records::{Event, event::MpiSend};
@@ -47,7 +47,7 @@ use crate::wire::{EncodeError, RecordBuffer};
 /// The attributes of one event.
 pub type AttributeList<'a> = List<'a, EventAttribute>;
 
-/// Ids that structure a file instead of telling something about the program.
+/// Ids that structure a file instead of describing the program.
 pub mod special {
     /// Fills the rest of a chunk that is not the last.
     pub const END_OF_CHUNK: u8 = 0;
@@ -67,14 +67,14 @@ pub mod special {
     pub const CHUNK_HEADER_BYTES: usize = 18;
 }
 
-/// Writes the record that sets the time, in ticks, of the events behind it.
+/// Writes the record that sets the time, in ticks, of the events after it.
 #[inline]
 pub fn encode_timestamp(ticks: u64, buffer: &mut RecordBuffer) {
     buffer.put_u8(special::TIMESTAMP);
     buffer.put_u64_full(ticks);
 }
 
-/// Writes the record that gives attributes to the event behind it.
+/// Writes the record that gives attributes to the event after it.
 ///
 /// # Errors
 /// [`EncodeError`] for more attributes than the format can count; the buffer is then as before.

@@ -4,7 +4,7 @@
 //! length), name, and the fields in wire order. `as` names how a field is
 //! written: `int` as its type says, `full` as raw ticks, `refer(K)` as an id of
 //! table `K`, `key(K)` as the record's own id in `K`, `value` with its type
-//! before it, `list8`, `list32`, `refs8(K)`, `refs32(K)` behind a count. A
+//! before it, `list8`, `list32`, `refs8(K)`, `refs32(K)` after a count. A
 //! field with `= default` is one that older versions did not write. Fields with
 //! a `K` are documented by it.
 

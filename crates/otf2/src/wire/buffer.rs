@@ -58,7 +58,7 @@ impl RecordBuffer {
         self.bytes.clear();
     }
 
-    /// Forgets the bytes behind the first `len`.
+    /// Forgets the bytes after the first `len`.
     pub fn truncate(&mut self, len: usize) {
         self.bytes.truncate(len);
     }

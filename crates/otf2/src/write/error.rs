@@ -100,12 +100,12 @@ pub enum WriteErrorKind {
         /// The location.
         location: u64,
     },
-    /// A location's definition tells another number of events than there are.
+    /// A location's definition gives another number of events than there are.
     #[error("location {location} has {written} events, its definition says {defined}")]
     EventCount {
         /// The location.
         location: u64,
-        /// Events that the definition tells.
+        /// Events according to the definition.
         defined: u64,
         /// Events written.
         written: u64,
@@ -121,7 +121,7 @@ pub enum WriteErrorKind {
         /// Ticks of the offset.
         now: u64,
     },
-    /// An event lies outside of the time range that the clock's definition tells.
+    /// An event lies outside of the time range that the clock's definition gives.
     #[error("location {location} has events at {first}..={last}, the clock says {start}..={end}")]
     OutsideClock {
         /// The location.

@@ -26,7 +26,7 @@ impl LocalDefinitionWriter {
         LocalDefinitionWriter { file, location, n_clock_offsets: 0, clock_offset_time: None, ledger }
     }
 
-    /// Tells the global ids of the ids that this location's events use.
+    /// Sets the global ids of the ids that this location's events use.
     ///
     /// Ids outside of the table are global already.
     ///
@@ -39,7 +39,7 @@ impl LocalDefinitionWriter {
         self.define(LocalDefinition::Local(LocalOnly::from(MappingTable { mapping_type, id_map })))
     }
 
-    /// Tells the ticks to be added to times of this location at one `time` of its clock.
+    /// Sets the ticks to be added to times of this location at one `time` of its clock.
     ///
     /// Between two of them readers interpolate, beyond the ends they extrapolate;
     /// one alone corrects nothing.

@@ -11,7 +11,7 @@
 //! zero in the order written, each reference has its definition, and each
 //! value of an enumeration its name. The anchor is written last, so a
 //! directory without one is an archive that was never finished.
-//! Not here: compression, other substrates than plain files, snapshots.
+//! Compression, substrates other than plain files, and snapshots are not supported.
 //!
 //! ```
 //! use ouzel_otf2::records::definition::{ClockProperties, Location, LocationGroup, Region, SystemTreeNode};

@@ -21,7 +21,7 @@ pub struct WriteOptions {
     pub description: String,
     /// Names and values, for instance `OTF2::MPI_COMMUNICATION_COMPLETE` and `true`.
     pub properties: Vec<(String, String)>,
-    /// A number that tells this archive from others.
+    /// A number that distinguishes this archive from others.
     pub trace_id: u64,
 }
 

@@ -4,9 +4,9 @@
 //! names (metric, call path, axes, topology) ──found──► Question on a Grid ──correlate──► Correlated ──► table, picture
 //! ```
 //!
-//! Law: what was not named is chosen by a rule that does not depend on anything but the profile: the metric that
-//! stands for time, the call path with the largest total that is no root, the first topology that goes with the
-//! locations, all axes. Not here: the method, see `ouzel_correlate`.
+//! Law: what was not named is chosen by a rule that depends only on the profile: the metric used for time, the call
+//! path with the largest total that is not a root, the first topology that matches the locations, all axes. For the
+//! method see `ouzel_correlate`.
 
 mod table;
 pub(crate) mod topology;
@@ -28,23 +28,23 @@ use std::path::PathBuf;
 /// A question by names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorrelationQuery {
-    /// The metric, by its name; `None`: the one that stands for time.
+    /// The metric, by its name; `None`: the one used for time.
     pub metric: Option<String>,
-    /// The call path; `None`: the one with the largest total that is no root. How it is written:
+    /// The call path; `None`: the one with the largest total that is not a root. For its syntax see
     /// [`Profile::call_path`].
     pub path: Option<String>,
-    /// Names of the axes along which variation counts; none: all.
+    /// Names of the axes along which variation counts; empty: all.
     pub axes: Vec<String>,
     /// A topology of the profile by its name or its number from 0, or sizes of axes by hand (`16x8x4`); `None`: the
-    /// first that goes with the locations.
+    /// first that matches the locations.
     pub topology: Option<String>,
-    /// How many of the best; `None`: all views.
+    /// Number of best views to return; `None`: all views.
     pub top: Option<NonZeroUsize>,
-    /// Values without callees, or with them.
+    /// Values without or with callees.
     pub scope: Scope,
     /// How a wave is split among the axes.
     pub weights: Weights,
-    /// Which extreme of R ranks.
+    /// Which extreme of R determines the rank.
     pub peak: Peak,
 }
 
@@ -66,7 +66,7 @@ impl Default for CorrelationQuery {
 /// Where spectra are kept for the next question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spectra {
-    /// In the user's folder for caches, where that pays.
+    /// In the user's folder for caches, where that pays off.
     Keep,
     /// In this file, always.
     In(PathBuf),
@@ -74,14 +74,14 @@ pub enum Spectra {
     Forget,
 }
 
-/// How to make an answer. It changes no answer.
+/// How to compute an answer. It does not change the answer.
 #[derive(Clone)]
 pub struct CorrelationRun<'a> {
     /// Number of threads.
     pub jobs: NonZeroUsize,
     /// Where spectra are kept.
     pub spectra: &'a Spectra,
-    /// Told how many views of how many at most are done; returns whether to go on.
+    /// Called with the number of views done and the maximum number; returns whether to go on.
     pub progress: Option<&'a (dyn Fn(u64, u64) -> bool + Sync)>,
 }
 
@@ -100,12 +100,12 @@ pub enum CorrelationError {
     /// No metric has this name.
     #[error("the profile has no metric {name:?}; it has: {}", .near.join(", "))]
     UnknownMetric {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// Metrics that are spelled alike, or all.
+        /// Metrics with similar names, or all.
         near: Vec<String>,
     },
-    /// There is nothing to ask about.
+    /// The profile has nothing to ask about.
     #[error("the profile has no {0}")]
     Empty(&'static str),
     /// No call path has a value.
@@ -118,10 +118,10 @@ pub enum CorrelationError {
         /// The scope.
         scope: &'static str,
     },
-    /// No call path is meant, or several.
+    /// No call path matches, or several do.
     #[error(transparent)]
     CallPath(#[from] CallPathError),
-    /// The profile knows no arrangement of its locations.
+    /// The profile has no arrangement of its locations.
     #[error(
         "the profile defines no topology, and its system tree gives none because it has {n_threads}: give one by hand \
          as sizes of axes, e.g. 4x2"
@@ -133,18 +133,18 @@ pub enum CorrelationError {
     /// No topology has this name.
     #[error("the profile has no topology {name:?}; it has: {known}; by hand, write sizes like 16x8x4")]
     UnknownTopology {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// Those that are there, in words.
+        /// The existing ones, in words.
         known: String,
     },
-    /// The shape does not go with the profile.
+    /// The shape does not match the profile.
     #[error(transparent)]
     Shape(#[from] TopologyError),
-    /// The topology does not go with the locations.
+    /// The topology does not match the locations.
     #[error(transparent)]
     Grid(#[from] GridError),
-    /// The axes are none.
+    /// The axes are invalid.
     #[error(transparent)]
     Axis(#[from] AxisError),
     /// There is no correlation.
@@ -188,7 +188,7 @@ impl TopologyOrigin {
 /// An answer with what it is about.
 #[derive(Debug, Clone)]
 pub struct Correlated {
-    /// What was asked.
+    /// The question.
     pub question: Question,
     /// The places.
     pub grid: Grid,
@@ -196,7 +196,7 @@ pub struct Correlated {
     pub origin: TopologyOrigin,
     /// The ranked views.
     pub answer: Correlations,
-    /// What to know before trusting it, worst first; without those of opening the profile.
+    /// What to know before trusting it, worst first; without the notices from opening the profile.
     pub notices: Vec<Notice>,
 }
 
@@ -205,7 +205,7 @@ impl Profile {
     /// stands for anything, a leading `/` for the outermost region).
     ///
     /// # Errors
-    /// If there is none, or there are several: then they are named.
+    /// If there is none, or there are several: the error names them.
     pub fn call_path(&self, pattern: &str) -> Result<CallPathId, CallPathError> {
         call_path(self.definitions(), pattern)
     }
@@ -213,7 +213,7 @@ impl Profile {
     /// The metric of a name.
     ///
     /// # Errors
-    /// If there is none; says which are spelled alike.
+    /// If there is none; the error names metrics with similar names.
     pub fn metric(&self, name: &str) -> Result<MetricId, CorrelationError> {
         self.definitions().metric_by_name(name).ok_or_else(|| CorrelationError::UnknownMetric {
             name: name.to_owned(),
@@ -221,7 +221,7 @@ impl Profile {
         })
     }
 
-    /// What the names of a query mean in this profile: the question, the places, and where they are from.
+    /// Resolves the names of a query in this profile: the question, the places, and where they come from.
     ///
     /// # Errors
     /// If a name means nothing, or there is no topology.
@@ -254,7 +254,7 @@ impl Profile {
         Ok((question, grid, origin, notices))
     }
 
-    /// The views that vary like the one that is named, over the topology.
+    /// The views that vary like the named one, over the topology.
     ///
     /// # Errors
     /// If a name means nothing, there is no topology, nothing varies, or severities cannot be read.
@@ -299,7 +299,7 @@ impl Profile {
         }
     }
 
-    /// The values of a view on the places of an answer, not a number where there is none.
+    /// The values of a view on the places of an answer; not a number where there is none.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -317,7 +317,7 @@ impl Profile {
         };
         let heaviest = profile.entries.iter().filter_map(of).max_by(|a, b| {
             let (a_weight, b_weight) = (weight(a.0, a.1), weight(b.0, b.1));
-            // Of equal ones the first.
+            // Among equal ones, the first.
             a_weight.0.cmp(&b_weight.0).then(a_weight.1.total_cmp(&b_weight.1)).then(b.0.cmp(&a.0))
         });
         let name = || self.definitions().metric(metric).name.to_string();

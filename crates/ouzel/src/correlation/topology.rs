@@ -1,10 +1,10 @@
-//! The topology that is meant: of the profile, from its system tree, or by hand.
+//! Chooses a topology: from the profile, from its system tree, or by hand.
 
 use super::{CorrelationError, TopologyOrigin};
 use ouzel_correlate::Grid;
 use ouzel_model::{CartTopology, Level, Notice, NoticeCode, ProfileDefinitions, TopologyShape};
 
-/// The places of the topology that is named, or of the first that goes with the locations.
+/// The places of the named topology, or of the first that matches the locations.
 pub fn grid(
     definitions: &ProfileDefinitions,
     name: Option<&str>,
@@ -27,13 +27,13 @@ pub fn grid(
     }
 }
 
-/// The topology of this name; a number that is no name counts from 0.
+/// The topology of this name; a number that is not a name counts from 0.
 fn position(all: &[CartTopology], name: &str) -> Option<usize> {
     let by_name = all.iter().position(|topology| *topology.name == *name);
     by_name.or_else(|| name.parse().ok().filter(|&i| i < all.len()))
 }
 
-/// The first with two places or more whose members are locations of the profile. Those before it are told.
+/// The first with at least two places whose members are locations of the profile. Those before it are reported.
 fn first(
     definitions: &ProfileDefinitions,
     all: &[CartTopology],

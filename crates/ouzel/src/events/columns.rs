@@ -8,7 +8,7 @@ use ouzel_model::{
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rows of a batch at most, but for those of one chunk.
+/// Maximum number of rows of a batch, apart from those of its last chunk.
 pub(super) const BATCH_ROWS: usize = 1 << 18;
 
 /// What kind of row, in the terms of Pipit: a code into [`EventType::ALL`].
@@ -28,11 +28,11 @@ impl EventType {
     pub const ALL: [&'static str; 3] = ["Enter", "Leave", "Instant"];
 }
 
-/// Rows of one location, column by column: one for each event, of an event with values of several metrics one for each
-/// value. All columns have one length, or none where they were not asked for.
+/// Rows of one location, column by column: one for each event, or one for each value if an event has values of several
+/// metrics. All columns have the same length, or are empty if they were not requested.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventBatch {
-    /// Where.
+    /// The location.
     pub location: LocationId,
     /// Nanoseconds since the trace start; not decreasing.
     pub time_ns: Vec<u64>,
@@ -86,7 +86,7 @@ impl EventBatch {
     }
 }
 
-/// Names of rows by code, each once: regions of one name share a code. Instants are called as in OTF2.
+/// Names of rows by code, each once: regions with the same name share a code. Instants are named as in OTF2.
 #[derive(Debug, Clone)]
 pub struct EventNames {
     names: Vec<Arc<str>>,
@@ -98,7 +98,7 @@ pub struct EventNames {
     metrics: Vec<u32>,
 }
 
-/// What instants are called, in the order of their codes.
+/// Names of instants, in the order of their codes.
 const INSTANTS: [&str; 15] = [
     "MpiSend",
     "MpiIsend",
@@ -160,7 +160,7 @@ enum Instant {
     Other,
 }
 
-/// What the rows are made with.
+/// The input for making the rows.
 #[derive(Debug)]
 pub(super) struct Meaning {
     pub names: EventNames,
@@ -193,15 +193,15 @@ impl Meaning {
     }
 }
 
-/// Fills batches and hands them to whoever holds the other end of the sink. An analysis in form only.
+/// Fills batches and passes them to the receiver of the sink. An analysis only in form.
 pub(super) struct Lister {
     pub meaning: Arc<Meaning>,
-    /// Whether the columns of messages and metrics are wanted.
+    /// Whether the columns of messages and metrics are requested.
     pub with_payload: bool,
     pub sink: Arc<Mutex<Vec<EventBatch>>>,
 }
 
-/// The location at work.
+/// The current location.
 pub(super) struct Local {
     batch: EventBatch,
     depth: u32,
@@ -298,7 +298,7 @@ impl Lister {
     }
 }
 
-/// The rows of events that have several, one for each value of a metric class: they push the rows behind them down.
+/// The rows of events that have several, one for each value of a metric class: they shift the rows after them.
 #[derive(Default)]
 struct FurtherRows(Vec<u32>);
 
@@ -308,7 +308,7 @@ impl FurtherRows {
         self.0.push(row);
     }
 
-    /// Where the last row so far of event `row` is.
+    /// Position of the last row of event `row` so far.
     fn row(&self, row: u32) -> usize {
         row as usize + self.0.partition_point(|&other| other <= row)
     }
@@ -321,7 +321,7 @@ impl Analysis for Lister {
     const NAME: &'static str = "event-columns";
     const PARTIAL_VERSION: u32 = 1;
 
-    /// Samples of locations that hold nothing else come as the calls made of them.
+    /// Samples of locations with no other events come as the calls made of them.
     fn needs(&self) -> Needs {
         Needs::MESSAGES | Needs::COLLECTIVES | Needs::METRICS | Needs::PARAMETERS | Needs::OTHERS
     }

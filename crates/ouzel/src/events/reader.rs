@@ -17,7 +17,7 @@ pub(super) const GROUP_BYTES: u64 = 16 << 20;
 pub struct EventOptions {
     /// The selection.
     pub filter: Filter,
-    /// Only these of the selected locations; `None` is all.
+    /// Only these of the selected locations; `None` means all.
     pub locations: Option<Vec<LocationId>>,
     /// Whether the columns of messages and metrics are filled.
     pub with_payload: bool,
@@ -25,7 +25,7 @@ pub struct EventOptions {
     pub jobs: NonZeroUsize,
 }
 
-/// Gives the batches of a trace, location by location.
+/// Yields the batches of a trace, location by location.
 #[derive(Debug)]
 pub struct EventReader {
     trace: Arc<Trace>,
@@ -37,7 +37,7 @@ pub struct EventReader {
 }
 
 impl Trace {
-    /// The events that `options` select, as an iterator that reads when it is asked.
+    /// The events that `options` select, as an iterator that reads on demand.
     pub fn events(self: &Arc<Self>, options: EventOptions) -> EventReader {
         let mut locations = options.filter.locations(self.definitions());
         if let Some(only) = &options.locations {
@@ -62,17 +62,17 @@ impl EventReader {
         &self.meaning.names
     }
 
-    /// What went wrong so far, worst first.
+    /// Problems found so far, worst first.
     pub fn notices(&self) -> Vec<Notice> {
         self.notices.to_vec()
     }
 
-    /// Where notices go; stays when the reader is gone.
+    /// Where notices go; outlives the reader.
     pub fn shared_notices(&self) -> Arc<Notices> {
         Arc::clone(&self.notices)
     }
 
-    /// The next locations: one at least, as many as fit.
+    /// The next locations: at least one, as many as fit.
     fn next_group(&mut self) -> Vec<LocationId> {
         let mut group = Vec::new();
         let mut bytes = 0_u64;
@@ -107,7 +107,7 @@ impl EventReader {
                 let batches = std::mem::take(&mut *sink.lock().unwrap_or_else(PoisonError::into_inner));
                 found.lock().unwrap_or_else(PoisonError::into_inner).insert(location, batches);
             }
-            // There is no output; what went wrong is told here.
+            // There is no output; problems are reported here.
             set.finish(folder.into_partial(), trace.definitions(), notices);
         };
         let n_workers = options.jobs.get().min(group.len()).max(1);

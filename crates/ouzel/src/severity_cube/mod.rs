@@ -1,12 +1,12 @@
-//! A trace as a profile: everything that is counted of it, by metric, call path and location.
+//! A trace as a profile: everything counted in it, by metric, call path and location.
 //!
 //! ```text
 //! trace ──one pass──► columns by location ──► rows by metric and call path ──► Profile
 //!             └─ too many for memory ─► a part: its rows in a temporary file ─┘
 //! ```
 //!
-//! What is counted: see [`severity_cube`](ouzel_analyses::severity_cube). The profile is of what the filter selects.
-//! What went wrong in the pass are notices of the profile. Law: the rows do not depend on how many parts there were.
+//! For what is counted see [`severity_cube`](ouzel_analyses::severity_cube). The profile covers what the filter
+//! selects. Problems in the pass are notices of the profile. Law: the rows do not depend on the number of parts.
 
 mod spill;
 
@@ -25,12 +25,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Where the severities of a trace are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CubeStorage {
-    /// Bytes of memory that they may take while they are collected; beyond, they go to a temporary file. The default
-    /// is 1 GiB, which is 40 million values, or an eighth of the memory limit of this process. What one location has is in memory for each thread in any case.
+    /// Bytes of memory for severities while they are collected; beyond, they go to a temporary file. The default is 1
+    /// GiB, which is 40 million values, or an eighth of the memory limit of this process. The values of one location
+    /// are always in memory, for each thread.
     pub memory_bytes: u64,
     /// Bytes that the temporary file may take. The default is 64 GiB, which is 5.7 billion values.
     pub scratch_bytes: u64,
-    /// The folder of the temporary file, which has no name and goes when the profile does; `None`: that of the system.
+    /// The folder of the temporary file, which has no name and is deleted with the profile; `None`: that of the system.
     pub folder: Option<PathBuf>,
 }
 
@@ -112,7 +113,7 @@ impl Trace {
 /// Bytes of a value in memory: the number of its location and the value.
 const VALUE_BYTES: u64 = 12;
 
-/// The parts that came so far.
+/// The parts so far.
 struct Collected {
     spill: Option<Spill>,
     /// The last one, if it may stay in memory.

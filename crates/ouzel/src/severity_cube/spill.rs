@@ -5,9 +5,9 @@
 //! ```
 //!
 //! Parts follow each other in the file, each with rows by metric and call path, ascending. A row of the profile is put
-//! together from those of its parts, which are read from the last to the first in blocks, at their positions. In
-//! memory is where rows begin: 16 bytes a row of a part. Memory is not mapped: that is `unsafe` in Rust, as the file
-//! may change below, and a block read ahead is as fast. The file has no name; it goes with the profile.
+//! together from those of its parts, which are read in blocks, from the last to the first, at their positions. Memory
+//! holds only where rows begin: 16 bytes for each row of a part. The file is not mapped: that is `unsafe` in Rust, as
+//! the file may change, and reading blocks ahead is as fast. The file has no name; it is deleted with the profile.
 
 use ouzel_analyses::severity_cube::{
     CubeMetric, CubeParts, Quantity, SeverityCubeOutput, fill, notices_of, profile_definitions, quantities,
@@ -26,13 +26,13 @@ use std::sync::Arc;
 /// Bytes of a value in the file.
 const ENTRY_BYTES: usize = 12;
 
-/// Rows are read in blocks of so many bytes, or one row where that is more; as of a `.cubex`.
+/// Rows are read in blocks of this many bytes, or one row where that is more; as for a `.cubex`.
 const BLOCK_BYTES: u64 = 1 << 18;
 
-/// What the file is called in errors: it has no name.
+/// The name of the file in errors: it has none of its own.
 const FILE: &str = "temporary file of severities";
 
-/// The file while it is written.
+/// The file while it is being written.
 pub(super) struct Spill {
     out: BufWriter<File>,
     n_bytes: u64,
@@ -50,9 +50,9 @@ struct Part {
 
 /// The rows of a metric in a part.
 struct PartRows {
-    /// Those that have values: call path, and offset of the first. Ascending.
+    /// The rows that have values: call path, and offset of the first value. Ascending.
     rows: Vec<(CallPathId, u64)>,
-    /// Offset of the end of the last.
+    /// Offset of the end of the last row.
     end: u64,
 }
 
@@ -137,7 +137,7 @@ impl Spill {
             let mut metrics: Vec<Option<PartRows>> = quantities.iter().map(|_| None).collect();
             for (quantity, PartRows { rows, end }) in part.metrics {
                 let Ok(at) = quantities.binary_search(&quantity) else { continue };
-                // A row outside of all calls has a path of the profile if there is any.
+                // A row outside all calls has a path of the profile if there is any.
                 let rows = rows.into_iter().filter_map(|(path, start)| Some((new_path(path)?, start)));
                 metrics[at] = Some(PartRows { rows: rows.collect(), end });
             }
@@ -278,7 +278,7 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Bytes of the file; reads what stands before them, too, down to `least`.
+    /// Bytes of the file; also reads the bytes before them, down to `least`.
     fn get(&mut self, range: Range<u64>, least: u64) -> Result<&[u8], ReadError> {
         let is_there = self.start <= range.start && range.end <= self.start + self.bytes.len() as u64;
         if !is_there {

@@ -1,14 +1,14 @@
-//! What an opened trace is, so that processes can tell whether they see the same.
+//! Identifies an opened trace, so that processes can check that they see the same one.
 //!
-//! Law: processes that open the same files agree, and those that then correct clocks in the same way. Not here: the
-//! events themselves, of which the number of bytes alone is looked at.
+//! Law: processes that open the same files agree, and so do those that then correct clocks in the same way. Of the
+//! events, only the number of bytes is used.
 
 use crate::Trace;
 use ouzel_analyses::clock_repair::ClockRepair;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_128;
 
-/// What the opened trace is, in 128 bits: its definitions, how many bytes the events of each location take, and how
+/// Identifies the opened trace in 128 bits: its definitions, how many bytes the events of each location take, and how
 /// its clocks were repaired. Processes that open the same files agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(u128);
@@ -19,7 +19,7 @@ impl Fingerprint {
         Fingerprint(hashed.expect("it is plain data, and a hash takes any bytes").0.finish_128())
     }
 
-    /// That of the trace on repaired clocks.
+    /// The fingerprint of the trace on repaired clocks.
     pub(crate) fn on_clocks(self, repair: &ClockRepair) -> Self {
         Fingerprint::of(&(self, repair))
     }
@@ -32,7 +32,7 @@ impl std::fmt::Display for Fingerprint {
 }
 
 impl Trace {
-    /// What the trace is. Takes about as long as reading its definitions.
+    /// The fingerprint of the trace. Takes about as long as reading its definitions.
     pub fn fingerprint(&self) -> Fingerprint {
         *self.fingerprint.get_or_init(|| {
             let definitions = self.definitions();
@@ -42,7 +42,7 @@ impl Trace {
     }
 }
 
-/// What is written goes into the hash.
+/// Hashes everything written to it.
 struct Hashed(XxHash3_128);
 
 impl std::io::Write for Hashed {

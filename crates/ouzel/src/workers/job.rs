@@ -1,4 +1,4 @@
-//! One pass over one trace as bytes, and the steps that other processes do of it.
+//! One pass over one trace as bytes, and the steps of it that other processes do.
 
 use super::part::{Coverage, Header, Part, sealed, unsealed};
 use super::{BUILD, Fingerprint};
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Pieces of all buckets of all groups, at most: each is a task's result, and what hands out tasks has to remember it.
-/// Chosen by us: Dask's scheduler takes some 0.2 ms and 1 kB for one, so these are 13 s and 65 MB.
+/// Maximum number of pieces of all buckets of all groups: each is the result of a task, which the scheduler has to
+/// remember. Chosen by us: Dask's scheduler takes some 0.2 ms and 1 kB for one, so these are 13 s and 65 MB.
 const N_PIECES_MAX: usize = 1 << 16;
 
 /// Why a worker cannot do its part.
@@ -23,7 +23,7 @@ pub enum JobError {
         /// The build that made it.
         found: String,
     },
-    /// The job, or a partial, is not what was made: bytes were lost or changed on its way.
+    /// The job, or a partial, differs from what was sent: bytes were lost or changed on the way.
     #[error("a {what} of {n_bytes} bytes is damaged: its checksum does not match; ask again")]
     Damaged {
         /// `job` or `partial`.
@@ -31,7 +31,7 @@ pub enum JobError {
         /// Its size.
         n_bytes: usize,
     },
-    /// The trace is not that of the job.
+    /// The trace is not the one of the job.
     #[error(
         "the files differ: the trace's fingerprint is {found} here and {expected} where the question was asked"
     )]
@@ -41,37 +41,37 @@ pub enum JobError {
         /// Of the trace.
         found: Fingerprint,
     },
-    /// The set does not travel.
+    /// The set cannot be sent.
     #[error(transparent)]
     Set(#[from] CatalogueError),
     /// Partials do not fit together.
     #[error(transparent)]
     Partial(#[from] PartialError),
-    /// An analysis broke a promise.
+    /// An analysis broke its contract.
     #[error(transparent)]
     Pass(#[from] PassError),
-    /// The job, or what stands before a partial, does not decode.
+    /// The job, or the header of a partial, does not decode.
     #[error("the job does not decode: {0}")]
     Codec(#[from] postcard::Error),
-    /// Partials of different parts, a rest and a bucket or two buckets, were to become one.
+    /// Partials of different parts, a rest and a bucket or two buckets, were to be merged.
     #[error("internal error: partials of different parts cannot be merged")]
     Parts,
-    /// What came back is not from all locations, or from others, or twice.
+    /// The results are not from all locations, or from others, or some came twice.
     #[error(
         "internal error: {expected} locations should be folded in {n_parts} parts, but a result is missing, repeated \
          or from other locations ({found} locations)"
     )]
     Incomplete {
-        /// Locations asked for.
+        /// Locations requested.
         expected: usize,
-        /// Locations that the odd part is from.
+        /// Locations in the part that differs.
         found: usize,
         /// The rest and the buckets.
         n_parts: usize,
     },
 }
 
-/// One pass over one trace, to be made by other processes.
+/// One pass over one trace, run by other processes.
 #[derive(Debug)]
 pub struct Job {
     wire: Wire,
@@ -132,7 +132,7 @@ impl Job {
         Ok(Job { wire, set })
     }
 
-    /// The trace that it is about.
+    /// The trace it is for.
     pub fn fingerprint(&self) -> Fingerprint {
         self.wire.fingerprint
     }
@@ -162,7 +162,7 @@ impl Job {
     /// rest, as a notice.
     ///
     /// # Errors
-    /// If `trace` is another one, or an analysis broke a promise.
+    /// If `trace` is another one, or an analysis broke its contract.
     pub fn fold(&self, trace: &Trace, locations: &[LocationId]) -> Result<Vec<Vec<u8>>, JobError> {
         self.expect(trace)?;
         let of = Coverage::of(locations);
@@ -186,7 +186,7 @@ impl Job {
     /// Second round: merges the pieces that all groups have of one bucket, in any order, and pairs what is in them.
     ///
     /// # Errors
-    /// If `trace` is another one, one does not decode, or they are not of one bucket, or an analysis broke a promise.
+    /// If `trace` is another one, one does not decode, they are not of one bucket, or an analysis broke its contract.
     pub fn settle<'b>(
         &self,
         trace: &Trace,

@@ -1,11 +1,11 @@
-//! Partials on their way: which part of the whole they are, and of how many locations.
+//! Partials in transit: which part of the whole they are, and how many locations they cover.
 //!
 //! ```text
 //! build, checksum of the rest, header (part, coverage), encoded partial
 //! build, checksum of the rest, encoded job
 //! ```
 //!
-//! Law: what was spoilt on its way is refused before any of it is believed.
+//! Law: damage in transit is detected before any of the content is used.
 //!
 //! A bucket does not name its locations, as the engine's partials do; a count and a sum of hashes tell whether a
 //! piece is missing or came twice.
@@ -18,13 +18,13 @@ use twox_hash::XxHash3_128;
 /// Which part of a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Part {
-    /// What pairs no locations.
+    /// What does not pair locations.
     Rest,
     /// One of the buckets.
     Bucket(u32),
 }
 
-/// Of which locations something is. Adds up.
+/// Which locations are covered. Can be added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Coverage {
     pub n_locations: u64,
@@ -50,7 +50,7 @@ impl Coverage {
     }
 }
 
-/// What stands before an encoded partial.
+/// The header of an encoded partial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
     pub part: Part,
@@ -66,7 +66,7 @@ impl Header {
         })
     }
 
-    /// The header, and the encoded partial behind it.
+    /// The header, and the encoded partial after it.
     pub fn read(bytes: &[u8]) -> Result<(Header, &[u8]), JobError> {
         Ok(postcard::take_from_bytes(unsealed(bytes, "partial")?)?)
     }
@@ -74,7 +74,7 @@ impl Header {
 
 const CHECKSUM_BYTES: usize = size_of::<u128>();
 
-/// What `append` adds, behind the build and a checksum.
+/// The bytes that `append` adds, after the build and a checksum.
 pub(super) fn sealed(
     append: impl FnOnce(Vec<u8>) -> Result<Vec<u8>, postcard::Error>,
 ) -> Result<Vec<u8>, JobError> {
@@ -87,12 +87,12 @@ pub(super) fn sealed(
     Ok(bytes)
 }
 
-/// What stands behind the build and the checksum of a `what`.
+/// The bytes after the build and the checksum of a `what`.
 pub(super) fn unsealed<'b>(bytes: &'b [u8], what: &'static str) -> Result<&'b [u8], JobError> {
     let damaged = || JobError::Damaged { what, n_bytes: bytes.len() };
     let (found, rest) = postcard::take_from_bytes::<&str>(bytes).map_err(|_| damaged())?;
     if found != BUILD {
-        // Of something that is no build at all there is nothing to say but that.
+        // If this is not a build id at all, all that can be reported is damage.
         let is_build = found.len() <= 80 && found.chars().all(|c| c.is_ascii_graphic());
         return Err(if is_build { JobError::ForeignBuild { found: found.to_owned() } } else { damaged() });
     }

@@ -1,4 +1,4 @@
-//! Columns over one axis: as high as the value, and in its colour.
+//! Columns over one axis: their height and colour show the value.
 
 use super::heat::ticks;
 use super::panel::{Box2, Font, HATCH, MISSING, Panel};

@@ -1,8 +1,8 @@
 //! Blocks of small bevelled cubes, seen from a corner.
 //!
-//! Three axes span a block, the largest three; the places of the others are blocks, wrapped like words on a page. The
-//! first axis comes towards the left, the second towards the right, the third goes up. What others hide is not drawn:
-//! of a full block of n³ cubes 3 n² faces are. A place without a value has no cube, but an outline.
+//! The three largest axes span a block; the places of the other axes are blocks, wrapped like words on a page. The
+//! first axis comes towards the left, the second towards the right, the third goes up. Hidden faces are not drawn: of a
+//! full block of n³ cubes 3 n² are visible. A place without a value has no cube, but an outline.
 
 use super::panel::{Font, HATCH, Panel};
 use super::tiling::coordinate;
@@ -14,12 +14,12 @@ use plotters::style::RGBColor;
 
 /// Faces of one field; more would make a large file. The same number of faces as cubes of 64 × 64 × 64 show.
 const MAX_FACES: usize = 13_000;
-/// Least length of an edge in points at which a face is seen.
+/// Least length in points of a visible edge.
 const MIN_EDGE: f64 = 3.0;
-/// Greatest.
+/// Greatest length of an edge.
 const MAX_EDGE: f64 = 30.0;
 
-/// A block of cubes and where it stands.
+/// A block of cubes and its position.
 struct Block {
     /// Places along the three axes.
     sizes: [usize; 3],
@@ -27,13 +27,13 @@ struct Block {
     strides: [usize; 3],
     /// The first place.
     first: usize,
-    /// Where its corner farthest down stands.
+    /// The position of its lowest corner.
     origin: (f64, f64),
     /// Pixels of an edge.
     edge: f64,
 }
 
-/// Draws the blocks; `false` if cubes would be too small or too many to be seen.
+/// Draws the blocks; `false` if the cubes are too small or too many to be visible.
 pub fn draw<DB: DrawingBackend>(panel: &Panel<'_, DB>, layout: &Layout) -> Result<bool, PlotError> {
     let inner = panel.inner();
     let axes = &layout.axes;
@@ -95,7 +95,7 @@ const COS_30: f64 = 0.866_025_403_784_438_6;
 /// A face of a cube by its corners, in steps along the three axes.
 struct Face {
     corners: [[usize; 3]; 4],
-    /// Towards which neighbour it looks: a neighbour there hides it.
+    /// The axis that it faces: a neighbour there hides it.
     towards: usize,
     /// How much light falls on it.
     light: f64,
@@ -119,7 +119,7 @@ impl Block {
         (x, y)
     }
 
-    /// Whether any cube in front of the place, on the line of sight, hides it wholly: the three neighbours do.
+    /// Whether cubes in front of the place hide it completely: its three neighbours do.
     fn is_hidden(&self, at: [usize; 3], values: &[f64]) -> bool {
         (0..3).all(|towards| self.has_neighbour(at, towards, values))
     }
@@ -170,7 +170,7 @@ impl Block {
         Ok(())
     }
 
-    /// The three edges that meet at the back, below: they show a hole without covering what is behind.
+    /// The three edges that meet at the back, below: they show a hole without covering what is behind it.
     fn draw_outline<DB: DrawingBackend>(
         &self,
         panel: &Panel<'_, DB>,
@@ -217,7 +217,7 @@ fn whole(points: &[(f64, f64); 4]) -> [(i32, i32); 4] {
     points.map(|(x, y)| (x.round() as i32, y.round() as i32))
 }
 
-/// The colour in less light.
+/// The colour in dimmer light.
 fn lit(colour: RGBColor, light: f64) -> RGBColor {
     let dim = |c: u8| (f64::from(c) * light).round() as u8;
     RGBColor(dim(colour.0), dim(colour.1), dim(colour.2))

@@ -11,13 +11,13 @@ use plotters::prelude::DrawingBackend;
 pub fn draw<DB: DrawingBackend>(panel: &Panel<'_, DB>, layout: &Layout) -> Result<(), PlotError> {
     let inner = panel.inner();
     let n_outer = layout.axes.len() - 2;
-    // Names of rows of tiles stand to the right.
+    // Names of rows of tiles are on the right.
     let room = if n_outer < 2 { inner.width } else { inner.width - panel.px(28) };
     let room = (room.max(1) as usize, inner.height.max(1) as usize);
     let tiling = Tiling::new(&layout.axes, room, panel.px(1) as usize);
     let sizes: Vec<usize> = layout.axes.iter().map(|axis| axis.size).collect();
     let (width, height) = tiling.size(&sizes);
-    // Where even cells of one pixel do not fit, so many share one.
+    // If even cells of one pixel do not fit, this many share one.
     let together = (width.div_ceil(room.0), height.div_ceil(room.1));
     let shown = Box2 {
         width: width.div_ceil(together.0) as i32,
@@ -55,7 +55,7 @@ fn draw_vectors<DB: DrawingBackend>(
     Ok(())
 }
 
-/// What the places of one pixel sum up to.
+/// The sum over the places of one pixel.
 #[derive(Clone, Copy, Default)]
 struct Pixel {
     sum: f64,
@@ -89,7 +89,7 @@ fn draw_pixels<DB: DrawingBackend>(
     }
     let mut rgb = Vec::with_capacity(pixels.len() * 3);
     for (i, pixel) in pixels.iter().enumerate() {
-        // Where places with and without a value share a pixel, the values are seen.
+        // If places with and without a value share a pixel, the values are shown.
         let mean = (pixel.n != 0).then(|| pixel.sum / f64::from(pixel.n));
         let is_hatch = (i % width + i / width).is_multiple_of(4);
         let colour = match mean.and_then(|mean| panel.colour(mean)) {
@@ -114,7 +114,7 @@ fn draw_axes<DB: DrawingBackend>(
     let size = |axis: &FieldAxis| axis.size as f64;
     let across = size(x_axis) * tiling.cell as f64 / together.0 as f64;
     let down = size(y_axis) * tiling.cell as f64 / together.1 as f64;
-    // The names of the axes stand at the tile at the lower left.
+    // The names of the axes are at the tile at the lower left.
     let rows_of_tiles = tiling.wrapped.map_or(1, |(axis, n)| layout.axes[axis].size.div_ceil(n));
     let bottom = shown.y + shown.height;
     let last_top = match tiling.wrapped {
@@ -208,7 +208,7 @@ fn draw_tile_names<DB: DrawingBackend>(
     Ok(())
 }
 
-/// The places of an axis of tiles whose names do not touch.
+/// The places of an axis of tiles whose names do not overlap.
 fn named<'p, DB: DrawingBackend>(
     panel: &'p Panel<'_, DB>,
     axis: &'p FieldAxis,

@@ -1,13 +1,13 @@
-//! Fields: one value for each place of a grid, several of them side by side, each with a scale of colours of its own.
+//! Fields: one value for each place of a grid, several side by side, each with its own scale of colours.
 //!
 //! ```text
 //! axes longer than one place   1: columns   2: a heat map   3 and more: slices (tiles of heat maps) or blocks of cubes
 //! ```
 //!
-//! Law: all fields of a picture are laid out alike, so that a place is where it is in its neighbour. A place without
-//! a value is hatched grey and never has a colour of the scale. Few places are vectors; beyond [`MAX_VECTORS`] they
-//! are pixels, and where there are more places than pixels a pixel is the mean of its places, and the picture says
-//! so. Of a block of cubes only what can be seen is drawn. Not here: what the values are.
+//! Law: all fields of a picture have the same layout, so that a place has the same position in each. A place without a
+//! value is hatched grey and never has a colour of the scale. Few places are vectors; beyond [`MAX_VECTORS`] they are
+//! pixels. With more places than pixels a pixel is the mean of its places, and the caption reports it. Of a block of
+//! cubes only the visible part is drawn. The meaning of the values is not known here.
 
 mod columns;
 mod cubes;
@@ -54,17 +54,17 @@ pub struct Field {
     pub note: String,
     /// The unit of the values.
     pub unit: String,
-    /// One value for each place, not a number where there is none.
+    /// One value for each place, NaN without a value.
     pub values: Vec<f64>,
 }
 
 /// How three and more axes are drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Solid {
-    /// A heat map for each place of the other axes: everything is seen.
+    /// A heat map for each place of the other axes: everything is visible.
     #[default]
     Slices,
-    /// Blocks of small cubes seen from a corner: the surface is seen.
+    /// Blocks of small cubes seen from a corner: the surface is visible.
     Cubes,
 }
 

@@ -10,7 +10,7 @@ use plotters::prelude::{Color, DrawingBackend, PathElement, Polygon, Rectangle, 
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontTransform, RGBColor};
 
-/// Ground of a place without a value.
+/// Background of a place without a value.
 pub const MISSING: RGBColor = RGBColor(236, 237, 240);
 /// Hatching of a place without a value.
 pub const HATCH: RGBColor = RGBColor(168, 172, 180);
@@ -84,7 +84,7 @@ impl<'a, DB: DrawingBackend> Panel<'a, DB> {
         }
     }
 
-    /// The colour of a value; nothing for what is none.
+    /// The colour of a value; `None` for NaN.
     pub fn colour(&self, value: f64) -> Option<RGBColor> {
         let (least, greatest) = self.range?;
         let part = if least < greatest { (value - least) / (greatest - least) } else { 0.5 };
@@ -157,7 +157,7 @@ impl<'a, DB: DrawingBackend> Panel<'a, DB> {
     }
 }
 
-/// How text looks and where it stands about its point.
+/// How text looks and where it is relative to its point.
 #[derive(Clone, Copy)]
 pub struct Font {
     points: u32,

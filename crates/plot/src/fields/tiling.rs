@@ -1,8 +1,8 @@
-//! Where the places of a grid stand on a plane.
+//! The positions of the places of a grid on a plane.
 //!
-//! Two axes span a tile, the largest two; the places of the others are tiles, in rows and columns. One other axis is
-//! wrapped like words on a page. Of several, each runs across or down, whichever lets cells be largest, those that
-//! run slower farther out. Between tiles there are gaps, wider between tiles of slower axes.
+//! The two largest axes span a tile; the places of the others are tiles, in rows and columns. One other axis is wrapped
+//! like words on a page. Of several, each runs across or down, whichever gives the largest cells; slower axes are
+//! farther out. There are gaps between tiles, wider between tiles of slower axes.
 
 use super::FieldAxis;
 
@@ -17,14 +17,14 @@ pub struct Lane {
     pub length: usize,
 }
 
-/// Where each place stands.
+/// The position of each place.
 #[derive(Debug, Clone)]
 pub struct Tiling {
     /// Across.
     pub x: Lane,
     /// Down.
     pub y: Lane,
-    /// The axis whose places are wrapped, and how many stand in a row.
+    /// The axis whose places are wrapped, and the number of places in a row.
     pub wrapped: Option<(usize, usize)>,
     /// Pixels of a cell.
     pub cell: usize,
@@ -34,7 +34,7 @@ pub struct Tiling {
 
 /// Axes beyond these run across.
 const MAX_CHOICES: u32 = 10;
-/// Cells are no larger, so that a grid of four places does not fill the sheet.
+/// Largest cell, so that a grid of four places does not fill the sheet.
 const MAX_CELL_POINTS: usize = 96;
 
 impl Lane {
@@ -86,7 +86,7 @@ impl Tiling {
         choices
             .iter()
             .map(|choice| choice.largest(&sizes, room, point))
-            // Of equal cells the one that leaves the most even rest.
+            // Of equal cells, the one that leaves the most even margins.
             .max_by_key(|tiling| (tiling.cell, tiling.slack(&sizes, room)))
             .expect("there is at least one choice")
     }
@@ -114,7 +114,7 @@ impl Tiling {
         }
     }
 
-    /// The smaller of what is left free across and down, negative if it does not fit: the larger, the better it fits.
+    /// The smaller of the free margins across and down, negative if it does not fit: the larger, the better.
     fn slack(&self, sizes: &[usize], (width, height): (usize, usize)) -> i64 {
         let own = self.size(sizes);
         (width as i64 - own.0 as i64).min(height as i64 - own.1 as i64)

@@ -43,7 +43,7 @@ pub fn correlation(views: CorrelationViews<'_>, of: &str, style: (Palette, Solid
     let field = |view: View, before: String, values| {
         let metric = definitions.metric(view.metric);
         let path = view_path(definitions, view.path);
-        // The innermost regions say most.
+        // The innermost regions are the most important.
         let n_chars = path.chars().count();
         let note = if n_chars <= PATH_CHARS {
             path

@@ -5,9 +5,9 @@ use crate::fields::{Field, FieldAxis, Fields, Solid};
 use crate::palette::Palette;
 use crate::{Marks, Picture};
 
-/// Severities of several views over one grid, the first as what the others are compared with. Units are those of the
-/// profile; seconds and bytes are scaled to what is read easily. `values` of each field hold one value for each place,
-/// the last axis fastest, and are not a number where a place is empty.
+/// Severities of several views over one grid; the first is compared with the others. Units are those of the profile;
+/// seconds and bytes are scaled for easy reading. `values` of each field hold one value for each place, the last axis
+/// fastest, and NaN if a place is empty.
 pub fn fields(
     title: &str,
     of: &str,
@@ -36,7 +36,7 @@ fn scaled(mut field: Field) -> Field {
             let scale = Scale::of_bytes(largest);
             (scale.divisor, scale.unit.to_owned())
         }
-        // Thousands and millions, where numbers would be long.
+        // Thousands and millions, if numbers would be long.
         unit if 1e5 <= largest => {
             let power = ((largest.log10() / 3.0).floor() * 3.0) as i32;
             (10_f64.powi(power), format!("{} {unit}", number(10_f64.powi(power))).trim().to_owned())

@@ -19,7 +19,7 @@ pub fn lateness(output: &LatenessOutput, definitions: &Definitions, of: &str) ->
     let largest = output.operations().map(|late| late.lateness).max().unwrap_or_default();
     let ns = |ticks: Ticks| definitions.clock.ns_from_ticks(ticks) as f64;
     let scale = Scale::of_ns(ns(largest));
-    // Lateness is rounded up to a shade, so that only what is not late at all has the first one.
+    // Lateness is rounded up to a shade, so that only operations that are not late at all have the first one.
     let shade = |late: Ticks| {
         let of = u128::from(late.0) * u128::from(N_SHADES);
         of.div_ceil(u128::from(largest.0.max(1))) as u64
@@ -37,7 +37,7 @@ pub fn lateness(output: &LatenessOutput, definitions: &Definitions, of: &str) ->
         range: (f64::from(late.step), f64::from(late.step) + 1.0),
         colour: colour(shade(late.lateness)),
     });
-    // Of what shares a place the latest is drawn last.
+    // At the same place the latest is drawn last.
     let mut intervals: Vec<(Interval, Ticks)> =
         intervals.zip(output.operations().map(|late| late.lateness)).collect();
     intervals.sort_by(|(a, late_a), (b, late_b)| {

@@ -11,7 +11,7 @@ use ouzel_analyses::comm_over_time::CommOverTimeOutput;
 use ouzel_analyses::message_histogram::Histogram;
 use ouzel_model::Definitions;
 
-/// What values of a unit are divided by, and the words for an axis.
+/// The divisor for values of a unit, and the words for an axis.
 fn scaled(unit: TrafficUnit, largest: f64) -> (f64, String) {
     match unit {
         TrafficUnit::Bytes => {

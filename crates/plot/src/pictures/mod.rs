@@ -1,6 +1,6 @@
 //! From outputs of analyses to pictures.
 //!
-//! `of` is what stands below the title: the trace, and what was selected.
+//! `of` is the subtitle: the trace, and what was selected.
 
 mod correlation;
 mod fields;

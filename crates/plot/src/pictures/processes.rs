@@ -15,7 +15,7 @@ use ouzel_model::{Definitions, Ticks as ModelTicks};
 fn by_rank(title: &str, of: &str, names: Vec<String>, parts: Vec<(&str, Colour, Vec<u64>)>) -> Picture {
     let sum = |i: usize| parts.iter().map(|(_, _, ns)| ns[i] as f64).sum::<f64>();
     let scale = Scale::of_ns((0..names.len()).map(sum).fold(0.0, f64::max));
-    // What nobody did is not in the legend.
+    // The legend leaves out what no process did.
     let seen = parts.into_iter().filter(|(_, _, ns)| ns.iter().any(|&ns| 0 < ns));
     let series = seen.map(|(name, colour, ns)| Series {
         name: name.to_owned(),
@@ -54,7 +54,7 @@ pub fn breakdown(output: &BreakdownOutput, definitions: &Definitions, of: &str) 
     by_rank("Computation and communication of each process", of, names, parts)
 }
 
-/// Idle time of each rank, and what is left of its span.
+/// Idle time of each rank, and the rest of its span.
 pub fn idle(output: &IdleOutput, definitions: &Definitions, of: &str) -> Picture {
     let ranks = output.ranks(definitions);
     let ns = |value: &dyn Fn(&ouzel_analyses::idle::RankIdle) -> ModelTicks| -> Vec<u64> {

@@ -8,7 +8,7 @@ use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_model::{Clock, Definitions, Paradigm, Region, RegionRole};
 use std::sync::Arc;
 
-/// Regions with a colour of their own; the rest is put together.
+/// Regions with a colour of their own; the rest are merged.
 const MAX_REGIONS: usize = 14;
 
 /// One region in all runs.
@@ -57,7 +57,7 @@ pub fn runs(names: Vec<String>, regions: &[RegionInRuns], of: &str) -> Picture {
     Picture::new("The same program in several runs", of, Marks::Bars(bars.bounded()))
 }
 
-/// The classes of regions that are known by name alone, as those of different traces are.
+/// The classes of regions of different traces, which are known by name only.
 fn classes(regions: &[RegionInRuns]) -> Vec<Class> {
     let clock = Clock { ticks_per_second: 1, offset_ticks: 0, realtime_ns: None, declared_length: None };
     let mut definitions = Definitions::empty(clock);

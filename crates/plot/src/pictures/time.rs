@@ -9,7 +9,7 @@ use ouzel_analyses::semantics::Class;
 use ouzel_analyses::time_profile::TimeProfileOutput;
 use ouzel_model::{Definitions, Ticks as ModelTicks};
 
-/// Regions with a colour of their own; the rest is put together.
+/// Regions with a colour of their own; the rest are merged.
 const MAX_REGIONS: usize = 16;
 
 /// Exclusive time of each region in each bin, stacked; idle time on top. `classes` has the class of every region.
@@ -23,7 +23,7 @@ pub fn time_profile(
     let edges: Vec<f64> = output.grid.edges_ns(definitions).into_iter().map(|ns| ns as f64).collect();
     let time = Scale::of_ns(edges.last().copied().unwrap_or(0.0));
     let functions = output.functions(definitions, By::Region);
-    // Time in bins as a number of locations: that is what can be read off, whatever the width of a bin.
+    // Time in bins as a number of locations, which can be read off whatever the width of a bin.
     let widths: Vec<f64> = edges.windows(2).map(|edge| (edge[1] - edge[0]).max(1.0)).collect();
     let values = |exclusive: &[ModelTicks]| -> Vec<f64> {
         exclusive.iter().zip(&widths).map(|(&ticks, width)| ns(ticks) / width).collect()

@@ -84,7 +84,7 @@ fn path_colour() -> Colour {
     Colour::oklch(0.35, 0.20, 300.0)
 }
 
-/// What the parts of the picture are made from.
+/// The data from which the parts of the picture are drawn.
 struct Draft<'a> {
     output: &'a TimelineOutput,
     definitions: &'a Definitions,
@@ -193,7 +193,7 @@ impl Draft<'_> {
             if !send.is_selected && !receive.is_selected {
                 return None;
             }
-            // One that comes from before the time range, or goes on behind it, is drawn from border to border.
+            // Calls from before the time range, or that go on after it, are drawn from border to border.
             let inside =
                 |at: Ticks| operations.window.map_or(at, |window| at.max(window.start).min(window.end));
             Some(Arrow {

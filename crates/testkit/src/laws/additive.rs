@@ -1,13 +1,13 @@
-//! The law of selections: what is selected in parts adds up to the whole.
+//! The law of selections: the parts of a selection add up to the whole.
 //!
 //! ```text
 //! whole run           ├──────────────────────────────┤   sums
 //! ranges that touch   ├──────┤────┤──────────┤───────┤   sums of each, added up: the same
 //! ```
 //!
-//! It holds only if whatever belongs together is brought together before anything is selected: a message whose ends lie
-//! in two ranges, a wait that reaches over a border, the n-th collective of each member. Checked on programs
-//! ([`random_program`]) and on traces without sense, with all locations in one pass and in settled buckets.
+//! It holds only if related events are matched before anything is selected: a message whose ends are in two ranges, a
+//! wait across a border, the n-th collective of each member. Checked on programs ([`random_program`]) and on random
+//! traces, with all locations in one pass and in settled buckets.
 
 use super::{Case, Law, Violation, half_sampled};
 use crate::rng::Rng;
@@ -19,10 +19,10 @@ use std::collections::BTreeMap;
 /// Programs and traces of each kind per check.
 const N_TRACES: u64 = 24;
 
-/// What adds up, by what it is of.
+/// The additive values, by what they measure.
 pub type Sums = BTreeMap<String, i128>;
 
-/// What a whole is cut into.
+/// How a whole is cut into parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parts {
     /// Ranges of time.
@@ -31,8 +31,8 @@ pub enum Parts {
     TimesAndRanks,
 }
 
-/// Checks that `sums` of an output add up over the parts of a selection. An analysis that gives no answer has no sums;
-/// entries of zero are none.
+/// Checks that `sums` of an output add up over the parts of a selection. An analysis without an answer has no sums;
+/// entries of zero are ignored.
 ///
 /// # Panics
 /// If they do not; the message names the case.
@@ -86,7 +86,7 @@ pub fn violation<A: Analysis>(
     None
 }
 
-/// The sums of all parts, without those that come to nothing.
+/// The sums of all parts, without zeros.
 fn total(parts: impl Iterator<Item = Sums>) -> Sums {
     let mut added = Sums::new();
     for (key, value) in parts.flatten() {
@@ -104,7 +104,7 @@ fn bases(seed: u64) -> Vec<Filter> {
     vec![Filter::default(), Filter { regions, ..Filter::default() }, Filter::default().and(predicate)]
 }
 
-/// Selections that touch and overlap nowhere, several times.
+/// Selections that cover the whole without overlap, several times.
 fn partitions(trace: &ToyTrace, seed: u64, parts: Parts, base: &Filter) -> Vec<Vec<Filter>> {
     let mut rng = Rng::new(seed ^ 0x77);
     let locations = trace.definitions().location_ids();

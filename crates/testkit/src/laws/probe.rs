@@ -1,4 +1,4 @@
-//! The company an analysis is put into: needs everything, remembers all of it in order.
+//! An analysis that runs beside others: needs everything, and remembers all of it in order.
 
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{EventChunk, EventKind, LocationId, Needs, Remap};
@@ -41,7 +41,7 @@ impl Analysis for Probe {
         let [rows, visits, sends, recvs, requests, collectives, metrics, parameters, samples] = seen;
         assert_eq!(chunk.call_path.len(), chunk.time.len(), "call paths are filled");
         let at = |row: u32| chunk.time[row as usize];
-        // Who does not ask for samples may see them all the same, if others do.
+        // An analysis that does not need samples may still see them, if others do.
         let is_asked_for = |kind: EventKind| *probe == Probe::OfSamples || kind != EventKind::Sample;
         for (time, kind) in chunk.time.iter().zip(chunk.kind).filter(|(_, kind)| is_asked_for(**kind)) {
             rows.push_str(&format!("{}{kind:?} ", time.0));

@@ -27,7 +27,7 @@ const N_COMMS: usize = 3;
 const COMM_WORLD: usize = 0;
 const COMM_SELF: usize = 1;
 const COMM_CART: usize = 2;
-/// The class of the counters, and one that nobody records.
+/// The class of the counters, and one that is never recorded.
 const N_METRIC_CLASSES: usize = 2;
 const COUNTER_CLASS: usize = 0;
 const RANKS_PER_NODE: u32 = 16;
@@ -138,7 +138,7 @@ pub(super) fn write_local(
     local.finish()
 }
 
-/// The global definitions; `facts` tell the clock's range and the numbers of events.
+/// The global definitions; `facts` has the clock's range and the numbers of events.
 pub(super) fn write(archive: &mut ArchiveWriter, ids: &Ids, facts: &Facts) -> Result<(), WriteError> {
     archive.define(ClockProperties {
         timer_resolution: facts.ticks_per_second,
@@ -164,7 +164,7 @@ pub(super) fn write(archive: &mut ArchiveWriter, ids: &Ids, facts: &Facts) -> Re
 
 fn write_regions(archive: &mut ArchiveWriter, ids: &Ids) -> Result<(), WriteError> {
     let (none, file) = (archive.string("")?, archive.string("stencil.c")?);
-    // In the order of ids, which the reference tools ask for.
+    // In the order of ids, as the reference tools require.
     let mut in_order: Vec<(u32, usize)> = ids.regions.iter().copied().zip(0..).collect();
     in_order.sort_unstable();
     for (id, nth) in in_order {

@@ -255,7 +255,7 @@ impl<'o> Program<'o> {
         (last, self.arrived_at.iter().map(|&at| last - at).sum())
     }
 
-    /// Everybody sends to rank 0, which takes one after the other; a send ends when it was taken.
+    /// All ranks send to rank 0, which receives one message after the other; a send ends when its message was received.
     fn write_output(&mut self) -> Result<(), SynthError> {
         let (gap, disk, cost) = (self.ticks(80), self.ticks(15_000), self.ticks(2_000));
         let transfer = self.transfer(OUTPUT_BYTES);

@@ -21,7 +21,7 @@ use crate::Rng;
 /// Names of the counters, in the order of their values.
 pub(super) const COUNTERS: [&str; 2] = ["PAPI_TOT_CYC", "PAPI_TOT_INS"];
 const CYCLES_PER_TICK: u64 = 3;
-/// Counters do not begin at zero: what was before the first event belongs to nobody.
+/// Counters do not begin at zero: values before the first event belong to no region.
 const COUNTERS_AT_START: [u64; 2] = [98_850, 41_234];
 
 #[derive(Debug, Clone, Copy, Default)]

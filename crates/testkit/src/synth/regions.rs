@@ -40,7 +40,7 @@ pub(super) struct RegionInfo {
     pub(super) name: &'static str,
     pub(super) role: RegionRole,
     pub(super) paradigm: Paradigm,
-    /// Instructions in a tick, as the counters tell them.
+    /// Instructions per tick, as the counters report them.
     pub(super) instructions_per_tick: u64,
 }
 

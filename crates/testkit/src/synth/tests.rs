@@ -51,7 +51,7 @@ fn variants() -> Vec<(&'static str, SynthOptions)> {
 /// Visits, inclusive and exclusive ticks, and what the counters gained inclusively, by region.
 type Sums = BTreeMap<String, [u64; 5]>;
 
-/// What one location's events say.
+/// The contents of one location's events.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
     n_events: u64,

@@ -34,11 +34,11 @@ impl ToyTrace {
     /// - `read BYTES`, `write BYTES`, `io` of unknown direction and size
     /// - `metric NAME=VALUE …`, `param NAME=VALUE`, `flush`, `onoff`, `other`
     ///
-    /// A line `comm NAME = RANK RANK …` defines a communicator, one without ranks that of the caller alone, and
-    /// `comm NAME = ? RANK RANK …` one whose members are not known but for these; `MPI_COMM_WORLD` is there from the start.
+    /// A line `comm NAME = RANK RANK …` defines a communicator, one without ranks that of the caller alone, and `comm
+    /// NAME = ? RANK RANK …` one with only these members known; `MPI_COMM_WORLD` always exists.
     ///
     /// # Panics
-    /// If the text does not follow this; the message says where.
+    /// If the text does not follow this; the message has the place.
     pub fn new(text: &str) -> Self {
         let mut trace = ToyTrace::empty();
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));

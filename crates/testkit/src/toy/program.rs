@@ -1,9 +1,9 @@
-//! Programs made up from a seed, and run as they would run.
+//! Random programs made from a seed, with the events of a possible run.
 //!
-//! Laws: equal seeds give equal traces; all clocks agree, so nobody receives before the send is entered and nobody
-//! leaves a collective before all of its members have entered it; messages of a channel do not overtake each other.
-//! Blocking and non-blocking messages of several tags over two communicators, calls that complete many of them, and
-//! collectives of all and of some ranks occur, and much of it is under way at any time.
+//! Laws: equal seeds give equal traces; all clocks agree, so no rank receives before the send is entered or leaves a
+//! collective before all of its members have entered it; messages of a channel do not overtake each other. The programs
+//! have blocking and non-blocking messages of several tags over two communicators, calls that complete many of them,
+//! and collectives of all and of some ranks; many are under way at any time.
 
 use super::ToyTrace;
 use crate::rng::Rng;
@@ -26,7 +26,7 @@ pub fn random_program(seed: u64) -> ToyTrace {
     program.end()
 }
 
-/// Where something is exchanged.
+/// The communicator of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Comm {
     World,

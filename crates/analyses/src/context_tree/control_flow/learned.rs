@@ -1,12 +1,12 @@
-//! Control flow learned from the sequences of children of a loop, where no binary tells it.
+//! Control flow learned from the sequences of children of a loop, for use without a binary.
 //!
 //! A call site runs at most once in an iteration, as an inner loop is a node of its own: a repeated id is a new
-//! iteration. What runs before what inside of such pieces is counted; the majority is the order; with it, the
+//! iteration. The order of each pair inside of such pieces is counted; the majority is the order; with it, the
 //! sequences are cut again, until nothing changes. Law: the result depends on the multiset of sequences alone.
-//! Does not see: an iteration that ends with x, followed by one that begins with y, when x comes before y in the
-//! code, is taken for one iteration.
+//! Limitation: an iteration that ends with x and one after it that begins with y are taken for one iteration if x
+//! comes before y in the code.
 //!
-//! Source: no paper; stands in for the control-flow graph of Algorithm 1.
+//! Source: no paper; replaces the control-flow graph of Algorithm 1.
 
 use super::successors::Successors;
 use super::{ControlFlow, line};
@@ -18,12 +18,12 @@ use std::collections::BTreeMap;
 /// Call sites and inner loops of the largest loop body whose order is learned, most frequent first. Work grows with
 /// the cube of their number.
 const MAX_VERTICES: usize = 512;
-/// Children behind a child that are counted as behind it: bodies without repetition may be as long as the trace.
+/// How many children after a child are counted: bodies without repetition may be as long as the trace.
 const CHILDREN_AHEAD: usize = 256;
-/// Rounds of cutting and counting, if they do not settle before.
+/// Most rounds of cutting and counting.
 const MAX_ROUNDS: u32 = 10;
 
-/// What to make of two children that were never seen in one iteration.
+/// How two children are ordered that were never seen in one iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unseen {
     /// Neither follows the other: the second begins an iteration.
@@ -126,7 +126,7 @@ fn cut_at_repeats(children: &[Option<usize>]) -> Vec<usize> {
     cuts
 }
 
-/// In how many pieces x stands before y, close enough.
+/// The number of pieces in which x is before y, close enough.
 fn count_pairs(sequences: &[Vec<Option<usize>>], cuts: &[Vec<usize>]) -> FxHashMap<(usize, usize), u64> {
     let mut counts = FxHashMap::default();
     for (children, cuts) in sequences.iter().zip(cuts) {
@@ -152,7 +152,7 @@ struct Majority {
 }
 
 impl Majority {
-    /// Edges by decreasing margin, then by lines, then by ids; one that would close a circle is left out.
+    /// Edges by decreasing margin, then by lines, then by ids; one that would close a cycle is left out.
     fn new(vertices: &[StaticId], counts: &FxHashMap<(usize, usize), u64>, unseen: Unseen) -> Self {
         let n = vertices.len();
         let against = |x, y| counts.get(&(y, x)).copied().unwrap_or(0);

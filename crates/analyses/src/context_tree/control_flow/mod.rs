@@ -8,7 +8,7 @@
 //! A [`ControlFlow`] is the forward successor relation between the call sites and inner loops of one
 //! construct. A child that cannot follow the one before begins an iteration. Law: different tags are different
 //! iterations; equal tags need not be one iteration. Tags do not depend on the order in which edges are given.
-//! Not here: loops that nobody marked, and what iterations are like.
+//! Unmarked loops and the similarity of iterations are not handled here.
 //!
 //! Source: Wei and Mellor-Crummey, ICS'18, section 3.2 (Algorithm 1).
 
@@ -44,7 +44,7 @@ pub struct ControlFlow {
 pub struct Tags {
     /// For each child its iteration: neighbours are equal or one apart.
     pub tags: Vec<u32>,
-    /// Children that the control flow does not know. Each starts an iteration, and so does the child behind it.
+    /// Children that the control flow does not know. Each starts an iteration, and so does the child after it.
     pub n_unknown: u64,
 }
 
@@ -117,7 +117,7 @@ impl ControlFlow {
         self.vertices.binary_search(&id).ok()
     }
 
-    /// How two vertices stand in the linear extension; `None` if it does not know one of them.
+    /// The order of two vertices in the linear extension; `None` if it does not know one of them.
     fn compare(&self, a: StaticId, b: StaticId) -> Option<Ordering> {
         Some(self.places[self.index(a)?].cmp(&self.places[self.index(b)?]))
     }
@@ -151,7 +151,7 @@ fn successors_without_back_edges(out: &[Vec<usize>]) -> Successors {
             match states[target] {
                 State::New => {
                     states[target] = State::OnPath;
-                    // The edge is looked at again when its target is done.
+                    // The edge is visited again when its target is done.
                     path.push((target, 0));
                 }
                 State::OnPath => *next += 1,
@@ -165,7 +165,7 @@ fn successors_without_back_edges(out: &[Vec<usize>]) -> Successors {
     successors
 }
 
-/// Place of each vertex: successors behind, else by source line, else by id.
+/// Position of each vertex: successors come later, else by source line, else by id.
 fn linear_extension(vertices: &[StaticId], successors: &Successors) -> Vec<u32> {
     let key = |i: usize| (line(vertices[i]).unwrap_or(u32::MAX), vertices[i], i);
     let mut n_before = vec![0u32; vertices.len()];
@@ -203,7 +203,7 @@ fn line(id: StaticId) -> Option<u32> {
 pub struct ControlFlows(pub BTreeMap<StaticId, ControlFlow>);
 
 impl Order for ControlFlows {
-    /// Inside of an iteration, whose loop is not known here, by the first construct that has both.
+    /// Inside of an iteration the loop is unknown, so the first construct that has both decides.
     fn compare(&self, parent: StaticId, a: StaticId, b: StaticId) -> Option<Ordering> {
         if parent == StaticId::Iteration {
             return self.0.values().find_map(|flow| flow.compare(a, b));

@@ -21,10 +21,10 @@ use std::sync::Arc;
 /// Nodes of a tree without loops. More is no summary: calls in order can be averaged, but not without end.
 const PLAIN_NODES: usize = 8192;
 
-/// The sampled call paths of a trace, as what their frames are instances of.
+/// The sampled call paths of a trace, by what their frames are instances of.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SampledPaths {
-    /// For each context its caller's and what its innermost frame is.
+    /// For each context its caller's context and what its innermost frame is.
     frames: Vec<(Option<ContextId>, StaticId)>,
     has_loops: bool,
 }
@@ -68,7 +68,7 @@ pub struct LocationSamples {
     path: Vec<StaticId>,
 }
 
-/// What the samples of one location come to.
+/// The result from the samples of one location.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampledLocation {
     /// The tree, in relative form.
@@ -77,16 +77,16 @@ pub struct SampledLocation {
     pub loops: Vec<LoopRecord>,
     /// Median interval between samples.
     pub period: Ticks,
-    /// What is known about instances, at worst.
+    /// The worst quality of instances.
     pub quality: LcaQuality,
-    /// What is doubtful or was cut.
+    /// Counts of doubtful or cut samples.
     pub doubts: SampleDoubts,
 }
 
-/// What is doubtful or was cut in trees of samples; adds up over locations.
+/// Counts of doubtful or cut samples in trees of samples; summed over locations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SampleDoubts {
-    /// Samples that claim more of the one before than their paths have in common.
+    /// Samples that claim to keep more of the previous path than the two have in common.
     pub n_inconsistent: u64,
     /// Samples with more frames than trees have levels.
     pub n_too_deep: u64,
@@ -102,7 +102,7 @@ impl SampleDoubts {
         self.n_folded += other.n_folded;
     }
 
-    /// Says them.
+    /// Reports them as notices.
     pub fn tell(self, notices: &Notices) {
         let said = [
             (

@@ -6,17 +6,17 @@
 //!
 //! A sample owns the time until the next one; the last owns one sampling interval. A node begins at its first
 //! sample and ends at the first sample without it, so siblings abut and durations sum to the time sampled.
-//! Law: a node is one instance as far as the samples tell. How far that is, is its [`LcaQuality`]:
-//! - `Exact`: the tracer says how many frames stayed. Frames beyond are new instances. A loop directly below a
+//! Law: a node is one instance as far as the samples show. Its [`LcaQuality`] tells how reliable that is:
+//! - `Exact`: the tracer records how many frames stayed. Frames beyond are new instances. A loop directly below a
 //!   frame that stayed is taken to have stayed, as is a loop below such a loop: procedures leave marks, loops none.
-//! - `UpperBound`: the tracer says how many can have stayed. Frames beyond are new instances, which is certain.
-//!   Frames within are *taken* to be the same instances if their call sites are, which no record says: the bound
-//!   rules continuity out and never in, and every node that goes on by it is marked.
-//! - `Inferred`: the tracer says nothing. Equal call sites at the outer end of two paths are taken to be the same
-//!   instances, and every node that goes on by it is marked. Two calls in a row from one site become one.
+//! - `UpperBound`: the tracer records how many can have stayed. Frames beyond are certainly new instances.
+//!   Frames within are *taken* to be the same instances if their call sites are, which no record shows: the bound
+//!   can only disprove continuity, and every node that continues on this assumption is marked.
+//! - `Inferred`: the tracer records nothing. Equal call sites at the outer end of two paths are taken to be the same
+//!   instances, and every node that continues on it is marked. Two calls in a row from one site become one.
 //!
-//! Source: Wei and Mellor-Crummey, ICS'18, sections 3.1 and 3.2. The paper is not consistent in what a sample
-//! stands for (Fig. 4 draws closed ranges, Fig. 7 counts periods); [`SampledNode::first`] and
+//! Source: Wei and Mellor-Crummey, ICS'18, sections 3.1 and 3.2. The paper is not consistent about what a sample
+//! represents (Fig. 4 draws closed ranges, Fig. 7 counts periods); [`SampledNode::first`] and
 //! [`SampledNode::last`] are the ranges of Fig. 4.
 
 mod builder;
@@ -89,7 +89,7 @@ pub struct SampledNode {
     pub end: Ticks,
     /// Number of samples.
     pub n_samples: u64,
-    /// What its going on from sample to sample rests on, at worst.
+    /// The worst evidence for its continuity from sample to sample.
     pub continuity: LcaQuality,
     /// What is inside.
     pub inside: Inside,
@@ -124,7 +124,7 @@ pub struct SampledTree {
     pub period: Ticks,
     /// Worst quality of a record that kept a node open.
     pub quality: LcaQuality,
-    /// Records that say more frames stayed than the two paths have in common.
+    /// Records that claim more frames stayed than the two paths have in common.
     pub n_inconsistent: u64,
     /// Samples with more frames than are kept.
     pub n_too_deep: u64,

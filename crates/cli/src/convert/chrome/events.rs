@@ -1,4 +1,4 @@
-//! Events as lines of JSON, location by location. An analysis in form only: its output is what it wrote.
+//! Events as lines of JSON, location by location. An analysis in form only: it returns nothing but writes.
 
 use super::super::events::popped;
 use ouzel::engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
@@ -19,7 +19,7 @@ pub struct ChromeEvents {
     sink: Arc<Mutex<Sink>>,
 }
 
-/// What ids stand for, as JSON.
+/// The names of ids, as JSON.
 #[derive(Debug)]
 struct Names {
     definitions: Definitions,
@@ -36,7 +36,7 @@ struct Sink {
     flows: Flows,
 }
 
-/// Numbers of flows: those of messages are found by both ends from what both know, and forgotten then.
+/// Numbers of flows. Both ends of a message find its number from what both know; it is then dropped.
 #[derive(Debug, Default)]
 struct Flows {
     n: u64,
@@ -44,16 +44,16 @@ struct Flows {
     messages: BTreeMap<(Channel, u64), u64>,
     /// Sends and receives numbered so far.
     counts: [BTreeMap<Channel, u64>; 2],
-    /// The message that each send and receive is that will be written next, if both sides are known.
+    /// The message to which each send and receive that is written next belongs, if both sides are known.
     numbered: [VecDeque<Option<(Channel, u64)>>; 2],
 }
 
-/// Side of a message.
+/// The side of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Numbered {
-    /// It is sent.
+    /// The send.
     Send,
-    /// It is received.
+    /// The receive.
     Receive,
 }
 
@@ -79,7 +79,7 @@ impl Flows {
         }
     }
 
-    /// The flow of the end that is written next.
+    /// The flow of the message end that is written next.
     fn message(&mut self, side: Numbered) -> Option<u64> {
         let key = self.numbered[side as usize].pop_front()??;
         Some(self.messages.remove(&key).unwrap_or_else(|| {
@@ -132,13 +132,13 @@ impl ChromeEvents {
         self.sink.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells which message an end at a location of `rank` is, before it is written or left out.
+    /// Records which message an end at a location of `rank` belongs to, before the end is written or left out.
     pub fn number(&self, rank: Option<WorldRank>, end: &MessageEnd, side: Numbered, is_written: bool) {
         let channel = self.names.channel(rank, end, side);
         self.sink().flows.number(channel, side, is_written);
     }
 
-    /// Whether writing failed, so that going on is of no use.
+    /// Whether writing failed, so that there is no point in continuing.
     pub fn has_failed(&self) -> bool {
         self.sink().error.is_some()
     }
@@ -229,7 +229,7 @@ impl Names {
     }
 }
 
-/// The location at work.
+/// The location being folded.
 #[derive(Debug)]
 pub struct Local {
     /// `"pid":…,"tid":…`.
@@ -306,7 +306,7 @@ impl Analysis for ChromeEvents {
 }
 
 impl Names {
-    /// Writes one row. `rest` loses the payload of the row from the front of its side tables.
+    /// Writes one row. Consumes the payload of the row from the front of the side tables of `rest`.
     fn event(&self, local: &mut Local, rest: &mut EventChunk<'_>, row: usize, sink: &mut Sink) {
         let at = rest.time[row];
         let ts = us(&self.definitions.clock, at);

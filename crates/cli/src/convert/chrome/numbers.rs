@@ -1,11 +1,11 @@
-//! Which message an end is: its number on its channel, counted over the whole location whatever is written of it, so
-//! that arrows of a part connect what arrows of the whole do.
+//! Which message an end belongs to: its number on its channel, counted over the whole location even if only a part is
+//! written, so that the arrows of a part connect the same calls as those of the whole.
 
 use super::events::{ChromeEvents, Numbered};
 use ouzel::engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, Selected};
 use ouzel::model::{EventChunk, MessageEnd, Needs, Remap, WorldRank};
 
-/// Numbers the ends of messages for the writer, which must come behind it in the set.
+/// Numbers the ends of messages for the writer, which must come after it in the set.
 #[derive(Debug)]
 pub struct MessageNumbers(pub ChromeEvents);
 

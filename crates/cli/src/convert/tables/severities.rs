@@ -1,9 +1,9 @@
 //! The severities of a profile as one long table: a row for each value.
 //!
 //! Law: metrics in the order of the profile, call paths from the last to the first as rows
-//! are read, locations ascending. Values are without those of callees; extremes, which
-//! cannot be split up, are with them, and `scope` says which. What has no row is zero in a
-//! metric that is summed, and no value in any other. One batch is in memory at a time.
+//! are read, locations ascending. Values exclude callees; extremes, which cannot be split
+//! up, include them: see the column `scope`. A missing row is zero in a metric that is
+//! summed, and no value in any other. One batch is in memory at a time.
 
 use super::super::Written;
 use super::Place;
@@ -27,7 +27,7 @@ struct Data<'a> {
     files: &'a [Written],
 }
 
-/// Writes.
+/// Writes the table.
 ///
 /// # Errors
 /// If something is in the way, severities cannot be read, or writing fails.
@@ -51,7 +51,7 @@ pub fn run(session: &ProfileSession<'_>, place: Place) -> anyhow::Result<Outcome
     written(session, &notices, &files)
 }
 
-/// Says what was written of a profile.
+/// Reports what was written of a profile.
 ///
 /// # Errors
 /// If that cannot be written.

@@ -19,7 +19,7 @@ use ouzel::model::{Definitions, Metric, Table};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What stands under `data` in JSON.
+/// The `data` of the JSON answer.
 #[derive(Debug, Serialize)]
 struct Data {
     n_processes: u64,

@@ -1,4 +1,4 @@
-//! A program in a few lines: what each rank does, simulated to a trace.
+//! A program in a few lines: what each rank does, simulated as a trace.
 //!
 //! A message is there as soon as its send is over; a synchronising send is over when its receive
 //! is entered; a synchronisation ends for all when the last has come, and takes its cost from then on.
@@ -16,13 +16,13 @@ pub enum Action {
     Leave,
     /// Work in a region, in ticks.
     Work(&'static str, u64),
-    /// A message: to whom, its bytes, and what the call takes.
+    /// A message: its receiver, its bytes, and the duration of the call.
     Send(usize, u64, u64),
-    /// A message that waits until it is received: to whom, its bytes, and what the transfer takes.
+    /// A message that waits until it is received: its receiver, its bytes, and the duration of the transfer.
     Ssend(usize, u64, u64),
     /// The next message from a rank.
     Recv(usize),
-    /// All come together: the call, and what it takes from when the last has come.
+    /// All ranks synchronise: the call, and its duration after the last arrival.
     Sync(&'static str, u64),
 }
 
@@ -47,10 +47,10 @@ impl Program {
         for rank in &mut ranks {
             rank.line.push_str("enter main @0");
         }
-        // Messages under way, by sender and receiver: when they are there, and their bytes.
+        // Messages under way, by sender and receiver: their arrival times and bytes.
         let mut sent: BTreeMap<(usize, usize), Vec<(u64, u64)>> = BTreeMap::new();
         let n_actions: usize = self.0.iter().map(Vec::len).sum();
-        // Each round one action of some rank ends, or nobody can go on.
+        // In each round one action of some rank ends, or no rank can go on.
         for _ in 0..=n_actions {
             let moved = (0..ranks.len()).any(|r| self.step(r, &mut ranks, &mut sent));
             if !moved && !self.synchronise(&mut ranks) {
@@ -65,7 +65,7 @@ impl Program {
         ToyTrace::new(&text)
     }
 
-    /// Lets rank `r` do what it can; whether it did anything.
+    /// Lets rank `r` do what it can; returns whether it did anything.
     fn step(
         &self,
         r: usize,
@@ -111,7 +111,7 @@ impl Program {
         true
     }
 
-    /// Ends the synchronisation that all have come to; whether there is one.
+    /// Ends the synchronisation that all have reached; returns whether there is one.
     fn synchronise(&self, ranks: &mut [Rank]) -> bool {
         let syncs: Option<Vec<(&str, u64)>> = ranks
             .iter()
@@ -134,13 +134,13 @@ impl Program {
 }
 
 impl Rank {
-    /// An event now, and time that passes after it.
+    /// An event now, followed by the time it takes.
     fn write(&mut self, event: &str, ticks: u64) {
         let _ = write!(self.line, ", {event} @{}", self.now);
         self.now += ticks;
     }
 
-    /// When it entered the receive that it is at, if it is one from `from`.
+    /// When it entered its current receive, if that is one from `from`.
     fn entered_receive(&self, actions: &[Action], from: usize) -> Option<u64> {
         match actions.get(self.at) {
             Some(&Action::Recv(of)) if of == from => Some(self.now),

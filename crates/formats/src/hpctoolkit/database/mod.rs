@@ -1,4 +1,4 @@
-//! Databases of format 4: `meta.db` and what of `trace.db` and `profile.db` is there.
+//! Databases of format 4: `meta.db`, with `trace.db` and `profile.db` where they exist.
 
 mod severities;
 mod tree;
@@ -39,7 +39,7 @@ pub(super) fn open(folder: &Path) -> Result<Opened, OpenError> {
     let mut opened = Opened::default();
     let trace = match read_part(folder, FileKind::Trace, TraceDb::read) {
         Ok(trace) => trace,
-        // The profile is good for something alone.
+        // The profile is useful alone.
         Err(error) if profiles.is_some() => {
             let reason = format!("no trace: {}", error.reason);
             let notice = Notice::new(Level::High, NoticeCode::MissingEvents, reason);
@@ -85,7 +85,7 @@ fn read_meta(folder: &Path) -> Result<Meta, OpenError> {
     })
 }
 
-/// Reads what stands before the data of a file; `None` if the database has no such file.
+/// Reads what precedes the data of a file; `None` if the database has no such file.
 fn read_part<T>(
     folder: &Path,
     kind: FileKind,
@@ -165,7 +165,7 @@ fn provenance(meta: &Meta) -> Provenance {
     }
 }
 
-/// Whose samples a line holds.
+/// The thread or stream of a line's samples.
 fn line_identity(
     meta: &Meta,
     profiles: Option<&ProfileDb>,
@@ -184,7 +184,7 @@ fn line_identity(
     }
 }
 
-/// Whose values a profile holds. Cores that threads were bound to are left out.
+/// The thread or stream of a profile's values. Cores that threads were bound to are left out.
 fn identity_of(meta: &Meta, profile: &Profile, notices: &mut Vec<Notice>) -> Identity {
     let mut identity = Identity::default();
     for part in &profile.id {

@@ -1,10 +1,10 @@
 //! `profile.db` as a [`ProfileSource`]: what each thread spent on each call path.
 //!
-//! A metric is stored in several scopes. Taken is the inclusive one (`execution`) of each
-//! frame, from which the exclusive one follows. The value of exactly one place (`point`) is
-//! no help: it stands at instructions, which the tree of `meta.db` leaves out. Only where a
-//! metric has no inclusive scope, it is taken, and summed over the places of a frame.
-//! Values are stored thread by thread and wanted call path by call path: the values of one
+//! A metric is stored in several scopes. The inclusive one (`execution`) of each frame is
+//! read, from which the exclusive one follows. The value of exactly one place (`point`) is
+//! of no use: it is given at instructions, which the tree of `meta.db` leaves out. It is read
+//! only where a metric has no inclusive scope, and summed over the places of a frame.
+//! Values are stored thread by thread and needed call path by call path: the values of one
 //! metric are gathered and sorted, 16 bytes each.
 
 use super::super::gathered::GatheredRows;
@@ -49,11 +49,11 @@ pub(super) fn profile(
     let built = CallTree::build(tree.frames.clone());
     definitions.call_tree = built.tree;
     let of_threads: Vec<&Profile> = db.profiles.iter().filter(|profile| !profile.is_summary).collect();
-    // Its trace tells again what is left out.
+    // Its trace reports again what is left out.
     let mut left_out = Vec::new();
     let identities = of_threads.iter().map(|profile| identity_of(meta, profile, &mut left_out)).collect();
     let (identities, order) = identity::ordered(identities);
-    // Profile 0 is the summary, so that numbers of profiles begin at 1.
+    // Profile 0 is the summary, so threads have the numbers from 1 on.
     let Tables { system_tree, location_groups, locations } =
         identity::define(&identities, |i| order[i] as u64 + 1, |_| None, &mut left_out);
     notices.extend(left_out);
@@ -94,7 +94,7 @@ fn stored_scope(meta: &Meta, metric: &Metric) -> Option<(u16, MetricKind)> {
     inclusive.or_else(|| in_scope("point").map(|id| (id, MetricKind::Exclusive)))
 }
 
-/// HPCToolkit puts the unit behind the name: `CPUTIME (sec)`.
+/// HPCToolkit puts the unit after the name: `CPUTIME (sec)`.
 fn define(meta: &Meta, metric: &Metric, kind: MetricKind) -> ProfileMetric {
     let split = metric.name.strip_suffix(')').and_then(|head| head.rsplit_once(" ("));
     let (name, unit) = split.unwrap_or((&metric.name, ""));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(super) struct Tree {
     pub contexts: SampledContexts,
     pub regions: Vec<Region>,
-    /// What the numbers of contexts stand for.
+    /// The contexts that the numbers refer to.
     pub ids: ContextIds,
     /// The frames, callers first.
     pub frames: Vec<CallNode>,
@@ -76,11 +76,11 @@ fn place(meta: &Meta, context: &Context, parent: Option<Placed>, builder: &mut C
             };
             let is_below_kernel =
                 parent.is_some_and(|parent| builder.region(parent).role == RegionRole::Kernel);
-            // What runs on the device below the placeholder of a launch is the kernel.
+            // Device work below the placeholder of a launch is the kernel.
             let role = if is_below_kernel { RegionRole::Kernel } else { region.role };
             builder.frame(parent, Region { role, ..region }, native_id)
         }
-        // Something else was called that has no name.
+        // The callee is something else without a name.
         _ if context.relation != Relation::Lexical => {
             builder.frame(parent, unknown_function(meta, context), native_id)
         }

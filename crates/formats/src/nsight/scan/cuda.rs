@@ -1,4 +1,4 @@
-//! What runs on devices, kernels, copies, fills and graphs, and waits of the host for it.
+//! Device work (kernels, copies, fills and graphs), and waits of the host for it.
 
 use super::links::link_id;
 use super::{Origin, PlaceKind, ReadError, ReportScan, Row};
@@ -27,7 +27,7 @@ impl ReportScan<'_> {
         })
     }
 
-    /// Waits of the host for a device, which are a part of the call of the same correlation id. To be read behind
+    /// Waits of the host for a device, which are a part of the call of the same correlation id. Read them after
     /// the calls.
     pub(super) fn waits(&mut self) -> Result<(), ReadError> {
         let columns = ["start", "end", "globalPid", "correlationId", "syncType"];
@@ -64,7 +64,7 @@ impl ReportScan<'_> {
                 scan.leave_out("kernels without a name");
                 return Ok(());
             };
-            // One demangled name may stand for several linker's names; the first that is met is kept.
+            // Several linker names may share one demangled name; the first that is met is kept.
             let region = match scan.names.get(&(b'k', name)) {
                 Some(&region) => region,
                 None => {

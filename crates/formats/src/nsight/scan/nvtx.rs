@@ -105,7 +105,7 @@ impl ReportScan<'_> {
         })
     }
 
-    /// Names of the domains of each process. They may be defined behind their first use.
+    /// Names of the domains of each process. They may be defined after their first use.
     fn domains(&mut self) -> Result<FxHashMap<(u32, i64), Domain>, ReadError> {
         let mut domains = FxHashMap::default();
         if !self.database.has_column("NVTX_EVENTS", "eventType") {

@@ -1,4 +1,4 @@
-//! Damaged exports: no panic, no hang, what can be read is read, and the damage is said with its file.
+//! Damaged exports: no panic, no hang, what can be read is read, and the damage is reported with its file.
 
 use super::{Sums, all_sums, opened};
 use ouzel_model::{Level, TraceSource};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const SHAPE: Shape = Shape { rank: 0, n_ranks: 2, n_threads: 2, n_steps: 60 };
 
-/// Number of calls that can be read, and whether the damage was said.
+/// Number of calls that can be read, and whether the damage was reported.
 fn read(path: &Path) -> (u64, bool) {
     match opened(path) {
         Err(error) => {
@@ -133,7 +133,7 @@ fn views_in_place_of_tables_are_said_and_not_run() {
     };
     for table in ["CUPTI_ACTIVITY_KIND_KERNEL", "MPI_P2P_EVENTS", "NVTX_EVENTS"] {
         let (n_read, said) = changed(table, &format!("CREATE VIEW {table} AS SELECT * FROM hidden"));
-        // The renamed table may be read as one that nobody knows.
+        // The renamed table may be read as an unknown one.
         assert!(n_read <= n_rows, "{table}: {n_read} rows");
         assert_eq!(said.iter().map(|said| said.0).collect::<Vec<_>>(), [Level::High], "{table}: {said:?}");
     }

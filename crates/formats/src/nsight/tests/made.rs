@@ -14,8 +14,8 @@ use std::path::Path;
 
 const SHAPE: Shape = Shape { rank: 0, n_ranks: 2, n_threads: 2, n_steps: 50 };
 
-/// An export of one process (pid 7) with the rows that `sql` inserts; `T` stands for its first thread, `U` for its
-/// second, `P` for the process.
+/// An export of one process (pid 7) with the rows that `sql` inserts; `T` is its first thread, `U` its second, `P` the
+/// process.
 fn made(dir: &Path, sql: &str) -> std::path::PathBuf {
     let path = dir.join("report.sqlite");
     let connection = create(&path).unwrap();

@@ -125,7 +125,7 @@ fn samples(source: &Otf2Source, needs: Needs) -> (Vec<(u64, u32, Lca)>, Vec<Noti
 
 #[test]
 fn samples_and_their_contexts_are_read() {
-    // Children stand before their parents.
+    // Children come before their parents.
     let contexts = [(30, 9, 21, 20), (20, 8, 9, 10), (10, 7, 4, UNDEFINED_U32), (11, 7, 5, UNDEFINED_U32)];
     let (_scratch, source) = archive("read", &contexts, |events| {
         sample(events, 10, 20, 3);

@@ -2,7 +2,7 @@
 //!
 //! Processes are members of communicators by world rank, an index into the group of
 //! all MPI locations. Threads and streams are members by index into the group of all
-//! locations of their paradigm, which the model does not tell: it is guessed from
+//! locations of their paradigm, which the model does not hold: it is guessed from
 //! what the regions say, so that readers find the same members.
 
 use super::{ModelArchive, WriteError, without_zero};

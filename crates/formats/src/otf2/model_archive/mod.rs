@@ -1,14 +1,14 @@
 //! The event model as an OTF2 archive: the adapter in the other direction.
 //!
 //! Events come location by location, nested, as the engine hands them to analyses;
-//! definitions are written behind them, when it is known which are used. One chunk
+//! definitions are written after them, when it is known which are used. One chunk
 //! of one location is in memory. Law: equal events give equal bytes, and an archive
 //! read back gives the same ids, names and times, in ticks.
 //!
 //! The tables keep their order, so the ids of the model are the references of the
 //! archive, and no location needs a mapping table. Locations of which no events came
 //! are left out; communicators still name them, so that ranks keep their numbers.
-//! Not here: what the model has no place for; it is counted and told.
+//! What the model has no place for is not written; it is counted and reported.
 
 mod classes;
 mod communicators;
@@ -63,7 +63,7 @@ pub enum Clocks {
 pub struct Finished {
     /// Event records written.
     pub n_events: u64,
-    /// What could not be said in the archive.
+    /// What could not be written to the archive.
     pub notices: Vec<Notice>,
 }
 

@@ -1,6 +1,6 @@
 //! The records of definition and marker files as lines, in the order of the file.
 //!
-//! Damage in these files was told when they were read to make sense of the events, so that here it only ends the lines.
+//! Damage in these files was reported when they were first read, to interpret the events; here it only ends the lines.
 
 use super::layout::{Head, Line, Place, Section, Widths};
 use super::names::Names;
@@ -19,7 +19,7 @@ pub(super) struct DefinitionFile<'a> {
     pub bytes: &'a [u8],
     pub chunk_bytes: Option<std::num::NonZeroU64>,
     pub section: Section,
-    /// Whose local definitions they are.
+    /// The location, for local definitions.
     pub location: Option<u64>,
     pub widths: Widths,
 }

@@ -79,7 +79,7 @@ pub(super) struct Line<'l, 'd> {
     pub names: &'l mut Names<'d>,
     layout: Layout,
     n_fields: usize,
-    /// The metric class or instance that the record named, for the values behind.
+    /// The metric class or instance that the record named, for the values that follow.
     pub metric: u64,
 }
 

@@ -8,7 +8,7 @@
 //! Lines come location by location, or merged by time; either way memory is constant per location.
 //! Law: the values are those of the file after id mapping and clock correction, or as they are with
 //! [`PrintOptions::raw`]; a damaged location is printed up to the damage, which then is a notice.
-//! Not here: the event model, which leaves out what no analysis needs.
+//! This module bypasses the event model, which leaves out what no analysis needs.
 
 mod definitions;
 mod events;
@@ -102,7 +102,7 @@ impl Printer {
     /// If there is no archive, or one that cannot be read at all.
     pub fn open(path: &Path, options: PrintOptions) -> Result<Self, ReadError> {
         let source = Otf2Source::open(path)?;
-        // What is wrong with them, the source has told.
+        // The source has already reported damage in the definitions.
         let (records, _) = source.archive.read_global_definitions();
         Ok(Printer { source, records, options })
     }
@@ -185,7 +185,7 @@ impl Printer {
             location: None,
             widths: self.widths(&[]),
         };
-        // Damage was told when the archive was opened.
+        // Damage was reported when the archive was opened.
         definitions::print(&file, &self.options, names, page).map(drop)
     }
 
@@ -212,7 +212,7 @@ impl Printer {
                 location: Some(native_id),
                 widths: self.widths(locations),
             };
-            // Damage is told with the events, or was just above.
+            // Damage is reported with the events, or was just above.
             definitions::print(&file, &self.options, names, page)?.ok();
         }
         Ok(())

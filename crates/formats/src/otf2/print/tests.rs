@@ -245,7 +245,7 @@ fn what_is_not_known_is_told() {
     assert!(notices.iter().all(|notice| notice.level < Level::High), "{notices:?}");
 }
 
-/// The id bytes of the files stand where the lines say, and the numbers count the records.
+/// The id bytes of the files are where the lines say, and the numbers count the records.
 #[test]
 fn records_are_where_the_offsets_say() {
     let event_ids = |name: &str| EventKind::ALL.iter().find(|kind| kind.name() == name).unwrap().id();

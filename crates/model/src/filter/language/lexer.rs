@@ -2,7 +2,7 @@
 
 use super::FilterError;
 
-/// A piece of a filter, and how many characters stand before it.
+/// A piece of a filter, and how many characters come before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     pub offset: usize,

@@ -286,7 +286,7 @@ fn number_range(text: &str) -> Option<(u64, u64)> {
     (range.0 <= range.1).then_some(range)
 }
 
-/// `10s..20s`, the end of which lies outside; a time alone is that nanosecond.
+/// `10s..20s`, the end of which is excluded; a single time is that nanosecond.
 fn time_range(text: &str) -> Option<(u64, u64)> {
     let Some((start, end)) = text.split_once("..") else { return nanoseconds(text).map(|ns| (ns, ns)) };
     let start = if start.is_empty() { 0 } else { nanoseconds(start)? };

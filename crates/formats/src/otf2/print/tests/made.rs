@@ -21,7 +21,7 @@ use std::path::Path;
 
 pub(super) const FAR_LOCATION: u64 = (1 << 32) + 5;
 
-/// Two locations; the second has ids and a clock of its own, and an event of a kind that nobody knows.
+/// Two locations; the second has ids and a clock of its own, and an event of an unknown kind.
 pub(super) fn made(dir: &Path) {
     let archive = ArchiveWriter::create(dir, "traces", WriteOptions::default()).unwrap();
     near_events(archive.events(3).unwrap());
