@@ -1,8 +1,8 @@
 //! Where time is lost, call path by call path.
 //!
-//! There are two kinds of loss with two formulas, both per process and then as a share of the run: uneven work is `max
-//! - mean` of the exclusive time of computation (the most that the run would gain if the work were spread evenly), and
-//! waiting is the `mean` of the inclusive time of an outermost MPI call. Law: a loss names its call path, how it is
+//! There are two kinds of loss with two formulas, both per process and then as a share of the run. Uneven work is
+//! `max - mean` of the exclusive time of computation (the most that the run would gain if the work were spread evenly).
+//! Waiting is the `mean` of the inclusive time of an outermost MPI call. Law: a loss names its call path, how it is
 //! spread over the ranks, and its share of the run.
 
 use crate::recorded::Recorded;

@@ -69,6 +69,8 @@ pub struct ScopedRows<'a> {
     aggregation: Aggregation,
     /// For each level of the tree, what the nodes there sum up to, whose caller is still to come.
     levels: Vec<SeverityRow>,
+    /// The memory of the level that was emptied last. Trees are deep, and few levels hold a sum at a time.
+    spare: SeverityRow,
     /// Likewise, the locations whose sum is unknown.
     unknown_levels: Vec<Vec<LocationId>>,
     /// Those of the last row.
@@ -186,6 +188,7 @@ impl<'a> ScopedRows<'a> {
             step,
             aggregation: of.aggregation,
             levels: vec![SeverityRow::new(of.value_type); n_levels],
+            spare: SeverityRow::new(of.value_type),
             unknown_levels: vec![Vec::new(); n_levels],
             not_finite: Vec::new(),
             first: paths.start.0,
@@ -223,6 +226,9 @@ impl<'a> ScopedRows<'a> {
         let depth = self.source.definitions().call_tree.depth(path);
         let (here, below) = self.levels.split_at_mut(depth + 1);
         let (here, below) = (&mut here[depth], &mut below[0]);
+        if here.is_empty() {
+            std::mem::swap(here, &mut self.spare);
+        }
         if self.step == Step::AddCallees {
             self.n_stopped += row.merge(below, self.aggregation);
             self.n_stopped += here.merge(row, self.aggregation);
@@ -230,7 +236,10 @@ impl<'a> ScopedRows<'a> {
             self.n_stopped += here.merge(row, self.aggregation);
             self.n_stopped += row.subtract(below);
         }
-        below.clear();
+        if !below.is_empty() {
+            self.spare = std::mem::replace(below, SeverityRow::new(below.values.value_type()));
+            self.spare.clear();
+        }
         let (here, below) = self.unknown_levels.split_at_mut(depth + 1);
         let (here, below) = (&mut here[depth], &mut below[0]);
         if self.step == Step::AddCallees {
