@@ -382,9 +382,12 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    /// Tokens in words.
     fn tokens(text: &[u8]) -> Result<Vec<String>, CubeError> {
-        let mut reader = XmlReader::new(text, Arc::from("x"));
+        all(XmlReader::new(text, Arc::from("x")))
+    }
+
+    /// Tokens in words.
+    fn all(mut reader: XmlReader<impl BufRead>) -> Result<Vec<String>, CubeError> {
         let mut tokens = Vec::new();
         loop {
             tokens.push(match reader.next()? {
@@ -413,6 +416,21 @@ mod tests {
             "text <&",
         ];
         assert_eq!(found, expected);
+    }
+
+    /// Most tokens are lent from the buffer; those that reach over its end are copied.
+    #[test]
+    fn the_size_of_the_buffer_makes_no_difference() {
+        let text =
+            b"<?xml?>\n<!-- > --><a k=\"1 > 0\" l='&quot;'>x &lt; <b/>\n <c>1</c>\n</a><![CDATA[<&]]> \n";
+        let expected = tokens(text).unwrap();
+        for n_bytes in 1..=text.len() {
+            let reader = XmlReader::new(io::BufReader::with_capacity(n_bytes, &text[..]), Arc::from("x"));
+            assert_eq!(all(reader).unwrap(), expected, "{n_bytes}");
+            let cut = &text[..n_bytes];
+            let reader = XmlReader::new(io::BufReader::with_capacity(3, cut), Arc::from("x"));
+            assert_eq!(all(reader), tokens(cut), "{n_bytes}");
+        }
     }
 
     #[test]
