@@ -1,6 +1,6 @@
 //! Notices for people: what was lost, what is doubtful, what is good to know.
 
-use crate::terminal::page::Page;
+use crate::terminal::page::command_line;
 use crate::terminal::style::{Paint, Style, clean, shown};
 use crate::terminal::units;
 use ouzel::Asked;
@@ -29,7 +29,7 @@ pub fn print(notices: &[Notice], path: &Path, style: Style) {
 /// At most eight lines, worst first, one for each kind of notice.
 fn short(notices: &[Notice], path: &Path, style: Style) -> Vec<String> {
     let command =
-        Page::command(&Asked::new(path.display().to_string(), &Filter::default()), &["info".to_owned()]);
+        command_line(&Asked::new(path.display().to_string(), &Filter::default()), &["info".to_owned()]);
     let groups = groups(notices);
     let mut lines: Vec<String> = groups
         .iter()

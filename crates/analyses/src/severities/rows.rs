@@ -261,24 +261,22 @@ fn entry(
 
 /// The least and the greatest value of a row; `None` if it has none.
 fn range(row: &SeverityRow) -> Option<(f64, f64)> {
-    let wider = |(min, max): (f64, f64), value: f64| {
-        (if value < min { value } else { min }, if value > max { value } else { max })
-    };
+    let least = |a: f64, b: f64| if b < a { b } else { a };
+    let greatest = |a: f64, b: f64| if b > a { b } else { a };
+    let wider = |(min, max), (a, b)| (least(min, a), greatest(max, b));
     let first = row.iter().next()?.1;
     let Severities::F64(values) = &row.values else {
-        return Some(row.iter().map(|(_, value)| value).fold((first, first), wider));
+        return row.iter().map(|(_, value)| (value, value)).reduce(wider);
     };
-    // Several lanes, as each comparison waits for the one before.
+    // Side by side, as a comparison waits for the one before.
     let mut lanes = [(first, first); 8];
-    let blocks = values.chunks_exact(lanes.len());
-    let rest = blocks.remainder().iter().map(|&value| (value, value));
-    for block in blocks.clone() {
+    let (blocks, rest) = values.as_chunks::<8>();
+    for block in blocks {
         for (lane, &value) in lanes.iter_mut().zip(block) {
-            *lane = wider(*lane, value);
+            *lane = wider(*lane, (value, value));
         }
     }
-    rest.chain(lanes)
-        .reduce(|(min, max), (a, b)| (if a < min { a } else { min }, if b > max { b } else { max }))
+    rest.iter().map(|&value| (value, value)).chain(lanes).reduce(wider)
 }
 
 /// The first location that a row leaves out.

@@ -1,6 +1,6 @@
 //! The findings: what costs time, which ranks, where, when and why, and the usual remedies.
 
-use crate::terminal::page::{Page, call_path, capitalised, wrapped};
+use crate::terminal::page::{Page, call_path, capitalised, command_line, wrapped};
 use crate::terminal::style::{Paint, clean};
 use crate::terminal::{ranks, units};
 use ouzel::Asked;
@@ -175,7 +175,7 @@ fn closing(page: &mut Page, indent: usize, finding: &Finding, asked: &Asked) {
         page.hanging(&format!("{:indent$}Usually done: ", ""), indent + 6, &finding.advice, Paint::Plain);
     }
     if !finding.command.is_empty() {
-        let line = page.style.paint(Paint::Name, &Page::command(asked, &finding.command));
+        let line = page.style.paint(Paint::Name, &command_line(asked, &finding.command));
         page.lines.push(format!("{:indent$}{line}", ""));
     }
 }

@@ -3,7 +3,7 @@
 use super::losses::Detail;
 use super::{cards, findings, losses, shape};
 use crate::session::Session;
-use crate::terminal::page::Page;
+use crate::terminal::page::{Page, command_line};
 use crate::terminal::style::Paint;
 use ouzel::diagnose::Advice;
 use ouzel::{Asked, Diagnosed};
@@ -33,7 +33,7 @@ pub fn lines(session: &Session<'_>, diagnosed: &Diagnosed) -> Vec<String> {
     }
     page.gap();
     let words = ["report", "-o", "report.html"].map(str::to_owned);
-    let line = format!("The same with pictures: {}", Page::command(&asked, &words));
+    let line = format!("The same with pictures: {}", command_line(&asked, &words));
     page.lines.push(page.style.paint(Paint::Dim, &line));
     page.lines
 }
@@ -43,7 +43,7 @@ fn next(page: &mut Page, advice: &[Advice], asked: &Asked) {
     for Advice { text, command } in advice {
         page.text(2, text, Paint::Plain);
         if !command.is_empty() {
-            let line = page.style.paint(Paint::Name, &Page::command(asked, command));
+            let line = page.style.paint(Paint::Name, &command_line(asked, command));
             page.lines.push(format!("    {line}"));
         }
     }

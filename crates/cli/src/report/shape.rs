@@ -6,7 +6,7 @@ use crate::iterations::page::loop_name;
 use crate::segments::data::of_phases;
 use crate::segments::page::{draw, title};
 use crate::session::Session;
-use crate::terminal::page::Page;
+use crate::terminal::page::{Page, command_line};
 use crate::terminal::style::Paint;
 use crate::terminal::{ranks, spark, units};
 use ouzel::analyses::context_tree::{LocationCluster, TreeGroup};
@@ -33,7 +33,7 @@ pub fn shape(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, aske
 
 /// A heading with the command that shows more on its right.
 fn heading(page: &mut Page, text: &str, asked: &Asked, command: &str) {
-    let line = Page::command(asked, &[command.to_owned()]);
+    let line = command_line(asked, &[command.to_owned()]);
     let (n_text, n_line) = (text.chars().count(), line.chars().count());
     page.gap();
     let heading = page.style.paint(Paint::Heading, text);

@@ -5,7 +5,7 @@ use super::diagnosis;
 use crate::session::Session;
 use crate::terminal::axis::{self, Interval};
 use crate::terminal::grid::{Grid, GridColumn, Importance};
-use crate::terminal::page::{Page, call_path, capitalised};
+use crate::terminal::page::{Page, call_path, capitalised, command_line};
 use crate::terminal::style::Paint;
 use crate::terminal::{spark, units};
 use ouzel::Asked;
@@ -51,7 +51,7 @@ pub fn all(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
     }
     page.gap();
     let words = ["segments", "--id", "N"].map(str::to_owned);
-    let line = format!("All call paths and iterations of segment N: {}", Page::command(&asked, &words));
+    let line = format!("All call paths and iterations of segment N: {}", command_line(&asked, &words));
     page.lines.push(page.style.paint(Paint::Dim, &line));
     page.lines
 }

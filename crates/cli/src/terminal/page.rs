@@ -47,11 +47,6 @@ impl Page {
         self.lines.push(path + &selection);
     }
 
-    /// A command that can be pasted.
-    pub fn command(asked: &Asked, words: &[String]) -> String {
-        clean(&asked.command(words))
-    }
-
     /// A heading below an empty line.
     pub fn heading(&mut self, text: &str) {
         self.gap();
@@ -97,6 +92,11 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::wrap(&glued, options).iter().map(|line| line.replace('\u{a0}', " ")).collect()
+}
+
+/// A command that can be pasted.
+pub fn command_line(asked: &Asked, words: &[String]) -> String {
+    clean(&asked.command(words))
 }
 
 /// Shown for a call path without regions.
