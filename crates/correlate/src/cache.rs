@@ -11,11 +11,11 @@
 //! elsewhere.
 
 use crate::spectra::{Plane, Portrait, checksum};
-use crate::{Cache, Grid, Question, View};
+use crate::{Cache, Grid, View};
 use num_complex::Complex;
 use ouzel_files::input;
 use ouzel_files::unfinished::{Existing, Unfinished};
-use ouzel_model::{LocationId, Notice, ProfileDefinitions, ProfileSource};
+use ouzel_model::{LocationId, Notice, ProfileDefinitions, ProfileSource, Scope};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 8] = *b"OUZELSPC";
 const ORDER: u32 = 0x0102_0304;
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Where the planes begin: a page.
 const HEADER_BYTES: u64 = 4096;
 /// Maximum number of bytes of portraits and notices: 20 kB for each of 2^16 views.
@@ -117,12 +117,12 @@ pub fn is_spectra(path: &Path) -> io::Result<bool> {
 }
 
 /// What distinguishes the spectra of one profile, grid and scope from all others.
-pub fn key(source: &dyn ProfileSource, grid: &Grid, question: &Question, fingerprint: u128) -> u128 {
+pub fn key(source: &dyn ProfileSource, grid: &Grid, scope: Scope, fingerprint: u128) -> u128 {
     let definitions = source.definitions();
     let mut hash = Hash::new();
     hash.word(fingerprint as u64);
     hash.word((fingerprint >> 64) as u64);
-    hash.bytes(question.scope.as_str().as_bytes());
+    hash.bytes(scope.as_str().as_bytes());
     for axis in grid.axes() {
         hash.word(u64::from(axis.size));
     }

@@ -148,7 +148,7 @@ impl Round<'_> {
         file: &mut Option<io::Result<File>>,
     ) -> Done {
         let Reference { shape, transforms, question, .. } = self.reference;
-        let Variation { mut values, square_mean, coverage, .. } = variation;
+        let Variation { mut values, square_mean, coverage, total, .. } = variation;
         transforms.forward(&mut values, &mut buffers.spectrum, &mut buffers.scratch);
         drop(values);
         let (coarse, fine) = planes;
@@ -158,7 +158,7 @@ impl Round<'_> {
         let mut done =
             Done { at, is_reference, correlation: None, portrait: None, planes: None, failure: None };
         if matches!(self.sink, Sink::Waiting { .. } | Sink::Writing { .. }) {
-            let mut portrait = Portrait::new(view, shape, &buffers.spectrum, coverage, square_mean);
+            let mut portrait = Portrait::new(view, shape, &buffers.spectrum, (coverage, square_mean, total));
             portrait.sums = [checksum(coarse), checksum(fine)];
             done.portrait = Some(portrait);
         }

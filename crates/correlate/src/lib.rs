@@ -34,6 +34,6 @@ pub use axes::{AxisError, AxisSet};
 pub use cache_files::{Cache, CacheOwner};
 pub use correlations::{CacheUse, CorrelateError, Correlation, Correlations};
 pub use grid::{Grid, GridError};
-pub use query::correlate;
+pub use query::{correlate, kept_totals};
 pub use question::{Peak, Question, Run, View, Weights};
 pub use views::view_on_grid;

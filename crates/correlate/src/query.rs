@@ -13,11 +13,12 @@ use crate::ranking::Ranking;
 use crate::scan::Scan;
 use crate::screen::{ScreenError, from_kept};
 use crate::spectra::{Plane, join, split};
-use crate::views::{Layout, Variation, is_sum, read_row};
+use crate::views::{Layout, Variation, aggregation, read_row};
 use crate::{Cache, CacheUse, CorrelateError, Correlations, Grid, Question, Run, View};
 use num_complex::Complex;
 use ouzel_model::{
-    Level, Notice, NoticeCode, Notices, ProfileSource, ScopedRows, SeverityError, SeverityRow,
+    CallPathId, Level, MetricId, MetricKind, Notice, NoticeCode, Notices, ProfileSource, Scope, ScopedRows,
+    SeverityError, SeverityRow,
 };
 use std::io;
 
@@ -55,7 +56,7 @@ pub fn correlate(
         let message = "the reference does not vary along the selected axes: every correlation is 0";
         notices.push(Notice::new(Level::Medium, NoticeCode::EmptySelection, message));
     }
-    let key = run.cache.map(|cache| key(source, grid, question, cache.fingerprint));
+    let key = run.cache.map(|cache| key(source, grid, question.scope, cache.fingerprint));
     if let (Some(cache), Some(key)) = (run.cache, key) {
         let limits = Limits::of(source.definitions());
         match kept(cache, key, limits, &reference, &spectrum) {
@@ -100,6 +101,29 @@ pub fn correlate(
         cache,
         notices: notices.to_vec(),
     })
+}
+
+/// The totals of a metric by call path, as far as they are not zero, from the spectra that an earlier question kept;
+/// `None` if there are none or they do not cover the profile. They are those of the profile unless it has changed
+/// unnoticed: only an answer whose spectra were [read](CacheUse::Read) shows that it has not.
+pub fn kept_totals(
+    source: &dyn ProfileSource,
+    grid: &Grid,
+    metric: MetricId,
+    scope: Scope,
+    cache: &Cache,
+) -> Option<Vec<(CallPathId, f64)>> {
+    let definitions = source.definitions();
+    // The total of a formula is the formula of totals.
+    let is_formula = matches!(definitions.metric(metric).kind, MetricKind::DerivedAfter(_));
+    if is_formula || grid.n_located() < definitions.locations.len() {
+        return None;
+    }
+    let key = key(source, grid, scope, cache.fingerprint);
+    let n_half = Shape::of(grid)?.n_half();
+    let kept = Kept::open(&cache.file, key, n_half, Limits::of(definitions)).ok()?.ok()?;
+    let of_metric = kept.portraits.iter().filter(|portrait| portrait.view().metric == metric);
+    Some(of_metric.map(|portrait| (portrait.view().path, portrait.total)).collect())
 }
 
 /// The kept spectra, if there are any; else why they are not used.
@@ -213,7 +237,7 @@ fn reference_variation(
     let of = definitions.metric(view.metric);
     let mut row = SeverityRow::new(of.value_type);
     if let Some(not_finite) = read_row(source, view, question.scope, &mut row)?
-        && let Some(variation) = layout.variation(&row, &not_finite, is_sum(source, view))
+        && let Some(variation) = layout.variation(&row, &not_finite, aggregation(source, view.metric))
     {
         return Ok(variation);
     }

@@ -2,7 +2,7 @@
 //!
 //! Metric by metric, each from the last call path to the first. Views that are zero everywhere are no views.
 
-use crate::views::{Layout, Variation, is_sum};
+use crate::views::{Layout, Variation, aggregation};
 use crate::{CorrelateError, View};
 use ouzel_model::{
     Level, MetricId, Notice, NoticeCode, Notices, ProfileSource, Scope, ScopedRows, SeverityError,
@@ -44,8 +44,8 @@ impl<'a> Scan<'a> {
                 continue;
             }
             let view = View { metric: *metric, path: row.path };
-            if let Some(variation) = self.layout.variation(row, rows.not_finite(), is_sum(self.source, view))
-            {
+            let aggregation = aggregation(self.source, view.metric);
+            if let Some(variation) = self.layout.variation(row, rows.not_finite(), aggregation) {
                 self.n_infinite += variation.n_infinite;
                 round.push((view, variation));
             }

@@ -31,6 +31,8 @@ pub struct Portrait {
     pub coverage: f64,
     /// Mean square of the values, with the mean.
     pub square_mean: f64,
+    /// Total of the values in the profile.
+    pub total: f64,
     /// For both weights, for each band, for each axis of the shape: Σ W_i² |V|².
     energies: [Vec<f64>; 2],
     /// Checksums of the coarse and the fine plane.
@@ -38,17 +40,16 @@ pub struct Portrait {
 }
 
 impl Portrait {
-    /// The portrait of a view; checksums of planes are added later.
+    /// The portrait of a view of this coverage, mean square and total; checksums of planes are added later.
     pub fn new(
         view: View,
         shape: &Shape,
         spectrum: &[Complex<f64>],
-        coverage: f64,
-        square_mean: f64,
+        (coverage, square_mean, total): (f64, f64, f64),
     ) -> Self {
         let energies = [Weights::Poster, Weights::Physical].map(|weights| energies(shape, weights, spectrum));
         let (metric, path) = (view.metric.0, view.path.0);
-        Portrait { metric, path, coverage, square_mean, energies, sums: [0; 2] }
+        Portrait { metric, path, coverage, square_mean, total, energies, sums: [0; 2] }
     }
 
     /// Whose it is.

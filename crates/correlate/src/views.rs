@@ -7,7 +7,10 @@
 
 use crate::fourier::Shape;
 use crate::{CorrelateError, Grid, View};
-use ouzel_model::{Aggregation, LocationId, MetricKind, ProfileSource, Scope, ScopedRows, SeverityRow};
+use ouzel_model::{
+    Aggregation, LocationId, MetricId, MetricKind, ProfileSource, Scope, ScopedRows, SeverityRow,
+    SeverityTotal,
+};
 use std::ops::Range;
 
 const NOWHERE: u32 = u32::MAX;
@@ -33,6 +36,8 @@ pub struct Variation {
     pub coverage: f64,
     /// Values that are not finite.
     pub n_infinite: u64,
+    /// The total of the row, as it is in the profile.
+    pub total: f64,
 }
 
 impl Layout {
@@ -76,8 +81,15 @@ impl Layout {
     }
 
     /// The varying part of the values of a row; `None` if not one differs from zero.
-    pub fn variation(&self, row: &SeverityRow, not_finite: &[LocationId], is_sum: bool) -> Option<Variation> {
-        let (mut values, n_infinite) = self.spread(row, not_finite, is_sum)?;
+    pub fn variation(
+        &self,
+        row: &SeverityRow,
+        not_finite: &[LocationId],
+        aggregation: Aggregation,
+    ) -> Option<Variation> {
+        let (mut values, n_infinite) = self.spread(row, not_finite, aggregation == Aggregation::Sum)?;
+        let mut total = SeverityTotal::new(aggregation);
+        total.add(row);
         let greatest = values.iter().filter(|v| !v.is_nan()).fold(0.0_f64, |max, v| max.max(v.abs()));
         let scale = power_of_two_below_inverse(greatest);
         let (mut n_present, mut sum) = (0_u64, 0.0);
@@ -101,6 +113,7 @@ impl Layout {
             values,
             coverage: n_present as f64 / self.n_places as f64,
             n_infinite,
+            total: total.get().unwrap_or(0.0),
         })
     }
 }
@@ -116,9 +129,9 @@ fn power_of_two_below_inverse(greatest: f64) -> (f64, f64) {
     (2.0_f64.powi(half), 2.0_f64.powi(-exponent - half))
 }
 
-/// Whether what a row of the metric leaves out is zero.
-pub fn is_sum(source: &dyn ProfileSource, view: View) -> bool {
-    source.definitions().metric(view.metric).aggregation == Aggregation::Sum
+/// How the values of a metric combine; what a row of a sum leaves out is zero.
+pub fn aggregation(source: &dyn ProfileSource, metric: MetricId) -> Aggregation {
+    source.definitions().metric(metric).aggregation
 }
 
 /// Reads the row of one view; `None` if it has none, else the locations whose value is not finite.
@@ -165,7 +178,8 @@ pub fn view_on_grid(
         row.clear();
         Vec::new()
     });
-    let absent = if is_sum(source, view) { 0.0 } else { f64::NAN };
+    let is_sum = aggregation(source, view.metric) == Aggregation::Sum;
+    let absent = if is_sum { 0.0 } else { f64::NAN };
     let mut dense = Vec::new();
     row.write_dense(definitions.locations.len(), absent, &mut dense);
     for location in not_finite {

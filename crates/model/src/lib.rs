@@ -59,7 +59,7 @@ pub use notice::{Level, Notice, NoticeCode, Notices};
 pub use profile::{
     Aggregation, BuiltCallTree, CallNode, CallTree, Formula, FormulaStep, MetricKind, PROGRAM_REGION,
     ProfileDefinitions, ProfileMetric, ProfileSource, Scope, ScopedRows, Severities, SeverityError,
-    SeverityRow, SeverityRows, has_values,
+    SeverityRow, SeverityRows, SeverityTotal, has_values,
 };
 pub use regions::{Paradigm, Region, RegionRole};
 pub use samples::{

@@ -20,6 +20,7 @@ pub use table::Grouping;
 
 use ouzel_model::{
     CallPathId, MetricId, MetricKind, Notice, ProfileSource, Scope, ScopedRows, SeverityError, SeverityRow,
+    SeverityTotal,
 };
 
 /// The whole of a metric: over all call paths and locations, as [`SeverityEntry::total`] counts; `None` if there is
@@ -45,7 +46,7 @@ pub fn metric_total(
     }
     let of = definitions.metric(metric);
     let mut row = SeverityRow::new(of.value_type);
-    let mut total = rows::Total::new(of.aggregation);
+    let mut total = SeverityTotal::new(of.aggregation);
     // Values stored with callees need only the rows of the roots: a thousandth of a large profile.
     if matches!(of.kind, MetricKind::Inclusive) {
         let roots: Vec<CallPathId> = definitions.call_tree.roots().take(ROOTS_MAX + 1).collect();

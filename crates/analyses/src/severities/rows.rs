@@ -4,7 +4,7 @@ use super::Grouping;
 use ouzel_engine::memory;
 use ouzel_model::{
     Aggregation, CallPathId, LocationId, MetricId, MetricKind, Notice, ProfileDefinitions, ProfileSource,
-    RegionId, Scope, ScopedRows, Severities, SeverityError, SeverityRow,
+    RegionId, Scope, ScopedRows, Severities, SeverityError, SeverityRow, SeverityTotal,
 };
 use std::ops::Range;
 
@@ -82,7 +82,7 @@ fn by_call_path(
     let mut row = SeverityRow::new(definitions.metric(metric).value_type);
     let mut entries = Vec::new();
     while rows.read(&mut row)? {
-        let mut total = Total::new(aggregation);
+        let mut total = SeverityTotal::new(aggregation);
         total.add(&row);
         let place = (Some(row.path), definitions.call_tree.node(row.path).region);
         entries.extend(entry(place, &row, total.get(), (aggregation, definitions.locations.len())));
@@ -183,7 +183,7 @@ fn grouped(
     }
     notices.extend(rows.notices());
     let with_total = |row: SeverityRow| {
-        let mut total = Total::new(of.aggregation);
+        let mut total = SeverityTotal::new(of.aggregation);
         total.add(&row);
         let total = total.get();
         (row, total)
@@ -283,47 +283,4 @@ fn range(row: &SeverityRow) -> Option<(f64, f64)> {
 fn first_absent(row: &SeverityRow) -> LocationId {
     let present = row.iter().enumerate().find(|(i, (location, _))| location.index() != *i);
     LocationId::from_index(present.map_or(row.values.len(), |(i, _)| i))
-}
-
-/// A total under construction.
-pub(super) struct Total {
-    aggregation: Aggregation,
-    integers: i128,
-    float: f64,
-    any: bool,
-}
-
-impl Total {
-    pub fn new(aggregation: Aggregation) -> Self {
-        let float = match aggregation {
-            Aggregation::Min => f64::INFINITY,
-            Aggregation::Max => f64::NEG_INFINITY,
-            Aggregation::Sum | Aggregation::Formula => 0.0,
-        };
-        Total { aggregation, integers: 0, float, any: false }
-    }
-
-    pub fn add(&mut self, row: &SeverityRow) {
-        self.any |= !row.is_empty();
-        match (self.aggregation, &row.values) {
-            (Aggregation::Min, _) => {
-                self.float = row.iter().map(|(_, value)| value).fold(self.float, f64::min);
-            }
-            (Aggregation::Max, _) => {
-                self.float = row.iter().map(|(_, value)| value).fold(self.float, f64::max);
-            }
-            (_, Severities::U64(values)) => {
-                self.integers += values.iter().map(|&v| i128::from(v)).sum::<i128>();
-            }
-            (_, Severities::I64(values)) => {
-                self.integers += values.iter().map(|&v| i128::from(v)).sum::<i128>();
-            }
-            (_, Severities::F64(values)) => self.float += values.iter().sum::<f64>(),
-        }
-    }
-
-    /// The total; `None` without any value.
-    pub fn get(&self) -> Option<f64> {
-        self.any.then_some(self.float + self.integers as f64)
-    }
 }

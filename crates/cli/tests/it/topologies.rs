@@ -35,10 +35,14 @@ fn hypercube(n_axes: u32, far: bool, members: CartMembers, comm: Option<CommId>)
 }
 
 fn profile(folder: &Path, n_axes: u32, far: bool) -> PathBuf {
+    profile_of(folder, n_axes, far, [("solve", 7), ("wait", 5), ("output", 3)])
+}
+
+fn profile_of(folder: &Path, n_axes: u32, far: bool, calls: [(&str, u32); 3]) -> PathBuf {
     let mut profile = ToyProfile::new(N_RANKS);
     let main = profile.call(None, "main");
     let time = profile.metric("time", MetricKind::Exclusive, MetricValueType::F64, Aggregation::Sum);
-    for (name, factor) in [("solve", 7), ("wait", 5), ("output", 3)] {
+    for (name, factor) in calls {
         let call = profile.call(Some(main), name);
         let values: Vec<f64> = (0..N_RANKS).map(|rank| f64::from(rank * factor % 11)).collect();
         profile.set(time, call, &values);
@@ -164,4 +168,30 @@ fn spectra_are_kept_where_the_user_says() {
     assert!(repaired.out.contains("spectra kept in"), "{}", repaired.out);
     assert!(repaired.err.contains("its length is wrong"), "{}", repaired.err);
     assert!(asked(&kept).out.contains("spectra from"));
+}
+
+#[test]
+fn the_default_call_path_is_the_same_from_kept_spectra() {
+    let scratch = Scratch::new("topologies-default-path");
+    let kept = scratch.0.join("kept");
+    let asked = |path: &Path, words: &[&str]| {
+        let ran = ran_on(path, &[&["correlate", "--format", "json"], words].concat());
+        serde_json::from_str::<Value>(&ran.out).expect(&ran.err)
+    };
+    let spectra = ["--spectra", kept.to_str().unwrap()];
+    let path = profile(&scratch.0, 4, false);
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    let plain = asked(&path, &["--no-cache"]);
+    for state in ["written", "read"] {
+        let answer = asked(&path, &spectra);
+        assert_eq!(answer["data"]["cache"], state);
+        assert_eq!(answer["data"]["reference"], plain["data"]["reference"]);
+        assert_eq!(answer["data"]["rows"], plain["data"]["rows"]);
+    }
+    // Another profile under the same name, of the same length and time: the kept totals are not its own.
+    let path = profile_of(&scratch.0, 4, false, [("solve", 1), ("wait", 0), ("output", 9)]);
+    File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    let (plain, answer) = (asked(&path, &["--no-cache"]), asked(&path, &spectra));
+    assert_eq!(answer["data"]["reference"], plain["data"]["reference"]);
+    assert_eq!(answer["data"]["rows"], plain["data"]["rows"]);
 }

@@ -16,12 +16,14 @@ mod row;
 mod scoped;
 #[cfg(test)]
 mod tests;
+mod total;
 
 pub use call_tree::{BuiltCallTree, CallNode, CallTree};
 pub use definitions::{Aggregation, MetricKind, PROGRAM_REGION, ProfileDefinitions, ProfileMetric, Scope};
 pub use formula::{Formula, FormulaStep};
 pub use row::{Severities, SeverityRow};
 pub use scoped::{ScopedRows, SeverityError, has_values};
+pub use total::SeverityTotal;
 
 use crate::{CallPathId, LocationId, MetricId, Notice, ReadError};
 use std::ops::Range;

@@ -15,11 +15,11 @@ use crate::Profile;
 use crate::call_paths::{CallPathError, call_path};
 use ouzel_analyses::severities::Grouping;
 use ouzel_correlate::{
-    AxisError, AxisSet, Cache, CorrelateError, Correlations, Grid, GridError, Peak, Question, Run, View,
-    Weights, correlate, view_on_grid,
+    AxisError, AxisSet, Cache, CacheUse, CorrelateError, Correlations, Grid, GridError, Peak, Question, Run,
+    View, Weights, correlate, kept_totals, view_on_grid,
 };
 use ouzel_model::{
-    CallPathId, Level, MetricId, Notice, NoticeCode, Notices, Scope, SeverityError, TopologyError,
+    CallPathId, CallTree, Level, MetricId, Notice, NoticeCode, Notices, Scope, SeverityError, TopologyError,
 };
 use std::io;
 use std::num::NonZeroUsize;
@@ -221,39 +221,6 @@ impl Profile {
         })
     }
 
-    /// Resolves the names of a query in this profile: the question, the places, and where they come from.
-    ///
-    /// # Errors
-    /// If a name means nothing, or there is no topology.
-    pub fn correlation_question(
-        &self,
-        query: &CorrelationQuery,
-    ) -> Result<(Question, Grid, TopologyOrigin, Vec<Notice>), CorrelationError> {
-        let metric = match &query.metric {
-            Some(name) => self.metric(name)?,
-            None => self.default_metric().ok_or(CorrelationError::Empty("metric"))?,
-        };
-        let (grid, origin, notices) = topology::grid(self.definitions(), query.topology.as_deref())?;
-        let path = match &query.path {
-            Some(pattern) => self.call_path(pattern)?,
-            None => self.heaviest_path(metric, query.scope)?,
-        };
-        let axes = if query.axes.is_empty() {
-            AxisSet::all(grid.axes().len())
-        } else {
-            AxisSet::from_names(&grid, query.axes.iter().map(String::as_str))?
-        };
-        let question = Question {
-            reference: View { metric, path },
-            scope: query.scope,
-            axes,
-            top: query.top,
-            weights: query.weights,
-            peak: query.peak,
-        };
-        Ok((question, grid, origin, notices))
-    }
-
     /// The views that vary like the named one, over the topology.
     ///
     /// # Errors
@@ -263,12 +230,33 @@ impl Profile {
         query: &CorrelationQuery,
         run: &CorrelationRun<'_>,
     ) -> Result<Correlated, CorrelationError> {
-        let (question, grid, origin, notices) = self.correlation_question(query)?;
+        let metric = match &query.metric {
+            Some(name) => self.metric(name)?,
+            None => self.default_metric().ok_or(CorrelationError::Empty("metric"))?,
+        };
+        let (grid, origin, notices) = topology::grid(self.definitions(), query.topology.as_deref())?;
         let all = Notices::default();
         all.extend(notices);
-        let cache = self.spectra_cache(run.spectra, &grid, question.scope, &all)?;
+        let cache = self.spectra_cache(run.spectra, &grid, query.scope, &all)?;
         let run = Run { jobs: run.jobs, cache: cache.as_ref(), progress: run.progress };
-        let answer = correlate(self.source(), &grid, &question, &run)?;
+        let ask = |path| {
+            let question = question(query, View { metric, path }, &grid)?;
+            let answer = correlate(self.source(), &grid, &question, &run)?;
+            Ok::<_, CorrelationError>((question, answer))
+        };
+        let kept = match (&query.path, &cache) {
+            (None, Some(cache)) => self.kept_heaviest_path(metric, &grid, query.scope, cache),
+            _ => None,
+        };
+        // Spectra that an answer was read from are those of the profile, and so is their heaviest call path.
+        let from_kept = kept
+            .and_then(|path| ask(path).ok())
+            .filter(|(_, answer)| matches!(answer.cache, CacheUse::Read { .. }));
+        let (question, answer) = match (from_kept, &query.path) {
+            (Some(found), _) => found,
+            (None, Some(pattern)) => ask(self.call_path(pattern)?)?,
+            (None, None) => ask(self.heaviest_path(metric, query.scope)?)?,
+        };
         all.extend(answer.notices.iter().cloned());
         Ok(Correlated { question, grid, origin, answer, notices: all.to_vec() })
     }
@@ -309,20 +297,48 @@ impl Profile {
 
     /// The call path with the largest total; roots only if there is nothing else.
     fn heaviest_path(&self, metric: MetricId, scope: Scope) -> Result<CallPathId, CorrelationError> {
-        let tree = &self.definitions().call_tree;
         let profile = self.severities(metric, scope, Grouping::CallPath)?;
-        let weight = |path: CallPathId, total: f64| (tree.depth(path) != 0, total);
-        let of = |entry: &ouzel_analyses::severities::SeverityEntry| {
-            Some((entry.path?, entry.total.filter(|total| total.is_finite())?))
-        };
-        let heaviest = profile.entries.iter().filter_map(of).max_by(|a, b| {
-            let (a_weight, b_weight) = (weight(a.0, a.1), weight(b.0, b.1));
-            // Among equal ones, the first.
-            a_weight.0.cmp(&b_weight.0).then(a_weight.1.total_cmp(&b_weight.1)).then(b.0.cmp(&a.0))
-        });
         let name = || self.definitions().metric(metric).name.to_string();
-        heaviest
-            .map(|(path, _)| path)
-            .ok_or_else(|| CorrelationError::NoValues { metric: name(), scope: scope.as_str() })
+        heaviest(
+            &self.definitions().call_tree,
+            profile.entries.iter().filter_map(|entry| Some((entry.path?, entry.total?))),
+        )
+        .map(|(path, _)| path)
+        .ok_or_else(|| CorrelationError::NoValues { metric: name(), scope: scope.as_str() })
     }
+
+    /// The same from kept spectra; `None` if they do not tell. They leave out what is zero everywhere.
+    fn kept_heaviest_path(
+        &self,
+        metric: MetricId,
+        grid: &Grid,
+        scope: Scope,
+        cache: &Cache,
+    ) -> Option<CallPathId> {
+        let tree = &self.definitions().call_tree;
+        let totals = kept_totals(self.source(), grid, metric, scope, cache)?;
+        let (path, total) = heaviest(tree, totals.into_iter())?;
+        (total > 0.0 && tree.depth(path) != 0).then_some(path)
+    }
+}
+
+/// The call path with the largest total and that total; a root only if there is nothing else.
+fn heaviest(tree: &CallTree, totals: impl Iterator<Item = (CallPathId, f64)>) -> Option<(CallPathId, f64)> {
+    let weight = |(path, total): (CallPathId, f64)| (tree.depth(path) != 0, total);
+    totals.filter(|(_, total)| total.is_finite()).max_by(|&a, &b| {
+        let (a_weight, b_weight) = (weight(a), weight(b));
+        // Among equal ones, the first.
+        a_weight.0.cmp(&b_weight.0).then(a_weight.1.total_cmp(&b_weight.1)).then(b.0.cmp(&a.0))
+    })
+}
+
+/// The question about a view.
+fn question(query: &CorrelationQuery, reference: View, grid: &Grid) -> Result<Question, AxisError> {
+    let axes = if query.axes.is_empty() {
+        AxisSet::all(grid.axes().len())
+    } else {
+        AxisSet::from_names(grid, query.axes.iter().map(String::as_str))?
+    };
+    let &CorrelationQuery { top, scope, weights, peak, .. } = query;
+    Ok(Question { reference, scope, axes, top, weights, peak })
 }
