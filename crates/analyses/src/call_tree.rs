@@ -7,7 +7,7 @@
 //! in Pipit's calling-context tree (Bhatele et al., SC 2023, section III). Laws: parents
 //! come before children, children of a node in the order of their names; `inclusive` is
 //! `exclusive` plus `inclusive` of the children, of time and of every counter; a recursive
-//! call is a deeper node. For one tree per location, see `context_tree`.
+//! call is a deeper node. For one tree per location, see the crate `ouzel-context-tree`.
 
 use crate::metric_profile::MetricProfileOutput;
 use crate::profile::ProfileOutput;

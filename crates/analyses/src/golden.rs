@@ -1,18 +1,6 @@
 //! Reads stored expected values for tests; they are not part of the repository.
 
-/// A file of the shared folder; `None`, with a printed message, if it is absent.
-pub fn shared(path: &str) -> Option<String> {
-    let text = std::fs::read_to_string(ouzel_testkit::shared_data()?.join(path)).ok();
-    if text.is_none() {
-        println!("skipped: no {path} in the shared folder");
-    }
-    text
-}
-
-/// A JSON file of the shared folder.
-pub fn shared_json(path: &str) -> Option<serde_json::Value> {
-    shared(path).map(|text| serde_json::from_str(&text).expect("expected values are JSON"))
-}
+pub use ouzel_testkit::shared_json;
 
 /// The example of two processes in `golden/pipit_ops.json`, in nanoseconds.
 pub const TWO_PROCESSES: &str = "

@@ -10,12 +10,10 @@
 pub mod breakdown;
 pub mod call_tree;
 pub mod calls;
-mod catalogue;
 pub mod clock_repair;
 pub mod comm_matrix;
 pub mod comm_over_time;
 pub mod communication;
-pub mod context_tree;
 pub mod critical_path;
 pub mod flat_profile;
 #[cfg(test)]
@@ -41,8 +39,6 @@ mod reference;
 #[cfg(test)]
 mod selections;
 pub mod semantics;
-#[cfg(test)]
-mod serialised_output;
 pub mod severities;
 pub mod severity_cube;
 mod spread;
@@ -51,6 +47,5 @@ pub mod time_profile;
 pub mod timeline;
 mod view;
 
-pub use catalogue::catalogue;
 pub use spread::{MeanTicks, Process, Spread};
 pub use view::{By, Per, RowKey};

@@ -7,7 +7,7 @@
 //!
 //! Laws: call paths are those of the profile and each time is the mean of its rows over the members, zero for a member
 //! that never reaches the path; the differences add up to that of the mean spans. How clusters are made
-//! (`context_tree`) and what differences cost is computed elsewhere.
+//! (`ouzel_context_tree`) and what differences cost is computed elsewhere.
 
 use ouzel_analyses::MeanTicks;
 use ouzel_analyses::profile::{LocationProfile, ProfileOutput};

@@ -4,9 +4,9 @@
 
 use crate::cluster_differences::{ClusterTimes, PathDifference};
 use crate::findings::Ranks;
-use ouzel_analyses::context_tree::{ContextTreesOutput, LocationCluster, TreeGroup};
 use ouzel_analyses::peers::PeerKind;
 use ouzel_analyses::profile::ProfileOutput;
+use ouzel_context_tree::{ContextTreesOutput, LocationCluster, TreeGroup};
 use ouzel_model::{ColumnData, Definitions, LocationId, Table, Unit};
 use serde::Serialize;
 use std::cmp::Reverse;

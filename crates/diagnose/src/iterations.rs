@@ -1,9 +1,7 @@
 //! Loops and their iterations with names and nanoseconds.
 
-use ouzel_analyses::context_tree::{
-    ContextTreesOutput, LoopInstance, LoopSource, LoopSummary, StaticId, TreeGroup,
-};
 use ouzel_analyses::peers::PeerKind;
+use ouzel_context_tree::{ContextTreesOutput, LoopInstance, LoopSource, LoopSummary, StaticId, TreeGroup};
 use ouzel_model::{ColumnData, Definitions, RegionId, Table, Unit};
 use serde::Serialize;
 use std::cmp::Reverse;

@@ -4,7 +4,7 @@
 //! more or less than at other locations: no two are alike, which is the most work. One in a thousand is twice as slow.
 //! No file is read, so that time and memory are those of building trees and clustering. Prints what was found.
 
-use ouzel::analyses::context_tree::ContextTrees;
+use ouzel::context_tree::ContextTrees;
 use ouzel::engine::{AnalysisSet, Pass};
 use ouzel::model::{
     ChunkBuffer, ChunkReader, Definitions, EventKind, Filter, Location, LocationGroup, LocationGroupKind,

@@ -11,7 +11,6 @@
 //! took. The results themselves are computed in `ouzel_analyses` and `ouzel_diagnose`.
 
 use crate::{Options, Trace, Variations, wants_causes, wants_variations};
-use ouzel_analyses::context_tree::{ContextTrees, ContextTreesOutput};
 use ouzel_analyses::critical_path::{PathCalls, PathProfile, critical_path, profile};
 use ouzel_analyses::late_messages::LateMessages;
 use ouzel_analyses::lateness::{Cycle, LatenessOutput, lateness};
@@ -24,6 +23,7 @@ use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_analyses::severity_cube::SeverityCube;
 use ouzel_analyses::time_grid::TimeGrid;
 use ouzel_analyses::timeline::{Timeline, TimelineOutput};
+use ouzel_context_tree::{ContextTrees, ContextTreesOutput};
 use ouzel_diagnose::clusters::Data as Clusters;
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{Analysis, AnalysisError, AnalysisSet, Coverage, PassError, Report};

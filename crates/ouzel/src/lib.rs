@@ -38,6 +38,7 @@ pub mod workers;
 
 pub use ouzel_analyses as analyses;
 pub use ouzel_causes as causes;
+pub use ouzel_context_tree as context_tree;
 pub use ouzel_correlate as correlate;
 pub use ouzel_diagnose as diagnose;
 pub use ouzel_engine as engine;

@@ -12,6 +12,7 @@
 //! [`BUILD`] that made it, and one of another build is refused; every partial records its locations, so that a missing
 //! or repeated one is found.
 
+mod catalogue;
 mod fingerprint;
 mod job;
 mod part;

@@ -2,9 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "an example")]
 
 use ouzel::Asked;
-use ouzel::analyses::context_tree::ContextTrees;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::timeline::Timeline;
+use ouzel::context_tree::ContextTrees;
 use ouzel::diagnose::ReportAnalyses;
 use ouzel::engine::AnalysisSet;
 use ouzel_page::Pictures;

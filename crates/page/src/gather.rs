@@ -7,11 +7,11 @@ use crate::cluster_timeline;
 use crate::pictures::{
     Cluster, IterationPoint, IterationSeries, LoopPicture, Pictures, SegmentPath, SegmentPicture,
 };
-use ouzel::analyses::context_tree::ContextTreesOutput;
 use ouzel::analyses::loss_tree::{PathLoss, Segment, Thresholds, segments};
 use ouzel::analyses::phases::{PhaseGroup, PhasesOutput};
 use ouzel::analyses::semantics::Class;
 use ouzel::analyses::timeline::TimelineOutput;
+use ouzel::context_tree::ContextTreesOutput;
 use ouzel::diagnose::iterations::{Data as Iterations, InstanceEntry, LoopEntry};
 use ouzel::diagnose::segment_words;
 use ouzel::model::{CallPathId, CallPathTree, Definitions};

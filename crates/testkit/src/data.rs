@@ -21,6 +21,20 @@ pub fn shared_data() -> Option<PathBuf> {
     None
 }
 
+/// A file of the shared data; `None`, with a printed line, if it is absent.
+pub fn shared_text(path: &str) -> Option<String> {
+    let text = std::fs::read_to_string(shared_data()?.join(path)).ok();
+    if text.is_none() {
+        println!("skipped: no {path} in the shared folder");
+    }
+    text
+}
+
+/// A JSON file of the shared data.
+pub fn shared_json(path: &str) -> Option<serde_json::Value> {
+    shared_text(path).map(|text| serde_json::from_str(&text).expect("expected values are JSON"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

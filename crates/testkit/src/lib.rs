@@ -12,14 +12,16 @@ pub mod nsight;
 pub mod pytorch;
 mod rng;
 mod run;
+mod serialised_output;
 pub mod synth;
 mod toy;
 mod toy_profile;
 
-pub use data::{shared_data, workspace_root};
+pub use data::{shared_data, shared_json, shared_text, workspace_root};
 pub use lost::without_definitions;
 pub use rng::Rng;
 pub use run::{run, run_report};
+pub use serialised_output::SerialisedOutput;
 pub use toy::{
     Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace, random_program, region_from_name, sampled_trace,
 };

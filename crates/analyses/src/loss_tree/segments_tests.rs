@@ -230,7 +230,7 @@ fn different_synchronisations_end_the_alignment() {
 fn the_projected_time_is_that_of_output_in_parallel() {
     for n_ranks in [64, 128, 512] {
         // Where an exchange itself takes time, that is waiting, too, and stays in the repaired run.
-        let simulation = crate::serialised_output::SerialisedOutput { n_ranks, exchange: 0 };
+        let simulation = ouzel_testkit::SerialisedOutput { n_ranks, exchange: 0 };
         let ((serialised, run_time), (parallel, repaired)) =
             (simulation.through_rank_0(), simulation.in_parallel());
         let segments = ran_trace(&serialised).segments();

@@ -22,7 +22,7 @@
 //! After Pipit's `pattern_detection` (Bhatele et al., SC 2023) and matrix profiles (Yeh et al., ICDM 2016). Memory is 32
 //! bytes for each call of the one location, and 128 for each in the comparison. The motif may begin anywhere
 //! in an iteration; if the last call of a window encloses others, its range reaches into the next occurrence. Law: nothing
-//! depends on the number of threads. For iterations by the structure of calls, see `context_tree`.
+//! depends on the number of threads. For iterations by the structure of calls, see the crate `ouzel-context-tree`.
 
 mod detect;
 mod matrix_profile;

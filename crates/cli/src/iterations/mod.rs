@@ -7,7 +7,7 @@ use crate::exit::Outcome;
 use crate::rules;
 use crate::session::{Session, outcome, taken};
 use data::Data;
-use ouzel::analyses::context_tree::ContextTrees;
+use ouzel::context_tree::ContextTrees;
 pub use ouzel::diagnose::iterations as data;
 use ouzel::engine::AnalysisSet;
 

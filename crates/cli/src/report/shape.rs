@@ -9,8 +9,8 @@ use crate::session::Session;
 use crate::terminal::page::{Page, command_line};
 use crate::terminal::style::Paint;
 use crate::terminal::{ranks, spark, units};
-use ouzel::analyses::context_tree::{LocationCluster, TreeGroup};
 use ouzel::analyses::peers::PeerKind;
+use ouzel::context_tree::{LocationCluster, TreeGroup};
 use ouzel::{Asked, Diagnosed};
 
 /// Clusters that are named on the page.

@@ -1,5 +1,6 @@
 //! One pass over one trace as bytes, and the steps of it that other processes do.
 
+use super::catalogue::catalogue;
 use super::part::{Coverage, Header, Part, sealed, unsealed};
 use super::{BUILD, Fingerprint};
 use crate::Trace;
@@ -100,7 +101,7 @@ impl Job {
         filter: &Filter,
         n_groups: usize,
     ) -> Result<Self, JobError> {
-        let catalogue = ouzel_analyses::catalogue();
+        let catalogue = catalogue();
         let n_buckets = n_groups.min(N_PIECES_MAX / n_groups.max(1)).max(1);
         let wire = Wire {
             recorded: trace.recorded.unwrap_or_else(|| trace.fingerprint()),
@@ -128,7 +129,7 @@ impl Job {
     /// If it comes from another build, is damaged, or does not decode.
     pub fn decode(bytes: &[u8]) -> Result<Self, JobError> {
         let wire: Wire = postcard::from_bytes(unsealed(bytes, "job")?)?;
-        let set = ouzel_analyses::catalogue().set(&wire.set)?;
+        let set = catalogue().set(&wire.set)?;
         Ok(Job { wire, set })
     }
 

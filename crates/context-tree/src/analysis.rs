@@ -1,0 +1,163 @@
+//! The fold: enters and leaves, or samples where there are none, into trees; trees into clusters.
+
+use crate::assemble::Assembler;
+use crate::builder::Builder;
+use crate::merge::{Merger, Over};
+use crate::output::{ContextTreesOutput, TreeGroup};
+use crate::partial::{Alike, Halving};
+use crate::sample_tree::{LocationSamples, SampleDoubts, SampledPaths};
+use crate::{LookAhead, Order};
+use ouzel_analyses::peers::PeerGroups;
+use ouzel_analyses::semantics::{Category, Semantics};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_model::{Content, Contents, Definitions, EventChunk, EventKind, Filter, Needs, Remap};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Trees of locations, clustered.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ContextTrees {
+    peers: PeerGroups,
+    assembler: Arc<Assembler>,
+    paths: Arc<SampledPaths>,
+}
+
+/// A location while it is folded: its group, its index there, and its tree; `None` if it has no peers.
+pub type Local = Option<Box<Member>>;
+
+/// A location of a peer group.
+#[derive(Debug)]
+pub struct Member {
+    group: usize,
+    member: u32,
+    builder: Builder,
+    /// Only until the first enter: exact events make samples useless.
+    samples: Option<LocationSamples>,
+}
+
+/// The clusters of each peer group.
+///
+/// Averages are floats. They are taken along a fixed tree over the locations, so that they do not depend on the
+/// order of folding.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContextTreesPartial {
+    groups: Vec<Halving>,
+    doubts: SampleDoubts,
+}
+
+static LOOK_AHEAD: LookAhead = LookAhead;
+
+impl ContextTrees {
+    /// For a pass over what `filter` selects, with the built-in meaning of regions.
+    pub fn new(definitions: &Definitions, filter: &Filter) -> Self {
+        Self::with_semantics(definitions, filter, &Semantics::default())
+    }
+
+    /// The same with the user's own meaning of regions: synchronising ones separate iterations.
+    pub fn with_semantics(definitions: &Definitions, filter: &Filter, semantics: &Semantics) -> Self {
+        let is_anchor = |region| semantics.class(region).category == Category::Synchronization;
+        let anchors = definitions.regions.iter().map(is_anchor).collect();
+        ContextTrees {
+            peers: PeerGroups::new(definitions, filter),
+            assembler: Arc::new(Assembler::new(definitions, anchors)),
+            paths: Arc::new(SampledPaths::new(definitions)),
+        }
+    }
+
+    fn merger() -> Merger<'static> {
+        let order: &dyn Order = &LOOK_AHEAD;
+        Merger::exact(order, Over::Locations)
+    }
+
+    fn n_members(&self, group: usize) -> u32 {
+        self.peers.groups().get(group).map_or(0, |group| group.members.len() as u32)
+    }
+}
+
+impl Analysis for ContextTrees {
+    type Local = Local;
+    type Partial = ContextTreesPartial;
+    type Output = ContextTreesOutput;
+    const NAME: &'static str = "context_trees";
+    const PARTIAL_VERSION: u32 = 2;
+
+    fn needs(&self) -> Needs {
+        if self.paths.is_empty() { Needs::NOTHING } else { Needs::SAMPLES }
+    }
+
+    fn speaks_of(&self) -> Contents {
+        Contents::of(&[Content::Calls, Content::Samples])
+    }
+
+    fn empty(&self) -> ContextTreesPartial {
+        let groups = vec![Halving::default(); self.peers.groups().len()];
+        ContextTreesPartial { groups, doubts: SampleDoubts::default() }
+    }
+
+    fn begin(&self, cx: &LocationCx<'_>) -> Local {
+        let (group, member) = self.peers.place(cx.location)?;
+        let builder = Builder::new(self.assembler.clone());
+        let samples = (!self.paths.is_empty()).then(|| LocationSamples::new(self.paths.clone()));
+        Some(Box::new(Member { group, member: member as u32, builder, samples }))
+    }
+
+    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+        let Some(local) = local else { return };
+        if local.samples.is_some() && chunk.kind.contains(&EventKind::Enter) {
+            local.samples = None;
+        }
+        if let Some(samples) = &mut local.samples {
+            samples.fold(chunk);
+        }
+        let builder = &mut local.builder;
+        for ((&time, &kind), &region) in chunk.time.iter().zip(chunk.kind).zip(chunk.region) {
+            match kind {
+                EventKind::Enter => builder.enter(region, time.0),
+                EventKind::Leave => builder.leave(time.0),
+                _ => {}
+            }
+        }
+    }
+
+    fn end(&self, local: Local, _: &LocationCx<'_>, _: &LocationSummary, into: &mut ContextTreesPartial) {
+        let Some(local) = local else { return };
+        let Member { group, member, builder, samples } = *local;
+        let one = match samples.and_then(LocationSamples::finish) {
+            Some(samples) => {
+                into.doubts.add(samples.doubts);
+                Alike::sampled(member, samples)
+            }
+            None => {
+                let (tree, loops) = builder.finish();
+                Alike::one(member, tree, loops)
+            }
+        };
+        if let Some(halving) = into.groups.get_mut(group) {
+            halving.add(one, self.n_members(group), &Self::merger());
+        }
+    }
+
+    fn remap(&self, _: &mut ContextTreesPartial, _: &Remap) {
+        // Trees are of regions, not of call paths.
+    }
+
+    fn merge(&self, into: &mut ContextTreesPartial, from: ContextTreesPartial) {
+        into.doubts.add(from.doubts);
+        for (i, (halving, other)) in into.groups.iter_mut().zip(from.groups).enumerate() {
+            halving.merge(other, self.n_members(i), &Self::merger());
+        }
+    }
+
+    fn finish(
+        &self,
+        partial: ContextTreesPartial,
+        cx: &FinishCx<'_>,
+    ) -> Result<ContextTreesOutput, AnalysisError> {
+        partial.doubts.tell(cx.notices);
+        let groups = self.peers.groups().iter().zip(partial.groups).map(|(group, halving)| {
+            let clusters = halving.finish(group.members.len() as u32, &Self::merger());
+            TreeGroup::new(group, clusters, &self.assembler)
+        });
+        Ok(ContextTreesOutput { groups: groups.filter(|group| !group.locations.is_empty()).collect() })
+    }
+}

@@ -1,0 +1,203 @@
+//! Clusters of instances that are alike: iterations of a loop, locations of a run.
+//!
+//! Instances are halved until at most K are left; two sets of clusters unite by merging the
+//! closest pair again and again, as long as it is close or there are more than K.
+//! Law: the result depends on the instances and their order alone; it has between 1 and K
+//! clusters (none of nothing), sorted by their smallest member; every instance is in one.
+//!
+//! Source: ICS'18 paper, Algorithm 3. Added to the printed form: it stops at one cluster; the
+//! whole is merged once even if there are at most K instances; equal ratios are settled by
+//! the smallest members.
+
+use crate::diff::ratio;
+use crate::merge::Merger;
+use crate::node::Node;
+use crate::prune::prune;
+use serde::{Deserialize, Serialize};
+
+/// When instances are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ClusterRule {
+    /// Two clusters that differ by less than this fraction are one. 0.02 in the paper.
+    pub ratio_min: f64,
+    /// The closest pair is one cluster if it differs by less than this fraction of the difference of the
+    /// farthest pair. 0.25 in the paper.
+    pub ratio_relative: f64,
+}
+
+impl Default for ClusterRule {
+    fn default() -> Self {
+        ClusterRule { ratio_min: 0.02, ratio_relative: 0.25 }
+    }
+}
+
+impl ClusterRule {
+    /// The most clusters of `n` instances: `max(2, ceil(log2 n))`. The paper says O(log n);
+    /// one cluster for two instances would unite the most unlike.
+    pub fn k(&self, n: usize) -> usize {
+        let log2 = usize::BITS - n.saturating_sub(1).leading_zeros();
+        (log2 as usize).max(2)
+    }
+}
+
+/// A tree that represents several instances.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Weighted {
+    /// Their average.
+    pub tree: Node,
+    /// How many.
+    pub n: f64,
+    /// Duration of the average: `tree.duration()`, cached because it is needed often.
+    duration: f64,
+}
+
+impl Weighted {
+    /// `n` instances with this average.
+    pub fn new(tree: Node, n: f64) -> Self {
+        let duration = tree.duration();
+        Weighted { tree, n, duration }
+    }
+}
+
+/// The operations on clusters that Algorithm 3 needs.
+pub trait Clustering {
+    /// A cluster.
+    type Cluster;
+    /// When two are alike.
+    fn rule(&self) -> ClusterRule;
+    /// How much two differ, in relation to their durations.
+    fn ratio(&mut self, a: &mut Self::Cluster, b: &mut Self::Cluster) -> f64;
+    /// Makes `a` the cluster of the members of both.
+    fn unite(&mut self, a: &mut Self::Cluster, b: Self::Cluster);
+}
+
+/// Merges clusters until they are at most `k` and unlike. Gives the indices of what was merged, ascending, with
+/// the cluster; sorted by the smallest index.
+pub fn merge_clusters<C: Clustering>(
+    clusters: Vec<C::Cluster>,
+    k: usize,
+    clustering: &mut C,
+) -> Vec<(Vec<usize>, C::Cluster)> {
+    let rule = clustering.rule();
+    let mut members: Vec<Vec<usize>> = (0..clusters.len()).map(|i| vec![i]).collect();
+    let mut clusters = clusters;
+    // Row j holds the ratios of cluster j with those before it.
+    let mut ratios: Vec<Vec<f64>> = Vec::with_capacity(clusters.len());
+    for j in 0..clusters.len() {
+        ratios.push((0..j).map(|i| ratio_of(clustering, &mut clusters, i, j)).collect());
+    }
+    while 1 < clusters.len() {
+        let (min, max, (i, j)) = extremes(&ratios);
+        let is_close = min < rule.ratio_min || min / max < rule.ratio_relative;
+        if !is_close && clusters.len() <= k {
+            break;
+        }
+        ratios.remove(j);
+        for row in &mut ratios[j..] {
+            row.remove(j);
+        }
+        let absorbed = members.remove(j);
+        members[i].extend(absorbed);
+        members[i].sort_unstable();
+        let absorbed = clusters.remove(j);
+        clustering.unite(&mut clusters[i], absorbed);
+        for other in (0..clusters.len()).filter(|&other| other != i) {
+            let (low, high) = (i.min(other), i.max(other));
+            ratios[high][low] = ratio_of(clustering, &mut clusters, low, high);
+        }
+    }
+    members.into_iter().zip(clusters).collect()
+}
+
+fn ratio_of<C: Clustering>(clustering: &mut C, clusters: &mut [C::Cluster], low: usize, high: usize) -> f64 {
+    let (before, from_high) = clusters.split_at_mut(high);
+    clustering.ratio(&mut before[low], &mut from_high[0])
+}
+
+/// The least ratio, the greatest, and the first pair that has the least.
+pub(super) fn extremes(ratios: &[Vec<f64>]) -> (f64, f64, (usize, usize)) {
+    let (mut min, mut max, mut closest) = (f64::INFINITY, 0.0_f64, (0, 1));
+    for (j, row) in ratios.iter().enumerate() {
+        for (i, &ratio) in row.iter().enumerate() {
+            max = max.max(ratio);
+            if ratio < min || (ratio <= min && (i, j) < closest) {
+                (min, closest) = (ratio, (i, j));
+            }
+        }
+    }
+    (min, max, closest)
+}
+
+/// Nodes of an average that are kept in order: several times those of a single tree, which has 4096 calls at most.
+const NODES_MAX: usize = 16_384;
+
+/// Algorithm 3 over trees.
+struct Trees<'m, 'a>(&'m Merger<'a>);
+
+impl Clustering for Trees<'_, '_> {
+    type Cluster = Weighted;
+
+    fn rule(&self) -> ClusterRule {
+        self.0.rule
+    }
+
+    fn ratio(&mut self, a: &mut Weighted, b: &mut Weighted) -> f64 {
+        ratio(self.0.differ.diff(&a.tree, &b.tree), a.duration + b.duration)
+    }
+
+    fn unite(&mut self, a: &mut Weighted, b: Weighted) {
+        self.0.merge(&mut a.tree, a.n, b.tree, b.n);
+        prune(&mut a.tree, NODES_MAX);
+        a.n += b.n;
+        a.duration = a.tree.duration();
+    }
+}
+
+/// [`merge_clusters`] over trees.
+pub fn merge_cluster_set(
+    clusters: Vec<Weighted>,
+    k: usize,
+    merger: &Merger<'_>,
+) -> Vec<(Vec<usize>, Weighted)> {
+    merge_clusters(clusters, k, &mut Trees(merger))
+}
+
+/// Clusters of `instances`, each with the indices of its members, ascending; sorted by the smallest member.
+pub fn cluster(instances: Vec<Node>, merger: &Merger<'_>) -> Vec<(Vec<usize>, Weighted)> {
+    let k = merger.rule.k(instances.len());
+    let singletons: Vec<_> =
+        instances.into_iter().enumerate().map(|(i, tree)| (vec![i], Weighted::new(tree, 1.0))).collect();
+    let halved = halve(singletons, k, merger);
+    unite(halved, Vec::new(), k, merger)
+}
+
+fn halve(mut set: Vec<(Vec<usize>, Weighted)>, k: usize, merger: &Merger<'_>) -> Vec<(Vec<usize>, Weighted)> {
+    if set.len() <= k {
+        return set;
+    }
+    // Instances are numbered from the start of the whole, so the middle is that of absolute indices.
+    let (first, end) = (set[0].0[0], set[0].0[0] + set.len());
+    let second = set.split_off(middle(first, end) - first);
+    unite(halve(set, k, merger), halve(second, k, merger), k, merger)
+}
+
+/// The index at which instances from `start` to `end` are halved: `(start + end) / 2`.
+pub fn middle(start: usize, end: usize) -> usize {
+    (start + end) / 2
+}
+
+/// Unites two sets of clusters; members of `a` come before those of `b`.
+pub fn unite(
+    a: Vec<(Vec<usize>, Weighted)>,
+    b: Vec<(Vec<usize>, Weighted)>,
+    k: usize,
+    merger: &Merger<'_>,
+) -> Vec<(Vec<usize>, Weighted)> {
+    let (members, clusters): (Vec<_>, Vec<_>) = a.into_iter().chain(b).unzip();
+    let with_members = |(merged, cluster): (Vec<usize>, Weighted)| {
+        let mut of_cluster: Vec<usize> = merged.iter().flat_map(|&i| members[i].iter().copied()).collect();
+        of_cluster.sort_unstable();
+        (of_cluster, cluster)
+    };
+    merge_cluster_set(clusters, k, merger).into_iter().map(with_members).collect()
+}

@@ -1,0 +1,213 @@
+//! Control flow of loop bodies: where one iteration ends and the next begins.
+//!
+//! ```text
+//! edges of a binary ───────────┐
+//! sequences of children ─learn─┴─► ControlFlow ─tag─► iteration ids ─decide─► accepted, rejected, profile
+//! ```
+//!
+//! A [`ControlFlow`] is the forward successor relation between the call sites and inner loops of one
+//! construct. A child that cannot follow the one before begins an iteration. Law: different tags are different
+//! iterations; equal tags need not be one iteration. Tags do not depend on the order in which edges are given.
+//! Unmarked loops and the similarity of iterations are not handled here.
+//!
+//! Source: Wei and Mellor-Crummey, ICS'18, section 3.2 (Algorithm 1).
+
+mod acceptance;
+mod learned;
+mod successors;
+#[cfg(test)]
+mod tests;
+
+pub use acceptance::{Acceptance, Iteration, Verdict, decide};
+pub use learned::{Learned, Support, Unseen, learn};
+
+use crate::align::Order;
+use crate::node::{LoopSource, StaticId};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use successors::Successors;
+
+/// The forward control flow inside of one construct.
+#[derive(Debug, Clone)]
+pub struct ControlFlow {
+    /// Call sites and inner loops, ascending.
+    vertices: Vec<StaticId>,
+    /// What can run after each vertex in the same iteration; the last row is that of the entry.
+    successors: Successors,
+    /// Place of each vertex in one linear extension of `successors`.
+    places: Vec<u32>,
+    source: LoopSource,
+}
+
+/// Iteration ids of the children of a loop instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tags {
+    /// For each child its iteration: neighbours are equal or one apart.
+    pub tags: Vec<u32>,
+    /// Children that the control flow does not know. Each starts an iteration, and so does the child after it.
+    pub n_unknown: u64,
+}
+
+impl ControlFlow {
+    /// The control flow with these edges; `None` is the entry. Back edges are dropped: those that lead to a vertex
+    /// on the path of a depth-first search, which begins at the entry, then at vertices that the entry does not
+    /// reach, and takes successors in ascending order. Irreducible flow depends on that order, so it is fixed.
+    ///
+    /// Takes the square of the number of vertices in bits.
+    pub fn from_edges(edges: &[(Option<StaticId>, StaticId)], source: LoopSource) -> Self {
+        let ids = edges.iter().flat_map(|&(from, to)| from.into_iter().chain([to]));
+        let vertices: Vec<StaticId> = ids.collect::<BTreeSet<_>>().into_iter().collect();
+        let place = |id: StaticId| vertices.binary_search(&id).expect("ends of edges are vertices");
+        let entry = vertices.len();
+        let mut out: Vec<Vec<usize>> = vec![Vec::new(); entry + 1];
+        for &(from, to) in edges {
+            out[from.map_or(entry, place)].push(place(to));
+        }
+        for targets in &mut out {
+            targets.sort_unstable();
+            targets.dedup();
+        }
+        let successors = successors_without_back_edges(&out);
+        ControlFlow::new(vertices, successors, source)
+    }
+
+    fn new(vertices: Vec<StaticId>, successors: Successors, source: LoopSource) -> Self {
+        let places = linear_extension(&vertices, &successors);
+        ControlFlow { vertices, successors, places, source }
+    }
+
+    /// How it became known.
+    pub fn source(&self) -> LoopSource {
+        self.source
+    }
+
+    /// The call sites and inner loops, ascending.
+    pub fn vertices(&self) -> &[StaticId] {
+        &self.vertices
+    }
+
+    /// Whether `next` can run after `before` (`None`: at the start) in one iteration.
+    pub fn follows(&self, before: Option<StaticId>, next: StaticId) -> bool {
+        let Some(next) = self.index(next) else { return false };
+        match before.map(|id| self.index(id)) {
+            None => self.successors.has(self.vertices.len(), next),
+            Some(before) => before.is_some_and(|before| self.successors.has(before, next)),
+        }
+    }
+
+    /// What can run after `before` (`None`: at the start) in one iteration, ascending.
+    pub fn successors(&self, before: Option<StaticId>) -> Vec<StaticId> {
+        self.vertices.iter().copied().filter(|&next| self.follows(before, next)).collect()
+    }
+
+    /// Algorithm 1: an iteration begins with each child that cannot follow the one before.
+    pub fn tag(&self, children: impl IntoIterator<Item = StaticId>) -> Tags {
+        let mut found = Tags { tags: Vec::new(), n_unknown: 0 };
+        let (mut before, mut tag) = (None, 0);
+        for child in children {
+            tag += u32::from(!self.follows(before, child));
+            found.tags.push(tag);
+            found.n_unknown += u64::from(self.index(child).is_none());
+            before = Some(child);
+        }
+        found
+    }
+
+    fn index(&self, id: StaticId) -> Option<usize> {
+        self.vertices.binary_search(&id).ok()
+    }
+
+    /// The order of two vertices in the linear extension; `None` if it does not know one of them.
+    fn compare(&self, a: StaticId, b: StaticId) -> Option<Ordering> {
+        Some(self.places[self.index(a)?].cmp(&self.places[self.index(b)?]))
+    }
+}
+
+/// The search of [`ControlFlow::from_edges`]; the last row of `out` is the entry's.
+fn successors_without_back_edges(out: &[Vec<usize>]) -> Successors {
+    #[derive(Clone, Copy, PartialEq)]
+    enum State {
+        New,
+        OnPath,
+        Done,
+    }
+    let entry = out.len() - 1;
+    let mut successors = Successors::new(entry + 1, entry);
+    let mut states = vec![State::New; out.len()];
+    let mut path: Vec<(usize, usize)> = Vec::new();
+    for root in std::iter::once(entry).chain(0..entry) {
+        if states[root] != State::New {
+            continue;
+        }
+        states[root] = State::OnPath;
+        path.push((root, 0));
+        while let Some((vertex, next)) = path.last_mut() {
+            let vertex = *vertex;
+            let Some(&target) = out[vertex].get(*next) else {
+                states[vertex] = State::Done;
+                path.pop();
+                continue;
+            };
+            match states[target] {
+                State::New => {
+                    states[target] = State::OnPath;
+                    // The edge is visited again when its target is done.
+                    path.push((target, 0));
+                }
+                State::OnPath => *next += 1,
+                State::Done => {
+                    *next += 1;
+                    successors.add(vertex, target);
+                }
+            }
+        }
+    }
+    successors
+}
+
+/// Position of each vertex: successors come later, else by source line, else by id.
+fn linear_extension(vertices: &[StaticId], successors: &Successors) -> Vec<u32> {
+    let key = |i: usize| (line(vertices[i]).unwrap_or(u32::MAX), vertices[i], i);
+    let mut n_before = vec![0u32; vertices.len()];
+    for before in 0..vertices.len() {
+        for after in successors.of(before) {
+            n_before[after] += 1;
+        }
+    }
+    let mut ready: BTreeSet<_> = (0..vertices.len()).filter(|&i| n_before[i] == 0).map(key).collect();
+    let mut places = vec![0; vertices.len()];
+    let mut place = 0;
+    while let Some((_, _, at)) = ready.pop_first() {
+        places[at] = place;
+        place += 1;
+        for after in successors.of(at) {
+            n_before[after] -= 1;
+            if n_before[after] == 0 {
+                ready.insert(key(after));
+            }
+        }
+    }
+    places
+}
+
+/// The line of a call site or loop in the source.
+fn line(id: StaticId) -> Option<u32> {
+    match id {
+        StaticId::CallSite { line, .. } | StaticId::SourceLoop { line, .. } => Some(line),
+        _ => None,
+    }
+}
+
+/// The control flow of each construct that has one.
+#[derive(Debug, Clone, Default)]
+pub struct ControlFlows(pub BTreeMap<StaticId, ControlFlow>);
+
+impl Order for ControlFlows {
+    /// Inside of an iteration the loop is unknown, so the first construct that has both decides.
+    fn compare(&self, parent: StaticId, a: StaticId, b: StaticId) -> Option<Ordering> {
+        if parent == StaticId::Iteration {
+            return self.0.values().find_map(|flow| flow.compare(a, b));
+        }
+        self.0.get(&parent)?.compare(a, b)
+    }
+}

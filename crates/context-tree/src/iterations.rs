@@ -1,0 +1,358 @@
+//! The iterations of one loop, clustered as they come.
+//!
+//! A new iteration joins the cluster that it differs least from if the difference is small;
+//! otherwise it becomes a new cluster, and when there are too many, the closest two are
+//! united. At the end the rules of Algorithm 3 reduce them to K.
+//! Law: the result depends on the sequence of iterations alone, and sums of time are kept.
+//! Iterations are found in [`recognise`](crate::recognise).
+//!
+//! Deviation from Algorithm 3, which halves a sequence known as a whole: here the sequence is not.
+
+use crate::cluster::{cluster, extremes};
+use crate::diff::ratio;
+use crate::merge::{Averages, Merger, Over, Weights};
+use crate::node::{Body, IterationCluster, LoopBody, LoopSource, Node, StaticId};
+use crate::piece::{Columns, Inner, InnerLoop, Piece, Tools};
+use crate::rows::Rows;
+use crate::run_length::Runs;
+use crate::strip::Token;
+
+/// Clusters above K while the loop is open, so that the first few unlike iterations are not united in haste. Each
+/// costs one comparison per iteration.
+const CLUSTERS_SPARE: usize = 3;
+/// Most clusters while the loop is open, however long it is: on iterations that are all unlike, 19 took twice as long.
+const CLUSTERS_MAX: usize = 10;
+/// Nodes of trees, per token of the iterations, that may be compared or averaged. Iterations of the same tokens cost
+/// none. Every iteration of a program that polls is different; the order of its calls means nothing.
+const WORK_PER_TOKEN: u64 = 4;
+/// Number of nodes that a loop may use before the limit applies.
+const WORK_FREE: u64 = 20_000;
+/// Most iterations of a loop that are distinguished. A longer loop becomes a profile: the list of its clusters alone
+/// would be a hundred times larger than its tree.
+pub const ITERATIONS_MAX: u32 = 65_536;
+
+/// Iterations of a loop that is not complete.
+#[derive(Debug, Default)]
+pub struct Iterations {
+    /// The token of the loop.
+    pub token: Token,
+    clusters: Vec<Cluster>,
+    /// Row `j` has the ratios of cluster `j` with those before it.
+    ratios: Vec<Vec<f64>>,
+    /// The least ratio of any pair, that pair, and the greatest ratio.
+    closest: f64,
+    closest_pair: (usize, usize),
+    farthest: f64,
+    /// The cluster of the iteration before.
+    latest: usize,
+    /// For each label the one it was united with, or itself.
+    labels: Vec<u32>,
+    /// The label of each iteration; empty once there are more than [`ITERATIONS_MAX`].
+    map: Runs,
+    n: u64,
+    n_tokens: u64,
+    /// Nodes of trees that were compared or averaged.
+    work: u64,
+    /// Whether that was too much: unlike iterations are profiles from then on.
+    is_unordered: bool,
+    /// Ratios of the last iteration with each cluster.
+    row: Vec<f64>,
+    /// When each iteration ended.
+    pub rows: Rows,
+}
+
+/// Iterations that are alike.
+#[derive(Debug)]
+struct Cluster {
+    label: u32,
+    n: f64,
+    average: Piece,
+    /// Number of iterations when its ratios were computed.
+    n_compared: f64,
+}
+
+/// The next iteration.
+#[derive(Debug)]
+pub struct Incoming<'a> {
+    /// Its tokens and their times.
+    pub columns: Columns<'a>,
+    /// Its loops and profiles.
+    pub aux: Vec<Inner>,
+    /// From its start to its end, in ticks.
+    pub duration: f64,
+    /// When it ended.
+    pub end: u64,
+}
+
+impl Iterations {
+    /// A loop without an iteration so far.
+    pub fn new(token: Token) -> Self {
+        Iterations { token, ..Iterations::default() }
+    }
+
+    /// Adds the next iteration.
+    pub fn push(&mut self, new: Incoming<'_>, tools: Tools<'_>) {
+        self.rows.push(new.end, new.duration as u64);
+        self.n += 1;
+        self.n_tokens += new.columns.tokens.len() as u64;
+        let rule = tools.merger.rule;
+        let mut new = Candidate { new, piece: None };
+        let (nearest, at) = self.nearest(&mut new, tools);
+        let is_close = nearest < rule.ratio_min || nearest / self.farthest < rule.ratio_relative;
+        let is_full = (rule.k(self.n as usize) + CLUSTERS_SPARE).min(CLUSTERS_MAX) <= self.clusters.len();
+        if is_close || (is_full && nearest <= self.closest) {
+            self.join(at, new, tools);
+        } else {
+            if is_full {
+                let (i, j) = self.closest_pair;
+                self.unite(i, j, tools);
+                self.row.remove(j);
+            }
+            self.found(new, tools);
+        }
+        let label = self.clusters[self.latest].label;
+        if self.n <= u64::from(ITERATIONS_MAX) {
+            self.map.push(label, 1);
+        } else {
+            self.map = Runs::default();
+        }
+        self.look_at_work(tools);
+    }
+
+    /// The cluster that an iteration differs least from, and the ratio. Leaves in `row` the ratio with every cluster,
+    /// or a lower bound of it if it is not the least.
+    fn nearest(&mut self, new: &mut Candidate<'_>, tools: Tools<'_>) -> (f64, usize) {
+        let (mut nearest, mut at) = (f64::INFINITY, 0);
+        self.row.clear();
+        self.row.resize(self.clusters.len(), 0.0);
+        let others = (0..self.clusters.len()).filter(|&i| i != self.latest);
+        for i in std::iter::once(self.latest).chain(others).take(self.clusters.len()) {
+            let ratio = self.clusters[i].ratio_with(new, nearest, self.is_unordered, &mut self.work, tools);
+            self.row[i] = ratio;
+            if ratio < nearest {
+                (nearest, at) = (ratio, i);
+            }
+            if nearest < tools.merger.rule.ratio_min {
+                break;
+            }
+        }
+        (nearest, at)
+    }
+
+    fn join(&mut self, at: usize, new: Candidate<'_>, tools: Tools<'_>) {
+        self.latest = at;
+        let cluster = &mut self.clusters[at];
+        if new.piece.is_none() && cluster.average.is_like(new.new.columns) {
+            let Incoming { columns, aux, duration, .. } = new.new;
+            cluster.average.add_like(cluster.n, columns, &aux, duration, tools);
+        } else {
+            let piece = new.into_piece(None, self.is_unordered, tools);
+            self.work += cluster.average.n_nodes() + piece.n_nodes();
+            tools.mean(&mut cluster.average, &piece, Weights { left: cluster.n, right: 1.0 });
+        }
+        cluster.n += 1.0;
+        self.compare_if_doubled(at, tools);
+    }
+
+    fn found(&mut self, new: Candidate<'_>, tools: Tools<'_>) {
+        let label = self.labels.len() as u32;
+        if label < ITERATIONS_MAX {
+            self.labels.push(label);
+        }
+        let at = self.clusters.len();
+        let like = self.clusters.get(self.latest).map(|cluster| &cluster.average);
+        let average = new.into_piece(like, self.is_unordered, tools);
+        self.clusters.push(Cluster { label, n: 1.0, average, n_compared: 1.0 });
+        self.ratios.push(std::mem::take(&mut self.row));
+        self.latest = at;
+        (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
+    }
+
+    fn unite(&mut self, i: usize, j: usize, tools: Tools<'_>) {
+        let absorbed = self.clusters.remove(j);
+        self.ratios.remove(j);
+        for row in &mut self.ratios[j..] {
+            row.remove(j);
+        }
+        // Beyond the limit labels are not needed.
+        if let Some(label) = self.labels.get_mut(absorbed.label as usize) {
+            *label = self.clusters[i].label;
+        }
+        let cluster = &mut self.clusters[i];
+        if !cluster.average.is_flat_like(&absorbed.average) {
+            self.work += cluster.average.n_nodes() + absorbed.average.n_nodes();
+        }
+        tools.mean(&mut cluster.average, &absorbed.average, Weights { left: cluster.n, right: absorbed.n });
+        cluster.n += absorbed.n;
+        self.latest = i;
+        self.compare_if_doubled(i, tools);
+        (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
+    }
+
+    /// The average of many changes little: its ratios are computed again when its iterations have doubled.
+    fn compare_if_doubled(&mut self, at: usize, tools: Tools<'_>) {
+        if 2.0 * self.clusters[at].n_compared <= self.clusters[at].n && 1 < self.clusters.len() {
+            self.compare(at, tools);
+        }
+    }
+
+    /// Computes the ratios of one cluster with all others.
+    fn compare(&mut self, at: usize, tools: Tools<'_>) {
+        for other in (0..self.clusters.len()).filter(|&other| other != at) {
+            let (low, high) = (at.min(other), at.max(other));
+            let (low_average, high_average) = (&self.clusters[low].average, &self.clusters[high].average);
+            if !low_average.is_flat_like(high_average) {
+                self.work += low_average.n_nodes() + high_average.n_nodes();
+            }
+            self.ratios[high][low] = tools.ratio(low_average, high_average);
+        }
+        self.clusters[at].n_compared = self.clusters[at].n;
+        (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
+    }
+
+    /// Stops comparing the order of calls in unlike iterations if that has become too much work.
+    fn look_at_work(&mut self, tools: Tools<'_>) {
+        if self.is_unordered || self.work <= WORK_FREE + WORK_PER_TOKEN * self.n_tokens {
+            return;
+        }
+        self.is_unordered = true;
+        for cluster in &mut self.clusters {
+            if !cluster.average.is_flat() {
+                cluster.average.forget_order(tools);
+            }
+        }
+    }
+
+    /// The loop with at most K clusters, and the rows of its iterations. More than [`ITERATIONS_MAX`] iterations are
+    /// one profile.
+    pub fn close(mut self, source: LoopSource, tools: Tools<'_>) -> (LoopBody<Piece>, Rows) {
+        let rule = tools.merger.rule;
+        let k = rule.k(self.n as usize);
+        // Some ratios are of averages that have changed since, or lower bounds.
+        for at in 0..self.clusters.len() {
+            self.compare(at, tools);
+        }
+        while 1 < self.clusters.len() {
+            let is_close =
+                self.closest < rule.ratio_min || self.closest / self.farthest < rule.ratio_relative;
+            if !is_close && self.clusters.len() <= k {
+                break;
+            }
+            let (i, j) = self.closest_pair;
+            self.unite(i, j, tools);
+            self.compare(i, tools);
+        }
+        let mut cluster_of_label = vec![0; self.labels.len()];
+        for (i, cluster) in self.clusters.iter().enumerate() {
+            if let Some(of_label) = cluster_of_label.get_mut(cluster.label as usize) {
+                *of_label = i as u32;
+            }
+        }
+        // A label points to the one it was united with, which is always an earlier one.
+        for label in 0..self.labels.len() {
+            let root = self.labels[label] as usize;
+            if root < label {
+                cluster_of_label[label] = cluster_of_label[root];
+            }
+        }
+        let map = self.map.renamed(|label| cluster_of_label[label as usize]);
+        let clusters = self.clusters.into_iter();
+        let clusters =
+            clusters.map(|Cluster { n, average, .. }| IterationCluster { n: n as u64, tree: average });
+        let clusters = clusters.collect();
+        let mut body = LoopBody { source, gap: 0.0, clusters, map, profiles: Vec::new(), rejected: 0 };
+        if u64::from(ITERATIONS_MAX) < self.n {
+            body.reject_all(tools);
+        }
+        self.rows.set_clusters(&body.map);
+        (body, self.rows)
+    }
+}
+
+/// The next iteration, and its piece once it was needed.
+struct Candidate<'a> {
+    new: Incoming<'a>,
+    piece: Option<Piece>,
+}
+
+impl Candidate<'_> {
+    fn piece(&mut self, like: Option<&Piece>, is_unordered: bool, tools: Tools<'_>) -> &Piece {
+        let Candidate { new, piece } = self;
+        piece.get_or_insert_with(|| {
+            let aux = std::mem::take(&mut new.aux);
+            if is_unordered && like.is_none() {
+                Piece::unordered(new.columns, &aux, new.duration, tools)
+            } else {
+                Piece::new(new.columns, aux, new.duration, like)
+            }
+        })
+    }
+
+    fn into_piece(mut self, like: Option<&Piece>, is_unordered: bool, tools: Tools<'_>) -> Piece {
+        self.piece(like, is_unordered, tools);
+        self.piece.expect("it was made just now")
+    }
+}
+
+impl Cluster {
+    /// The ratio of the difference, or any value of at least `limit` if it is at least `limit`.
+    fn ratio_with(
+        &self,
+        candidate: &mut Candidate<'_>,
+        limit: f64,
+        is_unordered: bool,
+        work: &mut u64,
+        tools: Tools<'_>,
+    ) -> f64 {
+        let new = &candidate.new;
+        let both = self.average.duration + new.duration;
+        let least = ratio((self.average.duration - new.duration).abs(), both);
+        if limit <= least {
+            return least;
+        }
+        if candidate.piece.is_none() && self.average.is_like(new.columns) {
+            return ratio(self.average.diff_like(new.columns, &new.aux, limit * both, tools), both);
+        }
+        if is_unordered && self.average.is_flat() {
+            // Iterations in another order are not compared: they count as completely unlike.
+            return 1.0;
+        }
+        let piece = candidate.piece(None, is_unordered, tools);
+        if !self.average.is_flat_like(piece) {
+            *work += self.average.n_nodes() + piece.n_nodes();
+        }
+        tools.ratio(&self.average, piece)
+    }
+}
+
+impl LoopBody {
+    /// A loop of one location over these iterations.
+    pub fn of_iterations(iterations: Vec<Node>, source: LoopSource, merger: &Merger<'_>) -> Self {
+        let merger = Merger { over: Over::Iterations, ..*merger };
+        let n = iterations.len();
+        let mut cluster_of = vec![0; n];
+        let mut clusters = Vec::new();
+        for (i, (members, average)) in cluster(iterations, &merger).into_iter().enumerate() {
+            for &member in &members {
+                cluster_of[member] = i as u32;
+            }
+            clusters.push(IterationCluster { n: members.len() as u64, tree: average.tree });
+        }
+        let map = Runs::from_values(cluster_of);
+        LoopBody { source, gap: 0.0, clusters, map, profiles: Vec::new(), rejected: 0 }
+    }
+}
+
+impl LoopBody<Piece> {
+    /// Makes every iteration a rejected one: only sums of durations are left.
+    fn reject_all(&mut self, tools: Tools<'_>) {
+        let inner = InnerLoop { id: StaticId::Iteration, body: self.clone() };
+        if let Body::Profile { self_time, children, .. } = inner.to_node(tools).into_profile().body {
+            self.gap = self_time;
+            self.profiles = children;
+        }
+        self.rejected += self.clusters.iter().map(|cluster| cluster.n).sum::<u64>();
+        self.clusters.clear();
+        self.map = Runs::default();
+    }
+}

@@ -1,0 +1,332 @@
+//! The average of two trees, weighted.
+//!
+//! Law: the duration of the result is the weighted mean of the durations, and so is that of
+//! every pair of corresponding nodes. A node missing on one side counts as a dummy of no time.
+//! Which trees are alike enough to be averaged is decided in [`cluster`](mod@crate::cluster).
+//!
+//! Source: ICS'18 paper, section 4.2 (`merge` follows the walk of `diff`). The paper says that
+//! least, greatest and average are "easily calculated"; joining them naively would mix the
+//! variation over iterations into that over locations, hence the two [`Over`].
+
+use crate::align::{Alignment, Order, Step, by_id};
+use crate::cluster::{ClusterRule, Weighted, merge_cluster_set};
+use crate::diff::{Differ, groups};
+use crate::node::{Body, IterationCluster, LoopBody, Node, Stats};
+use crate::run_length::Runs;
+
+/// What the two trees are averages over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    /// Different locations: a missing instance counts as a location that takes no time.
+    Locations,
+    /// Iterations of the same locations: statistics are averaged.
+    Iterations,
+}
+
+/// How trees are averaged.
+#[derive(Debug, Clone, Copy)]
+pub struct Merger<'a> {
+    /// How they are compared, for clusters inside of them.
+    pub differ: Differ<'a>,
+    /// When iterations are alike.
+    pub rule: ClusterRule,
+    /// What they are averages over.
+    pub over: Over,
+}
+
+/// The weights of the two sides.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Weights {
+    pub left: f64,
+    pub right: f64,
+}
+
+impl Weights {
+    pub fn mean(self, left: f64, right: f64) -> f64 {
+        let total = self.left + self.right;
+        if total > 0.0 { (self.left * left + self.right * right) / total } else { 0.0 }
+    }
+
+    /// The weight of the left part in the mean.
+    pub fn left_part(self, left: f64) -> f64 {
+        self.mean(left, 0.0)
+    }
+
+    fn swapped(self) -> Self {
+        Weights { left: self.right, right: self.left }
+    }
+}
+
+impl<'a> Merger<'a> {
+    /// For locations with exact events.
+    pub fn exact(order: &'a dyn Order, over: Over) -> Self {
+        Merger { differ: Differ::exact(order), rule: ClusterRule::default(), over }
+    }
+
+    /// Makes `a` the mean of `a` and `b`, two instances of one construct; weights are numbers of instances.
+    pub fn merge(&self, a: &mut Node, n_a: f64, b: Node, n_b: f64) {
+        self.merge_nodes(a, b, Weights { left: n_a, right: n_b });
+    }
+
+    fn merge_nodes(&self, a: &mut Node, b: Node, w: Weights) {
+        a.stats = match self.over {
+            Over::Locations => Stats {
+                n: a.stats.n + b.stats.n,
+                sum: a.stats.sum + b.stats.sum,
+                min: a.stats.min.min(b.stats.min),
+                max: a.stats.max.max(b.stats.max),
+            },
+            Over::Iterations => Stats {
+                n: a.stats.n.max(b.stats.n),
+                sum: w.mean(a.stats.sum, b.stats.sum),
+                min: w.mean(a.stats.min, b.stats.min),
+                max: w.mean(a.stats.max, b.stats.max),
+            },
+        };
+        match (&mut a.body, b.body) {
+            (Body::Call { gaps, children }, Body::Call { gaps: gb, children: cb }) => {
+                let alike = children.len() == cb.len() && children.iter().zip(&cb).all(|(a, b)| a.id == b.id);
+                if alike {
+                    for (gap, other) in gaps.iter_mut().zip(gb) {
+                        *gap = w.mean(*gap, other);
+                    }
+                    for (child, other) in children.iter_mut().zip(cb) {
+                        self.merge_nodes(child, other, w);
+                    }
+                } else {
+                    let steps: Vec<Step> = Alignment::new(self.differ.order, a.id, children, &cb).collect();
+                    let left = (std::mem::take(gaps), std::mem::take(children));
+                    (*gaps, *children) = self.merge_unlike(left, (gb, cb), &steps, w);
+                }
+            }
+            (Body::Loop(a), Body::Loop(b)) => self.merge_loops(a, *b, w),
+            (
+                Body::Profile { self_time, visits, children },
+                Body::Profile { self_time: s, visits: v, children: cb },
+            ) => {
+                *self_time = w.mean(*self_time, s);
+                *visits = w.mean(*visits, v);
+                self.merge_profiles(children, cb, w);
+            }
+            (_, body) => {
+                let id = a.id;
+                let profile = |body| Node { id, stats: Stats::default(), body }.into_profile();
+                let empty = Body::Call { gaps: Vec::new(), children: Vec::new() };
+                let mut left = profile(std::mem::replace(&mut a.body, empty));
+                self.merge_nodes(&mut left, profile(body), w);
+                a.body = left.body;
+            }
+        }
+    }
+
+    fn merge_unlike(
+        &self,
+        a: (Vec<f64>, Vec<Node>),
+        b: (Vec<f64>, Vec<Node>),
+        steps: &[Step],
+        w: Weights,
+    ) -> (Vec<f64>, Vec<Node>) {
+        let (mut gaps, mut children) = (Vec::with_capacity(steps.len() + 1), Vec::with_capacity(steps.len()));
+        let (mut left, mut right) = (a.1.into_iter(), b.1.into_iter());
+        let why = "steps name every child once, in order";
+        // The time passed on each side since the last child that was written.
+        let mut pending = (a.0[0], b.0[0]);
+        for &step in steps {
+            match step {
+                Step::Both(i, j) => {
+                    gaps.push(w.mean(pending.0, pending.1));
+                    let mut child = left.next().expect(why);
+                    self.merge_nodes(&mut child, right.next().expect(why), w);
+                    children.push(child);
+                    pending = (a.0[i + 1], b.0[j + 1]);
+                }
+                Step::Left(i) => {
+                    gaps.push(w.left_part(pending.0));
+                    let mut child = left.next().expect(why);
+                    self.merge_dummy(&mut child, w);
+                    children.push(child);
+                    pending.0 = a.0[i + 1];
+                }
+                Step::Right(j) => {
+                    gaps.push(w.swapped().left_part(pending.1));
+                    let mut child = right.next().expect(why);
+                    self.merge_dummy(&mut child, w.swapped());
+                    children.push(child);
+                    pending.1 = b.0[j + 1];
+                }
+            }
+        }
+        gaps.push(w.mean(pending.0, pending.1));
+        (gaps, children)
+    }
+
+    fn merge_profiles(&self, a: &mut Vec<Node>, b: Vec<Node>, w: Weights) {
+        let steps: Vec<Step> = by_id(a, &b).collect();
+        let (mut left, mut right) = (std::mem::take(a).into_iter(), b.into_iter());
+        let why = "steps name every child once, in order";
+        for step in steps {
+            a.push(match step {
+                Step::Both(..) => {
+                    let mut child = left.next().expect(why);
+                    self.merge_nodes(&mut child, right.next().expect(why), w);
+                    child
+                }
+                Step::Left(_) => {
+                    let mut child = left.next().expect(why);
+                    self.merge_dummy(&mut child, w);
+                    child
+                }
+                Step::Right(_) => {
+                    let mut child = right.next().expect(why);
+                    self.merge_dummy(&mut child, w.swapped());
+                    child
+                }
+            });
+        }
+    }
+
+    /// Makes `node`, the left side, the mean of itself and a dummy.
+    fn merge_dummy(&self, node: &mut Node, w: Weights) {
+        node.stats = match self.over {
+            Over::Locations => Stats {
+                n: node.stats.n + w.right as u32,
+                sum: node.stats.sum,
+                min: node.stats.min.min(0.0),
+                max: node.stats.max.max(0.0),
+            },
+            Over::Iterations => {
+                let Stats { n, sum, min, max } = node.stats;
+                Stats { n, sum: w.left_part(sum), min: w.left_part(min), max: w.left_part(max) }
+            }
+        };
+        match &mut node.body {
+            Body::Call { gaps, children } => {
+                for gap in gaps {
+                    *gap = w.left_part(*gap);
+                }
+                for child in children {
+                    self.merge_dummy(child, w);
+                }
+            }
+            Body::Loop(body) => {
+                body.gap = w.left_part(body.gap);
+                for cluster in &mut body.clusters {
+                    self.merge_dummy(&mut cluster.tree, w);
+                }
+                for profile in &mut body.profiles {
+                    self.merge_dummy(profile, w);
+                }
+            }
+            Body::Profile { self_time, visits, children } => {
+                *self_time = w.left_part(*self_time);
+                *visits = w.left_part(*visits);
+                for child in children {
+                    self.merge_dummy(child, w);
+                }
+            }
+        }
+    }
+
+    fn merge_loops(&self, a: &mut LoopBody, mut b: LoopBody, w: Weights) {
+        self.merge_outside(a, &mut b, w);
+        merge_iterations(a, &b, w, self);
+    }
+
+    /// Averages the time and calls outside of the iterations of two loops.
+    pub(super) fn merge_outside<T>(&self, a: &mut LoopBody<T>, b: &mut LoopBody<T>, w: Weights) {
+        a.source = a.source.max(b.source);
+        a.gap = w.mean(a.gap, b.gap);
+        a.rejected = a.rejected.max(b.rejected);
+        self.merge_profiles(&mut a.profiles, std::mem::take(&mut b.profiles), w);
+    }
+
+    /// Averages what is outside of the iterations of a loop and what a dummy has.
+    pub(super) fn dwindle_outside<T>(&self, a: &mut LoopBody<T>, w: Weights) {
+        a.gap = w.left_part(a.gap);
+        for profile in &mut a.profiles {
+            self.merge_dummy(profile, w);
+        }
+    }
+}
+
+/// How averages of iterations are averaged and clustered, whatever their form.
+pub(super) trait Averages {
+    /// The average of an iteration.
+    type Tree: Clone;
+    /// Makes `a` the mean of both.
+    fn mean(&self, a: &mut Self::Tree, b: &Self::Tree, w: Weights);
+    /// Makes `a`, the left side, the mean of itself and a dummy.
+    fn dwindle(&self, a: &mut Self::Tree, w: Weights);
+    /// Clusters of averages, each with its number of iterations, `n` in all.
+    fn clusters(&self, trees: Vec<(Self::Tree, f64)>, n: u64) -> Vec<(Vec<usize>, Self::Tree)>;
+}
+
+impl Averages for Merger<'_> {
+    type Tree = Node;
+
+    fn mean(&self, a: &mut Node, b: &Node, w: Weights) {
+        self.merge_nodes(a, b.clone(), w);
+    }
+
+    fn dwindle(&self, a: &mut Node, w: Weights) {
+        self.merge_dummy(a, w);
+    }
+
+    fn clusters(&self, trees: Vec<(Node, f64)>, n: u64) -> Vec<(Vec<usize>, Node)> {
+        let merger = Merger { over: Over::Iterations, ..*self };
+        let trees = trees.into_iter().map(|(tree, n)| Weighted::new(tree, n)).collect();
+        let clusters = merge_cluster_set(trees, self.rule.k(n as usize), &merger);
+        clusters.into_iter().map(|(members, cluster)| (members, cluster.tree)).collect()
+    }
+}
+
+/// Averages two loops iteration by iteration, in groups, and clusters the groups again.
+pub(super) fn merge_iterations<A: Averages>(
+    a: &mut LoopBody<A::Tree>,
+    b: &LoopBody<A::Tree>,
+    w: Weights,
+    averages: &A,
+) {
+    let groups = groups(a, b);
+    let n: u64 = groups.iter().map(|group| group.n).sum();
+    let merged = groups.iter().map(|group| {
+        let tree = match (group.left, group.right) {
+            (Some(i), Some(j)) => {
+                let mut tree = a.clusters[i].tree.clone();
+                averages.mean(&mut tree, &b.clusters[j].tree, w);
+                tree
+            }
+            (Some(i), None) => {
+                let mut tree = a.clusters[i].tree.clone();
+                averages.dwindle(&mut tree, w);
+                tree
+            }
+            (None, j) => {
+                let mut tree =
+                    b.clusters[j.expect("a group has iterations on one side at least")].tree.clone();
+                averages.dwindle(&mut tree, w.swapped());
+                tree
+            }
+        };
+        (tree, group.n as f64)
+    });
+    let clusters = averages.clusters(merged.collect(), n);
+    let mut cluster_of_group = vec![0; groups.len()];
+    for (i, (members, _)) in clusters.iter().enumerate() {
+        for &group in members {
+            cluster_of_group[group] = i as u32;
+        }
+    }
+    let mut map = Runs::default();
+    for (left, right, n) in a.map.zip(&b.map) {
+        let key = (left.map(|l| l as usize), right.map(|r| r as usize));
+        let at = groups.iter().position(|group| (group.left, group.right) == key);
+        map.push(cluster_of_group[at.expect("every pair is in a group")], n);
+    }
+    a.map = map;
+    let of_cluster = |(members, tree): (Vec<usize>, A::Tree)| IterationCluster {
+        n: members.iter().map(|&group| groups[group].n).sum(),
+        tree,
+    };
+    a.clusters = clusters.into_iter().map(of_cluster).collect();
+}

@@ -1,0 +1,211 @@
+//! Clusters of the locations folded so far.
+//!
+//! The members of a peer group are halved as in Algorithm 3, whichever have been folded:
+//! a node of this fixed tree is complete when all of its members are there, and then holds
+//! at most K clusters. Law: the clusters depend on the set of locations alone, not on the
+//! order in which they came; with neighbours folded together there are about
+//! `K · log2 N` trees.
+//! This module does not compare or average trees itself.
+
+use crate::assemble::LoopRecord;
+use crate::cluster::{Weighted, merge_cluster_set, middle};
+use crate::diff::Differ;
+use crate::merge::Merger;
+use crate::node::Node;
+use crate::sample_tree::{LcaQuality, SampledLocation};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Locations of a peer group that are alike.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Alike {
+    /// Indices in the peer group, ascending.
+    pub members: Vec<u32>,
+    /// Their average.
+    pub average: Weighted,
+    /// The loops of the first member.
+    pub loops: Vec<LoopRecord>,
+    /// The longest of the members' median intervals between samples, in ticks; 0 if all have exact events.
+    pub period: u64,
+    /// What is known about instances, at worst.
+    pub quality: LcaQuality,
+}
+
+impl Alike {
+    /// One location with exact events.
+    pub fn one(member: u32, tree: Node, loops: Vec<LoopRecord>) -> Self {
+        let average = Weighted::new(tree, 1.0);
+        Alike { members: vec![member], average, loops, period: 0, quality: LcaQuality::Exact }
+    }
+
+    /// One location with samples alone.
+    pub fn sampled(member: u32, samples: SampledLocation) -> Self {
+        let SampledLocation { tree, loops, period, quality, .. } = samples;
+        Alike { period: period.0, quality, ..Alike::one(member, tree, loops) }
+    }
+}
+
+/// Clusters by their range of members: singletons, and the greatest complete nodes of the halving tree.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Halving(BTreeMap<(u32, u32), Vec<Alike>>);
+
+/// A node of the halving tree and the ranges it is made of.
+struct Above {
+    range: (u32, u32),
+    parts: Vec<(u32, u32)>,
+}
+
+impl Halving {
+    /// Adds one location of a group of `n`.
+    pub fn add(&mut self, location: Alike, n: u32, merger: &Merger<'_>) {
+        let member = location.members[0];
+        self.insert((member, member + 1), vec![location], n, merger);
+    }
+
+    /// Adds the locations of another part of the same group of `n`.
+    pub fn merge(&mut self, other: Halving, n: u32, merger: &Merger<'_>) {
+        for (range, clusters) in other.0 {
+            self.insert(range, clusters, n, merger);
+        }
+    }
+
+    fn insert(&mut self, range: (u32, u32), clusters: Vec<Alike>, n: u32, merger: &Merger<'_>) {
+        let k = merger.rule.k(n as usize);
+        self.0.insert(range, clusters);
+        let mut complete = range;
+        while let Some(above) = above(complete, n, k)
+            && above.parts.iter().all(|part| self.0.contains_key(part))
+        {
+            let parts: Vec<Alike> =
+                above.parts.iter().filter_map(|part| self.0.remove(part)).flatten().collect();
+            // At most K instances are not compared before they meet others.
+            let is_leaf = above.range.1 - above.range.0 <= k as u32;
+            self.0.insert(above.range, if is_leaf { parts } else { unite(parts, k, merger) });
+            complete = above.range;
+        }
+    }
+
+    /// At most K clusters of all locations; missing locations are skipped.
+    pub fn finish(self, n: u32, merger: &Merger<'_>) -> Vec<Alike> {
+        let k = merger.rule.k(n as usize);
+        let mut ranges = self.0.into_values();
+        let mut clusters = ranges.next().unwrap_or_default();
+        for others in ranges {
+            clusters.extend(others);
+            if 2 * k < clusters.len() {
+                clusters = unite(clusters, k, merger);
+            }
+        }
+        unite(clusters, k, merger)
+    }
+
+    /// Number of trees in memory.
+    pub fn n_trees(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
+    }
+}
+
+/// The parent, in the halving tree over `n` members, of the node of a range; `None` for the whole.
+fn above(range: (u32, u32), n: u32, k: usize) -> Option<Above> {
+    let mut at = (0, n);
+    let mut found = None;
+    while at != range {
+        let (start, end) = at;
+        if end - start <= k as u32 {
+            found =
+                Some(Above { range: at, parts: (start..end).map(|member| (member, member + 1)).collect() });
+            break;
+        }
+        let middle = middle(start as usize, end as usize) as u32;
+        let parts = vec![(start, middle), (middle, end)];
+        found = Some(Above { range: at, parts });
+        at = if range.0 < middle { (start, middle) } else { (middle, end) };
+    }
+    found
+}
+
+/// A cluster without its average.
+struct Rest {
+    members: Vec<u32>,
+    loops: Vec<LoopRecord>,
+    period: u64,
+    quality: LcaQuality,
+}
+
+/// Algorithm 3's merge; the clusters are in order of their first members.
+fn unite(clusters: Vec<Alike>, k: usize, merger: &Merger<'_>) -> Vec<Alike> {
+    // Samples leave twice their interval uncertain. The longest of all is taken, so that the order does not matter.
+    let period = clusters.iter().map(|cluster| cluster.period).max().unwrap_or(0);
+    let sampled = Differ::sampled(merger.differ.order, period as f64);
+    let merger = &Merger { differ: Differ { tolerance: sampled.tolerance, ..merger.differ }, ..*merger };
+    let mut rest: Vec<Option<Rest>> = Vec::with_capacity(clusters.len());
+    let mut averages = Vec::with_capacity(clusters.len());
+    for Alike { members, average, loops, period, quality } in clusters {
+        rest.push(Some(Rest { members, loops, period, quality }));
+        averages.push(average);
+    }
+    let mut take = |i: usize| rest[i].take().expect("a cluster is merged once");
+    let united = merge_cluster_set(averages, k, merger).into_iter().map(|(indices, average)| {
+        // The first member of the first cluster is the first of all.
+        let Rest { mut members, loops, mut period, mut quality } = take(indices[0]);
+        for &i in &indices[1..] {
+            let other = take(i);
+            members.extend(other.members);
+            period = period.max(other.period);
+            quality = quality.max(other.quality);
+        }
+        members.sort_unstable();
+        Alike { members, average, loops, period, quality }
+    });
+    united.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::StaticId;
+    use crate::{LookAhead, Over, cluster};
+    use ouzel_testkit::Rng;
+
+    fn tree(i: u32) -> Node {
+        Node::leaf(StaticId::Root, [100.0, 200.0, 101.0, 350.0][i as usize % 4] + f64::from(i % 7))
+    }
+
+    #[test]
+    fn any_order_gives_the_clusters_of_algorithm_3() {
+        let merger = Merger::exact(&LookAhead, Over::Locations);
+        for n in [1, 2, 3, 5, 8, 33, 100] {
+            let expected: Vec<Vec<usize>> =
+                cluster((0..n).map(tree).collect(), &merger).into_iter().map(|c| c.0).collect();
+            let mut rng = Rng::new(u64::from(n));
+            for _ in 0..4 {
+                let mut order: Vec<u32> = (0..n).collect();
+                rng.shuffle(&mut order);
+                let mut parts = [Halving::default(), Halving::default()];
+                for member in order {
+                    let part = &mut parts[rng.below(2) as usize];
+                    part.add(Alike::one(member, tree(member), Vec::new()), n, &merger);
+                }
+                let [mut all, other] = parts;
+                all.merge(other, n, &merger);
+                assert_eq!(all.0.len(), 1);
+                let found = all.finish(n, &merger);
+                let found: Vec<Vec<usize>> =
+                    found.iter().map(|c| c.members.iter().map(|&m| m as usize).collect()).collect();
+                assert_eq!(found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_leave_few_trees() {
+        let merger = Merger::exact(&LookAhead, Over::Locations);
+        let (n, mut halving) = (1000, Halving::default());
+        for member in 0..n - 1 {
+            halving.add(Alike::one(member, tree(member), Vec::new()), n, &merger);
+            assert!(halving.n_trees() <= 10 * 11, "{} trees of {member}", halving.n_trees());
+        }
+        let clusters = halving.finish(n, &merger);
+        assert_eq!(clusters.iter().map(|cluster| cluster.members.len()).sum::<usize>(), 999);
+    }
+}

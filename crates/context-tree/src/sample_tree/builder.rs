@@ -1,0 +1,210 @@
+//! From samples to a tree: open frames, and what is closed when a sample comes without them.
+//!
+//! Law: memory is bounded by a number of nodes, beyond which the shortest calls lose their order.
+
+use super::interval::Intervals;
+use super::{Inside, LcaQuality, SampledNode, SampledTree, is_loop};
+use crate::node::StaticId;
+use ouzel_model::{Lca, Ticks};
+
+/// Nodes of the largest tree of one location; beyond, the shortest calls are folded. Some 40 MB.
+const MAX_NODES: usize = 1 << 18;
+/// Frames of a path that are kept, so that walking a tree cannot exhaust the stack of a thread.
+const MAX_DEPTH: usize = 192;
+
+/// Builds the tree of one location, sample by sample.
+#[derive(Debug)]
+pub struct SampleTreeBuilder {
+    /// The root, then the frames of the last sample.
+    open: Vec<SampledNode>,
+    /// Number of samples before each open node began.
+    opened_at: Vec<u64>,
+    n_samples: u64,
+    last: Ticks,
+    intervals: Intervals,
+    quality: LcaQuality,
+    n_inconsistent: u64,
+    n_too_deep: u64,
+    n_nodes: usize,
+    max_nodes: usize,
+    folded_below: Ticks,
+}
+
+impl Default for SampleTreeBuilder {
+    fn default() -> Self {
+        SampleTreeBuilder {
+            open: Vec::new(),
+            opened_at: Vec::new(),
+            n_samples: 0,
+            last: Ticks(0),
+            intervals: Intervals::default(),
+            quality: LcaQuality::Exact,
+            n_inconsistent: 0,
+            n_too_deep: 0,
+            n_nodes: 0,
+            max_nodes: MAX_NODES,
+            folded_below: Ticks(0),
+        }
+    }
+}
+
+impl SampleTreeBuilder {
+    /// A builder of trees with about so many nodes at most.
+    pub fn with_max_nodes(max_nodes: usize) -> Self {
+        SampleTreeBuilder { max_nodes, ..SampleTreeBuilder::default() }
+    }
+
+    /// Adds a sample that is not earlier than those before: its path, outermost frame first. Frames beyond the
+    /// 192nd count for that one.
+    pub fn push(&mut self, time: Ticks, path: &[StaticId], lca: Lca) {
+        self.n_too_deep += u64::from(MAX_DEPTH < path.len());
+        let path = &path[..path.len().min(MAX_DEPTH)];
+        if self.n_samples == 0 {
+            self.begin(StaticId::Root, time);
+        } else {
+            self.intervals.add(time.since(self.last));
+        }
+        let kept = if self.n_samples == 0 { 0 } else { self.kept(path, lca) };
+        self.close(1 + kept, time);
+        for &id in &path[kept..] {
+            self.begin(id, time);
+        }
+        self.n_samples += 1;
+        self.last = time;
+        if self.max_nodes < self.n_nodes {
+            self.fold();
+        }
+    }
+
+    /// Number of samples so far.
+    pub fn n_samples(&self) -> u64 {
+        self.n_samples
+    }
+
+    /// The tree; `None` without a sample.
+    pub fn finish(mut self) -> Option<SampledTree> {
+        if self.n_samples == 0 {
+            return None;
+        }
+        let period = self.intervals.median();
+        self.close(1, Ticks(self.last.0.saturating_add(period.0)));
+        let mut root = self.open.pop()?;
+        root.end = Ticks(self.last.0.saturating_add(period.0));
+        root.last = self.last;
+        root.n_samples = self.n_samples;
+        let SampleTreeBuilder { quality, n_inconsistent, n_too_deep, folded_below, .. } = self;
+        Some(SampledTree { root, period, quality, n_inconsistent, n_too_deep, folded_below })
+    }
+
+    /// The frames of `path` that are instances of the sample before: the effective least common ancestor.
+    fn kept(&mut self, path: &[StaticId], lca: Lca) -> usize {
+        let before = self.open[1..].iter().map(|node| node.id);
+        let common = before.zip(path).take_while(|(before, id)| before == *id).count();
+        let (quality, bound) = match lca {
+            Lca::Exact(kept) => (LcaQuality::Exact, kept as usize),
+            Lca::AtMost(kept) => (LcaQuality::UpperBound, kept as usize),
+            Lca::Unknown => (LcaQuality::Inferred, common),
+        };
+        let is_cut = path.len() == MAX_DEPTH;
+        self.n_inconsistent += u64::from(quality == LcaQuality::Exact && common < bound && !is_cut);
+        let mut kept = bound.min(common);
+        while kept < common && is_loop(path[kept]) {
+            kept += 1;
+        }
+        if 0 < kept {
+            self.quality = self.quality.max(quality);
+        }
+        for node in &mut self.open[1..=kept] {
+            node.continuity = node.continuity.max(quality);
+        }
+        kept
+    }
+
+    fn begin(&mut self, id: StaticId, time: Ticks) {
+        self.open.push(SampledNode {
+            id,
+            first: time,
+            last: time,
+            start: time,
+            end: time,
+            n_samples: 0,
+            continuity: LcaQuality::Exact,
+            inside: Inside::Ordered(Vec::new()),
+        });
+        self.opened_at.push(self.n_samples);
+        self.n_nodes += 1;
+    }
+
+    /// Closes what is open beyond the outermost `n_open`.
+    fn close(&mut self, n_open: usize, time: Ticks) {
+        while n_open < self.open.len() {
+            let (node, at) = (self.open.pop(), self.opened_at.pop());
+            let (mut node, at) = node.zip(at).expect("there is one for each open node");
+            node.last = self.last;
+            node.end = time;
+            node.n_samples = self.n_samples - at;
+            let parent = self.open.last_mut().expect("the root stays open");
+            if let Inside::Ordered(children) = &mut parent.inside {
+                children.push(node);
+            }
+        }
+    }
+
+    /// Folds short calls until the tree has half of the nodes it may have, or all is folded.
+    fn fold(&mut self) {
+        let least = self.intervals.median().0.max(1).saturating_mul(2);
+        self.folded_below = Ticks(self.folded_below.0.max(least));
+        loop {
+            for node in &mut self.open {
+                fold_short(node, self.folded_below);
+            }
+            self.n_nodes = self.open.iter().map(SampledNode::n_nodes).sum();
+            if self.n_nodes <= self.max_nodes / 2 {
+                return;
+            }
+            if self.folded_below.0 == u64::MAX {
+                // What is left is one node for each call site: as much as the definitions.
+                self.max_nodes = self.n_nodes.saturating_mul(4);
+                return;
+            }
+            self.folded_below = Ticks(self.folded_below.0.saturating_mul(2));
+        }
+    }
+}
+
+/// Neighbouring children that are shorter than `limit` become one profile.
+fn fold_short(node: &mut SampledNode, limit: Ticks) {
+    let Inside::Ordered(children) = &mut node.inside else { return };
+    let mut kept: Vec<SampledNode> = Vec::new();
+    for mut child in std::mem::take(children) {
+        if limit <= child.duration() && child.id != StaticId::Folded {
+            fold_short(&mut child, limit);
+            kept.push(child);
+            continue;
+        }
+        let mut folded = child.into_folded();
+        match kept.last_mut() {
+            Some(SampledNode {
+                inside: Inside::Profile(before),
+                end,
+                last,
+                n_samples,
+                continuity,
+                id,
+                ..
+            }) if *id == StaticId::Folded => {
+                *continuity = (*continuity).max(folded.continuity);
+                *n_samples += folded.n_samples;
+                (*end, *last) = (folded.end, folded.last);
+                if let Inside::Profile(profile) = folded.inside {
+                    before.absorb(*profile);
+                }
+            }
+            _ => {
+                folded.id = StaticId::Folded;
+                kept.push(folded);
+            }
+        }
+    }
+    *children = kept;
+}

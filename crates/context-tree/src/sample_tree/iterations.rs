@@ -1,0 +1,148 @@
+//! Iterations of the loops of a sampled tree: from control flow to nodes of their own.
+//!
+//! Law: durations stay what they were. Loops are done from the inside out.
+
+use super::{Inside, SampledNode, is_loop};
+use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, Unseen, decide, learn};
+use crate::node::{LoopSource, Node, StaticId, add_profile};
+use ouzel_model::Ticks;
+use std::collections::BTreeMap;
+
+/// What became of one instance of a loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopReport {
+    /// The loop.
+    pub id: StaticId,
+    /// When the instance started.
+    pub start: Ticks,
+    /// When it ended.
+    pub end: Ticks,
+    /// Iteration id of each child.
+    pub tags: Vec<u32>,
+    /// Children that the control flow does not know.
+    pub n_unknown: u64,
+    /// Number of accepted iterations.
+    pub n_accepted: u64,
+    /// Number of rejected iterations.
+    pub n_rejected: u64,
+    /// Sum of the durations of children of rejected iterations.
+    pub rejected: Ticks,
+    /// Whether so much was rejected that the whole became a profile.
+    pub became_profile: bool,
+    /// How the control flow became known.
+    pub source: LoopSource,
+}
+
+/// Gives every loop whose control flow is known its iterations. Loops without children are left as they are.
+/// Reports instances in the order of their ends, inner before outer.
+pub fn identify(root: &mut SampledNode, flows: &ControlFlows, acceptance: Acceptance) -> Vec<LoopReport> {
+    let mut reports = Vec::new();
+    identify_below(root, flows, acceptance, &mut reports);
+    reports
+}
+
+fn identify_below(
+    node: &mut SampledNode,
+    flows: &ControlFlows,
+    acceptance: Acceptance,
+    reports: &mut Vec<LoopReport>,
+) {
+    let Inside::Ordered(children) = &mut node.inside else { return };
+    for child in children.iter_mut() {
+        identify_below(child, flows, acceptance, reports);
+    }
+    let flow = flows.0.get(&node.id).filter(|_| is_loop(node.id) && !children.is_empty());
+    if let Some(flow) = flow {
+        reports.push(split(node, flow, acceptance));
+    }
+}
+
+/// Interposes iterations between a loop and its children.
+fn split(node: &mut SampledNode, flow: &ControlFlow, acceptance: Acceptance) -> LoopReport {
+    let of_loop = node.duration();
+    let inside = std::mem::replace(&mut node.inside, Inside::Ordered(Vec::new()));
+    let Inside::Ordered(children) = inside else {
+        unreachable!("only loops with children in order are split")
+    };
+    let tags = flow.tag(children.iter().map(|child| child.id));
+    let durations: Vec<Ticks> = children.iter().map(SampledNode::duration).collect();
+    let verdict = decide(&tags.tags, &durations, of_loop, acceptance);
+    let report = LoopReport {
+        id: node.id,
+        start: node.start,
+        end: node.end,
+        tags: tags.tags,
+        n_unknown: tags.n_unknown,
+        n_accepted: verdict.n_accepted,
+        n_rejected: verdict.n_rejected,
+        rejected: verdict.rejected,
+        became_profile: verdict.becomes_profile,
+        source: flow.source(),
+    };
+    if verdict.becomes_profile {
+        node.inside = Inside::Ordered(children);
+        let profile = node.clone().into_profile();
+        node.inside = Inside::Profile(Box::new(profile));
+        return report;
+    }
+    let mut children = children.into_iter();
+    let (mut accepted, mut profiles) = (Vec::new(), Vec::new());
+    for iteration in verdict.iterations {
+        let of_iteration: Vec<SampledNode> = children.by_ref().take(iteration.children.len()).collect();
+        if iteration.is_accepted {
+            accepted.extend(iteration_node(of_iteration));
+        } else {
+            of_iteration.into_iter().for_each(|child| add_profile(&mut profiles, child.into_profile()));
+        }
+    }
+    let (n_rejected, source) = (verdict.n_rejected, flow.source());
+    node.inside = Inside::Iterations { accepted, profiles, n_rejected, source };
+    report
+}
+
+/// The iteration of these children; none of none.
+fn iteration_node(children: Vec<SampledNode>) -> Option<SampledNode> {
+    let (first, last) = (children.first()?, children.last()?);
+    Some(SampledNode {
+        id: StaticId::Iteration,
+        first: first.first,
+        last: last.last,
+        start: first.start,
+        end: last.end,
+        n_samples: children.iter().map(|child| child.n_samples).sum(),
+        continuity: children.iter().map(|child| child.continuity).max().unwrap_or_default(),
+        inside: Inside::Ordered(children),
+    })
+}
+
+/// The control flow of every loop in these trees, learned from the order of their children, whose lines are known.
+pub fn learn_flows<'t>(
+    trees: impl IntoIterator<Item = &'t SampledNode>,
+    unseen: Unseen,
+    source: LoopSource,
+) -> ControlFlows {
+    let mut sequences: BTreeMap<StaticId, Vec<Vec<StaticId>>> = BTreeMap::new();
+    let mut pending: Vec<&SampledNode> = trees.into_iter().collect();
+    while let Some(node) = pending.pop() {
+        let Inside::Ordered(children) = &node.inside else { continue };
+        if is_loop(node.id) && !children.is_empty() {
+            let ids = children.iter().map(|child| child.id).collect();
+            sequences.entry(node.id).or_default().push(ids);
+        }
+        pending.extend(children);
+    }
+    let flow = |(id, sequences): (StaticId, Vec<Vec<StaticId>>)| {
+        (id, learn(sequences.iter().map(Vec::as_slice), unseen, source).flow)
+    };
+    ControlFlows(sequences.into_iter().map(flow).collect())
+}
+
+impl Node {
+    /// Adds the durations of another node to those of this one, as a profile.
+    pub(super) fn absorb(&mut self, other: Node) {
+        let mut united = vec![std::mem::replace(self, Node::leaf(self.id, 0.0)).into_profile()];
+        let other = Node { id: self.id, ..other.into_profile() };
+        add_profile(&mut united, other);
+        *self = united.swap_remove(0);
+    }
+}

@@ -1,0 +1,205 @@
+//! The samples of one location, from chunks to a tree like that of exact events.
+//!
+//! Law: the result depends on the samples alone, not on chunks. Order of calls in loops is learned from the location
+//! itself, as others may never be in this process.
+
+use super::builder::SampleTreeBuilder;
+use super::iterations::{identify, learn_flows};
+use super::{Inside, LcaQuality, SampledNode, SampledTree, is_loop, static_id};
+use crate::assemble::LoopRecord;
+use crate::control_flow::{Acceptance, Unseen};
+use crate::diff::Differ;
+use crate::merge::{Merger, Over};
+use crate::node::{LoopSource, Node, StaticId};
+use crate::rows::Rows;
+use ouzel_model::{
+    ContextId, Definitions, EventChunk, Level, Notice, NoticeCode, Notices, SampledFrame, Ticks,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Nodes of a tree without loops. More is no summary: calls in order can be averaged, but not without end.
+const PLAIN_NODES: usize = 8192;
+
+/// The sampled call paths of a trace, by what their frames are instances of.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct SampledPaths {
+    /// For each context its caller's context and what its innermost frame is.
+    frames: Vec<(Option<ContextId>, StaticId)>,
+    has_loops: bool,
+}
+
+impl SampledPaths {
+    /// The paths that these definitions have.
+    pub fn new(definitions: &Definitions) -> Self {
+        let contexts = &definitions.sampled_contexts;
+        let frame = |context: &ouzel_model::SampledContext| {
+            let call_line = context.parent.and_then(|parent| contexts.get(parent).line);
+            let frame = SampledFrame { region: context.region, call_line };
+            (context.parent, static_id(definitions, frame))
+        };
+        let frames: Vec<_> = contexts.iter().map(frame).collect();
+        let has_loops = frames.iter().any(|&(_, id)| is_loop(id));
+        SampledPaths { frames, has_loops }
+    }
+
+    /// Whether there is no path: the trace has no samples.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// Puts the frames of a path into `path`, outermost first.
+    fn path(&self, context: ContextId, path: &mut Vec<StaticId>) {
+        path.clear();
+        let mut at = Some(context);
+        while let Some((parent, id)) = at.and_then(|context| self.frames.get(context.index())) {
+            path.push(*id);
+            at = *parent;
+        }
+        path.reverse();
+    }
+}
+
+/// The samples of one location so far.
+#[derive(Debug)]
+pub struct LocationSamples {
+    paths: Arc<SampledPaths>,
+    builder: SampleTreeBuilder,
+    path: Vec<StaticId>,
+}
+
+/// The result from the samples of one location.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampledLocation {
+    /// The tree, in relative form.
+    pub tree: Node,
+    /// Loops that are not inside of others.
+    pub loops: Vec<LoopRecord>,
+    /// Median interval between samples.
+    pub period: Ticks,
+    /// The worst quality of instances.
+    pub quality: LcaQuality,
+    /// Counts of doubtful or cut samples.
+    pub doubts: SampleDoubts,
+}
+
+/// Counts of doubtful or cut samples in trees of samples; summed over locations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SampleDoubts {
+    /// Samples that claim to keep more of the previous path than the two have in common.
+    pub n_inconsistent: u64,
+    /// Samples with more frames than trees have levels.
+    pub n_too_deep: u64,
+    /// Locations whose shortest calls were folded.
+    pub n_folded: u64,
+}
+
+impl SampleDoubts {
+    /// Adds those of other locations.
+    pub fn add(&mut self, other: SampleDoubts) {
+        self.n_inconsistent += other.n_inconsistent;
+        self.n_too_deep += other.n_too_deep;
+        self.n_folded += other.n_folded;
+    }
+
+    /// Reports them as notices.
+    pub fn tell(self, notices: &Notices) {
+        let said = [
+            (
+                self.n_inconsistent,
+                "samples claim to keep more of the previous call path than the two paths have in common; the common \
+                 part was used",
+            ),
+            (
+                self.n_too_deep,
+                "samples have more callers than call trees have levels; the innermost callers were cut",
+            ),
+            (
+                self.n_folded,
+                "the samples of locations contain too many calls to keep their order; the shortest calls were merged",
+            ),
+        ];
+        for (count, message) in said.into_iter().filter(|&(count, _)| 0 < count) {
+            notices.push(Notice::new(Level::Low, NoticeCode::UncertainInstances, message).times(count));
+        }
+    }
+}
+
+impl LocationSamples {
+    /// A location without a sample.
+    pub fn new(paths: Arc<SampledPaths>) -> Self {
+        let builder = match paths.has_loops {
+            true => SampleTreeBuilder::default(),
+            false => SampleTreeBuilder::with_max_nodes(PLAIN_NODES),
+        };
+        LocationSamples { paths, builder, path: Vec::new() }
+    }
+
+    /// Adds the samples of a chunk.
+    pub fn fold(&mut self, chunk: &EventChunk<'_>) {
+        for sample in chunk.samples {
+            match sample.context {
+                Some(context) => self.paths.path(context, &mut self.path),
+                None => self.path.clear(),
+            }
+            self.builder.push(chunk.time[sample.row as usize], &self.path, sample.lca);
+        }
+    }
+
+    /// The tree; `None` without a sample.
+    pub fn finish(self) -> Option<SampledLocation> {
+        let tree = self.builder.finish()?;
+        let SampledTree { mut root, period, quality, n_inconsistent, n_too_deep, folded_below } = tree;
+        let flows = learn_flows([&root], Unseen::ByLine, LoopSource::LearnedSampled);
+        identify(&mut root, &flows, Acceptance::sampled(period));
+        let differ = Differ::sampled(&flows, period.0 as f64);
+        let merger = Merger { differ, ..Merger::exact(&flows, Over::Iterations) };
+        let mut loops = Vec::new();
+        outermost_loops(&root, &mut Vec::new(), &mut loops);
+        let tree = root.into_node(&merger);
+        let mut records = loops.into_iter();
+        set_clusters(&tree, &mut records.as_mut_slice().iter_mut());
+        let n_folded = u64::from(Ticks(0) < folded_below);
+        let doubts = SampleDoubts { n_inconsistent, n_too_deep, n_folded };
+        Some(SampledLocation { tree, loops: records.collect(), period, quality, doubts })
+    }
+}
+
+/// The loops with iterations that are in no other, in order of time.
+fn outermost_loops(node: &SampledNode, path: &mut Vec<StaticId>, records: &mut Vec<LoopRecord>) {
+    path.push(node.id);
+    match &node.inside {
+        Inside::Ordered(children) => children.iter().for_each(|child| outermost_loops(child, path, records)),
+        Inside::Iterations { accepted, n_rejected, source, .. } => {
+            let mut rows = Rows::default();
+            for iteration in accepted {
+                rows.push(iteration.end.0, iteration.duration().0);
+            }
+            // Without the root.
+            let path = path[1..].to_vec();
+            records.push(LoopRecord {
+                path,
+                source: *source,
+                n_clusters: 0,
+                accepted: rows.n,
+                rejected: *n_rejected,
+                rows,
+            });
+        }
+        Inside::Profile(_) => {}
+    }
+    path.pop();
+}
+
+/// Gives the records of [`outermost_loops`] the clusters of their iterations, walking the tree in the same order.
+fn set_clusters<'r>(node: &Node, records: &mut impl Iterator<Item = &'r mut LoopRecord>) {
+    match node.as_loop() {
+        Some(body) => {
+            if let Some(record) = records.next() {
+                record.n_clusters = body.clusters.len() as u32;
+                record.rows.set_clusters(&body.map);
+            }
+        }
+        None => node.children().iter().for_each(|child| set_clusters(child, records)),
+    }
+}

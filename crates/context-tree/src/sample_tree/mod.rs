@@ -1,0 +1,236 @@
+//! Temporal context trees from call-path samples.
+//!
+//! ```text
+//! (time, path, what stayed) ─push─► open frames ─finish─► SampledNode ─identify─► iterations ─into_node─► Node
+//! ```
+//!
+//! A sample owns the time until the next one; the last owns one sampling interval. A node begins at its first
+//! sample and ends at the first sample without it, so siblings abut and durations sum to the time sampled.
+//! Law: a node is one instance as far as the samples show. Its [`LcaQuality`] tells how reliable that is:
+//! - `Exact`: the tracer records how many frames stayed. Frames beyond are new instances. A loop directly below a
+//!   frame that stayed is taken to have stayed, as is a loop below such a loop: procedures leave marks, loops none.
+//! - `UpperBound`: the tracer records how many can have stayed. Frames beyond are certainly new instances.
+//!   Frames within are *taken* to be the same instances if their call sites are, which no record shows: the bound
+//!   can only disprove continuity, and every node that continues on this assumption is marked.
+//! - `Inferred`: the tracer records nothing. Equal call sites at the outer end of two paths are taken to be the same
+//!   instances, and every node that continues on it is marked. Two calls in a row from one site become one.
+//!
+//! Source: Wei and Mellor-Crummey, ICS'18, sections 3.1 and 3.2. The paper is not consistent about what a sample
+//! represents (Fig. 4 draws closed ranges, Fig. 7 counts periods); [`SampledNode::first`] and
+//! [`SampledNode::last`] are the ranges of Fig. 4.
+
+mod builder;
+mod interval;
+mod iterations;
+mod location;
+#[cfg(test)]
+mod serialised_output;
+#[cfg(test)]
+mod tests;
+
+pub use builder::SampleTreeBuilder;
+pub use iterations::{LoopReport, identify, learn_flows};
+pub use location::{LocationSamples, SampleDoubts, SampledLocation, SampledPaths};
+
+use crate::cluster::cluster;
+use crate::merge::Merger;
+use crate::node::{IterationCluster, LoopBody, LoopSource, Node, StaticId, add_profile};
+use crate::run_length::Runs;
+use ouzel_model::{Definitions, RegionRole, SampledFrame, Ticks};
+use serde::{Deserialize, Serialize};
+
+/// What is known about whether two samples saw the same instance, best first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LcaQuality {
+    /// Recorded.
+    #[default]
+    Exact,
+    /// Bounded from above: it is known where instances ended, not whether they went on.
+    UpperBound,
+    /// Guessed from equal call sites.
+    Inferred,
+}
+
+impl LcaQuality {
+    /// The term in lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LcaQuality::Exact => "exact",
+            LcaQuality::UpperBound => "upper_bound",
+            LcaQuality::Inferred => "inferred",
+        }
+    }
+}
+
+/// What a frame of a sampled path is an instance of.
+pub fn static_id(definitions: &Definitions, frame: SampledFrame) -> StaticId {
+    let SampledFrame { region, call_line } = frame;
+    let defined = definitions.region(region);
+    match (defined.role, call_line) {
+        (RegionRole::Loop, line) => StaticId::SourceLoop { region, line: defined.line.or(line).unwrap_or(0) },
+        (_, Some(line)) => StaticId::CallSite { region, line },
+        (_, None) => StaticId::Region(region),
+    }
+}
+
+/// One instance, in absolute time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampledNode {
+    /// What it is an instance of.
+    pub id: StaticId,
+    /// Its first sample.
+    pub first: Ticks,
+    /// Its last sample.
+    pub last: Ticks,
+    /// Equal to `first`; the true start is at most one interval earlier.
+    pub start: Ticks,
+    /// The first sample without it; the true end is at most one interval earlier.
+    pub end: Ticks,
+    /// Number of samples.
+    pub n_samples: u64,
+    /// The worst evidence for its continuity from sample to sample.
+    pub continuity: LcaQuality,
+    /// What is inside.
+    pub inside: Inside,
+}
+
+/// The inside of a [`SampledNode`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Inside {
+    /// Calls and loops in order of time.
+    Ordered(Vec<SampledNode>),
+    /// A loop with its iterations.
+    Iterations {
+        /// Accepted iterations, in order of time.
+        accepted: Vec<SampledNode>,
+        /// What was called in rejected ones, by id.
+        profiles: Vec<Node>,
+        /// Number of rejected ones.
+        n_rejected: u64,
+        /// How control flow became known.
+        source: LoopSource,
+    },
+    /// Only durations: a profile.
+    Profile(Box<Node>),
+}
+
+/// The tree of one location.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampledTree {
+    /// The root; its range is that of all samples.
+    pub root: SampledNode,
+    /// Median interval between samples.
+    pub period: Ticks,
+    /// Worst quality of a record that kept a node open.
+    pub quality: LcaQuality,
+    /// Records that claim more frames stayed than the two paths have in common.
+    pub n_inconsistent: u64,
+    /// Samples with more frames than are kept.
+    pub n_too_deep: u64,
+    /// Calls shorter than this were folded because the tree was too large; 0 if none.
+    pub folded_below: Ticks,
+}
+
+/// Whether a frame is a loop rather than a procedure.
+fn is_loop(id: StaticId) -> bool {
+    matches!(id, StaticId::SourceLoop { .. } | StaticId::FoundLoop { .. })
+}
+
+impl SampledNode {
+    /// From start to end.
+    pub fn duration(&self) -> Ticks {
+        self.end.since(self.start)
+    }
+
+    /// Number of nodes, this one included; a profile counts with its own.
+    pub fn n_nodes(&self) -> usize {
+        1 + match &self.inside {
+            Inside::Ordered(children) => children.iter().map(SampledNode::n_nodes).sum(),
+            Inside::Iterations { accepted, profiles, .. } => {
+                accepted.iter().map(SampledNode::n_nodes).sum::<usize>()
+                    + profiles.iter().map(Node::n_nodes).sum::<usize>()
+            }
+            Inside::Profile(profile) => profile.n_nodes(),
+        }
+    }
+
+    /// The same as a profile with the id [`StaticId::Folded`] around it.
+    fn into_folded(self) -> SampledNode {
+        if self.id == StaticId::Folded {
+            return self;
+        }
+        let SampledNode { first, last, start, end, n_samples, continuity, .. } = self;
+        let child = self.into_profile();
+        let profile = Node::profile(StaticId::Folded, 0.0, 1.0, vec![child]);
+        let inside = Inside::Profile(Box::new(profile));
+        SampledNode { id: StaticId::Folded, first, last, start, end, n_samples, continuity, inside }
+    }
+
+    /// Only the durations, by id.
+    pub fn into_profile(self) -> Node {
+        let (id, duration) = (self.id, self.duration().0 as f64);
+        let mut children = Vec::new();
+        let add = |nodes: Vec<SampledNode>, children: &mut Vec<Node>| {
+            for node in nodes {
+                add_profile(children, node.into_profile());
+            }
+        };
+        match self.inside {
+            Inside::Profile(profile) => return *profile,
+            Inside::Ordered(nodes) => add(nodes, &mut children),
+            Inside::Iterations { accepted, profiles, .. } => {
+                for iteration in accepted {
+                    if let Inside::Ordered(nodes) = iteration.inside {
+                        add(nodes, &mut children);
+                    }
+                }
+                profiles.into_iter().for_each(|profile| add_profile(&mut children, profile));
+            }
+        }
+        let self_time = duration - children.iter().map(Node::duration).sum::<f64>();
+        Node::profile(id, self_time, 1.0, children)
+    }
+
+    /// The tree in relative form; iterations are clustered by `merger`, inner loops first.
+    pub fn into_node(self, merger: &Merger<'_>) -> Node {
+        let SampledNode { id, start, end, inside, .. } = self;
+        match inside {
+            Inside::Profile(profile) => *profile,
+            Inside::Ordered(children) => {
+                let (mut gaps, mut nodes, mut at) = (Vec::new(), Vec::new(), start);
+                for child in children {
+                    gaps.push(child.start.since(at).0 as f64);
+                    at = child.end;
+                    nodes.push(child.into_node(merger));
+                }
+                gaps.push(end.since(at).0 as f64);
+                Node::call(id, gaps, nodes)
+            }
+            Inside::Iterations { accepted, profiles, n_rejected, source } => {
+                let n = accepted.len();
+                let nodes = accepted.into_iter().map(|iteration| iteration.into_node(merger)).collect();
+                let clusters = cluster(nodes, merger);
+                let mut of = vec![0; n];
+                for (i, (members, _)) in (0..).zip(&clusters) {
+                    members.iter().for_each(|&member| of[member] = i);
+                }
+                let cluster = |(members, average): (Vec<usize>, crate::cluster::Weighted)| IterationCluster {
+                    n: members.len() as u64,
+                    tree: average.tree,
+                };
+                let mut body = LoopBody {
+                    source,
+                    gap: 0.0,
+                    clusters: clusters.into_iter().map(cluster).collect(),
+                    map: Runs::from_values(of),
+                    profiles,
+                    rejected: n_rejected,
+                };
+                let inside = Node::of_loop(id, body.clone()).duration();
+                body.gap = (end.since(start).0 as f64 - inside).max(0.0);
+                Node::of_loop(id, body)
+            }
+        }
+    }
+}

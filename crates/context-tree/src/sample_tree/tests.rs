@@ -1,0 +1,327 @@
+//! Figures 3 to 6 of the paper by the stored values, and laws of trees from samples.
+
+use super::*;
+use crate::align::LookAhead;
+use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, Unseen};
+use crate::merge::Over;
+use crate::node::Body;
+use ouzel_model::{Lca, RegionId};
+use ouzel_testkit::Rng;
+use ouzel_testkit::shared_json;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Names as the paper writes them: `main`, `foo@13`, `loop@6`.
+#[derive(Default)]
+struct Names(Vec<String>);
+
+impl Names {
+    fn id(&mut self, name: &str) -> StaticId {
+        let (text, line) = name.split_once('@').unwrap_or((name, ""));
+        let at = self.0.iter().position(|known| known == text).unwrap_or_else(|| {
+            self.0.push(text.to_owned());
+            self.0.len() - 1
+        });
+        let region = RegionId::from_index(at);
+        match line.parse() {
+            Ok(line) if text == "loop" => StaticId::SourceLoop { region, line },
+            Ok(line) => StaticId::CallSite { region, line },
+            Err(_) => StaticId::Region(region),
+        }
+    }
+
+    fn name(&self, id: StaticId) -> String {
+        match id {
+            StaticId::Root => "<root>".to_owned(),
+            StaticId::Region(region) => self.0[region.index()].clone(),
+            StaticId::CallSite { region, line } | StaticId::SourceLoop { region, line } => {
+                format!("{}@{line}", self.0[region.index()])
+            }
+            other => format!("{other:?}"),
+        }
+    }
+
+    fn kind(id: StaticId) -> &'static str {
+        match id {
+            StaticId::Root => "root",
+            StaticId::Iteration => "iter",
+            id if is_loop(id) => "loop",
+            _ => "call",
+        }
+    }
+
+    fn profile(&self, node: &Node) -> Value {
+        let Body::Profile { self_time, children, .. } = &node.body else { panic!("{node:?}") };
+        let mut value = json!({
+            "kind": "profile", "id": self.name(node.id), "dur": node.duration() as u64, "self": *self_time as u64,
+        });
+        if !children.is_empty() {
+            value["children"] = children.iter().map(|child| self.profile(child)).collect();
+        }
+        value
+    }
+
+    /// The tree as the stored values have it.
+    fn tree(&self, node: &SampledNode) -> Value {
+        let (mut value, children): (Value, Vec<Value>) = match &node.inside {
+            Inside::Profile(profile) => return self.profile(profile),
+            Inside::Ordered(children) => {
+                let value = json!({ "first": node.first.0, "last": node.last.0, "id": self.name(node.id) });
+                (value, children.iter().map(|child| self.tree(child)).collect())
+            }
+            Inside::Iterations { accepted, profiles, .. } => {
+                let iteration = |(i, node): (usize, &SampledNode)| {
+                    let mut value = self.tree(node);
+                    value["id"] = json!(format!("iter#{i}"));
+                    let fields = value.as_object_mut().unwrap();
+                    fields.remove("first");
+                    fields.remove("last");
+                    fields.extend([
+                        ("start".to_owned(), json!(node.start.0)),
+                        ("end".to_owned(), json!(node.end.0)),
+                    ]);
+                    value
+                };
+                let value = json!({ "first": node.first.0, "last": node.last.0, "id": self.name(node.id) });
+                let iterations = accepted.iter().enumerate().map(iteration);
+                (value, iterations.chain(profiles.iter().map(|profile| self.profile(profile))).collect())
+            }
+        };
+        value["kind"] = json!(Names::kind(node.id));
+        if !children.is_empty() {
+            value["children"] = children.into();
+        }
+        value
+    }
+
+    fn report(&self, report: &LoopReport) -> Value {
+        json!({
+            "loop": self.name(report.id), "start": report.start.0, "end": report.end.0, "tags": report.tags,
+            "accepted": report.n_accepted, "rejected": report.n_rejected, "rejected_dur": report.rejected.0,
+            "became_profile": report.became_profile,
+        })
+    }
+}
+
+/// Samples as `(time, path, what stayed)`.
+fn built(samples: &[(u64, Vec<StaticId>, Lca)]) -> SampledTree {
+    let mut builder = SampleTreeBuilder::default();
+    for (time, path, lca) in samples {
+        builder.push(Ticks(*time), path, *lca);
+    }
+    builder.finish().unwrap()
+}
+
+struct Fig2 {
+    names: Names,
+    golden: Value,
+    samples: Vec<(u64, Vec<StaticId>, Lca)>,
+    flows: ControlFlows,
+}
+
+fn fig2() -> Option<Fig2> {
+    let golden = shared_json("golden/tct_fig2.json")?;
+    let in_order = |value: &Value| value.as_array().cloned().unwrap_or_default().into_iter();
+    let mut all: Vec<String> = in_order(&golden["input"]["samples"])
+        .flat_map(|sample| in_order(&sample["path"]))
+        .filter_map(|name| Some(name.as_str()?.to_owned()))
+        .collect();
+    all.sort_unstable();
+    // Profiles are in order of ids, in the golden data of names.
+    let mut names = Names::default();
+    for name in &all {
+        names.id(name);
+    }
+    let sample = |sample: &Value| {
+        let path = sample["path"].as_array().unwrap();
+        let path = path.iter().map(|name| names.id(name.as_str().unwrap())).collect();
+        let lca = sample["lca"].as_u64().map_or(Lca::Unknown, |kept| Lca::Exact(kept as u32));
+        (sample["t"].as_u64().unwrap(), path, lca)
+    };
+    let samples = golden["input"]["samples"].as_array().unwrap().iter().map(sample).collect();
+    let mut flows = BTreeMap::new();
+    for (name, edges) in golden["input"]["cfg"].as_object().unwrap() {
+        let mut vertex = |value: &Value| match value.as_str().unwrap() {
+            "entry" => None,
+            name => Some(names.id(name)),
+        };
+        let mut edge = |edge: &Value| (vertex(&edge[0]), vertex(&edge[1]).unwrap());
+        let edges: Vec<_> = edges.as_array().unwrap().iter().map(&mut edge).collect();
+        flows.insert(names.id(name), ControlFlow::from_edges(&edges, LoopSource::Binary));
+    }
+    Some(Fig2 { names, golden, samples, flows: ControlFlows(flows) })
+}
+
+fn successors(names: &mut Names, flow: &ControlFlow) -> Value {
+    let mut all = serde_json::Map::new();
+    for before in flow.vertices().iter().copied().map(Some).chain([None]) {
+        let name = before.map_or("entry".to_owned(), |id| names.name(id));
+        let mut after: Vec<String> = flow.successors(before).into_iter().map(|id| names.name(id)).collect();
+        after.sort_unstable();
+        all.insert(name, json!(after));
+    }
+    Value::Object(all)
+}
+
+#[test]
+fn the_tree_of_figure_4_comes_out() {
+    let Some(Fig2 { names, golden, samples, .. }) = fig2() else { return };
+    let tree = built(&samples);
+    assert_eq!(names.tree(&tree.root), golden["expected"]["tree"]);
+    assert_eq!((tree.period, tree.quality, tree.n_inconsistent), (Ticks(10), LcaQuality::Exact, 0));
+    assert_eq!((tree.root.start, tree.root.end, tree.root.n_samples), (Ticks(10), Ticks(90), 8));
+    let without: Vec<_> = samples.into_iter().map(|(time, path, _)| (time, path, Lca::Unknown)).collect();
+    let tree = built(&without);
+    assert_eq!(names.tree(&tree.root), golden["expected"]["tree_without_lca"]);
+    assert_eq!(tree.quality, LcaQuality::Inferred);
+}
+
+#[test]
+fn the_iterations_of_figure_6_come_out() {
+    let Some(Fig2 { mut names, golden, samples, flows }) = fig2() else { return };
+    let expected = &golden["expected"];
+    let body = names.id("loop@6");
+    assert_eq!(successors(&mut names, &flows.0[&body]), expected["successors"]);
+    let all = Acceptance { n_children: 1, duration: Ticks(1) };
+    let defaults = Acceptance::sampled(Ticks(golden["input"]["period"].as_u64().unwrap()));
+    for (acceptance, tree, report) in
+        [(all, "tree_accept_1_1", "report_accept_1_1"), (defaults, "tree_defaults", "report_defaults")]
+    {
+        let mut built = built(&samples);
+        let reports = identify(&mut built.root, &flows, acceptance);
+        assert_eq!(names.tree(&built.root), expected[tree]);
+        let reports: Vec<_> = reports.iter().map(|report| names.report(report)).collect();
+        assert_eq!(json!(reports), expected[report]);
+        assert_eq!(reports[0]["tags"], expected["tags"]);
+    }
+    assert_eq!(golden["published"]["iterations"], 3);
+    let tree = built(&samples);
+    let learned = learn_flows([&tree.root], Unseen::Incomparable, LoopSource::LearnedSampled);
+    assert_eq!(successors(&mut names, &learned.0[&body]), expected["learned_successors"]);
+    assert_eq!(learned.0[&body].source(), LoopSource::LearnedSampled);
+}
+
+#[test]
+fn without_what_stayed_an_iteration_is_lost() {
+    let Some(Fig2 { samples, flows, .. }) = fig2() else { return };
+    let without: Vec<_> = samples.into_iter().map(|(time, path, _)| (time, path, Lca::Unknown)).collect();
+    let mut tree = built(&without);
+    let reports = identify(&mut tree.root, &flows, Acceptance::EXACT);
+    assert_eq!(reports[0].n_accepted, 2);
+}
+
+fn call(region: u32) -> StaticId {
+    StaticId::Region(RegionId(region))
+}
+
+fn looped(line: u32) -> StaticId {
+    StaticId::SourceLoop { region: RegionId(99), line }
+}
+
+/// Instances of `id` below the outermost frame, as `first-last` with what they rest on.
+fn instances(samples: &[(u64, Vec<StaticId>, Lca)], id: StaticId) -> Vec<(u64, u64, LcaQuality)> {
+    let tree = built(samples);
+    let mut pending = vec![&tree.root];
+    let mut found = Vec::new();
+    while let Some(node) = pending.pop() {
+        if node.id == id {
+            found.push((node.first.0, node.last.0, node.continuity));
+        }
+        if let Inside::Ordered(children) = &node.inside {
+            pending.extend(children);
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn a_bound_rules_continuity_out_and_never_in() {
+    use LcaQuality::{Exact, Inferred, UpperBound};
+    let two = |lca| vec![(10, vec![call(0), call(1)], Lca::Unknown), (20, vec![call(0), call(1)], lca)];
+    assert_eq!(instances(&two(Lca::Exact(2)), call(1)), [(10, 20, Exact)]);
+    assert_eq!(instances(&two(Lca::AtMost(2)), call(1)), [(10, 20, UpperBound)], "may have stayed: marked");
+    assert_eq!(instances(&two(Lca::Unknown), call(1)), [(10, 20, Inferred)]);
+    // One frame at most stayed: the inner one did not, which is certain; the outer one may have.
+    assert_eq!(instances(&two(Lca::AtMost(1)), call(1)), [(10, 10, Exact), (20, 20, Exact)]);
+    assert_eq!(instances(&two(Lca::AtMost(1)), call(0)), [(10, 20, UpperBound)]);
+    assert_eq!(built(&two(Lca::AtMost(1))).quality, UpperBound);
+    assert_eq!(built(&two(Lca::AtMost(0))).quality, Exact, "nothing went on, so nothing rests on it");
+    // A record that says more than the paths have in common.
+    let tree = built(&[(1, vec![call(0)], Lca::Unknown), (2, vec![call(1)], Lca::Exact(1))]);
+    assert_eq!(tree.n_inconsistent, 1);
+}
+
+#[test]
+fn loops_below_a_frame_that_stayed_stay() {
+    let path = |leaf| vec![call(0), looped(1), looped(2), call(leaf)];
+    let samples = [(10, path(5), Lca::Unknown), (20, path(5), Lca::Exact(1)), (30, path(5), Lca::Exact(0))];
+    assert_eq!(instances(&samples, looped(2)).len(), 2);
+    assert_eq!(instances(&samples, call(5)).len(), 3);
+    assert_eq!(instances(&samples, call(0)).len(), 2);
+}
+
+#[test]
+fn recursion_and_deep_stacks_are_paths_like_others() {
+    let deep: Vec<StaticId> = (0..1024).map(|_| call(3)).collect();
+    let samples = [
+        (10, deep.clone(), Lca::Unknown),
+        (20, deep[..7].to_vec(), Lca::Exact(7)),
+        (40, deep, Lca::Exact(7)),
+    ];
+    let tree = built(&samples);
+    assert_eq!(tree.root.n_nodes(), 1 + 7 + 2 * (192 - 7));
+    assert_eq!((tree.n_too_deep, tree.n_inconsistent), (2, 0));
+    assert_eq!(tree.root.end, Ticks(50), "the median of 10 and 20 is the lower");
+    let node = tree.root.into_node(&Merger::exact(&LookAhead, Over::Iterations));
+    assert!((node.duration() - 40.0).abs() < 1e-9);
+}
+
+#[test]
+fn durations_sum_to_the_time_sampled() {
+    let mut rng = Rng::new(11);
+    for _ in 0..50 {
+        let (mut time, mut samples) = (0, Vec::new());
+        for _ in 0..200 {
+            let n = 1 + rng.below(5);
+            let id = |depth, choice| if depth % 2 == 1 { looped(choice) } else { call(choice) };
+            let path: Vec<_> = (0..n).map(|depth| id(depth, rng.below(3) as u32)).collect();
+            let lca = [Lca::Unknown, Lca::Exact(rng.below(6) as u32), Lca::AtMost(rng.below(6) as u32)];
+            samples.push((time, path, lca[rng.below(3) as usize]));
+            time += 5 + rng.below(20);
+        }
+        let mut tree = built(&samples);
+        let expected = tree.root.duration().0 as f64;
+        check_node(&tree.root);
+        let flows = learn_flows([&tree.root], Unseen::ByLine, LoopSource::LearnedSampled);
+        identify(&mut tree.root, &flows, Acceptance::sampled(tree.period));
+        let node = tree.root.clone().into_node(&Merger::exact(&LookAhead, Over::Iterations));
+        assert!((node.duration() - expected).abs() < 1e-6, "{} {expected}", node.duration());
+        assert!((tree.root.into_profile().duration() - expected).abs() < 1e-6);
+    }
+}
+
+fn check_node(node: &SampledNode) {
+    assert!(node.first == node.start && node.first <= node.last && node.last < node.end, "{node:?}");
+    let Inside::Ordered(children) = &node.inside else { return };
+    assert!(children.windows(2).all(|pair| pair[0].end <= pair[1].start), "siblings do not overlap");
+    assert!(children.iter().map(|child| child.n_samples).sum::<u64>() <= node.n_samples);
+    children.iter().for_each(check_node);
+}
+
+#[test]
+fn a_tree_too_large_folds_its_shortest_calls() {
+    let mut builder = SampleTreeBuilder::with_max_nodes(100);
+    for i in 0..10_000u64 {
+        // One call in a hundred is long.
+        let long = i % 100 < 50;
+        let path = [call(0), if long { call(1) } else { call(2 + (i % 7) as u32) }];
+        builder.push(Ticks(i * 10), &path, if long && 0 < i % 100 { Lca::Exact(2) } else { Lca::Exact(1) });
+    }
+    let tree = builder.finish().unwrap();
+    assert!(tree.root.n_nodes() <= 120 && Ticks(20) <= tree.folded_below, "{}", tree.root.n_nodes());
+    assert_eq!(tree.root.duration(), Ticks(100_000));
+    check_node(&tree.root);
+    let profile = tree.root.into_profile();
+    assert!((profile.duration() - 100_000.0).abs() < 1e-6);
+}

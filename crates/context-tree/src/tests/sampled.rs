@@ -1,0 +1,95 @@
+//! Locations with samples alone, through the whole analysis.
+
+use super::*;
+use crate::{ContextTrees, ContextTreesOutput, TreeGroup};
+use ouzel_model::{Filter, LocationId, RegionRole, TraceSource};
+use ouzel_testkit::{ToyTrace, run, run_report};
+
+/// A rank whose loop has `n` iterations of two calls that take so many sampling intervals, 10 ticks each.
+fn rank(rank: u32, n: u32, periods: (u64, u64)) -> String {
+    let (mut line, mut time) = (format!("{rank}: sample main/start@2 @0"), 10);
+    for _ in 0..n {
+        for (call, periods) in [("work@7", periods.0), ("exchange@8", periods.1)] {
+            for i in 0..periods {
+                let lca = if i == 0 { 1 } else { 3 };
+                line.push_str(&format!(", sample main/loop@6/{call} lca {lca} @{time}"));
+                time += 10;
+            }
+        }
+    }
+    line
+}
+
+fn trace(ranks: &[(u64, u64)]) -> ToyTrace {
+    let lines: Vec<String> = (0..).zip(ranks).map(|(n, &periods)| rank(n, 12, periods)).collect();
+    let mut trace = ToyTrace::new(&lines.join("\n"));
+    let marked = trace.region("loop");
+    trace.definitions_mut().regions[marked.index()].role = RegionRole::Loop;
+    trace
+}
+
+fn trees(trace: &ToyTrace) -> ContextTreesOutput {
+    run(trace, ContextTrees::new(trace.definitions(), &Filter::default()))
+}
+
+fn only(mut output: ContextTreesOutput) -> TreeGroup {
+    assert_eq!(output.groups.len(), 1);
+    output.groups.remove(0)
+}
+
+#[test]
+fn sampled_ranks_have_clusters_and_iterations() {
+    let group = only(trees(&trace(&[(20, 5), (21, 5), (6, 19), (20, 5)])));
+    assert_eq!(group.lca, LcaQuality::Exact);
+    let members: Vec<&[LocationId]> = group.clusters.iter().map(|c| c.members.as_slice()).collect();
+    assert_eq!(members, [&[0, 1, 3].map(LocationId)[..], &[LocationId(2)]]);
+    let found = &group.loops[0];
+    assert_eq!((found.source, found.accepted, found.rejected), (LoopSource::LearnedSampled, 12, 0));
+    let instance = &found.instances[0];
+    assert_eq!((instance.n_iterations, instance.n_clusters), (12, 1));
+    assert_eq!((instance.iterations[0].start.0, instance.iterations[1].start.0), (10, 260));
+    assert!((group.clusters[1].tree.duration() - f64::from(10 + 12 * 250)).abs() < 1e-9);
+}
+
+#[test]
+fn twice_the_interval_is_no_difference() {
+    // Iterations of 25 and 26 intervals differ by less than two.
+    let one = only(trees(&trace(&[(20, 5), (21, 5)])));
+    assert_eq!(one.clusters.len(), 1);
+}
+
+#[test]
+fn short_iterations_are_told_as_rejected() {
+    let group = only(trees(&trace(&[(2, 1)])));
+    assert!(group.loops.is_empty(), "more than half of the loop is rejected: a profile");
+    assert!((group.clusters[0].tree.duration() - f64::from(10 + 12 * 30)).abs() < 1e-9);
+}
+
+#[test]
+fn exact_events_are_preferred_where_both_are() {
+    let both = "0: enter main @0, sample main/work@3 @5, enter work @10, sample main/work@3 lca 2 @15, leave @20, leave @40";
+    let exact = "0: enter main @0, enter work @10, leave @20, leave @40";
+    for chunk in [1, 2, 100] {
+        let trace = ToyTrace::new(both).with_chunk_events(chunk);
+        assert_eq!(trees(&trace), trees(&ToyTrace::new(exact)));
+    }
+    let late = "0: sample main/work@3 @5, enter main @10, leave @40";
+    let tree = &only(trees(&ToyTrace::new(late).with_chunk_events(1))).clusters[0].tree;
+    assert!((tree.duration() - 30.0).abs() < 1e-9, "{tree:?}");
+}
+
+#[test]
+fn what_samples_leave_in_doubt_is_told() {
+    let quality = |text: &str| only(trees(&ToyTrace::new(text))).lca;
+    assert_eq!(quality("0: sample main @0, sample main lca 1 @10"), LcaQuality::Exact);
+    assert_eq!(quality("0: sample main @0, sample main lca <=1 @10"), LcaQuality::UpperBound);
+    assert_eq!(
+        quality("0: sample main @0, sample main lca <=1 @10\n1: sample main @0, sample main @10"),
+        LcaQuality::Inferred
+    );
+    let trace = ToyTrace::new("0: sample main/a @0, sample main/b lca 2 @10");
+    let analysis = ContextTrees::new(trace.definitions(), &Filter::default());
+    let (_, report) = run_report(&trace, &Filter::default(), analysis);
+    let codes: Vec<_> = report.notices.iter().map(|notice| (notice.code, notice.count)).collect();
+    assert_eq!(codes, [(ouzel_model::NoticeCode::UncertainInstances, 1)]);
+}

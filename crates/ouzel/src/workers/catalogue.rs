@@ -1,0 +1,78 @@
+//! Every analysis, for passes run by other processes.
+
+use ouzel_analyses::breakdown::Breakdown;
+use ouzel_analyses::clock_repair::ClockRepairs;
+use ouzel_analyses::comm_matrix::CommMatrix;
+use ouzel_analyses::comm_over_time::CommOverTime;
+use ouzel_analyses::communication::Communication;
+use ouzel_analyses::critical_path::PathCalls;
+use ouzel_analyses::inventory::Inventory;
+use ouzel_analyses::late_messages::LateMessages;
+use ouzel_analyses::message_histogram::MessageHistogram;
+use ouzel_analyses::metric_profile::MetricProfile;
+use ouzel_analyses::operations::Operations;
+use ouzel_analyses::patterns::CallSeries;
+use ouzel_analyses::phases::Phases;
+use ouzel_analyses::profile::Profile;
+use ouzel_analyses::severity_cube::SeverityCube;
+use ouzel_analyses::time_profile::TimeProfile;
+use ouzel_analyses::timeline::Timeline;
+use ouzel_context_tree::ContextTrees;
+use ouzel_engine::Catalogue;
+
+/// The analyses that processes know of each other; one that is not listed works on one machine only.
+pub(super) fn catalogue() -> Catalogue {
+    let mut catalogue = Catalogue::default();
+    catalogue.add::<Breakdown>();
+    catalogue.add::<CallSeries>();
+    catalogue.add::<ClockRepairs>();
+    catalogue.add::<CommMatrix>();
+    catalogue.add::<CommOverTime>();
+    catalogue.add::<Communication>();
+    catalogue.add::<ContextTrees>();
+    catalogue.add::<Inventory>();
+    catalogue.add::<LateMessages>();
+    catalogue.add::<MessageHistogram>();
+    catalogue.add::<MetricProfile>();
+    catalogue.add::<Operations>();
+    catalogue.add::<PathCalls>();
+    catalogue.add::<Phases>();
+    catalogue.add::<Profile>();
+    catalogue.add::<SeverityCube>();
+    catalogue.add::<TimeProfile>();
+    catalogue.add::<Timeline>();
+    catalogue
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// Passes its rows to a receiver in this process.
+    const STAYS_HERE: &str = "impl Analysis for CallList {";
+
+    /// Counts the places in the sources of a folder where an analysis is implemented.
+    fn n_analyses(folder: &Path) -> usize {
+        let entries = folder.read_dir().expect("the sources are there");
+        let paths = entries.map(|entry| entry.expect("a folder can be listed").path());
+        paths
+            .map(|path| match path.is_dir() {
+                true => n_analyses(&path),
+                false if path.file_stem().is_some_and(|stem| stem == "tests") => 0,
+                false => std::fs::read_to_string(&path)
+                    .expect("a source is text")
+                    .lines()
+                    .filter(|line| line.starts_with("impl Analysis for ") && *line != STAYS_HERE)
+                    .count(),
+            })
+            .sum()
+    }
+
+    #[test]
+    fn no_analysis_is_forgotten() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let n_analyses = ["analyses", "context-tree"].map(|name| n_analyses(&crates.join(name).join("src")));
+        assert_eq!(catalogue().names().count(), n_analyses.iter().sum::<usize>());
+    }
+}
