@@ -41,6 +41,11 @@ fn extremes(values: &[f64]) -> (f64, f64) {
 impl Causes {
     /// Every bottleneck with each attribute that explains it; one row without an attribute if none does.
     pub fn table(&self) -> Table {
+        let rows = self.rows();
+        with_explanations(with_bottlenecks(Table::new("causes"), &rows, &self.time.unit), &rows)
+    }
+
+    fn rows(&self) -> Vec<Row<'_>> {
         let mut rows: Vec<Row<'_>> = Vec::new();
         for cause in self.external.causes.iter().filter(|cause| cause.differs_by_itself) {
             let row = || Row {
@@ -70,81 +75,98 @@ impl Causes {
             }));
             rows.extend(cause.explained_by.is_empty().then(row));
         }
-        let texts = |of: &dyn Fn(&Row<'_>) -> Arc<str>| ColumnData::Text(rows.iter().map(of).collect());
-        let numbers =
-            |of: &dyn Fn(&Row<'_>) -> Option<f64>| ColumnData::OptionF64(rows.iter().map(of).collect());
-        let maybe =
-            |of: &dyn Fn(&Row<'_>) -> Option<Arc<str>>| ColumnData::OptionText(rows.iter().map(of).collect());
-        let paths = rows.iter().map(|row| row.region.call_path.clone()).collect();
-        let itself = |row: &Row<'_>| Arc::from(if row.region.itself { "itself" } else { "with_callees" });
-        let time = Unit::Other(Arc::from(&*self.time.unit));
-        Table::new("causes")
-            .with(
-                "kind",
-                Unit::None,
-                "external: processes differ; internal: the region costs much",
-                texts(&|row| Arc::from(row.kind)),
-            )
-            .with("call_path", Unit::None, "The bottleneck, from the root", ColumnData::TextList(paths))
-            .with(
-                "scope",
-                Unit::None,
-                "Whether it is the call path with the regions it calls, or by itself",
-                texts(&itself),
-            )
-            .with(
-                "class",
-                Unit::None,
-                "For an internal one, 3 (high) or 4 (very high)",
-                ColumnData::OptionU64(rows.iter().map(|row| row.class).collect()),
-            )
-            .with(
-                "share",
-                Unit::Ratio,
-                "For an internal one, mean share of a process's time",
-                numbers(&|row| row.share),
-            )
-            .with(
-                "time_least",
-                time.clone(),
-                "For an external one, mean time in the cluster with the least",
-                numbers(&|row| row.times.map(|t| t.0)),
-            )
-            .with(
-                "time_most",
-                time,
-                "For an external one, mean time in the cluster with the most",
-                numbers(&|row| row.times.map(|t| t.1)),
-            )
-            .with(
-                "attribute",
-                Unit::None,
-                "What explains it; missing if it is unexplained",
-                maybe(&|row| row.attribute.map(Arc::from)),
-            )
-            .with(
-                "attribute_unit",
-                Unit::None,
-                "Unit of the attribute's values",
-                maybe(&|row| row.unit.map(Arc::from)),
-            )
-            .with(
-                "value_low",
-                Unit::None,
-                "Least mean of a cluster; for an internal one, mean over the regions where it is not high",
-                numbers(&|row| row.values.map(|v| v.0)),
-            )
-            .with(
-                "value_high",
-                Unit::None,
-                "Greatest mean of a cluster; for an internal one, the mean here",
-                numbers(&|row| row.values.map(|v| v.1)),
-            )
-            .with(
-                "correlation",
-                Unit::Ratio,
-                "For an external one, correlation of the attribute with the time over the processes",
-                numbers(&|row| row.correlation),
-            )
+        rows
     }
+}
+
+/// The columns that say what costs time.
+fn with_bottlenecks(table: Table, rows: &[Row<'_>], time_unit: &str) -> Table {
+    let paths = rows.iter().map(|row| row.region.call_path.clone()).collect();
+    let itself = |row: &Row<'_>| Arc::from(if row.region.itself { "itself" } else { "with_callees" });
+    let time = Unit::Other(Arc::from(time_unit));
+    table
+        .with(
+            "kind",
+            Unit::None,
+            "external: processes differ; internal: the region costs much",
+            texts(rows, |row| Arc::from(row.kind)),
+        )
+        .with("call_path", Unit::None, "The bottleneck, from the root", ColumnData::TextList(paths))
+        .with(
+            "scope",
+            Unit::None,
+            "Whether it is the call path with the regions it calls, or by itself",
+            texts(rows, itself),
+        )
+        .with(
+            "class",
+            Unit::None,
+            "For an internal one, 3 (high) or 4 (very high)",
+            ColumnData::OptionU64(rows.iter().map(|row| row.class).collect()),
+        )
+        .with(
+            "share",
+            Unit::Ratio,
+            "For an internal one, mean share of a process's time",
+            numbers(rows, |row| row.share),
+        )
+        .with(
+            "time_least",
+            time.clone(),
+            "For an external one, mean time in the cluster with the least",
+            numbers(rows, |row| row.times.map(|t| t.0)),
+        )
+        .with(
+            "time_most",
+            time,
+            "For an external one, mean time in the cluster with the most",
+            numbers(rows, |row| row.times.map(|t| t.1)),
+        )
+}
+
+/// The columns of the attribute that explains it.
+fn with_explanations(table: Table, rows: &[Row<'_>]) -> Table {
+    table
+        .with(
+            "attribute",
+            Unit::None,
+            "What explains it; missing if it is unexplained",
+            maybe(rows, |row| row.attribute.map(Arc::from)),
+        )
+        .with(
+            "attribute_unit",
+            Unit::None,
+            "Unit of the attribute's values",
+            maybe(rows, |row| row.unit.map(Arc::from)),
+        )
+        .with(
+            "value_low",
+            Unit::None,
+            "Least mean of a cluster; for an internal one, mean over the regions where it is not high",
+            numbers(rows, |row| row.values.map(|v| v.0)),
+        )
+        .with(
+            "value_high",
+            Unit::None,
+            "Greatest mean of a cluster; for an internal one, the mean here",
+            numbers(rows, |row| row.values.map(|v| v.1)),
+        )
+        .with(
+            "correlation",
+            Unit::Ratio,
+            "For an external one, correlation of the attribute with the time over the processes",
+            numbers(rows, |row| row.correlation),
+        )
+}
+
+fn texts(rows: &[Row<'_>], of: impl Fn(&Row<'_>) -> Arc<str>) -> ColumnData {
+    ColumnData::Text(rows.iter().map(of).collect())
+}
+
+fn maybe(rows: &[Row<'_>], of: impl Fn(&Row<'_>) -> Option<Arc<str>>) -> ColumnData {
+    ColumnData::OptionText(rows.iter().map(of).collect())
+}
+
+fn numbers(rows: &[Row<'_>], of: impl Fn(&Row<'_>) -> Option<f64>) -> ColumnData {
+    ColumnData::OptionF64(rows.iter().map(of).collect())
 }

@@ -6,6 +6,7 @@
 
 use crate::CubeError;
 use crate::anchor::*;
+use crate::tags;
 use crate::xml::{Tag, Token, XmlReader};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -247,67 +248,27 @@ impl Builder {
     fn begin(&mut self, name: ElementName, tag: &Tag<'_>) -> Result<usize, String> {
         const SYSTEM: [ElementName; 3] =
             [ElementName::SystemTreeNode, ElementName::Machine, ElementName::Node];
-        let anchor = &self.anchor;
-        let at = match name {
-            ElementName::Metric => anchor.metrics.len(),
-            ElementName::Region => anchor.regions.len(),
-            ElementName::Cnode => anchor.cnodes.len(),
-            ElementName::SystemTreeNode | ElementName::Machine | ElementName::Node => {
-                anchor.system_nodes.len()
-            }
-            ElementName::LocationGroup | ElementName::Process => anchor.groups.len(),
-            ElementName::Location | ElementName::Thread => anchor.locations.len(),
-            ElementName::Cart => anchor.carts.len(),
-            ElementName::Matrix => number::<u32>(tag, "metricId")? as usize,
-            _ => 0,
-        };
         match name {
             ElementName::Cube => {
                 self.is_cube = true;
-                self.anchor.version = attribute(tag, "version");
+                self.anchor.version = tags::attribute(tag, "version");
             }
             ElementName::Attr if self.open.len() == 1 => {
-                self.anchor.attributes.push((attribute(tag, "key"), attribute(tag, "value")));
+                let pair = (tags::attribute(tag, "key"), tags::attribute(tag, "value"));
+                self.anchor.attributes.push(pair);
             }
             ElementName::Metric => {
-                let metric = AnchorMetric {
-                    id: number(tag, "id")?,
-                    parent: self.parent(&[ElementName::Metric]),
-                    kind: attribute(tag, "type"),
-                    viz_type: attribute(tag, "viztype"),
-                    ..AnchorMetric::default()
-                };
-                self.anchor.metrics.push(metric);
+                let parent = self.parent(&[ElementName::Metric]);
+                return Ok(add(&mut self.anchor.metrics, tags::metric(tag, parent)?));
             }
-            ElementName::Region => {
-                let region = AnchorRegion {
-                    id: number(tag, "id")?,
-                    file: attribute(tag, "mod"),
-                    begin: line(tag, "begin"),
-                    end: line(tag, "end"),
-                    ..AnchorRegion::default()
-                };
-                self.anchor.regions.push(region);
-            }
+            ElementName::Region => return Ok(add(&mut self.anchor.regions, tags::region(tag)?)),
             ElementName::Cnode => {
-                let cnode = AnchorCnode {
-                    id: number(tag, "id")?,
-                    callee: number(tag, "calleeId")?,
-                    parent: self.parent(&[ElementName::Cnode]),
-                    line: line(tag, "line"),
-                    file: attribute(tag, "mod"),
-                    parameters: Vec::new(),
-                };
-                self.anchor.cnodes.push(cnode);
+                let parent = self.parent(&[ElementName::Cnode]);
+                return Ok(add(&mut self.anchor.cnodes, tags::cnode(tag, parent)?));
             }
             ElementName::Parameter => {
-                let parameter = AnchorParameter {
-                    is_numeric: attribute(tag, "partype") == "numeric",
-                    key: attribute(tag, "parkey"),
-                    value: attribute(tag, "parvalue"),
-                };
                 if let Some(cnode) = self.parent(&[ElementName::Cnode]) {
-                    self.anchor.cnodes[cnode].parameters.push(parameter);
+                    self.anchor.cnodes[cnode].parameters.push(tags::parameter(tag));
                 }
             }
             ElementName::SystemTreeNode | ElementName::Machine | ElementName::Node => {
@@ -316,57 +277,37 @@ impl Builder {
                     ElementName::Node => SystemNodeKind::Node,
                     _ => SystemNodeKind::Tree,
                 };
-                let class = if kind == SystemNodeKind::Tree { "" } else { &tag.name };
-                let node = AnchorSystemNode {
-                    id: number(tag, "Id")?,
-                    kind,
-                    parent: self.parent(&SYSTEM),
-                    name: String::new(),
-                    class: class.to_owned(),
-                };
-                self.anchor.system_nodes.push(node);
+                let parent = self.parent(&SYSTEM);
+                return Ok(add(&mut self.anchor.system_nodes, tags::system_node(tag, kind, parent)?));
             }
             ElementName::LocationGroup | ElementName::Process => {
                 let kind = if name == ElementName::Process { "process" } else { "" };
-                let group = AnchorGroup {
-                    id: number(tag, "Id")?,
-                    parent: self.parent(&SYSTEM),
-                    name: String::new(),
-                    rank: -1,
-                    kind: kind.to_owned(),
-                };
-                self.anchor.groups.push(group);
+                let parent = self.parent(&SYSTEM);
+                return Ok(add(&mut self.anchor.groups, tags::group(tag, kind, parent)?));
             }
             ElementName::Location | ElementName::Thread => {
                 let kind = if name == ElementName::Thread { "thread" } else { "" };
-                let location = AnchorLocation {
-                    id: number(tag, "Id")?,
-                    group: self.parent(&[ElementName::LocationGroup, ElementName::Process]),
-                    name: String::new(),
-                    rank: -1,
-                    kind: kind.to_owned(),
-                };
-                self.anchor.locations.push(location);
+                let group = self.parent(&[ElementName::LocationGroup, ElementName::Process]);
+                return Ok(add(&mut self.anchor.locations, tags::location(tag, kind, group)?));
             }
             ElementName::Cart => {
-                self.anchor.carts.push(AnchorCart { name: attribute(tag, "name"), ..AnchorCart::default() });
+                let cart = AnchorCart { name: tags::attribute(tag, "name"), ..AnchorCart::default() };
+                return Ok(add(&mut self.anchor.carts, cart));
             }
             ElementName::Dim => {
-                let dimension = AnchorDimension {
-                    name: attribute(tag, "name"),
-                    size: number(tag, "size")?,
-                    periodic: matches!(&*attribute(tag, "periodic"), "true" | "1"),
-                };
+                let dimension = tags::dimension(tag)?;
                 if let Some(cart) = self.anchor.carts.last_mut().filter(|cart| cart.members.is_empty()) {
                     cart.dimensions.push(dimension);
                 }
             }
             ElementName::Coord => return Ok(self.coordinate(tag)),
             ElementName::Severity => self.has_severities = true,
+            // Its position is the number of the metric.
+            ElementName::Matrix => return Ok(tags::number::<u32>(tag, "metricId")? as usize),
             ElementName::Row => {
-                let metric =
-                    self.holder(ElementName::Matrix).ok_or("a <row> is outside any <matrix>")? as u32;
-                let cnode = number(tag, "cnodeId")?;
+                let metric = self.holder(ElementName::Matrix).ok_or("a <row> is outside any <matrix>")?;
+                let metric = u32::try_from(metric).expect("the number of a <matrix> has 32 bits");
+                let cnode = tags::number(tag, "cnodeId")?;
                 self.anchor.rows.push(XmlRow { metric, cnode, offset: 0, n_bytes: 0 });
             }
             ElementName::Attr => {
@@ -377,7 +318,7 @@ impl Builder {
             // What they say is their text, or what is in them.
             _ => {}
         }
-        Ok(at)
+        Ok(0)
     }
 
     /// Notes who has the next place. Its numbers come as text; see [`Builder::end`]. Returns the position of the
@@ -472,18 +413,10 @@ fn place(cart: &mut AnchorCart, text: &str) {
     }
 }
 
-fn attribute(tag: &Tag<'_>, name: &str) -> String {
-    tag.attribute(name).unwrap_or_default().into_owned()
-}
-
-fn number<T: std::str::FromStr>(tag: &Tag<'_>, name: &str) -> Result<T, String> {
-    let text = tag.attribute(name).ok_or_else(|| format!("<{}> has no attribute {name:?}", tag.name))?;
-    text.trim().parse().map_err(|_| format!("attribute {name:?} of <{}> is not a number: {text:?}", tag.name))
-}
-
-/// A line number; -1 if there is none.
-fn line(tag: &Tag<'_>, name: &str) -> i64 {
-    tag.attribute(name).and_then(|text| text.trim().parse().ok()).unwrap_or(-1)
+/// Appends to a table; returns the position there.
+fn add<T>(table: &mut Vec<T>, row: T) -> usize {
+    table.push(row);
+    table.len() - 1
 }
 
 #[cfg(test)]

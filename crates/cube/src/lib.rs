@@ -20,6 +20,7 @@ mod data_type;
 mod error;
 mod inflate;
 mod metric_rows;
+mod tags;
 mod tar;
 mod tree_order;
 mod write;

@@ -116,11 +116,19 @@ fn payload(cx: &Context<'_>, path: CallPathId) -> (u64, u64) {
     })
 }
 
-/// The finding about a theme other than messages; `None` for messages.
-pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
-    let is_alone = !cx.recorded.several_processes();
-    let has_threads = cx.recorded.several_threads();
-    let (kind, title, reason, advice) = match waiting.theme {
+/// What is known of a theme before its calls are looked at.
+struct Known {
+    kind: FindingKind,
+    /// Begins the title; the call follows.
+    title: &'static str,
+    /// Why the confidence is not higher.
+    reason: &'static str,
+    advice: &'static str,
+}
+
+/// `None` for messages.
+fn known(theme: Theme, is_alone: bool, has_threads: bool) -> Option<Known> {
+    let (kind, title, reason, advice) = match theme {
         Theme::Messages => return None,
         Theme::Collectives => (
             FindingKind::CollectiveCost,
@@ -172,6 +180,13 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
             "See what these calls wait for.",
         ),
     };
+    Some(Known { kind, title, reason, advice })
+}
+
+/// The finding about a theme other than messages; `None` for messages.
+pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
+    let (is_alone, has_threads) = (!cx.recorded.several_processes(), cx.recorded.several_threads());
+    let Known { kind, title, reason, advice } = known(waiting.theme, is_alone, has_threads)?;
     let avoidable = matches!(waiting.theme, Theme::Locks | Theme::Threads);
     let (gain, remedy, assumption) = if avoidable {
         (waiting.ticks, "Avoiding this waiting", "no thread waits there")
