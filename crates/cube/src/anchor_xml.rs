@@ -259,12 +259,12 @@ impl Builder {
             }
             ElementName::Metric => {
                 let parent = self.parent(&[ElementName::Metric]);
-                return Ok(add(&mut self.anchor.metrics, tags::metric(tag, parent)?));
+                return add(&mut self.anchor.metrics, tags::metric(tag, parent)?);
             }
-            ElementName::Region => return Ok(add(&mut self.anchor.regions, tags::region(tag)?)),
+            ElementName::Region => return add(&mut self.anchor.regions, tags::region(tag)?),
             ElementName::Cnode => {
                 let parent = self.parent(&[ElementName::Cnode]);
-                return Ok(add(&mut self.anchor.cnodes, tags::cnode(tag, parent)?));
+                return add(&mut self.anchor.cnodes, tags::cnode(tag, parent)?);
             }
             ElementName::Parameter => {
                 if let Some(cnode) = self.parent(&[ElementName::Cnode]) {
@@ -278,21 +278,21 @@ impl Builder {
                     _ => SystemNodeKind::Tree,
                 };
                 let parent = self.parent(&SYSTEM);
-                return Ok(add(&mut self.anchor.system_nodes, tags::system_node(tag, kind, parent)?));
+                return add(&mut self.anchor.system_nodes, tags::system_node(tag, kind, parent)?);
             }
             ElementName::LocationGroup | ElementName::Process => {
                 let kind = if name == ElementName::Process { "process" } else { "" };
                 let parent = self.parent(&SYSTEM);
-                return Ok(add(&mut self.anchor.groups, tags::group(tag, kind, parent)?));
+                return add(&mut self.anchor.groups, tags::group(tag, kind, parent)?);
             }
             ElementName::Location | ElementName::Thread => {
                 let kind = if name == ElementName::Thread { "thread" } else { "" };
                 let group = self.parent(&[ElementName::LocationGroup, ElementName::Process]);
-                return Ok(add(&mut self.anchor.locations, tags::location(tag, kind, group)?));
+                return add(&mut self.anchor.locations, tags::location(tag, kind, group)?);
             }
             ElementName::Cart => {
                 let cart = AnchorCart { name: tags::attribute(tag, "name"), ..AnchorCart::default() };
-                return Ok(add(&mut self.anchor.carts, cart));
+                return add(&mut self.anchor.carts, cart);
             }
             ElementName::Dim => {
                 let dimension = tags::dimension(tag)?;
@@ -413,10 +413,12 @@ fn place(cart: &mut AnchorCart, text: &str) {
     }
 }
 
-/// Appends to a table; returns the position there.
-fn add<T>(table: &mut Vec<T>, row: T) -> usize {
+/// Appends to a table; returns the position there, which has 32 bits: so have call paths and locations in indices.
+fn add<T>(table: &mut Vec<T>, row: T) -> Result<usize, String> {
+    let at = table.len();
+    u32::try_from(at).map_err(|_| format!("{at} elements of one kind come before; at most 2^32 are read"))?;
     table.push(row);
-    table.len() - 1
+    Ok(at)
 }
 
 #[cfg(test)]

@@ -299,6 +299,7 @@ impl FromWord for i64 {
     fn from_word(word: &str) -> Option<Self> {
         let from_float = || {
             let value: f64 = word.parse().ok()?;
+            #[expect(clippy::cast_possible_truncation, reason = "whole, and less than 2^63")]
             (value.fract() == 0.0 && value.abs() < 9.0e18).then_some(value as i64)
         };
         word.parse().ok().or_else(from_float)

@@ -19,7 +19,7 @@ const DATA_MAGIC: &[u8] = b"CUBEX.DATA";
 const COMPRESSED_MAGIC: &[u8] = b"ZCUBEX.DATA";
 
 /// Bytes of an entry of the table of compressed rows: where it begins unpacked, where packed, and its packed size.
-const ENTRY_BYTES: u64 = 24;
+const ENTRY_BYTES: usize = 24;
 
 /// Reads rows of one metric in any order.
 pub struct MetricRows<R> {
@@ -90,19 +90,20 @@ impl<R: Read + Seek> MetricRows<R> {
         };
         let n_entries = self.u64_from(n);
         let table = COMPRESSED_MAGIC.len() as u64 + 8;
-        let fits = n_entries.checked_mul(ENTRY_BYTES).is_some_and(|n| n <= self.data.n_bytes - table);
-        if !fits {
+        let n_bytes = n_entries.checked_mul(ENTRY_BYTES as u64).filter(|&n| n <= self.data.n_bytes - table);
+        let Some(n_bytes) = n_bytes else {
             let reason = format!("{n_entries} compressed rows are declared, more than there is room for");
             return Err(CubeError::new(&self.file, self.data.offset + table, reason));
-        }
-        let bytes = self.read_at(table, n_entries * ENTRY_BYTES)?;
-        let start = table + n_entries * ENTRY_BYTES;
+        };
+        let bytes = self.read_at(table, n_bytes)?;
+        let start = table + n_bytes;
+        let n_entries = bytes.len() / ENTRY_BYTES;
         let mut streams = Vec::new();
-        if streams.try_reserve_exact(n_entries as usize).is_err() {
-            return Err(no_memory(&self.file, self.data.offset + table, n_entries * ENTRY_BYTES));
+        if streams.try_reserve_exact(n_entries).is_err() {
+            return Err(no_memory(&self.file, self.data.offset + table, n_bytes));
         }
-        streams.resize(n_entries as usize, (0, 0));
-        for entry in bytes.chunks_exact(ENTRY_BYTES as usize) {
+        streams.resize(n_entries, (0, 0));
+        for entry in bytes.chunks_exact(ENTRY_BYTES) {
             let field = |i: usize| self.u64_from(entry[8 * i..8 * i + 8].try_into().expect("eight bytes"));
             let (unpacked, packed, n_bytes) = (field(0), field(1), field(2));
             let row = unpacked.checked_div(self.row_bytes).filter(|row| row * self.row_bytes == unpacked);
@@ -126,16 +127,16 @@ impl<R: Read + Seek> MetricRows<R> {
     }
 
     /// Notes which row each tree index has, as far as the data reach.
-    fn keep_rows(&mut self, row_ids: &RowIds, index: Member, n_paths: usize) {
+    fn keep_rows(&mut self, row_ids: &[u32], index: Member, n_paths: usize) {
         let n_stored = match &self.storage {
             Storage::Plain(start) => (self.data.n_bytes - start).checked_div(self.row_bytes).unwrap_or(0),
             Storage::Compressed(streams) => streams.len() as u64,
         };
         let mut n_lost = 0;
         let mut n_bad = 0;
-        let n_rows = row_ids.len(n_paths);
-        for row in 0..n_rows {
-            let id = row_ids.get(row);
+        let n_rows = row_ids.len();
+        // The index counts its rows in 32 bits.
+        for (row, &id) in (0_u32..).zip(row_ids) {
             if id as usize >= n_paths || self.rows.contains_key(&id) {
                 n_bad += 1;
             } else if u64::from(row) >= n_stored {
@@ -176,10 +177,11 @@ impl<R: Read + Seek> MetricRows<R> {
     /// If the file cannot be read.
     pub fn read(&mut self, tree_index: u32) -> Result<Option<&[u8]>, CubeError> {
         let Some(&row) = self.rows.get(&tree_index) else { return Ok(None) };
-        let (row, row_bytes) = (row as usize, self.row_bytes as usize);
+        let row_bytes = usize::try_from(self.row_bytes)
+            .map_err(|_| no_memory(&self.file, self.data.offset, self.row_bytes))?;
         match &self.storage {
             Storage::Plain(start) => {
-                let at = start + row as u64 * self.row_bytes;
+                let at = start + u64::from(row) * self.row_bytes;
                 let end = at + self.row_bytes;
                 let is_there = self.block_start <= at && end - self.block_start <= self.block.len() as u64;
                 if !is_there {
@@ -191,11 +193,11 @@ impl<R: Read + Seek> MetricRows<R> {
                     read_into(&mut self.input, &self.file, offset, n_bytes, &mut self.block)?;
                     self.block_start = first;
                 }
-                let from = (at - self.block_start) as usize;
+                let from = usize::try_from(at - self.block_start).expect("the block is in memory");
                 Ok(Some(&self.block[from..from + row_bytes]))
             }
             Storage::Compressed(streams) => {
-                let (offset, n_bytes) = streams[row];
+                let (offset, n_bytes) = streams[row as usize];
                 if n_bytes == 0 {
                     return Ok(None);
                 }
@@ -243,11 +245,11 @@ fn read_into(
     let failed = |error: std::io::Error| CubeError::io(file, offset, &error);
     input.seek(SeekFrom::Start(offset)).map_err(failed)?;
     // Of what the file holds, maybe as holes: more than there is memory for.
-    let more = usize::try_from(n_bytes).unwrap_or(usize::MAX).saturating_sub(bytes.len());
-    if bytes.try_reserve(more).is_err() {
+    let len = usize::try_from(n_bytes).map_err(|_| no_memory(file, offset, n_bytes))?;
+    if bytes.try_reserve(len.saturating_sub(bytes.len())).is_err() {
         return Err(no_memory(file, offset, n_bytes));
     }
-    bytes.resize(n_bytes as usize, 0);
+    bytes.resize(len, 0);
     input.read_exact(bytes).map_err(|error| match error.kind() {
         std::io::ErrorKind::UnexpectedEof => CubeError::new(file, offset, "the file has shrunk"),
         _ => failed(error),
@@ -258,34 +260,13 @@ fn no_memory(file: &Arc<str>, offset: u64, n_bytes: u64) -> CubeError {
     CubeError::new(file, offset, format!("{n_bytes} bytes do not fit into memory"))
 }
 
-enum RowIds {
-    All,
-    Some(Vec<u32>),
-}
-
-impl RowIds {
-    fn len(&self, n_paths: usize) -> u32 {
-        match self {
-            RowIds::All => n_paths as u32,
-            RowIds::Some(ids) => ids.len() as u32,
-        }
-    }
-
-    fn get(&self, row: u32) -> u32 {
-        match self {
-            RowIds::All => row,
-            RowIds::Some(ids) => ids[row as usize],
-        }
-    }
-}
-
 /// Whether the numbers are little-endian, and the tree index of each row.
 fn read_index(
     input: &mut (impl Read + Seek),
     file: &Arc<str>,
     index: Member,
     n_paths: usize,
-) -> Result<(bool, RowIds), CubeError> {
+) -> Result<(bool, Vec<u32>), CubeError> {
     let wrong = |at: u64, reason: &str| CubeError::new(file, index.offset + at, reason);
     // No valid index is longer than one id for each call path and its head.
     let n_bytes = index.n_bytes.min(22 + 4 * n_paths as u64);
@@ -316,9 +297,9 @@ fn read_index(
             if n > n_paths {
                 return Err(wrong(18, &format!("an index names {n} rows of {n_paths} call paths")));
             }
-            Ok((is_little_endian, RowIds::Some(ids)))
+            Ok((is_little_endian, ids))
         }
-        3 => Ok((is_little_endian, RowIds::All)),
+        3 => Ok((is_little_endian, (0..).take(n_paths).collect())),
         other => Err(wrong(17, &format!("an index has the unknown format {other}"))),
     }
 }

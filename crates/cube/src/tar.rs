@@ -10,7 +10,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 /// Size of a header, and what members are padded to.
-pub(crate) const BLOCK_BYTES: u64 = 512;
+pub(crate) const BLOCK: usize = 512;
+pub(crate) const BLOCK_BYTES: u64 = BLOCK as u64;
 
 /// A member: where its bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +61,7 @@ fn scan(
     let at = |offset: u64| move |error: std::io::Error| (offset, error);
     let end = input.seek(SeekFrom::End(0)).map_err(at(0))?;
     let mut offset = 0;
-    let mut header = [0_u8; BLOCK_BYTES as usize];
+    let mut header = [0_u8; BLOCK];
     while offset + BLOCK_BYTES <= end {
         input.seek(SeekFrom::Start(offset)).map_err(at(offset))?;
         input.read_exact(&mut header).map_err(at(offset))?;
@@ -86,7 +87,7 @@ fn scan(
 }
 
 /// The name of a member, with the prefix of ustar.
-fn name(header: &[u8; BLOCK_BYTES as usize]) -> String {
+fn name(header: &[u8; BLOCK]) -> String {
     let field = |range: std::ops::Range<usize>| {
         let bytes = &header[range];
         let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
@@ -114,8 +115,8 @@ fn number(field: &[u8]) -> Option<u64> {
 }
 
 /// A header of ustar for a plain file, with its checksum.
-pub(crate) fn header(name: &str, n_bytes: u64) -> [u8; BLOCK_BYTES as usize] {
-    let mut header = [0_u8; BLOCK_BYTES as usize];
+pub(crate) fn header(name: &str, n_bytes: u64) -> [u8; BLOCK] {
+    let mut header = [0_u8; BLOCK];
     let name = &name.as_bytes()[..name.len().min(99)];
     header[..name.len()].copy_from_slice(name);
     header[100..108].copy_from_slice(b"0000644\0");

@@ -8,10 +8,11 @@
 pub fn wide_order(parents: &[Option<usize>]) -> Vec<u32> {
     let mut children: Vec<Vec<u32>> = vec![Vec::new(); parents.len()];
     let mut roots = Vec::new();
-    for (node, parent) in parents.iter().enumerate() {
+    // Call paths have 32 bits: definitions with more are not read.
+    for (node, parent) in (0..).zip(parents) {
         match parent {
-            Some(parent) => children[*parent].push(node as u32),
-            None => roots.push(node as u32),
+            Some(parent) => children[*parent].push(node),
+            None => roots.push(node),
         }
     }
     let mut order = Vec::with_capacity(parents.len());

@@ -37,12 +37,14 @@ impl<W: Write + Seek> Writer<W> {
     /// If it cannot be written.
     pub fn metric(&mut self, id: u32, tree_indices: &[u32], row_bytes: u64) -> Result<()> {
         let mut index = b"CUBEX.INDEX\x01\0\0\0\0\0\x01".to_vec();
-        index.extend_from_slice(&(tree_indices.len() as u32).to_le_bytes());
+        let n_rows = u32::try_from(tree_indices.len())
+            .map_err(|_| Error::new(ErrorKind::InvalidInput, "a metric has more than 2^32 rows"))?;
+        index.extend_from_slice(&n_rows.to_le_bytes());
         for tree_index in tree_indices {
             index.extend_from_slice(&tree_index.to_le_bytes());
         }
         self.member(&format!("{id}.index"), &index)?;
-        let n_rows = tree_indices.len() as u64;
+        let n_rows = u64::from(n_rows);
         let head = b"CUBEX.DATA";
         let n_bytes = n_rows
             .checked_mul(row_bytes)
@@ -81,7 +83,7 @@ impl<W: Write + Seek> Writer<W> {
     pub fn finish(mut self, anchor: &Anchor) -> Result<W> {
         self.member("anchor.xml", anchor_writer::write(anchor).as_bytes())?;
         self.out.seek(SeekFrom::Start(self.end))?;
-        self.out.write_all(&[0; 2 * BLOCK_BYTES as usize])?;
+        self.out.write_all(&[0; 2 * tar::BLOCK])?;
         self.out.flush()?;
         Ok(self.out)
     }

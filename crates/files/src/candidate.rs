@@ -189,8 +189,9 @@ impl Look {
         if offset <= self.head.len() as u64 {
             self.extend_head(usize::try_from(end).unwrap_or(usize::MAX));
         }
-        if end <= self.head.len() as u64 {
-            bytes.copy_from_slice(&self.head[offset as usize..end as usize]);
+        let range = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
+        if let Some(there) = range.and_then(|(offset, end)| self.head.get(offset..end)) {
+            bytes.copy_from_slice(there);
             return Ok(());
         }
         if LOOK_BYTES - self.n_read < bytes.len() {

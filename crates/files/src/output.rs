@@ -326,8 +326,13 @@ fn is_shared(file: &File) -> bool {
         0x0102_1997,
         0x6573_5546,
     ];
-    // The type is a machine word, signed or not.
-    rustix::fs::fstatfs(file).is_ok_and(|known| MAGIC.contains(&(known.f_type as u32)))
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the type is a machine word, signed or not; its low 32 bits are the number"
+    )]
+    let magic = |known: rustix::fs::StatFs| known.f_type as u32;
+    rustix::fs::fstatfs(file).is_ok_and(|known| MAGIC.contains(&magic(known)))
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -29,11 +29,13 @@ impl<'a> Bytes<'a> {
 
     /// The `n_bytes` bytes at `at`.
     pub fn slice(&self, at: u64, n_bytes: u64, what: &'static str) -> Result<&'a [u8], ReadError> {
-        let range = || {
-            let start = usize::try_from(at.checked_sub(self.base)?).ok()?;
-            self.bytes.get(start..start.checked_add(usize::try_from(n_bytes).ok()?)?)
-        };
-        range().ok_or_else(|| self.error(at, ReadErrorKind::OutOfFile { what, n_bytes }))
+        let slice = || self.tail(at)?.get(..usize::try_from(n_bytes).ok()?);
+        slice().ok_or_else(|| self.error(at, ReadErrorKind::OutOfFile { what, n_bytes }))
+    }
+
+    /// The bytes from `at` on; `None` if that is outside.
+    pub fn tail(&self, at: u64) -> Option<&'a [u8]> {
+        self.bytes.get(usize::try_from(at.checked_sub(self.base)?).ok()?..)
     }
 
     fn array<const N: usize>(&self, at: u64, what: &'static str) -> Result<[u8; N], ReadError> {

@@ -145,7 +145,7 @@ fn walk(
             code: bytes.u16(at + 0x14, what)?,
             name: texts.read(bytes, bytes.u64(at + 0x18, what)?)?,
         };
-        left.push((tree.contexts.len() as u32, bytes.u64(at + 8, what)?, bytes.u64(at, what)?));
+        left.push((next_context(bytes, at, tree)?, bytes.u64(at + 8, what)?, bytes.u64(at, what)?));
         tree.contexts.push(Context {
             id: bytes.u32(at + 0x10, what)?,
             parent: None,
@@ -171,7 +171,7 @@ fn walk(
             }
             let (context, children, size) = context(bytes, at, parent, tables, &mut tree.n_dangling)?;
             if 0 < children.1 {
-                left.push((tree.contexts.len() as u32, children.0, children.1));
+                left.push((next_context(bytes, at, tree)?, children.0, children.1));
             }
             tree.contexts.push(context);
             at += size;
@@ -182,6 +182,12 @@ fn walk(
         left[first..].reverse();
     }
     Ok(())
+}
+
+/// The number of the next context.
+fn next_context(bytes: Bytes<'_>, at: u64, tree: &Tree) -> Result<u32, ReadError> {
+    let n = tree.contexts.len();
+    u32::try_from(n).map_err(|_| bytes.broken(at, format!("{n} contexts come before; at most 2^32 are read")))
 }
 
 /// The context at `at`, offset and size of its children, and its own size.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 const TRACE_MAGIC: &[u8; 18] = b"HPCRUN-trace______";
 const PROFILE_MAGIC: &[u8; 18] = b"HPCRUN-profile____";
 /// Magic, version, byte order.
-const HEAD_BYTES: u64 = 24;
+const HEAD_BYTES: usize = 24;
 /// The footer of a profile: six sections by start and end, its own start, `HPCRUNsm`.
 const FOOTER_BYTES: u64 = 112;
 const FOOTER_MAGIC: &[u8; 8] = b"HPCRUNsm";
@@ -53,7 +53,7 @@ pub fn trace_line<R: Read + Seek>(
 fn line_at<R: Read + Seek>(source: &mut Source<R>, start: u64, end: Option<u64>) -> Result<Line, ReadError> {
     let end = end.unwrap_or(source.n_bytes).min(source.n_bytes);
     let mut head = Vec::new();
-    source.read(start, HEAD_BYTES, "header of a trace", &mut head)?;
+    source.read(start, HEAD_BYTES as u64, "header of a trace", &mut head)?;
     if !head.starts_with(TRACE_MAGIC) {
         let expected = String::from_utf8_lossy(TRACE_MAGIC).into_owned();
         let kind = ReadErrorKind::Magic { expected };
@@ -63,7 +63,7 @@ fn line_at<R: Read + Seek>(source: &mut Source<R>, start: u64, end: Option<u64>)
         return Err(source.broken(start + 23, format!("byte order {:?} is not \"b\"", char::from(head[23]))));
     }
     let has_flags = b"01.00" != &head[18..23];
-    let mut at = start + HEAD_BYTES;
+    let mut at = start + HEAD_BYTES as u64;
     let mut flags = 0;
     let mut bytes = Vec::new();
     if has_flags {
@@ -159,11 +159,8 @@ pub fn merged_lines<R: Read + Seek>(file: &Arc<str>, from: R) -> Result<Merged, 
     let kind = be_u32(&bytes, 0).expect("eight bytes were read");
     let n = u64::from(be_u32(&bytes, 4).expect("eight bytes were read"));
     source.read(8, n * 16, "table of traces", &mut bytes)?;
-    let entry = |i: usize| {
-        let word = |at| be_u32(&bytes, 16 * i + at);
-        Some((word(0)?, word(4)?, be_u64(&bytes, 16 * i + 8)?))
-    };
-    let entries: Vec<(u32, u32, u64)> = (0..n as usize).filter_map(entry).collect();
+    let entry = |entry: &[u8]| Some((be_u32(entry, 0)?, be_u32(entry, 4)?, be_u64(entry, 8)?));
+    let entries: Vec<(u32, u32, u64)> = bytes.chunks_exact(16).filter_map(entry).collect();
     let mut starts: Vec<u64> = entries.iter().map(|entry| entry.2).collect();
     starts.sort_unstable();
     // The last trace ends before the marker, if the file is whole.
@@ -238,7 +235,7 @@ impl Measurement {
     /// If it is none, or its sections are broken.
     pub fn read<R: Read + Seek>(file: &Arc<str>, from: R) -> Result<Measurement, ReadError> {
         let mut source = Source::new(Arc::clone(file), from)?;
-        let head = source.beginning(HEAD_BYTES)?;
+        let head = source.beginning(HEAD_BYTES as u64)?;
         if !head.starts_with(PROFILE_MAGIC) {
             let expected = String::from_utf8_lossy(PROFILE_MAGIC).into_owned();
             return Err(ReadError::of_file(file, ReadErrorKind::Magic { expected }));
@@ -261,7 +258,7 @@ impl Measurement {
             Ok(Fields { file: Arc::clone(&source.file), base: start, bytes, next: 0 })
         };
         let mut properties = section(0)?;
-        properties.next = HEAD_BYTES as usize;
+        properties.next = HEAD_BYTES;
         Ok(Measurement {
             properties: read_properties(&mut properties)?,
             modules: read_modules(&mut section(1)?)?,

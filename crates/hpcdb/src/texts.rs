@@ -29,7 +29,7 @@ impl Texts {
             return Ok(Arc::clone(text));
         }
         bytes.slice(at, 1, "text")?;
-        let tail = &bytes.bytes[(at - bytes.base) as usize..];
+        let tail = bytes.tail(at).unwrap_or_default();
         let Some(n_bytes) = tail.iter().position(|&byte| byte == 0) else {
             return Err(bytes.broken(at, "an unterminated string"));
         };

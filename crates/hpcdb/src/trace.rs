@@ -246,7 +246,8 @@ impl<R: Read + Seek> Lines<R> {
         let layout = self.line.layout;
         self.source.read(self.offset(), n * layout.n_bytes(), "samples", &mut self.window)?;
         self.next += n;
-        Ok(self.window.chunks_exact(layout.n_bytes() as usize).map(move |bytes| sample(bytes, layout)))
+        let n_bytes = usize::try_from(layout.n_bytes()).expect("a sample has few bytes");
+        Ok(self.window.chunks_exact(n_bytes).map(move |bytes| sample(bytes, layout)))
     }
 }
 

@@ -35,7 +35,9 @@ impl Interval {
         let ahead = time.wrapping_sub(self.start).cast_signed();
         let ahead = if (time < self.start) == (ahead < 0) { ahead as f64 } else { self.far_ahead(time) };
         let drift = (self.slope * ahead).round_ties_even();
-        time.wrapping_add_signed(self.offset).wrapping_add_signed(drift as i64)
+        #[expect(clippy::cast_possible_truncation, reason = "whole, and what is too large saturates")]
+        let drift = drift as i64;
+        time.wrapping_add_signed(self.offset).wrapping_add_signed(drift)
     }
 
     /// Corrects times that all lie in this interval.

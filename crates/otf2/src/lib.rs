@@ -45,6 +45,11 @@
 //! ```
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+// A number of a file becomes a length or an index: no cast cuts it unseen.
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
 
 mod anchor;
 mod archive;

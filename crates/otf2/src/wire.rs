@@ -277,8 +277,11 @@ impl<'a> Cursor<'a> {
     /// [`Fault::TooWide`] for more than four bytes, [`Fault::PastEnd`] if they are not there.
     #[inline]
     pub fn u32(&mut self) -> Result<u32, Fault> {
-        // `compressed` gives at most four bytes or all ones, so the cut loses nothing.
-        self.compressed(4).map(|value| (value & u64::from(u32::MAX)) as u32)
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "`compressed` gives four bytes at most, or all ones"
+        )]
+        self.compressed(4).map(|value| value as u32)
     }
 
     /// A compressed 64-bit number; all ones is [`UNDEFINED_U64`].

@@ -146,10 +146,11 @@ impl RecordBuffer {
 
     #[inline]
     fn put_compressed(&mut self, value: u64) {
-        let n = (8 - value.leading_zeros() / 8) as usize;
+        let n = 8 - value.leading_zeros() / 8;
         let mut digits = [0; 9];
-        // At most 8, so the cut loses nothing.
-        digits[0] = (n & 0xf) as u8;
+        // At most 8: the first byte holds it.
+        digits[0] = n.to_le_bytes()[0];
+        let n = n as usize;
         match self.endian {
             Endian::Little => digits[1..].copy_from_slice(&value.to_le_bytes()),
             Endian::Big => digits[1..=n].copy_from_slice(&value.to_be_bytes()[8 - n..]),
