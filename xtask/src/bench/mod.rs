@@ -3,7 +3,7 @@
 //! Everything a ratio is made of runs in the same invocation, in turn, on the same
 //! archives, and counts as a whole process from start to end; only the C library's
 //! figure is its event loop alone, which is to its advantage. A figure that cannot be
-//! measured is a loud line, not a guess. Nothing here is a test.
+//! measured is a loud line, not a guess. A full run writes `docs/speed.md`. Nothing here is a test.
 
 mod archives;
 mod causes;
@@ -16,6 +16,7 @@ pub mod machine;
 mod measure;
 mod nsight;
 mod operations;
+mod page;
 mod peers;
 mod ranks;
 mod scale;
@@ -25,6 +26,7 @@ use crate::runner::{output, run as run_command};
 use crate::{setup, workspace};
 use anyhow::{Context, Result};
 use measure::{Contender, alternate, median};
+use page::Measured;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use table::{Row, Target};
@@ -75,17 +77,23 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let peers = peers::build(&root, tools.python.as_deref())?;
     let extent = if quick { QUICK } else { FULL };
     let bench = Bench { root, extent, ours, peers };
-    let machine = machine::line()?;
-    let mut skipped = bench.peers.skipped.clone();
-    let mut rows = Vec::new();
+    let mut measured = Vec::new();
     for section in SECTIONS.into_iter().filter(|section| wanted.is_empty() || wanted.contains(section)) {
-        rows.extend(bench.rows(section, tools.python.as_deref(), quick, &mut skipped)?);
+        let mut skipped = bench.peers.skipped.clone();
+        let rows = bench.rows(section, tools.python.as_deref(), quick, &mut skipped)?;
+        measured.push(Measured { section, rows, skipped });
     }
-    println!("\n{machine}\n\n{}", table::render(&rows));
-    for why in &skipped {
-        println!("skipped: {why}");
+    println!("\n{}", machine::line()?);
+    for Measured { section, rows, skipped } in &measured {
+        println!("\n{section}\n{}", table::render(rows));
+        for why in skipped {
+            println!("skipped: {why}");
+        }
     }
-    Ok(())
+    if quick {
+        return Ok(());
+    }
+    page::write(&bench.root, &measured)
 }
 
 struct Ours {
