@@ -6,6 +6,11 @@
 //! This crate does not interpret the events.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+// A number of a file becomes a length or an index: no cast cuts it unseen.
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
 
 pub mod chrome;
 pub mod csv;
@@ -16,6 +21,7 @@ pub mod hpctoolkit;
 mod naming;
 pub mod nsight;
 pub mod otf2;
+mod position;
 pub mod projections;
 mod readers;
 mod unknown;

@@ -1,5 +1,6 @@
 //! A set of numbers that lie close together: one bit each.
 
+use crate::position::u32_from;
 use rustc_hash::FxHashMap;
 
 /// Numbers in blocks of 4096.
@@ -19,7 +20,7 @@ impl Bits {
                 let words = &mut self.words;
                 let index = *self.blocks.entry(block).or_insert_with(|| {
                     words.push([0; 64]);
-                    (words.len() - 1) as u32
+                    u32_from(words.len() - 1)
                 });
                 self.last = Some((block, index));
                 index

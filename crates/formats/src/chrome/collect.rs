@@ -16,6 +16,7 @@ use super::number::{ns_from_us, u64_from};
 use super::record::{Kind, Record, Store};
 use super::samples::Samples;
 use super::scan::{Cursor, Escapes, Text, Value, plain};
+use crate::position::u32_from;
 use ouzel_model::{CollectiveOp, Level, Notice, NoticeCode};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -460,7 +461,7 @@ impl Collector {
         let tid = String::from_utf8_lossy(tid).into_owned();
         let records = self.store.add_track();
         self.tracks.push(TrackDraft { group, kind, tid, records });
-        let track = (self.tracks.len() - 1) as u32;
+        let track = u32_from(self.tracks.len() - 1);
         self.track_ids.insert(self.key[..].into(), track);
         track
     }

@@ -9,6 +9,7 @@ use super::names::RegionDraft;
 use super::place::{Placed, place};
 use super::reader::PARAMETERS;
 use crate::naming::of_function;
+use crate::position::u32_from;
 use ouzel_model::{
     Clock, CommId, Communicator, ContextId, Definitions, Level, LocationKind, Metric, MetricMode,
     MetricValueType, Notice, NoticeCode, Paradigm, Provenance, Region, RegionId, SampledContexts, Ticks,
@@ -45,7 +46,7 @@ pub(super) fn finish(mut collector: Collector, mut notices: Vec<Notice>) -> io::
     let (communicators, comms) = communicators(&collector, &ranks);
     definitions.communicators = communicators;
     notices.extend(collector.take_notices());
-    let frame_contexts = (0..collector.samples.frames.texts.len() as u32)
+    let frame_contexts = (0..u32_from(collector.samples.frames.texts.len()))
         .map(|frame| collector.samples.frame_contexts.get(&frame).copied().map(ContextId))
         .collect();
     Ok(ChromeSource {
@@ -132,7 +133,7 @@ fn device_paradigm(collector: &Collector) -> Paradigm {
 
 fn regions(collector: &Collector) -> Vec<Region> {
     let device = device_paradigm(collector);
-    let of_draft = |(i, RegionDraft { name, class, op }): (usize, &RegionDraft)| {
+    let of_draft = |(i, RegionDraft { name, class, op }): (u32, &RegionDraft)| {
         let (role, paradigm) = match class {
             Class::Code | Class::Runtime => {
                 let (role, paradigm) = of_function(name);
@@ -141,7 +142,7 @@ fn regions(collector: &Collector) -> Vec<Region> {
             }
             _ => (kinds::role(*class, *op), kinds::paradigm(*class, device)),
         };
-        let (mut name, mut source) = (name.clone(), collector.samples.sources.get(&(i as u32)).cloned());
+        let (mut name, mut source) = (name.clone(), collector.samples.sources.get(&i).cloned());
         if *class == Class::Python
             && let Some((function, file, line)) = python_source(&name)
         {
@@ -151,7 +152,7 @@ fn regions(collector: &Collector) -> Vec<Region> {
         let (file, line) = source.map_or((None, None), |(file, line)| (Some(Arc::from(file)), line));
         Region { name: Arc::from(name), canonical_name: None, file, line, end_line: None, role, paradigm }
     };
-    collector.regions.drafts.iter().enumerate().map(of_draft).collect()
+    (0..).zip(&collector.regions.drafts).map(of_draft).collect()
 }
 
 /// Function, file and line of `path/file.py(12): function`.

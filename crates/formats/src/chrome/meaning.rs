@@ -6,6 +6,7 @@ use super::kinds::{self, Class, Communication};
 use super::names::RegionDraft;
 use super::number::u64_from;
 use super::scan::{Text, ValueKind, plain};
+use crate::position::u32_from;
 
 /// Steps of the PyTorch profiler begin so.
 const STEP: &[u8] = b"ProfilerStep#";
@@ -127,7 +128,7 @@ impl Collector {
         if let (Some(ranks), true) = (ranks, group.ranks.is_empty()) {
             group.ranks = ranks;
         }
-        index as u32
+        u32_from(index)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::kinds::{Class, N_CLASSES};
 use super::scan::{Text, plain};
+use crate::position::u32_from;
 use ouzel_model::CollectiveOp;
 use rustc_hash::FxHashMap;
 
@@ -27,7 +28,7 @@ impl Texts {
         if let Some(&id) = self.ids.get(text.raw) {
             return id;
         }
-        let id = self.texts.len() as u32;
+        let id = u32_from(self.texts.len());
         self.ids.insert(text.raw.into(), id);
         self.texts.push(plain(text));
         id
@@ -56,7 +57,7 @@ impl Regions {
     /// A new region.
     pub fn add(&mut self, draft: RegionDraft) -> u32 {
         self.drafts.push(draft);
-        (self.drafts.len() - 1) as u32
+        u32_from(self.drafts.len() - 1)
     }
 
     /// The region of a name and class, made by `draft` if it is new.

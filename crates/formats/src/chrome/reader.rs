@@ -5,6 +5,7 @@ use super::collect::DetailKind;
 use super::layout::CallLink;
 use super::record::{Kind, Merge, Record};
 use super::samples::FRAME;
+use crate::position::index_from;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, Collective, CollectiveRoot, CommId, ContextId, EventKind, Lca,
     Link, LinkEnd, MetricId, MetricValue, Needs, Notice, Parameter, ParameterId, ParameterValue, ReadError,
@@ -109,7 +110,7 @@ impl<'a> LocationReader<'a> {
                 self.enter(record, record.end_ns(), (record.link != 0).then_some(record.link), buffer);
             }
             Kind::DetailedSlice => {
-                let link = self.source.details[record.link as usize].link;
+                let link = self.source.details[index_from(record.link)].link;
                 self.enter(record, record.end_ns(), (link != 0).then_some(link), buffer);
                 self.detail(record, buffer);
             }
@@ -175,7 +176,7 @@ impl<'a> LocationReader<'a> {
     /// What a call has besides, after its enter.
     fn detail(&mut self, record: &Record, buffer: &mut ChunkBuffer) {
         let at = self.ticks(record.at_ns);
-        match self.source.details[record.link as usize].what {
+        match self.source.details[index_from(record.link)].what {
             DetailKind::Bytes(bytes) => self.parameter(at, 0, ParameterValue::U64(bytes), buffer),
             DetailKind::Step(step) => self.parameter(at, 1, ParameterValue::U64(step), buffer),
             DetailKind::Collective { op, group, bytes_sent, bytes_received, on_host } => {

@@ -110,7 +110,7 @@ impl Record {
             at_ns: word(0).cast_signed(),
             length_ns: word(8).cast_signed(),
             link: word(16),
-            what: last as u32,
+            what: (last & 0xffff_ffff) as u32,
             kind: KINDS[(last >> 32) as usize & 0xff],
         }
     }
@@ -190,7 +190,8 @@ impl Store {
         }
         open.sort_by_key(Record::key);
         self.n_open -= open.len();
-        let n_max = memory::share((MEMORY_RECORDS_MAX * RECORD_BYTES) as u64) as usize / RECORD_BYTES;
+        let share = memory::share((MEMORY_RECORDS_MAX * RECORD_BYTES) as u64);
+        let n_max = usize::try_from(share).unwrap_or(usize::MAX) / RECORD_BYTES;
         let run = if self.n_in_memory + open.len() <= n_max {
             self.n_in_memory += open.len();
             Run::Memory(open.into_boxed_slice())

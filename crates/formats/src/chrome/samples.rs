@@ -9,6 +9,7 @@ use super::kinds::Class;
 use super::names::{RegionDraft, Texts};
 use super::record::Kind;
 use super::scan::{Text, Value};
+use crate::position::u32_from;
 use ouzel_model::{Level, MAX_SAMPLED_DEPTH, NoticeCode};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -116,13 +117,15 @@ impl Samples {
             return parent;
         }
         self.contexts.push(ContextDraft { parent, region, depth });
-        Some((self.contexts.len() - 1) as u32)
+        Some(u32_from(self.contexts.len() - 1))
     }
 }
 
 fn ns(us: f64) -> i64 {
     const FAR: f64 = 4e18;
-    (us * 1000.0).round().clamp(-FAR, FAR) as i64
+    #[expect(clippy::cast_possible_truncation, reason = "whole, and less than 2^63; not a number is 0")]
+    let ns = (us * 1000.0).round().clamp(-FAR, FAR) as i64;
+    ns
 }
 
 impl Collector {

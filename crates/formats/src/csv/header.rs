@@ -95,14 +95,14 @@ pub(super) fn scaled(text: &[u8], exponent: u32) -> Option<i64> {
         return None;
     }
     let n_kept = i64::from(exponent) + i64::from(shift);
-    let n_whole = whole.trim_start_matches('0').len() as i64;
+    let n_whole = i64::try_from(whole.trim_start_matches('0').len()).ok()?;
     if 19 < n_whole + n_kept {
         // A zero may have any exponent.
         return whole.bytes().chain(fraction.bytes()).all(|b| b == b'0').then_some(0);
     }
     // Digits of the number in the smaller unit, and the first after them.
     let mut all = whole.bytes().chain(fraction.bytes()).chain(std::iter::repeat(b'0'));
-    let n = whole.len() as i64 + n_kept;
+    let n = i64::try_from(whole.len()).ok()? + n_kept;
     let mut value: i128 = 0;
     if n < 0 {
         return Some(0);

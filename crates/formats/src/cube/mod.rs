@@ -143,11 +143,10 @@ impl CubeSource {
         notices.extend(cube.other_members().iter().map(|name| left_out(format!("file {name:?}"), 1)));
         let parents: Vec<Option<usize>> = anchor.cnodes.iter().map(|cnode| cnode.parent).collect();
         let mut wide_index = vec![0; parents.len()];
-        for (index, node) in ouzel_cube::wide_order(&parents).into_iter().enumerate() {
-            wide_index[node as usize] = index as u32;
+        for (index, node) in (0..).zip(ouzel_cube::wide_order(&parents)) {
+            wide_index[node as usize] = index;
         }
-        let rows = anchor.rows.iter().enumerate();
-        let xml_rows = rows.map(|(i, row)| ((row.metric, row.cnode), i as u32)).collect();
+        let xml_rows = (0..).zip(&anchor.rows).map(|(i, row)| ((row.metric, row.cnode), i)).collect();
         let (definitions, stored) = (resolved.definitions, resolved.stored);
         Ok(CubeSource { definitions, notices, stored, wide_index, xml_rows, cube })
     }

@@ -18,15 +18,15 @@ pub(super) fn resolve(
     notices: &mut Vec<Notice>,
 ) -> Vec<CartTopology> {
     let mut index: FxHashMap<(u8, u32), u32> = FxHashMap::default();
-    for (i, location) in locations.iter().enumerate() {
-        // Ids of files have 32 bits.
-        index.entry((kind_code(MemberKind::Location), location.native_id as u32)).or_insert(i as u32);
+    for (i, location) in (0..).zip(locations) {
+        let id = u32::try_from(location.native_id).expect("ids of files have 32 bits");
+        index.entry((kind_code(MemberKind::Location), id)).or_insert(i);
     }
-    for (i, group) in anchor.groups.iter().enumerate() {
-        index.entry((kind_code(MemberKind::Group), group.id)).or_insert(i as u32);
+    for (i, group) in (0..).zip(&anchor.groups) {
+        index.entry((kind_code(MemberKind::Group), group.id)).or_insert(i);
     }
-    for (i, node) in anchor.system_nodes.iter().enumerate() {
-        index.entry((kind_code(MemberKind::SystemNode(node.kind)), node.id)).or_insert(i as u32);
+    for (i, node) in (0..).zip(&anchor.system_nodes) {
+        index.entry((kind_code(MemberKind::SystemNode(node.kind)), node.id)).or_insert(i);
     }
     let resolve = |(i, cart): (usize, &AnchorCart)| {
         let (topology, n_bad) = topology(cart, &index);

@@ -5,6 +5,7 @@
 //! lacks a location has zero there, or the mark for "never" in a minimum or maximum; these have a row for
 //! each call path, as readers take what is missing for zero (or, as pycubexr 2.1.1, fail on it).
 
+use crate::position::{index_from, u32_from};
 use ouzel_cube::{
     Anchor, AnchorCart, AnchorCnode, AnchorDimension, AnchorGroup, AnchorLocation, AnchorMetric,
     AnchorParameter, AnchorRegion, AnchorSystemNode, MemberKind, SystemNodeKind, Writer,
@@ -45,8 +46,8 @@ pub fn write<W: Write + Seek>(source: &dyn ProfileSource, out: W) -> Result<Vec<
     let parents: Vec<Option<usize>> =
         definitions.call_tree.nodes().iter().map(|node| node.parent.map(CallPathId::index)).collect();
     let mut wide_index = vec![0_u32; parents.len()];
-    for (index, node) in ouzel_cube::wide_order(&parents).into_iter().enumerate() {
-        wide_index[node as usize] = index as u32;
+    for (index, node) in (0..).zip(ouzel_cube::wide_order(&parents)) {
+        wide_index[node as usize] = index;
     }
     for id in definitions.metric_ids() {
         let scope = match definitions.metric(id).kind {
@@ -118,7 +119,7 @@ fn write_metric<W: Write + Seek>(
 fn without_row(indices: &[u32], n_paths: usize) -> Vec<u32> {
     let mut has_row = vec![false; n_paths];
     indices.iter().for_each(|&index| has_row[index as usize] = true);
-    (0..n_paths as u32).filter(|&index| !has_row[index as usize]).collect()
+    (0..u32_from(n_paths)).filter(|&index| !has_row[index as usize]).collect()
 }
 
 /// The values of a row as bytes, in the type that [`metric_entry`] declares.
@@ -137,18 +138,28 @@ fn encode(row: &SeverityRow, metric: &ProfileMetric, bytes: &mut [u8]) {
         places[at] = match (&row.values, metric.value_type, absent) {
             (Severities::U64(values), MetricValueType::U64, None) => values[i].to_le_bytes(),
             (Severities::I64(values), MetricValueType::I64, None) => values[i].to_le_bytes(),
-            (values, MetricValueType::U64, None) => (values.get(i) as u64).to_le_bytes(),
-            (values, MetricValueType::I64, None) => (values.get(i) as i64).to_le_bytes(),
+            (values, MetricValueType::U64, None) => u64_from(values.get(i)).to_le_bytes(),
+            (values, MetricValueType::I64, None) => i64_from(values.get(i)).to_le_bytes(),
             (values, _, _) => values.get(i).to_le_bytes(),
         };
     }
 }
 
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "what does not fit saturates")]
+fn u64_from(value: f64) -> u64 {
+    value as u64
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "what does not fit saturates")]
+fn i64_from(value: f64) -> i64 {
+    value as i64
+}
+
 fn anchor(definitions: &ProfileDefinitions, notices: &mut Vec<Notice>) -> Anchor {
     let creator = definitions.provenance.creator.clone();
     let nodes = system_nodes(definitions);
-    let regions = definitions.regions.iter().enumerate().map(|(i, region)| AnchorRegion {
-        id: i as u32,
+    let regions = (0..).zip(&definitions.regions).map(|(id, region)| AnchorRegion {
+        id,
         file: region.file.as_deref().unwrap_or_default().to_owned(),
         begin: region.line.map_or(-1, i64::from),
         end: region.end_line.map_or(-1, i64::from),
@@ -170,7 +181,7 @@ fn anchor(definitions: &ProfileDefinitions, notices: &mut Vec<Notice>) -> Anchor
             .collect(),
         metrics: metrics(definitions),
         regions: regions.collect(),
-        cnodes: definitions.call_tree.nodes().iter().enumerate().map(cnode).collect(),
+        cnodes: (0..).zip(definitions.call_tree.nodes()).map(cnode).collect(),
         groups: groups(definitions, &nodes),
         locations: locations(definitions),
         carts: definitions.topologies.iter().filter_map(|topology| cart(topology, &nodes, notices)).collect(),
@@ -191,7 +202,7 @@ fn nested(parents: impl Iterator<Item = Option<usize>>) -> (CallTree, Vec<CallPa
 fn metrics(definitions: &ProfileDefinitions) -> Vec<AnchorMetric> {
     let (tree, _) = nested(definitions.metrics.iter().map(|metric| metric.parent.map(MetricId::index)));
     let entry = |node: &CallNode| {
-        let id = MetricId::from_index(node.native_id as usize);
+        let id = MetricId::from_index(index_from(node.native_id));
         metric_entry(definitions, id, node.parent.map(CallPathId::index))
     };
     tree.nodes().iter().map(entry).collect()
@@ -268,7 +279,7 @@ fn expression(definitions: &ProfileDefinitions, formula: &Formula) -> String {
     stack.pop().unwrap_or_default()
 }
 
-fn cnode((i, node): (usize, &CallNode)) -> AnchorCnode {
+fn cnode((id, node): (u32, &CallNode)) -> AnchorCnode {
     let parameter = |(key, value): &(std::sync::Arc<str>, ParameterValue)| {
         let (is_numeric, value) = match value {
             ParameterValue::Text(text) => (false, text.to_string()),
@@ -278,7 +289,7 @@ fn cnode((i, node): (usize, &CallNode)) -> AnchorCnode {
         AnchorParameter { is_numeric, key: key.to_string(), value }
     };
     AnchorCnode {
-        id: i as u32,
+        id,
         callee: node.region.0,
         parent: node.parent.map(CallPathId::index),
         line: node.site_line.map_or(-1, i64::from),
@@ -299,23 +310,23 @@ struct SystemNodes {
 fn system_nodes(definitions: &ProfileDefinitions) -> SystemNodes {
     let nodes = &definitions.system_tree.nodes;
     let (tree, ids) = nested(nodes.iter().map(|node| node.parent.map(ouzel_model::SystemNodeId::index)));
-    let entry = |(i, node): (usize, &CallNode)| {
-        let of = &nodes[node.native_id as usize];
+    let entry = |(id, node): (u32, &CallNode)| {
+        let of = &nodes[index_from(node.native_id)];
         AnchorSystemNode {
-            id: i as u32,
+            id,
             kind: SystemNodeKind::Tree,
             parent: node.parent.map(CallPathId::index),
             name: of.name.to_string(),
             class: of.class.to_string(),
         }
     };
-    let mut entries: Vec<AnchorSystemNode> = tree.nodes().iter().enumerate().map(entry).collect();
+    let mut entries: Vec<AnchorSystemNode> = (0..).zip(tree.nodes()).map(entry).collect();
     let places = ids.into_iter().map(CallPathId::index).collect();
     let mut nowhere = None;
     if definitions.location_groups.iter().any(|group| group.system_node.is_none()) {
         nowhere = Some(entries.len());
         entries.push(AnchorSystemNode {
-            id: entries.len() as u32,
+            id: u32_from(entries.len()),
             kind: SystemNodeKind::Tree,
             parent: None,
             name: "unknown machine".to_owned(),
@@ -326,26 +337,26 @@ fn system_nodes(definitions: &ProfileDefinitions) -> SystemNodes {
 }
 
 fn groups(definitions: &ProfileDefinitions, nodes: &SystemNodes) -> Vec<AnchorGroup> {
-    let entry = |(i, group): (usize, &ouzel_model::LocationGroup)| AnchorGroup {
-        id: i as u32,
+    let entry = |(id, group): (u32, &ouzel_model::LocationGroup)| AnchorGroup {
+        id,
         parent: group.system_node.map(|node| nodes.places[node.index()]).or(nodes.nowhere),
         name: group.name.to_string(),
-        rank: group.rank.map_or(i as i64, |rank| i64::from(rank.0)),
+        rank: group.rank.map_or(i64::from(id), |rank| i64::from(rank.0)),
         kind: match group.kind {
             LocationGroupKind::Process | LocationGroupKind::Unknown => "process".to_owned(),
             LocationGroupKind::Accelerator => "accelerator".to_owned(),
         },
     };
-    definitions.location_groups.iter().enumerate().map(entry).collect()
+    (0..).zip(&definitions.location_groups).map(entry).collect()
 }
 
 fn locations(definitions: &ProfileDefinitions) -> Vec<AnchorLocation> {
     let mut n_of_group = vec![0_i64; definitions.location_groups.len()];
-    let mut entry = |(i, location): (usize, &ouzel_model::Location)| {
+    let mut entry = |(id, location): (u32, &ouzel_model::Location)| {
         let n = &mut n_of_group[location.group.index()];
         *n += 1;
         AnchorLocation {
-            id: i as u32,
+            id,
             group: Some(location.group.index()),
             name: location.name.to_string(),
             rank: *n - 1,
@@ -356,7 +367,7 @@ fn locations(definitions: &ProfileDefinitions) -> Vec<AnchorLocation> {
             },
         }
     };
-    definitions.locations.iter().enumerate().map(&mut entry).collect()
+    (0..).zip(&definitions.locations).map(&mut entry).collect()
 }
 
 fn cart(topology: &CartTopology, nodes: &SystemNodes, notices: &mut Vec<Notice>) -> Option<AnchorCart> {
@@ -364,7 +375,7 @@ fn cart(topology: &CartTopology, nodes: &SystemNodes, notices: &mut Vec<Notice>)
         CartMembers::Locations(ids) => ids.iter().map(|id| (MemberKind::Location, id.0)).collect(),
         CartMembers::Groups(ids) => ids.iter().map(|id| (MemberKind::Group, id.0)).collect(),
         CartMembers::SystemNodes(ids) => {
-            let place = |id: &ouzel_model::SystemNodeId| nodes.places[id.index()] as u32;
+            let place = |id: &ouzel_model::SystemNodeId| u32_from(nodes.places[id.index()]);
             ids.iter().map(|id| (MemberKind::SystemNode(SystemNodeKind::Tree), place(id))).collect()
         }
         CartMembers::Ranks(_) => {

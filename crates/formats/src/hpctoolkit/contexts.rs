@@ -6,6 +6,7 @@
 //! Law: parents come first; no path is deeper than [`MAX_SAMPLED_DEPTH`] frames.
 
 use super::regions::Regions;
+use crate::position::u32_from;
 use ouzel_model::{
     CallNode, CallPathId, ContextId, Level, MAX_SAMPLED_DEPTH, Notice, NoticeCode, Region, RegionId,
     SampledContexts,
@@ -56,7 +57,7 @@ impl ContextsBuilder {
             node.site_file.clone_from(&site.file);
             node.site_line = site.line;
         }
-        let frame = self.frames.len() as u32;
+        let frame = u32_from(self.frames.len());
         self.frames.push(node);
         Placed { context: self.contexts.push(caller, region, None, None), caller, region, frame }
     }

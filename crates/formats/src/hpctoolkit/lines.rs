@@ -116,12 +116,12 @@ impl ChunkReader for LineReader<'_> {
             buffer.samples.reserve(n);
             let (times, ids, generator) = (&mut self.times, self.ids, self.generator);
             let n_unknown = &mut self.n_unknown;
-            for (row, TraceSample { time_ns, context: number, lca_distance }) in samples.enumerate() {
+            for (row, TraceSample { time_ns, context: number, lca_distance }) in (0..).zip(samples) {
                 buffer.time.push(times.ticks(time_ns));
                 let context = context(ids.get(number), n_unknown);
                 let lca = lca_distance.map_or(Lca::Unknown, |distance| self.before.kept(distance));
                 self.before.context = context;
-                buffer.samples.push(Sample { row: row as u32, context, lca, generator });
+                buffer.samples.push(Sample { row, context, lca, generator });
             }
             span = buffer.time.first().copied().zip(buffer.time.last().copied());
         } else {

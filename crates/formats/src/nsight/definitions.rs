@@ -160,7 +160,7 @@ fn place_name(process: &Process, about: &About, kind: PlaceKind) -> String {
 fn native_id(process: &Process, kind: PlaceKind) -> u64 {
     match kind {
         PlaceKind::Thread(tid) | PlaceKind::Ranges(tid) => process.global_pid | u64::from(tid),
-        PlaceKind::Stream { stream, .. } => stream as u64,
+        PlaceKind::Stream { stream, .. } => stream.cast_unsigned(),
     }
 }
 

@@ -51,15 +51,15 @@ impl Merge {
     fn advance(&mut self, source: usize) -> io::Result<()> {
         let from = &mut self.sources[source];
         if from.next == from.rows.len() {
-            let n_rows = from.rest.n_rows.min(READ_ROWS as u64);
+            let n_rows = usize::try_from(from.rest.n_rows).unwrap_or(usize::MAX).min(READ_ROWS);
             let Some(reader) = self.reader.as_mut().filter(|_| 0 < n_rows) else {
                 from.rows = Vec::new();
                 from.next = 0;
                 return Ok(());
             };
-            reader.read(from.rest.offset, n_rows as usize, &mut from.rows)?;
-            from.rest.offset += n_rows * super::rows::ROW_BYTES as u64;
-            from.rest.n_rows -= n_rows;
+            reader.read(from.rest.offset, n_rows, &mut from.rows)?;
+            from.rest.offset += (n_rows * super::rows::ROW_BYTES) as u64;
+            from.rest.n_rows -= n_rows as u64;
             from.next = 0;
         }
         self.heap.push(Reverse((from.rows[from.next].order(), source)));

@@ -175,7 +175,7 @@ impl TraceSource for NsightSource {
         let lane = self.lane(location);
         let is_wanted = |block: &&Block| {
             let Some(range) = plan.time_range else { return true };
-            let ticks = |time: i64| time.wrapping_sub(self.shared.origin) as u64;
+            let ticks = |time: i64| time.wrapping_sub(self.shared.origin).cast_unsigned();
             let overlaps = ticks(block.start) < range.end.0 && range.start.0 <= ticks(block.end);
             overlaps || block.has_requests
         };

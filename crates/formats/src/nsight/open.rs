@@ -6,6 +6,7 @@ use super::reader::Shared;
 use super::reports::{About, ranks_from_names};
 use super::scan::{Place, PlaceKind, Process, Scan};
 use super::{NsightSource, scan};
+use crate::position::u32_from;
 use ouzel_model::{
     Clock, Content, Definitions, Level, Notice, NoticeCode, ParameterId, Provenance, ReadError,
 };
@@ -136,7 +137,7 @@ fn ranks_of(
     let of_reports: Option<Vec<u32>> = if let [about] = abouts {
         // The environment of a launcher is that of all its processes: it gives the rank only if there is a single one.
         let has_rows = |process: u32| scan.places.iter().any(|&Place { process: of, .. }| of == process);
-        let n_processes = (0..scan.processes.len()).filter(|&process| has_rows(process as u32)).count();
+        let n_processes = (0..u32_from(scan.processes.len())).filter(|&process| has_rows(process)).count();
         about.environment_rank.filter(|_| n_processes == 1).map(|rank| vec![rank])
     } else {
         let all: Option<Vec<u32>> = abouts.iter().map(|about| about.environment_rank).collect();
@@ -149,7 +150,7 @@ fn ranks_of(
         let (ranks, from) = match (all, ranks_from_names(exports)) {
             (Some(ranks), _) => (ranks, "the programs' environment"),
             (None, Some(ranks)) => (ranks, "the file names"),
-            (None, None) => ((0..exports.len() as u32).collect(), "the order of the files"),
+            (None, None) => ((0..u32_from(exports.len())).collect(), "the order of the files"),
         };
         let message =
             format!("the reports do not record MPI ranks; ranks were taken from {from}, one for each report");

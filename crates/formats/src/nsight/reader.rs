@@ -11,6 +11,7 @@ use super::requests::Requests;
 use super::rows::{NO_PEER, Row, RowKind};
 use super::scan::temporary_error;
 use super::store::{Block, Lane, SpillReader};
+use crate::position::index_from;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, Collective, CollectiveOp, CollectiveRoot, CommId, CommRank,
     ContextId, EventKind, Lca, Level, Link, LinkEnd, LocationId, MessageEnd, Needs, Notice, NoticeCode,
@@ -81,7 +82,7 @@ impl<'a> LocationReader<'a> {
     }
 
     fn ticks(&self, time: i64) -> Ticks {
-        Ticks(time.wrapping_sub(self.shared.origin) as u64)
+        Ticks(time.wrapping_sub(self.shared.origin).cast_unsigned())
     }
 
     /// Makes the next row available; `false` if there is none.
@@ -98,7 +99,7 @@ impl<'a> LocationReader<'a> {
                     })?;
                 }
                 None => {
-                    let start = block.offset as usize;
+                    let start = index_from(block.offset);
                     self.rows.clear();
                     self.rows.extend_from_slice(&self.lane.rows[start..start + block.n_rows]);
                 }
@@ -227,7 +228,7 @@ impl<'a> LocationReader<'a> {
         }
         buffer.n_records += 1;
         if self.needs.contains(Needs::MESSAGES) {
-            let (peer, tag, bytes) = (CommRank(row.peer), row.more as u32, row.bytes);
+            let (peer, tag, bytes) = (CommRank(row.peer), (row.more & 0xffff_ffff) as u32, row.bytes);
             let row = buffer.push(at, kind, RegionId(0));
             let end = MessageEnd { row, comm, peer, tag, bytes, request };
             if kind == EventKind::MessageSend { &mut buffer.sends } else { &mut buffer.recvs }.push(end);

@@ -5,6 +5,7 @@
 
 use super::names::library_role;
 use crate::naming;
+use crate::position::u32_from;
 use ouzel_model::{Paradigm, Region, RegionRole};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ impl Regions {
         if let Some(&region) = self.by_name.get(&key) {
             return region;
         }
-        let region = self.regions.len() as u32;
+        let region = u32_from(self.regions.len());
         self.regions.push(region_of(&key.0, name));
         self.by_name.insert(key, region);
         region

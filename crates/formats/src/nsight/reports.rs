@@ -5,6 +5,7 @@
 
 use super::database::Database;
 use super::recognise_file;
+use super::scan::process_id;
 use super::schema::is_sqlite;
 use ouzel_files::Candidate;
 use ouzel_model::ReadError;
@@ -81,14 +82,14 @@ impl About {
         // Damage of these tables costs names only; the tables of events are read to see how far they go.
         let _ = database.scan("PROCESSES", &["globalPid", "name"], None, |row| {
             if let (Some(process), Some(name)) = (row.int(0), row.text(1)) {
-                about.process_names.insert(process as u64 & !0xff_ffff, name);
+                about.process_names.insert(process_id(process), name);
             }
             Ok(())
         });
         let _ = database.scan("ThreadNames", &["globalTid", "nameId", "priority"], None, |row| {
             let name = row.int(1).and_then(|id| strings.get(id));
             if let (Some(thread), Some(name)) = (row.int(0), name) {
-                about.thread_names.insert(thread as u64, name.to_string());
+                about.thread_names.insert(thread.cast_unsigned(), name.to_string());
             }
             Ok(())
         });
@@ -111,7 +112,7 @@ impl About {
         }
         let _ = database.scan("MPI_RANKS", &["globalTid", "rank"], None, |row| {
             if let (Some(thread), Some(Ok(rank))) = (row.int(0), row.int(1).map(u32::try_from)) {
-                about.mpi_ranks.insert(thread as u64 & !0xff_ffff, rank);
+                about.mpi_ranks.insert(process_id(thread), rank);
             }
             Ok(())
         });

@@ -120,8 +120,8 @@ impl Row {
     /// Appends the row to `bytes`.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         let words = [
-            self.start as u64,
-            self.end as u64,
+            self.start.cast_unsigned(),
+            self.end.cast_unsigned(),
             u64::from(self.region) | u64::from(self.comm) << 32,
             self.kind as u64 | u64::from(self.op) << 8 | u64::from(self.peer) << 32,
             self.id,
@@ -142,12 +142,12 @@ impl Row {
         };
         let (ids, kinds) = (word(2), word(3));
         Some(Row {
-            start: word(0) as i64,
-            end: word(1) as i64,
-            region: ids as u32,
+            start: word(0).cast_signed(),
+            end: word(1).cast_signed(),
+            region: (ids & 0xffff_ffff) as u32,
             comm: (ids >> 32) as u32,
-            kind: *RowKind::ALL.get(usize::from(kinds as u8))?,
-            op: (kinds >> 8) as u8,
+            kind: *RowKind::ALL.get((kinds & 0xff) as usize)?,
+            op: (kinds >> 8 & 0xff) as u8,
             peer: (kinds >> 32) as u32,
             id: word(4),
             bytes: word(5),

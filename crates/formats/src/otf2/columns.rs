@@ -99,7 +99,9 @@ impl Rows {
             self.region[row] = region;
             self.len = row + 1;
         }
-        row as u32
+        #[expect(clippy::cast_possible_truncation, reason = "a row of a chunk, which has few")]
+        let row = row as u32;
+        row
     }
 }
 

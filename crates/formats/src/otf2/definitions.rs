@@ -186,7 +186,9 @@ impl Resolver<'_> {
             // A location that was made up from its file declares nothing.
             let made_up = self.collected.is_incomplete && location.number_of_events == 0;
             let declared = Some(location.number_of_events).filter(|&n| n != u64::MAX && !made_up);
-            let process = if location.location_group == UNDEFINED { location.id as u32 } else { UNDEFINED };
+            // Score-P has the process in the low half of a location's number.
+            let process = (location.id & 0xffff_ffff) as u32;
+            let process = if location.location_group == UNDEFINED { process } else { UNDEFINED };
             let key = (location.location_group, process);
             let known = group.or_else(|| placeholders.get(&key).copied());
             let used = push_location(definitions, location.id, name, kind, known, declared);

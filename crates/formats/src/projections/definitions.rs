@@ -156,7 +156,7 @@ fn regions_and_metrics(definitions: &mut Definitions, sts: &Sts) -> Refs {
         None => entry.name.clone(),
     };
     let entry_names: Vec<(i64, Arc<str>)> =
-        sts.entries.iter().map(|(&id, entry)| (id as i64, Arc::from(full_name(entry)))).collect();
+        sts.entries.iter().map(|(&id, entry)| (id.cast_signed(), Arc::from(full_name(entry)))).collect();
     let entries = entry_names.iter().map(|(id, name)| (*id, add(name))).collect();
     let brackets = sts.events.iter().map(|(&id, name)| (id, add(name))).collect();
     let functions = sts.functions.iter().map(|(&id, name)| (id, add(name))).collect();
@@ -172,7 +172,7 @@ fn regions_and_metrics(definitions: &mut Definitions, sts: &Sts) -> Refs {
         let (mode, value_type) = (MetricMode::Accumulated, MetricValueType::U64);
         metric("CPU time", "CPU time of the PE", "10^-6 s", mode, value_type)
     });
-    let counters = (0..sts.n_counters() as u64)
+    let counters = (0..sts.n_counters())
         .map(|place| {
             let name = sts.counters.get(&place).map_or("unnamed counter", String::as_str);
             metric(name, "hardware counter", "#", MetricMode::Accumulated, MetricValueType::U64)

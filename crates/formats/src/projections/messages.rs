@@ -17,6 +17,7 @@
 
 use super::record::{Creation, Processing, Record};
 use super::scan::{Log, Scan, scan};
+use crate::position::u32_from;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
@@ -24,7 +25,7 @@ use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 /// What names a message, and what must agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    event: i64,
+    event: u32,
     entry: i64,
     bytes: Option<u64>,
 }
@@ -41,14 +42,15 @@ struct Ends {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct PeMessages {
     /// Serial number and receiving location of each message that was sent here, sorted.
-    pub sent: Vec<(i64, u32)>,
+    pub sent: Vec<(u32, u32)>,
     /// Numbers of the processing records that receive a message, sorted.
     pub receipts: Vec<u64>,
 }
 
 impl PeMessages {
     /// Where the message `event` was received, as places in `sent`.
-    pub fn receivers(&self, event: i64) -> &[(i64, u32)] {
+    pub fn receivers(&self, event: i64) -> &[(u32, u32)] {
+        let Ok(event) = u32::try_from(event) else { return &[] };
         let start = self.sent.partition_point(|&(e, _)| e < event);
         let n = self.sent[start..].partition_point(|&(e, _)| e == event);
         &self.sent[start..start + n]
@@ -115,15 +117,20 @@ fn ends(log: &Log) -> Ends {
     let mut ends = Ends::default();
     let stopped = scan(log, &mut |scan: Scan<'_>| match scan.record {
         Record::Creation(Creation { event, entry, bytes, .. }) => {
-            ends.created.push(Key { event, entry, bytes });
+            ends.created.extend(key(event, entry, bytes));
         }
         Record::BeginProcessing(Processing { event, entry, bytes, source_pe, .. }) => {
-            ends.processed.push((source_pe, Key { event, entry, bytes }, scan.number));
+            ends.processed.extend(key(event, entry, bytes).map(|key| (source_pe, key, scan.number)));
         }
         _ => {}
     });
     drop(stopped);
     ends
+}
+
+/// `None` if the serial number is none of a message: it has more than 32 bits.
+fn key(event: i64, entry: i64, bytes: Option<u64>) -> Option<Key> {
+    Some(Key { event: u32::try_from(event).ok()?, entry, bytes })
 }
 
 /// Pairs the ends of all logs; `pes` are the numbers of the PEs, ascending.
@@ -133,7 +140,7 @@ fn join(all: &mut [Ends], pes: &[u32]) -> Vec<PeMessages> {
     }
     let mut messages = vec![PeMessages::default(); all.len()];
     for to in 0..all.len() {
-        let mut seen: FxHashMap<(usize, i64), ()> = FxHashMap::default();
+        let mut seen: FxHashMap<(usize, u32), ()> = FxHashMap::default();
         for &(source, key, number) in &all[to].processed {
             let Some(from) = u32::try_from(source).ok().and_then(|pe| pes.binary_search(&pe).ok()) else {
                 continue;
@@ -143,7 +150,7 @@ fn join(all: &mut [Ends], pes: &[u32]) -> Vec<PeMessages> {
             let mut same = created[start..].iter().take_while(|created| created.event == key.event);
             let belongs = same.any(|created| created.entry == key.entry || created.bytes == key.bytes);
             if belongs && seen.insert((from, key.event), ()).is_none() {
-                messages[from].sent.push((key.event, to as u32));
+                messages[from].sent.push((key.event, u32_from(to)));
                 messages[to].receipts.push(number);
             }
         }
@@ -159,8 +166,15 @@ fn join(all: &mut [Ends], pes: &[u32]) -> Vec<PeMessages> {
 mod tests {
     use super::*;
 
-    fn key(event: i64, entry: i64, bytes: u64) -> Key {
+    fn key(event: u32, entry: i64, bytes: u64) -> Key {
         Key { event, entry, bytes: Some(bytes) }
+    }
+
+    #[test]
+    fn a_serial_number_is_not_cut_to_that_of_another_message() {
+        assert_eq!(super::key(7, 128, None).map(|key| key.event), Some(7));
+        assert_eq!(super::key(7 + (1 << 32), 128, None), None);
+        assert_eq!(PeMessages { sent: vec![(7, 1)], receipts: vec![] }.receivers(7 + (1 << 32)), []);
     }
 
     #[test]

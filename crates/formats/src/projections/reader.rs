@@ -9,6 +9,7 @@ use super::definitions::{Refs, WORLD, parameter};
 use super::messages::PeMessages;
 use super::record::{Creation, Processing, Record};
 use super::scan::{LogReader, Scan};
+use crate::position::u32_from;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, CommRank, EventKind, Level, LocationId, MessageEnd, MetricId,
     MetricValue, Needs, Notice, NoticeCode, Parameter, ParameterId, ParameterValue, ReadError, RegionId,
@@ -386,7 +387,7 @@ impl State<'_> {
             }
             Record::Memory { bytes, time } => {
                 self.go_to(time, false, buffer);
-                self.metric(buffer, self.opened.refs.memory, bytes as u64);
+                self.metric(buffer, self.opened.refs.memory, bytes.cast_unsigned());
             }
             Record::UserStat { time, user_time, value, id } => {
                 self.go_to(time, false, buffer);
@@ -462,12 +463,13 @@ impl State<'_> {
         self.enter(buffer, Call::Entry, region);
         if let Some(messages) = self.opened.messages {
             let receipt = messages.receipts.get(self.next_receipt);
-            if receipt == Some(&number) {
+            let event = u32::try_from(processing.event).ok().filter(|_| receipt == Some(&number));
+            if let Some(event) = event {
                 self.next_receipt += 1;
                 let from = u32::try_from(processing.source_pe).ok();
                 let from = from.and_then(|pe| self.opened.pes.binary_search(&pe).ok()).unwrap_or_default();
                 let row = self.row(buffer, EventKind::MessageRecv);
-                buffer.recvs.push(message_end(row, from as u32, processing.event, processing.bytes));
+                buffer.recvs.push(message_end(row, u32_from(from), event, processing.bytes));
             } else {
                 self.count(Tally::NoCreation);
             }
@@ -507,7 +509,7 @@ impl State<'_> {
             }
         }
         for (&metric, &value) in self.opened.refs.counters.iter().zip(processing.counters) {
-            self.metric(buffer, metric, value as u64);
+            self.metric(buffer, metric, value.cast_unsigned());
         }
     }
 
@@ -611,9 +613,8 @@ fn describe(tally: Tally) -> (Level, NoticeCode, String) {
     (level, code, message.to_owned())
 }
 
-fn message_end(row: u32, peer: u32, event: i64, bytes: Option<u64>) -> MessageEnd {
-    let (peer, tag) = (CommRank(peer), event as u32);
-    MessageEnd { row, comm: WORLD, peer, tag, bytes: bytes.unwrap_or(0), request: None }
+fn message_end(row: u32, peer: u32, tag: u32, bytes: Option<u64>) -> MessageEnd {
+    MessageEnd { row, comm: WORLD, peer: CommRank(peer), tag, bytes: bytes.unwrap_or(0), request: None }
 }
 
 fn joined(numbers: &[i64]) -> Arc<str> {

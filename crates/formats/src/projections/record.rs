@@ -153,7 +153,7 @@ pub(super) fn record<'a>(line: &'a [u8], layout: Layout, fields: &'a [i64]) -> P
 }
 
 /// The next number of a line, without the blanks before and after it. Unsigned ones of 64 bits wrap around: that
-/// is how −1 is written for a time that is not known.
+/// is how −1 is written for a time that is not known. Negative ones have 64 bits or are none.
 fn number(rest: &mut &[u8]) -> Option<i64> {
     let at = rest.iter().position(|&b| b != b' ' && b != b'\t')?;
     let text = &rest[at..];
@@ -174,12 +174,11 @@ fn number(rest: &mut &[u8]) -> Option<i64> {
     }
     let blanks = after.iter().take_while(|&&b| b == b' ' || b == b'\t').count();
     *rest = &after[blanks..];
-    let value = value as i64;
-    Some(if is_negative { value.wrapping_neg() } else { value })
+    if is_negative { 0_i64.checked_sub_unsigned(value) } else { Some(value.cast_signed()) }
 }
 
 fn time_us(field: Option<i64>) -> Option<u64> {
-    field.filter(|&time| (0..=MAX_TIME_US).contains(&time)).map(|time| time as u64)
+    field.filter(|&time| time <= MAX_TIME_US).and_then(|time| u64::try_from(time).ok())
 }
 
 fn time_at(fields: &[i64], place: usize) -> Option<u64> {
@@ -263,7 +262,9 @@ fn begin_processing(fields: &[i64], layout: Layout) -> Option<Processing<'_>> {
         let tail = match tail {
             // The number of counters is between processor time and values.
             [before @ .., n]
-                if layout.version < 9.0 && tail.len() == n_index + 2 && *n == n_counters as i64 =>
+                if layout.version < 9.0
+                    && tail.len() == n_index + 2
+                    && usize::try_from(*n) == Ok(n_counters) =>
             {
                 before
             }
@@ -413,6 +414,9 @@ mod tests {
         check(11.0, 0, "32 1604 -1 0.25 0 200", Some("user_time: -1.0, value: 0.25, id: 200"));
         check(11.0, 0, "26 -2 1605", Some("UserValue { value: -2, time: Some(1605) }"));
         check(11.0, 0, "26 -2", Some("time: None"));
+        check(11.0, 0, "26 -9223372036854775808", Some("value: -9223372036854775808"));
+        // As a number of 64 bits, it would be 1.
+        check(11.0, 0, "26 -18446744073709551615", None);
         check(11.0, 0, "98 1 1605 9 0", Some("begins: true, id: 1, nested: 0"));
         check(11.0, 0, "28 10 5 a b c", Some("Note { time: 10, text: [97, 32, 98, 32, 99]"));
         check(11.0, 0, "28 10 9 a b c", Some("unfinished"));

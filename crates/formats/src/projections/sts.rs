@@ -32,7 +32,7 @@ pub(super) struct Sts {
     /// Names of functions (AMPI).
     pub functions: BTreeMap<i64, String>,
     /// Names of hardware counters, by the place of their value.
-    pub counters: BTreeMap<u64, String>,
+    pub counters: BTreeMap<usize, String>,
     /// Whether the file ends as it should.
     pub is_complete: bool,
     /// Lines that could not be read: how many, and the offset of the first.
@@ -53,7 +53,7 @@ pub(super) struct Entry {
 }
 
 /// More counters than any processor reads at once; what is above comes from damage.
-const MAX_COUNTERS: u64 = 256;
+const MAX_COUNTERS: usize = 256;
 
 impl Default for Sts {
     /// What holds if there is no `.sts` file: the newest version and no names.
@@ -83,7 +83,7 @@ impl Default for Sts {
 impl Sts {
     /// Number of values of hardware counters in a record.
     pub fn n_counters(&self) -> usize {
-        self.counters.last_key_value().map_or(0, |(&last, _)| last as usize + 1)
+        self.counters.last_key_value().map_or(0, |(&last, _)| last + 1)
     }
 
     /// Reads a whole file.
@@ -146,7 +146,7 @@ impl Sts {
             }
             "PAPI_EVENT" => {
                 let (place, name) = split(rest);
-                let place = place.parse().ok().filter(|&place: &u64| place < MAX_COUNTERS)?;
+                let place = place.parse().ok().filter(|&place: &usize| place < MAX_COUNTERS)?;
                 self.counters.insert(place, unquoted(name).to_owned());
             }
             // Sizes of tables, sizes of messages, and what later versions may add: not needed.

@@ -138,11 +138,11 @@ impl ProfileSource for DatabaseProfile {
         let (mut n_lost, mut n_infinite) = (0, 0);
         for (i, profile) in self.profiles.iter().enumerate() {
             let file = ouzel_files::input::open(&self.path).map_err(|error| io_error(&name, &error))?;
+            let location = LocationId::from_index(i);
             let values = match ProfileDb::values(&name, file, profile) {
                 Ok(values) => values,
                 Err(error) => {
                     let notice = Notice::new(Level::High, NoticeCode::DamagedEvents, error.kind.to_string());
-                    let location = LocationId::from_index(i);
                     rows.notices.push(notice.in_file(error.file).at(error.offset).on(location));
                     continue;
                 }
@@ -157,7 +157,7 @@ impl ProfileSource for DatabaseProfile {
                 match self.paths.get(&value.context) {
                     Some(path) if !value.value.is_finite() => n_infinite += u64::from(paths.contains(path)),
                     Some(&path) if paths.contains(&path) && !is_part(path) => {
-                        rows.values.push((path.0, i as u32, value.value));
+                        rows.values.push((path.0, location.0, value.value));
                     }
                     Some(_) => {}
                     // Places that the tree leaves out are in the inclusive values of their frames.

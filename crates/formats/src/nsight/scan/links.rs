@@ -42,7 +42,7 @@ impl LinkedCalls {
 /// The place of the call of each correlation id, kept while waits are read.
 #[derive(Debug, Default)]
 pub(super) struct Callers {
-    pages: FxHashMap<u64, [u32; PAGE_CALLERS as usize]>,
+    pages: FxHashMap<u64, [u32; 32]>,
 }
 
 impl Callers {

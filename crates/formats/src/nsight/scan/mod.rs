@@ -19,6 +19,7 @@ use super::database::{Database, ScanError, Strings};
 use super::regions::{Origin, Regions};
 use super::rows::Row;
 use super::store::Partition;
+use crate::position::u32_from;
 use links::{Callers, LinkedCalls};
 use ouzel_model::{Level, Notice, NoticeCode, ReadError, SampledContexts};
 use rustc_hash::FxHashMap;
@@ -60,8 +61,18 @@ pub(super) struct Process {
 impl Process {
     /// The process id, as far as the format keeps it (24 bits).
     pub fn pid(&self) -> u32 {
-        (self.global_pid >> 24) as u32 & 0xff_ffff
+        (self.global_pid >> 24 & 0xff_ffff) as u32
     }
+}
+
+/// The process of a serialised id of a thread or process: that id with zero for the thread.
+pub(super) fn process_id(global_id: i64) -> u64 {
+    global_id.cast_unsigned() & !0xff_ffff
+}
+
+/// The thread of a serialised id (24 bits).
+pub(super) fn thread_id(global_id: i64) -> u32 {
+    (global_id.cast_unsigned() & 0xff_ffff) as u32
 }
 
 /// What the scans of all reports gather.
@@ -190,11 +201,11 @@ impl ReportScan<'_> {
 
     /// The process of a serialised id of a thread or process.
     fn process(&mut self, global_id: i64) -> u32 {
-        let global_pid = global_id as u64 & !0xff_ffff;
+        let global_pid = process_id(global_id);
         let key = (self.report, global_pid);
         *self.all.process_index.entry(key).or_insert_with(|| {
             self.all.processes.push(Process { report: self.report, global_pid });
-            (self.all.processes.len() - 1) as u32
+            u32_from(self.all.processes.len() - 1)
         })
     }
 
@@ -203,7 +214,7 @@ impl ReportScan<'_> {
         let place = Place { process, kind };
         *self.all.place_index.entry(place).or_insert_with(|| {
             self.all.places.push(place);
-            (self.all.places.len() - 1) as u32
+            u32_from(self.all.places.len() - 1)
         })
     }
 
@@ -211,7 +222,7 @@ impl ReportScan<'_> {
     #[inline]
     fn thread(&mut self, global_tid: i64) -> u32 {
         let process = self.process(global_tid);
-        self.place(process, PlaceKind::Thread(global_tid as u32 & 0xff_ffff))
+        self.place(process, PlaceKind::Thread(thread_id(global_tid)))
     }
 
     /// The region of the string of an id; `shown` makes the name of the string.

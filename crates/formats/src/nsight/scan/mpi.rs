@@ -5,6 +5,7 @@ use super::{Origin, ReadError, ReportScan, Row};
 use crate::nsight::database::Columns;
 use crate::nsight::names::{mpi_collective, mpi_function};
 use crate::nsight::rows::{NO_PEER, RowKind};
+use crate::position::u32_from;
 
 /// The handle of a communicator in a process.
 #[derive(Debug, Clone)]
@@ -26,9 +27,9 @@ impl ReportScan<'_> {
         self.table("MPI_P2P_EVENTS", &columns, None, |scan, row| {
             let (kind, peer) = (point_to_point(&scan.mpi_name(row)), row.int(5));
             scan.mpi_call(row, kind, peer, |row_out, row| {
-                row_out.more = u64::from(row.int(6).unwrap_or(0) as u32);
+                row_out.more = row.int(6).unwrap_or(0).cast_unsigned() & 0xffff_ffff;
                 row_out.bytes = row.int(7).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-                row_out.id = row.int(8).unwrap_or(0) as u64;
+                row_out.id = row.int(8).unwrap_or(0).cast_unsigned();
             })
         })?;
         let columns = [a, b, c, d, "commHandle", "rootRank", "size", "recvSize", "requestHandle"];
@@ -45,13 +46,15 @@ impl ReportScan<'_> {
                 row_out.bytes = bytes(6).unwrap_or(0);
                 // Where one size is given, all that is sent is received.
                 row_out.more = bytes(7).unwrap_or(row_out.bytes);
-                row_out.id = row.int(8).unwrap_or(0) as u64;
+                row_out.id = row.int(8).unwrap_or(0).cast_unsigned();
             })
         })?;
         self.table("MPI_START_WAIT_EVENTS", &[a, b, c, d, "", "", "requestHandle"], None, |scan, row| {
             let is_start = mpi_function(&scan.mpi_name(row)).starts_with("Start");
             let kind = if is_start { RowKind::Start } else { RowKind::Wait };
-            scan.mpi_call(row, kind, None, |row_out, row| row_out.id = row.int(6).unwrap_or(0) as u64)
+            scan.mpi_call(row, kind, None, |row_out, row| {
+                row_out.id = row.int(6).unwrap_or(0).cast_unsigned();
+            })
         })?;
         self.table("MPI_OTHER_EVENTS", &call, None, |scan, row| scan.plain_call(row, &Origin::Mpi, b'm'))
     }
@@ -98,7 +101,7 @@ impl ReportScan<'_> {
     fn comm(&mut self, process: u32, handle: i64, start: i64, peer: u32) -> u32 {
         let comm = *self.all.handle_index.entry((process, handle)).or_insert_with(|| {
             self.all.handles.push(CommHandle { process, handle, first: start, rank_max: 0 });
-            (self.all.handles.len() - 1) as u32
+            u32_from(self.all.handles.len() - 1)
         });
         let known = &mut self.all.handles[comm as usize];
         known.first = known.first.min(start);

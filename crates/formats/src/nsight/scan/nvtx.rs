@@ -1,7 +1,9 @@
 //! Ranges of NVTX. Those of push and pop are calls of their thread; those of start and end may end in another
 //! thread and overlap, and get a place of their own. Marks, payloads and definitions are counted.
 
+use super::thread_id;
 use super::{Origin, PlaceKind, ReadError, ReportScan, Row};
+use crate::position::u32_from;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -98,7 +100,7 @@ impl ReportScan<'_> {
                 scan.last.max(start)
             });
             let process = scan.process(thread);
-            let thread = thread as u32 & 0xff_ffff;
+            let thread = thread_id(thread);
             let kind = if is_async { PlaceKind::Ranges(thread) } else { PlaceKind::Thread(thread) };
             let place = scan.place(process, kind);
             scan.push(place, Row::call(start, end, region))
@@ -116,7 +118,7 @@ impl ReportScan<'_> {
         self.table("NVTX_EVENTS", &columns, Some(&condition), |scan, row| {
             let name = row.text(2).map(Arc::from).or_else(|| row.int(3).and_then(|id| scan.strings.get(id)));
             if let (Some(thread), Some(id), Some(name)) = (row.int(0), row.int(1), name) {
-                let number = domains.len() as u32 + 1;
+                let number = u32_from(domains.len() + 1);
                 domains.insert((scan.process(thread), id), Domain { number, name });
             }
             Ok(())

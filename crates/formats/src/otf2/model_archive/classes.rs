@@ -4,6 +4,7 @@
 //! strictly synchronous is found out while its events pass by: each must be followed
 //! by another event at the same time.
 
+use crate::position::u32_from;
 use ouzel_model::{LocationKind, MetricId};
 use ouzel_otf2::records::enums::MetricOccurrence;
 use rustc_hash::FxHashMap;
@@ -28,7 +29,7 @@ impl Classes {
         let reference = match self.by_members.get(members) {
             Some(&reference) => reference,
             None => {
-                let reference = self.classes.len() as u32;
+                let reference = u32_from(self.classes.len());
                 self.by_members.insert(members.into(), reference);
                 let occurrence = MetricOccurrence::SynchronousStrict;
                 self.classes.push(Class { members: members.into(), occurrence });

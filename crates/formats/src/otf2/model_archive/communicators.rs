@@ -6,6 +6,7 @@
 //! what the regions say, so that readers find the same members.
 
 use super::{ModelArchive, WriteError, without_zero};
+use crate::position::u32_from;
 use ouzel_model::{
     CommId, Communicator, Definitions, LocationGroupKind, LocationId, LocationKind, Membership, Paradigm,
     WorldRank,
@@ -60,7 +61,7 @@ pub(super) fn write(to: &mut ModelArchive) -> Result<(), WriteError> {
         let name = to.archive.string(&without_zero(&comm.name))?;
         let group = groups.of_members(to, definitions, comm)?;
         let parent = comm.parent.and_then(|parent| comms.iter().position(|&id| id == parent));
-        let parent = parent.map_or(UNDEFINED_U32, |parent| parent as u32);
+        let parent = parent.map_or(UNDEFINED_U32, u32_from);
         match &comm.remote_members {
             None => to.archive.define(Comm { id, name, group, parent, flags: 0 })?,
             Some(remote) => {
@@ -81,7 +82,7 @@ impl Groups {
         paradigm: Paradigm,
         members: Vec<u64>,
     ) -> Result<u32, WriteError> {
-        let id = self.by_content.len() as u32;
+        let id = u32_from(self.by_content.len());
         let key = (group_type, paradigm.code(), members);
         if let Some(&known) = self.by_content.get(&key) {
             return Ok(known);

@@ -2,6 +2,7 @@
 
 use super::events::type_of;
 use super::{ModelArchive, WriteError, communicators, without_zero};
+use crate::position::u32_from;
 use ouzel_model::{
     CartMembers, CartTopology, Definitions, InterruptCounts, LocationGroup, LocationGroupKind, LocationKind,
     Metric, MetricMode, Paradigm, Region, RegionId, SystemNode,
@@ -101,7 +102,7 @@ impl ModelArchive {
         let mut places: BTreeMap<(Option<&str>, Option<u32>), u32> = BTreeMap::new();
         for (id, context) in (0..).zip(definitions.sampled_contexts.iter()) {
             let place = (context.file.as_deref(), context.line);
-            let next = places.len() as u32;
+            let next = u32_from(places.len());
             let source_code_location = match places.get(&place) {
                 _ if place == (None, None) => UNDEFINED_U32,
                 Some(&id) => id,

@@ -3,6 +3,7 @@
 //! Law: entries that the trace defines keep their index; a placeholder gets the next
 //! free reference when it is first used, and no definition if it never is.
 
+use crate::position::u32_from;
 use std::iter::Chain;
 use std::ops::Range;
 
@@ -33,7 +34,7 @@ impl Refs {
             self.placeholders.push(id);
             self.placeholders.len() - 1
         });
-        self.n_defined + nth as u32
+        self.n_defined + u32_from(nth)
     }
 
     /// The ids to be defined, in the order of their references.
