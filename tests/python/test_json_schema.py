@@ -36,6 +36,8 @@ CALLS = {
     "timeline": [[], ["--ranks", "0-1"]],
     "lateness": [[], ["--ranks", "0-1"], ["--operations"]],
     "patterns": [["--time", "..1us"]],
+    "calls": [[], ["--time", "1ms..2ms"]],
+    "call-tree": [[], ["--ranks", "0-1"]],
 }
 
 

@@ -1,7 +1,7 @@
 //! The command line of Ouzel.
 //!
 //! ```text
-//! words ──clap──► LowArgs (args/low.rs) ──checked──► Args (args/) ──► one command ──► Outcome ──► exit code
+//! words ──clap──► Words (args/) ──► the Question of one command (commands/) ──► Outcome ──► exit code
 //! ```
 //!
 //! A command opens a `Session`, runs one pass, and hands a table,
@@ -15,30 +15,21 @@
 
 mod args;
 mod catalogue;
-mod causes;
-mod clusters;
-mod convert;
-mod correlate;
+mod command;
+mod commands;
 mod exit;
 mod found;
-mod info;
-mod iterations;
-mod licenses;
 mod notices;
-mod operations;
 mod output;
-mod print;
-mod profile;
 mod profile_session;
 mod progress;
-mod report;
 mod rows;
 mod rules;
-mod segments;
 mod session;
 mod terminal;
 
-use args::{Args, Command, Words};
+use args::Words;
+pub use args::program as command_line;
 pub use exit::Outcome;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -65,24 +56,10 @@ pub fn answer(words: impl IntoIterator<Item = OsString>) -> anyhow::Result<Outco
 
 fn answer_to(words: &Words) -> anyhow::Result<Outcome> {
     match words {
-        Words::Ask(args) => run(args),
-        Words::Licenses(args) => licenses::run(args),
-    }
-}
-
-fn run(args: &Args) -> anyhow::Result<Outcome> {
-    ouzel_files::memory::set_limit(args.common.memory_limit)?;
-    match &args.command {
-        Command::Report(command) => report::run(&args.common, command),
-        Command::Segments(command) => segments::run(&args.common, command),
-        Command::Clusters(command) => clusters::run(&args.common, command),
-        Command::Iterations(command) => iterations::run(&args.common, command),
-        Command::Info(command) => info::run(&args.common, command),
-        Command::Print(command) => print::run(&args.common, command),
-        Command::Profile(command) => profile::run(&args.common, command),
-        Command::Correlate(command) => correlate::run(&args.common, command),
-        Command::Causes(command) => causes::run(&args.common, command),
-        Command::Operation(command) => operations::run(&args.common, command),
-        Command::Convert(command) => convert::run(&args.common, command),
+        Words::AboutARun(common, question) => {
+            ouzel_files::memory::set_limit(common.memory_limit)?;
+            question.run(common)
+        }
+        Words::AboutTheProgram(tool) => tool.run(),
     }
 }

@@ -38,7 +38,7 @@ pub enum Attack {
     Folder,
 }
 
-/// Commands with the shape of their answers.
+/// Every command about a run, with the shape of its answers; the tests of the command line look for each.
 const COMMANDS: &[(&str, Shape)] = &[
     ("info TRACE --format json", Shape::Json),
     ("info TRACE", Shape::Text),
@@ -66,6 +66,8 @@ const COMMANDS: &[(&str, Shape)] = &[
     ("messages TRACE --format json", Shape::Json),
     ("time-profile TRACE --format json", Shape::Json),
     ("comm-over-time TRACE --format json", Shape::Json),
+    ("comm-by-process TRACE --format json", Shape::Json),
+    ("imbalance TRACE --format json", Shape::Json),
     ("critical-path TRACE --format json", Shape::Json),
     ("lateness TRACE --operations --format json", Shape::Json),
     ("patterns TRACE --format json", Shape::Json),

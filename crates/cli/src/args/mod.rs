@@ -1,23 +1,20 @@
 //! What the words on the command line mean.
 //!
-//! [`low`] defines the words and what each does; this module checks them against each
-//! other and against the environment, so that commands get consistent values.
-//! Inconsistent words are a usage error, reported with the command's usage.
+//! [`shared`] has the words that commands share, each command's file its own. This module checks them against each
+//! other and against the environment, so that commands get consistent values. Inconsistent words are a usage error,
+//! reported with the command's usage.
 
-pub mod causes;
-pub mod correlate;
-pub mod low;
-pub mod operations;
+mod shared;
 mod time_range;
 
+use crate::command::{Asked, Command, Question, Tool};
+use crate::commands::COMMANDS;
 use crate::output::{Outputs, Read};
-use causes::CausesArgs;
+use anyhow::Context;
+use clap::ArgMatches;
+use clap::builder::ValueParser;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 use console::Term;
-use correlate::CorrelateArgs;
-use low::{ColorWhen, LowArgs, LowAsk, LowCommand, LowCommon, RuleArgs};
-use operations::Operation;
 use ouzel::model::{Borders, Filter};
 use ouzel_export::CsvText;
 use ouzel_files::output::Existing;
@@ -26,35 +23,10 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-pub use low::{
-    ClustersArgs, ConvertArgs, InfoArgs, IterationsArgs, LicensesArgs, OutputFormat, Per, PrintArgs,
-    ProfileArgs, ReportArgs, Scope, SegmentsArgs, SortBy, Target,
+pub use shared::{
+    ColorWhen, DEFAULT_TOP, LowCommon, MetricArgs, OutputFormat, Per, PlotArgs, RuleArgs, Scope, TimeBinArgs,
+    TopArgs, Traffic, TrafficArgs,
 };
-
-/// A command line that makes sense.
-#[derive(Debug)]
-pub struct Args {
-    /// What every command takes.
-    pub common: Common,
-    /// The command.
-    pub command: Command,
-}
-
-/// A command with what it alone takes.
-#[derive(Debug)]
-pub enum Command {
-    Report(ReportArgs),
-    Segments(SegmentsArgs),
-    Clusters(ClustersArgs),
-    Iterations(IterationsArgs),
-    Info(InfoArgs),
-    Print(PrintArgs),
-    Profile(ProfileArgs),
-    Correlate(Box<CorrelateArgs>),
-    Causes(Box<CausesArgs>),
-    Operation(Operation),
-    Convert(ConvertArgs),
-}
 
 /// What every command takes.
 #[derive(Debug, Clone)]
@@ -92,10 +64,32 @@ pub struct Common {
 /// What the program is to do.
 #[derive(Debug)]
 pub enum Words {
-    /// Answer a question about a trace.
-    Ask(Box<Args>),
-    /// Say which crates of others are in the program.
-    Licenses(LicensesArgs),
+    /// Answer a question about a run.
+    AboutARun(Box<Common>, Box<dyn Question>),
+    /// Answer a question about the program itself.
+    AboutTheProgram(Box<dyn Tool>),
+}
+
+/// The command line, with all commands.
+pub fn program() -> clap::Command {
+    clap::Command::new("ouzel")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Finds where parallel programs lose time, from the trace you already have")
+        .after_help(
+            "\
+First steps:
+  ouzel report scorep-run/            one page: where the time goes, and what to look at next
+  ouzel info scorep-run/              what is in the trace, and what is missing
+  ouzel profile scorep-run/ --top 20  the regions that take most time
+
+Name a trace by its directory, its anchor file or the anchor's stem.
+-o and --plot replace existing files only with --force, and never replace inputs.
+Exit codes: 0 complete, 1 failed, 2 answered from incomplete data, 64 wrong usage.",
+        )
+        .disable_help_subcommand(true)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(COMMANDS.iter().map(Command::parser))
 }
 
 impl Words {
@@ -104,127 +98,88 @@ impl Words {
     /// # Errors
     /// A [`clap::Error`] for help, version and every misuse; any other if an output must not or cannot be written.
     pub fn parse(words: impl IntoIterator<Item = OsString>) -> anyhow::Result<Self> {
-        Ok(match LowArgs::try_parse_from(words)?.command {
-            LowCommand::Licenses { args } => Words::Licenses(args),
-            LowCommand::Ask(command) => Words::Ask(Box::new(Args::checked(*command)?)),
-        })
+        let matches = program().try_get_matches_from(words)?;
+        let (name, matches) = matches.subcommand().context("no command")?;
+        let command = COMMANDS.iter().find(|command| command.name == name).context("an unknown command")?;
+        match command.asked(matches)? {
+            Asked::AboutTheProgram(tool) => Ok(Words::AboutTheProgram(tool)),
+            Asked::AboutARun(low, question) => {
+                let format = format(&low);
+                check(matches, &low, format, &*question)
+                    .map_err(|message| usage_error(command.name, message))?;
+                let existing = if low.force { Existing::Replace } else { Existing::Keep };
+                let outputs = outputs(command, matches, existing)?;
+                Ok(Words::AboutARun(Box::new(common(low, format, outputs, existing)), question))
+            }
+        }
     }
 
     /// What the process may take of memory, in bytes.
     pub fn memory_limit(&self) -> Option<u64> {
         match self {
-            Words::Ask(args) => args.common.memory_limit,
-            Words::Licenses(_) => None,
+            Words::AboutARun(common, _) => common.memory_limit,
+            Words::AboutTheProgram(_) => None,
         }
     }
 }
 
-impl Args {
-    fn checked(command: LowAsk) -> anyhow::Result<Self> {
-        let (low, command) = match command {
-            LowAsk::Report { common, args } => (common, Command::Report(args)),
-            LowAsk::Segments { common, args } => (common, Command::Segments(args)),
-            LowAsk::Clusters { common, args } => (common, Command::Clusters(args)),
-            LowAsk::Iterations { common, args } => (common, Command::Iterations(args)),
-            LowAsk::Info { common, args } => (common, Command::Info(args)),
-            LowAsk::Print { common, args } => (common, Command::Print(args)),
-            LowAsk::Profile { common, args } => (common, Command::Profile(args)),
-            LowAsk::Correlate { common, args } => (common, Command::Correlate(args)),
-            LowAsk::Causes { common, args } => (common, Command::Causes(args)),
-            LowAsk::Operation(operation) => {
-                let (common, operation) = operation.split();
-                (common, Command::Operation(operation))
-            }
-            LowAsk::Convert { common, args } => (common, Command::Convert(args)),
-        };
-        check(&low, &command).map_err(|message| usage_error(&command, message))?;
-        let existing = if low.force { Existing::Replace } else { Existing::Keep };
-        let outputs = match (low.output.as_deref(), command.plot(), &command) {
-            // Without an output file nothing needs protection, and recognising inputs takes time.
-            (None, None, command) if !matches!(command, Command::Convert(_)) => Outputs::default(),
-            (answer, plot, command) => Outputs::planned((answer, plot), existing, &command.read(&low.path))?,
-        };
-        Ok(Args { common: common(low, outputs, existing), command })
-    }
+const ANSWER: &str = "output";
+const PLOT: &str = "plot_file";
+
+/// The paths on command lines that are written. All others are read.
+const WRITTEN: [&str; 3] = [ANSWER, PLOT, "out"];
+
+fn path<'a>(matches: &'a ArgMatches, id: &str) -> Option<&'a Path> {
+    matches.try_get_one::<PathBuf>(id).ok().flatten().map(PathBuf::as_path)
 }
 
-impl Command {
-    /// The file that a picture is asked for in.
-    fn plot(&self) -> Option<&Path> {
-        match self {
-            Command::Operation(operation) => operation.plot(),
-            Command::Correlate(args) => args.plot.plot_file.as_deref(),
-            _ => None,
-        }
-    }
-
-    /// Everything that it reads besides caches of its own.
-    fn read<'a>(&'a self, path: &'a Path) -> Read<'a> {
-        let (others, file) = match self {
-            Command::Operation(operation) => (operation.others(), operation.rules().and_then(RuleArgs::file)),
-            Command::Report(args) => (&[][..], args.rules.file()),
-            Command::Segments(args) => (&[][..], args.rules.file()),
-            Command::Clusters(args) => (&[][..], args.rules.file()),
-            Command::Iterations(args) => (&[][..], args.rules.file()),
-            Command::Causes(args) => (&[][..], args.rules.file()),
-            // The spectra file is written, too, but may only replace a file of spectra.
-            Command::Correlate(args) => (&[][..], args.spectra.as_deref()),
-            Command::Info(_) | Command::Print(_) | Command::Profile(_) | Command::Convert(_) => {
-                (&[][..], None)
-            }
-        };
-        let runs = std::iter::once(path).chain(others.iter().map(PathBuf::as_path)).collect();
-        Read { runs, files: file.into_iter().collect() }
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Command::Report(_) => "report",
-            Command::Segments(_) => "segments",
-            Command::Clusters(_) => "clusters",
-            Command::Iterations(_) => "iterations",
-            Command::Info(_) => "info",
-            Command::Print(_) => "print",
-            Command::Profile(_) => "profile",
-            Command::Correlate(_) => "correlate",
-            Command::Causes(_) => "causes",
-            Command::Operation(operation) => operation.name(),
-            Command::Convert(_) => "convert",
-        }
-    }
-}
-
-fn check(low: &LowCommon, command: &Command) -> Result<(), &'static str> {
-    let format = format(low);
+fn check(
+    matches: &ArgMatches,
+    low: &LowCommon,
+    format: OutputFormat,
+    question: &dyn Question,
+) -> Result<(), &'static str> {
     if format == OutputFormat::Parquet && low.output.is_none() {
         return Err("--format parquet needs a file: add --output FILE");
     }
-    let tables = matches!(format, OutputFormat::Csv | OutputFormat::Parquet);
-    match command {
-        Command::Report(_) => Ok(()),
-        Command::Print(_) if low.predicate.is_some() || low.trim => {
-            Err("print shows records as they are: use --ranks, --time and --region, or ouzel calls --where")
-        }
-        Command::Print(_) if low.repair_clocks => {
-            Err("print shows records as they are: --repair-clocks does not apply")
-        }
-        Command::Print(_) if tables || format == OutputFormat::Html => {
-            Err("print writes lines: use --format table or json; ouzel convert writes tables of events")
-        }
-        Command::Convert(_) if tables || format == OutputFormat::Html || low.output.is_some() => {
-            Err("convert writes OUT in the format of --to; --output and this --format do not apply")
-        }
-        _ if command.plot().is_some_and(|path| ImageFormat::of_path(path).is_err()) => {
-            Err("--plot draws .svg and .png: the file name must end in one of these")
-        }
-        Command::Operation(Operation::CommMatrix(args)) if args.dense && format == OutputFormat::Table => {
-            Err("--dense needs --format json, csv or parquet")
-        }
-        _ if format == OutputFormat::Html => {
-            Err("only report has a page with pictures: use ouzel report -o FILE.html")
-        }
-        _ => Ok(()),
+    question.check(low, format)?;
+    if path(matches, PLOT).is_some_and(|path| ImageFormat::of_path(path).is_err()) {
+        return Err("--plot draws .svg and .png: the file name must end in one of these");
     }
+    Ok(())
+}
+
+/// Where the command writes.
+fn outputs(command: &Command, matches: &ArgMatches, existing: Existing) -> anyhow::Result<Outputs> {
+    if WRITTEN.iter().all(|id| path(matches, id).is_none()) {
+        // Without an output file nothing needs protection, and recognising inputs takes time.
+        return Ok(Outputs::default());
+    }
+    let answer_and_plot = (path(matches, ANSWER), path(matches, PLOT));
+    Outputs::planned(answer_and_plot, existing, &read(command, matches))
+}
+
+/// Everything that a command line reads besides caches of its own: in places, runs; in options, other files.
+fn read<'a>(command: &Command, matches: &'a ArgMatches) -> Read<'a> {
+    let mut read = Read::default();
+    for word in command.parser().get_arguments() {
+        let id = word.get_id().as_str();
+        if is_path(word) && !WRITTEN.contains(&id) {
+            let paths = matches
+                .try_get_many::<PathBuf>(id)
+                .ok()
+                .flatten()
+                .into_iter()
+                .flatten()
+                .map(PathBuf::as_path);
+            if word.is_positional() { read.runs.extend(paths) } else { read.files.extend(paths) }
+        }
+    }
+    read
+}
+
+fn is_path(word: &clap::Arg) -> bool {
+    word.get_value_parser().type_id() == ValueParser::path_buf().type_id()
 }
 
 /// The format asked for, else what the ending of the output file says, else a page.
@@ -242,17 +197,16 @@ fn format(low: &LowCommon) -> OutputFormat {
     low.format.or_else(by_ending).unwrap_or(OutputFormat::Table)
 }
 
-fn usage_error(command: &Command, message: &str) -> clap::Error {
-    let mut program = LowArgs::command();
+fn usage_error(command: &str, message: &str) -> clap::Error {
+    let mut program = program();
     program.build();
-    match program.find_subcommand_mut(command.name()) {
+    match program.find_subcommand_mut(command) {
         Some(sub) => sub.error(ErrorKind::ArgumentConflict, message),
         None => program.error(ErrorKind::ArgumentConflict, message),
     }
 }
 
-fn common(low: LowCommon, outputs: Outputs, existing: Existing) -> Common {
-    let format = format(&low);
+fn common(low: LowCommon, format: OutputFormat, outputs: Outputs, existing: Existing) -> Common {
     let LowCommon {
         path,
         format: _,
@@ -325,34 +279,31 @@ fn default_jobs() -> NonZeroUsize {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Args, clap::Error> {
+    fn parse(line: &str) -> Result<Common, clap::Error> {
         of_words(line.split(' '))
     }
 
-    fn of_words<'a>(words: impl Iterator<Item = &'a str>) -> Result<Args, clap::Error> {
+    fn of_words<'a>(words: impl Iterator<Item = &'a str>) -> Result<Common, clap::Error> {
         match Words::parse(words.map(OsString::from))
             .map_err(|error| error.downcast::<clap::Error>().expect("a misuse"))?
         {
-            Words::Ask(args) => Ok(*args),
-            Words::Licenses(_) => panic!("not a question about a trace"),
+            Words::AboutARun(common, _) => Ok(*common),
+            Words::AboutTheProgram(_) => panic!("not a question about a trace"),
         }
     }
 
     #[test]
     fn the_parser_is_well_formed() {
-        LowArgs::command().debug_assert();
+        program().debug_assert();
     }
 
-    /// Files that a command reads must be known to [`Command::read`], files that it writes to [`Outputs`].
+    /// Every path is read or in [`WRITTEN`].
     #[test]
     fn every_path_on_the_command_line_is_known_as_input_or_output() {
-        let is_path = |arg: &&clap::Arg| {
-            arg.get_value_parser().type_id() == clap::builder::ValueParser::path_buf().type_id()
-        };
-        let program = LowArgs::command();
+        let program = program();
         let mut n_paths = 0;
         for command in program.get_subcommands() {
-            for arg in command.get_arguments().filter(is_path) {
+            for arg in command.get_arguments().filter(|arg| is_path(arg)) {
                 let (command, arg) = (command.get_name(), arg.get_id().as_str());
                 let is_known = match arg {
                     "path" | "output" | "file" | "plot_file" => true,
@@ -371,15 +322,18 @@ mod tests {
     #[test]
     fn what_a_command_reads_is_known() {
         for (line, runs, files) in [
-            ("ouzel report a --rules r.toml", &["a"][..], &["r.toml"][..]),
-            ("ouzel imbalance a --rules r.toml", &["a"], &["r.toml"]),
+            ("ouzel report a --rules r.toml -o x", &["a"][..], &["r.toml"][..]),
+            ("ouzel imbalance a --rules r.toml --plot p.svg", &["a"], &["r.toml"]),
             ("ouzel causes a --rules r.toml", &["a"], &["r.toml"]),
             ("ouzel compare a b c", &["a", "b", "c"], &[]),
             ("ouzel correlate a --spectra s", &["a"], &["s"]),
             ("ouzel print a", &["a"], &[]),
+            ("ouzel convert a b --to csv", &["a"], &[]),
         ] {
-            let args = parse(line).unwrap();
-            let read = args.command.read(&args.common.path);
+            let matches = program().try_get_matches_from(line.split(' ')).unwrap();
+            let (name, matches) = matches.subcommand().unwrap();
+            let command = COMMANDS.iter().find(|command| command.name == name).unwrap();
+            let read = read(command, matches);
             assert_eq!((read.runs, read.files), (paths(runs), paths(files)), "{line}");
         }
     }
@@ -390,16 +344,16 @@ mod tests {
 
     #[test]
     fn a_selection_becomes_a_filter() {
-        let args =
+        let common =
             parse("ouzel profile t.otf2 --ranks 0-3,7 --time 1.5..2s --region MPI_* --region main --jobs 3")
                 .unwrap();
-        assert_eq!(args.common.filter.ranks.as_ref().unwrap().to_string(), "0-3,7");
-        assert_eq!(args.common.filter.time_ns, Some((1_500_000_000, 2_000_000_000)));
-        assert_eq!(args.common.filter.regions, ["MPI_*", "main"]);
-        assert_eq!(args.common.jobs.get(), 3);
+        assert_eq!(common.filter.ranks.as_ref().unwrap().to_string(), "0-3,7");
+        assert_eq!(common.filter.time_ns, Some((1_500_000_000, 2_000_000_000)));
+        assert_eq!(common.filter.regions, ["MPI_*", "main"]);
+        assert_eq!(common.jobs.get(), 3);
         let words =
             ["ouzel", "idle", "t", "--time", "1..5", "--where", "time < 2s and name = main", "--trim"];
-        let filter = of_words(words.into_iter()).unwrap().common.filter;
+        let filter = of_words(words.into_iter()).unwrap().filter;
         assert_eq!(filter.time_ns, Some((1_000_000_000, 2_000_000_000)));
         assert_eq!(filter.predicate.unwrap().to_string(), "name = \"main\"");
         assert_eq!(filter.borders, Borders::Trim);
@@ -416,7 +370,7 @@ mod tests {
             ("ouzel profile t -o a.csv --format table", OutputFormat::Table),
             ("ouzel profile t", OutputFormat::Table),
         ] {
-            assert_eq!(parse(line).unwrap().common.format, format, "{line}");
+            assert_eq!(parse(line).unwrap().format, format, "{line}");
         }
     }
 

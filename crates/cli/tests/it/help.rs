@@ -1,38 +1,16 @@
 //! Help, version and misuse.
 
 use crate::run::ran;
+use std::process::Command;
 
-const COMMANDS: [&str; 25] = [
-    "report",
-    "segments",
-    "clusters",
-    "iterations",
-    "info",
-    "print",
-    "profile",
-    "correlate",
-    "causes",
-    "timeline",
-    "time-profile",
-    "comm-matrix",
-    "messages",
-    "comm-by-process",
-    "comm-over-time",
-    "breakdown",
-    "imbalance",
-    "idle",
-    "critical-path",
-    "lateness",
-    "patterns",
-    "compare",
-    "calls",
-    "call-tree",
-    "convert",
-];
+/// The words of all commands.
+pub fn commands() -> Vec<String> {
+    ouzel_cli::command_line().get_subcommands().map(|command| command.get_name().to_owned()).collect()
+}
 
 #[test]
 fn every_command_teaches_with_examples() {
-    for command in COMMANDS {
+    for command in &commands() {
         let help = ran(&[command, "--help"]);
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{command}");
         assert!(help.out.contains(&format!("  ouzel {command} ")), "{command}: no example in\n{}", help.out);
@@ -43,7 +21,7 @@ fn every_command_teaches_with_examples() {
 
 #[test]
 fn help_lines_fit_a_page() {
-    for command in COMMANDS {
+    for command in &commands() {
         let help = ran(&[command, "--help"]).out;
         let longest = help.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
         assert!(longest.chars().count() <= 110, "{command}: {longest}");
@@ -81,4 +59,22 @@ fn misuse_ends_with_64() {
 fn the_version_is_told() {
     let ran = ran(&["--version"]);
     assert_eq!((ran.code, ran.out), (Some(0), format!("ouzel {}\n", env!("CARGO_PKG_VERSION"))));
+}
+
+#[test]
+fn shells_complete_commands_and_options() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = ran(&["completions", shell]);
+        assert_eq!((script.code, script.err.as_str()), (Some(0), ""), "{shell}");
+        for command in commands() {
+            assert!(script.out.contains(&command), "{shell} does not know {command}");
+        }
+    }
+    for (words, expected) in [("ouzel comm-o", "comm-over-time\n"), ("ouzel idle t --plo", "--plot\n")] {
+        let last = words.split(' ').count() - 1;
+        let ask = format!("COMP_WORDS=({words}); COMP_CWORD={last}; _ouzel ouzel; echo ${{COMPREPLY[@]}}");
+        let script = ran(&["completions", "bash"]).out + &ask;
+        let answer = Command::new("bash").args(["-c", &script]).output().expect("a shell is there");
+        assert_eq!(String::from_utf8_lossy(&answer.stdout), expected, "{words}");
+    }
 }

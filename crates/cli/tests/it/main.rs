@@ -4,6 +4,7 @@ mod answers;
 mod archives;
 mod call_paths;
 mod claims;
+mod commands;
 mod correlation;
 mod cubex;
 mod damage;

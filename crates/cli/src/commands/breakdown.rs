@@ -1,0 +1,143 @@
+//! `ouzel breakdown`: computation, communication and their overlap.
+
+use super::{first, origin, plot, rows, title};
+use crate::args::{Common, PlotArgs, RuleArgs, TopArgs};
+use crate::command::{Command, Need, Question};
+use crate::exit::Outcome;
+use crate::rules;
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use clap::{Args, ValueEnum};
+use ouzel::analyses::breakdown::{Breakdown, BreakdownOutput, HostCode, Requests};
+use ouzel::model::{Definitions, Table};
+use ouzel_export::to_json;
+use ouzel_plot::pictures;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+pub const COMMAND: Command = Command::about_a_run::<BreakdownArgs>("breakdown", &[Need::Calls.always()]);
+
+/// How much of the communication is hidden behind computation
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ouzel breakdown scorep-run/
+  ouzel breakdown scorep-run/ --plot breakdown.svg
+  ouzel breakdown run/ --host-code computes     host code computes beside a busy device, too
+
+A process computes while any of its locations computes, and communicates while any communicates; a
+non-blocking operation communicates from its post to its completion. The four parts add up to the time from
+the first event of the process to its last. Time that cannot be classified is shown as part of other.")]
+pub struct BreakdownArgs {
+    /// Whether code on the host counts as computation
+    #[arg(long, value_enum, default_value_t = HostCodeWord::WithoutStreams, value_name = "WHEN")]
+    pub host_code: HostCodeWord,
+
+    #[command(flatten)]
+    pub rules: RuleArgs,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
+}
+
+impl Question for BreakdownArgs {
+    fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
+        run(&Session::open(common)?, self)
+    }
+}
+
+/// Whether code on the host counts as computation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HostCodeWord {
+    /// In processes without accelerator streams
+    WithoutStreams,
+    /// Always
+    Computes,
+    /// Never: only kernels compute
+    No,
+}
+
+/// The `data` of the JSON answer.
+#[derive(Debug, Serialize)]
+struct Data {
+    /// By rank.
+    rows: Value,
+    /// Each part averaged over the processes; `null` without one.
+    mean: Option<Map<String, Value>>,
+}
+
+fn run(session: &Session<'_>, args: &BreakdownArgs) -> anyhow::Result<Outcome> {
+    let definitions = session.definitions();
+    let classes = rules::semantics(args.rules.file())?.classes(definitions);
+    let host_code = match args.host_code {
+        HostCodeWord::WithoutStreams => HostCode::ComputesWithoutStreams,
+        HostCodeWord::Computes => HostCode::Computes,
+        HostCodeWord::No => HostCode::DoesNotCompute,
+    };
+    let filter = &session.common.filter;
+    let analysis = Breakdown::new(definitions, filter, &classes, host_code, Requests::Included);
+    let answer = session.ask(analysis)?;
+    plot(session, || pictures::breakdown(&answer.output, definitions, &origin(session)))?;
+    session.reply(
+        "breakdown",
+        &answer,
+        |output| Data { rows: to_json(&output.table(definitions)), mean: mean(output, definitions) },
+        |output| output.table(definitions),
+        |output, page| write_page(session, &output.table(definitions), args, page),
+    )
+}
+
+fn mean(output: &BreakdownOutput, definitions: &Definitions) -> Option<Map<String, Value>> {
+    let parts = output.mean()?;
+    Some(
+        parts.into_iter().map(|(name, mean)| (name.to_owned(), mean.ns(&definitions.clock).into())).collect(),
+    )
+}
+
+fn write_page(session: &Session<'_>, table: &Table, args: &BreakdownArgs, page: &mut Page) {
+    title(session, page);
+    let n_rows = table.n_rows();
+    let n_shown = args.top.n_shown(n_rows);
+    let shown = crate::rows::picked(table, &first(n_shown));
+    let span = crate::rows::integers(&shown, "span_ns");
+    let part = |grid: Grid, name: &str, title: &str, order: u8| {
+        let values = crate::rows::integers(&shown, name);
+        if values.iter().all(|&ns| ns == 0) && name != "overlap_ns" {
+            return grid;
+        }
+        let shares = values
+            .iter()
+            .zip(span)
+            .map(|(&ns, &of)| units::percent((of != 0).then(|| ns as f64 / of as f64)));
+        grid.with_some(GridColumn::of(&shown, name, title))
+            .with(GridColumn::numbers("", shares).painted(Paint::Dim).importance(Importance::Optional(order)))
+    };
+    let mut grid = Grid::default().with_some(GridColumn::of(&shown, "rank", "rank"));
+    for (name, title, order) in [
+        ("computation_ns", "computation", 1),
+        ("overlap_ns", "overlap", 2),
+        ("communication_ns", "communication", 1),
+        ("other_ns", "other", 3),
+        ("transfer_ns", "incl. transfers", 4),
+        ("unclassified_ns", "incl. unclassified", 4),
+    ] {
+        grid = part(grid, name, title, order);
+    }
+    rows(page, &grid.with_some(GridColumn::of(&shown, "span_ns", "span")), n_shown, n_rows);
+    if n_rows == 0 {
+        page.text(0, "no process ran in the selection", Paint::Plain);
+        return;
+    }
+    page.text(
+        0,
+        "computation: only computing · overlap: computing while communicating · communication: only \
+         communicating · other: neither; they add up to the span",
+        Paint::Dim,
+    );
+}

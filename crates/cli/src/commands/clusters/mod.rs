@@ -1,0 +1,53 @@
+//! `ouzel clusters`: which ranks behave alike.
+
+mod page;
+
+use crate::args::{Common, RuleArgs};
+use crate::command::{Command, Need, Question};
+use crate::exit::Outcome;
+use crate::rules;
+use crate::session::Session;
+use clap::Args;
+pub use ouzel::diagnose::clusters as data;
+
+pub const COMMAND: Command = Command::about_a_run::<ClustersArgs>("clusters", &[Need::Ranks.always()]);
+
+/// Which ranks behave alike, and what sets the others apart
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ouzel clusters scorep-run/
+  ouzel clusters scorep-run/ --time 10s..20s
+  ouzel clusters scorep-run/ --format json | jq -r '.data.clusters[] | [.id, .size, .ranks.ranges] | @tsv'
+
+Ranks are alike if they make similar calls in the same order and spend similar times in them. Main threads,
+other threads and accelerator streams are compared among themselves. Each cluster is named by its first
+rank. It differs from the largest cluster by the difference of mean exclusive times, call path by call path.")]
+pub struct ClustersArgs {
+    /// Number of differences to show for each cluster (0: all)
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub top: usize,
+
+    #[command(flatten)]
+    pub rules: RuleArgs,
+}
+
+impl Question for ClustersArgs {
+    fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
+        run(common, self)
+    }
+}
+
+fn run(common: &Common, args: &ClustersArgs) -> anyhow::Result<Outcome> {
+    let semantics = rules::semantics(args.rules.file())?;
+    let session = Session::open(common)?;
+    let definitions = session.definitions();
+    let answer = session.answer(|trace, options| trace.clusters(&semantics, options))?;
+    session.reply(
+        "clusters",
+        &answer,
+        |data| data,
+        |data| data.table(definitions),
+        |data, page| page::write(page, &session, data, args.top),
+    )
+}

@@ -1,0 +1,124 @@
+//! `ouzel comm-by-process`: what each rank sends and receives.
+
+use super::{amount, origin, plot, rows, title, unit};
+use crate::args::{Common, PlotArgs, TopArgs, TrafficArgs};
+use crate::command::{Command, Need, Question};
+use crate::exit::Outcome;
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use clap::Args;
+use ouzel::analyses::comm_matrix::{CommMatrixOutput, ProcessTraffic};
+use ouzel_plot::pictures;
+use serde::Serialize;
+
+pub const COMMAND: Command = Command::about_a_run::<CommByProcessArgs>(
+    "comm-by-process",
+    &[Need::Messages.always(), Need::Collectives.with("--collectives")],
+);
+
+/// What each rank sends and receives
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ouzel comm-by-process scorep-run/
+  ouzel comm-by-process scorep-run/ --unit messages --plot traffic.png
+
+Sent data is counted at sends and received data at receives, so a lost message shows as a difference.")]
+pub struct CommByProcessArgs {
+    #[command(flatten)]
+    pub traffic: TrafficArgs,
+
+    /// Add collective operations, spread over the pairs of ranks they connect
+    #[arg(long)]
+    pub collectives: bool,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
+}
+
+impl Question for CommByProcessArgs {
+    fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
+        run(&Session::open(common)?, self)
+    }
+}
+
+/// The `data` of the JSON answer.
+#[derive(Debug, Serialize)]
+struct Data {
+    /// `bytes` or `messages`.
+    unit: &'static str,
+    /// By rank.
+    rows: Vec<RankEntry>,
+}
+
+#[derive(Debug, Serialize)]
+struct RankEntry {
+    rank: u32,
+    /// At its sends; `null` if the rank has no events, because it is known only as a peer.
+    sent: Option<u64>,
+    /// At its receives; likewise.
+    received: Option<u64>,
+}
+
+fn run(session: &Session<'_>, args: &CommByProcessArgs) -> anyhow::Result<Outcome> {
+    let unit = unit(args.traffic.unit);
+    let answer = super::comm_matrix::asked(session, args.collectives)?;
+    let entry = |row: ProcessTraffic| RankEntry {
+        rank: row.rank.0,
+        sent: row.has_events.then(|| unit.of(row.sent)),
+        received: row.has_events.then(|| unit.of(row.received)),
+    };
+    plot(session, || pictures::comm_by_process(&answer.output, unit, &origin(session)))?;
+    session.reply(
+        "comm-by-process",
+        &answer,
+        |output| Data { unit: unit.as_str(), rows: output.by_process().into_iter().map(entry).collect() },
+        CommMatrixOutput::by_process_table,
+        |output, page| write_page(session, output, args, page),
+    )
+}
+
+const BAR_WIDTH: usize = 16;
+
+fn write_page(session: &Session<'_>, output: &CommMatrixOutput, args: &CommByProcessArgs, page: &mut Page) {
+    title(session, page);
+    if super::comm_matrix::is_silent(output) {
+        return;
+    }
+    let unit = unit(args.traffic.unit);
+    let all = output.by_process();
+    let largest = all.iter().map(|row| unit.of(row.sent).max(unit.of(row.received))).max().unwrap_or(0);
+    let n_shown = args.top.n_shown(all.len());
+    let texts =
+        |value: &dyn Fn(&ProcessTraffic) -> String| all[..n_shown].iter().map(value).collect::<Vec<_>>();
+    let bars = |title: &str, value: &dyn Fn(&ProcessTraffic) -> u64| {
+        GridColumn::text(title, texts(&|row| units::bar(value(row), largest, BAR_WIDTH)))
+            .painted(Paint::Bar)
+            .importance(Importance::Optional(1))
+    };
+    let shown = |row: &ProcessTraffic, value: u64| match row.has_events {
+        true => amount(unit, value),
+        false => "–".to_owned(),
+    };
+    let grid = Grid::default()
+        .with(GridColumn::numbers("rank", texts(&|row| row.rank.0.to_string())))
+        .with(GridColumn::numbers("sent", texts(&|row| shown(row, unit.of(row.sent)))))
+        .with(bars("", &|row| unit.of(row.sent)))
+        .with(GridColumn::numbers("received", texts(&|row| shown(row, unit.of(row.received)))))
+        .with(bars("", &|row| unit.of(row.received)));
+    rows(page, &grid, n_shown, all.len());
+    let sum = |value: &dyn Fn(&ProcessTraffic) -> u64| all.iter().map(value).sum::<u64>();
+    let (sent, received) = (sum(&|row| unit.of(row.sent)), sum(&|row| unit.of(row.received)));
+    let counted = units::counted(all.len() as u64, "rank", "ranks");
+    page.text(
+        0,
+        &format!("{counted} · {} sent, {} received", amount(unit, sent), amount(unit, received)),
+        Paint::Dim,
+    );
+}

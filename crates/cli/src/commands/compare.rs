@@ -1,0 +1,258 @@
+//! `ouzel compare`: several runs side by side.
+
+use super::{origin, plot, rows};
+use crate::args::{Common, MetricArgs, PlotArgs, TopArgs};
+use crate::command::{Command, Need, Question};
+use crate::commands::profile::metrics;
+use crate::exit::Outcome;
+use crate::session::{Session, taken};
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::{Paint, clean};
+use crate::terminal::units;
+use anyhow::{Context, bail};
+use clap::Args;
+use ouzel::Answer;
+use ouzel::analyses::metric_profile::MetricProfile;
+use ouzel::analyses::profile::Profile;
+use ouzel::engine::{AnalysisSet, Coverage};
+use ouzel::model::{Table, Unit};
+use ouzel::multi_run::{MultiRunOutput, RegionRow, Run, RunRow, multi_run};
+use ouzel_plot::Picture;
+use ouzel_plot::pictures::{RegionInRuns, runs};
+use serde::Serialize;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub const COMMAND: Command =
+    Command::about_a_run::<CompareArgs>("compare", &[Need::Calls.always(), Need::Counters.with("--metric")]);
+
+/// Several runs side by side: how the program scales, and which regions grow
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ouzel compare before/ after/
+  ouzel compare p32/ p64/ p128/ --region 'MPI_*'
+  ouzel compare p32/ p64/ --format json | jq '.data.runs[] | {path, speed_up, efficiency}'
+
+Regions are compared by name. The reference is the run with the fewest processes (the first of several):
+speed-up is its run time / that of the other run; efficiency is speed-up × its processes / the other's.")]
+pub struct CompareArgs {
+    #[command(flatten)]
+    pub metric: MetricArgs,
+
+    /// The other traces
+    #[arg(value_name = "OTHER", required = true)]
+    pub others: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
+}
+
+impl Question for CompareArgs {
+    fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
+        run(&Session::open(common)?, self)
+    }
+}
+
+/// The `data` of the JSON answer.
+#[derive(Debug, Serialize)]
+struct Data {
+    /// In the order given.
+    runs: Vec<RunEntry>,
+    /// With `--metric`: the counter that is compared instead of time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metric: Option<String>,
+    /// Most over all runs first.
+    functions: Vec<FunctionEntry>,
+}
+
+#[derive(Debug, Serialize)]
+struct RunEntry {
+    path: Arc<str>,
+    n_processes: u64,
+    run_time_ns: u64,
+    /// Whether the others are compared with it.
+    is_reference: bool,
+    /// Run time of the reference / run time.
+    speed_up: Option<f64>,
+    /// Speed-up · processes of the reference / processes.
+    efficiency: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct FunctionEntry {
+    region: Arc<str>,
+    #[serde(flatten)]
+    values: Values,
+}
+
+/// By run; `null` where the region is not called.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Values {
+    /// Over all processes, and that / number of processes.
+    Time { exclusive_ns: Vec<Option<u64>>, mean_ns: Vec<Option<u64>> },
+    /// The same of a counter, in its unit.
+    Gain { exclusive: Vec<Option<u64>>, mean: Vec<Option<u64>> },
+}
+
+/// The first trace is opened; the others are opened one after the other, so that no two are in memory.
+fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome> {
+    let metric = args.metric.metric.as_deref();
+    if metric.is_some() && args.plot.plot_file.is_some() {
+        bail!("--plot draws times: leave out --metric");
+    }
+    let mut answer = profiled(session, &session.common.path, metric)?.map(|run| vec![run]);
+    for path in &args.others {
+        let other = Session::open_at(session.common, path)?;
+        let Answer { output, coverage, notices, .. } = profiled(&other, path, metric)?;
+        answer.output.push(output);
+        answer.coverage = together(answer.coverage, coverage);
+        answer.notices.extend(notices);
+    }
+    answer.notices.sort_by_key(|notice| notice.level);
+    let answer = answer.map(|runs| multi_run(&runs));
+    plot(session, || picture(session, &answer.output))?;
+    session.reply(
+        "compare",
+        &answer,
+        |output| data(output, metric),
+        |output| table(output, metric),
+        |output, page| write_page(session, output, args, page),
+    )
+}
+
+/// One bar for each run, named by its number in the table and that of its processes.
+fn picture(session: &Session<'_>, output: &MultiRunOutput) -> Picture {
+    let name = |(run, i): (&RunRow, usize)| format!("{i} ({})", run.n_processes);
+    let region =
+        |row: &RegionRow| RegionInRuns { name: row.region.to_string(), mean_ns: row.mean_ns.clone() };
+    let regions: Vec<RegionInRuns> = output.regions.iter().map(region).collect();
+    runs(output.runs.iter().zip(1..).map(name).collect(), &regions, &origin(session))
+}
+
+/// What was read of both traces.
+fn together(a: Coverage, b: Coverage) -> Coverage {
+    Coverage {
+        locations: a.locations + b.locations,
+        locations_selected: a.locations_selected + b.locations_selected,
+        locations_complete: a.locations_complete + b.locations_complete,
+        locations_damaged: a.locations_damaged + b.locations_damaged,
+        events_read: a.events_read + b.events_read,
+    }
+}
+
+fn profiled(session: &Session<'_>, path: &Path, metric: Option<&str>) -> anyhow::Result<Answer<Run>> {
+    let definitions = session.definitions();
+    let name = path.display().to_string();
+    let mut answer = match metric {
+        None => {
+            let answer = session.ask(Profile)?;
+            let range = answer.run_range;
+            answer.map(|profile| Run::new(&name, &profile, definitions, range))
+        }
+        Some(metric) => {
+            let id = metrics::one(definitions, metric).with_context(|| name.clone())?;
+            let mut set = AnalysisSet::default();
+            let (profile, counters) = (set.add(Profile), set.add(MetricProfile));
+            let mut report = session.run(&set)?;
+            let profile = taken(report.outputs.take(&profile), "profile")?;
+            let gains = taken(report.outputs.take(&counters), "counters")?.in_place_of_time(&profile, id);
+            let run = Run::of_metric(&name, &gains, definitions, report.run_range);
+            Answer::new(run, report)
+        }
+    };
+    // Locations of different traces have equal ids, so the text names the trace.
+    for notice in &mut answer.notices {
+        notice.message = format!("{}: {}", path.display(), notice.message);
+        notice.location = None;
+    }
+    Ok(answer)
+}
+
+/// The table, with the counter's name in its columns.
+fn table(output: &MultiRunOutput, metric: Option<&str>) -> Table {
+    let mut table = output.table();
+    for column in table.columns.iter_mut().filter(|_| metric.is_some()) {
+        let (name, doc) = match &*column.name {
+            "exclusive_ns" => {
+                ("exclusive", "What the counter gained, minus that in callees, over all processes")
+            }
+            "mean_ns" => ("mean", "The same / number of processes"),
+            _ => continue,
+        };
+        column.name = name.to_owned();
+        column.doc = doc;
+        column.unit = Unit::Count;
+    }
+    table
+}
+
+fn data(output: &MultiRunOutput, metric: Option<&str>) -> Data {
+    let runs = output.runs.iter().map(|run| RunEntry {
+        path: run.name.clone(),
+        n_processes: run.n_processes,
+        run_time_ns: run.run_time_ns,
+        is_reference: run.is_reference,
+        speed_up: run.speed_up,
+        efficiency: run.efficiency,
+    });
+    let functions = output.regions.iter().map(|row| FunctionEntry {
+        region: row.region.clone(),
+        values: match metric {
+            None => Values::Time { exclusive_ns: row.exclusive_ns.clone(), mean_ns: row.mean_ns.clone() },
+            Some(_) => Values::Gain { exclusive: row.exclusive_ns.clone(), mean: row.mean_ns.clone() },
+        },
+    });
+    Data { runs: runs.collect(), metric: metric.map(str::to_owned), functions: functions.collect() }
+}
+
+fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs, page: &mut Page) {
+    let runs = &output.runs;
+    let numbers = || (1..=runs.len()).map(|i| i.to_string());
+    let factor = |value: Option<f64>| units::number(value);
+    let mark = |is_reference: bool| if is_reference { "reference" } else { "" }.to_owned();
+    page.grid(
+        0,
+        &Grid::default()
+            .with(GridColumn::numbers("run", numbers()))
+            .with(
+                GridColumn::text("trace", runs.iter().map(|run| run.name.to_string()))
+                    .painted(Paint::Name)
+                    .importance(Importance::Shortened),
+            )
+            .with(GridColumn::numbers("processes", runs.iter().map(|run| units::count(run.n_processes))))
+            .with(GridColumn::numbers("run time", runs.iter().map(|run| units::time(run.run_time_ns))))
+            .with(GridColumn::numbers("speed-up", runs.iter().map(|run| factor(run.speed_up))))
+            .with(GridColumn::numbers("efficiency", runs.iter().map(|run| units::percent(run.efficiency))))
+            .with(GridColumn::text("", runs.iter().map(|run| mark(run.is_reference)))),
+    );
+    let n_shown = args.top.n_shown(output.regions.len());
+    let shown: &[RegionRow] = &output.regions[..n_shown];
+    let mut grid = Grid::default().with(
+        GridColumn::text("region", shown.iter().map(|row| row.region.to_string()))
+            .painted(Paint::Name)
+            .importance(Importance::Shortened),
+    );
+    for i in 0..runs.len() {
+        let shown_as = if args.metric.metric.is_some() { units::count } else { units::time };
+        let times = shown.iter().map(|row| row.mean_ns[i].map_or_else(|| "-".to_owned(), shown_as));
+        grid = grid.with(GridColumn::numbers(&format!("run {}", i + 1), times));
+    }
+    let change = |row: &RegionRow| match (row.mean_ns.first(), row.mean_ns.last()) {
+        (Some(&Some(before)), Some(&Some(after))) if 0 < before => {
+            format!("× {}", units::number(Some(after as f64 / before as f64)))
+        }
+        _ => "-".to_owned(),
+    };
+    grid = grid.with(GridColumn::numbers("last / first", shown.iter().map(change)));
+    rows(page, &grid, n_shown, output.regions.len());
+    let selected = if session.common.filter.is_everything() { "" } else { ", in the selection" };
+    let what = args.metric.metric.as_deref().map_or_else(|| "time".to_owned(), clean);
+    page.text(0, &format!("exclusive {what} per process, mean over all processes{selected}"), Paint::Dim);
+}

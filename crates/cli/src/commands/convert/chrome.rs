@@ -1,0 +1,172 @@
+//! `--to chrome`: the events as Chrome JSON, for Perfetto and chrome://tracing.
+//!
+//! | in the trace | in the file |
+//! |---|---|
+//! | call | `B` and `E`; on a stream `X` of category `kernel`, `gpu_memcpy` or `gpu_op` |
+//! | parameter, collective | arguments of the end of the call |
+//! | link, message | flow (`s`, `f`) between the calls around its ends |
+//! | metric value | `C` |
+//! | sample | `P` with a stack frame |
+//! | request | not written; a notice reports it |
+//!
+//! Processes are location groups, threads are locations. Times are microseconds with three decimals: nanoseconds
+//! are exact, finer clocks are rounded to them.
+
+mod events;
+mod numbers;
+
+use super::ConvertArgs;
+use super::tables::{answer, listing};
+use super::{Written, cannot_write, file_target};
+use crate::args::Common;
+use crate::exit::Outcome;
+use crate::output::refused;
+use crate::session::{Session, coverage};
+use anyhow::{Context, bail};
+use events::ChromeEvents;
+use numbers::MessageNumbers;
+use ouzel::engine::AnalysisSet;
+use ouzel::model::Notices;
+
+/// Writes the file.
+///
+/// # Errors
+/// If the trace cannot be opened, something is in the way, or writing fails.
+pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
+    if args.out.is_dir() {
+        bail!("{:?} is a directory; name a file, e.g. trace.json", args.out);
+    }
+    let target = file_target(common, &args.out)?;
+    let session = Session::open(common)?;
+    let file = target.begin()?;
+    let events = ChromeEvents::create(file.writer(), session.definitions())?;
+    let mut set = AnalysisSet::default();
+    set.add_silent(MessageNumbers(events.clone()));
+    set.add(events.clone());
+    let partial = listing(&session, &set, || events.has_failed());
+    let (n_events, unsaid) = events.finish_writing().with_context(|| cannot_write(&args.out))?;
+    let files = vec![Written::new(&args.out, n_events, file.complete().map_err(refused)?)];
+    let definitions = session.definitions();
+    let coverage = coverage(definitions, partial.locations());
+    let notices = Notices::default();
+    notices.extend(session.trace.notices().iter().cloned());
+    notices.extend(unsaid);
+    set.finish(partial, definitions, &notices);
+    answer(&session, coverage, &notices.to_vec(), files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouzel::engine::Folder;
+    use ouzel::formats::chrome::ChromeSource;
+    use ouzel::model::{ChunkBuffer, EventKind, Filter, LinkEnd, LocationId, Needs, TraceSource};
+    use ouzel_files::Inputs;
+    use ouzel_files::output::{Existing, Target};
+    use ouzel_testkit::ToyTrace;
+
+    /// What is written for a trace.
+    fn written(name: &str, trace: &dyn TraceSource) -> String {
+        written_of(name, trace, &Filter::default())
+    }
+
+    fn written_of(name: &str, trace: &dyn TraceSource, filter: &Filter) -> String {
+        let path = std::env::temp_dir().join(format!("ouzel-chrome-{}-{name}.json", std::process::id()));
+        let target = Target::file(&path, Existing::Replace, &Inputs::default()).unwrap();
+        let out = target.begin().unwrap();
+        let events = ChromeEvents::create(out.writer(), trace.definitions()).unwrap();
+        let mut set = AnalysisSet::default();
+        set.add_silent(MessageNumbers(events.clone()));
+        set.add(events.clone());
+        let mut folder = Folder::new(trace, &set, filter);
+        trace.definitions().location_ids().for_each(|location| folder.fold(location, None));
+        events.finish_writing().unwrap();
+        out.complete().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        text
+    }
+
+    /// Enters, leaves and numbers of link ends of each location.
+    fn told(trace: &dyn TraceSource) -> Vec<(String, Vec<String>, [usize; 2])> {
+        let definitions = trace.definitions();
+        let plan = trace.plan(Needs::ALL_EVENTS, &Filter::default());
+        let of_location = |id: LocationId| {
+            let (mut rows, mut links) = (Vec::new(), [0, 0]);
+            let mut reader = trace.open(id, &plan).unwrap();
+            loop {
+                let mut chunk = ChunkBuffer::default();
+                let more = reader.read(&mut chunk).unwrap();
+                let row = |row: usize| match chunk.kind[row] {
+                    EventKind::Enter => {
+                        let name = &definitions.region(chunk.region[row]).name;
+                        Some(format!("{} {name}", chunk.time[row].0))
+                    }
+                    EventKind::Leave => Some(format!("{} end", chunk.time[row].0)),
+                    _ => None,
+                };
+                rows.extend((0..chunk.len()).filter_map(row));
+                chunk.links.iter().for_each(|link| links[usize::from(link.end == LinkEnd::To)] += 1);
+                if !more {
+                    return (definitions.location(id).name.to_string(), rows, links);
+                }
+            }
+        };
+        definitions.location_ids().map(of_location).collect()
+    }
+
+    #[test]
+    fn arrows_of_a_part_connect_what_they_connect_in_the_whole() {
+        let toy = ToyTrace::new(
+            "
+            0: enter a @0, send>1 bytes 1 @10, send>1 bytes 2 @20, send>1 bytes 3 @30, leave @40
+            1: enter b @0, recv<0 bytes 1 @25, recv<0 bytes 2 @35, recv<0 bytes 3 @38, leave @40",
+        );
+        // Sends of 2 and 3, the receive of 1: none of them is the other side of another.
+        let part = Filter { time_ns: Some((15, 31)), ..Filter::default() };
+        let text = written_of("part", &toy, &part);
+        let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let events = whole["traceEvents"].as_array().expect("there are events");
+        let arrows = events.iter().filter(|event| event["cat"] == "message");
+        let mut ids: Vec<u64> = arrows.filter_map(|event| event["id"].as_u64()).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_with_messages_as_links() {
+        let toy = ToyTrace::new(
+            "
+            0: enter main @0, enter MPI_Send @10, send>1 @11, leave @12, leave @40
+            1: enter main @5, enter MPI_Recv @7, recv<0 @13, leave @14, leave @30",
+        );
+        let text = written("messages", &toy);
+        let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(whole["traceEvents"].as_array().is_some_and(|events| 12 < events.len()));
+        let back = ChromeSource::from_text("back.json", text.into_bytes()).unwrap();
+        let (mut wanted, found) = (told(&toy), told(&back));
+        (wanted[0].2, wanted[1].2) = ([1, 0], [0, 1]);
+        assert_eq!(found, wanted);
+        assert!(back.notices().is_empty(), "{:?}", back.notices());
+    }
+
+    #[test]
+    fn kernels_stay_kernels_on_streams() {
+        let text = r#"{"schemaVersion":1,"traceEvents":[
+            {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":5,"tid":5,"ts":1,"dur":2,"args":{"correlation":9}},
+            {"ph":"C","name":"memory","pid":5,"ts":2,"args":{"value":3}},{"ph":"i","name":"a \"mark\"","pid":5,"tid":5,"ts":2},
+            {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":4,"dur":2.5,"args":{"correlation":9,"stream":7}},
+            {"ph":"X","cat":"gpu_memcpy","name":"copy","pid":0,"tid":7,"ts":8,"dur":1,"args":{"stream":7,"bytes":64}}]}"#;
+        let first = ChromeSource::from_text("first.json", text.as_bytes().to_vec()).unwrap();
+        let text = written("kernels", &first);
+        let back = ChromeSource::from_text("back.json", text.into_bytes()).unwrap();
+        assert_eq!(told(&back).len(), told(&first).len());
+        let of = |source: &ChromeSource| -> Vec<_> {
+            let regions = source.definitions().regions.iter();
+            let mut roles: Vec<_> = regions.map(|region| (region.name.to_string(), region.role)).collect();
+            roles.sort();
+            roles
+        };
+        assert_eq!(of(&back), of(&first));
+    }
+}

@@ -1,0 +1,126 @@
+//! `ouzel critical-path`: the chain of work and waiting that determines the run time.
+
+use super::{first, origin, plot, rows, title};
+use crate::args::{Common, PlotArgs, TopArgs};
+use crate::command::{Command, Need, Question};
+use crate::exit::Outcome;
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use clap::Args;
+use ouzel::Trace;
+use ouzel::analyses::critical_path::PathProfile;
+use ouzel::model::Ticks;
+use ouzel_export::to_json;
+use ouzel_plot::pictures;
+use serde::Serialize;
+use serde_json::Value;
+
+pub const COMMAND: Command =
+    Command::about_a_run::<CriticalPathArgs>("critical-path", &[Need::Calls.always()]);
+
+/// The chain of work and waiting that determines the run time
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ouzel critical-path scorep-run/
+  ouzel critical-path scorep-run/ --format csv -o path.csv         the segments, in order of time
+  ouzel critical-path scorep-run/ --plot path.svg
+  ouzel critical-path scorep-run/ --format json | jq '.data.by_region[0]'
+
+The path is traced back from the end of the run: what ran last, which rank it waited for, and so on to the
+start. It consists of local segments (working, or in MPI without waiting for another rank), messages that a
+rank waited for, and collectives after their last arrival. Time saved elsewhere doesn't make the run shorter.")]
+pub struct CriticalPathArgs {
+    #[command(flatten)]
+    pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
+}
+
+impl Question for CriticalPathArgs {
+    fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
+        run(&Session::open(common)?, self)
+    }
+}
+
+/// The `data` of the JSON answer.
+#[derive(Debug, Serialize)]
+struct Data {
+    /// From the start of the path to the end of the run.
+    length_ns: u64,
+    /// In order of time, without gap or overlap.
+    segments: Value,
+    /// Most time first.
+    by_region: Value,
+}
+
+fn run(session: &Session<'_>, args: &CriticalPathArgs) -> anyhow::Result<Outcome> {
+    let definitions = session.definitions();
+    let answer = session.answer(Trace::critical_path)?;
+    plot(session, || pictures::critical_path(&answer.output, definitions, &origin(session)))?;
+    let length_ns = definitions.clock.ns_from_ticks(answer.output.length());
+    session.reply(
+        "critical-path",
+        &answer,
+        |path| Data {
+            length_ns,
+            segments: to_json(&path.segments_table(definitions)),
+            by_region: to_json(&path.by_region_table(definitions)),
+        },
+        |path| path.segments_table(definitions),
+        |path, page| write_page(session, path, args, page),
+    )
+}
+
+fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs, page: &mut Page) {
+    let definitions = session.definitions();
+    title(session, page);
+    let table = path.by_region_table(definitions);
+    let n_rows = table.n_rows();
+    if n_rows == 0 {
+        page.text(0, "nothing ran in the selection", Paint::Plain);
+        return;
+    }
+    let n_shown = args.top.n_shown(n_rows);
+    let shown = crate::rows::picked(&table, &first(n_shown));
+    let total = crate::rows::integers(&shown, "total_ns");
+    let length = definitions.clock.ns_from_ticks(path.length());
+    let waits = path.rows.iter().any(|row| Ticks(0) < row.time.waiting);
+    let optional = |name: &str, title: &str, order: u8| {
+        GridColumn::of(&shown, name, title).map(|column| column.importance(Importance::Optional(order)))
+    };
+    let grid = Grid::default()
+        .with_some(
+            GridColumn::of(&shown, "region", "region")
+                .map(|column| column.painted(Paint::Name).importance(Importance::Shortened)),
+        )
+        .with_some(GridColumn::of(&shown, "total_ns", "on the path"))
+        .with_some(GridColumn::of(&shown, "share", "share"))
+        .with(
+            GridColumn::text("", total.iter().map(|&ns| units::bar(ns, length, 20)))
+                .painted(Paint::Bar)
+                .importance(Importance::Optional(2)),
+        )
+        .with_some(optional("working_ns", "working", 3))
+        .with_some(optional("in_mpi_ns", "in MPI", 3))
+        .with_some(optional("waiting_ns", "waiting", 3).filter(|_| waits))
+        .with_some(optional("message_ns", "in messages", 3))
+        .with_some(optional("collective_ns", "in collectives", 3))
+        .with_some(GridColumn::of(&shown, "top_rank", "most on rank"))
+        .with_some(GridColumn::of(&shown, "top_share", "of it"));
+    rows(page, &grid, n_shown, n_rows);
+    let n = units::counted(path.segments.len() as u64, "segment", "segments");
+    page.text(
+        0,
+        &format!(
+            "{n}, {} from the start to the end of the run. Shares are of this length. Only a shorter path makes the \
+             run shorter. --format csv has the segments.",
+            units::time(length)
+        ),
+        Paint::Dim,
+    );
+}

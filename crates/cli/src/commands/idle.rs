@@ -1,0 +1,152 @@
+//! `ouzel idle`: how long each rank waits.
+
+use super::{first, origin, plot, rows, title};
+use crate::args::{Common, Per, PlotArgs, TopArgs};
+use crate::command::{Command, Need, Question};
+use crate::exit::Outcome;
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use anyhow::bail;
+use clap::Args;
+use ouzel::analyses::Per as PerWhat;
+use ouzel::analyses::idle::{IDLE, IdleRegions, MPI_MORE_WAITS, MPI_WAITS, idle_time};
+use ouzel::analyses::profile::Profile;
+use ouzel::model::{Definitions, Table};
+use ouzel_export::to_json;
+use ouzel_plot::pictures;
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+pub const COMMAND: Command = Command::about_a_run::<IdleArgs>("idle", &[Need::Calls.always()]);
+
+/// How long each rank waits
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ouzel idle scorep-run/
+  ouzel idle scorep-run/ --idle 'MPI_Recv,MPI_Wait*' --plot idle.svg
+  ouzel idle scorep-run/ --per location
+
+Without --idle these regions count: Idle, MPI_Recv, MPI_Wait*, MPI_Probe, MPI_Barrier and the blocking
+collective operations. Nested calls count once. An accelerator stream is also idle between its kernels.")]
+pub struct IdleArgs {
+    /// Regions that count as waiting, separated by commas, e.g. 'MPI_Recv,MPI_Wait*'
+    #[arg(long, value_name = "REGION,…", value_delimiter = ',')]
+    pub idle: Vec<String>,
+
+    /// One row for each rank or location
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Per::Rank)]
+    pub per: Per,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
+}
+
+impl Question for IdleArgs {
+    fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
+        run(&Session::open(common)?, self)
+    }
+}
+
+/// The `data` of the JSON answer.
+#[derive(Debug, Serialize)]
+struct Data {
+    /// `rank` or `location`: what a row is summed over.
+    per: &'static str,
+    /// The regions that count as idle, of those that the trace defines.
+    idle_regions: Vec<Arc<str>>,
+    /// By rank, then by location.
+    rows: Value,
+}
+
+fn run(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcome> {
+    let definitions = session.definitions();
+    let idle = idle_regions(definitions, &args.idle)?;
+    let mut names: Vec<Arc<str>> = idle.regions().map(|id| definitions.region(id).name.clone()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let (per, per_text) = match args.per {
+        Per::Rank => (PerWhat::Rank, "rank"),
+        Per::Location => (PerWhat::Location, "location"),
+    };
+    let answer = session.ask(Profile)?.map(|profile| idle_time(&profile, definitions, &idle));
+    plot(session, || pictures::idle(&answer.output, definitions, &origin(session)))?;
+    session.reply(
+        "idle",
+        &answer,
+        |output| Data {
+            per: per_text,
+            idle_regions: names.clone(),
+            rows: to_json(&output.table(definitions, per)),
+        },
+        |output| output.table(definitions, per),
+        |output, page| write_page(session, &output.table(definitions, per), &names, args, page),
+    )
+}
+
+/// The regions that match `patterns`, or those whose names mean waiting.
+fn idle_regions(definitions: &Definitions, patterns: &[String]) -> anyhow::Result<IdleRegions> {
+    if patterns.is_empty() {
+        let known: Vec<&str> = [IDLE, MPI_WAITS, MPI_MORE_WAITS].concat();
+        return Ok(IdleRegions::named(definitions, &known));
+    }
+    for pattern in patterns {
+        if IdleRegions::named(definitions, &[pattern]).regions().next().is_none() {
+            bail!("no region matches {pattern:?}; ouzel profile lists the regions of the trace");
+        }
+    }
+    Ok(IdleRegions::named(definitions, patterns))
+}
+
+const BAR_WIDTH: usize = 30;
+/// Characters of names of regions on a page.
+const NAMES_WIDTH: usize = 300;
+
+fn write_page(session: &Session<'_>, table: &Table, names: &[Arc<str>], args: &IdleArgs, page: &mut Page) {
+    title(session, page);
+    let n_rows = table.n_rows();
+    let n_shown = args.top.n_shown(n_rows);
+    let shown = crate::rows::picked(table, &first(n_shown));
+    let (idle, span) = (crate::rows::integers(&shown, "idle_ns"), crate::rows::integers(&shown, "span_ns"));
+    let share = |(&ns, &of): (&u64, &u64)| units::percent((of != 0).then(|| ns as f64 / of as f64));
+    let bar = |(&ns, &of): (&u64, &u64)| units::bar(ns, of, BAR_WIDTH);
+    let has_streams = crate::rows::integers(table, "streams_ns").iter().any(|&ns| 0 < ns);
+    let mut grid = Grid::default()
+        .with_some(GridColumn::of(&shown, "rank", "rank"))
+        .with_some(GridColumn::of(&shown, "location", "location"))
+        .with_some(GridColumn::of(&shown, "idle_ns", "idle"))
+        .with(GridColumn::numbers("share", idle.iter().zip(span).map(share)));
+    if has_streams {
+        grid = grid.with_some(GridColumn::of(&shown, "threads_ns", "of threads")).with_some(GridColumn::of(
+            &shown,
+            "streams_ns",
+            "of streams",
+        ));
+    }
+    let grid = grid.with_some(GridColumn::of(&shown, "span_ns", "span")).with(
+        GridColumn::text("", idle.iter().zip(span).map(bar))
+            .painted(Paint::Bar)
+            .importance(Importance::Optional(1)),
+    );
+    rows(page, &grid, n_shown, n_rows);
+    if names.is_empty() {
+        page.text(
+            0,
+            "no region in this trace is known to wait: name those that do with --idle REGION,…",
+            Paint::Plain,
+        );
+        return;
+    }
+    let mut text = names.join(", ");
+    if NAMES_WIDTH < text.chars().count() {
+        text = format!("{} regions, such as {}", names.len(), names[..4.min(names.len())].join(", "));
+    }
+    page.text(0, &format!("idle in {text}; nested calls count once"), Paint::Dim);
+}

@@ -1,0 +1,193 @@
+//! `ouzel imbalance`: how unevenly each region's time is spread over the ranks.
+
+mod metric;
+
+use super::{first, origin, plot, rows, title};
+use crate::args::{Common, MetricArgs, PlotArgs, RuleArgs, TopArgs};
+use crate::command::{Command, Need, Question};
+use crate::exit::Outcome;
+use crate::rules;
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::Page;
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use clap::Args;
+use ouzel::analyses::By;
+use ouzel::analyses::imbalance::{ImbalanceOutput, imbalance, top_ranks};
+use ouzel::analyses::profile::{Profile, ProfileOutput};
+use ouzel::model::{Definitions, Table};
+use ouzel_plot::pictures;
+use serde::Serialize;
+use std::sync::Arc;
+
+pub const COMMAND: Command = Command::about_a_run::<ImbalanceArgs>(
+    "imbalance",
+    &[Need::Ranks.always(), Need::Counters.with("--metric")],
+);
+
+/// How unevenly each region's time is spread over the ranks
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ouzel imbalance scorep-run/
+  ouzel imbalance scorep-run/ --call-paths --top 50
+  ouzel imbalance scorep-run/ --plot imbalance.svg
+
+imbalance = max / mean of the exclusive time over all ranks; a rank that never runs the region counts as 0.
+max − mean is what the slowest rank would save if the time were spread evenly; rows are sorted by it.")]
+pub struct ImbalanceArgs {
+    #[command(flatten)]
+    pub metric: MetricArgs,
+
+    /// Number of ranks with the most to name in each row
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub top_ranks: usize,
+
+    /// One row for each call path instead of each region
+    #[arg(long)]
+    pub call_paths: bool,
+
+    #[command(flatten)]
+    pub rules: RuleArgs,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
+}
+
+impl Question for ImbalanceArgs {
+    fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
+        run(&Session::open(common)?, self)
+    }
+}
+
+/// The `data` of the JSON answer.
+#[derive(Debug, Serialize)]
+struct Data {
+    /// Number of processes compared.
+    n_processes: u64,
+    /// Largest `max − mean` first.
+    rows: Vec<RegionEntry>,
+}
+
+#[derive(Debug, Serialize)]
+struct RegionEntry {
+    region: Arc<str>,
+    /// With `--call-paths`: names from the outermost region.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call_path: Option<Vec<Arc<str>>>,
+    /// `max / mean`; 1 if the mean is 0.
+    imbalance: f64,
+    mean_ns: u64,
+    max_ns: u64,
+    min_ns: u64,
+    /// `max − mean`.
+    lost_ns: u64,
+    /// The ranks with the largest times, descending; ranks without any are left out.
+    top_ranks: Vec<u32>,
+}
+
+fn run(session: &Session<'_>, args: &ImbalanceArgs) -> anyhow::Result<Outcome> {
+    let definitions = session.definitions();
+    let classes = rules::semantics(args.rules.file())?.classes(definitions);
+    let by = if args.call_paths { By::CallPath } else { By::Region };
+    if let Some(name) = &args.metric.metric {
+        return metric::run(session, args, by, name);
+    }
+    let answer = session.ask(Profile)?.map(|profile| {
+        let judged = imbalance(&profile, definitions, &classes, by);
+        (profile, judged)
+    });
+    plot(session, || pictures::imbalance(&answer.output.1, definitions, &origin(session)))?;
+    session.reply(
+        "imbalance",
+        &answer,
+        |(profile, judged)| data(profile, judged, definitions, by, args.top_ranks),
+        |(profile, judged)| judged.table(profile, definitions, by, args.top_ranks),
+        |(profile, judged), page| {
+            write_page(
+                session,
+                &judged.table(profile, definitions, by, args.top_ranks),
+                judged.n_processes,
+                args,
+                page,
+            );
+        },
+    )
+}
+
+fn data(
+    profile: &ProfileOutput,
+    judged: &ImbalanceOutput,
+    definitions: &Definitions,
+    by: By,
+    n_top: usize,
+) -> Data {
+    let tops = top_ranks(profile, definitions, by, n_top);
+    let clock = &definitions.clock;
+    let name = |region| definitions.region(region).name.clone();
+    let rows = judged.rows.iter().map(|row| RegionEntry {
+        region: name(row.key.region),
+        call_path: row
+            .key
+            .call_path
+            .map(|path| profile.call_paths.regions(path).into_iter().map(name).collect()),
+        imbalance: row.imbalance,
+        mean_ns: row.exclusive.mean().ns(clock),
+        max_ns: clock.ns_from_ticks(row.exclusive.max),
+        min_ns: clock.ns_from_ticks(row.exclusive.min),
+        lost_ns: row.lost.ns(clock),
+        top_ranks: tops.get(&row.key).cloned().unwrap_or_default(),
+    });
+    Data { n_processes: judged.n_processes, rows: rows.collect() }
+}
+
+fn write_page(session: &Session<'_>, table: &Table, n_processes: u64, args: &ImbalanceArgs, page: &mut Page) {
+    title(session, page);
+    let n_rows = table.n_rows();
+    let n_shown = args.top.n_shown(n_rows);
+    let shown = crate::rows::picked(table, &first(n_shown));
+    let lost = crate::rows::integers(&shown, "lost_ns");
+    let largest = lost.iter().copied().max().unwrap_or(0);
+    let ratio = match shown.column("imbalance").map(|column| &column.data) {
+        Some(ouzel::model::ColumnData::F64(values)) => {
+            values.iter().map(|&v| units::number(Some(v))).collect()
+        }
+        _ => Vec::new(),
+    };
+    let name = if args.call_paths { ("call_path", "call path") } else { ("region", "region") };
+    let optional = |name: &str, title: &str, order: u8| {
+        GridColumn::of(&shown, name, title).map(|column| column.importance(Importance::Optional(order)))
+    };
+    let grid = Grid::default()
+        .with_some(
+            GridColumn::of(&shown, name.0, name.1)
+                .map(|column| column.painted(Paint::Name).importance(Importance::Shortened)),
+        )
+        .with(GridColumn::numbers("imbalance", ratio))
+        .with_some(GridColumn::of(&shown, "lost_ns", "max − mean"))
+        .with(
+            GridColumn::text("", lost.iter().map(|&ns| units::bar(ns, largest, 10)))
+                .painted(Paint::Bar)
+                .importance(Importance::Optional(2)),
+        )
+        .with_some(GridColumn::of(&shown, "mean_ns", "mean"))
+        .with_some(GridColumn::of(&shown, "max_ns", "max"))
+        .with_some(GridColumn::of(&shown, "max_rank", "of rank"))
+        .with_some(optional("min_ns", "min", 3))
+        .with_some(optional("min_rank", "of rank", 4))
+        .with_some(optional("top_ranks", "ranks with most", 5));
+    rows(page, &grid, n_shown, n_rows);
+    if n_rows == 0 {
+        page.text(0, "no region was entered in the selection", Paint::Plain);
+        return;
+    }
+    let of = match n_processes {
+        1 => "only one process: there is nothing to compare it with".to_owned(),
+        n => format!("compared over {}", units::counted(n, "process", "processes")),
+    };
+    page.text(0, &format!("{} · {of}", units::counted(n_rows as u64, "row", "rows")), Paint::Dim);
+}
