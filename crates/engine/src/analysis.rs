@@ -16,10 +16,9 @@ use std::collections::BTreeMap;
 /// 2. `merge` is associative and commutative over disjoint sets of locations, byte for byte once encoded;
 /// 3. chunk borders carry no meaning;
 /// 4. encoding and decoding a partial changes nothing;
-/// 5. an analysis gives the same result alone and together with others;
-/// 6. merging the rest and the buckets of [`split`](Analysis::split) gives the partial back;
-/// 7. [`settle`](Analysis::settle) changes no output: a bucket of all locations may be settled before it is merged
-///    with the rest and other buckets, and settling it twice is settling it once.
+/// 5. an analysis gives the same result alone and together with others.
+///
+/// Analyses that pair locations keep two more, see [`Pairing`].
 pub trait Analysis: Send + Sync + 'static {
     /// Alive while one location is folded: open intervals, last values.
     type Local: Send + 'static;
@@ -32,8 +31,6 @@ pub trait Analysis: Send + Sync + 'static {
     const NAME: &'static str;
     /// Raised whenever `Partial` changes shape or meaning.
     const PARTIAL_VERSION: u32;
-    /// Whether [`split`](Analysis::split) fills buckets.
-    const PAIRS_LOCATIONS: bool = false;
     /// How much of the trace it sees. An analysis that matches events that may lie apart needs more than is selected.
     const SCOPE: Scope = Scope::Selection;
 
@@ -62,23 +59,34 @@ pub trait Analysis: Send + Sync + 'static {
     fn remap(&self, partial: &mut Self::Partial, remap: &Remap);
     /// Adds the locations of `from`, whose call paths are numbered like those of `into`.
     fn merge(&self, into: &mut Self::Partial, from: Self::Partial);
-    /// Takes what pairs locations out of `rest`, cut into `n_buckets` by a hash of what brings them together (a
-    /// channel): what may belong together is in one bucket. Analyses that pair nothing leave everything in the rest.
-    fn split(&self, rest: &mut Self::Partial, n_buckets: usize) -> Vec<Self::Partial> {
-        let _ = rest;
-        (0..n_buckets).map(|_| self.empty()).collect()
-    }
-    /// Pairs what is in one bucket of all locations, and keeps only what [`finish`](Analysis::finish) needs of it. By
-    /// default nothing changes.
-    fn settle(&self, bucket: Self::Partial, cx: &SettleCx<'_>) -> Self::Partial {
-        let _ = cx;
-        bucket
+    /// How it pairs locations; most analyses do not.
+    fn pairing(&self) -> Option<&dyn Pairing<Self::Partial>> {
+        None
     }
     /// The result. Floats and names enter here.
     ///
     /// # Errors
     /// If the data violate an assumption of the analysis.
     fn finish(&self, partial: Self::Partial, cx: &FinishCx<'_>) -> Result<Self::Output, AnalysisError>;
+}
+
+/// How an analysis brings together what several locations hold, such as the two ends of a message. Cooperating
+/// processes then pair in parallel: each takes one bucket of all locations.
+///
+/// Laws, in addition to those of [`Analysis`], checked for every analysis that has a pairing:
+/// 6. merging the rest and the buckets of [`split`](Pairing::split) gives the partial back;
+/// 7. [`settle`](Pairing::settle) changes no output: a bucket of all locations may be settled before it is merged with
+///    the rest and other buckets, and settling it twice is settling it once.
+pub trait Pairing<P> {
+    /// Takes what pairs locations out of `rest`, cut into `n_buckets` by a hash of what brings them together (a
+    /// channel): what may belong together is in one bucket.
+    fn split(&self, rest: &mut P, n_buckets: usize) -> Vec<P>;
+    /// Pairs what is in one bucket of all locations, and keeps only what [`finish`](Analysis::finish) needs of it. By
+    /// default nothing changes.
+    fn settle(&self, bucket: P, cx: &SettleCx<'_>) -> P {
+        let _ = cx;
+        bucket
+    }
 }
 
 /// How much of the trace an analysis sees.

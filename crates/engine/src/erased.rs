@@ -72,17 +72,23 @@ impl<A: Analysis> DynAnalysis for A {
         Analysis::merge(self, mutable(into), own(from));
     }
     fn pairs_locations(&self) -> bool {
-        A::PAIRS_LOCATIONS
+        self.pairing().is_some()
     }
     fn scope(&self) -> Scope {
         A::SCOPE
     }
     fn split(&self, rest: &mut Erased, n_buckets: usize) -> Vec<Erased> {
-        let buckets = Analysis::split(self, mutable(rest), n_buckets);
+        let Some(pairing) = self.pairing() else {
+            return (0..n_buckets).map(|_| DynAnalysis::empty(self)).collect();
+        };
+        let buckets = pairing.split(mutable(rest), n_buckets);
         buckets.into_iter().map(|bucket| Box::new(bucket) as Erased).collect()
     }
     fn settle(&self, bucket: Erased, cx: &SettleCx<'_>) -> Erased {
-        Box::new(Analysis::settle(self, own(bucket), cx))
+        match self.pairing() {
+            Some(pairing) => Box::new(pairing.settle(own(bucket), cx)),
+            None => bucket,
+        }
     }
     fn encode(&self, partial: &Erased) -> Result<Vec<u8>, postcard::Error> {
         postcard::to_stdvec(partial.downcast_ref::<A::Partial>().expect(SLOT))

@@ -25,7 +25,8 @@ mod sampled_calls;
 mod verdicts;
 
 pub use analysis::{
-    Analysis, AnalysisError, FinishCx, LocationCx, LocationEnd, LocationSummary, Scope, Selected, SettleCx,
+    Analysis, AnalysisError, FinishCx, LocationCx, LocationEnd, LocationSummary, Pairing, Scope, Selected,
+    SettleCx,
 };
 pub use catalogue::{Catalogue, CatalogueError, SetDescription};
 pub use erased::{AnalysisSet, Key, Outputs};

@@ -197,7 +197,7 @@ impl AnalysisSet {
         Ok(Partial { call_paths, locations, notices, slots, window, whole })
     }
 
-    /// The rest and `n_buckets` buckets of a partial, see [`Analysis::split`](crate::Analysis::split). Locations and
+    /// The rest and `n_buckets` buckets of a partial, see [`Pairing::split`](crate::Pairing::split). Locations and
     /// notices stay in the rest; call paths go with each.
     pub fn split(&self, mut partial: Partial, n_buckets: usize) -> (Partial, Vec<Partial>) {
         let bucket = || Partial {

@@ -125,7 +125,7 @@ impl AnalysisSet {
         reached.map_or(Ok(partial), |reached| Err(self.too_large(reached)))
     }
 
-    /// Settles a bucket that holds what all locations have in it, see [`Analysis::settle`](crate::Analysis::settle).
+    /// Settles a bucket that holds what all locations have in it, see [`Pairing::settle`](crate::Pairing::settle).
     ///
     /// # Errors
     /// If an analysis panicked.

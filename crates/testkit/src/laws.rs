@@ -21,7 +21,8 @@ use std::num::NonZeroUsize;
 /// Random traces per check.
 const N_TRACES: u64 = 24;
 
-/// A law that an analysis can break; numbers as in the documentation of [`Analysis`].
+/// A law that an analysis can break; numbers as in the documentation of [`Analysis`] and of
+/// [`Pairing`](ouzel_engine::Pairing).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Law {
     /// 1: the empty partial is the identity of merge.

@@ -4,7 +4,9 @@ use super::output::{ClockRepair, repair};
 use super::points::{ClockRepairsPartial, Dependencies, Local, NONE, Part};
 use crate::communication::peer_rank;
 use crate::matching::{self, for_each_pair};
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, SettleCx};
+use ouzel_engine::{
+    Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Pairing, Scope, SettleCx,
+};
 use ouzel_model::{
     Collective, CollectiveRoot, Contents, EventChunk, EventKind, Needs, Remap, RequestEvent, Ticks,
 };
@@ -20,7 +22,6 @@ impl Analysis for ClockRepairs {
     type Output = ClockRepair;
     const NAME: &'static str = "clock_repair";
     const PARTIAL_VERSION: u32 = 4;
-    const PAIRS_LOCATIONS: bool = true;
     const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
@@ -104,6 +105,16 @@ impl Analysis for ClockRepairs {
         into.locations.append(&mut from.locations);
     }
 
+    fn pairing(&self) -> Option<&dyn Pairing<ClockRepairsPartial>> {
+        Some(self)
+    }
+
+    fn finish(&self, partial: ClockRepairsPartial, cx: &FinishCx<'_>) -> Result<ClockRepair, AnalysisError> {
+        Ok(repair(&Dependencies::new(partial, cx), cx))
+    }
+}
+
+impl Pairing<ClockRepairsPartial> for ClockRepairs {
     fn split(&self, rest: &mut ClockRepairsPartial, n_buckets: usize) -> Vec<ClockRepairsPartial> {
         let of_bucket = |messages| ClockRepairsPartial { messages, ..ClockRepairsPartial::default() };
         rest.messages.split(n_buckets).into_iter().map(of_bucket).collect()
@@ -115,10 +126,6 @@ impl Analysis for ClockRepairs {
         bucket.matched.extend(pairs);
         bucket.messages.locations.clear();
         bucket
-    }
-
-    fn finish(&self, partial: ClockRepairsPartial, cx: &FinishCx<'_>) -> Result<ClockRepair, AnalysisError> {
-        Ok(repair(&Dependencies::new(partial, cx), cx))
     }
 }
 

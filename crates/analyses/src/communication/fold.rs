@@ -5,7 +5,7 @@ use super::state::{
     Channel, CollectiveTotals, CommunicationPartial, Local, LocationTotals, MessageTotals, PathCollectives,
     PathMessages, RawPeer,
 };
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Pairing};
 use ouzel_model::{
     CallPathId, Collective, CollectiveOp, CommId, CommRank, Communicator, Definitions, EventChunk, Level,
     MessageEnd, Needs, Notice, NoticeCode, Remap, WorldRank,
@@ -24,7 +24,6 @@ impl Analysis for Communication {
     type Output = CommunicationOutput;
     const NAME: &'static str = "communication";
     const PARTIAL_VERSION: u32 = 1;
-    const PAIRS_LOCATIONS: bool = true;
 
     fn needs(&self) -> Needs {
         Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS
@@ -92,14 +91,8 @@ impl Analysis for Communication {
         }
     }
 
-    fn split(&self, rest: &mut CommunicationPartial, n_buckets: usize) -> Vec<CommunicationPartial> {
-        let mut buckets: Vec<CommunicationPartial> = Vec::new();
-        buckets.resize_with(n_buckets, CommunicationPartial::default);
-        for (channel, difference) in std::mem::take(&mut rest.channels) {
-            buckets[channel.bucket(n_buckets)].channels.insert(channel, difference);
-        }
-        // A channel that comes into balance is dropped where its sides are merged: nothing is left to settle.
-        buckets
+    fn pairing(&self) -> Option<&dyn Pairing<CommunicationPartial>> {
+        Some(self)
     }
 
     fn finish(
@@ -130,6 +123,18 @@ impl Analysis for Communication {
             unresolved_peers,
             null_peers,
         })
+    }
+}
+
+impl Pairing<CommunicationPartial> for Communication {
+    fn split(&self, rest: &mut CommunicationPartial, n_buckets: usize) -> Vec<CommunicationPartial> {
+        let mut buckets: Vec<CommunicationPartial> = Vec::new();
+        buckets.resize_with(n_buckets, CommunicationPartial::default);
+        for (channel, difference) in std::mem::take(&mut rest.channels) {
+            buckets[channel.bucket(n_buckets)].channels.insert(channel, difference);
+        }
+        // A channel that comes into balance is dropped where its sides are merged: nothing is left to settle.
+        buckets
     }
 }
 

@@ -4,7 +4,9 @@ use super::output::{LateMessagesOutput, output};
 use super::settled::Settled;
 use crate::matching::{self, Local, MessageEnds};
 use crate::semantics::Semantics;
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, SettleCx};
+use ouzel_engine::{
+    Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Pairing, Scope, SettleCx,
+};
 use ouzel_model::{EventChunk, Level, Needs, Notice, NoticeCode, Remap};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +30,6 @@ impl Analysis for LateMessages {
     type Output = LateMessagesOutput;
     const NAME: &'static str = "late_messages";
     const PARTIAL_VERSION: u32 = 4;
-    const PAIRS_LOCATIONS: bool = true;
     const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
@@ -61,17 +62,8 @@ impl Analysis for LateMessages {
         into.settled.add(from.settled);
     }
 
-    fn split(&self, rest: &mut LateMessagesPartial, n_buckets: usize) -> Vec<LateMessagesPartial> {
-        let of_bucket = |ends| LateMessagesPartial { ends, ..LateMessagesPartial::default() };
-        rest.ends.split(n_buckets).into_iter().map(of_bucket).collect()
-    }
-
-    fn settle(&self, mut bucket: LateMessagesPartial, cx: &SettleCx<'_>) -> LateMessagesPartial {
-        let classes = self.semantics.classes(cx.definitions);
-        bucket.settled.add(Settled::of(&bucket.ends, cx.definitions, cx.call_paths, &classes));
-        bucket.settled.sort();
-        bucket.ends.locations.clear();
-        bucket
+    fn pairing(&self) -> Option<&dyn Pairing<LateMessagesPartial>> {
+        Some(self)
     }
 
     fn finish(
@@ -84,6 +76,21 @@ impl Analysis for LateMessages {
         let output = output(&ends, settled, cx);
         report(cx, &output);
         Ok(output)
+    }
+}
+
+impl Pairing<LateMessagesPartial> for LateMessages {
+    fn split(&self, rest: &mut LateMessagesPartial, n_buckets: usize) -> Vec<LateMessagesPartial> {
+        let of_bucket = |ends| LateMessagesPartial { ends, ..LateMessagesPartial::default() };
+        rest.ends.split(n_buckets).into_iter().map(of_bucket).collect()
+    }
+
+    fn settle(&self, mut bucket: LateMessagesPartial, cx: &SettleCx<'_>) -> LateMessagesPartial {
+        let classes = self.semantics.classes(cx.definitions);
+        bucket.settled.add(Settled::of(&bucket.ends, cx.definitions, cx.call_paths, &classes));
+        bucket.settled.sort();
+        bucket.ends.locations.clear();
+        bucket
     }
 }
 

@@ -5,7 +5,9 @@ use super::state::{Folding, Local, LocalOps, LocationOps, OperationsPartial};
 use crate::communication::peer_rank;
 use crate::matching::{self, for_each_pair};
 use crate::semantics::{Category, Semantics};
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, SettleCx};
+use ouzel_engine::{
+    Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Pairing, Scope, SettleCx,
+};
 use ouzel_model::{CollectiveRoot, Definitions, EventChunk, Level, Needs, Notice, NoticeCode, Remap};
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +42,6 @@ impl Analysis for Operations {
     type Output = OperationsOutput;
     const NAME: &'static str = "operations";
     const PARTIAL_VERSION: u32 = 4;
-    const PAIRS_LOCATIONS: bool = true;
     const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
@@ -88,6 +89,29 @@ impl Analysis for Operations {
         into.locations.append(&mut from.locations);
     }
 
+    fn pairing(&self) -> Option<&dyn Pairing<OperationsPartial>> {
+        Some(self)
+    }
+
+    /// # Errors
+    /// If there are 2³² operations or more.
+    fn finish(
+        &self,
+        partial: OperationsPartial,
+        cx: &FinishCx<'_>,
+    ) -> Result<OperationsOutput, AnalysisError> {
+        let n_ops: usize = partial.locations.values().map(|location| location.ops.len()).sum();
+        if u32::try_from(n_ops).is_err() {
+            let reason = format!("{n_ops} sends, receives and collectives; at most 2^32 - 1 can be kept");
+            return Err(AnalysisError { analysis: Self::NAME, reason });
+        }
+        let output = output(partial, self, cx);
+        report(&output, cx);
+        Ok(output)
+    }
+}
+
+impl Pairing<OperationsPartial> for Operations {
     fn split(&self, rest: &mut OperationsPartial, n_buckets: usize) -> Vec<OperationsPartial> {
         let of_bucket = |messages| OperationsPartial { messages, ..OperationsPartial::default() };
         rest.messages.split(n_buckets).into_iter().map(of_bucket).collect()
@@ -106,23 +130,6 @@ impl Analysis for Operations {
         bucket.settled.n_unmatched += unmatched.sends + unmatched.receives;
         bucket.messages.locations.clear();
         bucket
-    }
-
-    /// # Errors
-    /// If there are 2³² operations or more.
-    fn finish(
-        &self,
-        partial: OperationsPartial,
-        cx: &FinishCx<'_>,
-    ) -> Result<OperationsOutput, AnalysisError> {
-        let n_ops: usize = partial.locations.values().map(|location| location.ops.len()).sum();
-        if u32::try_from(n_ops).is_err() {
-            let reason = format!("{n_ops} sends, receives and collectives; at most 2^32 - 1 can be kept");
-            return Err(AnalysisError { analysis: Self::NAME, reason });
-        }
-        let output = output(partial, self, cx);
-        report(&output, cx);
-        Ok(output)
     }
 }
 

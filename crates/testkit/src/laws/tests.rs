@@ -1,5 +1,5 @@
 use super::*;
-use ouzel_engine::{AnalysisError, FinishCx, LocationCx, LocationSummary, SettleCx};
+use ouzel_engine::{AnalysisError, FinishCx, LocationCx, LocationSummary, Pairing, SettleCx};
 use ouzel_model::{CallPathId, EventChunk, Needs, Remap, Ticks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -97,6 +97,15 @@ impl Analysis for Faulty {
         into.n_merges += u64::from(self.0 == Fault::CountsMerges);
         self.add(into, from);
     }
+    fn pairing(&self) -> Option<&dyn Pairing<State>> {
+        Some(self)
+    }
+    fn finish(&self, partial: State, _: &FinishCx<'_>) -> Result<State, AnalysisError> {
+        Ok(partial)
+    }
+}
+
+impl Pairing<State> for Faulty {
     fn split(&self, rest: &mut State, n_buckets: usize) -> Vec<State> {
         let mut buckets = vec![State::default(); n_buckets];
         for (path, time) in std::mem::take(&mut rest.time) {
@@ -116,9 +125,6 @@ impl Analysis for Faulty {
             }
             _ => bucket,
         }
-    }
-    fn finish(&self, partial: State, _: &FinishCx<'_>) -> Result<State, AnalysisError> {
-        Ok(partial)
     }
 }
 
