@@ -313,7 +313,7 @@ impl Events {
     }
 
     fn __repr__(&self) -> String {
-        let n_locations = self.selection.filter.locations(self.trace.definitions()).len();
+        let n_locations = self.selection.filter.resolve(self.trace.definitions()).locations.len();
         format!(
             "<ouzel.Events of {n_locations} locations: {}; not read yet, see head(), iteration, to_pandas()>",
             self.columns().join(", ")
@@ -451,7 +451,7 @@ impl Trace {
     fn locations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let definitions = self.inner.definitions();
         let list = PyList::empty(py);
-        for id in self.selection.filter.locations(definitions) {
+        for id in self.selection.filter.resolve(definitions).locations {
             list.append(self.location(py, id)?)?;
         }
         Ok(list)
@@ -470,7 +470,7 @@ impl Trace {
             all = all.__getitem__(py, columns)?;
         }
         let values = PyList::empty(py);
-        for id in self.selection.filter.locations(self.inner.definitions()) {
+        for id in self.selection.filter.resolve(self.inner.definitions()).locations {
             py.check_signals()?;
             let mut events = all.with_columns(py, all.columns.clone());
             events.locations = Some(vec![id]);

@@ -187,7 +187,7 @@ impl Trace {
         self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
             let classes = Semantics::default().classes(definitions);
-            let breakdown = Breakdown::new(definitions, &options.filter, &classes, host_code, requests);
+            let breakdown = Breakdown::new(&classes, host_code, requests);
             Ok(trace.ask(breakdown, options)?.map(|output| {
                 (output.table(definitions), pictures::breakdown(&output, definitions, &origin))
             }))
@@ -230,7 +230,7 @@ impl Trace {
         let named = idle_functions.map(patterns).transpose()?;
         // Unknown names are reported, as everywhere, except those of the defaults.
         let asked = Filter { regions: named.clone().unwrap_or_default(), ..Filter::default() };
-        let unmatched = asked.unmatched(self.inner.definitions());
+        let unmatched = asked.resolve(self.inner.definitions()).unmatched;
         let mut names = named.unwrap_or_else(|| IDLE.iter().map(|&name| name.to_owned()).collect());
         names.extend(mpi_events.then_some(MPI_WAITS).into_iter().flatten().map(|&name| name.to_owned()));
         let origin = self.origin();

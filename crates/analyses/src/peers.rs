@@ -6,7 +6,8 @@
 //! Law: a location is in one peer group at most, and members are in order of (rank, id).
 //! This module does not compare anything.
 
-use ouzel_model::{Definitions, Filter, LocationGroupId, LocationId, LocationKind};
+use ouzel_engine::SelectionCx;
+use ouzel_model::{LocationGroupId, LocationId, LocationKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -40,9 +41,10 @@ pub struct PeerGroups {
 }
 
 impl PeerGroups {
-    /// The peer groups among the locations that `filter` selects.
-    pub fn new(definitions: &Definitions, filter: &Filter) -> Self {
-        let mut selected = filter.locations(definitions);
+    /// The peer groups among the selected locations.
+    pub fn new(cx: &SelectionCx<'_>) -> Self {
+        let definitions = cx.definitions;
+        let mut selected = cx.selection.locations.clone();
         selected.sort_unstable_by_key(|&id| (definitions.location(id).rank, id));
         let mut seen: BTreeSet<LocationGroupId> = BTreeSet::new();
         let mut by_kind = [
@@ -85,13 +87,15 @@ impl PeerGroups {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ouzel_model::TraceSource;
+    use ouzel_model::{Filter, TraceSource};
     use ouzel_testkit::ToyTrace;
 
     #[test]
     fn every_process_of_a_plain_mpi_run_is_a_main_thread() {
         let toy = ToyTrace::new("0: enter a @1, leave @2\n1: enter a @1, leave @2");
-        let peers = PeerGroups::new(toy.definitions(), &Filter::default());
+        let definitions = toy.definitions();
+        let selection = Filter::default().resolve(definitions);
+        let peers = PeerGroups::new(&SelectionCx { definitions, selection: &selection });
         assert_eq!(peers.groups().len(), 1);
         assert_eq!(peers.groups()[0].kind, PeerKind::MainThread);
         assert_eq!(peers.place(LocationId(1)), Some((0, 1)));

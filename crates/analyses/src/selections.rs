@@ -36,7 +36,7 @@ fn add(sums: &mut Sums, key: String, value: impl Into<i128>) {
 fn visits_take_their_time() {
     check_additive(
         Parts::TimesAndRanks,
-        |_, _| Profile,
+        |_| Profile,
         |output, definitions| {
             let mut sums = Sums::new();
             for location in &output.locations {
@@ -59,7 +59,7 @@ fn visits_take_their_time() {
 fn severities_are_counted_once() {
     check_additive(
         Parts::TimesAndRanks,
-        |_, _| SeverityCube::default(),
+        |_| SeverityCube::default(),
         |output, definitions| {
             let mut sums = Sums::new();
             for metric in &output.metrics {
@@ -92,7 +92,7 @@ fn severities_are_counted_once() {
 fn messages_and_collectives_are_counted_once() {
     check_additive(
         Parts::TimesAndRanks,
-        |_, _| Communication,
+        |_| Communication,
         |output, definitions| {
             let mut sums = Sums::new();
             for location in &output.locations {
@@ -120,7 +120,7 @@ fn messages_and_collectives_are_counted_once() {
 
 #[test]
 fn pairs_of_ranks_exchange_everything_once() {
-    let matrix = |_: &Definitions, _: &Filter| CommMatrix { expansion: Expansion::PointToPoint };
+    let matrix = |_: &Definitions| CommMatrix { expansion: Expansion::PointToPoint };
     check_additive(Parts::TimesAndRanks, matrix, |output, _| {
         let mut sums = Sums::new();
         for cell in &output.cells {
@@ -132,7 +132,7 @@ fn pairs_of_ranks_exchange_everything_once() {
         }
         sums
     });
-    let expanded = |_: &Definitions, _: &Filter| CommMatrix { expansion: Expansion::WithCollectives };
+    let expanded = |_: &Definitions| CommMatrix { expansion: Expansion::WithCollectives };
     check_additive(Parts::TimesAndRanks, expanded, |output, _| {
         let mut sums = Sums::new();
         // Rounding is fair over a row, not over its cells.
@@ -150,7 +150,7 @@ fn bins_and_sizes_hold_everything_once() {
     let grid = TimeGrid::new(range, NonZeroU16::new(7).expect("bins"));
     check_additive(
         Parts::TimesAndRanks,
-        |_, _| CommOverTime::new(grid),
+        |_| CommOverTime::new(grid),
         |output, _| {
             let mut sums = Sums::new();
             for (bin, traffic) in output.bins.iter().chain([&output.outside]).enumerate() {
@@ -162,7 +162,7 @@ fn bins_and_sizes_hold_everything_once() {
     );
     check_additive(
         Parts::TimesAndRanks,
-        |_, _| MessageHistogram,
+        |_| MessageHistogram,
         |output, _| {
             let mut sums = Sums::new();
             output.sizes.iter().for_each(|&(size, n)| add(&mut sums, size.to_string(), n));
@@ -176,7 +176,7 @@ fn bins_and_sizes_hold_everything_once() {
 fn waiting_for_messages_adds_up() {
     check_additive(
         Parts::TimesAndRanks,
-        |_, _| LateMessages::default(),
+        |_| LateMessages::default(),
         |output, definitions| {
             let mut sums = Sums::new();
             for row in &output.rows {
@@ -209,7 +209,7 @@ fn waiting_for_messages_adds_up() {
 
 #[test]
 fn operations_are_as_late_as_in_the_whole_run() {
-    let operations = |definitions: &Definitions, _: &Filter| Operations::new(definitions);
+    let operations = |definitions: &Definitions| Operations::new(definitions);
     check_additive(Parts::TimesAndRanks, operations, |output, definitions| {
         let mut sums = Sums::new();
         add(&mut sums, "unmatched".to_owned(), output.n_unmatched_ends);
@@ -231,7 +231,7 @@ fn operations_are_as_late_as_in_the_whole_run() {
 
 #[test]
 fn pieces_of_the_critical_path_are_those_of_the_whole_run() {
-    let operations = |definitions: &Definitions, _: &Filter| Operations::new(definitions);
+    let operations = |definitions: &Definitions| Operations::new(definitions);
     check_additive(Parts::TimesAndRanks, operations, |output, definitions| {
         let mut sums = Sums::new();
         let path = critical_path(&output, definitions, &Notices::default());
@@ -247,9 +247,9 @@ fn pieces_of_the_critical_path_are_those_of_the_whole_run() {
 
 #[test]
 fn requests_overlap_as_in_the_whole_run() {
-    let breakdown = |definitions: &Definitions, filter: &Filter| {
+    let breakdown = |definitions: &Definitions| {
         let classes = Semantics::default().classes(definitions);
-        Breakdown::new(definitions, filter, &classes, HostCode::Computes, Requests::Included)
+        Breakdown::new(&classes, HostCode::Computes, Requests::Included)
     };
     check_additive(Parts::TimesAndRanks, breakdown, |output, _| {
         let mut sums = Sums::new();
@@ -268,19 +268,23 @@ fn requests_overlap_as_in_the_whole_run() {
 #[test]
 fn phases_are_those_of_the_whole_run() {
     // With other ranks there are other peers, and other synchronisations that all of them make.
-    check_additive(Parts::Times, Phases::new, |output, definitions| {
-        let mut sums = Sums::new();
-        for group in &output.groups {
-            // The root is the time of the members that have calls; that a member has none in a part is no loss.
-            for cell in group.totals.iter().filter(|cell| cell.call_path != CallPathTree::ROOT) {
-                let path = name(&output.call_paths, cell.call_path, definitions);
-                let key = format!("{:?} {path} {}", group.kind, cell.subset);
-                add(&mut sums, format!("inclusive {key}"), cell.inclusive.sum.0);
-                add(&mut sums, format!("exclusive {key}"), cell.exclusive.sum.0);
+    check_additive(
+        Parts::Times,
+        |_| Phases::default(),
+        |output, definitions| {
+            let mut sums = Sums::new();
+            for group in &output.groups {
+                // The root is the time of the members that have calls; that a member has none in a part is no loss.
+                for cell in group.totals.iter().filter(|cell| cell.call_path != CallPathTree::ROOT) {
+                    let path = name(&output.call_paths, cell.call_path, definitions);
+                    let key = format!("{:?} {path} {}", group.kind, cell.subset);
+                    add(&mut sums, format!("inclusive {key}"), cell.inclusive.sum.0);
+                    add(&mut sums, format!("exclusive {key}"), cell.exclusive.sum.0);
+                }
             }
-        }
-        sums
-    });
+            sums
+        },
+    );
 }
 
 #[test]

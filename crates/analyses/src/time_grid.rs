@@ -16,7 +16,7 @@
 //!
 //! This module does not count anything in the bins.
 
-use ouzel_model::{ColumnData, Definitions, Filter, Table, Ticks, TimeRange, Unit};
+use ouzel_model::{ColumnData, Definitions, Table, Ticks, TimeRange, Unit};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 
@@ -34,14 +34,14 @@ impl TimeGrid {
         TimeGrid { range: TimeRange { start, end: end.max(start) }, n_bins }
     }
 
-    /// Bins over the range that the trace declares, cut to the time range of `filter`. `None` if it declares none:
+    /// Bins over the range that the trace declares, cut to the selected `window`. `None` if it declares none:
     /// then a pass is needed. A guess, as tracers get it wrong; see [`is_exact_for`](TimeGrid::is_exact_for).
-    pub fn guess(definitions: &Definitions, filter: &Filter, n_bins: NonZeroU16) -> Option<Self> {
+    pub fn guess(definitions: &Definitions, window: Option<TimeRange>, n_bins: NonZeroU16) -> Option<Self> {
         let declared = definitions.clock.declared_length?;
         let mut range = TimeRange { start: Ticks(0), end: declared };
-        if let Some((start, end)) = filter.time_ns {
-            range.start = definitions.clock.ticks_from_ns(start).min(declared);
-            range.end = definitions.clock.ticks_from_ns(end).clamp(range.start, declared);
+        if let Some(window) = window {
+            range.start = window.start.min(declared);
+            range.end = window.end.clamp(range.start, declared);
         }
         Some(TimeGrid::new(range, n_bins))
     }
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guess_is_what_the_trace_declares_within_the_filter() {
+    fn the_guess_is_what_the_trace_declares_within_the_window() {
         let clock = Clock {
             ticks_per_second: 2_000_000_000,
             offset_ticks: 0,
@@ -224,16 +224,16 @@ mod tests {
         };
         let definitions = Definitions::empty(clock);
         let n = NonZeroU16::new(4).unwrap();
-        let of = |time_ns| {
-            let filter = Filter { time_ns, ..Filter::default() };
-            let range = TimeGrid::guess(&definitions, &filter, n).unwrap().range();
+        let of = |window: Option<(u64, u64)>| {
+            let window = window.map(|(start, end)| TimeRange { start: Ticks(start), end: Ticks(end) });
+            let range = TimeGrid::guess(&definitions, window, n).unwrap().range();
             (range.start.0, range.end.0)
         };
         assert_eq!(of(None), (0, 100));
-        assert_eq!(of(Some((10, 20))), (20, 40));
-        assert_eq!(of(Some((10, 2000))), (20, 100));
-        assert_eq!(of(Some((1000, 2000))), (100, 100));
-        let guess = TimeGrid::guess(&definitions, &Filter::default(), n).unwrap();
+        assert_eq!(of(Some((20, 40))), (20, 40));
+        assert_eq!(of(Some((20, 4000))), (20, 100));
+        assert_eq!(of(Some((2000, 4000))), (100, 100));
+        let guess = TimeGrid::guess(&definitions, None, n).unwrap();
         let run = |start, end| TimeRange { start: Ticks(start), end: Ticks(end) };
         assert!(guess.is_exact_for(Some(run(0, 100))) && guess.is_exact_for(None));
         assert!(

@@ -9,15 +9,14 @@ use crate::terminal::style::{Style, shown};
 use crate::{notices, progress};
 use anyhow::Context;
 use ouzel::analyses::time_grid::TimeGrid;
-use ouzel::engine::{Analysis, AnalysisSet, Coverage, LocationEnd, LocationSummary, Report};
-use ouzel::model::{Definitions, Filter, Level, LocationId, MetricId, Notice, Table};
+use ouzel::engine::{AnalysisSet, Coverage, Question, Report};
+use ouzel::model::{Definitions, Filter, Level, MetricId, Notice, Table};
 use ouzel::{Answer, AskError, Asked, Options, Profile, Trace};
 use ouzel_export::{
     CsvWriter, Envelope, Input, InputFilter, NoticeEntry, ParquetWriter, TableWriter, write_pretty,
 };
 use serde::Serialize;
 use std::borrow::Borrow;
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::num::NonZeroU16;
 use std::ops::ControlFlow;
@@ -103,20 +102,20 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// If the analysis cannot answer.
-    pub fn ask<A: Analysis>(&self, analysis: A) -> anyhow::Result<Answer<A::Output>> {
-        self.with_bar(|options| self.trace.ask(analysis, options))
+    pub fn ask<Q: Question>(&self, question: Q) -> anyhow::Result<Answer<Q::Output>> {
+        self.with_bar(|options| self.trace.ask(question, options))
     }
 
     /// The output of one analysis in bins over the run.
     ///
     /// # Errors
     /// If the analysis cannot answer.
-    pub fn ask_in_bins<A: Analysis>(
+    pub fn ask_in_bins<Q: Question>(
         &self,
         n_bins: NonZeroU16,
-        analysis: impl Fn(TimeGrid) -> A,
-    ) -> anyhow::Result<Answer<A::Output>> {
-        self.with_bar(|options| self.trace.ask_in_bins(n_bins, analysis, options))
+        question: impl Fn(TimeGrid) -> Q,
+    ) -> anyhow::Result<Answer<Q::Output>> {
+        self.with_bar(|options| self.trace.ask_in_bins(n_bins, question, options))
     }
 
     /// The calls that are selected, batch by batch, with a progress bar if enabled.
@@ -338,18 +337,6 @@ pub fn outcome(notices: &[Notice]) -> Outcome {
         Outcome::DataLost
     } else {
         Outcome::Complete
-    }
-}
-
-/// Which part of the trace was read.
-pub fn coverage(definitions: &Definitions, read: &BTreeMap<LocationId, LocationSummary>) -> Coverage {
-    let n_damaged = read.values().filter(|summary| summary.end == LocationEnd::Damaged).count();
-    Coverage {
-        locations: definitions.locations.len() as u64,
-        locations_selected: read.len() as u64,
-        locations_complete: (read.len() - n_damaged) as u64,
-        locations_damaged: n_damaged as u64,
-        events_read: read.values().map(|summary| summary.n_events).sum(),
     }
 }
 

@@ -9,14 +9,36 @@ use crate::sample_tree::{LocationSamples, SampleDoubts, SampledPaths};
 use crate::{LookAhead, Order};
 use ouzel_analyses::peers::PeerGroups;
 use ouzel_analyses::semantics::{Category, Semantics};
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{Content, Contents, Definitions, EventChunk, EventKind, Filter, Needs, Remap};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, SelectionCx};
+use ouzel_model::{Content, Contents, EventChunk, EventKind, Needs, Remap};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Trees of locations, clustered.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub struct ContextTrees {
+    /// What regions mean: synchronising ones separate iterations.
+    pub semantics: Semantics,
+}
+
+impl Question for ContextTrees {
+    type Analysis = ContextTreesFold;
+    type Output = ContextTreesOutput;
+
+    fn prepare(self: Arc<Self>, cx: &SelectionCx<'_>) -> Arc<ContextTreesFold> {
+        let is_anchor = |region| self.semantics.class(region).category == Category::Synchronization;
+        let anchors = cx.definitions.regions.iter().map(is_anchor).collect();
+        Arc::new(ContextTreesFold {
+            peers: PeerGroups::new(cx),
+            assembler: Arc::new(Assembler::new(cx.definitions, anchors)),
+            paths: Arc::new(SampledPaths::new(cx.definitions)),
+        })
+    }
+}
+
+/// [`ContextTrees`] of the selected peers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ContextTreesFold {
     peers: PeerGroups,
     assembler: Arc<Assembler>,
     paths: Arc<SampledPaths>,
@@ -47,23 +69,7 @@ pub struct ContextTreesPartial {
 
 static LOOK_AHEAD: LookAhead = LookAhead;
 
-impl ContextTrees {
-    /// For a pass over what `filter` selects, with the built-in meaning of regions.
-    pub fn new(definitions: &Definitions, filter: &Filter) -> Self {
-        Self::with_semantics(definitions, filter, &Semantics::default())
-    }
-
-    /// The same with the user's own meaning of regions: synchronising ones separate iterations.
-    pub fn with_semantics(definitions: &Definitions, filter: &Filter, semantics: &Semantics) -> Self {
-        let is_anchor = |region| semantics.class(region).category == Category::Synchronization;
-        let anchors = definitions.regions.iter().map(is_anchor).collect();
-        ContextTrees {
-            peers: PeerGroups::new(definitions, filter),
-            assembler: Arc::new(Assembler::new(definitions, anchors)),
-            paths: Arc::new(SampledPaths::new(definitions)),
-        }
-    }
-
+impl ContextTreesFold {
     fn merger() -> Merger<'static> {
         let order: &dyn Order = &LOOK_AHEAD;
         Merger::exact(order, Over::Locations)
@@ -74,7 +80,7 @@ impl ContextTrees {
     }
 }
 
-impl Analysis for ContextTrees {
+impl Analysis for ContextTreesFold {
     type Local = Local;
     type Partial = ContextTreesPartial;
     type Output = ContextTreesOutput;

@@ -37,7 +37,7 @@ mod strip;
 mod tests;
 
 pub use align::{LookAhead, Order};
-pub use analysis::{ContextTrees, ContextTreesPartial, Local};
+pub use analysis::{ContextTrees, ContextTreesFold, ContextTreesPartial, Local};
 pub use cluster::{ClusterRule, Weighted, cluster};
 pub use diff::{Differ, Dummies};
 pub use merge::{Merger, Over};

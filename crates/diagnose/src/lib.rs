@@ -39,7 +39,7 @@ use ouzel_analyses::pop::{Efficiency, PopOutput, pop};
 use ouzel_analyses::profile::{Profile, ProfileOutput};
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
-use ouzel_model::{Definitions, Filter, LocationId, Notice, NoticeCode, Table};
+use ouzel_model::{Definitions, LocationId, Notice, NoticeCode, Table};
 use segments_card::SegmentsCard;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -141,7 +141,6 @@ impl RunReport {
 #[derive(Debug)]
 pub struct ReportAnalyses {
     classes: Vec<Class>,
-    filter: Filter,
     profile: Key<Profile>,
     inventory: Key<Inventory>,
     communication: Key<Communication>,
@@ -149,21 +148,15 @@ pub struct ReportAnalyses {
 }
 
 impl ReportAnalyses {
-    /// Adds them to the set of a pass over what `filter` selects; `semantics` says what regions mean.
-    pub fn add_to(
-        set: &mut AnalysisSet,
-        definitions: &Definitions,
-        filter: &Filter,
-        semantics: &Semantics,
-    ) -> Self {
+    /// Adds them to the set of a pass; `semantics` says what regions mean.
+    pub fn add_to(set: &mut AnalysisSet, definitions: &Definitions, semantics: &Semantics) -> Self {
         ReportAnalyses {
             classes: semantics.classes(definitions),
-            filter: filter.clone(),
             profile: set.add(Profile),
             inventory: set.add(Inventory),
             // Not every program communicates.
             communication: set.add_silent(Communication),
-            phases: set.add(Phases::with_semantics(definitions, filter, semantics)),
+            phases: set.add(Phases { semantics: semantics.clone() }),
         }
     }
 
@@ -177,7 +170,7 @@ impl ReportAnalyses {
         let communication = report.outputs.take(&self.communication)?;
         // Analyses that see more than the selection have call paths of their own.
         let phases = report.outputs.take(&self.phases)?.numbered_like(&mut profile.call_paths);
-        let run = RunCard::new(definitions, report, &inventory, &communication, &self.filter);
+        let run = RunCard::new(definitions, report, &inventory, &communication);
         let (notices, locations) = (report.notices.clone(), report.locations.clone());
         let classes = self.classes;
         Ok(Material { classes, run, notices, locations, profile, communication, phases, late: None })

@@ -5,7 +5,7 @@
 
 use ouzel_analyses::communication::CommunicationOutput;
 use ouzel_engine::Report;
-use ouzel_model::{Content, Definitions, Filter, WorldRank};
+use ouzel_model::{Content, Definitions, WorldRank};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -63,8 +63,8 @@ impl Recorded {
 
 /// Ranks that the trace knows, by their processes or as members of communicators, but that have no events.
 /// Ascending; none if ranks were selected.
-pub fn ranks_without_events(definitions: &Definitions, filter: &Filter, report: &Report) -> Vec<WorldRank> {
-    if filter.ranks.is_some() {
+pub fn ranks_without_events(definitions: &Definitions, report: &Report) -> Vec<WorldRank> {
+    if report.filter.ranks.is_some() {
         return Vec::new();
     }
     let rank = |(id, _): (&ouzel_model::LocationId, _)| definitions.location(*id).rank;

@@ -4,7 +4,7 @@ use crate::recorded::{Recorded, ranks_without_events};
 use ouzel_analyses::communication::CommunicationOutput;
 use ouzel_analyses::inventory::InventoryOutput;
 use ouzel_engine::Report;
-use ouzel_model::{Definitions, Filter, LocationKind};
+use ouzel_model::{Definitions, LocationKind};
 use serde::Serialize;
 
 /// What ran.
@@ -63,13 +63,12 @@ impl RunCard {
         report: &Report,
         inventory: &InventoryOutput,
         communication: &CommunicationOutput,
-        filter: &Filter,
     ) -> Self {
         let n_of = |kind| definitions.locations.iter().filter(|l| l.kind == kind).count() as u64;
         let span = report.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
         let messages = communication.total_messages();
         let provenance = &definitions.provenance;
-        let missing = ranks_without_events(definitions, filter, report);
+        let missing = ranks_without_events(definitions, report);
         RunCard {
             format: provenance.format.clone(),
             format_version: provenance.format_version.clone(),

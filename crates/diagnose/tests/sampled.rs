@@ -108,7 +108,7 @@ fn answers(trace: &ToyTrace) -> Vec<String> {
     let range = TimeRange { start: Ticks(0), end: Ticks(997) };
     let grid = TimeGrid::new(range, NonZeroU16::new(13).expect("13 bins"));
     let idle = IdleRegions::named(definitions, &["MPI_Recv".to_owned(), "MPI_Wait".to_owned()]);
-    let breakdown = Breakdown::new(definitions, &filter, &classes, HostCode::default(), Requests::default());
+    let breakdown = Breakdown::new(&classes, HostCode::default(), Requests::default());
     let mut all: Vec<String> = [By::Region, By::CallPath]
         .map(|by| format!("{:?}", sorted(&profile.table(definitions, by, Per::Location))))
         .to_vec();
@@ -119,7 +119,7 @@ fn answers(trace: &ToyTrace) -> Vec<String> {
     all.push(format!("{:?}", run(trace, breakdown).table(definitions)));
     all.push(format!("{:?}", idle_time(&profile, definitions, &idle).table(definitions, Per::Location)));
     let mut set = AnalysisSet::default();
-    let analyses = ReportAnalyses::add_to(&mut set, definitions, &filter, &Semantics::default());
+    let analyses = ReportAnalyses::add_to(&mut set, definitions, &Semantics::default());
     let pass = Pass { filter: &filter, jobs: NonZeroUsize::MIN, progress: None };
     let mut pass = set.run(trace, pass).expect("the pass succeeds");
     let report = analyses.finish(&mut pass, definitions).expect("the report is made");

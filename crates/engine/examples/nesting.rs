@@ -9,8 +9,7 @@
 use ouzel_engine::{Analysis, AnalysisError, AnalysisSet, FinishCx, LocationCx, LocationSummary, Pass};
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, Definitions, EventChunk, EventKind, Filter, LocationId,
-    LocationKind, Needs, Notice, Pushdown, ReadError, ReadPlan, RegionId, Remap, Ticks, TraceSource,
-    WorldRank,
+    LocationKind, Needs, Notice, ReadError, ReadPlan, RegionId, Remap, Ticks, TraceSource, WorldRank,
 };
 use ouzel_testkit::ToyTrace;
 use std::num::NonZeroUsize;
@@ -74,9 +73,6 @@ impl TraceSource for Loop {
     }
     fn location_bytes(&self, _: LocationId) -> u64 {
         self.n_events()
-    }
-    fn plan(&self, needs: Needs, _: &Filter) -> ReadPlan {
-        ReadPlan { needs, time: Pushdown::Unsupported, time_range: None }
     }
     fn open(&self, _: LocationId, _: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
         Ok(Box::new(LoopReader { source: self, done: 0 }))
@@ -157,7 +153,7 @@ fn main() {
     let source = Loop::new(millions * 1_000_000);
     let n_events = source.n_events();
     println!("{n_events} events, chunks of {}", source.kind.len());
-    let plan = source.plan(Needs::NOTHING, &Filter::default());
+    let plan = ReadPlan::all(Needs::NOTHING);
     let reading = best(n_events, || {
         let mut buffer = ChunkBuffer::default();
         let mut reader = source.open(LocationId(0), &plan).expect("it is in memory");

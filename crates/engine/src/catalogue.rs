@@ -1,7 +1,7 @@
-//! Sets of analyses that can be sent: a set as bytes, and the same set again in another process.
+//! Prepared analyses that can be sent: a set as bytes, and the same set again in another process.
 //!
 //! ```text
-//! set ──describe──► name, version, configuration of each member ──set──► the same set, in another process
+//! set ──describe──► the filter; name, version, configuration of each member ──set──► the same set, in another process
 //! ```
 //!
 //! Law: both sets fold a location to the same partial, byte for byte. An analysis is its configuration, so nothing else
@@ -9,11 +9,13 @@
 //! which are sent by [`AnalysisSet::encode`], nor processes.
 
 use crate::analysis::Analysis;
-use crate::erased::{AnalysisSet, DynAnalysis};
+use crate::erased::{DynAnalysis, Prepared};
+use ouzel_model::Filter;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The analyses that both sides know.
 #[derive(Debug, Default)]
@@ -30,11 +32,14 @@ struct Entry {
 
 /// The configuration as bytes; `None` for an analysis of another type.
 type Write = fn(&dyn Any) -> Option<postcard::Result<Vec<u8>>>;
-type Read = fn(&[u8]) -> postcard::Result<Box<dyn DynAnalysis>>;
+type Read = fn(&[u8]) -> postcard::Result<Arc<dyn DynAnalysis>>;
 
-/// The members of a set in their order: name, version of the partial, configuration.
+/// What is selected, and the members of a set in their order: name, version of the partial, configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SetDescription(Vec<(String, u32, Vec<u8>)>);
+pub struct SetDescription {
+    filter: Filter,
+    members: Vec<(String, u32, Vec<u8>)>,
+}
 
 /// Why a set cannot be sent.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +71,7 @@ impl Catalogue {
         let entry = Entry {
             version: A::PARTIAL_VERSION,
             write: |analysis| Some(postcard::to_stdvec(analysis.downcast_ref::<A>()?)),
-            read: |bytes| Ok(Box::new(postcard::from_bytes::<A>(bytes)?)),
+            read: |bytes| Ok(Arc::new(postcard::from_bytes::<A>(bytes)?)),
         };
         let before = self.entries.insert(A::NAME, entry);
         assert!(before.is_none(), "one analysis is called {:?}", A::NAME);
@@ -81,7 +86,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If a member is not in the catalogue.
-    pub fn describe(&self, set: &AnalysisSet) -> Result<SetDescription, CatalogueError> {
+    pub fn describe(&self, set: &Prepared) -> Result<SetDescription, CatalogueError> {
         let describe = |member: &dyn DynAnalysis| {
             let (name, version) = member.stamp();
             let unknown = || CatalogueError::Unknown(name.to_owned());
@@ -90,14 +95,15 @@ impl Catalogue {
             let bytes = bytes.map_err(|error| CatalogueError::Codec(name.to_owned(), error))?;
             Ok((name.to_owned(), version, bytes))
         };
-        Ok(SetDescription(set.members.iter().map(|member| describe(&**member)).collect::<Result<_, _>>()?))
+        let members = set.members.iter().map(|member| describe(&**member)).collect::<Result<_, _>>()?;
+        Ok(SetDescription { filter: set.filter.clone(), members })
     }
 
     /// The set that was described.
     ///
     /// # Errors
     /// If a member is not in the catalogue, or has another version.
-    pub fn set(&self, description: &SetDescription) -> Result<AnalysisSet, CatalogueError> {
+    pub fn set(&self, description: &SetDescription) -> Result<Prepared, CatalogueError> {
         let member = |(name, version, bytes): &(String, u32, Vec<u8>)| {
             let entry = self.entries.get(&**name).ok_or_else(|| CatalogueError::Unknown(name.clone()))?;
             if entry.version != *version {
@@ -106,9 +112,7 @@ impl Catalogue {
             }
             (entry.read)(bytes).map_err(|error| CatalogueError::Codec(name.clone(), error))
         };
-        let members = description.0.iter().map(member).collect::<Result<Vec<_>, _>>()?;
-        // The side that asks explains the answers.
-        let is_asked = vec![false; members.len()];
-        Ok(AnalysisSet { members, is_asked })
+        let members = description.members.iter().map(member).collect::<Result<Vec<_>, _>>()?;
+        Ok(Prepared::elsewhere(description.filter.clone(), members))
     }
 }

@@ -3,9 +3,11 @@
 //! Law: slot `i` of every vector here holds the state of analysis `i`.
 
 use crate::analysis::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, SettleCx};
-use ouzel_model::{Contents, Definitions, EventChunk, Filter, LocationId, Needs, Remap};
+use crate::question::{Question, SelectionCx};
+use ouzel_model::{Contents, Definitions, EventChunk, Filter, LocationId, Needs, Remap, Selection};
 use std::any::Any;
 use std::marker::PhantomData;
+use std::sync::{Arc, OnceLock};
 
 pub(crate) type Erased = Box<dyn Any + Send>;
 
@@ -101,39 +103,91 @@ impl<A: Analysis> DynAnalysis for A {
     }
 }
 
-/// The analyses of one pass.
+/// A question as a member of a set.
+struct Member {
+    name: &'static str,
+    prepare: Box<dyn Fn(&SelectionCx<'_>) -> Arc<dyn DynAnalysis> + Send + Sync>,
+    /// Whether an empty answer needs an explanation.
+    is_asked: bool,
+}
+
+/// The questions of one pass.
 #[derive(Default)]
 pub struct AnalysisSet {
-    pub(crate) members: Vec<Box<dyn DynAnalysis>>,
-    /// For each member, whether an empty answer needs an explanation.
-    pub(crate) is_asked: Vec<bool>,
+    members: Vec<Member>,
 }
 
 impl std::fmt::Debug for AnalysisSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.members.iter().map(|m| m.stamp().0)).finish()
+        f.debug_list().entries(self.members.iter().map(|member| member.name)).finish()
     }
 }
 
 /// A typed receipt for one member of a set.
 #[derive(Debug)]
-pub struct Key<A>(usize, PhantomData<fn() -> A>);
+pub struct Key<Q>(usize, PhantomData<fn() -> Q>);
 
 impl AnalysisSet {
-    /// Adds an analysis that the user asked for: if the trace holds none of its data, a notice reports that.
-    pub fn add<A: Analysis>(&mut self, analysis: A) -> Key<A> {
-        self.push(analysis, true)
+    /// Adds what the user asked for: if the trace holds none of its data, a notice reports that.
+    pub fn add<Q: Question>(&mut self, question: Q) -> Key<Q> {
+        self.push(question, true)
     }
 
-    /// Adds an analysis that only contributes: if the trace holds none of its data, no notice is given.
-    pub fn add_silent<A: Analysis>(&mut self, analysis: A) -> Key<A> {
-        self.push(analysis, false)
+    /// Adds what only contributes: if the trace holds none of its data, no notice is given.
+    pub fn add_silent<Q: Question>(&mut self, question: Q) -> Key<Q> {
+        self.push(question, false)
     }
 
-    fn push<A: Analysis>(&mut self, analysis: A, is_asked: bool) -> Key<A> {
-        self.members.push(Box::new(analysis));
-        self.is_asked.push(is_asked);
+    fn push<Q: Question>(&mut self, question: Q, is_asked: bool) -> Key<Q> {
+        let question = Arc::new(question);
+        let prepare = Box::new(move |cx: &SelectionCx<'_>| -> Arc<dyn DynAnalysis> {
+            Arc::clone(&question).prepare(cx)
+        });
+        self.members.push(Member { name: <Q::Analysis as Analysis>::NAME, prepare, is_asked });
         Key(self.members.len() - 1, PhantomData)
+    }
+
+    /// The analyses for a pass over what `filter` selects.
+    pub fn prepare(&self, definitions: &Definitions, filter: &Filter) -> Prepared {
+        let selection = filter.resolve(definitions);
+        let cx = SelectionCx { definitions, selection: &selection };
+        let members = self.members.iter().map(|member| (member.prepare)(&cx)).collect();
+        let is_asked = self.members.iter().map(|member| member.is_asked).collect();
+        Prepared { filter: filter.clone(), members, is_asked, selection: OnceLock::from(selection) }
+    }
+}
+
+/// The analyses of one pass, and what they look at: one cannot be had without the other.
+pub struct Prepared {
+    pub(crate) filter: Filter,
+    pub(crate) members: Vec<Arc<dyn DynAnalysis>>,
+    /// For each member, whether an empty answer needs an explanation.
+    is_asked: Vec<bool>,
+    /// Resolved where the set was prepared; in another process, at the first look at the trace.
+    selection: OnceLock<Selection>,
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.members.iter().map(|member| member.stamp().0)).finish()
+    }
+}
+
+impl Prepared {
+    /// The analyses that another process prepared for `filter`; that side explains the answers.
+    pub(crate) fn elsewhere(filter: Filter, members: Vec<Arc<dyn DynAnalysis>>) -> Self {
+        let is_asked = vec![false; members.len()];
+        Prepared { filter, members, is_asked, selection: OnceLock::new() }
+    }
+
+    /// The user's selection.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// The selection, resolved against the definitions of the trace that it was prepared for.
+    pub fn selection(&self, definitions: &Definitions) -> &Selection {
+        self.selection.get_or_init(|| self.filter.resolve(definitions))
     }
 
     /// The kinds of data that each analysis the user asked for needs, see [`Analysis::speaks_of`].
@@ -147,11 +201,11 @@ impl AnalysisSet {
         self.members.iter().any(|member| member.pairs_locations())
     }
 
-    /// The locations that a pass with `filter` reads: those selected, and all if a member sees the whole trace.
-    pub fn locations(&self, definitions: &Definitions, filter: &Filter) -> Vec<LocationId> {
+    /// The locations that the pass reads: those selected, and all if a member sees the whole trace.
+    pub fn locations(&self, definitions: &Definitions) -> Vec<LocationId> {
         match self.scope() {
             Scope::Trace => definitions.location_ids().collect(),
-            Scope::Selection | Scope::Locations => filter.locations(definitions),
+            Scope::Selection | Scope::Locations => self.selection(definitions).locations.clone(),
         }
     }
 
@@ -161,7 +215,7 @@ impl AnalysisSet {
     }
 
     /// The union of what they need.
-    pub fn needs(&self) -> Needs {
+    pub(crate) fn needs(&self) -> Needs {
         self.members.iter().map(|m| m.needs()).fold(Needs::NOTHING, Needs::union)
     }
 }
@@ -178,7 +232,7 @@ impl Outputs {
     ///
     /// # Panics
     /// If it was taken before, or the key belongs to another set.
-    pub fn take<A: Analysis>(&mut self, key: &Key<A>) -> Result<A::Output, AnalysisError> {
+    pub fn take<Q: Question>(&mut self, key: &Key<Q>) -> Result<Q::Output, AnalysisError> {
         self.0[key.0].take().expect("an output is taken once").map(own)
     }
 }

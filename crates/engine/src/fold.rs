@@ -1,8 +1,8 @@
 //! Folding locations into a partial: what one worker does.
 
 use crate::analysis::{LocationCx, LocationEnd, LocationSummary, Scope, Selected};
-use crate::erased::{AnalysisSet, DynAnalysis, Erased};
-use crate::nesting::{Hidden, Nesting, Repairs, Selection};
+use crate::erased::{DynAnalysis, Erased, Prepared};
+use crate::nesting::{Cut, Hidden, Nesting, Repairs};
 use crate::partial::{Partial, Whole};
 use crate::progress::Progress;
 use crate::sampled_calls::{Frames, SampledCalls};
@@ -19,22 +19,22 @@ use ouzel_model::{
 /// This is also the unit of work for an external engine: fold some locations, send the partial, merge.
 pub struct Folder<'a> {
     source: &'a dyn TraceSource,
-    set: &'a AnalysisSet,
+    set: &'a Prepared,
     plan: ReadPlan,
     /// For locations that hold nothing but samples.
     sampled_plan: ReadPlan,
     /// The frames of samples, once a location needs them.
     frames: Option<Frames>,
-    selection: Selection,
+    cut: Cut,
     /// How members of a wider scope see the trace, if there is a selection and there are such members.
-    whole: Option<Selection>,
+    whole: Option<Cut>,
     /// For each location whether it is selected.
     is_selected: Vec<bool>,
     /// What calls must satisfy to be shown, if not everything is.
-    tests: Option<LocationTests>,
+    tests: Option<&'a LocationTests>,
     /// What the filter names and the trace does not have: reported with the first location of the selection, so that
     /// all folders of a pass together report it once.
-    unmatched: Option<(LocationId, Vec<Notice>)>,
+    unmatched: Option<(LocationId, &'a [Notice])>,
     buffer: ChunkBuffer,
     /// Calls made of samples.
     calls: ChunkBuffer,
@@ -56,60 +56,58 @@ impl std::fmt::Debug for Folder<'_> {
 }
 
 impl<'a> Folder<'a> {
-    /// A folder that has seen nothing. Every folder of a pass is made with the same set and filter.
+    /// A folder that has seen nothing. Every folder of a pass is made with the same set.
     ///
     /// Calls that reach over a border of the time range are cut to it, whatever the filter says of listings.
-    pub fn new(source: &'a dyn TraceSource, set: &'a AnalysisSet, filter: &Filter) -> Self {
-        Folder::with_borders(source, set, filter, Borders::Trim)
+    pub fn new(source: &'a dyn TraceSource, set: &'a Prepared) -> Self {
+        Folder::with_borders(source, set, Borders::Trim)
     }
 
-    /// A folder for analyses that list events: calls that overlap the time range are shown whole if the filter keeps
-    /// them so. Their enters may lie before the range and their leaves after it; other events never do.
-    pub fn listing(source: &'a dyn TraceSource, set: &'a AnalysisSet, filter: &Filter) -> Self {
-        Folder::with_borders(source, set, filter, filter.borders)
+    /// A folder for a list of events: calls that overlap the time range are shown whole if the filter keeps them so.
+    /// Their enters may lie before the range and their leaves after it; other events never do.
+    pub(crate) fn listing(source: &'a dyn TraceSource, set: &'a Prepared) -> Self {
+        Folder::with_borders(source, set, set.filter.borders)
     }
 
-    fn with_borders(
-        source: &'a dyn TraceSource,
-        set: &'a AnalysisSet,
-        filter: &Filter,
-        borders: Borders,
-    ) -> Self {
-        let tests = filter.location_tests(source.definitions());
-        // Readers may leave out or cut what lies outside the range, but not where whole calls matter.
-        let is_wide = set.scope() != Scope::Selection && !filter.is_everything();
-        let wants_whole =
-            is_wide || borders == Borders::Keep || tests.as_ref().is_some_and(LocationTests::needs_end);
-        let time_ns = filter.time_ns.filter(|_| !wants_whole);
-        let to_read = Filter { time_ns, ..filter.clone() };
+    fn with_borders(source: &'a dyn TraceSource, set: &'a Prepared, borders: Borders) -> Self {
         let definitions = source.definitions();
-        let selection = selection(source, filter, borders);
-        let whole = is_wide.then(|| Selection {
+        let selection = set.selection(definitions);
+        // Readers may leave out or cut what lies outside the range, but not where whole calls matter.
+        let is_wide = set.scope() != Scope::Selection && !selection.is_everything;
+        let wants_whole = is_wide
+            || borders == Borders::Keep
+            || selection.tests.as_ref().is_some_and(LocationTests::needs_end);
+        let plan = ReadPlan { needs: set.needs(), time_range: selection.window.filter(|_| !wants_whole) };
+        let cut = Cut {
+            time: selection.window,
+            borders,
+            regions: selection.regions.clone(),
+            hidden: Hidden::BehindOne(definitions.filtered_region),
+        };
+        let whole = is_wide.then(|| Cut {
             time: None,
             hidden: Hidden::Marked(definitions.filtered_region),
-            ..selection.clone()
+            ..cut.clone()
         });
         let mut is_selected = vec![!is_wide; definitions.locations.len()];
         if is_wide {
-            filter
-                .locations(definitions)
-                .into_iter()
-                .for_each(|location| is_selected[location.index()] = true);
+            selection.locations.iter().for_each(|location| is_selected[location.index()] = true);
         }
         let mut partial = set.empty();
-        partial.window = selection.time;
+        partial.window = selection.window;
         partial.whole = is_wide.then(Whole::default);
+        let first = selection.locations.first().copied();
         Folder {
             source,
             set,
-            plan: source.plan(set.needs(), &to_read),
-            sampled_plan: source.plan(set.needs() | Needs::SAMPLES, &to_read),
+            plan,
+            sampled_plan: ReadPlan { needs: plan.needs | Needs::SAMPLES, ..plan },
             frames: None,
-            selection,
+            cut,
             whole,
             is_selected,
-            tests,
-            unmatched: unmatched(source, filter),
+            tests: selection.tests.as_ref(),
+            unmatched: first.map(|first| (first, &*selection.unmatched)),
             buffer: ChunkBuffer::default(),
             calls: ChunkBuffer::default(),
             wide: ChunkBuffer::default(),
@@ -137,7 +135,7 @@ impl<'a> Folder<'a> {
     pub fn fold(&mut self, location: LocationId, progress: Option<&Progress>) {
         assert!(!self.partial.folded().contains_key(&location), "a location is folded once");
         if let Some((_, notices)) = self.unmatched.take_if(|(first, _)| *first == location) {
-            self.partial.notices.extend(notices);
+            self.partial.notices.extend(notices.iter().cloned());
         }
         // Analyses that ask for samples see them; the others see the calls made of them.
         let wants_calls = |member: &dyn DynAnalysis| !member.needs().contains(Needs::SAMPLES);
@@ -154,7 +152,7 @@ impl<'a> Folder<'a> {
     /// Which calls of the location are shown. Reads the location if that depends on how its calls end.
     fn verdicts(&mut self, location: LocationId, progress: Option<&Progress>) -> Verdicts<'a> {
         let definitions = self.source.definitions();
-        let Some(tests) = &self.tests else { return Verdicts::All };
+        let Some(tests) = self.tests else { return Verdicts::All };
         let test = tests.at(definitions, location);
         // If no call can pass, the location itself is not selected; its calls keep their names for analyses of waiting.
         if test.is_always() || test.is_never() {
@@ -171,15 +169,14 @@ impl<'a> Folder<'a> {
         let definitions = self.source.definitions();
         let is_sampled = self.source.is_sampled(location) && self.frames.is_some();
         let needs = if test.needs_metrics() { Needs::METRICS } else { Needs::NOTHING };
-        let plan =
-            self.source.plan(if is_sampled { needs | Needs::SAMPLES } else { needs }, &Filter::default());
-        let everything = selection(self.source, &Filter::default(), Borders::Trim);
+        let plan = ReadPlan::all(if is_sampled { needs | Needs::SAMPLES } else { needs });
+        let hidden = Hidden::BehindOne(definitions.filtered_region);
+        let everything = Cut { time: None, borders: Borders::Trim, regions: None, hidden };
         let mut nesting = Nesting::new(&everything, Verdicts::All, needs);
         let mut survey = Survey::new(test, definitions);
         let mut sampled = SampledCalls::new();
         // Notices come from the main pass, and so does progress.
-        let nothing = AnalysisSet::default();
-        let mut scratch = nothing.empty();
+        let mut scratch = Prepared::elsewhere(Filter::default(), Vec::new()).empty();
         let Folder { source, frames, buffer, calls, .. } = self;
         let frames = frames.as_ref().filter(|_| is_sampled);
         let read = Read { source: *source, location, plan: &plan, progress: None };
@@ -208,13 +205,12 @@ impl<'a> Folder<'a> {
     }
 
     fn fold_recorded(&mut self, location: LocationId, verdicts: Verdicts<'a>, progress: Option<&Progress>) {
-        let Folder { source, set, plan, selection, whole, is_selected, buffer, wide: copy, partial, .. } =
-            self;
+        let Folder { source, set, plan, cut, whole, is_selected, buffer, wide: copy, partial, .. } = self;
         let (watch, reached) = (&mut self.watch, &mut self.reached);
-        let cx = location_cx(*source, location, selection, is_selected);
+        let cx = location_cx(*source, location, cut, is_selected);
         let mut wide = whole.as_ref().map(|whole| wide_view(set, whole, verdicts.clone(), plan.needs, &cx));
         let is_narrow = |member: &dyn DynAnalysis| cx.selected.location && is_narrow(member, whole.is_some());
-        let mut view = View::new(set, Nesting::new(selection, verdicts, plan.needs), &cx, is_narrow);
+        let mut view = View::new(set, Nesting::new(cut, verdicts, plan.needs), &cx, is_narrow);
         let shows_narrow = wide.is_none() || !view.is_empty();
         let read = Read { source: *source, location, plan, progress };
         let outcome = read.all(buffer, partial, |buffer, partial| {
@@ -240,13 +236,13 @@ impl<'a> Folder<'a> {
     }
 
     fn fold_sampled(&mut self, location: LocationId, verdicts: Verdicts<'a>, progress: Option<&Progress>) {
-        let Folder { source, set, sampled_plan: plan, frames, selection, whole, is_selected, .. } = self;
+        let Folder { source, set, sampled_plan: plan, frames, cut, whole, is_selected, .. } = self;
         let Folder { buffer, calls, wide: copy, partial, watch, reached, .. } = self;
         let frames = frames.as_ref().expect("made before the first location that needs them");
-        let cx = location_cx(*source, location, selection, is_selected);
+        let cx = location_cx(*source, location, cut, is_selected);
         let of_samples = |member: &dyn DynAnalysis| member.needs().contains(Needs::SAMPLES);
         let is_narrow = |member: &dyn DynAnalysis| cx.selected.location && is_narrow(member, whole.is_some());
-        let nesting = |verdicts| Nesting::new(selection, verdicts, plan.needs);
+        let nesting = |verdicts| Nesting::new(cut, verdicts, plan.needs);
         let mut wide = whole.as_ref().map(|whole| wide_view(set, whole, verdicts.clone(), plan.needs, &cx));
         let mut raw = View::new(set, nesting(Verdicts::All), &cx, |m| is_narrow(m) && of_samples(m));
         let mut view = View::new(set, nesting(verdicts), &cx, |m| is_narrow(m) && !of_samples(m));
@@ -299,10 +295,10 @@ impl<'a> Folder<'a> {
 fn location_cx<'s>(
     source: &'s dyn TraceSource,
     location: LocationId,
-    selection: &Selection,
+    cut: &Cut,
     is_selected: &[bool],
 ) -> LocationCx<'s> {
-    let selected = Selected { location: is_selected[location.index()], window: selection.time };
+    let selected = Selected { location: is_selected[location.index()], window: cut.time };
     LocationCx { location, definitions: source.definitions(), selected }
 }
 
@@ -313,8 +309,8 @@ fn is_narrow(member: &dyn DynAnalysis, has_wide: bool) -> bool {
 
 /// What members of a wider scope see.
 fn wide_view<'p>(
-    set: &AnalysisSet,
-    whole: &'p Selection,
+    set: &Prepared,
+    whole: &'p Cut,
     verdicts: Verdicts<'p>,
     needs: Needs,
     cx: &LocationCx<'_>,
@@ -325,13 +321,6 @@ fn wide_view<'p>(
         Scope::Trace => true,
     });
     View { window: cx.selected.window, ..view }
-}
-
-fn unmatched(source: &dyn TraceSource, filter: &Filter) -> Option<(LocationId, Vec<Notice>)> {
-    let notices = filter.unmatched(source.definitions());
-    let first =
-        if notices.is_empty() { None } else { filter.locations(source.definitions()).first().copied() };
-    first.map(|first| (first, notices))
 }
 
 /// Some of the analyses, and what they see of a location.
@@ -349,7 +338,7 @@ struct View<'p> {
 
 impl<'p> View<'p> {
     fn new(
-        set: &AnalysisSet,
+        set: &Prepared,
         nesting: Nesting<'p>,
         cx: &LocationCx<'_>,
         is_member: impl Fn(&dyn DynAnalysis) -> bool,
@@ -364,13 +353,13 @@ impl<'p> View<'p> {
     }
 
     /// Nests a chunk and folds it.
-    fn show(&mut self, set: &AnalysisSet, call_paths: &mut CallPathTree, buffer: &mut ChunkBuffer) {
+    fn show(&mut self, set: &Prepared, call_paths: &mut CallPathTree, buffer: &mut ChunkBuffer) {
         self.nesting.nest(call_paths, buffer);
         self.fold(set, buffer);
     }
 
     /// Closes the calls still open after the last chunk.
-    fn close(&mut self, set: &AnalysisSet, buffer: &mut ChunkBuffer) {
+    fn close(&mut self, set: &Prepared, buffer: &mut ChunkBuffer) {
         buffer.clear();
         self.nesting.end(buffer);
         self.fold(set, buffer);
@@ -414,7 +403,7 @@ impl<'p> View<'p> {
         false
     }
 
-    fn fold(&mut self, set: &AnalysisSet, buffer: &ChunkBuffer) {
+    fn fold(&mut self, set: &Prepared, buffer: &ChunkBuffer) {
         if buffer.is_empty() {
             return;
         }
@@ -489,7 +478,7 @@ impl Read<'_> {
 
 /// The end of the fold of one location.
 struct Fold<'f> {
-    set: &'f AnalysisSet,
+    set: &'f Prepared,
     cx: &'f LocationCx<'f>,
     partial: &'f mut Partial,
 }
@@ -555,16 +544,6 @@ fn uncertain_calls(kind: LocationKind) -> Notice {
         "calls of {of} are made of samples: times are exact only to the sampling period, and visits are lower bounds"
     );
     Notice::new(Level::Low, NoticeCode::UncertainInstances, message)
-}
-
-/// The filter, resolved against the definitions.
-fn selection(source: &dyn TraceSource, filter: &Filter, borders: Borders) -> Selection {
-    let definitions = source.definitions();
-    let clock = &definitions.clock;
-    let ticks = |ns| clock.ticks_from_ns(ns);
-    let time = filter.time_ns.map(|(start, end)| TimeRange { start: ticks(start), end: ticks(end) });
-    let regions = filter.regions_kept(definitions);
-    Selection { time, borders, regions, hidden: Hidden::BehindOne(definitions.filtered_region) }
 }
 
 /// The records of a location, with or without rows, whatever the filter.

@@ -17,10 +17,12 @@ mod analysis;
 mod catalogue;
 mod erased;
 mod fold;
+mod list;
 mod nesting;
 mod partial;
 mod pass;
 mod progress;
+mod question;
 mod sampled_calls;
 mod verdicts;
 
@@ -29,9 +31,11 @@ pub use analysis::{
     SettleCx,
 };
 pub use catalogue::{Catalogue, CatalogueError, SetDescription};
-pub use erased::{AnalysisSet, Key, Outputs};
+pub use erased::{AnalysisSet, Key, Outputs, Prepared};
 pub use fold::Folder;
+pub use list::{Listed, list};
 pub use ouzel_files::memory;
 pub use partial::{Partial, PartialError};
 pub use pass::{Coverage, IsLast, Pass, PassError, Report};
 pub use progress::Progress;
+pub use question::{Question, SelectionCx};

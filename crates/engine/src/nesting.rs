@@ -19,9 +19,9 @@ use ouzel_model::{
     Borders, CallPathId, CallPathTree, ChunkBuffer, EventKind, Needs, RegionId, Ticks, TimeRange, Visit,
 };
 
-/// What the filter means for the events of a location.
+/// How the events of a location are cut to what is selected.
 #[derive(Debug, Clone)]
-pub(crate) struct Selection {
+pub(crate) struct Cut {
     /// Only events in this range.
     pub time: Option<TimeRange>,
     /// What becomes of calls that reach over one of its borders.
@@ -82,7 +82,7 @@ impl Frame {
 /// The open calls of one location.
 #[derive(Debug)]
 pub(crate) struct Nesting<'p> {
-    selection: &'p Selection,
+    cut: &'p Cut,
     verdicts: Verdicts<'p>,
     needs: Needs,
     stack: Vec<Frame>,
@@ -112,13 +112,13 @@ struct Input {
 }
 
 impl<'p> Nesting<'p> {
-    pub fn new(selection: &'p Selection, verdicts: Verdicts<'p>, needs: Needs) -> Self {
+    pub fn new(cut: &'p Cut, verdicts: Verdicts<'p>, needs: Needs) -> Self {
         Nesting {
-            selection,
+            cut,
             verdicts,
             needs,
             stack: Vec::new(),
-            started: selection.time.is_none(),
+            started: cut.time.is_none(),
             ended: false,
             finished: false,
             last: Ticks(0),
@@ -131,12 +131,12 @@ impl<'p> Nesting<'p> {
 
     /// Whether rows pass unchanged, except for repairs.
     fn is_plain(&self) -> bool {
-        self.selection.time.is_none() && self.selection.regions.is_none() && self.verdicts.is_all()
+        self.cut.time.is_none() && self.cut.regions.is_none() && self.verdicts.is_all()
     }
 
     /// The region shown in place of marked calls, if there may be any.
     fn marks(&self) -> Option<RegionId> {
-        match self.selection.hidden {
+        match self.cut.hidden {
             Hidden::Marked(stand_in) if !self.is_plain() => Some(stand_in),
             _ => None,
         }
@@ -156,7 +156,7 @@ impl<'p> Nesting<'p> {
             self.nest_careful(paths, buffer, done);
         }
         // Records that no analysis needs have no row, but they, too, show that the range is over.
-        if let Some(range) = self.selection.time.filter(|range| range.end <= self.last) {
+        if let Some(range) = self.cut.time.filter(|range| range.end <= self.last) {
             self.reach_end(buffer, range);
         }
     }
@@ -209,7 +209,7 @@ impl<'p> Nesting<'p> {
         kind: EventKind,
         region: RegionId,
     ) -> Option<u32> {
-        if let Some(range) = self.selection.time {
+        if let Some(range) = self.cut.time {
             if at >= range.end {
                 self.reach_end(buffer, range);
                 return if self.finished { None } else { self.admit_behind(paths, buffer, at, kind, region) };
@@ -225,7 +225,7 @@ impl<'p> Nesting<'p> {
         match kind {
             EventKind::Enter => self.enter(paths, buffer, at, region),
             EventKind::Leave => self.leave(buffer, at, region),
-            _ if self.selection.time.is_none_or(|range| range.start <= at) => {
+            _ if self.cut.time.is_none_or(|range| range.start <= at) => {
                 Some(self.emit(buffer, at, kind, region))
             }
             _ => None,
@@ -256,7 +256,7 @@ impl<'p> Nesting<'p> {
     }
 
     fn keeps_whole(&self) -> bool {
-        self.selection.borders == Borders::Keep
+        self.cut.borders == Borders::Keep
     }
 
     fn current(&self) -> CallPathId {
@@ -270,7 +270,7 @@ impl<'p> Nesting<'p> {
         at: Ticks,
         region: RegionId,
     ) -> Option<u32> {
-        let Selection { regions, hidden: as_what, .. } = self.selection;
+        let Cut { regions, hidden: as_what, .. } = self.cut;
         let passes = self.verdicts.enter(region);
         let hidden = !passes
             || regions.as_ref().is_some_and(|kept| !kept.get(region.index()).copied().unwrap_or(false));
@@ -342,7 +342,7 @@ impl<'p> Nesting<'p> {
 
     /// Gives the calls that are open at the start of the time range their enters, once.
     fn start(&mut self, buffer: &mut ChunkBuffer) {
-        let Some(range) = self.selection.time.filter(|_| !self.started) else { return };
+        let Some(range) = self.cut.time.filter(|_| !self.started) else { return };
         self.started = true;
         for depth in 0..self.stack.len() {
             let keeps_whole = self.keeps_whole();
@@ -402,7 +402,7 @@ impl<'p> Nesting<'p> {
             return;
         }
         // Calls that end with the location before the range begins have no time inside it.
-        if !self.started && self.selection.time.is_some_and(|range| self.last <= range.start) {
+        if !self.started && self.cut.time.is_some_and(|range| self.last <= range.start) {
             return;
         }
         self.start(buffer);

@@ -5,7 +5,7 @@
 //! builds, not an archive.
 
 use crate::analysis::{FinishCx, LocationSummary, Scope, SettleCx};
-use crate::erased::{AnalysisSet, DynAnalysis, Erased, Outputs};
+use crate::erased::{DynAnalysis, Erased, Outputs, Prepared};
 use ouzel_model::{CallPathTree, Definitions, LocationId, Notice, Notices, TimeRange};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -98,7 +98,7 @@ struct Wire {
     whole: Option<Whole>,
 }
 
-impl AnalysisSet {
+impl Prepared {
     /// The state before any location.
     pub fn empty(&self) -> Partial {
         Partial {
@@ -169,7 +169,7 @@ impl AnalysisSet {
         Ok(postcard::to_stdvec(&wire)?)
     }
 
-    /// The partial that [`encode`](AnalysisSet::encode) wrote.
+    /// The partial that [`encode`](Prepared::encode) wrote.
     ///
     /// # Errors
     /// If it comes from another build or other analyses, or does not decode.

@@ -5,7 +5,7 @@
 //! depend on which worker took what, because partials merge in any grouping.
 
 use crate::analysis::{LocationEnd, LocationSummary, run_range};
-use crate::erased::{AnalysisSet, Outputs};
+use crate::erased::{AnalysisSet, Outputs, Prepared};
 use crate::fold::Folder;
 use crate::partial::{Partial, PartialError};
 use crate::progress::Progress;
@@ -33,6 +33,8 @@ pub struct Pass<'a> {
 /// What a pass gives besides the outputs.
 #[derive(Debug)]
 pub struct Report {
+    /// What was selected.
+    pub filter: Filter,
     /// The result of each analysis.
     pub outputs: Outputs,
     /// How much of the trace it is from.
@@ -88,13 +90,29 @@ pub enum PassError {
 }
 
 impl AnalysisSet {
-    /// Folds every selected location and finishes the outputs.
+    /// Prepares the analyses for what the pass selects, folds every location they need and finishes the outputs.
     ///
     /// # Errors
     /// If it was cancelled, or an analysis panicked.
     pub fn run(&self, source: &dyn TraceSource, pass: Pass<'_>) -> Result<Report, PassError> {
-        let partial = self.fold_all(source, pass)?;
-        if pass.progress.is_some_and(Progress::is_cancelled) {
+        self.prepare(source.definitions(), pass.filter).run(source, pass.jobs, pass.progress)
+    }
+}
+
+impl Prepared {
+    /// Folds every selected location and finishes the outputs.
+    ///
+    /// # Errors
+    /// If it was cancelled, or an analysis panicked.
+    pub fn run(
+        &self,
+        source: &dyn TraceSource,
+        jobs: NonZeroUsize,
+        progress: Option<&Progress>,
+    ) -> Result<Report, PassError> {
+        let locations = self.locations(source.definitions());
+        let (partial, _) = self.fold_until(source, jobs, progress, locations, &|| false)?;
+        if progress.is_some_and(Progress::is_cancelled) {
             return Err(PassError::Cancelled);
         }
         self.conclude(source, partial)
@@ -108,11 +126,10 @@ impl AnalysisSet {
     pub fn fold(
         &self,
         source: &dyn TraceSource,
-        filter: &Filter,
         locations: impl IntoIterator<Item = LocationId>,
     ) -> Result<Partial, PassError> {
         let (partial, reached) = caught(|| {
-            let mut folder = Folder::new(source, self, filter).watching_memory();
+            let mut folder = Folder::new(source, self).watching_memory();
             for location in locations {
                 folder.fold(location, None);
                 if folder.reached().is_some() {
@@ -144,7 +161,7 @@ impl AnalysisSet {
         let events_read = events_of(&partial);
         let outputs = caught(|| self.finish(partial, source.definitions(), &notices))?;
         memory::check().map_err(|reached| self.too_large(reached))?;
-        Ok(report(source, locations, events_read, outputs, &notices))
+        Ok(report(source, &self.filter, locations, events_read, outputs, &notices))
     }
 
     fn too_large(&self, reached: LimitReached) -> PassError {
@@ -163,7 +180,8 @@ impl AnalysisSet {
     pub fn run_in_parts(
         &self,
         source: &dyn TraceSource,
-        pass: Pass<'_>,
+        jobs: NonZeroUsize,
+        progress: Option<&Progress>,
         is_full: &(dyn Fn() -> bool + Sync),
         take: &mut dyn FnMut(Outputs, IsLast) -> ControlFlow<()>,
     ) -> Result<Report, PassError> {
@@ -171,10 +189,10 @@ impl AnalysisSet {
         notices.extend(source.notices().iter().cloned());
         let mut locations = BTreeMap::new();
         let mut events_read = 0;
-        let mut rest = self.locations(source.definitions(), pass.filter);
+        let mut rest = self.locations(source.definitions());
         loop {
-            let (partial, left) = self.fold_until(source, pass, rest, is_full)?;
-            if pass.progress.is_some_and(Progress::is_cancelled) {
+            let (partial, left) = self.fold_until(source, jobs, progress, rest, is_full)?;
+            if progress.is_some_and(Progress::is_cancelled) {
                 return Err(PassError::Cancelled);
             }
             rest = left;
@@ -186,32 +204,35 @@ impl AnalysisSet {
                 return Err(PassError::Cancelled);
             }
             if is_last == IsLast::Yes {
-                return Ok(report(source, locations, events_read, Outputs(Vec::new()), &notices));
+                return Ok(report(
+                    source,
+                    &self.filter,
+                    locations,
+                    events_read,
+                    Outputs(Vec::new()),
+                    &notices,
+                ));
             }
         }
-    }
-
-    fn fold_all(&self, source: &dyn TraceSource, pass: Pass<'_>) -> Result<Partial, PassError> {
-        let locations = self.locations(source.definitions(), pass.filter);
-        Ok(self.fold_until(source, pass, locations, &|| false)?.0)
     }
 
     /// Folds locations until it is full; gives those that are left, at least one fewer than there were.
     fn fold_until(
         &self,
         source: &dyn TraceSource,
-        pass: Pass<'_>,
+        jobs: NonZeroUsize,
+        progress: Option<&Progress>,
         locations: Vec<LocationId>,
         is_full: &(dyn Fn() -> bool + Sync),
     ) -> Result<(Partial, Vec<LocationId>), PassError> {
-        let n_workers = pass.jobs.get().min(locations.len()).max(1);
+        let n_workers = jobs.get().min(locations.len()).max(1);
         let todo = runs(locations, |location| source.location_bytes(location), n_workers);
         let next = AtomicUsize::new(0);
         let is_begun = AtomicBool::new(false);
         let is_over = || is_begun.load(Ordering::Relaxed) && is_full();
-        let is_cancelled = || pass.progress.is_some_and(Progress::is_cancelled);
+        let is_cancelled = || progress.is_some_and(Progress::is_cancelled);
         let work = || {
-            let mut folder = Folder::new(source, self, pass.filter).watching_memory();
+            let mut folder = Folder::new(source, self).watching_memory();
             let mut left: &[LocationId] = &[];
             while !is_over()
                 && let Some(run) = todo.get(next.fetch_add(1, Ordering::Relaxed))
@@ -223,7 +244,7 @@ impl AnalysisSet {
                     && folder.reached().is_none()
                 {
                     is_begun.store(true, Ordering::Relaxed);
-                    folder.fold(*location, pass.progress);
+                    folder.fold(*location, progress);
                     left = rest;
                 }
             }
@@ -270,6 +291,7 @@ pub enum IsLast {
 
 fn report(
     source: &dyn TraceSource,
+    filter: &Filter,
     locations: BTreeMap<LocationId, LocationSummary>,
     events_read: u64,
     outputs: Outputs,
@@ -284,7 +306,8 @@ fn report(
     let run_range = run_range(definitions, &locations);
     let mut seen = Contents::NONE;
     locations.values().for_each(|location| seen |= location.seen);
-    Report { outputs, coverage, locations, run_range, seen, notices: notices.to_vec() }
+    let (filter, notices) = (filter.clone(), notices.to_vec());
+    Report { filter, outputs, coverage, locations, run_range, seen, notices }
 }
 
 /// Cuts the locations into runs, each for one worker at a time, in the order in which they are handed out.
@@ -323,7 +346,7 @@ fn runs(
 }
 
 /// Runs code of analyses; a panic is their fault and becomes an error.
-fn caught<T>(work: impl FnOnce() -> T) -> Result<T, PassError> {
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, PassError> {
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     result.map_err(|panic| PassError::Panicked(panic_text(&*panic)))
 }

@@ -1,5 +1,6 @@
 //! Result tables as JSON, CSV and Parquet, and the envelope around every JSON answer.
 //!
+//! The events of a trace are one more table: [`EventTable`] is a sink for them.
 //! One [`Table`] is one result or one batch of a stream: [`CsvWriter`] and
 //! [`ParquetWriter`] take any number of batches with the same columns, so that not all
 //! rows are in memory at once.
@@ -12,6 +13,8 @@
 mod csv_writer;
 mod envelope;
 mod error;
+mod event_batch;
+mod events;
 mod json;
 #[cfg(feature = "parquet")]
 mod parquet_writer;
@@ -19,6 +22,7 @@ mod parquet_writer;
 pub use csv_writer::{CsvText, CsvWriter, LIST_SEPARATOR};
 pub use envelope::{Envelope, Input, InputFilter, NoticeEntry, StreamedEnvelope};
 pub use error::ExportError;
+pub use events::EventTable;
 pub use json::{Batches, Rows, TableRows, to_json, write_pretty};
 #[cfg(feature = "parquet")]
 pub use parquet_writer::ParquetWriter;

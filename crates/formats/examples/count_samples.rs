@@ -1,6 +1,6 @@
 //! Reads all samples of an HPCToolkit database on one thread, and says how many there are: for benchmarks.
 
-use ouzel_model::{ChunkBuffer, Filter, Needs};
+use ouzel_model::{ChunkBuffer, Needs, ReadPlan};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let plan = source.plan(Needs::SAMPLES, &Filter::default());
+    let plan = ReadPlan::all(Needs::SAMPLES);
     let mut buffer = ChunkBuffer::default();
     let (mut n_samples, mut n_idle, mut last) = (0, 0, 0);
     for location in source.definitions().location_ids() {

@@ -10,6 +10,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use wildmatch::WildMatch;
 
 /// Everything a trace defines, whatever its format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,6 +72,16 @@ impl Definitions {
     /// The region of an id.
     pub fn region(&self, id: RegionId) -> &Region {
         &self.regions[id.index()]
+    }
+
+    /// For each region whether its name matches one of these patterns (`*` any run, `?` one character).
+    pub fn regions_like<T: AsRef<str>>(&self, patterns: &[T]) -> Vec<bool> {
+        let patterns: Vec<WildMatch> =
+            patterns.iter().map(|pattern| WildMatch::new(pattern.as_ref())).collect();
+        self.regions
+            .iter()
+            .map(|region| patterns.iter().any(|pattern| pattern.matches(&region.name)))
+            .collect()
     }
 
     /// The communicator of an id.

@@ -49,6 +49,27 @@ pub enum EventKind {
     Other,
 }
 
+impl EventKind {
+    /// Its name in tables and JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            EventKind::Enter => "enter",
+            EventKind::Leave => "leave",
+            EventKind::MessageSend => "message_send",
+            EventKind::MessageRecv => "message_recv",
+            EventKind::Request => "request",
+            EventKind::CollectiveBegin => "collective_begin",
+            EventKind::CollectiveEnd => "collective_end",
+            EventKind::Metric => "metric",
+            EventKind::Parameter => "parameter",
+            EventKind::Sample => "sample",
+            EventKind::BufferFlush => "buffer_flush",
+            EventKind::MeasurementOnOff => "measurement_on_off",
+            EventKind::Other => "other",
+        }
+    }
+}
+
 /// A completed input or output operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoOperation {
@@ -412,4 +433,13 @@ impl ChunkBuffer {
             io: &self.io,
         }
     }
+}
+/// Takes the first element off a side table if it belongs to `row`, for those who go through the rows in order.
+pub fn popped<'a, T>(side: &mut &'a [T], row: usize, row_of: impl Fn(&T) -> u32) -> Option<&'a T> {
+    let (first, rest) = side.split_first()?;
+    if row_of(first) as usize != row {
+        return None;
+    }
+    *side = rest;
+    Some(first)
 }

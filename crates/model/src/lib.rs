@@ -27,6 +27,7 @@ mod notice;
 mod profile;
 mod regions;
 mod samples;
+mod sink;
 mod source;
 mod system_tree;
 mod table;
@@ -43,10 +44,11 @@ pub use error::ReadError;
 pub use events::{
     CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, EventChunk, EventKind, IoMode,
     IoOperation, Link, LinkEnd, MessageEnd, MetricValue, Parameter, ParameterValue, Request, RequestEvent,
-    Visit,
+    Visit, popped,
 };
 pub use filter::{
-    Borders, CallFacts, CallTest, Filter, FilterError, LocationTests, NumberSet, Predicate, RankSet, TextTest,
+    Borders, CallFacts, CallTest, Filter, FilterError, LocationTests, NumberSet, Predicate, RankSet,
+    Selection, TextTest,
 };
 pub use ids::{
     CallPathId, CommId, CommRank, ContextId, InterruptGeneratorId, LocationGroupId, LocationId, MetricId,
@@ -66,7 +68,8 @@ pub use samples::{
     InterruptCounts, InterruptGenerator, Lca, MAX_SAMPLED_DEPTH, Sample, SampledContext, SampledContexts,
     SampledFrame,
 };
-pub use source::{ChunkReader, Pushdown, ReadPlan, TraceSource};
+pub use sink::EventSink;
+pub use source::{ChunkReader, ReadPlan, TraceSource};
 pub use system_tree::{SystemNode, SystemTree};
 pub use table::{Column, ColumnData, Table, Unit};
 pub use topologies::{CartDimension, CartMembers, CartTopology, TopologyError, TopologyShape};

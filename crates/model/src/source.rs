@@ -1,6 +1,6 @@
 //! What a format offers: locations that can be opened and read, chunk by chunk.
 
-use crate::{ChunkBuffer, Content, Definitions, Filter, LocationId, Needs, Notice, ReadError, TimeRange};
+use crate::{ChunkBuffer, Content, Definitions, LocationId, Needs, Notice, ReadError, TimeRange};
 
 /// An opened trace of some format.
 pub trait TraceSource: Send + Sync {
@@ -12,9 +12,6 @@ pub trait TraceSource: Send + Sync {
 
     /// Bytes the events of `location` take on disk: a measure of the work, for order and progress.
     fn location_bytes(&self, location: LocationId) -> u64;
-
-    /// How much of the request the readers apply themselves.
-    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan;
 
     /// Whether the only events of `location` are samples of its call path. The engine then makes calls of them for
     /// the analyses that do not ask for [`Needs::SAMPLES`]: a frame runs from the first sample that shows it to the
@@ -51,25 +48,20 @@ pub trait ChunkReader {
     fn notices(&mut self) -> Vec<Notice>;
 }
 
-/// How much of a predicate a reader applies itself; the engine applies the rest.
+/// A request to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pushdown {
-    /// All of it.
-    Exact,
-    /// Some of it.
-    Inexact,
-    /// Nothing.
-    Unsupported,
-}
-
-/// A request to read, as the source understood it.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadPlan {
     /// The side tables to fill.
     pub needs: Needs,
-    /// How much of the time range is applied while reading.
-    pub time: Pushdown,
-    /// The user's time range; `None` is all. Calls that reach over a border must still be read with both ends, or
-    /// with an end clipped to the border. Of samples, the last before the start must be read: its path holds there.
+    /// The user's time range; `None` is all. A reader may leave out what lies outside of it; the engine cuts the rest
+    /// away. Calls that reach over a border must still be read with both ends, or with an end clipped to the border. Of
+    /// samples, the last before the start must be read: its path holds there.
     pub time_range: Option<TimeRange>,
+}
+
+impl ReadPlan {
+    /// Everything, with these side tables.
+    pub fn all(needs: Needs) -> Self {
+        ReadPlan { needs, time_range: None }
+    }
 }

@@ -8,8 +8,8 @@ use ouzel::context_tree::ContextTrees;
 use ouzel::engine::{AnalysisSet, Pass};
 use ouzel::model::{
     ChunkBuffer, ChunkReader, Definitions, EventKind, Filter, Location, LocationGroup, LocationGroupKind,
-    LocationId, LocationKind, Needs, Notice, Pushdown, ReadError, ReadPlan, RegionId, SystemNodeId, Ticks,
-    TraceSource, WorldRank,
+    LocationId, LocationKind, Notice, ReadError, ReadPlan, RegionId, SystemNodeId, Ticks, TraceSource,
+    WorldRank,
 };
 use ouzel_testkit::{Rng, ToyTrace};
 use std::num::NonZeroUsize;
@@ -120,10 +120,6 @@ impl TraceSource for Simulation {
         1
     }
 
-    fn plan(&self, needs: Needs, _: &Filter) -> ReadPlan {
-        ReadPlan { needs, time: Pushdown::Unsupported, time_range: None }
-    }
-
     fn open(&self, location: LocationId, _: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
         Ok(Box::new(Reader(self, location)))
     }
@@ -133,7 +129,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let n_locations = std::env::args().nth(1).ok_or("usage: cluster_scale N_LOCATIONS")?.parse()?;
     let (source, filter) = (Simulation::new(n_locations), Filter::default());
     let mut set = AnalysisSet::default();
-    let key = set.add(ContextTrees::new(&source.definitions, &filter));
+    let key = set.add(ContextTrees::default());
     let jobs = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let mut report = set.run(&source, Pass { filter: &filter, jobs, progress: None })?;
     for group in report.outputs.take(&key)?.groups {

@@ -26,7 +26,7 @@ use ouzel_analyses::timeline::{Timeline, TimelineOutput};
 use ouzel_context_tree::{ContextTrees, ContextTreesOutput};
 use ouzel_diagnose::clusters::Data as Clusters;
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
-use ouzel_engine::{Analysis, AnalysisError, AnalysisSet, Coverage, PassError, Report};
+use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Report};
 use ouzel_model::{Notice, Notices, Ticks, TimeRange, WorldRank};
 use std::num::NonZeroU16;
 
@@ -120,13 +120,13 @@ impl Trace {
     ///
     /// # Errors
     /// If the pass was cancelled, or the analysis cannot answer.
-    pub fn ask<A: Analysis>(
+    pub fn ask<Q: Question>(
         &self,
-        analysis: A,
+        question: Q,
         options: &Options<'_>,
-    ) -> Result<Answer<A::Output>, AskError> {
+    ) -> Result<Answer<Q::Output>, AskError> {
         let mut set = AnalysisSet::default();
-        let key = set.add(analysis);
+        let key = set.add(question);
         let mut pass = self.run(&set, options)?;
         let output = pass.outputs.take(&key)?;
         Ok(Answer::new(output, pass))
@@ -137,16 +137,18 @@ impl Trace {
     ///
     /// # Errors
     /// If a pass was cancelled, or the analysis cannot answer.
-    pub fn ask_in_bins<A: Analysis>(
+    pub fn ask_in_bins<Q: Question>(
         &self,
         n_bins: NonZeroU16,
-        analysis: impl Fn(TimeGrid) -> A,
+        question: impl Fn(TimeGrid) -> Q,
         options: &Options<'_>,
-    ) -> Result<Answer<A::Output>, AskError> {
-        let run = match TimeGrid::guess(self.definitions(), &options.filter, n_bins) {
+    ) -> Result<Answer<Q::Output>, AskError> {
+        let definitions = self.definitions();
+        let window = options.filter.resolve(definitions).window;
+        let run = match TimeGrid::guess(definitions, window, n_bins) {
             None => self.run(&AnalysisSet::default(), options)?.run_range,
             Some(guess) => {
-                let answer = self.ask(analysis(guess), options)?;
+                let answer = self.ask(question(guess), options)?;
                 if guess.is_exact_for(answer.run_range) {
                     return Ok(answer);
                 }
@@ -155,7 +157,7 @@ impl Trace {
         };
         // Without events there is nothing to put into bins.
         let run = run.unwrap_or(TimeRange { start: Ticks(0), end: Ticks(0) });
-        self.ask(analysis(TimeGrid::new(run, n_bins)), options)
+        self.ask(question(TimeGrid::new(run, n_bins)), options)
     }
 
     /// The critical path of the run, and what is on it. Two passes; the second looks only at the path.
@@ -195,7 +197,7 @@ impl Trace {
         pattern: &PatternOptions,
         options: &Options<'_>,
     ) -> Result<Answer<PatternsOutput>, AskError> {
-        let series = CallSeries::of_rank(self.definitions(), &options.filter, rank);
+        let series = CallSeries { rank };
         let answer = self.ask(series, options)?;
         match patterns(&answer.output, pattern, options.jobs, options.progress) {
             Ok(found) => Ok(answer.map(|_| found)),
@@ -213,7 +215,7 @@ impl Trace {
         semantics: &Semantics,
         options: &Options<'_>,
     ) -> Result<Answer<ContextTreesOutput>, AskError> {
-        self.ask(ContextTrees::with_semantics(self.definitions(), &options.filter, semantics), options)
+        self.ask(ContextTrees { semantics: semantics.clone() }, options)
     }
 
     /// Which locations are alike, and in which call paths the others differ; `semantics` says what regions mean.
@@ -227,7 +229,7 @@ impl Trace {
     ) -> Result<Answer<Clusters>, AskError> {
         let definitions = self.definitions();
         let mut set = AnalysisSet::default();
-        let trees = set.add(ContextTrees::with_semantics(definitions, &options.filter, semantics));
+        let trees = set.add(ContextTrees { semantics: semantics.clone() });
         let profile = set.add(Profile);
         let mut pass = self.run(&set, options)?;
         let (trees, profile) = (pass.outputs.take(&trees)?, pass.outputs.take(&profile)?);
@@ -246,12 +248,12 @@ impl Trace {
         options: &Options<'_>,
     ) -> Result<Answer<Diagnosed>, AskError> {
         let definitions = self.definitions();
-        let filter = &options.filter;
+        let _filter = &options.filter;
         let mut set = AnalysisSet::default();
-        let analyses = ReportAnalyses::add_to(&mut set, definitions, filter, semantics);
-        let trees = (beside != Beside::Nothing)
-            .then(|| set.add(ContextTrees::with_semantics(definitions, filter, semantics)));
-        let timeline = (beside == Beside::Pictures).then(|| set.add(Timeline::new(definitions, filter)));
+        let analyses = ReportAnalyses::add_to(&mut set, definitions, semantics);
+        let trees =
+            (beside != Beside::Nothing).then(|| set.add(ContextTrees { semantics: semantics.clone() }));
+        let timeline = (beside == Beside::Pictures).then(|| set.add(Timeline::default()));
         let wants_cube = wants_variations(definitions) || wants_causes(definitions);
         let cube = wants_cube.then(|| set.add_silent(SeverityCube::default()));
         let mut pass = self.run(&set, options)?;

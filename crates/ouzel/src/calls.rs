@@ -2,10 +2,9 @@
 
 use crate::{Answer, AskError, Options, Trace};
 use ouzel_analyses::calls::CallList;
-use ouzel_engine::{AnalysisSet, Folder, PassError, Progress, Report};
-use ouzel_model::{Borders, Filter, MetricId, Table, TimeRange};
+use ouzel_engine::{PassError, Progress, Report, list};
+use ouzel_model::{Borders, Filter, MetricId, Table};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 
 impl Trace {
@@ -26,29 +25,16 @@ impl Trace {
     ) -> Result<Answer<u64>, AskError> {
         let Options { filter, progress, .. } = options;
         let definitions = self.definitions();
+        let selection = filter.resolve(definitions);
         let keeps = filter.borders == Borders::Keep;
-        let window = filter.time_ns.filter(|_| keeps).map(|(start, end)| {
-            let ticks = |ns| definitions.clock.ticks_from_ns(ns);
-            TimeRange { start: ticks(start), end: ticks(end) }
-        });
         // A counter's gain in a whole call depends on its values outside the range.
         let time_ns = filter.time_ns.filter(|_| !keeps || metrics.is_empty());
         let to_read = Filter { time_ns, ..filter.clone() };
         let (sender, receiver) = sync_channel(1);
-        let mut set = AnalysisSet::default();
-        set.add(CallList::new(definitions, metrics, window, sender));
-        let is_over = AtomicBool::new(false);
-        let read = || -> Result<Report, PassError> {
-            // Owned here, so that the channel closes at the end.
-            let set = set;
-            let mut folder = Folder::listing(self.source(), &set, &to_read);
-            for location in filter.locations(definitions) {
-                if is_over.load(Ordering::Relaxed) || progress.is_some_and(Progress::is_cancelled) {
-                    break;
-                }
-                folder.fold(location, *progress);
-            }
-            set.conclude(self.source(), folder.into_partial())
+        let calls = CallList::new(definitions, metrics, selection.window.filter(|_| keeps), sender);
+        let read = || {
+            let listed = list(self.source(), &to_read, selection.locations, calls, *progress)?;
+            Ok::<Report, PassError>(Report { filter: filter.clone(), ..listed.report })
         };
         let mut n_rows = 0;
         let report = std::thread::scope(|scope| {
@@ -56,7 +42,6 @@ impl Trace {
             for batch in receiver {
                 n_rows += batch.len() as u64;
                 if take(batch.into_table(definitions, metrics)).is_break() {
-                    is_over.store(true, Ordering::Relaxed);
                     break;
                 }
             }

@@ -58,7 +58,7 @@ pub use severity_cube::CubeStorage;
 pub use variations::{Variation, Variations, wants_variations};
 
 use ouzel_analyses::clock_repair::ClockRepair;
-use ouzel_engine::{AnalysisSet, Pass, PassError, Progress, Report};
+use ouzel_engine::{AnalysisSet, PassError, Progress, Report};
 use ouzel_model::{Definitions, Filter, Notice, TraceSource};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -178,7 +178,7 @@ impl Trace {
 
     /// Bytes of the event files that `filter` selects: the total for a progress bar.
     pub fn event_bytes(&self, filter: &Filter) -> u64 {
-        filter.locations(self.definitions()).into_iter().map(|l| self.source.location_bytes(l)).sum()
+        filter.resolve(self.definitions()).locations.into_iter().map(|l| self.source.location_bytes(l)).sum()
     }
 
     /// One pass for all analyses of the set. A notice reports where it found none of the data that an analysis needs.
@@ -187,11 +187,12 @@ impl Trace {
     /// If it was cancelled, an analysis broke its contract, or workers could not do their part.
     pub fn run(&self, set: &AnalysisSet, options: &Options<'_>) -> Result<Report, PassError> {
         let Options { filter, jobs, progress, workers } = options;
+        let set = set.prepare(self.definitions(), filter);
         let mut report = match workers {
-            Some(workers) => self.run_on(*workers, set, options)?,
-            None => set.run(&*self.source, Pass { filter, jobs: *jobs, progress: *progress })?,
+            Some(workers) => self.run_on(*workers, &set, *progress)?,
+            None => set.run(&*self.source, *jobs, *progress)?,
         };
-        missing::explain(&*self.source, set, filter, &mut report);
+        missing::explain(&*self.source, &set, &mut report);
         Ok(report)
     }
 }

@@ -4,11 +4,11 @@
 //! ([`Analysis::speaks_of`](ouzel_engine::Analysis::speaks_of)) is explained by a notice for each kind of data that is
 //! missing. Answers that are empty although the data are present are not explained here.
 
-use ouzel_engine::{AnalysisSet, Report};
-use ouzel_model::{Content, Contents, Filter, Level, Notice, NoticeCode, Notices, TraceSource};
+use ouzel_engine::{Prepared, Report};
+use ouzel_model::{Content, Contents, Level, Notice, NoticeCode, Notices, TraceSource};
 
 /// Adds the notices that a pass over `set` requires.
-pub(crate) fn explain(source: &dyn TraceSource, set: &AnalysisSet, filter: &Filter, report: &mut Report) {
+pub(crate) fn explain(source: &dyn TraceSource, set: &Prepared, report: &mut Report) {
     // An empty selection has been reported already.
     if report.locations.is_empty() && !source.definitions().locations.is_empty() {
         return;
@@ -23,7 +23,7 @@ pub(crate) fn explain(source: &dyn TraceSource, set: &AnalysisSet, filter: &Filt
     let notices = Notices::default();
     notices.extend(report.notices.drain(..));
     for content in missing.iter() {
-        let message = sentence(source, content, filter, report);
+        let message = sentence(source, content, report);
         notices.push(Notice::new(Level::Medium, NoticeCode::NotAvailable, message));
     }
     report.notices = notices.to_vec();
@@ -43,11 +43,11 @@ pub(crate) fn explain_severities(source: &dyn TraceSource, report: &mut Report) 
     report.notices = notices.to_vec();
 }
 
-fn sentence(source: &dyn TraceSource, content: Content, filter: &Filter, report: &Report) -> String {
+fn sentence(source: &dyn TraceSource, content: Content, report: &Report) -> String {
     let what = content.as_str();
     match source.lacks(content) {
         Some(reason) => format!("no {what} in this trace: {reason}"),
-        None if !filter.is_everything() => {
+        None if !report.filter.is_everything() => {
             format!("no {what} in this trace: none were recorded in the selection")
         }
         None if 0 < report.coverage.locations_damaged => {
@@ -67,8 +67,8 @@ mod tests {
     use ouzel_analyses::metric_profile::MetricProfile;
     use ouzel_analyses::profile::Profile;
     use ouzel_analyses::semantics::Semantics;
-    use ouzel_engine::Pass;
-    use ouzel_model::LocationId;
+    use ouzel_engine::AnalysisSet;
+    use ouzel_model::{Filter, LocationId};
     use ouzel_testkit::ToyTrace;
     use std::num::NonZeroUsize;
 
@@ -78,9 +78,9 @@ mod tests {
     fn told(trace: &ToyTrace, filter: &Filter, add: impl FnOnce(&mut AnalysisSet)) -> Vec<String> {
         let mut set = AnalysisSet::default();
         add(&mut set);
-        let pass = Pass { filter, jobs: NonZeroUsize::MIN, progress: None };
-        let mut report = set.run(trace, pass).expect("the pass succeeds");
-        explain(trace, &set, filter, &mut report);
+        let set = set.prepare(trace.definitions(), filter);
+        let mut report = set.run(trace, NonZeroUsize::MIN, None).expect("the pass succeeds");
+        explain(trace, &set, &mut report);
         assert!(report.notices.is_sorted_by_key(|notice| std::cmp::Reverse(notice.level)));
         let told = report.notices.into_iter().filter(|notice| notice.code == NoticeCode::NotAvailable);
         told.map(|notice| notice.message).collect()
@@ -125,8 +125,8 @@ mod tests {
             let trace = ToyTrace::new(CALLS);
             let definitions = trace.definitions();
             let classes = Semantics::default().classes(definitions);
-            let (filter, host) = (Filter::default(), HostCode::Computes);
-            set.add(Breakdown::new(definitions, &filter, &classes, host, Requests::Included));
+            let (_filter, host) = (Filter::default(), HostCode::Computes);
+            set.add(Breakdown::new(&classes, host, Requests::Included));
         };
         assert!(told(&ToyTrace::new(CALLS), &all, silent).is_empty());
     }

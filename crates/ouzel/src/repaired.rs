@@ -9,7 +9,7 @@ use crate::{AskError, Options, Trace};
 use ouzel_analyses::clock_repair::{ClockRepair, ClockRepairs, Corrector};
 use ouzel_model::{
     ChunkBuffer, ChunkReader, Content, Definitions, Filter, Level, LocationId, Needs, Notice, NoticeCode,
-    Pushdown, ReadError, ReadPlan, TraceSource,
+    ReadError, ReadPlan, TraceSource,
 };
 use std::sync::{Arc, OnceLock};
 
@@ -97,13 +97,6 @@ impl TraceSource for Repaired {
         self.inner.location_bytes(location)
     }
 
-    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
-        let all_times = Filter { time_ns: None, ..filter.clone() };
-        let plan = self.inner.plan(needs | SYNC_POINTS, &all_times);
-        let time = if filter.time_ns.is_none() { Pushdown::Exact } else { Pushdown::Unsupported };
-        ReadPlan { time, time_range: None, ..plan }
-    }
-
     fn is_sampled(&self, location: LocationId) -> bool {
         self.inner.is_sampled(location)
     }
@@ -113,7 +106,8 @@ impl TraceSource for Repaired {
     }
 
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
-        let inner = self.inner.open(location, plan)?;
+        // Times of the recorded clocks lie elsewhere.
+        let inner = self.inner.open(location, &ReadPlan::all(plan.needs | SYNC_POINTS))?;
         Ok(match self.repair.corrections.get(&location) {
             Some(correction) => Box::new(RepairedReader { inner, corrector: Corrector::new(correction) }),
             None => inner,

@@ -20,8 +20,8 @@ mod part;
 pub use fingerprint::Fingerprint;
 pub use job::{Job, JobError};
 
-use crate::{Options, Trace};
-use ouzel_engine::{AnalysisSet, PassError, Progress, Report};
+use crate::Trace;
+use ouzel_engine::{PassError, Prepared, Progress, Report};
 use ouzel_model::{LocationId, TraceSource};
 
 /// Version and hash of the sources. Only processes of one build work together.
@@ -62,18 +62,18 @@ impl Trace {
     pub(crate) fn run_on(
         &self,
         workers: &dyn Workers,
-        set: &AnalysisSet,
-        options: &Options<'_>,
+        set: &Prepared,
+        progress: Option<&Progress>,
     ) -> Result<Report, PassError> {
         let elsewhere = |error: JobError| PassError::Elsewhere(Box::new(error));
-        let locations = set.locations(self.definitions(), &options.filter);
+        let locations = set.locations(self.definitions());
         let groups = groups(&locations, &*self.source, workers.group_bytes());
         if groups.is_empty() {
             return set.conclude(&*self.source, set.empty());
         }
-        let job = Job::new(self, set, &options.filter, groups.len()).map_err(elsewhere)?;
-        let result = workers.run(&job, &groups, options.progress);
-        if options.progress.is_some_and(Progress::is_cancelled) {
+        let job = Job::new(self, set, groups.len()).map_err(elsewhere)?;
+        let result = workers.run(&job, &groups, progress);
+        if progress.is_some_and(Progress::is_cancelled) {
             return Err(PassError::Cancelled);
         }
         let parts = result.map_err(PassError::Elsewhere)?;

@@ -5,14 +5,14 @@ use ouzel::analyses::idle::{IdleRegions, idle_time};
 use ouzel::analyses::profile::Profile;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::formats::chrome::ChromeSource;
-use ouzel::model::{Filter, TraceSource};
+use ouzel::model::TraceSource;
 use ouzel_testkit::{run, shared_data};
 
 fn breakdown(source: &dyn TraceSource) -> BreakdownOutput {
     let definitions = source.definitions();
     let classes = Semantics::default().classes(definitions);
     let host = HostCode::default();
-    run(source, Breakdown::new(definitions, &Filter::default(), &classes, host, Requests::default()))
+    run(source, Breakdown::new(&classes, host, Requests::default()))
 }
 
 /// Compute is computation and overlap, non-compute is communication and transfer that nothing overlaps; the steps of

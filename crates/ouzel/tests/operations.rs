@@ -13,7 +13,7 @@ use ouzel::analyses::semantics::{Category, Family, Semantics};
 use ouzel::analyses::time_grid::TimeGrid;
 use ouzel::analyses::time_profile::TimeProfile;
 use ouzel::analyses::{By, Per};
-use ouzel::engine::{Analysis, AnalysisError, AnalysisSet, FinishCx, LocationCx, LocationSummary};
+use ouzel::engine::{Analysis, AnalysisError, AnalysisSet, FinishCx, LocationCx, LocationSummary, Question};
 use ouzel::model::{
     EventChunk, EventKind, Filter, LocationId, LocationKind, MessageEnd, Needs, RegionId, Remap, Ticks,
     TimeRange,
@@ -119,9 +119,9 @@ fn case(folder: &std::path::Path) -> Case {
 }
 
 impl Case {
-    fn answer<A: Analysis>(&self, analysis: A) -> A::Output {
+    fn answer<Q: Question>(&self, question: Q) -> Q::Output {
         let mut set = AnalysisSet::default();
-        let key = set.add(analysis);
+        let key = set.add(question);
         let mut report = self.trace.run(&set, &Options::default()).expect("the pass succeeds");
         report.outputs.take(&key).expect("the analysis answers")
     }
@@ -313,8 +313,8 @@ fn breakdowns_are_those_of_the_events() {
         let semantics = Semantics::default();
         let classes = semantics.classes(definitions);
         let answer = |requests| {
-            let filter = Filter::default();
-            case.answer(Breakdown::new(definitions, &filter, &classes, HostCode::default(), requests))
+            let _filter = Filter::default();
+            case.answer(Breakdown::new(&classes, HostCode::default(), requests))
         };
         let with_requests = answer(Requests::Included);
         let output = answer(Requests::LeftOut);
@@ -359,8 +359,7 @@ fn the_published_ping_pong_has_its_messages() {
 #[test]
 fn the_declared_range_is_a_guess_that_is_checked() {
     for case in cases() {
-        let filter = Filter::default();
-        let Some(guess) = TimeGrid::guess(case.trace.definitions(), &filter, NonZeroU16::MIN) else {
+        let Some(guess) = TimeGrid::guess(case.trace.definitions(), None, NonZeroU16::MIN) else {
             continue;
         };
         let output = case.answer(TimeProfile::new(guess));

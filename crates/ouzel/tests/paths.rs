@@ -9,8 +9,8 @@ use ouzel::analyses::lateness::lateness;
 use ouzel::analyses::operations::Operations;
 use ouzel::analyses::patterns::{CallSeries, PatternError, PatternOptions, patterns};
 use ouzel::analyses::semantics::Semantics;
-use ouzel::engine::{Analysis, AnalysisSet};
-use ouzel::model::{Filter, Notices};
+use ouzel::engine::{AnalysisSet, Question};
+use ouzel::model::Notices;
 use ouzel::{Options, Trace};
 use std::num::NonZeroUsize;
 
@@ -32,9 +32,9 @@ fn archives() -> Vec<(String, Trace)> {
         .collect()
 }
 
-fn answer<A: Analysis>(trace: &Trace, analysis: A) -> A::Output {
+fn answer<Q: Question>(trace: &Trace, question: Q) -> Q::Output {
     let mut set = AnalysisSet::default();
-    let key = set.add(analysis);
+    let key = set.add(question);
     let mut report = trace.run(&set, &Options::default()).expect("the pass succeeds");
     report.outputs.take(&key).expect("the analysis answers")
 }
@@ -96,7 +96,7 @@ fn critical_paths_tile_the_run_and_steps_keep_the_order() {
 fn patterns_lie_in_the_run() {
     for (name, trace) in archives() {
         let definitions = trace.definitions();
-        let series = answer(&trace, CallSeries::of_rank(definitions, &Filter::default(), None));
+        let series = answer(&trace, CallSeries::default());
         // Longer ones take long without optimisation.
         if 20_000 < series.calls.len() {
             println!("{name}: {} calls are too many for this test", series.calls.len());

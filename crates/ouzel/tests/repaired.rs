@@ -1,7 +1,7 @@
 //! Repaired clocks, seen from outside: after the repair no operation sees a message before it was sent.
 
 use ouzel::analyses::late_messages::LateMessages;
-use ouzel::model::{ChunkBuffer, Filter, Level, LocationId, Needs, NoticeCode, Ticks};
+use ouzel::model::{ChunkBuffer, Level, LocationId, Needs, NoticeCode, ReadPlan, Ticks};
 use ouzel::{Options, Trace};
 use ouzel_testkit::{shared_data, workspace_root};
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::path::Path;
 /// Every time stamp of a location with a row, in order.
 fn times(trace: &Trace, location: LocationId) -> Vec<Ticks> {
     let source = trace.source();
-    let plan = source.plan(Needs::ALL_EVENTS, &Filter::default());
+    let plan = ReadPlan::all(Needs::ALL_EVENTS);
     let mut reader = source.open(location, &plan).expect("the location opens");
     let (mut buffer, mut times) = (ChunkBuffer::default(), Vec::new());
     loop {

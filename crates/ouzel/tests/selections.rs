@@ -9,7 +9,7 @@ use ouzel::analyses::comm_matrix::CommMatrix;
 use ouzel::analyses::late_messages::LateMessages;
 use ouzel::analyses::phases::Phases;
 use ouzel::analyses::semantics::Semantics;
-use ouzel::engine::Analysis;
+use ouzel::engine::Question;
 use ouzel::model::{CallPathId, CallPathTree, Definitions, Filter, Notice, NoticeCode};
 use ouzel::{Options, Trace};
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ fn sums(trace: &Trace, filter: &Filter) -> (Sums, Vec<Notice>) {
         add(&mut sums, format!("bytes {:?} {:?}", cell.from, cell.to), cell.traffic.bytes);
     }
     let classes = Semantics::default().classes(definitions);
-    let breakdown = Breakdown::new(definitions, filter, &classes, HostCode::Computes, Requests::Included);
+    let breakdown = Breakdown::new(&classes, HostCode::Computes, Requests::Included);
     for row in ask(trace, breakdown, &options, &mut notices).rows {
         let ActivityTimes { computation, overlap, communication, .. } = row.times;
         for (what, ticks) in
@@ -102,13 +102,13 @@ fn sums(trace: &Trace, filter: &Filter) -> (Sums, Vec<Notice>) {
     (sums, notices)
 }
 
-fn ask<A: Analysis>(
+fn ask<Q: Question>(
     trace: &Trace,
-    analysis: A,
+    question: Q,
     options: &Options<'_>,
     notices: &mut Vec<Notice>,
-) -> A::Output {
-    let answer = trace.ask(analysis, options).expect("the analysis answers");
+) -> Q::Output {
+    let answer = trace.ask(question, options).expect("the analysis answers");
     notices.extend(answer.notices);
     answer.output
 }
@@ -151,7 +151,7 @@ fn phases_of_a_window_are_some_of_those_of_the_run() {
         let trace = ouzel::open(&path).expect("opens");
         let phases = |filter: &Filter| {
             let options = Options { filter: filter.clone(), ..Options::default() };
-            let answer = trace.ask(Phases::new(trace.definitions(), filter), &options).expect("answers");
+            let answer = trace.ask(Phases::default(), &options).expect("answers");
             let regions = |group: &ouzel::analyses::phases::PhaseGroup| {
                 group.phases.iter().filter_map(|phase| Some(phase.anchor?.region)).collect::<Vec<_>>()
             };

@@ -91,7 +91,7 @@ fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> 
     let n_bins = NonZeroU16::new(5).expect("not zero");
     let matrix = CommMatrix { expansion: Expansion::WithCollectives };
     let classes = semantics.classes(definitions);
-    let breakdown = |host, requests| Breakdown::new(definitions, &options.filter, &classes, host, requests);
+    let breakdown = |host, requests| Breakdown::new(&classes, host, requests);
     let late = LateMessages { semantics: semantics.clone() };
     vec![
         ("profile", text(&trace.ask(Profile, options))),
@@ -100,7 +100,7 @@ fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> 
         ("comm_matrix", text(&trace.ask(matrix, options))),
         ("message_histogram", text(&trace.ask(MessageHistogram, options))),
         ("breakdown", text(&trace.ask(breakdown(HostCode::Computes, Requests::LeftOut), options))),
-        ("timeline", text(&trace.ask(Timeline::new(definitions, &options.filter), options))),
+        ("timeline", text(&trace.ask(Timeline::default(), options))),
         ("late_messages", text(&trace.ask(late, options))),
         ("time_profile", text(&trace.ask_in_bins(n_bins, TimeProfile::new, options))),
         ("comm_over_time", text(&trace.ask_in_bins(n_bins, CommOverTime::new, options))),

@@ -15,9 +15,9 @@ fn main() {
     let definitions = opened.definitions();
     let (options, semantics) = (ouzel::Options::default(), Semantics::default());
     let mut set = AnalysisSet::default();
-    let analyses = ReportAnalyses::add_to(&mut set, definitions, &options.filter, &semantics);
-    let timeline = set.add(Timeline::new(definitions, &options.filter));
-    let trees = set.add(ContextTrees::new(definitions, &options.filter));
+    let analyses = ReportAnalyses::add_to(&mut set, definitions, &semantics);
+    let timeline = set.add(Timeline::default());
+    let trees = set.add(ContextTrees::default());
     let mut passed = opened.run(&set, &options).unwrap();
     let (timeline, trees) = (passed.outputs.take(&timeline).unwrap(), passed.outputs.take(&trees).unwrap());
     let material = analyses.gather(&mut passed, definitions).unwrap();

@@ -32,9 +32,9 @@ fn results(trace: &ToyTrace) -> Results {
     let definitions = trace.definitions();
     let (filter, semantics) = (Filter::default(), Semantics::default());
     let mut set = AnalysisSet::default();
-    let analyses = ReportAnalyses::add_to(&mut set, definitions, &filter, &semantics);
-    let timeline = set.add(Timeline::new(definitions, &filter));
-    let trees = set.add(ContextTrees::new(definitions, &filter));
+    let analyses = ReportAnalyses::add_to(&mut set, definitions, &semantics);
+    let timeline = set.add(Timeline::default());
+    let trees = set.add(ContextTrees::default());
     let pass = Pass { filter: &filter, jobs: NonZeroUsize::MIN, progress: None };
     let mut passed = set.run(trace, pass).unwrap();
     let (timeline, trees) = (passed.outputs.take(&timeline).unwrap(), passed.outputs.take(&trees).unwrap());

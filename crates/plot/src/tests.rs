@@ -12,7 +12,7 @@ use ouzel_analyses::time_grid::TimeGrid;
 use ouzel_analyses::time_profile::TimeProfile;
 use ouzel_analyses::timeline::Timeline;
 use ouzel_analyses::{By, imbalance};
-use ouzel_model::{Filter, LocationId, Ticks as ModelTicks, TimeRange, TraceSource};
+use ouzel_model::{LocationId, Ticks as ModelTicks, TimeRange, TraceSource};
 use ouzel_testkit::{ToyTrace, run};
 use std::num::NonZeroU16;
 
@@ -179,7 +179,7 @@ fn arrows_that_are_not_drawn_are_told() {
 fn calls_are_drawn_by_depth() {
     let trace = ToyTrace::new("0: enter main @0, enter solve @100, leave @700, leave @1000");
     let definitions = trace.definitions();
-    let output = run(&trace, Timeline::new(definitions, &Filter::default()));
+    let output = run(&trace, Timeline::default());
     let classes = Semantics::default().classes(definitions);
     let draw = |rows| {
         let picture = pictures::timeline(&output, definitions, &classes, rows, Connections::default(), "toy");

@@ -13,7 +13,7 @@ pub use additive::{Parts, Sums, check_additive};
 
 use crate::rng::Rng;
 use crate::toy::{Faults, RandomTrace, ToyPayload, ToyTrace, sampled_trace};
-use ouzel_engine::{Analysis, AnalysisSet, Folder, Key, Partial, Pass};
+use ouzel_engine::{Analysis, AnalysisSet, Folder, Key, Partial, Prepared, Question};
 use ouzel_model::{Definitions, Filter, LocationId, Notice, Notices, TraceSource};
 use probe::Probe;
 use std::num::NonZeroUsize;
@@ -56,40 +56,31 @@ pub struct Violation {
     pub detail: String,
 }
 
-/// Checks the laws for the analysis that `make` makes; `describe` renders everything in an output.
+/// Checks the laws for the question that `make` makes; `describe` renders everything in an output.
 ///
 /// # Panics
 /// If a law is broken; the message names the law and the case.
-pub fn check<A: Analysis>(make: impl Fn() -> A, describe: impl Fn(&A::Output) -> String) {
-    if let Some(Violation { law, detail }) = violation(make, describe) {
-        panic!("{} breaks law {law:?}: {detail}", A::NAME);
-    }
+pub fn check<Q: Question>(make: impl Fn() -> Q, describe: impl Fn(&Q::Output) -> String) {
+    check_made_for(|_| make(), describe);
 }
 
-/// [`check`] for an analysis that is made for a trace and a selection.
+/// [`check`] for a question that is made for a trace.
 ///
 /// # Panics
 /// If a law is broken; the message names the law and the case.
-pub fn check_made_for<A: Analysis>(
-    make: impl Fn(&Definitions, &Filter) -> A,
-    describe: impl Fn(&A::Output) -> String,
+pub fn check_made_for<Q: Question>(
+    make: impl Fn(&Definitions) -> Q,
+    describe: impl Fn(&Q::Output) -> String,
 ) {
-    if let Some(Violation { law, detail }) = violation_made_for(make, describe) {
-        panic!("{} breaks law {law:?}: {detail}", A::NAME);
+    if let Some(Violation { law, detail }) = violation(make, describe) {
+        panic!("{} breaks law {law:?}: {detail}", <Q::Analysis as Analysis>::NAME);
     }
 }
 
 /// The first broken law, if any; see [`check`].
-pub fn violation<A: Analysis>(
-    make: impl Fn() -> A,
-    describe: impl Fn(&A::Output) -> String,
-) -> Option<Violation> {
-    violation_made_for(|_, _| make(), describe)
-}
-
-fn violation_made_for<A: Analysis>(
-    make: impl Fn(&Definitions, &Filter) -> A,
-    describe: impl Fn(&A::Output) -> String,
+pub fn violation<Q: Question>(
+    make: impl Fn(&Definitions) -> Q,
+    describe: impl Fn(&Q::Output) -> String,
 ) -> Option<Violation> {
     (0..N_TRACES).find_map(|seed| {
         let recipe = RandomTrace {
@@ -154,15 +145,15 @@ struct Case<'a, M, D> {
     seed: u64,
 }
 
-impl<A, M, D> Case<'_, M, D>
+impl<Q, M, D> Case<'_, M, D>
 where
-    A: Analysis,
-    M: Fn(&Definitions, &Filter) -> A,
-    D: Fn(&A::Output) -> String,
+    Q: Question,
+    M: Fn(&Definitions) -> Q,
+    D: Fn(&Q::Output) -> String,
 {
     fn check(&self) -> Result<(), Violation> {
         let (set, key) = self.alone();
-        let locations = set.locations(self.trace.definitions(), self.filter);
+        let locations = set.locations(self.trace.definitions());
         let whole = || self.merged(&set, locations.iter().map(|&l| self.fold(&set, self.trace, &[l])));
         let expected =
             Expected { bytes: encode(&set, whole()), text: self.finish(&set, &key, self.trace, whole()) };
@@ -182,21 +173,25 @@ where
         Ok(())
     }
 
-    fn alone(&self) -> (AnalysisSet, Key<A>) {
+    fn alone(&self) -> (Prepared, Key<Q>) {
         let mut set = AnalysisSet::default();
-        let key = set.add((self.make)(self.trace.definitions(), self.filter));
-        (set, key)
+        let key = set.add((self.make)(self.trace.definitions()));
+        (self.prepared(&set), key)
     }
 
-    fn fold(&self, set: &AnalysisSet, trace: &ToyTrace, locations: &[LocationId]) -> Partial {
-        let mut folder = Folder::new(trace, set, self.filter);
+    fn prepared(&self, set: &AnalysisSet) -> Prepared {
+        set.prepare(self.trace.definitions(), self.filter)
+    }
+
+    fn fold(&self, set: &Prepared, trace: &ToyTrace, locations: &[LocationId]) -> Partial {
+        let mut folder = Folder::new(trace, set);
         for &location in locations {
             folder.fold(location, None);
         }
         folder.into_partial()
     }
 
-    fn merged(&self, set: &AnalysisSet, parts: impl IntoIterator<Item = Partial>) -> Partial {
+    fn merged(&self, set: &Prepared, parts: impl IntoIterator<Item = Partial>) -> Partial {
         let mut whole = set.empty();
         for part in parts {
             set.merge(&mut whole, part).expect("parts are disjoint");
@@ -204,14 +199,14 @@ where
         whole
     }
 
-    fn finish(&self, set: &AnalysisSet, key: &Key<A>, trace: &ToyTrace, partial: Partial) -> String {
+    fn finish(&self, set: &Prepared, key: &Key<Q>, trace: &ToyTrace, partial: Partial) -> String {
         self.finish_with(set, key, trace, partial, |_| true)
     }
 
     fn finish_with(
         &self,
-        set: &AnalysisSet,
-        key: &Key<A>,
+        set: &Prepared,
+        key: &Key<Q>,
         trace: &ToyTrace,
         partial: Partial,
         is_told: impl Fn(&Notice) -> bool,
@@ -223,10 +218,9 @@ where
         format!("{text} {:?}", notices.to_vec().into_iter().filter(is_told).collect::<Vec<_>>())
     }
 
-    fn run(&self, set: &AnalysisSet, key: &Key<A>, jobs: usize) -> String {
+    fn run(&self, set: &Prepared, key: &Key<Q>, jobs: usize) -> String {
         let jobs = NonZeroUsize::new(jobs).expect("at least one");
-        let pass = Pass { filter: self.filter, jobs, progress: None };
-        let mut report = set.run(self.trace, pass).expect("the pass succeeds");
+        let mut report = set.run(self.trace, jobs, None).expect("the pass succeeds");
         let output = report.outputs.take(key);
         let text = output.map_or_else(|error| error.to_string(), |output| (self.describe)(&output));
         format!("{text} {:?}", report.notices)
@@ -235,7 +229,7 @@ where
     /// Laws 1 and 2.
     fn check_merging(
         &self,
-        set: &AnalysisSet,
+        set: &Prepared,
         locations: &[LocationId],
         expected: &Expected,
     ) -> Result<(), Violation> {
@@ -274,8 +268,8 @@ where
     /// Law 3.
     fn check_chunks(
         &self,
-        set: &AnalysisSet,
-        key: &Key<A>,
+        set: &Prepared,
+        key: &Key<Q>,
         locations: &[LocationId],
         expected: &Expected,
     ) -> Result<(), Violation> {
@@ -296,8 +290,8 @@ where
     /// Law 4.
     fn check_encoding(
         &self,
-        set: &AnalysisSet,
-        key: &Key<A>,
+        set: &Prepared,
+        key: &Key<Q>,
         locations: &[LocationId],
         expected: &Expected,
     ) -> Result<(), Violation> {
@@ -317,8 +311,8 @@ where
     /// Law 7.
     fn check_settling(
         &self,
-        set: &AnalysisSet,
-        key: &Key<A>,
+        set: &Prepared,
+        key: &Key<Q>,
         locations: &[LocationId],
         n_buckets: usize,
         expected: &Expected,
@@ -336,7 +330,7 @@ where
     /// sees each bucket encoded, settled once and twice.
     fn settled(
         &self,
-        set: &AnalysisSet,
+        set: &Prepared,
         locations: &[LocationId],
         n_buckets: usize,
         check: impl Fn(&[u8], &[u8]) -> Result<(), Violation>,
@@ -368,10 +362,10 @@ where
     }
 
     /// The output of a pass, in one process or in this many settled buckets; `None` if the analysis cannot answer.
-    fn output_of_buckets(&self, n_buckets: usize) -> Option<A::Output> {
+    fn output_of_buckets(&self, n_buckets: usize) -> Option<Q::Output> {
         let (set, key) = self.alone();
         let definitions = self.trace.definitions();
-        let locations = set.locations(definitions, self.filter);
+        let locations = set.locations(definitions);
         let partial = match n_buckets {
             0 => self.fold(&set, self.trace, &locations),
             n => self.settled(&set, &locations, n, |_, _| Ok(())).ok()?,
@@ -383,13 +377,14 @@ where
     fn check_company(&self) -> Result<(), Violation> {
         let mut set = AnalysisSet::default();
         let before = set.add(Probe::OfSamples);
-        let key = set.add((self.make)(self.trace.definitions(), self.filter));
+        let key = set.add((self.make)(self.trace.definitions()));
         let behind = set.add(Probe::OfCalls);
-        let fold = |set: &AnalysisSet| {
-            let locations = set.locations(self.trace.definitions(), self.filter);
+        let set = self.prepared(&set);
+        let fold = |set: &Prepared| {
+            let locations = set.locations(self.trace.definitions());
             self.fold(set, self.trace, &locations)
         };
-        let text = |set: &AnalysisSet, key: &Key<A>| {
+        let text = |set: &Prepared, key: &Key<Q>| {
             // Notices about calls made from samples for the other analysis belong to that analysis.
             let is_own = |notice: &Notice| !notice.message.contains("are made of samples");
             self.finish_with(set, key, self.trace, fold(set), is_own)
@@ -399,7 +394,7 @@ where
         alone.text_is(Law::Company, "between two analyses that need everything", &text(&set, &key))?;
 
         // The other analysis must not notice it, either.
-        let see = |set: &AnalysisSet, key: &Key<Probe>| {
+        let see = |set: &Prepared, key: &Key<Probe>| {
             let notices = Notices::default();
             let partial = fold(set);
             set.finish(partial, self.trace.definitions(), &notices).take(key).expect("a probe answers")
@@ -407,7 +402,7 @@ where
         for (probe, in_company) in [(Probe::OfSamples, &before), (Probe::OfCalls, &behind)] {
             let mut alone = AnalysisSet::default();
             let probe = alone.add(probe);
-            let alone = Expected { bytes: Vec::new(), text: see(&alone, &probe) };
+            let alone = Expected { bytes: Vec::new(), text: see(&self.prepared(&alone), &probe) };
             alone.text_is(Law::Company, "what another analysis sees", &see(&set, in_company))?;
         }
         Ok(())
@@ -452,6 +447,6 @@ fn excerpt(text: &str, at: usize) -> String {
     format!("…{}…", String::from_utf8_lossy(part))
 }
 
-fn encode(set: &AnalysisSet, partial: Partial) -> Vec<u8> {
+fn encode(set: &Prepared, partial: Partial) -> Vec<u8> {
     set.encode(partial).expect("a partial encodes")
 }

@@ -15,11 +15,11 @@ pub use program::random_program;
 pub use random::{Faults, RandomTrace, sampled_trace};
 
 use ouzel_model::{
-    ChunkBuffer, ChunkReader, Clock, Collective, Communicator, ContextId, Definitions, EventKind, Filter,
-    IoMode, IoOperation, Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationId,
-    LocationKind, MessageEnd, Metric, MetricId, MetricMode, MetricValue, MetricValueType, Needs, Notice,
-    Paradigm, Parameter, ParameterId, ParameterValue, Pushdown, ReadError, ReadPlan, Region, RegionId,
-    RegionRole, Request, Sample, SystemNode, SystemNodeId, SystemTree, Ticks, TraceSource, WorldRank,
+    ChunkBuffer, ChunkReader, Clock, Collective, Communicator, ContextId, Definitions, EventKind, IoMode,
+    IoOperation, Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind,
+    MessageEnd, Metric, MetricId, MetricMode, MetricValue, MetricValueType, Needs, Notice, Paradigm,
+    Parameter, ParameterId, ParameterValue, ReadError, ReadPlan, Region, RegionId, RegionRole, Request,
+    Sample, SystemNode, SystemNodeId, SystemTree, Ticks, TraceSource, WorldRank,
 };
 use std::sync::Arc;
 
@@ -299,10 +299,6 @@ impl TraceSource for ToyTrace {
 
     fn location_bytes(&self, location: LocationId) -> u64 {
         self.events[location.index()].len() as u64 * EVENT_BYTES
-    }
-
-    fn plan(&self, needs: Needs, _: &Filter) -> ReadPlan {
-        ReadPlan { needs, time: Pushdown::Unsupported, time_range: None }
     }
 
     fn is_sampled(&self, location: LocationId) -> bool {

@@ -410,7 +410,10 @@ class Trace:
         jobs: int | None = None,
         progress: _Progress | None = None,
     ) -> Trace:
-        """A part of the trace; what is left out is never read. The trace itself does not change.
+        """A part of the trace. The trace itself does not change.
+
+        Most operations don't read the locations that are left out, and stop reading where the time range ends. Those that
+        pair messages or collectives over all ranks read everything, so that both ends of a message are known.
 
         ``where``: a text of the filter language, such as ``"name like 'MPI_*' and not rank in 0-3"``, or a
         :class:`ouzel.Filter`. It selects calls: time in others goes to their callers' ``[filtered]``. If there are

@@ -5,13 +5,16 @@ use super::output::{BreakdownOutput, ProcessBreakdown};
 use super::state::{Activities, BreakdownPartial, Local, ProcessPartial};
 use crate::semantics::Class;
 use crate::spread::{Owner, owner};
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope};
+use ouzel_engine::{
+    Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, Scope, SelectionCx,
+};
 use ouzel_model::{
-    Content, Contents, Definitions, EventChunk, EventKind, Filter, Level, LocationKind, Needs, Notice,
-    NoticeCode, Remap, RequestEvent, Ticks,
+    Content, Contents, EventChunk, EventKind, Level, LocationKind, Needs, Notice, NoticeCode, Remap,
+    RequestEvent, Ticks,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Whether non-blocking operations communicate between their calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,29 +27,29 @@ pub enum Requests {
 }
 
 /// Computation, communication and their overlap in each process.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Breakdown {
+    classes: Vec<Class>,
+    host_code: HostCode,
     requests: Requests,
-    /// The activity of every region on a host, on a host with streams, on a stream.
-    by_place: [Vec<Activity>; 3],
-    /// Number of selected locations of each process that run code.
-    n_locations: BTreeMap<Owner, u32>,
-    with_streams: BTreeSet<Owner>,
 }
 
 impl Breakdown {
-    /// The analysis for a pass with `filter`. `classes` has the class of every region, see
-    /// [`Semantics::classes`](crate::semantics::Semantics::classes).
-    pub fn new(
-        definitions: &Definitions,
-        filter: &Filter,
-        classes: &[Class],
-        host_code: HostCode,
-        requests: Requests,
-    ) -> Self {
+    /// `classes` has the class of every region, see [`Semantics::classes`](crate::semantics::Semantics::classes).
+    pub fn new(classes: &[Class], host_code: HostCode, requests: Requests) -> Self {
+        Breakdown { classes: classes.to_vec(), host_code, requests }
+    }
+}
+
+impl Question for Breakdown {
+    type Analysis = BreakdownFold;
+    type Output = BreakdownOutput;
+
+    fn prepare(self: Arc<Self>, cx: &SelectionCx<'_>) -> Arc<BreakdownFold> {
+        let definitions = cx.definitions;
         let mut n_locations: BTreeMap<Owner, u32> = BTreeMap::new();
         let mut with_streams = BTreeSet::new();
-        let selected = filter.locations(definitions).into_iter();
+        let selected = cx.selection.locations.iter().copied();
         for location in selected.filter(|&id| definitions.location(id).kind.runs_code()) {
             let process = owner(definitions, location);
             *n_locations.entry(process).or_default() += 1;
@@ -55,16 +58,29 @@ impl Breakdown {
             }
         }
         let by_place = [Place::Host, Place::HostWithStreams, Place::Stream]
-            .map(|place| activities(definitions, classes, place, host_code));
-        Breakdown { requests, by_place, n_locations, with_streams }
+            .map(|place| activities(definitions, &self.classes, place, self.host_code));
+        Arc::new(BreakdownFold { requests: self.requests, by_place, n_locations, with_streams })
     }
+}
 
+/// A [`Breakdown`] of the selected processes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct BreakdownFold {
+    requests: Requests,
+    /// The activity of every region on a host, on a host with streams, on a stream.
+    by_place: [Vec<Activity>; 3],
+    /// Number of selected locations of each process that run code.
+    n_locations: BTreeMap<Owner, u32>,
+    with_streams: BTreeSet<Owner>,
+}
+
+impl BreakdownFold {
     fn n_locations(&self, process: Owner) -> u32 {
         self.n_locations.get(&process).copied().unwrap_or(0)
     }
 }
 
-impl Analysis for Breakdown {
+impl Analysis for BreakdownFold {
     type Local = Local;
     type Partial = BreakdownPartial;
     type Output = BreakdownOutput;
@@ -153,7 +169,7 @@ impl Analysis for Breakdown {
     }
 }
 
-impl Breakdown {
+impl BreakdownFold {
     fn add(&self, into: &mut BreakdownPartial, process: Owner, partial: ProcessPartial) {
         into.processes.entry(process).or_default().add(partial, self.n_locations(process));
     }

@@ -34,7 +34,7 @@ mod state;
 mod tests;
 
 pub use activity::{Activity, HostCode};
-pub use fold::{Breakdown, Requests};
+pub use fold::{Breakdown, BreakdownFold, Requests};
 pub use intervals::Intervals;
 pub use output::{BreakdownOutput, ProcessBreakdown};
 pub use state::{ActivityTimes, BreakdownPartial, Local};

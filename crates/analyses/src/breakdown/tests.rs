@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 fn breakdown(definitions: &Definitions, host_code: HostCode, requests: Requests) -> Breakdown {
     let classes = Semantics::default().classes(definitions);
-    Breakdown::new(definitions, &Filter::default(), &classes, host_code, requests)
+    Breakdown::new(&classes, host_code, requests)
 }
 
 /// The parts of each rank: computation, overlap, communication, other, transfer, unclassified, span.
@@ -77,8 +77,7 @@ fn what_is_not_known_is_shown_as_such() {
     );
     let filter = Filter { regions: vec!["main".into(), "MPI_*".into()], ..Filter::default() };
     let classes = Semantics::default().classes(trace.definitions());
-    let analysis =
-        Breakdown::new(trace.definitions(), &filter, &classes, HostCode::default(), Requests::default());
+    let analysis = Breakdown::new(&classes, HostCode::default(), Requests::default());
     let (output, _) = run_report(&trace, &filter, analysis);
     assert_eq!(output.rows.iter().map(numbers).collect::<Vec<_>>(), [[20, 0, 10, 30, 0, 30, 60]]);
 }
@@ -91,9 +90,8 @@ fn user_rules_decide_what_communicates() {
         class: Class { category: Category::Wait, family: Family::Mpi },
     };
     let classes = Semantics::with_user_rules(&[rule]).unwrap().classes(trace.definitions());
-    let filter = Filter::default();
-    let analysis =
-        Breakdown::new(trace.definitions(), &filter, &classes, HostCode::default(), Requests::default());
+    let _filter = Filter::default();
+    let analysis = Breakdown::new(&classes, HostCode::default(), Requests::default());
     assert_eq!(numbers(&run(&trace, analysis).rows[0]), [20, 0, 20, 0, 0, 0, 40]);
 }
 

@@ -1,10 +1,9 @@
 //! From enters and leaves to rows.
 
 use super::CallBatch;
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{
-    Clock, Definitions, EventChunk, EventKind, MetricId, MetricValue, MetricValueType, Needs, RegionId,
-    Remap, Ticks, TimeRange,
+    Clock, Definitions, EventChunk, EventKind, EventSink, LocationId, MetricId, MetricValue, MetricValueType,
+    Needs, RegionId, Ticks, TimeRange,
 };
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -12,7 +11,7 @@ use std::sync::mpsc::SyncSender;
 /// Rows in a batch: a row group of Parquet.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// Sends the calls of the locations it is folded over. Fold one location after the other, in the order of the table.
+/// Sends the calls of the locations it is given.
 #[derive(Debug)]
 pub struct CallList {
     sender: SyncSender<CallBatch>,
@@ -26,6 +25,7 @@ pub struct CallList {
     place: Vec<Option<u32>>,
     /// Only calls that overlap this range are listed.
     window: Option<TimeRange>,
+    local: Option<Local>,
 }
 
 impl CallList {
@@ -49,6 +49,7 @@ impl CallList {
             metrics: metrics.iter().map(|&id| (id, is_signed(id))).collect(),
             place,
             window,
+            local: None,
         }
     }
 
@@ -59,6 +60,14 @@ impl CallList {
                 && (range.start < leave || range.start <= open.enter)
         };
         open.region != self.filtered && self.window.is_none_or(overlaps)
+    }
+
+    fn open(&self, local: &mut Local, region: RegionId, enter: Ticks) {
+        let depth = local.open.last().map_or(0, |call| call.depth + u32::from(call.region != self.filtered));
+        let number = local.n_calls;
+        local.n_calls += u64::from(region != self.filtered);
+        local.open.push(Open { number, region, depth, enter, in_callees: Ticks(0), n_children: 0 });
+        local.gains.extend(local.values.iter().flat_map(|&value| [value, Some(0)]));
     }
 
     fn close(&self, local: &mut Local, leave: Ticks) {
@@ -110,9 +119,6 @@ impl CallList {
         batch.leave_ns.push(ns(leave));
         batch.inclusive_ns.push(ns(inclusive));
         batch.exclusive_ns.push(ns(inclusive.since(open.in_callees)));
-        if BATCH_ROWS <= batch.len() {
-            self.flush(local);
-        }
     }
 
     fn remember(&self, local: &mut Local, value: &MetricValue) {
@@ -121,18 +127,16 @@ impl CallList {
         }
     }
 
-    /// Sends the rows collected so far. If that fails, the receiver is gone and does not need them.
-    fn flush(&self, local: &mut Local) {
+    /// Sends the rows collected so far.
+    fn send(&self, local: &mut Local) -> Result<(), Closed> {
         let batch = std::mem::replace(&mut local.batch, CallBatch::new(self.metrics.len()));
-        if !batch.is_empty() {
-            let _ = self.sender.send(batch);
-        }
+        if batch.is_empty() { Ok(()) } else { self.sender.send(batch).map_err(|_| Closed) }
     }
 }
 
-/// The location being folded.
+/// The location being read.
 #[derive(Debug)]
-pub struct Local {
+struct Local {
     rank: Option<u64>,
     thread: Option<u64>,
     location: u64,
@@ -156,76 +160,59 @@ struct Open {
     n_children: u64,
 }
 
-impl Analysis for CallList {
-    type Local = Local;
-    type Partial = ();
-    type Output = ();
-    const NAME: &'static str = "calls";
-    const PARTIAL_VERSION: u32 = 1;
+/// Nobody takes the rows any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Closed;
+
+impl EventSink for CallList {
+    type Error = Closed;
 
     fn needs(&self) -> Needs {
         if self.metrics.is_empty() { Needs::NOTHING } else { Needs::METRICS }
     }
 
-    fn empty(&self) {}
-
-    fn begin(&self, cx: &LocationCx<'_>) -> Local {
-        let location = cx.definitions.location(cx.location);
-        Local {
+    fn begin(&mut self, id: LocationId, definitions: &Definitions) -> Result<(), Closed> {
+        let location = definitions.location(id);
+        self.local = Some(Local {
             rank: location.rank.map(|rank| u64::from(rank.0)),
-            thread: self.threads[cx.location.index()].map(u64::from),
+            thread: self.threads[id.index()].map(u64::from),
             location: location.native_id,
             open: Vec::new(),
             n_calls: 0,
             values: vec![None; self.metrics.len()],
             gains: Vec::new(),
             batch: CallBatch::new(self.metrics.len()),
-        }
+        });
+        Ok(())
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn take(&mut self, chunk: &EventChunk<'_>) -> Result<(), Closed> {
+        let mut local = self.local.take().expect("a location was begun");
         let mut metrics = chunk.metrics;
         for (row, (&at, &kind)) in chunk.time.iter().zip(chunk.kind).enumerate() {
             match kind {
-                EventKind::Enter => {
-                    let region = chunk.region[row];
-                    let depth = local
-                        .open
-                        .last()
-                        .map_or(0, |call| call.depth + u32::from(call.region != self.filtered));
-                    let number = local.n_calls;
-                    local.n_calls += u64::from(region != self.filtered);
-                    local.open.push(Open {
-                        number,
-                        region,
-                        depth,
-                        enter: at,
-                        in_callees: Ticks(0),
-                        n_children: 0,
-                    });
-                    local.gains.extend(local.values.iter().flat_map(|&value| [value, Some(0)]));
+                EventKind::Enter => self.open(&mut local, chunk.region[row], at),
+                EventKind::Leave => {
+                    self.close(&mut local, at);
+                    if BATCH_ROWS <= local.batch.len() {
+                        self.send(&mut local)?;
+                    }
                 }
-                EventKind::Leave => self.close(local, at),
                 EventKind::Metric if !self.metrics.is_empty() => {
                     let n = metrics.iter().take_while(|value| value.row as usize <= row).count();
-                    metrics[..n].iter().for_each(|value| self.remember(local, value));
+                    metrics[..n].iter().for_each(|value| self.remember(&mut local, value));
                     metrics = &metrics[n..];
                 }
                 _ => {}
             }
         }
-    }
-
-    fn end(&self, mut local: Local, _: &LocationCx<'_>, _: &LocationSummary, (): &mut ()) {
-        self.flush(&mut local);
-    }
-
-    fn remap(&self, (): &mut (), _: &Remap) {}
-
-    fn merge(&self, (): &mut (), (): ()) {}
-
-    fn finish(&self, (): (), _: &FinishCx<'_>) -> Result<(), AnalysisError> {
+        self.local = Some(local);
         Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Closed> {
+        let mut local = self.local.take().expect("a location was begun");
+        self.send(&mut local)
     }
 }
 

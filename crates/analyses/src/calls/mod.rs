@@ -22,4 +22,4 @@ mod list;
 mod tests;
 
 pub use batch::CallBatch;
-pub use list::{CallList, Local};
+pub use list::{CallList, Closed};

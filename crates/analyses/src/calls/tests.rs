@@ -2,8 +2,8 @@
 
 use super::CallList;
 use crate::golden::{TWO_PROCESSES, shared_json};
-use ouzel_engine::{AnalysisSet, Folder};
-use ouzel_model::{Borders, ColumnData, Filter, MetricId, Table, TimeRange, TraceSource};
+use ouzel_engine::list;
+use ouzel_model::{Borders, ColumnData, Filter, MetricId, Table, TraceSource};
 use ouzel_testkit::ToyTrace;
 use serde_json::{Value, json};
 use std::sync::mpsc::sync_channel;
@@ -12,16 +12,12 @@ use std::sync::mpsc::sync_channel;
 fn listed(trace: &ToyTrace, filter: &Filter, metrics: &[MetricId]) -> Table {
     let (sender, receiver) = sync_channel(64);
     let definitions = trace.definitions();
-    let window = filter.time_ns.filter(|_| filter.borders == Borders::Keep).map(|(start, end)| {
-        let ticks = |ns| definitions.clock.ticks_from_ns(ns);
-        TimeRange { start: ticks(start), end: ticks(end) }
-    });
-    let mut set = AnalysisSet::default();
-    set.add(CallList::new(definitions, metrics, window, sender));
-    let mut folder = Folder::listing(trace, &set, filter);
-    filter.locations(definitions).into_iter().for_each(|location| folder.fold(location, None));
-    drop(folder);
-    drop(set);
+    let selection = filter.resolve(definitions);
+    let window = selection.window.filter(|_| filter.borders == Borders::Keep);
+    let calls = CallList::new(definitions, metrics, window, sender);
+    let listed = list(trace, filter, selection.locations, calls, None).unwrap();
+    assert_eq!(listed.outcome, Ok(()));
+    drop(listed);
     let mut batches = receiver.into_iter().map(|batch| batch.into_table(definitions, metrics));
     let mut table = batches
         .next()

@@ -15,8 +15,7 @@ use crate::profile::{LocationProfile, ProfileOutput};
 use crate::semantics::{Category, Class};
 use crate::view::Per;
 use ouzel_model::{
-    CallPathTree, ColumnData, Definitions, Filter, LocationId, LocationKind, RegionId, Table, Ticks, Unit,
-    WorldRank,
+    CallPathTree, ColumnData, Definitions, LocationId, LocationKind, RegionId, Table, Ticks, Unit, WorldRank,
 };
 use std::collections::BTreeMap;
 
@@ -63,9 +62,7 @@ pub struct IdleRegions {
 impl IdleRegions {
     /// Regions whose name matches one of these patterns (`*` any run, `?` one character); none for no pattern.
     pub fn named<T: AsRef<str>>(definitions: &Definitions, patterns: &[T]) -> Self {
-        let regions = patterns.iter().map(|pattern| pattern.as_ref().to_owned()).collect();
-        let kept = Filter { regions, ..Filter::default() }.regions_kept(definitions);
-        IdleRegions { is_idle: kept.unwrap_or_else(|| vec![false; definitions.regions.len()]) }
+        IdleRegions { is_idle: definitions.regions_like(patterns) }
     }
 
     /// Regions whose time is spent on one of these, by what they mean; `classes` has the class of every region, see

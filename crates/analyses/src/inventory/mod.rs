@@ -10,5 +10,5 @@ mod state;
 mod tests;
 
 pub use fold::Inventory;
-pub use output::{EVENT_KINDS, InventoryOutput, LocationInventory, kind_name};
+pub use output::{EVENT_KINDS, InventoryOutput, LocationInventory};
 pub use state::{InventoryPartial, Local};

@@ -21,25 +21,6 @@ pub const EVENT_KINDS: [EventKind; N_KINDS] = [
     EventKind::Other,
 ];
 
-/// The kind in snake case, as tables and JSON show it.
-pub fn kind_name(kind: EventKind) -> &'static str {
-    match kind {
-        EventKind::Enter => "enter",
-        EventKind::Leave => "leave",
-        EventKind::MessageSend => "message_send",
-        EventKind::MessageRecv => "message_recv",
-        EventKind::Request => "request",
-        EventKind::CollectiveBegin => "collective_begin",
-        EventKind::CollectiveEnd => "collective_end",
-        EventKind::Metric => "metric",
-        EventKind::Parameter => "parameter",
-        EventKind::Sample => "sample",
-        EventKind::BufferFlush => "buffer_flush",
-        EventKind::MeasurementOnOff => "measurement_on_off",
-        EventKind::Other => "other",
-    }
-}
-
 /// What the trace holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InventoryOutput {
@@ -80,7 +61,7 @@ impl InventoryOutput {
         let ranks = rows.iter().map(|row| location(row).rank.map(|rank| u64::from(rank.0))).collect();
         let ids = ColumnData::U64(rows.iter().map(|row| location(row).native_id).collect());
         let names = rows.iter().map(|row| location(row).name.clone()).collect();
-        let kinds = rows.iter().map(|row| Arc::from(kind_name(row.1))).collect();
+        let kinds = rows.iter().map(|row| Arc::from(row.1.as_str())).collect();
         let events = ColumnData::U64(rows.iter().map(|row| row.2).collect());
         Table::new("events")
             .with("rank", Unit::None, "World rank of the process", ColumnData::OptionU64(ranks))

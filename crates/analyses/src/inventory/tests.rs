@@ -40,11 +40,11 @@ fn kinds_stand_at_their_place() {
     for (i, &kind) in EVENT_KINDS.iter().enumerate() {
         assert_eq!(kind as usize, i);
     }
-    let mut names: Vec<&str> = EVENT_KINDS.iter().map(|&kind| kind_name(kind)).collect();
+    let mut names: Vec<&str> = EVENT_KINDS.iter().map(|&kind| kind.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), EVENT_KINDS.len());
-    assert_eq!(kind_name(EventKind::CollectiveEnd), "collective_end");
+    assert_eq!(EventKind::CollectiveEnd.as_str(), "collective_end");
 }
 
 #[test]

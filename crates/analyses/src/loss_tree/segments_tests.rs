@@ -1,7 +1,7 @@
 use super::*;
 use crate::phases::{Alignment, Phases, PhasesOutput};
 use crate::semantics::{Class, Semantics};
-use ouzel_model::{CallPathTree, Definitions, Filter, TraceSource};
+use ouzel_model::{CallPathTree, Definitions, TraceSource};
 use ouzel_testkit::{Rng, ToyTrace, run};
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ fn ran(text: &str) -> Ran {
 
 fn ran_trace(trace: &ToyTrace) -> Ran {
     let definitions = trace.definitions().clone();
-    let output = run(trace, Phases::new(&definitions, &Filter::default()));
+    let output = run(trace, Phases::default());
     let classes = Semantics::default().classes(&definitions);
     Ran { output, definitions, classes }
 }

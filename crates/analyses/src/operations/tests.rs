@@ -81,7 +81,7 @@ fn only_synchronous_sends_are_known_to_wait() {
 #[test]
 fn laws_hold() {
     laws::check_made_for(
-        |definitions, _| Operations::new(definitions),
+        |definitions| Operations::new(definitions),
         |output| {
             let paths: Vec<_> = output.call_paths.paths().map(|p| output.call_paths.regions(p)).collect();
             let OperationsOutput { operations, messages, rendezvous, collectives, lines, .. } = output;

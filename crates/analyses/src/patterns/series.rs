@@ -1,29 +1,39 @@
 //! The calls of one location in the order of entry.
 
 use crate::peers::{PeerGroups, PeerKind};
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, SelectionCx};
 use ouzel_model::{
-    CallPathId, CallPathTree, Definitions, EventChunk, EventKind, Filter, LocationId, Needs, Remap, Ticks,
-    WorldRank,
+    CallPathId, CallPathTree, EventChunk, EventKind, LocationId, Needs, Remap, Ticks, WorldRank,
 };
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-/// Every call of one location. Memory grows with the number of its calls: 32 bytes for each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The calls of the main thread of `rank`, or of the smallest rank, among the selected locations. Memory grows with the
+/// number of its calls: 32 bytes for each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallSeries {
-    /// The location; `None` if there is none to look at.
-    pub location: Option<LocationId>,
+    /// The rank.
+    pub rank: Option<WorldRank>,
 }
 
-impl CallSeries {
-    /// The calls of the main thread of `rank`, or of the smallest rank, among the locations that `filter` selects.
-    pub fn of_rank(definitions: &Definitions, filter: &Filter, rank: Option<WorldRank>) -> Self {
-        let peers = PeerGroups::new(definitions, filter);
+impl Question for CallSeries {
+    type Analysis = CallSeriesFold;
+    type Output = CallSeriesOutput;
+
+    fn prepare(self: Arc<Self>, cx: &SelectionCx<'_>) -> Arc<CallSeriesFold> {
+        let peers = PeerGroups::new(cx);
         let threads = peers.groups().iter().find(|group| group.kind == PeerKind::MainThread);
-        let is_it = |&&id: &&LocationId| rank.is_none() || definitions.location(id).rank == rank;
+        let is_it = |&&id: &&LocationId| self.rank.is_none() || cx.definitions.location(id).rank == self.rank;
         let location = threads.and_then(|threads| threads.members.iter().find(is_it));
-        CallSeries { location: location.copied() }
+        Arc::new(CallSeriesFold { location: location.copied() })
     }
+}
+
+/// The [`CallSeries`] of a location.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallSeriesFold {
+    /// `None` if there is none to look at.
+    location: Option<LocationId>,
 }
 
 /// One call.
@@ -65,7 +75,7 @@ pub struct CallSeriesOutput {
     pub calls: Vec<SeriesCall>,
 }
 
-impl Analysis for CallSeries {
+impl Analysis for CallSeriesFold {
     type Local = CallSeriesLocal;
     type Partial = CallSeriesPartial;
     type Output = CallSeriesOutput;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::golden::shared_json;
 use crate::reference::{calls, code_locations, random_traces};
-use ouzel_model::{Filter, LocationId, RegionId, TraceSource, WorldRank};
+use ouzel_model::{LocationId, RegionId, TraceSource, WorldRank};
 use ouzel_testkit::{ToyTrace, laws, run};
 use std::num::NonZeroUsize;
 
@@ -132,7 +132,7 @@ fn program(n: u64) -> ToyTrace {
 }
 
 fn series(trace: &ToyTrace) -> CallSeriesOutput {
-    run(trace, CallSeries::of_rank(trace.definitions(), &Filter::default(), None))
+    run(trace, CallSeries::default())
 }
 
 fn region(trace: &ToyTrace, name: &str) -> RegionId {
@@ -191,9 +191,7 @@ fn a_region_around_the_loop_will_do() {
 #[test]
 fn what_cannot_be_found_is_said() {
     let trace = ToyTrace::new("0: enter main @0, enter a @1, leave @2, leave @3\n1: enter b @1, leave @2");
-    let of = |rank| {
-        run(&trace, CallSeries::of_rank(trace.definitions(), &Filter::default(), Some(WorldRank(rank))))
-    };
+    let of = |rank| run(&trace, CallSeries { rank: Some(WorldRank(rank)) });
     let detect =
         |rank: u32, options: PatternOptions| patterns(&of(rank), &options, jobs(1), None).unwrap_err();
     assert_eq!(detect(0, PatternOptions::default()), PatternError::NothingRepeats);
@@ -209,7 +207,7 @@ fn what_cannot_be_found_is_said() {
 fn the_series_has_the_calls_in_the_order_of_entry() {
     for trace in random_traces() {
         let location = code_locations(&trace)[0];
-        let output = run(&trace, CallSeries { location: Some(location) });
+        let output = run(&trace, CallSeries { rank: trace.definitions().location(location).rank });
         let expected = calls(&trace).into_iter().filter(|call| call.location == location);
         let expected: Vec<_> = expected.map(|call| (call.path, call.enter, call.leave)).collect();
         let found: Vec<_> = output
@@ -226,13 +224,10 @@ fn the_series_has_the_calls_in_the_order_of_entry() {
 
 #[test]
 fn laws_hold() {
-    laws::check_made_for(
-        |definitions, filter| CallSeries::of_rank(definitions, filter, None),
-        |output| {
-            let paths: Vec<_> = output.call_paths.paths().map(|p| output.call_paths.regions(p)).collect();
-            format!("{paths:?} {:?} {:?}", output.location, output.calls)
-        },
-    );
+    laws::check(CallSeries::default, |output| {
+        let paths: Vec<_> = output.call_paths.paths().map(|p| output.call_paths.regions(p)).collect();
+        format!("{paths:?} {:?} {:?}", output.location, output.calls)
+    });
 }
 
 #[test]

@@ -8,9 +8,8 @@
 use super::output::AnchorRole;
 use crate::peers::{PeerGroup, PeerKind};
 use crate::semantics::{Category, Class, Family};
-use ouzel_model::{
-    CommId, Communicator, Definitions, Filter, LocationId, Membership, Region, RegionId, WorldRank,
-};
+use ouzel_engine::SelectionCx;
+use ouzel_model::{CommId, Communicator, LocationId, Membership, Region, RegionId, WorldRank};
 use serde::{Deserialize, Serialize};
 
 /// How calls of a region are treated, as bits.
@@ -75,8 +74,9 @@ pub(super) struct AnchorRules {
 }
 
 impl AnchorRules {
-    /// The rules for `group` in a pass with `filter`; `classes` has the class of every region.
-    pub fn new(definitions: &Definitions, filter: &Filter, group: &PeerGroup, classes: &[Class]) -> Self {
+    /// The rules for `group`; `classes` has the class of every region.
+    pub fn new(cx: &SelectionCx<'_>, group: &PeerGroup, classes: &[Class]) -> Self {
+        let definitions = cx.definitions;
         let mut ranks: Vec<Option<WorldRank>> =
             group.members.iter().map(|&member| definitions.location(member).rank).collect();
         ranks.sort_unstable();
@@ -88,7 +88,7 @@ impl AnchorRules {
             comms.clone().any(|(comm, &all)| all == Some(false) && !comm.members.is_empty());
         let flag = |(region, class): (&Region, &Class)| flags(region, *class, group, some_reach_fewer);
         let flags = definitions.regions.iter().zip(classes).map(flag).collect();
-        AnchorRules { flags, reaches_all, hides_unevenly: filter.predicate.is_some() }
+        AnchorRules { flags, reaches_all, hides_unevenly: cx.selection.tests.is_some() }
     }
 
     /// The remaining flags of a hidden call. A hidden region is hidden at all members, so its calls are no

@@ -6,40 +6,43 @@ use super::output::PhasesOutput;
 use super::state::PhasesPartial;
 use crate::peers::PeerGroups;
 use crate::semantics::Semantics;
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope};
-use ouzel_model::{Content, Contents, Definitions, EventChunk, Filter, Needs, Remap};
+use ouzel_engine::{
+    Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, Scope, SelectionCx,
+};
+use ouzel_model::{Content, Contents, EventChunk, Needs, Remap};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 pub(super) const NEEDS: Needs = Needs::COLLECTIVES.union(Needs::CALL_PATHS);
 
 /// Times by call path between one synchronisation of all peers and the next.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub struct Phases {
-    pub(super) peers: PeerGroups,
+    /// What regions mean.
+    pub semantics: Semantics,
+}
+
+impl Question for Phases {
+    type Analysis = PhasesFold;
+    type Output = PhasesOutput;
+
+    fn prepare(self: Arc<Self>, cx: &SelectionCx<'_>) -> Arc<PhasesFold> {
+        let peers = PeerGroups::new(cx);
+        let classes = self.semantics.classes(cx.definitions);
+        let rules = peers.groups().iter().map(|group| AnchorRules::new(cx, group, &classes)).collect();
+        Arc::new(PhasesFold { peers, rules })
+    }
+}
+
+/// [`Phases`] of the selected peers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PhasesFold {
+    peers: PeerGroups,
     /// By peer group.
     rules: Vec<AnchorRules>,
 }
 
-impl Phases {
-    /// The analysis for a pass with `filter`, by the built-in rules of what regions mean.
-    pub fn new(definitions: &Definitions, filter: &Filter) -> Self {
-        Phases::with_semantics(definitions, filter, &Semantics::default())
-    }
-
-    /// The analysis for a pass with `filter`, by the rules of `semantics`.
-    pub fn with_semantics(definitions: &Definitions, filter: &Filter, semantics: &Semantics) -> Self {
-        let peers = PeerGroups::new(definitions, filter);
-        let classes = semantics.classes(definitions);
-        let rules = peers
-            .groups()
-            .iter()
-            .map(|group| AnchorRules::new(definitions, filter, group, &classes))
-            .collect();
-        Phases { peers, rules }
-    }
-}
-
-impl Analysis for Phases {
+impl Analysis for PhasesFold {
     type Local = Local;
     type Partial = PhasesPartial;
     type Output = PhasesOutput;

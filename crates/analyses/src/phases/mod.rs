@@ -26,7 +26,7 @@ pub mod structure;
 #[cfg(test)]
 mod tests;
 
-pub use fold::Phases;
+pub use fold::{Phases, PhasesFold};
 pub use local::Local;
 pub use output::{Alignment, Anchor, AnchorRole, Cell, Misalignment, Phase, PhaseGroup, PhasesOutput, Stat};
 pub use state::{Aligned, CellState, EntryState, PhasesPartial, SequenceHash, Spread};

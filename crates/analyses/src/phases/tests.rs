@@ -1,19 +1,16 @@
-use super::fold::NEEDS;
 use super::*;
-use ouzel_engine::{Analysis, AnalysisError, AnalysisSet, FinishCx, Folder, LocationCx, LocationSummary};
+use ouzel_engine::{AnalysisSet, Folder};
 use ouzel_model::{
-    CallPathTree, Definitions, EventChunk, Filter, LocationId, LocationKind, Needs, Notices, RankSet,
-    RegionId, Remap, Ticks, TraceSource, WorldRank,
+    CallPathTree, Definitions, Filter, LocationId, LocationKind, Notices, RankSet, RegionId, Ticks,
+    TraceSource, WorldRank,
 };
 use ouzel_testkit::{Rng, ToyEvent, ToyPayload, ToyTrace, laws, run, run_report};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::OnceLock;
 
 fn phases(text: &str) -> (PhasesOutput, Definitions, Vec<String>) {
     let trace = ToyTrace::new(text);
-    let (output, report) =
-        run_report(&trace, &Filter::default(), Phases::new(trace.definitions(), &Filter::default()));
+    let (output, report) = run_report(&trace, &Filter::default(), Phases::default());
     let notices = report.notices.iter().map(ToString::to_string).collect();
     (output, trace.definitions().clone(), notices)
 }
@@ -186,9 +183,10 @@ type Place = (u32, Vec<RegionId>);
 /// Folds each location alone and merges in some order and grouping.
 fn merged(trace: &ToyTrace, rng: &mut Rng) -> (Vec<u8>, PhasesOutput) {
     let mut set = AnalysisSet::default();
-    let key = set.add(Phases::new(trace.definitions(), &Filter::default()));
+    let key = set.add(Phases::default());
+    let set = set.prepare(trace.definitions(), &Filter::default());
     let fold = |location| {
-        let mut folder = Folder::new(trace, &set, &Filter::default());
+        let mut folder = Folder::new(trace, &set);
         folder.fold(location, None);
         folder.into_partial()
     };
@@ -223,7 +221,7 @@ fn any_order_of_merging_gives_the_same_and_what_is_cut_is_exact() {
         for location in trace.definitions().location_ids() {
             let ranks = Some(RankSet::from_ranges(&[(location.0, location.0)]));
             let filter = Filter { ranks, ..Filter::default() };
-            let (alone, _) = run_report(&trace, &filter, Phases::new(trace.definitions(), &filter));
+            let (alone, _) = run_report(&trace, &filter, Phases::default());
             let mut own: BTreeMap<Place, (u64, u64)> = BTreeMap::new();
             for cell in &alone.groups[0].cells {
                 let path = alone.call_paths.regions(cell.call_path);
@@ -260,7 +258,7 @@ fn anchors_within(time_ns: (u64, u64)) -> Vec<(u64, u64)> {
         2: enter f @0, leave @20, enter MPI_Barrier @20, leave @30, enter f @30, leave @45, enter MPI_Barrier @45, leave @60, enter f @60, leave @70",
     );
     let filter = Filter { time_ns: Some(time_ns), ..Filter::default() };
-    let (output, _) = run_report(&trace, &filter, Phases::new(trace.definitions(), &filter));
+    let (output, _) = run_report(&trace, &filter, Phases::default());
     let group = &output.groups[0];
     let anchors = group.phases.iter().filter(|phase| phase.anchor.is_some());
     anchors.map(|phase| (phase.last_enter.0, phase.end.0)).collect()
@@ -299,7 +297,7 @@ fn too_many_phases_are_put_together() {
     let mut trace = ToyTrace::empty();
     many_barriers(&mut trace, 0, n, 4);
     many_barriers(&mut trace, 1, n, 6);
-    let output = run(&trace, Phases::new(trace.definitions(), &Filter::default()));
+    let output = run(&trace, Phases::default());
     let group = &output.groups[0];
     assert_eq!((group.phases_per_entry, group.alignment), (4, Alignment::Complete));
     assert_eq!(group.phases.len() as u64, n / 4 + 1);
@@ -311,7 +309,7 @@ fn too_many_phases_are_put_together() {
 
     // One that ends early keeps finer entries; they are put together in the end, up to the last common border.
     many_barriers(&mut trace, 2, 50_000, 5);
-    let output = run(&trace, Phases::new(trace.definitions(), &Filter::default()));
+    let output = run(&trace, Phases::default());
     let group = &output.groups[0];
     assert_eq!(group.phases_per_entry, 4);
     let Alignment::UpTo { n_anchors, .. } = group.alignment else { panic!("they differ") };
@@ -321,50 +319,7 @@ fn too_many_phases_are_put_together() {
     assert_eq!((f.inclusive.sum, f.inclusive.min), (Ticks(60), Ticks(16)));
 }
 
-/// Configured from the first definitions it sees, as the law harness makes an analysis before it makes a trace.
-#[derive(Default)]
-struct Late(OnceLock<Phases>);
-
-impl Late {
-    fn phases(&self, definitions: &Definitions) -> &Phases {
-        self.0.get_or_init(|| Phases::new(definitions, &Filter::default()))
-    }
-}
-
-impl Analysis for Late {
-    type Local = Local;
-    type Partial = PhasesPartial;
-    type Output = PhasesOutput;
-    const NAME: &'static str = Phases::NAME;
-    const PARTIAL_VERSION: u32 = Phases::PARTIAL_VERSION;
-
-    fn needs(&self) -> Needs {
-        NEEDS
-    }
-    fn empty(&self) -> PhasesPartial {
-        PhasesPartial::default()
-    }
-    fn begin(&self, cx: &LocationCx<'_>) -> Local {
-        self.phases(cx.definitions).begin(cx)
-    }
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
-        self.0.get().unwrap().fold(local, chunk);
-    }
-    fn end(&self, local: Local, cx: &LocationCx<'_>, summary: &LocationSummary, into: &mut PhasesPartial) {
-        self.0.get().unwrap().end(local, cx, summary, into);
-    }
-    fn remap(&self, partial: &mut PhasesPartial, remap: &Remap) {
-        partial.remap(remap);
-    }
-    fn merge(&self, into: &mut PhasesPartial, from: PhasesPartial) {
-        into.merge(from);
-    }
-    fn finish(&self, partial: PhasesPartial, cx: &FinishCx<'_>) -> Result<PhasesOutput, AnalysisError> {
-        self.phases(cx.definitions).finish(partial, cx)
-    }
-}
-
 #[test]
 fn laws_hold() {
-    laws::check(Late::default, |output| format!("{:?}", output.groups));
+    laws::check(Phases::default, |output| format!("{:?}", output.groups));
 }

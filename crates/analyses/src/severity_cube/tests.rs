@@ -291,11 +291,11 @@ fn one_location_after_the_other_is_all_together() {
     let together = run(&trace, SeverityCube::default());
     let mut set = AnalysisSet::default();
     let key = set.add(SeverityCube::default());
-    let filter = Filter::default();
-    let pass = Pass { filter: &filter, jobs: NonZeroUsize::new(2).unwrap(), progress: None };
+    let set = set.prepare(trace.definitions(), &Filter::default());
+    let jobs = NonZeroUsize::new(2).unwrap();
     let mut parts = Vec::new();
     let report = set
-        .run_in_parts(&trace, pass, &|| true, &mut |mut outputs, is_last| {
+        .run_in_parts(&trace, jobs, None, &|| true, &mut |mut outputs, is_last| {
             parts.push((outputs.take(&key).unwrap(), is_last));
             std::ops::ControlFlow::Continue(())
         })

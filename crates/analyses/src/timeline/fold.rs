@@ -3,65 +3,64 @@
 use super::output::{TimelineOutput, resolve};
 use super::state::{Local, OpenRow, Spacing, State, TimelinePartial, outside};
 use crate::peers::PeerGroups;
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{
-    Definitions, EventChunk, EventKind, Filter, Level, LocationId, Needs, Notice, NoticeCode, Remap,
-};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, SelectionCx};
+use ouzel_model::{EventChunk, EventKind, Level, LocationId, Needs, Notice, NoticeCode, Remap};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Most rows. A screen has about a thousand rows of pixels, and 1024 rows of `2 * W` instants take 50 MB at most.
 const MAX_ROWS: usize = 1024;
 
-/// What each location does at regular instants.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+/// What each location does at regular instants: rows for the selected locations that run code, all of them up to 1,024,
+/// else every n-th of each peer group, in the order of the group. Those left out are counted in the output and noticed.
+#[derive(Debug, Clone)]
 pub struct Timeline {
-    /// For each location whether it has a row; `None`: all that run code.
-    chosen: Option<Vec<bool>>,
-    /// Of how many peers one has a row, where it is not all.
-    one_of: u64,
-    /// The finest grid.
-    finest: Spacing,
+    pub(super) most_rows: usize,
+    /// The finest grid, unless the trace declares its length.
+    pub(super) finest: Spacing,
 }
 
-impl Timeline {
-    /// Rows for the locations that `filter` selects and that run code: all of them up to 1,024, else every n-th of
-    /// each peer group, in the order of the group. Those left out are counted in the output and noticed.
-    pub fn new(definitions: &Definitions, filter: &Filter) -> Self {
-        Self::with_most_rows(definitions, filter, MAX_ROWS)
+impl Default for Timeline {
+    fn default() -> Self {
+        Timeline { most_rows: MAX_ROWS, finest: Spacing::default() }
     }
+}
 
-    pub(super) fn with_most_rows(definitions: &Definitions, filter: &Filter, most: usize) -> Self {
-        let peers = PeerGroups::new(definitions, filter);
+impl Question for Timeline {
+    type Analysis = TimelineFold;
+    type Output = TimelineOutput;
+
+    fn prepare(self: Arc<Self>, cx: &SelectionCx<'_>) -> Arc<TimelineFold> {
+        let most = self.most_rows;
+        let peers = PeerGroups::new(cx);
         let sizes = || peers.groups().iter().map(|group| group.members.len());
         // Every group has a row at least, so the last group may need a coarser choice than the mean.
         let mut one_of = sizes().sum::<usize>().div_ceil(most.max(1)).max(1);
         while sizes().len() < most && most < sizes().map(|size| size.div_ceil(one_of)).sum() {
             one_of += 1;
         }
-        let mut chosen = vec![false; definitions.locations.len()];
+        let mut chosen = vec![false; cx.definitions.locations.len()];
         for member in peers.groups().iter().flat_map(|group| group.members.iter().step_by(one_of)) {
             chosen[member.index()] = true;
         }
-        let declared = definitions.clock.declared_length.filter(|_| filter.time_ns.is_none());
-        let finest = declared.map_or(Spacing::default(), Spacing::before_run_of);
-        Timeline { chosen: Some(chosen), one_of: one_of as u64, finest }
-    }
-
-    /// Rows for all locations, on a grid not finer than `1 << log2` ticks.
-    #[cfg(test)]
-    pub(super) fn with_finest(log2: u32) -> Self {
-        Timeline { finest: Spacing { log2 }, ..Timeline::default() }
-    }
-
-    fn has_row(&self, cx: &LocationCx<'_>) -> bool {
-        match &self.chosen {
-            Some(chosen) => chosen.get(cx.location.index()).copied().unwrap_or(false),
-            None => cx.definitions.location(cx.location).kind.runs_code(),
-        }
+        let declared = cx.definitions.clock.declared_length.filter(|_| cx.selection.window.is_none());
+        let finest = declared.map_or(self.finest, Spacing::before_run_of);
+        Arc::new(TimelineFold { chosen, one_of: one_of as u64, finest })
     }
 }
 
-impl Analysis for Timeline {
+/// A [`Timeline`] of the selected locations.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TimelineFold {
+    /// For each location whether it has a row.
+    chosen: Vec<bool>,
+    /// Of how many peers one has a row, where it is not all.
+    one_of: u64,
+    /// The finest grid.
+    finest: Spacing,
+}
+
+impl Analysis for TimelineFold {
     type Local = Local;
     type Partial = TimelinePartial;
     type Output = TimelineOutput;
@@ -77,7 +76,7 @@ impl Analysis for Timeline {
     }
 
     fn begin(&self, cx: &LocationCx<'_>) -> Local {
-        Local { has_row: self.has_row(cx), open: None }
+        Local { has_row: self.chosen[cx.location.index()], open: None }
     }
 
     fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
@@ -106,10 +105,7 @@ impl Analysis for Timeline {
 
     fn finish(&self, partial: TimelinePartial, cx: &FinishCx<'_>) -> Result<TimelineOutput, AnalysisError> {
         let runs_code = |id: &&LocationId| cx.definitions.location(**id).kind.runs_code();
-        let n_left_out = match &self.chosen {
-            Some(chosen) => cx.locations.keys().filter(runs_code).filter(|id| !chosen[id.index()]).count(),
-            None => 0,
-        };
+        let n_left_out = cx.locations.keys().filter(runs_code).filter(|id| !self.chosen[id.index()]).count();
         if 0 < n_left_out {
             let message = format!(
                 "timelines show one in {} locations; every number in the report covers all locations",

@@ -17,6 +17,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use fold::Timeline;
+pub use fold::{Timeline, TimelineFold};
 pub use output::{Run, TimelineOutput, TimelineRow};
 pub use state::{Local, TimelinePartial};

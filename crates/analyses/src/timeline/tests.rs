@@ -1,3 +1,4 @@
+use super::state::Spacing;
 use super::*;
 use ouzel_model::{CallPathTree, Filter, LocationId, NoticeCode, Ticks, TraceSource};
 use ouzel_testkit::{ToyTrace, laws, run, run_report};
@@ -96,13 +97,13 @@ fn of_many_locations_every_nth_has_a_row_and_the_rest_is_counted() {
     });
     let trace = ToyTrace::new(&lines);
     let filter = Filter::default();
-    let analysis = Timeline::with_most_rows(trace.definitions(), &filter, 4);
+    let analysis = Timeline { most_rows: 4, ..Timeline::default() };
     let (output, report) = run_report(&trace, &filter, analysis);
     assert_eq!(output.rows.iter().map(|row| row.location.0).collect::<Vec<_>>(), [0, 3, 6, 9]);
     assert_eq!(output.n_left_out, 6);
     let codes: Vec<_> = report.notices.iter().map(|notice| notice.code).collect();
     assert_eq!(codes, [NoticeCode::NotAvailable]);
-    let (all, report) = run_report(&trace, &filter, Timeline::new(trace.definitions(), &filter));
+    let (all, report) = run_report(&trace, &filter, Timeline::default());
     assert_eq!((all.rows.len(), all.n_left_out, report.notices.len()), (10, 0, 0));
 }
 
@@ -123,7 +124,7 @@ fn a_declared_length_changes_nothing_unless_it_is_far_too_long() {
     for (declared, spacing) in [(200_000, 128), (10_000_000, 128), (20_000_000, 256), (100, 128)] {
         let mut trace = ToyTrace::new(text);
         trace.definitions_mut().clock.declared_length = Some(Ticks(declared));
-        let output = run(&trace, Timeline::new(trace.definitions(), &Filter::default()));
+        let output = run(&trace, Timeline::default());
         assert_eq!(output.spacing.0, spacing, "declared {declared}");
         if spacing == plain.spacing.0 {
             assert_eq!(output.rows, plain.rows);
@@ -140,7 +141,7 @@ fn laws_hold() {
 
 fn check_laws(log2: u32) {
     laws::check(
-        || Timeline::with_finest(log2),
+        || Timeline { finest: Spacing { log2 }, ..Timeline::default() },
         |output| {
             let TimelineOutput { call_paths, origin, spacing, n_columns, rows, n_left_out } = output;
             let paths: Vec<_> = call_paths.paths().map(|p| call_paths.regions(p)).collect();

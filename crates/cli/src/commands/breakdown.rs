@@ -80,8 +80,8 @@ fn run(session: &Session<'_>, args: &BreakdownArgs) -> anyhow::Result<Outcome> {
         HostCodeWord::Computes => HostCode::Computes,
         HostCodeWord::No => HostCode::DoesNotCompute,
     };
-    let filter = &session.common.filter;
-    let analysis = Breakdown::new(definitions, filter, &classes, host_code, Requests::Included);
+    let _filter = &session.common.filter;
+    let analysis = Breakdown::new(&classes, host_code, Requests::Included);
     let answer = session.ask(analysis)?;
     plot(session, || pictures::breakdown(&answer.output, definitions, &origin(session)))?;
     session.reply(

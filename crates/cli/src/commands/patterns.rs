@@ -81,7 +81,7 @@ fn run(session: &Session<'_>, args: &PatternsArgs) -> anyhow::Result<Outcome> {
     let (definitions, common) = (session.definitions(), session.common);
     let start = args.start.as_deref().map(|name| region(definitions, name)).transpose()?;
     let rank = args.rank.map(WorldRank);
-    let series = session.ask(CallSeries::of_rank(definitions, &common.filter, rank))?;
+    let series = session.ask(CallSeries { rank })?;
     let options = PatternOptions {
         start,
         iterations: args.iterations,

@@ -107,9 +107,9 @@ fn run(session: &Session<'_>, args: &TimelineArgs) -> anyhow::Result<Outcome> {
 /// The timeline, and in the same pass what connects its rows.
 fn material(session: &Session<'_>, args: &TimelineArgs) -> anyhow::Result<Answer<Material>> {
     let definitions = session.definitions();
-    let filter = &session.common.filter;
+    let _filter = &session.common.filter;
     let mut set = AnalysisSet::default();
-    let timeline = set.add(Timeline::new(definitions, filter));
+    let timeline = set.add(Timeline::default());
     let wants_operations = args.messages || args.critical_path;
     let operations = wants_operations.then(|| set.add(Operations::new(definitions)));
     let mut pass = session.run(&set)?;

@@ -3,7 +3,7 @@
 
 use crate::run::{Ran, Scratch, ran_on, testdata};
 use ouzel::analyses::communication::Communication;
-use ouzel::analyses::inventory::{EVENT_KINDS, Inventory, kind_name};
+use ouzel::analyses::inventory::{EVENT_KINDS, Inventory};
 use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::profile::Profile;
 use ouzel::analyses::{By, Per};
@@ -40,7 +40,7 @@ fn answers(path: &Path, filter: Filter) -> BTreeMap<&'static str, String> {
     let inventory = outputs.take(&keys.3).unwrap();
     let counts = inventory.locations.iter().map(|location| {
         let counts = EVENT_KINDS.iter().zip(location.events).filter(|(kind, _)| **kind != EventKind::Other);
-        let counts: Vec<_> = counts.map(|(&kind, n)| (kind_name(kind), n)).collect();
+        let counts: Vec<_> = counts.map(|(&kind, n)| (kind.as_str(), n)).collect();
         (definitions.location(location.location).native_id, location.max_depth, counts)
     });
     let (by, per) = (By::CallPath, Per::Location);

@@ -7,9 +7,9 @@ use ouzel::formats::otf2::Otf2Source;
 use ouzel::formats::otf2::model_archive::{Clocks, Finished, ModelArchive};
 use ouzel::model::{
     CartDimension, CartMembers, CartTopology, ChunkBuffer, Clock, Collective, CollectiveOp, CollectiveRoot,
-    CommId, CommRank, Communicator, Definitions, EventKind, Filter, LocationId, LocationKind, MetricId,
-    MetricMode, MetricValueType, Needs, ParameterId, ParameterValue, RegionId, Request, RequestEvent, Ticks,
-    TraceSource, WorldRank,
+    CommId, CommRank, Communicator, Definitions, EventKind, EventSink, LocationId, LocationKind, MetricId,
+    MetricMode, MetricValueType, Needs, ParameterId, ParameterValue, ReadPlan, RegionId, Request,
+    RequestEvent, Ticks, TraceSource, WorldRank,
 };
 use ouzel_testkit::{Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace};
 use std::path::Path;
@@ -19,27 +19,27 @@ use std::sync::Arc;
 pub fn write(trace: &ToyTrace, dir: &Path, clocks: Clocks) -> Finished {
     let definitions = trace.definitions();
     let mut archive = ModelArchive::create(dir, "traces", definitions).unwrap();
-    let plan = trace.plan(Needs::ALL_EVENTS, &Filter::default());
+    let plan = ReadPlan::all(Needs::ALL_EVENTS);
     let mut buffer = ChunkBuffer::default();
     for location in definitions.location_ids() {
-        let mut events = archive.begin(location).unwrap();
+        archive.begin(location, definitions).unwrap();
         let mut reader = trace.open(location, &plan).unwrap();
         loop {
             buffer.clear();
             let more = reader.read(&mut buffer).unwrap();
-            archive.write(&mut events, &buffer.view()).unwrap();
+            archive.take(&buffer.view()).unwrap();
             if !more {
                 break;
             }
         }
-        archive.end(events).unwrap();
+        archive.end().unwrap();
     }
     archive.finish(clocks).unwrap()
 }
 
 /// Every row of a location in words; chunk borders and rows without a place in OTF2 are left out.
 fn rows(source: &dyn TraceSource, location: LocationId) -> Vec<String> {
-    let plan = source.plan(Needs::ALL_EVENTS, &Filter::default());
+    let plan = ReadPlan::all(Needs::ALL_EVENTS);
     let mut reader = source.open(location, &plan).unwrap();
     let mut buffer = ChunkBuffer::default();
     let mut all = Vec::new();
@@ -273,7 +273,7 @@ fn the_archive_tells_whether_clocks_were_synchronised() {
         let scratch = Scratch::new(&format!("clocks-{expected}"));
         write(&trace, &scratch.0.join("one"), clocks);
         let back = Otf2Source::open(&scratch.0.join("one")).unwrap();
-        let plan = back.plan(Needs::ALL_EVENTS, &Filter::default());
+        let plan = ReadPlan::all(Needs::ALL_EVENTS);
         let mut reader = back.open(LocationId(0), &plan).unwrap();
         while reader.read(&mut ChunkBuffer::default()).unwrap() {}
         let told = reader.notices();

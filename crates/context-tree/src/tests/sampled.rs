@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{ContextTrees, ContextTreesOutput, TreeGroup};
-use ouzel_model::{Filter, LocationId, RegionRole, TraceSource};
+use ouzel_model::{Filter, LocationId, RegionRole};
 use ouzel_testkit::{ToyTrace, run, run_report};
 
 /// A rank whose loop has `n` iterations of two calls that take so many sampling intervals, 10 ticks each.
@@ -29,7 +29,7 @@ fn trace(ranks: &[(u64, u64)]) -> ToyTrace {
 }
 
 fn trees(trace: &ToyTrace) -> ContextTreesOutput {
-    run(trace, ContextTrees::new(trace.definitions(), &Filter::default()))
+    run(trace, ContextTrees::default())
 }
 
 fn only(mut output: ContextTreesOutput) -> TreeGroup {
@@ -88,7 +88,7 @@ fn what_samples_leave_in_doubt_is_told() {
         LcaQuality::Inferred
     );
     let trace = ToyTrace::new("0: sample main/a @0, sample main/b lca 2 @10");
-    let analysis = ContextTrees::new(trace.definitions(), &Filter::default());
+    let analysis = ContextTrees::default();
     let (_, report) = run_report(&trace, &Filter::default(), analysis);
     let codes: Vec<_> = report.notices.iter().map(|notice| (notice.code, notice.count)).collect();
     assert_eq!(codes, [(ouzel_model::NoticeCode::UncertainInstances, 1)]);

@@ -1,7 +1,7 @@
 //! The paper's Algorithm 4 as exact events. Published: clusters of 1, 15 and 496 of 512 processes.
 
 use crate::*;
-use ouzel_model::{Filter, TraceSource};
+use ouzel_model::TraceSource;
 use ouzel_testkit::SerialisedOutput;
 use ouzel_testkit::run;
 
@@ -10,7 +10,7 @@ fn ranks_cluster_by_what_they_wait_in() {
     for (n_ranks, sizes) in [(64, (3, 60)), (128, (7, 120)), (512, (15, 496))] {
         let simulation = SerialisedOutput { n_ranks, exchange: 1000 };
         let (trace, _) = simulation.through_rank_0();
-        let output = run(&trace, ContextTrees::new(trace.definitions(), &Filter::default()));
+        let output = run(&trace, ContextTrees::default());
         let [group] = &output.groups[..] else { panic!("{:?}", output.groups.len()) };
         let members: Vec<Vec<usize>> =
             group.clusters.iter().map(|c| c.members.iter().map(|m| m.index()).collect()).collect();

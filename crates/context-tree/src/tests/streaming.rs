@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 fn clusters_of(trace: &ToyTrace) -> ContextTreesOutput {
-    run(trace, ContextTrees::new(trace.definitions(), &Filter::default()))
+    run(trace, ContextTrees::default())
 }
 
 /// A tree in one line: `name duration(children)`, loops as `loop×iterations[clusters]`.
@@ -243,9 +243,9 @@ fn exclusive_times(profile: &ProfileOutput, definitions: &Definitions) -> BTreeM
 }
 
 fn check_sums(trace: &ToyTrace) {
-    let filter = Filter::default();
+    let _filter = Filter::default();
     let definitions = trace.definitions();
-    let trees = run(trace, ContextTrees::new(definitions, &filter));
+    let trees = run(trace, ContextTrees::default());
     let expected = exclusive_times(&run(trace, Profile), definitions);
     let mut found = flat_profile::FlatProfile::default();
     for cluster in trees.groups.iter().flat_map(|group| &group.clusters) {
@@ -394,7 +394,7 @@ fn a_loop_of_very_many_iterations_is_a_profile() {
 
 #[test]
 fn laws_hold() {
-    laws::check_made_for(ContextTrees::new, |output| format!("{output:?}"));
+    laws::check(ContextTrees::default, |output| format!("{output:?}"));
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn report(trace: &ToyTrace) -> RunReport {
     let filter = Filter::default();
     let pass = Pass { filter: &filter, jobs: NonZeroUsize::MIN, progress: None };
     let mut set = AnalysisSet::default();
-    let analyses = ReportAnalyses::add_to(&mut set, trace.definitions(), &filter, &Semantics::default());
+    let analyses = ReportAnalyses::add_to(&mut set, trace.definitions(), &Semantics::default());
     let mut first = set.run(trace, pass).expect("the first pass succeeds");
     let mut material = analyses.gather(&mut first, trace.definitions()).expect("analyses answer");
     if material.wants_messages(trace.definitions()) {

@@ -2,13 +2,72 @@
 
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{
-    CallPathId, CallPathTree, EventChunk, EventKind, LocationId, Needs, RegionId, Remap, Ticks,
+    CallPathId, CallPathTree, Definitions, EventChunk, EventKind, EventSink, LocationId, Needs, RegionId,
+    Remap, Ticks,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Writes down every row.
 pub struct Log;
+
+/// Writes down every row of a list.
+#[derive(Default)]
+pub struct ListLog {
+    location: Option<LocationId>,
+    region_names: Vec<String>,
+    local: <Log as Analysis>::Local,
+    /// Names of the open calls' paths.
+    open: Vec<String>,
+    rows: BTreeMap<LocationId, Vec<Row>>,
+    names: Vec<String>,
+}
+
+impl ListLog {
+    pub fn into_seen(self) -> Seen {
+        Seen { rows: self.rows, names: self.names }
+    }
+}
+
+impl EventSink for ListLog {
+    type Error = ();
+
+    fn needs(&self) -> Needs {
+        Log.needs()
+    }
+    fn begin(&mut self, location: LocationId, definitions: &Definitions) -> Result<(), ()> {
+        assert!(self.open.is_empty(), "the location before has ended");
+        self.location = Some(location);
+        self.region_names = definitions.regions.iter().map(|region| region.name.to_string()).collect();
+        self.names.resize(1, "-".to_owned());
+        Ok(())
+    }
+    fn take(&mut self, chunk: &EventChunk<'_>) -> Result<(), ()> {
+        Log.fold(&mut self.local, chunk);
+        for (row, kind) in chunk.kind.iter().enumerate() {
+            match kind {
+                EventKind::Enter => {
+                    let name = &self.region_names[chunk.region[row].index()];
+                    let path =
+                        self.open.last().map_or_else(|| name.clone(), |caller| format!("{caller}/{name}"));
+                    let index = chunk.call_path[row].index();
+                    self.names.resize(self.names.len().max(index + 1), String::new());
+                    self.names[index].clone_from(&path);
+                    self.open.push(path);
+                }
+                EventKind::Leave => _ = self.open.pop(),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+    fn end(&mut self) -> Result<(), ()> {
+        let (rows, open) = std::mem::take(&mut self.local);
+        assert!(open.is_empty(), "every call is closed at the end");
+        self.rows.insert(self.location.expect("one was begun"), rows);
+        Ok(())
+    }
+}
 
 /// One row as an analysis sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use crate::Log;
 use ouzel_engine::{
     Analysis, AnalysisError, AnalysisSet, FinishCx, Folder, LocationCx, LocationSummary, Partial,
-    PartialError,
+    PartialError, Prepared,
 };
 use ouzel_model::{EventChunk, Filter, LocationId, Needs, Notices, Remap, TraceSource};
 use ouzel_testkit::{Faults, RandomTrace, ToyTrace};
@@ -41,19 +41,23 @@ impl<const VERSION: u32> Analysis for Visits<VERSION> {
     }
 }
 
-fn set<A: Analysis>(analysis: A) -> AnalysisSet {
+fn set<A: Analysis>(analysis: A) -> Prepared {
     let mut set = AnalysisSet::default();
     set.add(analysis);
-    set
+    prepared(&set)
+}
+
+fn prepared(set: &AnalysisSet) -> Prepared {
+    set.prepare(trace().definitions(), &Filter::default())
 }
 
 fn trace() -> ToyTrace {
     RandomTrace { seed: 8, n_locations: 4, n_events: 60, faults: Faults::None }.build()
 }
 
-fn fold(set: &AnalysisSet, locations: &[u32]) -> Partial {
+fn fold(set: &Prepared, locations: &[u32]) -> Partial {
     let trace = trace();
-    let mut folder = Folder::new(&trace, set, &Filter::default());
+    let mut folder = Folder::new(&trace, set);
     locations.iter().for_each(|&l| folder.fold(LocationId(l), None));
     folder.into_partial()
 }
@@ -71,11 +75,13 @@ fn a_location_is_not_counted_twice() {
 #[test]
 fn partials_of_other_analyses_are_refused() {
     let (ours, newer, other) = (set(Visits::<1>), set(Visits::<2>), set(Log));
-    let mut two = set(Visits::<1>);
+    let mut two = AnalysisSet::default();
+    two.add(Visits::<1>);
     two.add(Log);
+    let two = prepared(&two);
     let bytes = ours.encode(fold(&ours, &[0])).unwrap();
     assert_eq!(ours.decode(&bytes).unwrap().locations().len(), 1);
-    let mismatch = |set: &AnalysisSet| set.decode(&bytes).unwrap_err().to_string();
+    let mismatch = |set: &Prepared| set.decode(&bytes).unwrap_err().to_string();
     assert_eq!(mismatch(&newer), r#"partial of ("visits", 1) cannot be read as ("visits", 2)"#);
     assert_eq!(mismatch(&other), r#"partial of ("visits", 1) cannot be read as ("log", 1)"#);
     assert!(matches!(two.decode(&bytes), Err(PartialError::Slots { expected: 2, found: 1 })));

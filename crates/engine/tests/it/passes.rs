@@ -117,7 +117,8 @@ fn a_location_is_left_in_the_middle_when_cancelled() {
     set.add(Log);
     let trace = trace().with_chunk_events(7);
     let filter = Filter::default();
-    let mut folder = Folder::new(&trace, &set, &filter);
+    let set = set.prepare(trace.definitions(), &filter);
+    let mut folder = Folder::new(&trace, &set);
     folder.fold(LocationId(0), Some(&progress));
     assert_eq!(folder.into_partial().locations()[&LocationId(0)].n_events, 7);
 }

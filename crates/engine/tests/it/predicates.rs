@@ -1,11 +1,10 @@
 //! Predicates on calls, against a filter of a list of all calls.
 
-use crate::log::{Log, Seen};
+use crate::log::{ListLog, Log, Seen};
 use crate::{check, see};
-use ouzel_engine::{AnalysisSet, Folder};
+use ouzel_engine::list;
 use ouzel_model::{
-    Borders, Filter, LocationId, MetricId, NoticeCode, Notices, NumberSet, Predicate, TextTest, Ticks,
-    TraceSource,
+    Borders, Filter, LocationId, MetricId, NoticeCode, NumberSet, Predicate, TextTest, Ticks, TraceSource,
 };
 use ouzel_testkit::{Faults, RandomTrace, Rng, ToyEvent, ToyPayload, ToyTrace, run_report};
 use std::collections::BTreeMap;
@@ -130,12 +129,10 @@ fn what_rank_and_name_say_together_is_asked_rank_by_rank() {
 
 /// What a listing sees.
 fn listed(trace: &ToyTrace, filter: &Filter) -> Seen {
-    let mut set = AnalysisSet::default();
-    let key = set.add(Log);
-    let mut folder = Folder::listing(trace, &set, filter);
-    filter.locations(trace.definitions()).into_iter().for_each(|location| folder.fold(location, None));
-    let notices = Notices::default();
-    set.finish(folder.into_partial(), trace.definitions(), &notices).take(&key).expect("a log answers")
+    let locations = filter.resolve(trace.definitions()).locations;
+    let listed = list(trace, filter, locations, ListLog::default(), None).expect("the list completes");
+    assert_eq!(listed.outcome, Ok(()));
+    listed.sink.into_seen()
 }
 
 #[test]
@@ -291,12 +288,13 @@ fn expected_visits(trace: &ToyTrace, predicate: &Predicate) -> Vec<Visit> {
     let all = run_report(trace, &Filter::default(), Log).0;
     let threads = trace.definitions().threads();
     let mut visits: Vec<Visit> = Vec::new();
+    let selection = Filter::default().and(predicate.clone()).resolve(trace.definitions());
     for location in trace.definitions().location_ids() {
         let calls = calls(&all, location, trace);
         let rank = trace.definitions().location(location).rank.map(|rank| u64::from(rank.0));
         let thread = threads[location.index()].map(u64::from);
         // A location of which nothing passes by rank and thread alone is not read.
-        if !Filter::default().and(predicate.clone()).locations(trace.definitions()).contains(&location) {
+        if !selection.locations.contains(&location) {
             assert!(calls.iter().all(|call| !holds(predicate, call, rank, thread)), "it is left out rightly");
             continue;
         }
@@ -351,7 +349,7 @@ fn a_filter_is_that_of_the_list_of_all_calls() {
         let written = Filter { predicate: Some(again), ..Filter::default() };
         assert_eq!(visits(&found), expected, "seed {seed}: {text}");
         assert_eq!(visits(&run_report(&trace, &written, Log).0), expected, "seed {seed}, as written: {text}");
-        let tests = filter.location_tests(trace.definitions()).expect("there is a predicate");
+        let tests = filter.resolve(trace.definitions()).tests.expect("there is a predicate");
         n_two_reads += u32::from(tests.needs_end());
         n_partly += u32::from(
             expected.iter().any(|v| v.1.contains("[filtered]"))

@@ -36,6 +36,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 mod window;
+pub mod write;
 
 use crate::detect::{Format, OpenError, Opened, Reader};
 use bits::Bits;
@@ -44,8 +45,8 @@ use define::has_kind;
 use files::Head;
 use ouzel_files::Candidate;
 use ouzel_model::{
-    ChunkReader, CommId, Content, ContextId, Definitions, Filter, LocationId, LocationKind, Needs, Notice,
-    Pushdown, ReadError, ReadPlan, Ticks, TimeRange, TraceSource,
+    ChunkReader, CommId, Content, ContextId, Definitions, LocationId, LocationKind, Notice, ReadError,
+    ReadPlan, TraceSource,
 };
 use reader::LocationReader;
 use record::Store;
@@ -178,12 +179,6 @@ impl TraceSource for ChromeSource {
 
     fn location_bytes(&self, location: LocationId) -> u64 {
         self.store.track(self.places[location.index()].lane.records).len()
-    }
-
-    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
-        let range = |(start, end)| TimeRange { start: Ticks(start), end: Ticks(end) };
-        let time = if filter.time_ns.is_none() { Pushdown::Exact } else { Pushdown::Inexact };
-        ReadPlan { needs, time, time_range: filter.time_ns.map(range) }
     }
 
     fn is_sampled(&self, location: LocationId) -> bool {

@@ -1,7 +1,9 @@
 //! Small traces by eye, real traces against an independent parser and HTA, and damage.
 
 use super::*;
-use ouzel_model::{ChunkBuffer, EventKind, Link, LinkEnd, NoticeCode, ParameterValue, RegionRole};
+use ouzel_model::{
+    ChunkBuffer, EventKind, Link, LinkEnd, Needs, NoticeCode, ParameterValue, RegionRole, Ticks, TimeRange,
+};
 use ouzel_testkit::Rng;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,7 +20,7 @@ fn source(text: &str) -> ChromeSource {
 
 /// Every chunk of a location.
 fn chunks(source: &ChromeSource, index: usize) -> Vec<ChunkBuffer> {
-    let plan = source.plan(Needs::ALL_EVENTS, &Filter::default());
+    let plan = ReadPlan::all(Needs::ALL_EVENTS);
     let mut reader = TraceSource::open(source, LocationId::from_index(index), &plan).unwrap();
     let mut chunks = Vec::new();
     loop {
@@ -491,8 +493,8 @@ fn a_time_range_hides_calls_before_it_and_nothing_else() {
     let text = r#"[{"ph":"X","ts":0,"dur":2,"name":"a","pid":1,"tid":1},{"ph":"X","ts":1,"dur":9,"name":"b","pid":1,"tid":2},
         {"ph":"X","ts":5,"dur":1,"name":"c","pid":1,"tid":1}]"#;
     let source = source(text);
-    let filter = Filter { time_ns: Some((4000, 5500)), ..Filter::default() };
-    let plan = source.plan(Needs::NOTHING, &filter);
+    let time_range = Some(TimeRange { start: Ticks(4000), end: Ticks(5500) });
+    let plan = ReadPlan { needs: Needs::NOTHING, time_range };
     let rows = |index| {
         let mut buffer = ChunkBuffer::default();
         TraceSource::open(&source, LocationId(index), &plan).unwrap().read(&mut buffer).unwrap();

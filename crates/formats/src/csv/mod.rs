@@ -20,9 +20,9 @@ use header::Header;
 use index::{Index, Key, Place, csv_reader};
 use ouzel_files::{Candidate, LOOK_BYTES};
 use ouzel_model::{
-    ChunkReader, Clock, CommRank, Communicator, Content, Definitions, Filter, Level, Location, LocationGroup,
-    LocationGroupId, LocationGroupKind, LocationId, LocationKind, Needs, Notice, NoticeCode, Provenance,
-    Pushdown, ReadError, ReadPlan, Region, RegionId, TraceSource, WorldRank,
+    ChunkReader, Clock, CommRank, Communicator, Content, Definitions, Level, Location, LocationGroup,
+    LocationGroupId, LocationGroupKind, LocationId, LocationKind, Notice, NoticeCode, Provenance, ReadError,
+    ReadPlan, Region, RegionId, TraceSource, WorldRank,
 };
 use reader::{LocationReader, Shared};
 use runs::{Run, RunsReader};
@@ -206,12 +206,6 @@ impl TraceSource for CsvSource {
         self.locations[location.index()].runs.iter().map(|run| run.n_bytes).sum()
     }
 
-    /// Rows have no index by time: a range only ends the reading early.
-    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
-        let time = if filter.time_ns.is_none() { Pushdown::Exact } else { Pushdown::Inexact };
-        ReadPlan { needs, time, time_range: None }
-    }
-
     fn lacks(&self, content: Content) -> Option<String> {
         let reason = match content {
             Content::Calls => return None,
@@ -228,6 +222,7 @@ impl TraceSource for CsvSource {
         Some(reason.to_owned())
     }
 
+    /// Rows have no index by time: a range only ends the reading early.
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
         let LocationRows { runs, is_unsorted } = &self.locations[location.index()];
         let file = self.place.open(&self.path).map_err(|error| ReadError {

@@ -6,8 +6,8 @@ use super::lines::LineReader;
 use super::read_error;
 use ouzel_hpcdb::{Line, Lines};
 use ouzel_model::{
-    ChunkReader, Content, Definitions, Filter, InterruptGeneratorId, LocationId, LocationKind, Needs, Notice,
-    Pushdown, ReadError, ReadPlan, Ticks, TimeRange, TraceSource,
+    ChunkReader, Content, Definitions, InterruptGeneratorId, LocationId, LocationKind, Needs, Notice,
+    ReadError, ReadPlan, Ticks, TimeRange, TraceSource,
 };
 use std::fs::File;
 use std::path::PathBuf;
@@ -60,19 +60,6 @@ impl TraceSource for SampledTrace {
 
     fn location_bytes(&self, location: LocationId) -> u64 {
         self.lines[location.index()].line.n_bytes()
-    }
-
-    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
-        let clock = &self.definitions.clock;
-        let ticks = |ns| clock.ticks_from_ns(ns);
-        match filter.time_ns {
-            None => ReadPlan { needs, time: Pushdown::Exact, time_range: None },
-            Some((start, end)) => ReadPlan {
-                needs,
-                time: Pushdown::Inexact,
-                time_range: Some(TimeRange { start: ticks(start), end: ticks(end) }),
-            },
-        }
     }
 
     fn is_sampled(&self, _: LocationId) -> bool {

@@ -31,10 +31,7 @@ mod tests;
 
 use crate::detect::{Format, OpenError, Opened, Reader};
 use ouzel_files::{Candidate, Inputs};
-use ouzel_model::{
-    ChunkReader, Content, Definitions, Filter, LocationId, Needs, Notice, Pushdown, ReadError, ReadPlan,
-    TraceSource,
-};
+use ouzel_model::{ChunkReader, Content, Definitions, LocationId, Notice, ReadError, ReadPlan, TraceSource};
 use reader::{LocationReader, Shared};
 use std::path::{Path, PathBuf};
 use store::{Block, Lane, Store};
@@ -152,16 +149,6 @@ impl TraceSource for NsightSource {
         self.lane(location).n_rows * rows::ROW_BYTES as u64
     }
 
-    /// Blocks of rows outside of the time range are not read.
-    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
-        let Some((start_ns, end_ns)) = filter.time_ns else {
-            return ReadPlan { needs, time: Pushdown::Exact, time_range: None };
-        };
-        let clock = &self.definitions.clock;
-        let (start, end) = (clock.ticks_from_ns(start_ns), clock.ticks_from_ns(end_ns));
-        ReadPlan { needs, time: Pushdown::Inexact, time_range: Some(ouzel_model::TimeRange { start, end }) }
-    }
-
     fn is_sampled(&self, location: LocationId) -> bool {
         self.lane(location).only_samples
     }
@@ -171,6 +158,7 @@ impl TraceSource for NsightSource {
         Some((*reason).to_owned())
     }
 
+    /// Blocks of rows outside of the time range are not read.
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
         let lane = self.lane(location);
         let is_wanted = |block: &&Block| {

@@ -1,7 +1,7 @@
 //! Input and output operations, written record by record.
 
 use super::contexts::tests::archive;
-use ouzel_model::{ChunkBuffer, EventKind, Filter, IoMode, LocationId, Needs, TraceSource};
+use ouzel_model::{ChunkBuffer, EventKind, IoMode, LocationId, Needs, ReadPlan, TraceSource};
 use ouzel_otf2::records::enums::IoOperationMode;
 use ouzel_otf2::records::event::{Enter, IoOperationBegin, IoOperationCancelled, IoOperationComplete, Leave};
 use ouzel_otf2::write::EventWriter;
@@ -30,7 +30,7 @@ fn operations(needs: Needs) -> (Vec<(u64, IoMode, Option<u64>)>, usize) {
         complete(events, 19, 4, 5);
         events.write(20, Leave { region: 7 }).unwrap();
     });
-    let mut reader = source.open(LocationId(0), &source.plan(needs, &Filter::default())).unwrap();
+    let mut reader = source.open(LocationId(0), &ReadPlan::all(needs)).unwrap();
     let (mut buffer, mut all, mut n_rows) = (ChunkBuffer::default(), Vec::new(), 0);
     loop {
         buffer.clear();

@@ -23,8 +23,8 @@ mod stack_changes;
 use crate::detect::{self, Format, Reader};
 use ouzel_files::{Candidate, Inputs};
 use ouzel_model::{
-    ChunkBuffer, ChunkReader, Content, Definitions, EventKind, Filter, LocationId, Needs, Notice, Provenance,
-    Pushdown, ReadError, ReadPlan, TraceSource,
+    ChunkBuffer, ChunkReader, Content, Definitions, EventKind, LocationId, Needs, Notice, Provenance,
+    ReadError, ReadPlan, TraceSource,
 };
 use ouzel_otf2::{Archive, ReadErrorKind};
 use reader::{Empty, LocationReader, Opened};
@@ -107,7 +107,7 @@ impl Otf2Source {
 
     /// Whether the location has samples and no call. Reads to its first call: archives do not say.
     fn holds_samples_only(&self, location: LocationId) -> bool {
-        let plan = self.plan(Needs::SAMPLES, &Filter::default());
+        let plan = ReadPlan::all(Needs::SAMPLES);
         let Ok(mut reader) = self.open(location, &plan) else { return false };
         let mut buffer = ChunkBuffer::default();
         let mut has_samples = false;
@@ -155,12 +155,6 @@ impl TraceSource for Otf2Source {
         self.archive.event_bytes(self.definitions.location(location).native_id)
     }
 
-    /// An event file must be decoded from its start to know the open calls, so a time range only ends the reading early.
-    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
-        let time = if filter.time_ns.is_none() { Pushdown::Exact } else { Pushdown::Inexact };
-        ReadPlan { needs, time, time_range: None }
-    }
-
     fn is_sampled(&self, location: LocationId) -> bool {
         if self.definitions.sampled_contexts.is_empty() {
             return false;
@@ -168,6 +162,7 @@ impl TraceSource for Otf2Source {
         *self.sampled[location.index()].get_or_init(|| self.holds_samples_only(location))
     }
 
+    /// An event file must be decoded from its start to know the open calls, so a time range only ends the reading early.
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
         let defined = self.definitions.location(location);
         let (local, found) = self.archive.read_local_definitions(defined.native_id);

@@ -34,8 +34,8 @@ use lines::Lines;
 use messages::Messages;
 use ouzel_files::Candidate;
 use ouzel_model::{
-    ChunkReader, Content, Definitions, Filter, Level, LocationId, Needs, Notice, NoticeCode, Pushdown,
-    ReadError, ReadPlan, TraceSource,
+    ChunkReader, Content, Definitions, Level, LocationId, Needs, Notice, NoticeCode, ReadError, ReadPlan,
+    TraceSource,
 };
 use record::Layout;
 use scan::{Log, LogReader};
@@ -190,12 +190,6 @@ impl TraceSource for ProjectionsSource {
         self.sizes[location.index()]
     }
 
-    /// A log is text without an index: a time range only ends the reading early.
-    fn plan(&self, needs: Needs, filter: &Filter) -> ReadPlan {
-        let time = if filter.time_ns.is_none() { Pushdown::Exact } else { Pushdown::Inexact };
-        ReadPlan { needs, time, time_range: None }
-    }
-
     fn lacks(&self, content: Content) -> Option<String> {
         let reason = match content {
             Content::Calls | Content::Messages | Content::Counters => return None,
@@ -211,6 +205,7 @@ impl TraceSource for ProjectionsSource {
         Some(reason.to_owned())
     }
 
+    /// A log is text without an index: a time range only ends the reading early.
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
         let place = location.index();
         let log = &self.logs[place];

@@ -3,8 +3,8 @@
 use ouzel_formats::{Candidate, OpenError, Opened, Reader};
 use ouzel_hpcdb::{CctDb, LexicalType, Meta, ProfileDb, Relation};
 use ouzel_model::{
-    CallPathId, ChunkBuffer, Content, Filter, LocationId, MetricId, Needs, ProfileSource, ScopedRows,
-    SeverityRow, TraceSource,
+    CallPathId, ChunkBuffer, Content, Filter, LocationId, MetricId, Needs, ProfileSource, ReadPlan,
+    ScopedRows, SeverityRow, TraceSource,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -182,7 +182,8 @@ fn values_are_those_of_the_independent_reader() {
 /// Every sample of a location: time since the trace start and the innermost function, if any runs.
 fn samples(source: &dyn TraceSource, location: LocationId, filter: &Filter) -> Vec<(u64, Option<String>)> {
     let definitions = source.definitions();
-    let mut reader = source.open(location, &source.plan(Needs::SAMPLES, filter)).unwrap();
+    let plan = ReadPlan { needs: Needs::SAMPLES, time_range: filter.resolve(definitions).window };
+    let mut reader = source.open(location, &plan).unwrap();
     let (mut buffer, mut all) = (ChunkBuffer::default(), Vec::new());
     while reader.read(&mut buffer).unwrap() {
         for sample in &buffer.samples {

@@ -4,7 +4,7 @@
 use ouzel_formats::{Candidate, Opened, Reader};
 use ouzel_model::{
     ChunkBuffer, ContextId, Filter, Level, MetricId, MetricValueType, Needs, Notice, ProfileSource,
-    ReadError, SeverityRow, TraceSource,
+    ReadError, ReadPlan, SeverityRow, TraceSource,
 };
 use ouzel_testkit::hpctoolkit::{DatabaseShape, write_database};
 use std::fs;
@@ -84,10 +84,11 @@ fn read_trace(source: &dyn TraceSource, found: &mut Found) {
     for range in [None, Some((5_000_000, 20_000_000))] {
         for location in source.definitions().location_ids() {
             let filter = Filter { time_ns: range, ..Filter::default() };
+            let time_range = filter.resolve(source.definitions()).window;
             let mut buffer = ChunkBuffer::default();
             let mut read = || -> Result<usize, ReadError> {
                 let mut n_samples = 0;
-                let mut reader = source.open(location, &source.plan(Needs::SAMPLES, &filter))?;
+                let mut reader = source.open(location, &ReadPlan { needs: Needs::SAMPLES, time_range })?;
                 let mut last = 0;
                 while reader.read(&mut buffer)? {
                     assert!(buffer.time.is_sorted() && buffer.time.first().is_none_or(|time| last <= time.0));

@@ -1,8 +1,8 @@
 //! Everything a source gives, as plain rows.
 
 use ouzel_model::{
-    ChunkBuffer, EventKind, Filter, LocationId, MessageEnd, MetricValue, Needs, Notice, Parameter,
-    ParameterValue, ReadError, TraceSource,
+    ChunkBuffer, EventKind, LocationId, MessageEnd, MetricValue, Needs, Notice, Parameter, ParameterValue,
+    ReadError, ReadPlan, TraceSource,
 };
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ impl Rows {
 
 /// Reads a location to its end and checks the law of its columns.
 pub fn location(source: &dyn TraceSource, location: LocationId, needs: Needs) -> Rows {
-    let plan = source.plan(needs, &Filter::default());
+    let plan = ReadPlan::all(needs);
     let mut rows = Rows::default();
     let mut reader = match source.open(location, &plan) {
         Ok(reader) => reader,

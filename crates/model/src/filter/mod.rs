@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! Filter { ranks, time_ns, regions, predicate }
-//!    locations()      which locations are read: ranks, and what a predicate says of rank and thread
+//!    resolve() ──► Selection
+//!    locations        which locations are read: ranks, and what a predicate says of rank and thread
 //!    time_ns          the window; sums count the time inside, listings show whole calls unless told to trim
 //!    regions, rest of the predicate    which calls are shown; time in the others goes to `[filtered]`
 //! ```
@@ -15,6 +16,7 @@ mod numbers;
 mod predicate;
 mod ranks;
 mod resolved;
+mod selection;
 #[cfg(test)]
 mod tests;
 mod unmatched;
@@ -24,10 +26,9 @@ pub use numbers::NumberSet;
 pub use predicate::{Predicate, TextTest};
 pub use ranks::RankSet;
 pub use resolved::{CallFacts, CallTest, LocationTests};
+pub use selection::Selection;
 
-use crate::{Definitions, LocationId};
 use serde::{Deserialize, Serialize};
-use wildmatch::WildMatch;
 
 /// What the user asked to look at. The default is everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,33 +84,5 @@ impl Filter {
             _ => Some(Predicate::All(rest)),
         };
         self
-    }
-
-    /// The selected locations, ascending. A location without a rank is selected only if no rank is asked for.
-    pub fn locations(&self, definitions: &Definitions) -> Vec<LocationId> {
-        let tests = self.location_tests(definitions);
-        definitions
-            .location_ids()
-            .filter(|&id| match (&self.ranks, definitions.location(id).rank) {
-                (None, _) => true,
-                (Some(ranks), Some(rank)) => ranks.contains(rank),
-                (Some(_), None) => false,
-            })
-            .filter(|&id| tests.as_ref().is_none_or(|tests| !tests.at(definitions, id).is_never()))
-            .collect()
-    }
-
-    /// The predicate with names of regions and metrics looked up; `None` if there is none.
-    pub fn location_tests(&self, definitions: &Definitions) -> Option<LocationTests> {
-        self.predicate.as_ref().map(|predicate| LocationTests::new(predicate, definitions))
-    }
-
-    /// For each region whether it is selected, or `None` if all are.
-    pub fn regions_kept(&self, definitions: &Definitions) -> Option<Vec<bool>> {
-        if self.regions.is_empty() {
-            return None;
-        }
-        let patterns: Vec<WildMatch> = self.regions.iter().map(|p| WildMatch::new(p)).collect();
-        Some(definitions.regions.iter().map(|r| patterns.iter().any(|p| p.matches(&r.name))).collect())
     }
 }

@@ -1,7 +1,10 @@
 //! Selections, and what becomes of them.
 
 use super::*;
-use crate::{Clock, Location, LocationGroupId, LocationKind, Paradigm, Region, RegionRole, WorldRank};
+use crate::{
+    Clock, Definitions, Location, LocationGroupId, LocationId, LocationKind, Paradigm, Region, RegionRole,
+    WorldRank,
+};
 use std::sync::Arc;
 
 #[test]
@@ -51,7 +54,7 @@ fn definitions(names: &[&str], ranks: &[Option<u32>]) -> Definitions {
 fn kept(patterns: &[&str], names: &[&str]) -> Vec<bool> {
     let filter = Filter { regions: patterns.iter().map(|&p| p.to_owned()).collect(), ..Filter::default() };
     let definitions = definitions(names, &[]);
-    let mut kept = filter.regions_kept(&definitions).expect("there are patterns");
+    let mut kept = filter.resolve(&definitions).regions.expect("there are patterns");
     assert_eq!(kept.len(), definitions.regions.len(), "placeholders have their place");
     kept.truncate(definitions.n_regions());
     kept
@@ -79,7 +82,7 @@ fn patterns_take_brackets_and_other_signs_as_they_are() {
 
 #[test]
 fn no_pattern_keeps_every_region() {
-    assert_eq!(Filter::default().regions_kept(&definitions(&["main"], &[])), None);
+    assert_eq!(Filter::default().resolve(&definitions(&["main"], &[])).regions, None);
     assert!(Filter::default().is_everything());
 }
 
@@ -88,7 +91,7 @@ fn locations_without_a_rank_are_left_out_when_ranks_are_asked_for() {
     let definitions = definitions(&[], &[Some(0), Some(1), None, Some(1), Some(7)]);
     let of = |ranks: Option<&str>| {
         let ranks = ranks.map(|text| text.parse().unwrap());
-        Filter { ranks, ..Filter::default() }.locations(&definitions)
+        Filter { ranks, ..Filter::default() }.resolve(&definitions).locations
     };
     assert_eq!(of(None), [0, 1, 2, 3, 4].map(LocationId));
     assert_eq!(of(Some("1-9")), [1, 3, 4].map(LocationId));
@@ -194,7 +197,7 @@ fn a_predicate_chooses_locations_where_it_can() {
         ("rank in 7-9", &[]),
         ("thread = 0", &[]),
     ] {
-        let found = Filter::default().and(predicate(text)).locations(&definitions);
+        let found = Filter::default().and(predicate(text)).resolve(&definitions).locations;
         assert_eq!(found, locations.iter().map(|&l| LocationId(l)).collect::<Vec<_>>(), "{text}");
     }
 }
@@ -203,7 +206,7 @@ fn a_predicate_chooses_locations_where_it_can() {
 fn what_is_named_and_is_not_there_is_said() {
     let definitions = definitions(&["main", "MPI_Send", "src/a.c"], &[Some(0), Some(1)]);
     let told = |filter: &Filter| {
-        filter.unmatched(&definitions).into_iter().map(|notice| notice.message).collect::<Vec<_>>()
+        filter.resolve(&definitions).unmatched.into_iter().map(|notice| notice.message).collect::<Vec<_>>()
     };
     let no_call = "no call passes this test";
     for (text, messages) in [

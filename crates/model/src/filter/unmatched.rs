@@ -10,7 +10,7 @@ use wildmatch::WildMatch;
 
 impl Filter {
     /// A notice for each region, counter or rank that is named but not in the trace, sorted; none if all are there.
-    pub fn unmatched(&self, definitions: &Definitions) -> Vec<Notice> {
+    pub(super) fn unmatched(&self, definitions: &Definitions) -> Vec<Notice> {
         if self.regions.is_empty() && self.predicate.is_none() && self.ranks.is_none() {
             return Vec::new();
         }

@@ -1,11 +1,11 @@
-//! Batches of rows, and the analysis that fills them.
+//! Batches of rows, and the sink that fills them.
 
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{
-    Clock, CommId, CommRank, Communicator, Contents, Definitions, EventChunk, EventKind, LocationId,
-    MessageEnd, MetricValue, MetricValueType, Needs, Remap, RequestEvent, WorldRank,
+    Clock, CommId, CommRank, Communicator, Definitions, EventChunk, EventKind, EventSink, LocationId,
+    MessageEnd, MetricValue, MetricValueType, Needs, RequestEvent, WorldRank,
 };
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum number of rows of a batch, apart from those of its last chunk.
@@ -193,26 +193,30 @@ impl Meaning {
     }
 }
 
-/// Fills batches and passes them to the receiver of the sink. An analysis only in form.
+/// Fills batches, location by location.
 pub(super) struct Lister {
-    pub meaning: Arc<Meaning>,
+    meaning: Arc<Meaning>,
     /// Whether the columns of messages and metrics are requested.
-    pub with_payload: bool,
-    pub sink: Arc<Mutex<Vec<EventBatch>>>,
+    with_payload: bool,
+    batches: Arc<Mutex<Vec<EventBatch>>>,
+    local: Option<Local>,
 }
 
 /// The current location.
-pub(super) struct Local {
+struct Local {
     batch: EventBatch,
     depth: u32,
     rank: Option<WorldRank>,
 }
 
 impl Lister {
-    fn give(&self, batch: &mut EventBatch) {
-        let full = std::mem::replace(batch, EventBatch::new(batch.location));
-        if !full.is_empty() {
-            self.sink.lock().unwrap_or_else(PoisonError::into_inner).push(full);
+    pub fn new(meaning: Arc<Meaning>, with_payload: bool, batches: Arc<Mutex<Vec<EventBatch>>>) -> Self {
+        Lister { meaning, with_payload, batches, local: None }
+    }
+
+    fn give(&self, batch: EventBatch) {
+        if !batch.is_empty() {
+            self.batches.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
         }
     }
 
@@ -314,49 +318,38 @@ impl FurtherRows {
     }
 }
 
-impl Analysis for Lister {
-    type Local = Local;
-    type Partial = ();
-    type Output = ();
-    const NAME: &'static str = "event-columns";
-    const PARTIAL_VERSION: u32 = 1;
+impl EventSink for Lister {
+    type Error = Infallible;
 
     /// Samples of locations with no other events come as the calls made of them.
     fn needs(&self) -> Needs {
         Needs::MESSAGES | Needs::COLLECTIVES | Needs::METRICS | Needs::PARAMETERS | Needs::OTHERS
     }
 
-    fn speaks_of(&self) -> Contents {
-        Contents::NONE
+    fn begin(&mut self, location: LocationId, definitions: &Definitions) -> Result<(), Infallible> {
+        let rank = definitions.location(location).rank;
+        self.local = Some(Local { batch: EventBatch::new(location), depth: 0, rank });
+        Ok(())
     }
 
-    fn empty(&self) {}
-
-    fn begin(&self, cx: &LocationCx<'_>) -> Local {
-        let rank = cx.definitions.location(cx.location).rank;
-        Local { batch: EventBatch::new(cx.location), depth: 0, rank }
-    }
-
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn take(&mut self, chunk: &EventChunk<'_>) -> Result<(), Infallible> {
+        let mut local = self.local.take().expect("a location was begun");
         let first = local.batch.len();
-        self.push_rows(local, chunk);
+        self.push_rows(&mut local, chunk);
         if self.with_payload {
-            self.push_payload(local, first, chunk);
+            self.push_payload(&mut local, first, chunk);
         }
         if BATCH_ROWS <= local.batch.len() {
-            self.give(&mut local.batch);
+            let next = EventBatch::new(local.batch.location);
+            self.give(std::mem::replace(&mut local.batch, next));
         }
+        self.local = Some(local);
+        Ok(())
     }
 
-    fn end(&self, mut local: Local, _: &LocationCx<'_>, _: &LocationSummary, _: &mut ()) {
-        self.give(&mut local.batch);
-    }
-
-    fn remap(&self, _: &mut (), _: &Remap) {}
-
-    fn merge(&self, _: &mut (), _: ()) {}
-
-    fn finish(&self, _: (), _: &FinishCx<'_>) -> Result<(), AnalysisError> {
+    fn end(&mut self) -> Result<(), Infallible> {
+        let local = self.local.take().expect("a location was begun");
+        self.give(local.batch);
         Ok(())
     }
 }
@@ -364,7 +357,7 @@ impl Analysis for Lister {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ouzel_engine::Folder;
+    use ouzel_engine::list;
     use ouzel_model::{Filter, TraceSource};
     use ouzel_testkit::ToyTrace;
 
@@ -373,12 +366,10 @@ mod tests {
 
     fn rows(trace: &ToyTrace) -> Vec<Row> {
         let meaning = Arc::new(Meaning::new(trace.definitions()));
-        let sink: Arc<Mutex<Vec<EventBatch>>> = Arc::default();
-        let mut set = ouzel_engine::AnalysisSet::default();
-        set.add(Lister { meaning: Arc::clone(&meaning), with_payload: true, sink: Arc::clone(&sink) });
-        let mut folder = Folder::listing(trace, &set, &Filter::default());
-        folder.fold(LocationId(0), None);
-        let batches = std::mem::take(&mut *sink.lock().unwrap());
+        let batches: Arc<Mutex<Vec<EventBatch>>> = Arc::default();
+        let lister = Lister::new(Arc::clone(&meaning), true, Arc::clone(&batches));
+        list(trace, &Filter::default(), [LocationId(0)], lister, None).unwrap();
+        let batches = std::mem::take(&mut *batches.lock().unwrap());
         let row = |batch: &EventBatch, i: usize| {
             let name = meaning.names.all()[batch.name[i] as usize].to_string();
             (batch.time_ns[i], name, batch.depth[i], batch.bytes[i], batch.value[i])

@@ -2,9 +2,9 @@
 
 use super::columns::{EventBatch, EventNames, Lister, Meaning};
 use crate::Trace;
-use ouzel_engine::{AnalysisSet, Folder, PassError};
+use ouzel_engine::{PassError, list};
 use ouzel_model::{Filter, LocationId, Notice, Notices};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,7 +39,7 @@ pub struct EventReader {
 impl Trace {
     /// The events that `options` select, as an iterator that reads on demand.
     pub fn events(self: &Arc<Self>, options: EventOptions) -> EventReader {
-        let mut locations = options.filter.locations(self.definitions());
+        let mut locations = options.filter.resolve(self.definitions()).locations;
         if let Some(only) = &options.locations {
             locations.retain(|location| only.contains(location));
         }
@@ -90,35 +90,26 @@ impl EventReader {
     /// Reads a group on all threads; the order of its batches is that of its locations.
     fn read(&mut self, group: &[LocationId]) -> Result<(), PassError> {
         let next = AtomicUsize::new(0);
-        let found: Mutex<BTreeMap<LocationId, Vec<EventBatch>>> = Mutex::default();
+        let found: Arc<Mutex<Vec<EventBatch>>> = Arc::default();
         let (trace, options, meaning, notices) = (&self.trace, &self.options, &self.meaning, &self.notices);
-        let work = || {
-            let sink: Arc<Mutex<Vec<EventBatch>>> = Arc::default();
-            let mut set = AnalysisSet::default();
-            let lister = Lister {
-                meaning: Arc::clone(meaning),
-                with_payload: options.with_payload,
-                sink: Arc::clone(&sink),
-            };
-            set.add(lister);
-            let mut folder = Folder::listing(trace.source(), &set, &options.filter);
-            while let Some(&location) = group.get(next.fetch_add(1, Ordering::Relaxed)) {
-                folder.fold(location, None);
-                let batches = std::mem::take(&mut *sink.lock().unwrap_or_else(PoisonError::into_inner));
-                found.lock().unwrap_or_else(PoisonError::into_inner).insert(location, batches);
-            }
-            // There is no output; problems are reported here.
-            set.finish(folder.into_partial(), trace.definitions(), notices);
+        let work = || -> Result<(), PassError> {
+            let lister = Lister::new(Arc::clone(meaning), options.with_payload, Arc::clone(&found));
+            let locations = std::iter::from_fn(|| group.get(next.fetch_add(1, Ordering::Relaxed)).copied());
+            let listed = list(trace.source(), &options.filter, locations, lister, None)?;
+            notices.extend(listed.notices);
+            Ok(())
         };
         let n_workers = options.jobs.get().min(group.len()).max(1);
         std::thread::scope(|scope| {
             let others: Vec<_> = (1..n_workers).map(|_| scope.spawn(work)).collect();
-            work();
-            let failed = others.into_iter().filter_map(|other| other.join().err()).next();
-            failed.map_or(Ok(()), |_| Err(PassError::Panicked("a thread that lists events".to_owned())))
+            let own = work();
+            let panicked = |_| Err(PassError::Panicked("a thread that lists events".to_owned()));
+            others.into_iter().map(|other| other.join().unwrap_or_else(panicked)).fold(own, Result::and)
         })?;
-        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.ready.extend(found.into_values().flatten());
+        let mut found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+        // Stable: the batches of a location stay in order.
+        found.sort_by_key(|batch| batch.location);
+        self.ready.extend(found);
         Ok(())
     }
 }

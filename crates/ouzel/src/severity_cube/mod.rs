@@ -12,7 +12,7 @@ mod spill;
 
 use crate::{Answer, AskError, Options, Profile, Trace, missing};
 use ouzel_analyses::severity_cube::{SeverityCube, SeverityCubeOutput, TraceProfile};
-use ouzel_engine::{AnalysisSet, IsLast, Pass, PassError};
+use ouzel_engine::{AnalysisSet, IsLast, PassError};
 use ouzel_files::memory;
 use ouzel_model::ProfileSource;
 use spill::Spill;
@@ -63,13 +63,15 @@ impl Trace {
         let held_bytes = Arc::new(AtomicU64::new(0));
         let mut set = AnalysisSet::default();
         let key = set.add(SeverityCube::counting(Arc::clone(&held_bytes)));
+        let Options { filter, jobs, progress, workers } = options;
+        let set = set.prepare(self.definitions(), filter);
         let mut collected = Collected { spill: None, last: None };
         let mut trouble = None;
         // Values are in memory twice while the columns of locations become rows.
         let is_full = || storage.memory_bytes / 2 < held_bytes.load(Ordering::Relaxed);
-        let report = match options.workers {
+        let report = match workers {
             Some(workers) => {
-                let mut report = self.run_on(workers, &set, options)?;
+                let mut report = self.run_on(*workers, &set, *progress)?;
                 let output = report.outputs.take(&key)?;
                 let is_last = if storage.memory_bytes < VALUE_BYTES * output.n_values() {
                     IsLast::No
@@ -80,9 +82,7 @@ impl Trace {
                 Ok(report)
             }
             None => {
-                let Options { filter, jobs, progress, .. } = options;
-                let pass = Pass { filter, jobs: *jobs, progress: *progress };
-                set.run_in_parts(self.source(), pass, &is_full, &mut |mut outputs, is_last| {
+                set.run_in_parts(self.source(), *jobs, *progress, &is_full, &mut |mut outputs, is_last| {
                     held_bytes.store(0, Ordering::Relaxed);
                     let taken = outputs
                         .take(&key)
@@ -102,10 +102,10 @@ impl Trace {
             (_, Some(trouble)) => return Err(trouble),
             (report, None) => report.map_err(|error: PassError| AskError::from(error))?,
         };
-        missing::explain(self.source(), &set, &options.filter, &mut report);
+        missing::explain(self.source(), &set, &mut report);
         missing::explain_severities(self.source(), &mut report);
         let source = collected.into_source(self, report.notices.clone())?;
-        let profile = Profile::of_trace(self, &options.filter, source);
+        let profile = Profile::of_trace(self, filter, source);
         Ok(Answer::new(profile, report))
     }
 }

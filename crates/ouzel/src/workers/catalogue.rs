@@ -1,6 +1,6 @@
 //! Every analysis, for passes run by other processes.
 
-use ouzel_analyses::breakdown::Breakdown;
+use ouzel_analyses::breakdown::BreakdownFold;
 use ouzel_analyses::clock_repair::ClockRepairs;
 use ouzel_analyses::comm_matrix::CommMatrix;
 use ouzel_analyses::comm_over_time::CommOverTime;
@@ -11,36 +11,36 @@ use ouzel_analyses::late_messages::LateMessages;
 use ouzel_analyses::message_histogram::MessageHistogram;
 use ouzel_analyses::metric_profile::MetricProfile;
 use ouzel_analyses::operations::Operations;
-use ouzel_analyses::patterns::CallSeries;
-use ouzel_analyses::phases::Phases;
+use ouzel_analyses::patterns::CallSeriesFold;
+use ouzel_analyses::phases::PhasesFold;
 use ouzel_analyses::profile::Profile;
 use ouzel_analyses::severity_cube::SeverityCube;
 use ouzel_analyses::time_profile::TimeProfile;
-use ouzel_analyses::timeline::Timeline;
-use ouzel_context_tree::ContextTrees;
+use ouzel_analyses::timeline::TimelineFold;
+use ouzel_context_tree::ContextTreesFold;
 use ouzel_engine::Catalogue;
 
 /// The analyses that processes know of each other; one that is not listed works on one machine only.
 pub(super) fn catalogue() -> Catalogue {
     let mut catalogue = Catalogue::default();
-    catalogue.add::<Breakdown>();
-    catalogue.add::<CallSeries>();
+    catalogue.add::<BreakdownFold>();
+    catalogue.add::<CallSeriesFold>();
     catalogue.add::<ClockRepairs>();
     catalogue.add::<CommMatrix>();
     catalogue.add::<CommOverTime>();
     catalogue.add::<Communication>();
-    catalogue.add::<ContextTrees>();
+    catalogue.add::<ContextTreesFold>();
     catalogue.add::<Inventory>();
     catalogue.add::<LateMessages>();
     catalogue.add::<MessageHistogram>();
     catalogue.add::<MetricProfile>();
     catalogue.add::<Operations>();
     catalogue.add::<PathCalls>();
-    catalogue.add::<Phases>();
+    catalogue.add::<PhasesFold>();
     catalogue.add::<Profile>();
     catalogue.add::<SeverityCube>();
     catalogue.add::<TimeProfile>();
-    catalogue.add::<Timeline>();
+    catalogue.add::<TimelineFold>();
     catalogue
 }
 

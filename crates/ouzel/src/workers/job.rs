@@ -5,8 +5,8 @@ use super::part::{Coverage, Header, Part, sealed, unsealed};
 use super::{BUILD, Fingerprint};
 use crate::Trace;
 use ouzel_analyses::clock_repair::ClockRepair;
-use ouzel_engine::{AnalysisSet, CatalogueError, Partial, PartialError, PassError, SetDescription};
-use ouzel_model::{Filter, LocationId};
+use ouzel_engine::{CatalogueError, Partial, PartialError, PassError, Prepared, SetDescription};
+use ouzel_model::LocationId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ pub enum JobError {
 #[derive(Debug)]
 pub struct Job {
     wire: Wire,
-    set: AnalysisSet,
+    set: Prepared,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -87,7 +87,6 @@ struct Wire {
     repairs: Vec<Arc<ClockRepair>>,
     /// Of the trace on these clocks.
     fingerprint: Fingerprint,
-    filter: Filter,
     n_buckets: u32,
     set: SetDescription,
 }
@@ -95,19 +94,13 @@ struct Wire {
 impl Job {
     /// As many buckets as groups, so that what is settled together comes from as many bytes of event files as what is
     /// folded together; fewer if there would be too many pieces, none if nothing pairs locations.
-    pub(super) fn new(
-        trace: &Trace,
-        set: &AnalysisSet,
-        filter: &Filter,
-        n_groups: usize,
-    ) -> Result<Self, JobError> {
+    pub(super) fn new(trace: &Trace, set: &Prepared, n_groups: usize) -> Result<Self, JobError> {
         let catalogue = catalogue();
         let n_buckets = n_groups.min(N_PIECES_MAX / n_groups.max(1)).max(1);
         let wire = Wire {
             recorded: trace.recorded.unwrap_or_else(|| trace.fingerprint()),
             repairs: trace.repairs.clone(),
             fingerprint: trace.fingerprint(),
-            filter: filter.clone(),
             n_buckets: if set.pairs_locations() { n_buckets as u32 } else { 0 },
             set: catalogue.describe(set)?,
         };
@@ -167,7 +160,7 @@ impl Job {
     pub fn fold(&self, trace: &Trace, locations: &[LocationId]) -> Result<Vec<Vec<u8>>, JobError> {
         self.expect(trace)?;
         let of = Coverage::of(locations);
-        let whole = self.set.fold(trace.source(), &self.wire.filter, locations.iter().copied())?;
+        let whole = self.set.fold(trace.source(), locations.iter().copied())?;
         let (rest, pieces) = self.set.split(whole, self.n_buckets());
         let rest = self.encoded(Header { part: Part::Rest, of }, rest);
         let pieces =
@@ -220,7 +213,7 @@ impl Job {
     /// `locations`, which the pass folds. `set` is that of this process.
     pub(super) fn whole(
         &self,
-        set: &AnalysisSet,
+        set: &Prepared,
         parts: Vec<Vec<u8>>,
         locations: &[LocationId],
     ) -> Result<Partial, JobError> {

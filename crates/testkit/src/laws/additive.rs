@@ -12,7 +12,7 @@
 use super::{Case, Law, Violation, half_sampled};
 use crate::rng::Rng;
 use crate::toy::{Faults, RandomTrace, ToyTrace, random_program};
-use ouzel_engine::Analysis;
+use ouzel_engine::{Analysis, Question};
 use ouzel_model::{Definitions, Filter, RankSet, TraceSource};
 use std::collections::BTreeMap;
 
@@ -36,10 +36,10 @@ pub enum Parts {
 ///
 /// # Panics
 /// If they do not; the message names the case.
-pub fn check_additive<A: Analysis>(
+pub fn check_additive<Q: Question>(
     parts: Parts,
-    make: impl Fn(&Definitions, &Filter) -> A,
-    sums: impl Fn(A::Output, &Definitions) -> Sums,
+    make: impl Fn(&Definitions) -> Q,
+    sums: impl Fn(Q::Output, &Definitions) -> Sums,
 ) {
     for seed in 0..N_TRACES {
         let faults = if seed % 2 == 0 { Faults::None } else { Faults::Leaves };
@@ -49,21 +49,21 @@ pub fn check_additive<A: Analysis>(
         for (trace, kind) in [(random_program(seed), "program"), (senseless, "trace")] {
             let found = violation(&trace, seed, parts, &make, &sums);
             if let Some(Violation { law, detail }) = found {
-                panic!("{} breaks law {law:?} on {kind} {seed}: {detail}", A::NAME);
+                panic!("{} breaks law {law:?} on {kind} {seed}: {detail}", <Q::Analysis as Analysis>::NAME);
             }
         }
     }
 }
 
 /// The first selection of a trace whose parts do not add up, if any.
-pub fn violation<A: Analysis>(
+pub fn violation<Q: Question>(
     trace: &ToyTrace,
     seed: u64,
     parts: Parts,
-    make: impl Fn(&Definitions, &Filter) -> A,
-    sums: impl Fn(A::Output, &Definitions) -> Sums,
+    make: impl Fn(&Definitions) -> Q,
+    sums: impl Fn(Q::Output, &Definitions) -> Sums,
 ) -> Option<Violation> {
-    let describe = |_: &A::Output| String::new();
+    let describe = |_: &Q::Output| String::new();
     let of = |filter: &Filter, n_buckets| {
         let case = Case { make: &make, describe: &describe, trace, filter, seed };
         let mut of_filter =

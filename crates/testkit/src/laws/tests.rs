@@ -141,7 +141,7 @@ impl Faulty {
 }
 
 fn law_broken_by(fault: Fault) -> Option<Law> {
-    violation(|| Faulty(fault), |state| format!("{state:?}")).map(|v| v.law)
+    violation(|_| Faulty(fault), |state| format!("{state:?}")).map(|v| v.law)
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_maximum_in_place_of_a_sum_is_caught() {
             Ok(partial)
         }
     }
-    let broken = violation(|| MaxInMerge, u64::to_string).expect("the fault shows");
+    let broken = violation(|_| MaxInMerge, u64::to_string).expect("the fault shows");
     assert_eq!(broken.law, Law::Partition, "{}", broken.detail);
 }
 

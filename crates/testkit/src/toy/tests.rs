@@ -2,7 +2,7 @@ use super::*;
 use ouzel_model::CHUNK_EVENTS;
 
 fn read_all(trace: &ToyTrace, location: LocationId, needs: Needs) -> (Vec<(u64, EventKind)>, u64) {
-    let mut reader = trace.open(location, &trace.plan(needs, &Filter::default())).expect("toys open");
+    let mut reader = trace.open(location, &ReadPlan::all(needs)).expect("toys open");
     let (mut buffer, mut rows, mut n_records) = (ChunkBuffer::default(), Vec::new(), 0);
     while reader.read(&mut buffer).expect("it is not damaged") {
         rows.extend(buffer.time.iter().map(|t| t.0).zip(buffer.kind.iter().copied()));
@@ -66,7 +66,7 @@ fn random_traces_are_the_same_every_time() {
 fn damage_leaves_what_comes_before() {
     let trace = ToyTrace::new("0: enter a @0, leave @1, enter a @2, leave @3").with_chunk_events(2);
     let trace = trace.with_damage(LocationId(0), 3);
-    let plan = trace.plan(Needs::NOTHING, &Filter::default());
+    let plan = ReadPlan::all(Needs::NOTHING);
     let mut reader = trace.open(LocationId(0), &plan).expect("toys open");
     let mut buffer = ChunkBuffer::default();
     assert_eq!(reader.read(&mut buffer), Ok(true));

@@ -1,32 +1,15 @@
 //! `--to chrome`: the events as Chrome JSON, for Perfetto and chrome://tracing.
-//!
-//! | in the trace | in the file |
-//! |---|---|
-//! | call | `B` and `E`; on a stream `X` of category `kernel`, `gpu_memcpy` or `gpu_op` |
-//! | parameter, collective | arguments of the end of the call |
-//! | link, message | flow (`s`, `f`) between the calls around its ends |
-//! | metric value | `C` |
-//! | sample | `P` with a stack frame |
-//! | request | not written; a notice reports it |
-//!
-//! Processes are location groups, threads are locations. Times are microseconds with three decimals: nanoseconds
-//! are exact, finer clocks are rounded to them.
-
-mod events;
-mod numbers;
 
 use super::ConvertArgs;
-use super::tables::{answer, listing};
+use super::tables::{answer, listed};
 use super::{Written, cannot_write, file_target};
 use crate::args::Common;
 use crate::exit::Outcome;
 use crate::output::refused;
-use crate::session::{Session, coverage};
+use crate::session::Session;
 use anyhow::{Context, bail};
-use events::ChromeEvents;
-use numbers::MessageNumbers;
-use ouzel::engine::AnalysisSet;
-use ouzel::model::Notices;
+use ouzel::engine::Listed;
+use ouzel::formats::chrome::write::ChromeWriter;
 
 /// Writes the file.
 ///
@@ -39,58 +22,52 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
     let target = file_target(common, &args.out)?;
     let session = Session::open(common)?;
     let file = target.begin()?;
-    let events = ChromeEvents::create(file.writer(), session.definitions())?;
-    let mut set = AnalysisSet::default();
-    set.add_silent(MessageNumbers(events.clone()));
-    set.add(events.clone());
-    let partial = listing(&session, &set, || events.has_failed());
-    let (n_events, unsaid) = events.finish_writing().with_context(|| cannot_write(&args.out))?;
+    let writer = ChromeWriter::create(file.writer(), session.definitions())?;
+    let Listed { sink, outcome, report, .. } = listed(&session, writer)?;
+    let (n_events, unsaid) = outcome.and_then(|()| sink.finish()).with_context(|| cannot_write(&args.out))?;
     let files = vec![Written::new(&args.out, n_events, file.complete().map_err(refused)?)];
-    let definitions = session.definitions();
-    let coverage = coverage(definitions, partial.locations());
-    let notices = Notices::default();
-    notices.extend(session.trace.notices().iter().cloned());
-    notices.extend(unsaid);
-    set.finish(partial, definitions, &notices);
-    answer(&session, coverage, &notices.to_vec(), files)
+    answer(&session, report, unsaid, files)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ouzel::engine::Folder;
+    use ouzel::engine::list;
     use ouzel::formats::chrome::ChromeSource;
-    use ouzel::model::{ChunkBuffer, EventKind, Filter, LinkEnd, LocationId, Needs, TraceSource};
-    use ouzel_files::Inputs;
-    use ouzel_files::output::{Existing, Target};
+    use ouzel::model::{
+        Borders, ChunkBuffer, EventKind, Filter, LinkEnd, LocationId, Needs, ReadPlan, TraceSource,
+    };
     use ouzel_testkit::ToyTrace;
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
 
-    /// What is written for a trace.
-    fn written(name: &str, trace: &dyn TraceSource) -> String {
-        written_of(name, trace, &Filter::default())
+    /// A file in memory.
+    #[derive(Debug, Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
     }
 
-    fn written_of(name: &str, trace: &dyn TraceSource, filter: &Filter) -> String {
-        let path = std::env::temp_dir().join(format!("ouzel-chrome-{}-{name}.json", std::process::id()));
-        let target = Target::file(&path, Existing::Replace, &Inputs::default()).unwrap();
-        let out = target.begin().unwrap();
-        let events = ChromeEvents::create(out.writer(), trace.definitions()).unwrap();
-        let mut set = AnalysisSet::default();
-        set.add_silent(MessageNumbers(events.clone()));
-        set.add(events.clone());
-        let mut folder = Folder::new(trace, &set, filter);
-        trace.definitions().location_ids().for_each(|location| folder.fold(location, None));
-        events.finish_writing().unwrap();
-        out.complete().unwrap();
-        let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::remove_file(path).unwrap();
-        text
+    /// What is written for a part of a trace.
+    fn written(trace: &dyn TraceSource, filter: &Filter) -> String {
+        let file = Shared::default();
+        let writer = ChromeWriter::create(file.clone(), trace.definitions()).unwrap();
+        let locations = trace.definitions().location_ids();
+        let Listed { sink, outcome, .. } = list(trace, filter, locations, writer, None).unwrap();
+        outcome.and_then(|()| sink.finish()).unwrap();
+        String::from_utf8(file.0.lock().unwrap().clone()).unwrap()
     }
 
     /// Enters, leaves and numbers of link ends of each location.
     fn told(trace: &dyn TraceSource) -> Vec<(String, Vec<String>, [usize; 2])> {
         let definitions = trace.definitions();
-        let plan = trace.plan(Needs::ALL_EVENTS, &Filter::default());
+        let plan = ReadPlan::all(Needs::ALL_EVENTS);
         let of_location = |id: LocationId| {
             let (mut rows, mut links) = (Vec::new(), [0, 0]);
             let mut reader = trace.open(id, &plan).unwrap();
@@ -123,8 +100,8 @@ mod tests {
             1: enter b @0, recv<0 bytes 1 @25, recv<0 bytes 2 @35, recv<0 bytes 3 @38, leave @40",
         );
         // Sends of 2 and 3, the receive of 1: none of them is the other side of another.
-        let part = Filter { time_ns: Some((15, 31)), ..Filter::default() };
-        let text = written_of("part", &toy, &part);
+        let part = Filter { time_ns: Some((15, 31)), borders: Borders::Trim, ..Filter::default() };
+        let text = written(&toy, &part);
         let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
         let events = whole["traceEvents"].as_array().expect("there are events");
         let arrows = events.iter().filter(|event| event["cat"] == "message");
@@ -140,7 +117,7 @@ mod tests {
             0: enter main @0, enter MPI_Send @10, send>1 @11, leave @12, leave @40
             1: enter main @5, enter MPI_Recv @7, recv<0 @13, leave @14, leave @30",
         );
-        let text = written("messages", &toy);
+        let text = written(&toy, &Filter::default());
         let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(whole["traceEvents"].as_array().is_some_and(|events| 12 < events.len()));
         let back = ChromeSource::from_text("back.json", text.into_bytes()).unwrap();
@@ -158,7 +135,7 @@ mod tests {
             {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":4,"dur":2.5,"args":{"correlation":9,"stream":7}},
             {"ph":"X","cat":"gpu_memcpy","name":"copy","pid":0,"tid":7,"ts":8,"dur":1,"args":{"stream":7,"bytes":64}}]}"#;
         let first = ChromeSource::from_text("first.json", text.as_bytes().to_vec()).unwrap();
-        let text = written("kernels", &first);
+        let text = written(&first, &Filter::default());
         let back = ChromeSource::from_text("back.json", text.into_bytes()).unwrap();
         assert_eq!(told(&back).len(), told(&first).len());
         let of = |source: &ChromeSource| -> Vec<_> {

@@ -1,9 +1,7 @@
 //! `ouzel convert`: the trace's events, or the severities of a profile, in another format.
 
-mod batch;
 mod chrome;
 mod cube;
-mod events;
 mod otf2;
 mod tables;
 

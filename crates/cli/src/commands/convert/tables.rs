@@ -6,8 +6,6 @@
 pub(super) mod severities;
 
 use super::ConvertArgs;
-use super::batch::Batch;
-use super::events::EventTable;
 use super::{Written, cannot_write, file_target};
 use crate::args::{Common, OutputFormat};
 use crate::catalogue;
@@ -15,13 +13,13 @@ use crate::exit::Outcome;
 use crate::found::{Either, Found};
 use crate::output::refused;
 use crate::progress;
-use crate::session::{Session, coverage, outcome};
+use crate::session::{Session, outcome};
 use crate::terminal::style::clean;
 use crate::terminal::units;
 use anyhow::Context;
-use ouzel::engine::{AnalysisSet, Folder, Partial};
-use ouzel::model::{Notice, Notices, Table};
-use ouzel_export::{CsvText, CsvWriter, ExportError, ParquetWriter, TableWriter};
+use ouzel::engine::{Listed, Report, list};
+use ouzel::model::{EventSink, Notice, Notices, Table};
+use ouzel_export::{CsvText, CsvWriter, EventTable, ExportError, ParquetWriter, TableWriter};
 use ouzel_files::folder::{self, Entry, FolderOutput, Others};
 use ouzel_files::output::{Output, Target};
 use serde::Serialize;
@@ -45,11 +43,11 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
     };
     let tables = place.begin()?;
     let mut files = Vec::new();
-    let (partial, set) = write_events(&session, &tables, &mut files)?;
+    let report = write_events(&session, &tables, &mut files)?;
     let definitions = session.definitions();
     if matches!(tables.out, Begun::Folder(_)) {
         for table in [
-            catalogue::locations(definitions, partial.locations()),
+            catalogue::locations(definitions, &report.locations),
             catalogue::regions(definitions),
             catalogue::metrics(definitions),
         ] {
@@ -61,22 +59,21 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
         }
     }
     tables.complete()?;
-    let coverage = coverage(definitions, partial.locations());
-    let notices = Notices::default();
-    notices.extend(session.trace.notices().iter().cloned());
-    set.finish(partial, definitions, &notices);
-    answer(&session, coverage, &notices.to_vec(), files)
+    answer(&session, report, Vec::new(), files)
 }
 
-/// Reports what was written.
+/// Reports what was written, and what could not be.
 pub(super) fn answer(
     session: &Session<'_>,
-    coverage: ouzel::engine::Coverage,
-    notices: &[Notice],
+    report: Report,
+    unsaid: Vec<Notice>,
     files: Vec<Written>,
 ) -> anyhow::Result<Outcome> {
+    let notices = Notices::default();
+    notices.extend(report.notices.into_iter().chain(unsaid));
+    let notices = &notices.to_vec();
     if session.common.format == OutputFormat::Json {
-        session.write_json("convert", coverage, notices, Data { files })?;
+        session.write_json("convert", report.coverage, notices, Data { files })?;
     } else if !session.common.quiet {
         let line = |file: &Written| {
             let rows = units::counted(file.n_rows, "row", "rows");
@@ -88,35 +85,24 @@ pub(super) fn answer(
     Ok(outcome(notices))
 }
 
-/// Folds one location after the other, in the order of the trace, until there is no point in continuing.
-pub(super) fn listing(session: &Session<'_>, set: &AnalysisSet, has_failed: impl Fn() -> bool) -> Partial {
+/// Hands what is selected to `sink`, in the order of the trace, with a progress bar if enabled.
+pub(super) fn listed<S: EventSink>(session: &Session<'_>, sink: S) -> anyhow::Result<Listed<S>> {
     let (trace, filter) = (&session.trace, &session.common.filter);
-    progress::with_bar(session.common.progress, trace.event_bytes(filter), |progress| {
-        let mut folder = Folder::listing(trace.source(), set, filter);
-        for location in filter.locations(trace.definitions()) {
-            if has_failed() {
-                break;
-            }
-            folder.fold(location, Some(progress));
-        }
-        folder.into_partial()
-    })
+    let locations = filter.resolve(trace.definitions()).locations;
+    let listed = progress::with_bar(session.common.progress, trace.event_bytes(filter), |progress| {
+        list(trace.source(), filter, locations, sink, Some(progress))
+    })?;
+    Ok(listed)
 }
 
-fn write_events(
-    session: &Session<'_>,
-    tables: &Tables,
-    files: &mut Vec<Written>,
-) -> anyhow::Result<(Partial, AnalysisSet)> {
+fn write_events(session: &Session<'_>, tables: &Tables, files: &mut Vec<Written>) -> anyhow::Result<Report> {
     let file = tables.create("events")?;
-    let writer = tables.writer(&file, &Batch::columns())?;
-    let events = EventTable::new(session.definitions(), writer);
-    let mut set = AnalysisSet::default();
-    set.add(events.clone());
-    let partial = listing(session, &set, || events.has_failed());
-    let n_rows = events.finish_writing().with_context(|| cannot_write(&tables.path))?;
+    let writer = tables.writer(&file, &EventTable::columns())?;
+    let Listed { sink, outcome, report, .. } =
+        listed(session, EventTable::new(session.definitions(), writer))?;
+    let n_rows = outcome.and_then(|()| sink.finish()).with_context(|| cannot_write(&tables.path))?;
     files.push(tables.written("events", file, n_rows)?);
-    Ok((partial, set))
+    Ok(report)
 }
 
 /// Every table that a conversion makes, of a trace or of a profile: a new conversion replaces all of them.

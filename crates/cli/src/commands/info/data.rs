@@ -6,7 +6,7 @@ use crate::command::Need;
 use crate::commands::that_need;
 use crate::session::Session;
 use crate::terminal::units::counted;
-use ouzel::analyses::inventory::{EVENT_KINDS, InventoryOutput, kind_name};
+use ouzel::analyses::inventory::{EVENT_KINDS, InventoryOutput};
 use ouzel::analyses::severity_cube::constructed_topology;
 use ouzel::diagnose::ranks_without_events;
 use ouzel::engine::{LocationEnd, Report};
@@ -92,7 +92,7 @@ impl Data {
         };
         let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
         let provenance = definitions.provenance.clone();
-        let missing = ranks_without_events(definitions, &session.common.filter, report);
+        let missing = ranks_without_events(definitions, report);
         Data {
             format: session.trace.format().as_str().to_owned(),
             format_version: provenance.format_version,
@@ -138,7 +138,7 @@ fn clock_correction(definitions: &Definitions, report: &Report) -> &'static str 
 
 fn events(inventory: &InventoryOutput) -> serde_json::Map<String, serde_json::Value> {
     let counts = EVENT_KINDS.iter().map(|&kind| (kind, inventory.n_events(kind)));
-    counts.filter(|&(_, n)| 0 < n).map(|(kind, n)| (kind_name(kind).to_owned(), n.into())).collect()
+    counts.filter(|&(_, n)| 0 < n).map(|(kind, n)| (kind.as_str().to_owned(), n.into())).collect()
 }
 
 fn metrics(definitions: &Definitions) -> Vec<MetricEntry> {

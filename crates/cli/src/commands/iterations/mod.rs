@@ -45,7 +45,7 @@ fn run(common: &Common, args: &IterationsArgs) -> anyhow::Result<Outcome> {
     let session = Session::open(common)?;
     let definitions = session.definitions();
     let mut set = AnalysisSet::default();
-    let key = set.add(ContextTrees::with_semantics(definitions, &common.filter, &semantics));
+    let key = set.add(ContextTrees { semantics: semantics.clone() });
     let mut report = session.run(&set)?;
     let trees = taken(report.outputs.take(&key), "iterations")?;
     let run = report.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();

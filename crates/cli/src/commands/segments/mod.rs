@@ -63,7 +63,7 @@ fn run(common: &Common, args: &SegmentsArgs) -> anyhow::Result<Outcome> {
     let session = Session::open(common)?;
     let definitions = session.definitions();
     let mut set = AnalysisSet::default();
-    let key = set.add(Phases::with_semantics(definitions, &common.filter, &semantics));
+    let key = set.add(Phases { semantics: semantics.clone() });
     let mut report = session.run(&set)?;
     let phases = taken(report.outputs.take(&key), "segments")?;
     let wanted_all = args.all || args.id.is_some();

@@ -79,7 +79,7 @@ fn messages_and_collectives_have_their_payload() {
     let mut reader = TraceSource::open(
         &source,
         ouzel_model::LocationId(0),
-        &source.plan(ouzel_model::Needs::MESSAGES, &Filter::default()),
+        &ouzel_model::ReadPlan::all(ouzel_model::Needs::MESSAGES),
     )
     .unwrap();
     let mut buffer = ouzel_model::ChunkBuffer::default();
@@ -185,7 +185,7 @@ fn several_reports_are_one_run_on_one_clock() {
             location.kind == LocationKind::CpuThread && location.rank.is_some_and(|of| of.0 == rank)
         };
         let location = definitions.location_ids().find(of_rank).unwrap();
-        let plan = source.plan(ouzel_model::Needs::NOTHING, &Filter::default());
+        let plan = ouzel_model::ReadPlan::all(ouzel_model::Needs::NOTHING);
         let mut buffer = ouzel_model::ChunkBuffer::default();
         TraceSource::open(&source, location, &plan).unwrap().read(&mut buffer).unwrap();
         buffer.time[0].0

@@ -8,8 +8,8 @@ use super::NsightSource;
 use super::reports::exports_in;
 use ouzel_files::Candidate;
 use ouzel_model::{
-    ChunkBuffer, Collective, EventKind, Filter, Link, LocationId, MessageEnd, Needs, ReadError, RequestEvent,
-    TraceSource,
+    ChunkBuffer, Collective, EventKind, Filter, Link, LocationId, MessageEnd, Needs, ReadError, ReadPlan,
+    RequestEvent, TraceSource,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,7 +43,8 @@ pub(super) fn sums_of(source: &NsightSource, location: LocationId, into: &mut Su
 }
 
 pub(super) fn sums_in(source: &NsightSource, location: LocationId, filter: &Filter, into: &mut Sums) {
-    let plan = source.plan(Needs::ALL_EVENTS, filter);
+    let time_range = filter.resolve(&source.definitions).window;
+    let plan = ReadPlan { needs: Needs::ALL_EVENTS, time_range };
     let mut reader = TraceSource::open(source, location, &plan).unwrap();
     let mut buffer = ChunkBuffer::default();
     let (mut last, mut open) = (0, Vec::new());

@@ -2,8 +2,8 @@
 
 use crate::otf2::Otf2Source;
 use ouzel_model::{
-    ChunkBuffer, ContextId, EventKind, Filter, InterruptCounts, InterruptGeneratorId, Lca, Level, LocationId,
-    MAX_SAMPLED_DEPTH, Needs, NoticeCode, RegionId, Ticks, TraceSource,
+    ChunkBuffer, ContextId, EventKind, InterruptCounts, InterruptGeneratorId, Lca, Level, LocationId,
+    MAX_SAMPLED_DEPTH, Needs, NoticeCode, ReadPlan, RegionId, Ticks, TraceSource,
 };
 use ouzel_otf2::records::definition as def;
 use ouzel_otf2::records::enums::{
@@ -104,7 +104,7 @@ fn sample(events: &mut EventWriter, time: u64, calling_context: u32, unwind_dist
 
 /// Time, context and what stayed, of each sample.
 fn samples(source: &Otf2Source, needs: Needs) -> (Vec<(u64, u32, Lca)>, Vec<NoticeCode>) {
-    let mut reader = source.open(LocationId(0), &source.plan(needs, &Filter::default())).unwrap();
+    let mut reader = source.open(LocationId(0), &ReadPlan::all(needs)).unwrap();
     let mut buffer = ChunkBuffer::default();
     let mut all = Vec::new();
     loop {

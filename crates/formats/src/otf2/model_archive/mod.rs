@@ -1,6 +1,6 @@
 //! The event model as an OTF2 archive: the adapter in the other direction.
 //!
-//! Events come location by location, nested, as the engine hands them to analyses;
+//! Events come location by location, nested, as the engine hands them to sinks;
 //! definitions are written after them, when it is known which are used. One chunk
 //! of one location is in memory. Law: equal events give equal bytes, and an archive
 //! read back gives the same ids, names and times, in ticks.
@@ -16,13 +16,12 @@ mod definitions;
 mod events;
 mod refs;
 
-pub use events::LocationEvents;
 pub use ouzel_otf2::write::WriteError;
 
 use super::communicators::UNKNOWN_COMM;
 use classes::Classes;
-use events::Unsaid;
-use ouzel_model::{Definitions, EventChunk, Level, LocationId, Notice, NoticeCode};
+use events::{LocationEvents, Unsaid};
+use ouzel_model::{Definitions, EventChunk, EventSink, Level, LocationId, Needs, Notice, NoticeCode};
 use ouzel_otf2::records::enums::ParameterType;
 use ouzel_otf2::records::local::ClockOffset;
 use ouzel_otf2::write::{ArchiveWriter, EventSummary, WriteOptions};
@@ -47,6 +46,8 @@ pub struct ModelArchive {
     /// What was written of each location.
     written: BTreeMap<LocationId, EventSummary>,
     unsaid: Unsaid,
+    /// The location whose events come.
+    open: Option<LocationEvents>,
 }
 
 /// Whether the times of different locations may be compared.
@@ -98,37 +99,9 @@ impl ModelArchive {
             parameter_types: vec![None; definitions.parameters.len()],
             written: BTreeMap::new(),
             unsaid: Unsaid::default(),
+            open: None,
             definitions: Arc::new(definitions.clone()),
         })
-    }
-
-    /// Begins the events of a location; once for each.
-    ///
-    /// # Errors
-    /// As [`ArchiveWriter::events`].
-    pub fn begin(&self, location: LocationId) -> Result<LocationEvents, WriteError> {
-        let writer = self.archive.events(self.location_refs[location.index()])?;
-        let kind = self.definitions.location(location).kind;
-        Ok(LocationEvents::new(location, kind, writer))
-    }
-
-    /// Ends the events of a location.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn end(&mut self, mut events: LocationEvents) -> Result<(), WriteError> {
-        events.settle_classes(None, &mut self.classes);
-        let location = events.location;
-        self.written.insert(location, events.writer.finish()?);
-        Ok(())
-    }
-
-    /// Writes a chunk of nested events that follows the one before of its location.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write(&mut self, events: &mut LocationEvents, chunk: &EventChunk<'_>) -> Result<(), WriteError> {
-        events::write(self, events, chunk)
     }
 
     /// Writes the definitions and the anchor.
@@ -160,6 +133,34 @@ impl ModelArchive {
             }
             local.finish()?;
         }
+        Ok(())
+    }
+}
+
+impl EventSink for ModelArchive {
+    type Error = WriteError;
+
+    fn needs(&self) -> Needs {
+        Needs::ALL_EVENTS
+    }
+
+    fn begin(&mut self, location: LocationId, definitions: &Definitions) -> Result<(), WriteError> {
+        let writer = self.archive.events(self.location_refs[location.index()])?;
+        self.open = Some(LocationEvents::new(location, definitions.location(location).kind, writer));
+        Ok(())
+    }
+
+    fn take(&mut self, chunk: &EventChunk<'_>) -> Result<(), WriteError> {
+        let mut events = self.open.take().expect("a location was begun");
+        events::write(self, &mut events, chunk)?;
+        self.open = Some(events);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), WriteError> {
+        let mut events = self.open.take().expect("a location was begun");
+        events.settle_classes(None, &mut self.classes);
+        self.written.insert(events.location, events.writer.finish()?);
         Ok(())
     }
 }

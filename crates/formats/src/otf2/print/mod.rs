@@ -26,7 +26,7 @@ use definitions::DefinitionFile;
 use events::{Common, LocationEvents};
 use layout::{Section, Widths};
 use names::Names;
-use ouzel_model::{Filter, LocationId, Notice};
+use ouzel_model::{Filter, LocationId, Notice, Selection, Ticks};
 use ouzel_otf2::{Definitions, ReadError, ReadErrorKind};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -116,9 +116,10 @@ impl Printer {
         let mut names = Names::new(&self.records);
         let gathered = ouzel_model::Notices::default();
         gathered.extend(self.source.notices.iter().cloned());
-        gathered.extend(self.options.filter.unmatched(&self.source.definitions));
+        let selection = self.options.filter.resolve(&self.source.definitions);
+        gathered.extend(selection.unmatched.iter().cloned());
         let mut notices = Vec::new();
-        let locations = self.locations();
+        let locations = self.locations(&selection);
         if self.options.definitions {
             self.print_definitions(&mut names, &mut page)?;
         }
@@ -130,7 +131,7 @@ impl Printer {
         }
         if self.options.events {
             names.ids_are_global(!self.options.raw);
-            let common = self.common(&locations);
+            let common = self.common(&locations, &selection);
             if self.options.layout == Layout::Text {
                 text::put_titles(&mut page.lines, self.options.offsets, !self.options.raw, common.widths);
             }
@@ -146,21 +147,21 @@ impl Printer {
     }
 
     /// The selected locations, ascending by their ids in the archive.
-    fn locations(&self) -> Vec<LocationId> {
-        let PrintOptions { filter, locations, .. } = &self.options;
+    fn locations(&self, selection: &Selection) -> Vec<LocationId> {
+        let locations = &self.options.locations;
         let native = |id: LocationId| self.source.definitions.location(id).native_id;
-        let mut selected = filter.locations(&self.source.definitions);
+        let mut selected = selection.locations.clone();
         selected.retain(|&id| locations.is_empty() || locations.contains(&native(id)));
         selected.sort_by_key(|&id| native(id));
         selected
     }
 
-    fn common(&self, locations: &[LocationId]) -> Common<'_> {
+    fn common(&self, locations: &[LocationId], selection: &Selection) -> Common<'_> {
         let definitions = &self.source.definitions;
         let clock = definitions.clock;
-        let ticks = |ns| clock.offset_ticks.saturating_add(clock.ticks_from_ns(ns).0);
-        let range = self.options.filter.time_ns.map(|(start, end)| ticks(start)..ticks(end));
-        let regions = self.options.filter.regions_kept(definitions);
+        let ticks = |Ticks(ticks)| clock.offset_ticks.saturating_add(ticks);
+        let range = selection.window.map(|window| ticks(window.start)..ticks(window.end));
+        let regions = selection.regions.clone();
         let widths = self.widths(locations);
         Common { source: &self.source, options: &self.options, clock, range, regions, widths }
     }

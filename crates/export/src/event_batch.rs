@@ -1,11 +1,11 @@
 //! Rows of the table of events, laid out in columns.
 
-use ouzel::model::{ColumnData, Table, Unit};
+use ouzel_model::{ColumnData, Table, Unit};
 use std::sync::Arc;
 
 /// One row. Fields that do not apply are `None`.
 #[derive(Debug, Clone, Default)]
-pub struct EventRow {
+pub(crate) struct EventRow {
     pub time_ns: u64,
     pub rank: Option<u64>,
     pub location: u64,
@@ -35,7 +35,7 @@ macro_rules! batch {
     ($($name:ident: $value:ty as $data:ident, $unit:expr, $doc:literal;)*) => {
         /// Rows that are written together.
         #[derive(Debug, Default)]
-        pub struct Batch { kind: Vec<Arc<str>>, kinds: Vec<Arc<str>>, $($name: Vec<$value>,)* }
+        pub(crate) struct Batch { kind: Vec<Arc<str>>, kinds: Vec<Arc<str>>, $($name: Vec<$value>,)* }
 
         impl Batch {
             /// Appends a row.

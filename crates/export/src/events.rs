@@ -1,28 +1,30 @@
-//! Events as rows: one for each event, one for each value of a metric event.
-//!
-//! An [`EventTable`] is folded over the locations one after the other on one thread
-//! and hands its rows to a writer in batches, so that memory is bounded by a batch.
-//! It is an analysis in form only: it returns nothing but writes.
+//! Events as rows: one for each event, one for each value of a metric event. Memory is bounded by a batch.
 
-use super::batch::{Batch, EventRow};
-use ouzel::analyses::inventory::kind_name;
-use ouzel::engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel::model::{
-    Collective, CollectiveRoot, CommId, CommRank, ContextId, Definitions, EventChunk, EventKind, Lca,
-    MessageEnd, MetricValue, MetricValueType, Needs, Parameter, ParameterValue, Region, RegionId, Remap,
-    Request, RequestEvent, Sample, WorldRank,
+use crate::event_batch::{Batch, EventRow};
+use crate::{ExportError, TableWriter};
+use ouzel_model::{
+    Collective, CollectiveRoot, CommId, CommRank, ContextId, Definitions, EventChunk, EventKind, EventSink,
+    Lca, LocationId, MessageEnd, MetricValue, MetricValueType, Needs, Parameter, ParameterValue, Region,
+    RegionId, Request, RequestEvent, Sample, Table, WorldRank, popped,
 };
-use ouzel_export::{ExportError, TableWriter};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Rows per batch: a row group of Parquet. Some 60 MB of columns.
 const BATCH_ROWS: usize = 1 << 18;
 
-/// Writes the events of every location it is folded over.
-#[derive(Clone)]
+/// Writes events as a table.
 pub struct EventTable {
-    names: Arc<Names>,
-    sink: Arc<Mutex<Sink>>,
+    names: Names,
+    batch: Batch,
+    writer: Box<dyn TableWriter>,
+    n_rows: u64,
+    local: Option<Local>,
+}
+
+impl std::fmt::Debug for EventTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventTable").field("n_rows", &self.n_rows).finish_non_exhaustive()
+    }
 }
 
 /// The names of ids.
@@ -31,107 +33,74 @@ struct Names {
     communicators: Vec<Arc<str>>,
 }
 
-struct Sink {
-    batch: Batch,
-    writer: Option<Box<dyn TableWriter>>,
-    n_rows: u64,
-    error: Option<ExportError>,
-}
-
 impl EventTable {
-    /// A table of the events of a trace with these definitions, written to `writer`, whose columns are those of
-    /// [`Batch::columns`].
+    /// A table of the events of a trace with these definitions, written to `writer`, which was made for
+    /// [`EventTable::columns`].
     pub fn new(definitions: &Definitions, writer: Box<dyn TableWriter>) -> Self {
         let name = |(i, name): (usize, &Arc<str>)| {
             if name.is_empty() { Arc::from(format!("communicator {i}")) } else { name.clone() }
         };
         let communicators = definitions.communicators.iter().map(|c| &c.name).enumerate().map(name).collect();
-        let sink = Sink { batch: Batch::default(), writer: Some(writer), n_rows: 0, error: None };
-        EventTable {
-            names: Arc::new(Names { definitions: definitions.clone(), communicators }),
-            sink: Arc::new(Mutex::new(sink)),
-        }
+        let names = Names { definitions: definitions.clone(), communicators };
+        EventTable { names, batch: Batch::default(), writer, n_rows: 0, local: None }
     }
 
-    /// Whether writing failed, so that there is no point in continuing.
-    pub fn has_failed(&self) -> bool {
-        self.sink.lock().unwrap_or_else(PoisonError::into_inner).error.is_some()
+    /// The columns, without a row.
+    pub fn columns() -> Table {
+        Batch::default().into_table()
     }
 
     /// Writes what is left; gives the number of rows.
     ///
     /// # Errors
-    /// If writing failed, now or before.
-    pub fn finish_writing(&self) -> Result<u64, ExportError> {
-        let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
-        sink.flush();
-        if let Some(error) = sink.error.take() {
-            return Err(error);
-        }
-        if let Some(writer) = sink.writer.take() {
-            writer.finish()?;
-        }
-        Ok(sink.n_rows)
+    /// If writing fails.
+    pub fn finish(mut self) -> Result<u64, ExportError> {
+        self.flush()?;
+        self.writer.finish()?;
+        Ok(self.n_rows)
     }
-}
 
-impl Sink {
-    fn flush(&mut self) {
+    fn flush(&mut self) -> Result<(), ExportError> {
         let batch = std::mem::take(&mut self.batch);
-        if batch.is_empty() || self.error.is_some() {
-            return;
+        if batch.is_empty() {
+            return Ok(());
         }
         self.n_rows += batch.len() as u64;
-        if let Some(writer) = &mut self.writer {
-            self.error = writer.write(&batch.into_table()).err();
-        }
+        self.writer.write(&batch.into_table())
     }
 }
 
-/// The location being folded.
-pub struct Local {
+/// The location whose events come.
+struct Local {
     location: u64,
     rank: Option<WorldRank>,
     open: Vec<RegionId>,
 }
 
-impl Analysis for EventTable {
-    type Local = Local;
-    type Partial = ();
-    type Output = ();
-
-    const NAME: &'static str = "events";
-    const PARTIAL_VERSION: u32 = 1;
+impl EventSink for EventTable {
+    type Error = ExportError;
 
     fn needs(&self) -> Needs {
         Needs::ALL_EVENTS
     }
 
-    fn empty(&self) {}
-
-    fn begin(&self, cx: &LocationCx<'_>) -> Local {
-        let location = cx.definitions.location(cx.location);
-        Local { location: location.native_id, rank: location.rank, open: Vec::new() }
+    fn begin(&mut self, id: LocationId, definitions: &Definitions) -> Result<(), ExportError> {
+        let location = definitions.location(id);
+        self.local = Some(Local { location: location.native_id, rank: location.rank, open: Vec::new() });
+        Ok(())
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
-        let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+    fn take(&mut self, chunk: &EventChunk<'_>) -> Result<(), ExportError> {
+        let local = self.local.as_mut().expect("a location was begun");
         let mut rest = *chunk;
         for row in 0..chunk.time.len() {
-            self.names.push_event(local, &mut rest, row, &mut sink.batch);
+            self.names.push_event(local, &mut rest, row, &mut self.batch);
         }
-        if BATCH_ROWS <= sink.batch.len() {
-            sink.flush();
-        }
+        if BATCH_ROWS <= self.batch.len() { self.flush() } else { Ok(()) }
     }
 
-    fn end(&self, _: Local, _: &LocationCx<'_>, _: &LocationSummary, _: &mut ()) {}
-
-    fn remap(&self, _: &mut (), _: &Remap) {}
-
-    fn merge(&self, _: &mut (), _: ()) {}
-
-    fn finish(&self, _: (), _: &FinishCx<'_>) -> Result<(), AnalysisError> {
+    fn end(&mut self) -> Result<(), ExportError> {
+        self.local = None;
         Ok(())
     }
 }
@@ -149,7 +118,7 @@ impl Names {
             time_ns: self.definitions.clock.ns_from_ticks(rest.time[row]),
             rank: rank_number(local.rank),
             location: local.location,
-            kind: kind_name(kind),
+            kind: kind.as_str(),
             region: region.map(|id| self.region(id).name.clone()),
             depth: local.open.len() as u64,
             ..EventRow::default()
@@ -291,16 +260,6 @@ impl Names {
 
 fn rank_number(rank: Option<WorldRank>) -> Option<u64> {
     rank.map(|rank| u64::from(rank.0))
-}
-
-/// Takes the first element off `side` if it belongs to `row`.
-pub(super) fn popped<'a, T>(side: &mut &'a [T], row: usize, row_of: impl Fn(&T) -> u32) -> Option<&'a T> {
-    let (first, rest) = side.split_first()?;
-    if row_of(first) as usize != row {
-        return None;
-    }
-    *side = rest;
-    Some(first)
 }
 
 fn request(event: EventRow, step: &Request) -> EventRow {

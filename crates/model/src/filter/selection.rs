@@ -1,0 +1,50 @@
+//! A filter over one trace: patterns as regions, ranks as locations, times in ticks, the predicate with its names looked
+//! up.
+//!
+//! Law: it is made once for a pass. Readers, the engine and analyses all use the same one, so they cannot disagree.
+
+use super::{Borders, Filter, LocationTests};
+use crate::{Definitions, LocationId, Notice, TimeRange};
+
+/// What a filter selects of one trace.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    /// The selected locations, ascending. A location without a rank is selected only if no rank is asked for.
+    pub locations: Vec<LocationId>,
+    /// The time range, if there is one.
+    pub window: Option<TimeRange>,
+    /// What listings do with calls that reach over a border of the time range.
+    pub borders: Borders,
+    /// For each region whether its calls are shown, or `None` if all are.
+    pub regions: Option<Vec<bool>>,
+    /// What calls must satisfy to be shown, if there is a predicate.
+    pub tests: Option<LocationTests>,
+    /// A notice for each region, counter or rank that the filter names and the trace lacks, sorted.
+    pub unmatched: Vec<Notice>,
+    /// Whether everything is selected.
+    pub is_everything: bool,
+}
+
+impl Filter {
+    /// The filter over a trace with these definitions.
+    pub fn resolve(&self, definitions: &Definitions) -> Selection {
+        let tests = self.predicate.as_ref().map(|predicate| LocationTests::new(predicate, definitions));
+        let is_asked = |id: LocationId| match (&self.ranks, definitions.location(id).rank) {
+            (None, _) => true,
+            (Some(ranks), Some(rank)) => ranks.contains(rank),
+            (Some(_), None) => false,
+        };
+        let may_pass =
+            |id: LocationId| tests.as_ref().is_none_or(|tests| !tests.at(definitions, id).is_never());
+        let ticks = |ns| definitions.clock.ticks_from_ns(ns);
+        Selection {
+            locations: definitions.location_ids().filter(|&id| is_asked(id) && may_pass(id)).collect(),
+            window: self.time_ns.map(|(start, end)| TimeRange { start: ticks(start), end: ticks(end) }),
+            borders: self.borders,
+            regions: (!self.regions.is_empty()).then(|| definitions.regions_like(&self.regions)),
+            unmatched: self.unmatched(definitions),
+            is_everything: self.is_everything(),
+            tests,
+        }
+    }
+}
