@@ -71,8 +71,12 @@ fn shells_complete_commands_and_options() {
         }
     }
     for (words, expected) in [("ouzel comm-o", "comm-over-time\n"), ("ouzel idle t --plo", "--plot\n")] {
-        let last = words.split(' ').count() - 1;
-        let ask = format!("COMP_WORDS=({words}); COMP_CWORD={last}; _ouzel ouzel; echo ${{COMPREPLY[@]}}");
+        let each: Vec<&str> = words.split(' ').collect();
+        let last = each.len() - 1;
+        let (word, before) = (each[last], each[last - 1]);
+        let ask = format!(
+            "COMP_WORDS=({words}); COMP_CWORD={last}; _ouzel ouzel {word} {before}; echo ${{COMPREPLY[@]}}"
+        );
         let script = ran(&["completions", "bash"]).out + &ask;
         let answer = Command::new("bash").args(["-c", &script]).output().expect("a shell is there");
         assert_eq!(String::from_utf8_lossy(&answer.stdout), expected, "{words}");
