@@ -88,11 +88,6 @@ batch! {
 }
 
 impl Batch {
-    /// The columns, without a row.
-    pub fn columns() -> Table {
-        Batch::default().into_table()
-    }
-
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.kind.len()
