@@ -7,6 +7,7 @@ use crate::value::to_python;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::diagnose::RunReport;
 use ouzel::diagnose::iterations::Data as Iterations;
+use ouzel::diagnose::segments::Which;
 use ouzel::{Asked, Beside};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -33,8 +34,12 @@ impl Trace {
         to_python(py, &self.run_report(py)?.findings)
     }
 
-    fn segments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.run_report(py)?.segments)
+    #[pyo3(signature = (*, all=false))]
+    fn segments<'py>(&self, py: Python<'py>, all: bool) -> PyResult<Bound<'py, PyAny>> {
+        let which = if all { Which::All } else { Which::Reported };
+        let answer =
+            self.answer(py, |trace, options| trace.segments(&Semantics::default(), which, options))?;
+        to_python(py, &answer.output.segments)
     }
 
     fn clusters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

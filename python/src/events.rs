@@ -24,7 +24,7 @@ use arrow_schema::{ArrowError, DataType, Field, Metadata, Schema};
 use ouzel::engine::Progress;
 use ouzel::events::{EventBatch, EventNames, EventOptions, EventReader, EventType};
 use ouzel::model::{LocationId, LocationKind, Notices};
-use ouzel_export::NoticeEntry;
+use ouzel_answers::NoticeEntry;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};

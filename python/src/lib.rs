@@ -17,6 +17,7 @@ mod compare;
 mod diagnosis;
 mod errors;
 mod events;
+mod info;
 mod operations;
 mod output;
 mod page;

@@ -9,7 +9,7 @@ use ouzel::analyses::severities::Grouping;
 use ouzel::correlate::{CorrelateError, Peak, Weights};
 use ouzel::model::{ColumnData, Notice, ProfileDefinitions, Scope, Table as Columns, Unit};
 use ouzel::{Correlated, CorrelationError, CorrelationQuery, CorrelationRun, Spectra};
-use ouzel_export::NoticeEntry;
+use ouzel_answers::{CorrelateAnswer, NoticeEntry, ProfileCoverage};
 use ouzel_plot::fields::Solid;
 use ouzel_plot::pictures::{CorrelationViews, correlation};
 use ouzel_plot::{Palette, Picture};
@@ -220,7 +220,10 @@ impl Profile {
         .map_err(|error: CorrelationError| of_correlation(&error))?;
         errors::warn(py, &found.notices)?;
         let table = self.table(py, found.table(profile.definitions()), &found.notices, Some(picture))?;
-        let facts = to_python(py, &facts(profile.definitions(), &found))?.unbind();
+        let facts = to_python(py, &CorrelateAnswer::new(profile.definitions(), &found))?;
+        // The rows are those of the table.
+        facts.del_item("rows")?;
+        let facts = facts.unbind();
         Py::new(py, PyClassInitializer::from(table).add_subclass(Correlations { facts }))
     }
 
@@ -248,11 +251,7 @@ impl Profile {
     ) -> PyResult<Table> {
         let definitions = self.inner.definitions();
         let notices = [self.inner.notices(), more].concat();
-        let coverage = json!({
-            "locations": definitions.locations.len(),
-            "call_paths": definitions.call_tree.len(),
-            "metrics": definitions.metrics.len(),
-        });
+        let coverage = serde_json::to_value(ProfileCoverage::of(&self.inner)).map_err(errors::failed)?;
         let table = Table::from_parts(py, table, &entries(&notices, definitions), &coverage)?;
         Ok(table.with_picture(picture))
     }
@@ -286,40 +285,6 @@ fn picture(
         partners,
     };
     Ok(correlation(views, &profile.path().display().to_string(), style))
-}
-
-/// What was asked, over which places.
-fn facts(definitions: &ProfileDefinitions, found: &Correlated) -> serde_json::Value {
-    let Correlated { question, grid, origin, answer, .. } = found;
-    let reference = question.reference;
-    let axes: Vec<_> = grid
-        .axes()
-        .iter()
-        .enumerate()
-        .map(|(i, axis)| {
-            json!({
-                "name": grid.axis_name(i), "size": axis.size, "periodic": axis.periodic,
-                "selected": question.axes.contains(i),
-            })
-        })
-        .collect();
-    json!({
-        "reference": {
-            "metric": definitions.metric(reference.metric).name,
-            "call_path": definitions.call_path_names(reference.path),
-            "call_path_id": definitions.call_tree.node(reference.path).native_id,
-            "scope": question.scope.as_str(),
-            "coverage": answer.coverage,
-            "kept": answer.kept,
-        },
-        "topology": {
-            "name": grid.name(), "origin": origin.as_str(),
-            "n_places": grid.n_places(), "n_located": grid.n_located(),
-        },
-        "axes": axes,
-        "n_views": answer.n_views,
-        "n_transformed": answer.n_transformed,
-    })
 }
 
 /// A name that means nothing is a wrong value; anything else is trouble with the profile.

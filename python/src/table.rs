@@ -6,7 +6,7 @@ use crate::value::to_python;
 use crate::{arrow, output, page};
 use ouzel::Answer;
 use ouzel::model::{Column, ColumnData, Definitions};
-use ouzel_export::NoticeEntry;
+use ouzel_answers::NoticeEntry;
 use ouzel_plot::Picture;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;

@@ -5,7 +5,7 @@ use crate::selection::{Arguments, Selection, TimeNs};
 use crate::table::Table;
 use crate::value::to_python;
 use ouzel::{Answer, AskError, Format, Options};
-use ouzel_export::NoticeEntry;
+use ouzel_answers::NoticeEntry;
 use ouzel_files::memory;
 use ouzel_plot::Picture;
 use pyo3::exceptions::PyValueError;

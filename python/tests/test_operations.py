@@ -121,5 +121,8 @@ def test_the_diagnosis_finds_what_was_planted(testdata):
     assert first["gain_ns"] > 0
     report = faulty.report()
     assert report["findings"][0] == first
-    assert report["segments"] == faulty.segments()
+    segments = faulty.segments()
+    assert report["segments"] == [{key: s[key] for key in s if key != "iterations"} for s in segments]
+    assert all(segment["iterations"] for segment in segments)
+    assert {s["id"] for s in segments} < {s["id"] for s in faulty.segments(all=True)}
     assert report["projected_run_time_ns"] < report["run"]["span_ns"]

@@ -7,6 +7,7 @@
 mod audit;
 mod bench;
 mod dev_loop;
+mod docs;
 mod fuzz;
 mod mutate;
 mod runner;
@@ -26,6 +27,7 @@ usage: cargo xtask <chore>
   setup            install the reference tools and the Python environment the tests use
   test             setup, then every check and test of the project, with a summary
   tidy             dependency edges, links, file sizes, words that do not belong here
+  docs [--write]   schemas, tables of docs/json.md and Python's types from the shapes of answers: stale, or written
   audit [--write]  licenses, advisories and versions of the crates we build on; writes the list we ship
   bench [--quick]  build the peers and print one table of speeds and ratios
   synth ...        write a synthetic archive and the truth about it; --help lists the options
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         "setup" => setup::run(rest),
         "test" => test::run(rest),
         "tidy" => tidy::run(rest),
+        "docs" => docs::run(rest),
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
         "mutate" => mutate::run(rest),

@@ -19,6 +19,16 @@ pub enum By {
     CallPath,
 }
 
+impl By {
+    /// The word in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            By::Region => "region",
+            By::CallPath => "call_path",
+        }
+    }
+}
+
 /// What values are summed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Per {
@@ -28,6 +38,17 @@ pub enum Per {
     Rank,
     /// Each location separately.
     Location,
+}
+
+impl Per {
+    /// The word in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Per::Total => "total",
+            Per::Rank => "rank",
+            Per::Location => "location",
+        }
+    }
 }
 
 /// Names one row of a view.

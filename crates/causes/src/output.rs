@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 /// Bottlenecks of a profile, and what explains them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Causes {
     /// The processes that were compared.
     pub processes: ProcessesCard,
@@ -32,6 +33,7 @@ pub struct Causes {
 
 /// The processes that were compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessesCard {
     /// Ranks or locations.
     pub unit: Unit,
@@ -45,6 +47,7 @@ pub struct ProcessesCard {
 
 /// The time that was analysed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeCard {
     /// Name of the metric that process vectors are made of.
     pub metric: String,
@@ -60,6 +63,7 @@ pub struct TimeCard {
 
 /// The regions of the program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RegionsCard {
     /// Number of regions.
     pub n: u64,
@@ -71,6 +75,7 @@ pub struct RegionsCard {
 
 /// A region by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RegionName {
     /// Regions from the root.
     pub call_path: Vec<Arc<str>>,
@@ -83,6 +88,7 @@ pub struct RegionName {
 
 /// Where processes differ.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct External {
     /// Groups of alike processes; one if all are alike.
     pub clusters: Vec<Cluster>,
@@ -104,6 +110,7 @@ pub struct External {
 
 /// Processes that are alike.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cluster {
     /// Ranks, or native ids of locations.
     pub processes: Vec<u64>,
@@ -113,6 +120,7 @@ pub struct Cluster {
 
 /// A critical code region.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Critical {
     /// The region; several for a composite.
     pub regions: Vec<RegionName>,
@@ -124,6 +132,7 @@ pub struct Critical {
 
 /// Why a region differs between processes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExternalCause {
     /// The region.
     pub region: RegionName,
@@ -142,6 +151,7 @@ pub struct ExternalCause {
 
 /// How an attribute differs between processes in a region.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BetweenProcesses {
     /// The attribute's name.
     pub attribute: String,
@@ -163,6 +173,7 @@ pub struct BetweenProcesses {
 
 /// Which regions cost most.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Internal {
     /// Whether weights are share × cycles per instruction; else only shares of time.
     pub has_cycles_per_instruction: bool,
@@ -178,12 +189,14 @@ pub struct Internal {
 
 /// A region with its class.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Classified {
     /// The region.
     pub region: RegionName,
     /// Depth in the region tree, 1 being the outermost.
     pub depth: u32,
     /// 0 (very low) to 4 (very high).
+    #[cfg_attr(feature = "schema", schemars(range(max = 4)))]
     pub class: u8,
     /// Mean over the processes of share of time × cycles per instruction, or of the share only.
     pub weight: f64,
@@ -193,10 +206,12 @@ pub struct Classified {
 
 /// Why a region costs much.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InternalCause {
     /// The region.
     pub region: RegionName,
     /// Its class.
+    #[cfg_attr(feature = "schema", schemars(range(max = 4)))]
     pub class: u8,
     /// Its mean share of the time of a process.
     pub share: f64,
@@ -212,6 +227,7 @@ pub struct InternalCause {
 
 /// How high an attribute is in a region.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InRegion {
     /// The attribute's name.
     pub attribute: String,
@@ -228,6 +244,7 @@ pub struct InRegion {
     /// Of a sum, the share of the whole program; `None` for ratios.
     pub share_of_program: Option<f64>,
     /// Its class, 0 to 4.
+    #[cfg_attr(feature = "schema", schemars(range(max = 4)))]
     pub class: u8,
     /// What is usually done about it.
     pub advice: String,
@@ -235,6 +252,7 @@ pub struct InRegion {
 
 /// The tables in which explanations were sought.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tables {
     /// The attributes that the profile has data for.
     pub attributes: Vec<AttributeCard>,
@@ -246,6 +264,7 @@ pub struct Tables {
 
 /// An attribute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AttributeCard {
     /// Its name.
     pub name: String,
@@ -263,6 +282,7 @@ pub struct AttributeCard {
 
 /// A decision table and its core.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TableCard {
     /// Names of the attributes, in the order of the values of a row.
     pub attributes: Vec<String>,
@@ -284,6 +304,7 @@ pub struct TableCard {
 
 /// A row of a decision table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowCard {
     /// The process, in a table of processes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -299,6 +320,7 @@ pub struct RowCard {
 
 /// A smallest set of attributes that distinguishes the decisions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplanationCard {
     /// Names of the attributes.
     pub attributes: Vec<String>,

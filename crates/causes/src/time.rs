@@ -27,6 +27,7 @@ pub(crate) const CYCLES: [&str; 7] = [
 
 /// What kind of time a metric is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TimeKind {
     /// Time on a processor.

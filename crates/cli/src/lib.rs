@@ -14,7 +14,6 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod catalogue;
 mod command;
 mod commands;
 mod exit;

@@ -7,7 +7,8 @@ use crate::session::{self, Session, outcome};
 use anyhow::bail;
 use ouzel::Profile;
 use ouzel::model::{Notice, Notices, Table};
-use ouzel_export::{Envelope, Input, InputFilter, NoticeEntry, write_pretty};
+use ouzel_answers::{Envelope, Input, InputFilter, NoticeEntry, ProfileCoverage};
+use ouzel_export::write_pretty;
 use serde::Serialize;
 
 /// A profile with what the user asked of it.
@@ -17,14 +18,6 @@ pub struct ProfileSession<'a> {
     pub common: &'a Common,
     /// The profile.
     pub profile: Profile,
-}
-
-/// How much of a profile an answer is based on.
-#[derive(Debug, Clone, Copy, Serialize)]
-struct Coverage {
-    locations: u64,
-    call_paths: u64,
-    metrics: u64,
 }
 
 impl<'a> ProfileSession<'a> {
@@ -63,11 +56,7 @@ impl<'a> ProfileSession<'a> {
             format: self.profile.format().as_str().to_owned(),
             filter: InputFilter::from(&self.common.filter),
         };
-        let coverage = Coverage {
-            locations: definitions.locations.len() as u64,
-            call_paths: definitions.call_tree.len() as u64,
-            metrics: definitions.metrics.len() as u64,
-        };
+        let coverage = ProfileCoverage::of(&self.profile);
         let entry = |notice: &Notice| NoticeEntry::new(notice, &definitions.locations);
         let notices = notices.iter().map(entry).collect();
         let mut out = Output::open(self.common)?;

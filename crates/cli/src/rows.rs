@@ -26,9 +26,11 @@ pub fn picked(table: &Table, rows: &[usize]) -> Table {
 }
 
 /// The rows sorted by a column: numbers descending, text ascending; rows of equal value stay in their order.
-/// A table without the column stays as it is.
+///
+/// # Panics
+/// If the table has no such column: commands name those of their own tables.
 pub fn sorted(table: &Table, column: &str) -> Table {
-    let Some(Column { data, .. }) = table.column(column) else { return table.clone() };
+    let Some(Column { data, .. }) = table.column(column) else { missing(table, column) };
     let mut rows: Vec<usize> = (0..table.n_rows()).collect();
     rows.sort_by(|&a, &b| compare(data, a, b));
     picked(table, &rows)
@@ -49,12 +51,19 @@ fn compare(data: &ColumnData, a: usize, b: usize) -> Ordering {
     }
 }
 
-/// The values of a column of unsigned integers; none if there is no such column.
+/// The values of a column of unsigned integers.
+///
+/// # Panics
+/// If the table has no such column: commands name those of their own tables.
 pub fn integers<'t>(table: &'t Table, column: &str) -> &'t [u64] {
     match table.column(column) {
         Some(Column { data: ColumnData::U64(values), .. }) => values,
-        _ => &[],
+        _ => missing(table, column),
     }
+}
+
+fn missing(table: &Table, column: &str) -> ! {
+    panic!("the table of {} has no column {column:?} of the type that its page shows", table.name)
 }
 
 #[cfg(test)]

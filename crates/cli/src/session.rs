@@ -12,9 +12,8 @@ use ouzel::analyses::time_grid::TimeGrid;
 use ouzel::engine::{AnalysisSet, Coverage, Question, Report};
 use ouzel::model::{Definitions, Filter, Level, MetricId, Notice, Table};
 use ouzel::{Answer, AskError, Asked, Options, Profile, Trace};
-use ouzel_export::{
-    CsvWriter, Envelope, Input, InputFilter, NoticeEntry, ParquetWriter, TableWriter, write_pretty,
-};
+use ouzel_answers::{Envelope, Input, InputFilter, NoticeEntry};
+use ouzel_export::{CsvWriter, ParquetWriter, TableWriter, write_pretty};
 use serde::Serialize;
 use std::borrow::Borrow;
 use std::io::Write;

@@ -18,6 +18,7 @@ const SMALL_MESSAGE_BYTES: u64 = 1024;
 
 /// One thing to look at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advice {
     /// In words.
     pub text: String,

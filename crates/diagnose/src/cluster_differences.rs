@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 /// Exclusive time in one call path, in two clusters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathDifference {
     /// Regions from the outermost to the one that differs; empty for code outside recorded regions.
     pub call_path: Vec<Arc<str>>,

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 /// The contents of `data` in JSON.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Data {
     /// By peers, then by id.
     pub clusters: Vec<ClusterEntry>,
@@ -21,12 +22,18 @@ pub struct Data {
 
 /// Locations that are alike.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClusterEntry {
     /// The group of locations that it is a cluster of: `main_thread`, `helper_thread` or `accelerator_stream`.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "String", extend("enum" = ["main_thread", "helper_thread", "accelerator_stream"]))
+    )]
     pub peers: PeerKind,
     /// Its number among them, from 0, by the smallest member.
     pub id: u32,
     /// Number of members.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub size: u64,
     /// Their ranks.
     pub ranks: Ranks,

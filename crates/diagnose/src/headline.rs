@@ -10,14 +10,16 @@ use serde::Serialize;
 
 /// How much of the run can be recovered, and whether all of it is known.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Headline {
     /// The summary of the findings.
     pub text: String,
-    /// What is missing from the trace; `None` if nothing is.
+    /// What is missing from the trace; `null` if nothing is.
     pub incomplete: Option<String>,
     /// Sum of the gains of the findings, which do not overlap; not more than the run.
     pub gain_ns: u64,
     /// `gain_ns / run time`.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
     pub gain_fraction: f64,
 }
 

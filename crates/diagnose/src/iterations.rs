@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 /// The contents of `data` in JSON.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Data {
     /// From the first event to the last.
     pub run_time_ns: u64,
@@ -18,8 +19,13 @@ pub struct Data {
 
 /// A loop.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopEntry {
     /// Which locations run it: `main_thread`, `helper_thread` or `accelerator_stream`.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "String", extend("enum" = ["main_thread", "helper_thread", "accelerator_stream"]))
+    )]
     pub peers: PeerKind,
     /// The region, if the trace marks it as a loop; else `loop~NAME`, found by the call NAME that ends its iterations.
     pub name: Arc<str>,
@@ -28,6 +34,12 @@ pub struct LoopEntry {
     /// The loops around it that are not regions, outermost first.
     pub inside_of: Vec<Arc<str>>,
     /// How it was detected, e.g. `marked`, `tandem-repeat`.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "String", extend("enum" = [
+            "marked", "binary", "structure-file", "learned-exact", "learned-sampled", "line-order", "tandem-repeat"
+        ]))
+    )]
     pub source: LoopSource,
     /// Whether it is inside another loop: then there is no list of iterations, and counts are over all of that loop.
     pub is_nested: bool,
@@ -45,10 +57,12 @@ pub struct LoopEntry {
 
 /// The loop at the representative of a cluster of locations.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstanceEntry {
     /// Number of the cluster, as in `ouzel clusters`.
     pub location_cluster: u32,
     /// How many locations the cluster has.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub n_locations: u64,
     /// Rank of the representative.
     pub rank: Option<u32>,
@@ -57,6 +71,7 @@ pub struct InstanceEntry {
     /// Kinds of iterations.
     pub n_clusters: u64,
     /// Iterations in one entry of `iterations`: 1, or a power of two for very long loops.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub iterations_per_entry: u64,
     /// Start of the first iteration since the trace start.
     pub start_ns: u64,
@@ -72,6 +87,7 @@ pub struct InstanceEntry {
 
 /// An iteration at the representative of a cluster of locations.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IterationEntry {
     /// The cluster of locations whose representative ran it.
     pub location_cluster: u32,

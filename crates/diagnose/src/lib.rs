@@ -16,8 +16,7 @@ pub mod iterations;
 mod losses;
 mod recorded;
 mod run_card;
-mod segment_words;
-mod segments_card;
+pub mod segments;
 mod trust_card;
 
 pub use advice::Advice;
@@ -26,8 +25,7 @@ pub use headline::Headline;
 pub use losses::{Loss, LossKind, RankTime};
 pub use recorded::{Recorded, ranks_without_events};
 pub use run_card::RunCard;
-pub use segment_words::segment_words;
-pub use segments_card::{SegmentCard, SegmentPath};
+pub use segments::{SegmentCard, SegmentPath, SegmentsCard};
 pub use trust_card::{Concern, TrustCard};
 
 use findings::{Finding, Ranks, Sources};
@@ -40,12 +38,16 @@ use ouzel_analyses::profile::{Profile, ProfileOutput};
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
 use ouzel_model::{Definitions, LocationId, Notice, NoticeCode, Table};
-use segments_card::SegmentsCard;
-use serde::Serialize;
+use segments::{Detail, Which};
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+
+/// What an empty call path is called.
+pub const NO_REGION: &str = "code outside of recorded regions";
 
 /// The one page about a run, as data.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunReport {
     /// What ran.
     pub run: RunCard,
@@ -53,16 +55,18 @@ pub struct RunReport {
     pub trust: TrustCard,
     /// The run in a sentence.
     pub headline: Headline,
-    /// How well the ranks' time was used; `None` where that is not known, see `efficiency_missing`.
+    /// How well the ranks' time was used; `null` where that is not known, see `efficiency_missing`.
     pub efficiency: Option<EfficiencyCard>,
-    /// Why there are no efficiencies.
+    /// Why there are no efficiencies; `null` if there are.
     pub efficiency_missing: Option<String>,
     /// Ranks whose events are incomplete: efficiencies are over the others.
     pub efficiency_left_out: Ranks,
     /// What costs run time and why, most gain first. Gains do not overlap.
     pub findings: Vec<Finding>,
-    /// Where losses arise between synchronisations, in order of time.
-    pub segments: Vec<SegmentCard>,
+    /// The segments that lose time, in order of time: those of `ouzel segments`, without their iterations.
+    #[serde(serialize_with = "alone")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<SegmentCard>"))]
+    pub segments: SegmentsCard,
     /// The run time without the losses in `segments`.
     pub projected_run_time_ns: u64,
     /// Where time is lost, most first. Uneven work and waiting are two sides of the same loss: they do not add up.
@@ -71,19 +75,28 @@ pub struct RunReport {
     pub next: Vec<Advice>,
 }
 
+/// The segments without what is said of all of them.
+fn alone<S: Serializer>(card: &SegmentsCard, serializer: S) -> Result<S::Ok, S::Error> {
+    card.segments.serialize(serializer)
+}
+
 /// Efficiencies of the run, after the POP methodology. All are ratios from 0 to 1;
 /// `parallel = load_balance * communication`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EfficiencyCard {
     /// Number of threads or processes compared.
     pub n_compared: u64,
     /// Whether threads were compared; else processes, which then have one thread each.
     pub of_threads: bool,
     /// Mean computing time / run time.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
     pub parallel: f64,
     /// Mean computing time / computing time of the busiest thread or process.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
     pub load_balance: f64,
     /// Computing time of the busiest thread or process / run time.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
     pub communication: f64,
 }
 
@@ -91,6 +104,31 @@ const LOST_DEFINITIONS: &str =
     "definitions are lost, so it is not known which regions compute and which wait";
 
 impl EfficiencyCard {
+    /// Each ratio with its name and its meaning in words; the first is the product of the others.
+    pub fn in_words(&self) -> [(&'static str, f64, String); 3] {
+        let who = if self.of_threads { "thread" } else { "rank" };
+        let [of_all, of_average, of_busiest] = match self.n_compared {
+            1 => [
+                "of its time is computation".to_owned(),
+                format!("one {who}: there is nothing to compare"),
+                format!("of the run is computation on the {who}"),
+            ],
+            _ => [
+                format!("of all {who}s' time is computation"),
+                format!(
+                    "the average {who} computes {} as long as the busiest",
+                    ouzel_model::units::percent(Some(self.load_balance))
+                ),
+                format!("of the run is computation on the busiest {who}"),
+            ],
+        };
+        [
+            ("parallel efficiency", self.parallel, of_all),
+            ("= load balance", self.load_balance, of_average),
+            ("× communication efficiency", self.communication, of_busiest),
+        ]
+    }
+
     fn of(pop: &PopOutput) -> Self {
         let Efficiency { n, parallel, load_balance, communication, .. } = pop.threads;
         EfficiencyCard {
@@ -270,10 +308,9 @@ impl Material {
             recorded: run.recorded,
         };
         let findings = if lost_definitions { Vec::new() } else { findings::findings(&sources) };
-        let SegmentsCard { segments, projected_run_time_ns } = if lost_definitions {
-            SegmentsCard { segments: Vec::new(), projected_run_time_ns: run.span_ns }
-        } else {
-            SegmentsCard::new(phases, definitions, classes)
+        let segments = match lost_definitions {
+            true => SegmentsCard { projected_run_time_ns: run.span_ns, ..SegmentsCard::empty() },
+            false => SegmentsCard::new(phases, definitions, classes, Which::Reported, Detail::Sums),
         };
         let headline = Headline::new(run, &trust, &findings, efficiency_missing.as_deref());
         let next = advice::advise(run, &trust, efficiency.as_ref(), &losses, (profile, classes));
@@ -285,8 +322,8 @@ impl Material {
             efficiency_missing,
             efficiency_left_out,
             findings,
+            projected_run_time_ns: segments.projected_run_time_ns,
             segments,
-            projected_run_time_ns,
             losses,
             next,
         }

@@ -21,12 +21,13 @@ const SHARE_MIN: f64 = 0.001;
 
 /// Time lost at one call path.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// What kind of loss.
     pub kind: LossKind,
-    /// Regions from the outermost to the one that loses time; empty for code outside recorded regions.
+    /// Regions from the outermost to the one that loses time; `[]` is code outside recorded regions.
     pub call_path: Vec<Arc<str>>,
-    /// `file:line` of the last region, if recorded.
+    /// `file:line` of the last region; `null` if not recorded.
     pub source: Option<String>,
     /// Time lost, by the formula of its kind, in nanoseconds of the run.
     pub lost_ns: u64,
@@ -42,8 +43,9 @@ pub struct Loss {
 
 /// How long a process spent somewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RankTime {
-    /// Its world rank; `None` where the trace knows no ranks.
+    /// Its world rank; `null` where the trace knows no ranks.
     pub rank: Option<u32>,
     /// Its time.
     pub time_ns: u64,
@@ -51,6 +53,7 @@ pub struct RankTime {
 
 /// Kinds of loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LossKind {
     /// Computation that is spread unevenly: `max - mean` of exclusive time.

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 /// What is recorded within the selection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recorded {
     /// Processes with events.
     pub n_processes: u64,

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// What ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunCard {
     /// The format of the trace.
     pub format: String,
@@ -38,6 +39,7 @@ pub struct RunCard {
     /// From the first event to the last over all locations that run code, inside the filter; in nanoseconds.
     pub span_ns: u64,
     /// Resolution of the clock.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub ticks_per_second: u64,
     /// Event records read.
     pub n_events: u64,

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What was lost, what is doubtful, and what is good to know. Empty lists mean: nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrustCard {
     /// Data that are missing: the answer is not from everything.
     pub lost: Vec<Concern>,
@@ -30,8 +31,10 @@ pub struct TrustCard {
 
 /// Notices of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Concern {
     /// What kind.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub code: NoticeCode,
     /// How often it happened.
     pub count: u64,

@@ -1,4 +1,4 @@
-//! Result tables as JSON, CSV and Parquet, and the envelope around every JSON answer.
+//! Result tables as JSON, CSV and Parquet.
 //!
 //! The events of a trace are one more table: [`EventTable`] is a sink for them.
 //! One [`Table`] is one result or one batch of a stream: [`CsvWriter`] and
@@ -11,7 +11,6 @@
 #![deny(missing_docs)]
 
 mod csv_writer;
-mod envelope;
 mod error;
 mod event_batch;
 mod events;
@@ -20,7 +19,6 @@ mod json;
 mod parquet_writer;
 
 pub use csv_writer::{CsvText, CsvWriter, LIST_SEPARATOR};
-pub use envelope::{Envelope, Input, InputFilter, NoticeEntry, StreamedEnvelope};
 pub use error::ExportError;
 pub use events::EventTable;
 pub use json::{Batches, Rows, TableRows, to_json, write_pretty};

@@ -18,6 +18,7 @@ use ouzel_analyses::operations::Operations;
 use ouzel_analyses::patterns::{
     CallSeries, PatternError, PatternOptions, PatternsOutput, ProfileError, patterns,
 };
+use ouzel_analyses::phases::Phases;
 use ouzel_analyses::profile::Profile;
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_analyses::severity_cube::SeverityCube;
@@ -25,6 +26,7 @@ use ouzel_analyses::time_grid::TimeGrid;
 use ouzel_analyses::timeline::{Timeline, TimelineOutput};
 use ouzel_context_tree::{ContextTrees, ContextTreesOutput};
 use ouzel_diagnose::clusters::Data as Clusters;
+use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Report};
 use ouzel_model::{Notice, Notices, Ticks, TimeRange, WorldRank};
@@ -234,6 +236,22 @@ impl Trace {
         let mut pass = self.run(&set, options)?;
         let (trees, profile) = (pass.outputs.take(&trees)?, pass.outputs.take(&profile)?);
         Ok(Answer::new(Clusters::new(&trees, &profile, definitions), pass))
+    }
+
+    /// What each segment of the run loses, iteration by iteration; `semantics` says what regions mean.
+    ///
+    /// # Errors
+    /// If the pass was cancelled, or the analysis cannot answer.
+    pub fn segments(
+        &self,
+        semantics: &Semantics,
+        which: Which,
+        options: &Options<'_>,
+    ) -> Result<Answer<SegmentsCard>, AskError> {
+        let definitions = self.definitions();
+        let phases = self.ask(Phases { semantics: semantics.clone() }, options)?;
+        let classes = semantics.classes(definitions);
+        Ok(phases.map(|phases| SegmentsCard::new(&phases, definitions, &classes, which, Detail::Iterations)))
     }
 
     /// The report about the run, and what was requested with it; `semantics` says what regions mean. One pass, and a

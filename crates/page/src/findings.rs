@@ -7,9 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 use ouzel::Asked;
 use ouzel::diagnose::Headline;
-use ouzel::diagnose::findings::{
-    Confidence, Evidence, Finding, FindingKind, Iterations, Quantity, VariesLike,
-};
+use ouzel::diagnose::findings::{Confidence, Evidence, Finding, FindingKind, Iterations, VariesLike};
 
 /// Characters of a list of ranks or iterations.
 const ROOM: usize = 60;
@@ -125,7 +123,7 @@ fn evidence(finding: &Finding) -> Markup {
                         @if !formula.is_empty() { br; code.soft { (formula) } }
                         @if !values.is_empty() {
                             dl.evidence {
-                                @for value in values { dt { (value.name) } dd { (quantity(value)) } }
+                                @for value in values { dt { (value.name) } dd { (value.in_words()) } }
                             }
                         }
                     }
@@ -139,20 +137,6 @@ fn evidence(finding: &Finding) -> Markup {
     }
 }
 
-/// A number as people write it.
-fn quantity(Quantity { value, unit, .. }: &Quantity) -> String {
-    let whole = || value.round().max(0.0) as u64;
-    match *unit {
-        "ns" => units::time(whole()),
-        "bytes" => units::bytes(whole()),
-        "count" => units::count(whole()),
-        "rank" => format!("rank {}", whole()),
-        "ratio" => units::percent(Some(*value)),
-        "ns/iteration" if 0.0 <= *value => format!("{} per iteration", units::time(whole())),
-        unit => format!("{} {unit}", units::number(Some(*value))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,13 +147,5 @@ mod tests {
         assert_eq!(of(24, &[(8, 8), (16, 16), (22, 23)]), "iterations 8, 16, 22–23 of 24");
         assert_eq!(of(100, &[(0, 99)]), "all 100 iterations");
         assert_eq!(of(10, &[(9, 9)]), "iteration 9 of 10");
-    }
-
-    #[test]
-    fn quantities_have_their_units() {
-        let of = |value, unit| quantity(&Quantity { name: String::new(), value, unit });
-        let seen =
-            [of(1.5e9, "ns"), of(0.25, "ratio"), of(2e6, "count"), of(3.0, "rank"), of(1e3, "ns/iteration")];
-        assert_eq!(seen, ["1.500 s", "25.0 %", "2,000,000", "rank 3", "1.000 µs per iteration"]);
     }
 }

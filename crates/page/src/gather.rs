@@ -4,20 +4,15 @@
 //! draws nothing.
 
 use crate::cluster_timeline;
-use crate::pictures::{
-    Cluster, IterationPoint, IterationSeries, LoopPicture, Pictures, SegmentPath, SegmentPicture,
-};
-use ouzel::analyses::loss_tree::{PathLoss, Segment, Thresholds, segments};
-use ouzel::analyses::phases::{PhaseGroup, PhasesOutput};
+use crate::pictures::{Cluster, IterationPoint, IterationSeries, LoopPicture, Pictures};
 use ouzel::analyses::semantics::Class;
 use ouzel::analyses::timeline::TimelineOutput;
 use ouzel::context_tree::ContextTreesOutput;
+use ouzel::diagnose::SegmentsCard;
 use ouzel::diagnose::iterations::{Data as Iterations, InstanceEntry, LoopEntry};
-use ouzel::diagnose::segment_words;
 use ouzel::model::{CallPathId, CallPathTree, Definitions};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Call paths that the timeline of clusters distinguishes: more would be hard to find in a legend.
 const MAX_SIGNIFICANT: usize = 16;
@@ -31,7 +26,7 @@ impl<'a> Pictures<'a> {
             timeline,
             clusters: Vec::new(),
             significant: Vec::new(),
-            segments: Vec::new(),
+            segments: &[],
             loops: Vec::new(),
             maps: Vec::new(),
         }
@@ -81,24 +76,21 @@ impl<'a> Pictures<'a> {
         }
     }
 
-    /// Adds the segments worth reporting, and shows their call paths in the timeline of clusters.
+    /// Adds the segments worth reporting, whose call paths are those of `call_paths`, and shows these in the timeline of
+    /// clusters.
     #[must_use]
-    pub fn with_segments(mut self, phases: &PhasesOutput) -> Self {
-        let Some(group) = phases.main_group() else { return self };
-        let call_paths = &phases.call_paths;
-        let segments = segments(group, call_paths, self.classes, &Thresholds::default());
-        let reported = || segments.segments.iter().filter(|segment| segment.reported);
-        self.segments = reported().map(|s| self.segment_picture(s, group, call_paths)).collect();
-        let mut lost: BTreeMap<CallPathId, u128> = BTreeMap::new();
-        for segment in reported() {
+    pub fn with_segments(mut self, segments: &'a SegmentsCard, call_paths: &CallPathTree) -> Self {
+        self.segments = &segments.segments;
+        let mut lost: BTreeMap<CallPathId, u64> = BTreeMap::new();
+        for segment in self.segments {
             for path in &segment.paths {
-                *lost.entry(path.call_path).or_default() += path.imb.sum + path.wait.sum;
+                *lost.entry(path.path).or_default() += path.imb_ns + path.wait_ns;
             }
-            if let Some(sync) = segment.sync {
-                *lost.entry(sync).or_default() += segment.imb_sync.sum + segment.wait_sync.sum;
+            if let Some(sync) = segment.sync_path {
+                *lost.entry(sync).or_default() += segment.imb_sync_ns + segment.wait_sync_ns;
             }
         }
-        let mut paths: Vec<(CallPathId, u128)> = lost.into_iter().collect();
+        let mut paths: Vec<(CallPathId, u64)> = lost.into_iter().collect();
         paths.sort_by_key(|&(path, lost)| (Reverse(lost), path));
         let mut tree = self.timeline.call_paths.clone();
         let remap = tree.absorb(call_paths);
@@ -107,44 +99,5 @@ impl<'a> Pictures<'a> {
             |path: &CallPathId| *path != CallPathTree::ROOT && path.index() < self.timeline.call_paths.len();
         self.significant = shown.filter(is_drawn).take(MAX_SIGNIFICANT).collect();
         self
-    }
-
-    fn segment_picture(
-        &self,
-        segment: &Segment,
-        group: &PhaseGroup,
-        call_paths: &CallPathTree,
-    ) -> SegmentPicture {
-        let clock = &self.definitions.clock;
-        let ns = |ticks| clock.ns_from_ticks(ticks);
-        let parts = segment.phases.iter().filter_map(|&phase| group.phases.get(phase as usize));
-        let names = |path: &PathLoss| -> Vec<Arc<str>> {
-            let regions = call_paths.regions(path.call_path).into_iter();
-            regions.map(|region| self.definitions.region(region).name.clone()).collect()
-        };
-        let mut paths: Vec<&PathLoss> = segment.paths.iter().collect();
-        paths.sort_by_key(|path| {
-            (Reverse(path.imb.sum + path.wait.sum), path.call_path, path.is_self, path.subset)
-        });
-        SegmentPicture {
-            id: segment.id as usize,
-            start_ns: ns(segment.start),
-            end_ns: ns(segment.end),
-            parts_ns: parts.map(|phase| (ns(phase.start), ns(phase.end))).collect(),
-            imbalance_at_end_ns: segment.imb_sync.ns(clock),
-            sum_imbalance_ns: segment.sum_imb.ns(clock),
-            sum_wait_ns: segment.sum_wait.ns(clock),
-            meaning: segment_words(segment.diagnosis_row, segment.sync.is_none(), group.locations.len()).0,
-            paths: paths
-                .into_iter()
-                .map(|path| SegmentPath {
-                    call_path: names(path),
-                    is_self: path.is_self,
-                    category: path.category,
-                    imbalance_ns: path.imb.ns(clock),
-                    wait_ns: path.wait.ns(clock),
-                })
-                .collect(),
-        }
     }
 }

@@ -23,9 +23,7 @@ mod segments;
 mod tests;
 
 pub use of_trace::of_trace;
-pub use pictures::{
-    Cluster, IterationPoint, IterationSeries, LoopPicture, Pictures, SegmentPath, SegmentPicture,
-};
+pub use pictures::{Cluster, IterationPoint, IterationSeries, LoopPicture, Pictures};
 
 use axis::Axis;
 use figure::{Figure, PageData};
@@ -92,7 +90,7 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, asked: &Asked) -> Strin
                         (section("iterations", "Iterations", &iterations::charts(&pictures.loops)))
                     }
                     @if !pictures.segments.is_empty() {
-                        (section("segments", "Where time is lost, by segment", &segments::table(&pictures.segments, run_ns)))
+                        (section("segments", "Where time is lost, by segment", &segments::table(pictures.segments, run_ns)))
                     }
                     (section("losses", "Where time is lost, by call path", &report_sections::losses(report)))
                     @if is_clean { (section("trust", "How far to trust it", &report_sections::trust(&report.trust))) }

@@ -32,10 +32,7 @@ fn page(definitions: &Definitions, diagnosed: &Diagnosed, asked: &Asked) -> Stri
         unreachable!("a report beside pictures has what they are drawn from");
     };
     let mut pictures = Pictures::new(definitions, classes, timeline).with_clusters(trees, report.run.span_ns);
-    // They are withheld if nothing distinguishes computation from waiting.
-    if !report.segments.is_empty() {
-        pictures = pictures.with_segments(material.phases());
-    }
+    pictures = pictures.with_segments(&report.segments, &material.phases().call_paths);
     pictures.maps = (0..report.findings.len()).map(|finding| map(variations.as_ref()?, finding)).collect();
     html(report, &pictures, asked)
 }

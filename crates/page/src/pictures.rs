@@ -1,8 +1,9 @@
 //! What the pictures of the page are drawn from: results of the same pass as the report.
 
 use ouzel::analyses::peers::PeerKind;
-use ouzel::analyses::semantics::{Category, Class};
+use ouzel::analyses::semantics::Class;
 use ouzel::analyses::timeline::TimelineOutput;
+use ouzel::diagnose::SegmentCard;
 use ouzel::model::{CallPathId, Definitions, LocationId, LocationKind};
 use std::sync::Arc;
 
@@ -20,49 +21,11 @@ pub struct Pictures<'a> {
     /// Call paths that the cluster-ordered timeline shows; their callees look like them, all others are grey.
     pub significant: Vec<CallPathId>,
     /// Parts of the run that end in a synchronisation, in order of time; those that lose nothing are left out.
-    pub segments: Vec<SegmentPicture>,
+    pub segments: &'a [SegmentCard],
     /// Loops with the durations of their iterations, most time first.
     pub loops: Vec<LoopPicture>,
     /// By finding, the text of an SVG picture of similar variation over the topology.
     pub maps: Vec<Option<String>>,
-}
-
-/// A part of the run that ends in a synchronisation.
-#[derive(Debug, Clone)]
-pub struct SegmentPicture {
-    /// Its number, as in the report.
-    pub id: usize,
-    /// Start, in nanoseconds since the trace start.
-    pub start_ns: u64,
-    /// End, in nanoseconds since the trace start.
-    pub end_ns: u64,
-    /// The parts of it in order of time, start and end: several if it comes again in each iteration of a loop.
-    pub parts_ns: Vec<(u64, u64)>,
-    /// Imbalance of the closing synchronisation.
-    pub imbalance_at_end_ns: u64,
-    /// Imbalance, summed over the significant call paths.
-    pub sum_imbalance_ns: u64,
-    /// Waiting, summed over the significant call paths.
-    pub sum_wait_ns: u64,
-    /// What the three numbers mean, in words.
-    pub meaning: &'static str,
-    /// Significant call paths, most lost first.
-    pub paths: Vec<SegmentPath>,
-}
-
-/// A significant call path of a segment.
-#[derive(Debug, Clone)]
-pub struct SegmentPath {
-    /// Regions from the outermost to the innermost; empty is code outside of recorded regions.
-    pub call_path: Vec<Arc<str>>,
-    /// Whether only the time outside of callees is meant.
-    pub is_self: bool,
-    /// What its time is spent on.
-    pub category: Category,
-    /// Its imbalance.
-    pub imbalance_ns: u64,
-    /// Its waiting.
-    pub wait_ns: u64,
 }
 
 /// Locations that behave alike.

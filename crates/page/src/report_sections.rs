@@ -2,7 +2,7 @@
 
 use crate::units;
 use maud::{Markup, html};
-use ouzel::diagnose::{Concern, EfficiencyCard, RankTime, RunCard, RunReport, TrustCard};
+use ouzel::diagnose::{Concern, NO_REGION, RankTime, RunCard, RunReport, TrustCard};
 use std::sync::Arc;
 
 /// Losses that the table shows; JSON has all of them.
@@ -17,7 +17,7 @@ pub fn meter(share: f64) -> Markup {
 /// Regions from the outermost to the innermost.
 pub fn call_path(path: &[Arc<str>]) -> Markup {
     html! {
-        @if path.is_empty() { span.soft { "code outside of recorded regions" } }
+        @if path.is_empty() { span.soft { (NO_REGION) } }
         @else { span.path { (path.join(" › ")) } }
     }
 }
@@ -55,31 +55,12 @@ pub fn efficiencies(report: &RunReport) -> Markup {
         let reason = report.efficiency_missing.as_deref().unwrap_or("unknown");
         return html! { p { span.doubt { "Not known: " } (reason) "." } };
     };
-    let EfficiencyCard { parallel, load_balance, communication, of_threads, n_compared } = *card;
-    let who = if of_threads { "thread" } else { "rank" };
-    let [of_all, of_average, of_busiest] = match n_compared {
-        1 => [
-            "of its time is computation".to_owned(),
-            format!("one {who}: there is nothing to compare"),
-            format!("of the run is computation on the {who}"),
-        ],
-        _ => [
-            format!("of all {who}s’ time is computation"),
-            format!("mean computing time as a share of the busiest {who}’s"),
-            format!("of the run is computation on the busiest {who}"),
-        ],
-    };
-    let rows = [
-        ("Parallel efficiency", parallel, of_all),
-        ("= load balance", load_balance, of_average),
-        ("× communication efficiency", communication, of_busiest),
-    ];
     html! {
         @if let Some(note) = report.efficiency_note() { p { span.doubt { (note) } } }
         div.scroll { table.efficiency {
             thead hidden { tr { th { "efficiency" } th { "value" } th { "bar" } th { "meaning" } } }
             tbody {
-                @for (name, ratio, meaning) in rows {
+                @for (name, ratio, meaning) in card.in_words() {
                     tr {
                         th scope="row" { (name) }
                         td.r { b { (units::percent(Some(ratio))) } }

@@ -1,10 +1,10 @@
 //! The segments: parts of the run that end in a synchronisation, with what is lost in each and where.
 
 use crate::axis::Axis;
-use crate::pictures::{SegmentPath, SegmentPicture};
 use crate::report_sections::call_path;
 use crate::units;
 use maud::{Markup, html};
+use ouzel::diagnose::{SegmentCard, SegmentPath};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
@@ -17,8 +17,8 @@ const MAX_LANES: usize = 6;
 const STEPS: f64 = 4000.0;
 
 /// The segments below the timeline, each in the first free row; those without one are in the table only.
-pub fn lanes(segments: &[SegmentPicture], axis: Axis) -> Markup {
-    let mut lanes: Vec<(u64, Vec<&SegmentPicture>)> = Vec::new();
+pub fn lanes(segments: &[SegmentCard], axis: Axis) -> Markup {
+    let mut lanes: Vec<(u64, Vec<&SegmentCard>)> = Vec::new();
     for segment in segments.iter().filter(|s| axis.percent(s.start_ns) < axis.percent(s.end_ns)) {
         match lanes.iter().position(|(end_ns, _)| *end_ns <= segment.start_ns) {
             Some(free) => {
@@ -34,7 +34,7 @@ pub fn lanes(segments: &[SegmentPicture], axis: Axis) -> Markup {
             div.below.lane {
                 svg viewBox=(format!("0 0 {STEPS} 10")) preserveAspectRatio="none" aria-hidden="true" {
                     @for segment in lane {
-                        path d=(blocks(segment, axis)) { title { "segment " (segment.id) ": " (segment.meaning) } }
+                        path d=(blocks(segment, axis)) { title { "segment " (segment.id) ": " (segment.diagnosis) } }
                     }
                 }
                 @for segment in lane {
@@ -43,14 +43,14 @@ pub fn lanes(segments: &[SegmentPicture], axis: Axis) -> Markup {
                     @let middle = f64::midpoint(axis.percent(start), axis.percent(end));
                     @let left = if several { axis.percent(segment.start_ns) } else { middle };
                     a.beside[several] href=(format!("#segment-{}", segment.id)) style=(format!("left:{left:.2}%"))
-                        title=(format!("segment {}: {}", segment.id, segment.meaning)) { (segment.id) }
+                        title=(format!("segment {}: {}", segment.id, segment.diagnosis)) { (segment.id) }
                 }
             }
         }
     }
 }
 
-fn widest(segment: &SegmentPicture) -> (u64, u64) {
+fn widest(segment: &SegmentCard) -> (u64, u64) {
     let whole = (segment.start_ns, segment.end_ns);
     segment
         .parts_ns
@@ -61,7 +61,7 @@ fn widest(segment: &SegmentPicture) -> (u64, u64) {
 }
 
 /// A block for each part.
-fn blocks(segment: &SegmentPicture, axis: Axis) -> String {
+fn blocks(segment: &SegmentCard, axis: Axis) -> String {
     let step = |ns| (axis.percent(ns) / 100.0 * STEPS) as u32;
     let mut blocks: Vec<(u32, u32)> = Vec::new();
     for &(start, end) in &segment.parts_ns {
@@ -79,7 +79,7 @@ fn blocks(segment: &SegmentPicture, axis: Axis) -> String {
 }
 
 /// The segments as a table, each with its call paths.
-pub fn table(segments: &[SegmentPicture], run_ns: u64) -> Markup {
+pub fn table(segments: &[SegmentCard], run_ns: u64) -> Markup {
     let share = |ns: u64| units::percent((run_ns != 0).then(|| ns as f64 / run_ns as f64));
     html! {
         div.scroll {
@@ -102,11 +102,11 @@ pub fn table(segments: &[SegmentPicture], run_ns: u64) -> Markup {
                             th.r scope="rowgroup" { (segment.id) }
                             td colspan="2" {
                                 b { (units::time(segment.start_ns)) " … " (units::time(segment.end_ns)) }
-                                " " span.soft { (segment.meaning) }
+                                " " span.soft { (segment.diagnosis) }
                             }
-                            td.r { (both(segment.sum_imbalance_ns, &share)) }
+                            td.r { (both(segment.sum_imb_ns, &share)) }
                             td.r { (both(segment.sum_wait_ns, &share)) }
-                            td.r { (both(segment.imbalance_at_end_ns, &share)) }
+                            td.r { (both(segment.imb_sync_ns, &share)) }
                         }
                         @for path in segment.paths.iter().take(MAX_PATHS) { (row(path)) }
                         @if MAX_PATHS < segment.paths.len() {
@@ -128,7 +128,7 @@ fn row(path: &SegmentPath) -> Markup {
             td {}
             td { (call_path(&path.call_path)) @if path.is_self { span.soft { " (own code)" } } }
             td { (path.category.as_str()) }
-            td.r { (or_dash(path.imbalance_ns)) }
+            td.r { (or_dash(path.imb_ns)) }
             td.r { (or_dash(path.wait_ns)) }
             td {}
         }

@@ -48,7 +48,7 @@ impl Results {
         let Results { report, timeline, trees, phases, classes } = self;
         Pictures::new(trace.definitions(), classes, timeline)
             .with_clusters(trees, report.run.span_ns)
-            .with_segments(phases)
+            .with_segments(&report.segments, &phases.call_paths)
     }
 
     fn page(&self, trace: &ToyTrace) -> String {
@@ -192,10 +192,10 @@ fn every_finding_and_every_segment_is_there() {
     assert!(text_of(&page, "h1").contains("can be recovered"));
     let pictures = results.pictures(&trace);
     assert!(!pictures.segments.is_empty() && !pictures.significant.is_empty());
-    for segment in &pictures.segments {
+    for segment in pictures.segments {
         let shown = text_of(&page, &format!("#segment-{}", segment.id));
         assert!(
-            shown.contains(segment.meaning) && shown.contains(segment.paths[0].category.as_str()),
+            shown.contains(segment.diagnosis) && shown.contains(segment.paths[0].category.as_str()),
             "{shown}"
         );
         assert_eq!(

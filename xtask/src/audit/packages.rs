@@ -10,6 +10,9 @@ use std::process::Command;
 /// What is handed on: the binary and the Python module.
 const PRODUCTS: [&str; 2] = ["ouzel-cli", "ouzel-python"];
 
+/// Behind features that no product has: cargo shows the features of all programs together.
+const NOT_SHIPPED: [&str; 1] = ["#schemars@"];
+
 /// One crate.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Package {
@@ -119,8 +122,11 @@ impl Packages {
         let mut pending: Vec<String> = packages.iter().filter(is_product).map(|of| of.id.clone()).collect();
         let mut shipped: BTreeSet<String> = pending.iter().cloned().collect();
         while let Some(node) = pending.pop().and_then(|id| of.get(id.as_str())) {
-            for edge in node.deps.iter().filter(|edge| edge.dep_kinds.iter().any(|kind| kind.kind.is_none()))
-            {
+            let is_shipped = |edge: &&Edge| {
+                edge.dep_kinds.iter().any(|kind| kind.kind.is_none())
+                    && !NOT_SHIPPED.iter().any(|name| edge.pkg.contains(name))
+            };
+            for edge in node.deps.iter().filter(is_shipped) {
                 if shipped.insert(edge.pkg.clone()) {
                     pending.push(edge.pkg.clone());
                 }

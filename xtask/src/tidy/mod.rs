@@ -1,5 +1,5 @@
 //! Checks that no compiler makes: dependency edges, how inputs are opened, links, sizes, words, the list of third-party
-//! licenses.
+//! licenses, and whether what is generated is up to date.
 //!
 //! One file per concern, each a function from the project's files to flaws. A flaw
 //! fails the tests; a remark is only shown. Looked at are the files that git tracks
@@ -11,7 +11,7 @@ mod links;
 mod sizes;
 mod words;
 
-use crate::{audit, workspace};
+use crate::{audit, docs, workspace};
 use anyhow::{Context, Result};
 use std::fmt;
 use std::fs;
@@ -81,6 +81,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let found = check(&workspace::root()?)?;
     found.print();
     anyhow::ensure!(found.flaws.is_empty(), "{} flaws", found.flaws.len());
+    docs::run(&[])?;
     println!("tidy: no flaws, {} remarks", found.remarks.len());
     Ok(())
 }

@@ -18,6 +18,7 @@ use ouzel_model::{
     CallPathTree, ColumnData, Definitions, LocationId, LocationKind, RegionId, Table, Ticks, Unit, WorldRank,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Regions that are always idle: Charm++ names them so.
 pub const IDLE: &[&str] = &["Idle"];
@@ -86,6 +87,14 @@ impl IdleRegions {
     /// The regions, ascending. If there is none, only streams can be idle; front ends report that.
     pub fn regions(&self) -> impl Iterator<Item = RegionId> + '_ {
         (0..self.is_idle.len()).filter(|&i| self.is_idle[i]).map(RegionId::from_index)
+    }
+
+    /// Their names, ascending, each once.
+    pub fn names(&self, definitions: &Definitions) -> Vec<Arc<str>> {
+        let mut names: Vec<_> = self.regions().map(|id| definitions.region(id).name.clone()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 }
 

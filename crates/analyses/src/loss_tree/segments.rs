@@ -63,9 +63,6 @@ pub struct Segment {
     pub sum_wait: MeanTicks,
     /// The diagnosis from these values.
     pub diagnosis: Diagnosis,
-    /// The row of the paper's table 2 for that; 0 if nothing is high, 6 if no path explains what the synchronisation
-    /// waits for.
-    pub diagnosis_row: u8,
     /// The significant paths before the synchronisation, in order of the call tree.
     pub paths: Vec<PathLoss>,
     /// Whether this is the start of the program, or its end without work before it: not a loss that can be repaired.
@@ -259,7 +256,6 @@ impl Context<'_> {
             sum_imb: sum.imbalance,
             sum_wait: sum.wait,
             diagnosis,
-            diagnosis_row: diagnosis.row(),
             paths,
             start_or_end,
             reported: !start_or_end && diagnosis != Diagnosis::Nothing,

@@ -8,6 +8,7 @@ use ouzel_model::{
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Exclusive time of every call path in every bin, over all locations.
 #[derive(Debug, Clone)]
@@ -58,6 +59,15 @@ pub enum Scale {
 }
 
 impl TimeProfileOutput {
+    /// Names from the outermost region; the region alone in views by region.
+    pub fn path_names(&self, key: &RowKey, definitions: &Definitions) -> Vec<Arc<str>> {
+        let regions = match key.call_path {
+            Some(path) => self.call_paths.regions(path),
+            None => vec![key.region],
+        };
+        regions.into_iter().map(|region| definitions.region(region).name.clone()).collect()
+    }
+
     /// The time profile by region or by call path: most time first, then by name.
     pub fn functions(&self, definitions: &Definitions, by: By) -> Vec<BinnedRow> {
         self.functions_of(&View::new(definitions, &self.call_paths, by, Per::Total))

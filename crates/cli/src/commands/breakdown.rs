@@ -11,12 +11,10 @@ use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
 use clap::{Args, ValueEnum};
-use ouzel::analyses::breakdown::{Breakdown, BreakdownOutput, HostCode, Requests};
-use ouzel::model::{Definitions, Table};
-use ouzel_export::to_json;
+use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
+use ouzel::model::Table;
+use ouzel_answers::BreakdownAnswer;
 use ouzel_plot::pictures;
-use serde::Serialize;
-use serde_json::{Map, Value};
 
 pub const COMMAND: Command = Command::about_a_run::<BreakdownArgs>("breakdown", &[Need::Calls.always()]);
 
@@ -63,15 +61,6 @@ pub enum HostCodeWord {
     No,
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    /// By rank.
-    rows: Value,
-    /// Each part averaged over the processes; `null` without one.
-    mean: Option<Map<String, Value>>,
-}
-
 fn run(session: &Session<'_>, args: &BreakdownArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let classes = rules::semantics(args.rules.file())?.classes(definitions);
@@ -87,16 +76,9 @@ fn run(session: &Session<'_>, args: &BreakdownArgs) -> anyhow::Result<Outcome> {
     session.reply(
         "breakdown",
         &answer,
-        |output| Data { rows: to_json(&output.table(definitions)), mean: mean(output, definitions) },
+        |output| BreakdownAnswer::new(output, definitions),
         |output| output.table(definitions),
         |output, page| write_page(session, &output.table(definitions), args, page),
-    )
-}
-
-fn mean(output: &BreakdownOutput, definitions: &Definitions) -> Option<Map<String, Value>> {
-    let parts = output.mean()?;
-    Some(
-        parts.into_iter().map(|(name, mean)| (name.to_owned(), mean.ns(&definitions.clock).into())).collect(),
     )
 }
 

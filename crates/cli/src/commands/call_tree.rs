@@ -16,9 +16,7 @@ use ouzel::analyses::call_tree::{CallTreeOutput, call_tree};
 use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::profile::Profile;
 use ouzel::engine::AnalysisSet;
-use ouzel_export::to_json;
-use serde::Serialize;
-use serde_json::Value;
+use ouzel_answers::CallTreeAnswer;
 
 pub const COMMAND: Command = Command::about_a_run::<CallTreeArgs>(
     "call-tree",
@@ -50,13 +48,6 @@ impl Question for CallTreeArgs {
     }
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    /// Parents before children.
-    nodes: Value,
-}
-
 fn run(session: &Session<'_>, args: &CallTreeArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let chosen = metrics::chosen(definitions, &args.metric)?;
@@ -71,7 +62,7 @@ fn run(session: &Session<'_>, args: &CallTreeArgs) -> anyhow::Result<Outcome> {
     session.reply(
         "call-tree",
         &answer,
-        |tree| Data { nodes: to_json(&tree.table(definitions)) },
+        |tree| CallTreeAnswer::new(tree, definitions),
         |tree| tree.table(definitions),
         |tree, page| write_page(session, tree, args, page),
     )

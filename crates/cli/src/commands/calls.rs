@@ -16,7 +16,8 @@ use clap::Args;
 use ouzel::Answer;
 use ouzel::analyses::calls::CallBatch;
 use ouzel::model::{MetricId, Table};
-use ouzel_export::{CsvWriter, ExportError, ParquetWriter, Rows, StreamedEnvelope, TableWriter};
+use ouzel_answers::{CallsAnswer, StreamedEnvelope};
+use ouzel_export::{CsvWriter, ExportError, ParquetWriter, Rows, TableWriter};
 use serde::ser::{Error, SerializeSeq};
 use serde::{Serialize, Serializer};
 use std::cell::OnceCell;
@@ -49,14 +50,6 @@ impl Question for CallsArgs {
     fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
         run(&Session::open(common)?, self)
     }
-}
-
-/// The `data` of the JSON answer.
-#[derive(Serialize)]
-struct Data<'s> {
-    /// Locations in the order of the trace, the calls of one as they end.
-    rows: StreamedRows<'s>,
-    n_calls: Afterwards<'s, u64>,
 }
 
 /// The result of a pass, once it has ended.
@@ -112,7 +105,10 @@ fn write_json(session: &Session<'_>, chosen: &[MetricId]) -> anyhow::Result<Outc
     let envelope = StreamedEnvelope::new(
         "calls",
         session.input(),
-        Data { rows: StreamedRows { session, chosen, ended: &ended }, n_calls: Afterwards(&ended, &n_calls) },
+        CallsAnswer {
+            rows: StreamedRows { session, chosen, ended: &ended },
+            n_calls: Afterwards(&ended, &n_calls),
+        },
         Afterwards(&ended, &coverage),
         Afterwards(&ended, &notices),
     );

@@ -11,8 +11,8 @@ use crate::terminal::style::Paint;
 use crate::terminal::units;
 use clap::Args;
 use ouzel::analyses::comm_matrix::{CommMatrixOutput, ProcessTraffic};
+use ouzel_answers::CommByProcessAnswer;
 use ouzel_plot::pictures;
-use serde::Serialize;
 
 pub const COMMAND: Command = Command::about_a_run::<CommByProcessArgs>(
     "comm-by-process",
@@ -48,37 +48,14 @@ impl Question for CommByProcessArgs {
     }
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    /// `bytes` or `messages`.
-    unit: &'static str,
-    /// By rank.
-    rows: Vec<RankEntry>,
-}
-
-#[derive(Debug, Serialize)]
-struct RankEntry {
-    rank: u32,
-    /// At its sends; `null` if the rank has no events, because it is known only as a peer.
-    sent: Option<u64>,
-    /// At its receives; likewise.
-    received: Option<u64>,
-}
-
 fn run(session: &Session<'_>, args: &CommByProcessArgs) -> anyhow::Result<Outcome> {
     let unit = unit(args.traffic.unit);
     let answer = super::comm_matrix::asked(session, args.collectives)?;
-    let entry = |row: ProcessTraffic| RankEntry {
-        rank: row.rank.0,
-        sent: row.has_events.then(|| unit.of(row.sent)),
-        received: row.has_events.then(|| unit.of(row.received)),
-    };
     plot(session, || pictures::comm_by_process(&answer.output, unit, &origin(session)))?;
     session.reply(
         "comm-by-process",
         &answer,
-        |output| Data { unit: unit.as_str(), rows: output.by_process().into_iter().map(entry).collect() },
+        |output| CommByProcessAnswer::new(output, unit),
         CommMatrixOutput::by_process_table,
         |output, page| write_page(session, output, args, page),
     )

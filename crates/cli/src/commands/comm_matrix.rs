@@ -13,9 +13,8 @@ use clap::Args;
 use ouzel::Answer;
 use ouzel::analyses::comm_matrix::{CommMatrix, CommMatrixOutput, Expansion, PairTraffic, TrafficUnit};
 use ouzel::model::WorldRank;
-use ouzel_export::TableRows;
+use ouzel_answers::{CommMatrixAnswer, CommMatrixForm};
 use ouzel_plot::{ColourScale, pictures};
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 pub const COMMAND: Command = Command::about_a_run::<CommMatrixArgs>(
@@ -72,21 +71,6 @@ impl Question for CommMatrixArgs {
     }
 }
 
-/// The `data` of the JSON answer. `pairs` has the pairs that communicated; with `--dense`, `matrix` has all.
-#[derive(Debug, Serialize)]
-struct Data {
-    ranks: Vec<u32>,
-    unit: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pairs: Option<TableRows>,
-    /// Row = sender, column = receiver, in the order of `ranks`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    matrix: Option<Vec<Vec<u64>>>,
-    /// By sender: what went to unknown receivers; `null` with pairs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    to_unknown: Option<Vec<u64>>,
-}
-
 fn run(session: &Session<'_>, args: &CommMatrixArgs) -> anyhow::Result<Outcome> {
     let unit = unit(args.traffic.unit);
     let answer = asked(session, args.collectives)?;
@@ -94,17 +78,12 @@ fn run(session: &Session<'_>, args: &CommMatrixArgs) -> anyhow::Result<Outcome> 
     if args.dense {
         answer.output.check_dense()?;
     }
+    let form = if args.dense { CommMatrixForm::Dense } else { CommMatrixForm::Pairs };
     plot(session, || pictures::comm_matrix(&answer.output, unit, scale, &origin(session)))?;
     session.reply(
         "comm-matrix",
         &answer,
-        |output| Data {
-            ranks: output.ranks.iter().map(|rank| rank.0).collect(),
-            unit: unit.as_str(),
-            pairs: (!args.dense).then(|| TableRows(output.table())),
-            matrix: args.dense.then(|| output.matrix(unit)),
-            to_unknown: args.dense.then(|| output.unknown(unit)),
-        },
+        |output| CommMatrixAnswer::new(output, unit, form),
         |output| if args.dense { output.dense_table(unit) } else { output.table() },
         |output, page| write_page(session, output, args, page),
     )

@@ -10,10 +10,10 @@ use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::{spark, units};
 use clap::Args;
-use ouzel::analyses::comm_matrix::{Traffic, TrafficUnit};
-use ouzel::analyses::comm_over_time::{BinTraffic, CommOverTime, CommOverTimeOutput};
+use ouzel::analyses::comm_matrix::TrafficUnit;
+use ouzel::analyses::comm_over_time::{CommOverTime, CommOverTimeOutput};
+use ouzel_answers::CommOverTimeAnswer;
 use ouzel_plot::pictures;
-use serde::Serialize;
 
 pub const COMMAND: Command =
     Command::about_a_run::<CommOverTimeArgs>("comm-over-time", &[Need::Messages.always()]);
@@ -44,18 +44,6 @@ impl Question for CommOverTimeArgs {
     }
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    /// Edges of the bins since the trace start, one more than bins.
-    bin_edges_ns: Vec<u64>,
-    /// `bytes` or `messages`.
-    unit: &'static str,
-    /// In each bin.
-    sent: Vec<u64>,
-    received: Vec<u64>,
-}
-
 fn run(session: &Session<'_>, args: &CommOverTimeArgs) -> anyhow::Result<Outcome> {
     let unit = unit(args.traffic.unit);
     let definitions = session.definitions();
@@ -64,19 +52,10 @@ fn run(session: &Session<'_>, args: &CommOverTimeArgs) -> anyhow::Result<Outcome
     session.reply(
         "comm-over-time",
         &answer,
-        |output| Data {
-            bin_edges_ns: output.grid.edges_ns(definitions),
-            unit: unit.as_str(),
-            sent: values(output, unit, |bin| bin.sent),
-            received: values(output, unit, |bin| bin.received),
-        },
+        |output| CommOverTimeAnswer::new(output, definitions, unit),
         |output| output.table(definitions),
         |output, page| write_page(session, output, unit, page),
     )
-}
-
-fn values(output: &CommOverTimeOutput, unit: TrafficUnit, side: impl Fn(&BinTraffic) -> Traffic) -> Vec<u64> {
-    output.bins.iter().map(|bin| unit.of(side(bin))).collect()
 }
 
 fn is_silent(output: &CommOverTimeOutput) -> bool {
@@ -91,7 +70,9 @@ fn write_page(session: &Session<'_>, output: &CommOverTimeOutput, unit: TrafficU
         return;
     }
     let clock = &session.definitions().clock;
-    let sides = [values(output, unit, |bin| bin.sent), values(output, unit, |bin| bin.received)];
+    let CommOverTimeAnswer { sent, received, .. } =
+        CommOverTimeAnswer::new(output, session.definitions(), unit);
+    let sides = [sent, received];
     let grid = Grid::default()
         .with(GridColumn::text("", ["sent", "received"].map(str::to_owned)))
         .with(GridColumn::numbers("total", sides.iter().map(|side| amount(unit, side.iter().sum()))))

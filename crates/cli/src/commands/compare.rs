@@ -18,12 +18,11 @@ use ouzel::analyses::profile::Profile;
 use ouzel::engine::{AnalysisSet, Coverage};
 use ouzel::model::{Table, Unit};
 use ouzel::multi_run::{MultiRunOutput, RegionRow, Run, RunRow, multi_run};
+use ouzel_answers::CompareAnswer;
 use ouzel_plot::Picture;
 use ouzel_plot::pictures::{RegionInRuns, runs};
-use serde::Serialize;
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 pub const COMMAND: Command =
     Command::about_a_run::<CompareArgs>("compare", &[Need::Calls.always(), Need::Counters.with("--metric")]);
@@ -59,48 +58,6 @@ impl Question for CompareArgs {
     }
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    /// In the order given.
-    runs: Vec<RunEntry>,
-    /// With `--metric`: the counter that is compared instead of time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    metric: Option<String>,
-    /// Most over all runs first.
-    functions: Vec<FunctionEntry>,
-}
-
-#[derive(Debug, Serialize)]
-struct RunEntry {
-    path: Arc<str>,
-    n_processes: u64,
-    run_time_ns: u64,
-    /// Whether the others are compared with it.
-    is_reference: bool,
-    /// Run time of the reference / run time.
-    speed_up: Option<f64>,
-    /// Speed-up · processes of the reference / processes.
-    efficiency: Option<f64>,
-}
-
-#[derive(Debug, Serialize)]
-struct FunctionEntry {
-    region: Arc<str>,
-    #[serde(flatten)]
-    values: Values,
-}
-
-/// By run; `null` where the region is not called.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Values {
-    /// Over all processes, and that / number of processes.
-    Time { exclusive_ns: Vec<Option<u64>>, mean_ns: Vec<Option<u64>> },
-    /// The same of a counter, in its unit.
-    Gain { exclusive: Vec<Option<u64>>, mean: Vec<Option<u64>> },
-}
-
 /// The first trace is opened; the others are opened one after the other, so that no two are in memory.
 fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome> {
     let metric = args.metric.metric.as_deref();
@@ -121,7 +78,7 @@ fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome> {
     session.reply(
         "compare",
         &answer,
-        |output| data(output, metric),
+        |output| CompareAnswer::new(output, metric),
         |output| table(output, metric),
         |output, page| write_page(session, output, args, page),
     )
@@ -191,25 +148,6 @@ fn table(output: &MultiRunOutput, metric: Option<&str>) -> Table {
         column.unit = Unit::Count;
     }
     table
-}
-
-fn data(output: &MultiRunOutput, metric: Option<&str>) -> Data {
-    let runs = output.runs.iter().map(|run| RunEntry {
-        path: run.name.clone(),
-        n_processes: run.n_processes,
-        run_time_ns: run.run_time_ns,
-        is_reference: run.is_reference,
-        speed_up: run.speed_up,
-        efficiency: run.efficiency,
-    });
-    let functions = output.regions.iter().map(|row| FunctionEntry {
-        region: row.region.clone(),
-        values: match metric {
-            None => Values::Time { exclusive_ns: row.exclusive_ns.clone(), mean_ns: row.mean_ns.clone() },
-            Some(_) => Values::Gain { exclusive: row.exclusive_ns.clone(), mean: row.mean_ns.clone() },
-        },
-    });
-    Data { runs: runs.collect(), metric: metric.map(str::to_owned), functions: functions.collect() }
 }
 
 fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs, page: &mut Page) {

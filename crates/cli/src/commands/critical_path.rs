@@ -13,10 +13,8 @@ use clap::Args;
 use ouzel::Trace;
 use ouzel::analyses::critical_path::PathProfile;
 use ouzel::model::Ticks;
-use ouzel_export::to_json;
+use ouzel_answers::CriticalPathAnswer;
 use ouzel_plot::pictures;
-use serde::Serialize;
-use serde_json::Value;
 
 pub const COMMAND: Command =
     Command::about_a_run::<CriticalPathArgs>("critical-path", &[Need::Calls.always()]);
@@ -47,30 +45,14 @@ impl Question for CriticalPathArgs {
     }
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    /// From the start of the path to the end of the run.
-    length_ns: u64,
-    /// In order of time, without gap or overlap.
-    segments: Value,
-    /// Most time first.
-    by_region: Value,
-}
-
 fn run(session: &Session<'_>, args: &CriticalPathArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let answer = session.answer(Trace::critical_path)?;
     plot(session, || pictures::critical_path(&answer.output, definitions, &origin(session)))?;
-    let length_ns = definitions.clock.ns_from_ticks(answer.output.length());
     session.reply(
         "critical-path",
         &answer,
-        |path| Data {
-            length_ns,
-            segments: to_json(&path.segments_table(definitions)),
-            by_region: to_json(&path.by_region_table(definitions)),
-        },
+        |path| CriticalPathAnswer::new(path, definitions),
         |path| path.segments_table(definitions),
         |path, page| write_page(session, path, args, page),
     )

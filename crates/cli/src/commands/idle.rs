@@ -15,10 +15,8 @@ use ouzel::analyses::Per as PerWhat;
 use ouzel::analyses::idle::{IDLE, IdleRegions, MPI_MORE_WAITS, MPI_WAITS, idle_time};
 use ouzel::analyses::profile::Profile;
 use ouzel::model::{Definitions, Table};
-use ouzel_export::to_json;
+use ouzel_answers::IdleAnswer;
 use ouzel_plot::pictures;
-use serde::Serialize;
-use serde_json::Value;
 use std::sync::Arc;
 
 pub const COMMAND: Command = Command::about_a_run::<IdleArgs>("idle", &[Need::Calls.always()]);
@@ -55,37 +53,20 @@ impl Question for IdleArgs {
     }
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    /// `rank` or `location`: what a row is summed over.
-    per: &'static str,
-    /// The regions that count as idle, of those that the trace defines.
-    idle_regions: Vec<Arc<str>>,
-    /// By rank, then by location.
-    rows: Value,
-}
-
 fn run(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let idle = idle_regions(definitions, &args.idle)?;
-    let mut names: Vec<Arc<str>> = idle.regions().map(|id| definitions.region(id).name.clone()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let (per, per_text) = match args.per {
-        Per::Rank => (PerWhat::Rank, "rank"),
-        Per::Location => (PerWhat::Location, "location"),
+    let names = idle.names(definitions);
+    let per = match args.per {
+        Per::Rank => PerWhat::Rank,
+        Per::Location => PerWhat::Location,
     };
     let answer = session.ask(Profile)?.map(|profile| idle_time(&profile, definitions, &idle));
     plot(session, || pictures::idle(&answer.output, definitions, &origin(session)))?;
     session.reply(
         "idle",
         &answer,
-        |output| Data {
-            per: per_text,
-            idle_regions: names.clone(),
-            rows: to_json(&output.table(definitions, per)),
-        },
+        |output| IdleAnswer::new(output, &idle, definitions, per),
         |output| output.table(definitions, per),
         |output, page| write_page(session, &output.table(definitions, per), &names, args, page),
     )
@@ -117,7 +98,9 @@ fn write_page(session: &Session<'_>, table: &Table, names: &[Arc<str>], args: &I
     let (idle, span) = (crate::rows::integers(&shown, "idle_ns"), crate::rows::integers(&shown, "span_ns"));
     let share = |(&ns, &of): (&u64, &u64)| units::percent((of != 0).then(|| ns as f64 / of as f64));
     let bar = |(&ns, &of): (&u64, &u64)| units::bar(ns, of, BAR_WIDTH);
-    let has_streams = crate::rows::integers(table, "streams_ns").iter().any(|&ns| 0 < ns);
+    // Rows of locations do not have it.
+    let has_streams = table.column("streams_ns").is_some()
+        && crate::rows::integers(table, "streams_ns").iter().any(|&ns| 0 < ns);
     let mut grid = Grid::default()
         .with_some(GridColumn::of(&shown, "rank", "rank"))
         .with_some(GridColumn::of(&shown, "location", "location"))

@@ -14,12 +14,11 @@ use crate::terminal::style::Paint;
 use crate::terminal::units;
 use clap::Args;
 use ouzel::analyses::By;
-use ouzel::analyses::imbalance::{ImbalanceOutput, imbalance, top_ranks};
-use ouzel::analyses::profile::{Profile, ProfileOutput};
-use ouzel::model::{Definitions, Table};
+use ouzel::analyses::imbalance::imbalance;
+use ouzel::analyses::profile::Profile;
+use ouzel::model::Table;
+use ouzel_answers::ImbalanceAnswer;
 use ouzel_plot::pictures;
-use serde::Serialize;
-use std::sync::Arc;
 
 pub const COMMAND: Command = Command::about_a_run::<ImbalanceArgs>(
     "imbalance",
@@ -64,32 +63,6 @@ impl Question for ImbalanceArgs {
     }
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    /// Number of processes compared.
-    n_processes: u64,
-    /// Largest `max − mean` first.
-    rows: Vec<RegionEntry>,
-}
-
-#[derive(Debug, Serialize)]
-struct RegionEntry {
-    region: Arc<str>,
-    /// With `--call-paths`: names from the outermost region.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    call_path: Option<Vec<Arc<str>>>,
-    /// `max / mean`; 1 if the mean is 0.
-    imbalance: f64,
-    mean_ns: u64,
-    max_ns: u64,
-    min_ns: u64,
-    /// `max − mean`.
-    lost_ns: u64,
-    /// The ranks with the largest times, descending; ranks without any are left out.
-    top_ranks: Vec<u32>,
-}
-
 fn run(session: &Session<'_>, args: &ImbalanceArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let classes = rules::semantics(args.rules.file())?.classes(definitions);
@@ -105,7 +78,7 @@ fn run(session: &Session<'_>, args: &ImbalanceArgs) -> anyhow::Result<Outcome> {
     session.reply(
         "imbalance",
         &answer,
-        |(profile, judged)| data(profile, judged, definitions, by, args.top_ranks),
+        |(profile, judged)| ImbalanceAnswer::new(profile, judged, definitions, by, args.top_ranks),
         |(profile, judged)| judged.table(profile, definitions, by, args.top_ranks),
         |(profile, judged), page| {
             write_page(
@@ -117,32 +90,6 @@ fn run(session: &Session<'_>, args: &ImbalanceArgs) -> anyhow::Result<Outcome> {
             );
         },
     )
-}
-
-fn data(
-    profile: &ProfileOutput,
-    judged: &ImbalanceOutput,
-    definitions: &Definitions,
-    by: By,
-    n_top: usize,
-) -> Data {
-    let tops = top_ranks(profile, definitions, by, n_top);
-    let clock = &definitions.clock;
-    let name = |region| definitions.region(region).name.clone();
-    let rows = judged.rows.iter().map(|row| RegionEntry {
-        region: name(row.key.region),
-        call_path: row
-            .key
-            .call_path
-            .map(|path| profile.call_paths.regions(path).into_iter().map(name).collect()),
-        imbalance: row.imbalance,
-        mean_ns: row.exclusive.mean().ns(clock),
-        max_ns: clock.ns_from_ticks(row.exclusive.max),
-        min_ns: clock.ns_from_ticks(row.exclusive.min),
-        lost_ns: row.lost.ns(clock),
-        top_ranks: tops.get(&row.key).cloned().unwrap_or_default(),
-    });
-    Data { n_processes: judged.n_processes, rows: rows.collect() }
 }
 
 fn write_page(session: &Session<'_>, table: &Table, n_processes: u64, args: &ImbalanceArgs, page: &mut Page) {

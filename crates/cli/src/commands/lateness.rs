@@ -13,10 +13,9 @@ use anyhow::Context;
 use clap::Args;
 use ouzel::analyses::lateness::{LatenessOutput, lateness};
 use ouzel::analyses::operations::Operations;
-use ouzel_export::{Batches, to_json};
+use ouzel_answers::LatenessAnswer;
+use ouzel_export::Batches;
 use ouzel_plot::pictures;
-use serde::Serialize;
-use serde_json::Value;
 
 pub const COMMAND: Command = Command::about_a_run::<LatenessArgs>("lateness", &[Need::Messages.always()]);
 
@@ -48,18 +47,6 @@ impl Question for LatenessArgs {
     }
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data<O> {
-    /// Number of logical steps.
-    n_steps: u32,
-    /// By rank.
-    rows: Value,
-    /// By location, those of a location in order, if they are asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    operations: Option<O>,
-}
-
 fn run(session: &Session<'_>, args: &LatenessArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let answer = session.ask(Operations::new(definitions))?;
@@ -68,10 +55,9 @@ fn run(session: &Session<'_>, args: &LatenessArgs) -> anyhow::Result<Outcome> {
     session.reply(
         "lateness",
         &answer,
-        |output| Data {
-            n_steps: output.n_steps,
-            rows: to_json(&output.table(&definitions.clock)),
-            operations: args.operations.then_some(Batches(|| output.operation_batches(definitions))),
+        |output| {
+            let operations = args.operations.then_some(Batches(|| output.operation_batches(definitions)));
+            LatenessAnswer::new(output, definitions, operations)
         },
         |output| Batched(output.operation_batches(definitions)),
         |output, page| write_page(session, output, args, page),

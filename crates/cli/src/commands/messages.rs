@@ -11,8 +11,8 @@ use crate::terminal::style::Paint;
 use crate::terminal::units;
 use clap::Args;
 use ouzel::analyses::message_histogram::{Histogram, MessageHistogram, MessageHistogramOutput};
+use ouzel_answers::MessagesAnswer;
 use ouzel_plot::pictures;
-use serde::Serialize;
 use std::num::NonZeroU16;
 
 pub const COMMAND: Command = Command::about_a_run::<MessagesArgs>("messages", &[Need::Messages.always()]);
@@ -46,21 +46,6 @@ impl Question for MessagesArgs {
     }
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    /// In bytes, one more than bins; the last bin has its end, too.
-    edges: Vec<f64>,
-    /// Messages in each bin.
-    counts: Vec<u64>,
-    n_messages: u64,
-    /// Of all messages.
-    sum_bytes: u64,
-    /// Smallest and greatest size.
-    min_bytes: Option<u64>,
-    max_bytes: Option<u64>,
-}
-
 fn run(session: &Session<'_>, args: &MessagesArgs) -> anyhow::Result<Outcome> {
     let answer = session.ask(MessageHistogram)?;
     plot(session, || {
@@ -69,17 +54,7 @@ fn run(session: &Session<'_>, args: &MessagesArgs) -> anyhow::Result<Outcome> {
     session.reply(
         "messages",
         &answer,
-        |output| {
-            let Histogram { edges, counts } = histogram(output, args);
-            Data {
-                edges,
-                counts,
-                n_messages: output.n_messages,
-                sum_bytes: output.bytes,
-                min_bytes: output.range.map(|(min, _)| min),
-                max_bytes: output.range.map(|(_, max)| max),
-            }
-        },
+        |output| MessagesAnswer::new(output, histogram(output, args)),
         |output| histogram(output, args).table(),
         |output, page| write_page(session, output, args, page),
     )

@@ -13,9 +13,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use ouzel::analyses::patterns::{CallSeries, PatternError, PatternOptions, PatternsOutput, patterns};
 use ouzel::model::{ColumnData, Definitions, Level, Notice, NoticeCode, RegionId, Table, Unit, WorldRank};
-use serde::Serialize;
+use ouzel_answers::{Occurrence, PatternsAnswer};
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 pub const COMMAND: Command = Command::about_a_run::<PatternsArgs>("patterns", &[Need::Calls.always()]);
 
@@ -54,29 +53,6 @@ impl Question for PatternsArgs {
     }
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    /// The rank that was analysed; `null` if the trace knows none.
-    rank: Option<u32>,
-    /// The region the series of calls begins and ends with; `null` if nothing repeats.
-    start: Option<Arc<str>>,
-    /// Calls compared at a time.
-    window: Option<usize>,
-    /// Occurrences expected: visits of the start region, or as asked for.
-    iterations: Option<usize>,
-    /// In order of time.
-    occurrences: Vec<OccurrenceEntry>,
-}
-
-#[derive(Debug, Serialize)]
-struct OccurrenceEntry {
-    start_ns: u64,
-    end_ns: u64,
-    /// z-normalised Euclidean distance to the motif.
-    distance: f64,
-}
-
 fn run(session: &Session<'_>, args: &PatternsArgs) -> anyhow::Result<Outcome> {
     let (definitions, common) = (session.definitions(), session.common);
     let start = args.start.as_deref().map(|name| region(definitions, name)).transpose()?;
@@ -106,7 +82,7 @@ fn run(session: &Session<'_>, args: &PatternsArgs) -> anyhow::Result<Outcome> {
     session.reply(
         "patterns",
         &answer,
-        |found| data(found.as_ref(), definitions),
+        |found| PatternsAnswer::new(found.as_ref(), definitions),
         |found| match found {
             Some(found) => found.table(&definitions.clock),
             None => nothing(),
@@ -132,22 +108,6 @@ fn region(definitions: &Definitions, name: &str) -> anyhow::Result<RegionId> {
     }
 }
 
-fn data(found: Option<&PatternsOutput>, definitions: &Definitions) -> Data {
-    let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
-    let occurrences = found.iter().flat_map(|found| &found.occurrences).map(|occurrence| OccurrenceEntry {
-        start_ns: ns(occurrence.range.start),
-        end_ns: ns(occurrence.range.end),
-        distance: occurrence.distance,
-    });
-    Data {
-        rank: found.and_then(|found| definitions.location(found.location).rank).map(|rank| rank.0),
-        start: found.map(|found| definitions.region(found.start).name.clone()),
-        window: found.map(|found| found.window),
-        iterations: found.and_then(|found| found.iterations),
-        occurrences: occurrences.collect(),
-    }
-}
-
 /// Occurrences that a page lists; other formats have all.
 const MAX_SHOWN: usize = 30;
 
@@ -156,11 +116,11 @@ fn write_page(session: &Session<'_>, found: Option<&PatternsOutput>, page: &mut 
     if found.is_none() {
         return;
     }
-    let data = data(found, session.definitions());
+    let data = PatternsAnswer::new(found, session.definitions());
     let durations: Vec<u64> =
         data.occurrences.iter().map(|it| it.end_ns.saturating_sub(it.start_ns)).collect();
     let shown = &data.occurrences[..MAX_SHOWN.min(data.occurrences.len())];
-    let texts = |value: &dyn Fn(&OccurrenceEntry) -> u64| {
+    let texts = |value: &dyn Fn(&Occurrence) -> u64| {
         shown.iter().map(|it| units::time(value(it))).collect::<Vec<_>>()
     };
     let grid = Grid::default()

@@ -12,11 +12,10 @@ use crate::terminal::{spark, units};
 use clap::Args;
 use ouzel::analyses::By;
 use ouzel::analyses::semantics::Semantics;
-use ouzel::analyses::time_profile::{BinnedRow, Scale, TimeProfile, TimeProfileOutput};
-use ouzel::model::{Definitions, Ticks};
+use ouzel::analyses::time_profile::{Scale, TimeProfile, TimeProfileOutput};
+use ouzel::model::Ticks;
+use ouzel_answers::TimeProfileAnswer;
 use ouzel_plot::pictures;
-use serde::Serialize;
-use std::sync::Arc;
 
 pub const COMMAND: Command = Command::about_a_run::<TimeProfileArgs>("time-profile", &[Need::Calls.always()]);
 
@@ -51,29 +50,6 @@ impl Question for TimeProfileArgs {
     }
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    /// Edges of the bins since the trace start, one more than bins.
-    bin_edges_ns: Vec<u64>,
-    /// Number of locations that run code: a bin has its width times this number.
-    n_locations: u64,
-    /// Most time first.
-    functions: Vec<FunctionEntry>,
-    /// Time of locations outside of all regions.
-    idle_ns: Vec<u64>,
-}
-
-#[derive(Debug, Serialize)]
-struct FunctionEntry {
-    region: Arc<str>,
-    /// With `--call-paths`: names from the outermost region.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    call_path: Option<Vec<Arc<str>>>,
-    /// Of each bin.
-    exclusive_ns: Vec<u64>,
-}
-
 fn run(session: &Session<'_>, args: &TimeProfileArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let by = if args.call_paths { By::CallPath } else { By::Region };
@@ -85,34 +61,10 @@ fn run(session: &Session<'_>, args: &TimeProfileArgs) -> anyhow::Result<Outcome>
     session.reply(
         "time-profile",
         &answer,
-        |output| data(output, definitions, by),
+        |output| TimeProfileAnswer::new(output, definitions, by),
         |output| output.table(definitions, by, Scale::Time),
         |output, page| write_page(session, output, by, args, page),
     )
-}
-
-fn data(output: &TimeProfileOutput, definitions: &Definitions, by: By) -> Data {
-    let ns = |ticks: &[Ticks]| ticks.iter().map(|&t| definitions.clock.ns_from_ticks(t)).collect();
-    let entry = |row: BinnedRow| FunctionEntry {
-        region: definitions.region(row.key.region).name.clone(),
-        call_path: row.key.call_path.map(|_| path_names(output, definitions, &row)),
-        exclusive_ns: ns(&row.exclusive),
-    };
-    Data {
-        bin_edges_ns: output.grid.edges_ns(definitions),
-        n_locations: output.n_locations,
-        functions: output.functions(definitions, by).into_iter().map(entry).collect(),
-        idle_ns: ns(&output.idle),
-    }
-}
-
-/// Names from the outermost region; the region alone in views by region.
-fn path_names(output: &TimeProfileOutput, definitions: &Definitions, row: &BinnedRow) -> Vec<Arc<str>> {
-    let regions = match row.key.call_path {
-        Some(path) => output.call_paths.regions(path),
-        None => vec![row.key.region],
-    };
-    regions.into_iter().map(|region| definitions.region(region).name.clone()).collect()
 }
 
 /// Columns of a page that bars take.
@@ -139,7 +91,7 @@ fn write_page(
     };
     let idle = Ticks(output.idle.iter().fold(0, |sum: u64, t| sum.saturating_add(t.0)));
     let shown = &functions[..n_shown];
-    let names = shown.iter().map(|row| call_path(&path_names(output, definitions, row), NAME_WIDTH));
+    let names = shown.iter().map(|row| call_path(&output.path_names(&row.key, definitions), NAME_WIDTH));
     let times = shown.iter().map(|row| row.total).chain([idle]);
     let grid = Grid::default()
         .with(

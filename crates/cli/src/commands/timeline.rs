@@ -16,11 +16,9 @@ use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::timeline::{Timeline, TimelineOutput, TimelineRow};
 use ouzel::engine::AnalysisSet;
 use ouzel::model::{LocationId, Notices, RegionId};
-use ouzel_export::to_json;
+use ouzel_answers::TimelineAnswer;
 use ouzel_plot::Picture;
 use ouzel_plot::pictures::{self, Connections, TimelineRows};
-use serde::Serialize;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 pub const COMMAND: Command = Command::about_a_run::<TimelineArgs>(
@@ -62,21 +60,6 @@ impl Question for TimelineArgs {
     }
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    /// Time of the first instant.
-    origin_ns: u64,
-    /// Time from one instant to the next.
-    spacing_ns: u64,
-    /// Number of instants.
-    n_columns: u32,
-    /// Locations without a row, as there are too many.
-    n_left_out: u64,
-    /// Stretches in which a location does the same.
-    stretches: Value,
-}
-
 /// The data from which a picture is drawn.
 struct Material {
     timeline: TimelineOutput,
@@ -92,13 +75,7 @@ fn run(session: &Session<'_>, args: &TimelineArgs) -> anyhow::Result<Outcome> {
     session.reply(
         "timeline",
         &answer,
-        |timeline| Data {
-            origin_ns: definitions.clock.ns_from_ticks(timeline.origin),
-            spacing_ns: definitions.clock.ns_from_ticks(timeline.spacing),
-            n_columns: timeline.n_columns,
-            n_left_out: timeline.n_left_out,
-            stretches: to_json(&timeline.table(definitions)),
-        },
+        |timeline| TimelineAnswer::new(timeline, definitions),
         |timeline| timeline.table(definitions),
         |timeline, page| write_page(session, timeline, page),
     )

@@ -10,7 +10,7 @@
 
 use super::context::{Context, Times};
 use super::draft::{Draft, compare_ranks};
-use super::finding::{Confidence, Evidence, FindingKind, Quantity};
+use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::stages::{PhaseTimes, Stage};
 use super::waiting::{Theme, Waiting};
 use super::words::{capitalised, peer, plural};
@@ -54,7 +54,7 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
         values.push(Quantity::ns("per call", cx.ns(gain / n.max(1))));
     }
     if 0 < operations {
-        values.push(Quantity::of("bytes per rank and call", mean_bytes as f64, "bytes"));
+        values.push(Quantity::of("bytes per rank and call", mean_bytes as f64, QuantityUnit::Bytes));
     }
     Draft {
         kind: FindingKind::CollectiveCost,

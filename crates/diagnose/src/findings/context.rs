@@ -94,7 +94,7 @@ impl<'a> Context<'a> {
     pub fn name(&self, path: CallPathId) -> String {
         match self.paths().region(path) {
             Some(region) => self.definitions.region(region).name.to_string(),
-            None => "code outside of recorded regions".to_owned(),
+            None => crate::NO_REGION.to_owned(),
         }
     }
 

@@ -5,7 +5,7 @@
 //! an internal bottleneck those that are high there. Law: this adds evidence only, so gains and order do not change;
 //! where nothing explains a call path, nothing is added.
 
-use super::finding::{Evidence, Finding, FindingKind, Quantity};
+use super::finding::{Evidence, Finding, FindingKind, Quantity, QuantityUnit};
 use ouzel_causes::{BetweenProcesses, Causes, InRegion, RegionName};
 use std::sync::Arc;
 
@@ -47,15 +47,15 @@ fn holds(region: &RegionName, path: &[Arc<str>]) -> bool {
     is_below && (!region.itself || path.len() == region.call_path.len())
 }
 
-fn unit(unit: &str) -> &'static str {
+fn unit(unit: &str) -> QuantityUnit {
     match unit {
-        "" => "ratio",
-        "bytes" => "bytes",
-        _ => "count",
+        "" => QuantityUnit::Ratio,
+        "bytes" => QuantityUnit::Bytes,
+        _ => QuantityUnit::Count,
     }
 }
 
-fn quantity(name: &str, value: f64, unit: &'static str) -> Quantity {
+fn quantity(name: &str, value: f64, unit: QuantityUnit) -> Quantity {
     Quantity { name: name.to_owned(), value, unit }
 }
 
@@ -79,7 +79,9 @@ fn is_high(by: &InRegion) -> Evidence {
         quantity("value there", by.mean, unit(&by.unit)),
         quantity("value where it is not high", by.elsewhere, unit(&by.unit)),
     ];
-    values.extend(by.share_of_program.map(|share| quantity("share of the program", share, "ratio")));
+    values.extend(
+        by.share_of_program.map(|share| quantity("share of the program", share, QuantityUnit::Ratio)),
+    );
     Evidence::new(
         format!("{} is high there", by.label),
         "means over ranks, and over the regions of lower classes; see Causes in docs/method.md",

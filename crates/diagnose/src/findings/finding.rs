@@ -6,11 +6,13 @@
 
 use super::ranks::Ranks;
 use super::variation::VariesLike;
+use ouzel_model::units;
 use serde::Serialize;
 use std::sync::Arc;
 
 /// One thing that costs the run time, or the statement that nothing does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The pattern that was found.
     pub kind: FindingKind,
@@ -18,19 +20,20 @@ pub struct Finding {
     pub title: String,
     /// The finding in one or two sentences: who does what to whom, and what it costs.
     pub sentence: String,
-    /// Regions from the outermost to the one to look at; empty for code outside recorded regions.
+    /// Regions from the outermost to the one to look at; `[]` is code outside recorded regions.
     pub call_path: Vec<Arc<str>>,
-    /// `file:line` of the last region, if recorded.
+    /// `file:line` of the last region; `null` if not recorded.
     pub source: Option<String>,
     /// The ranks to look at: those that cause the loss.
     pub ranks: Ranks,
-    /// The iterations concerned, where the part of the run repeats.
+    /// The iterations concerned; `null` where nothing repeats.
     pub iterations: Option<Iterations>,
     /// Start and end of the part of the run it is about, in nanoseconds since the trace start.
     pub time_range_ns: (u64, u64),
     /// What the run would gain, in nanoseconds, under the assumption.
     pub gain_ns: u64,
     /// `gain_ns / run time`.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
     pub gain_fraction: f64,
     /// Under which assumption.
     pub assumption: String,
@@ -42,14 +45,16 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     /// What to do.
     pub advice: String,
-    /// Arguments of the `ouzel` command that shows more, without the trace; empty if there is none.
+    /// Arguments of the `ouzel` command that shows more, to which the trace must be added; `[]` if there is none.
     pub command: Vec<String>,
-    /// What varies over the topology like the time of the call path; `None` if nothing does, or this was not requested.
+    /// What varies over the topology like the time of the call path; `null` if nothing does, or no topology has at least
+    /// eight occupied places.
     pub varies_like: Option<VariesLike>,
 }
 
 /// Iterations of a part of the run that repeats.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Iterations {
     /// Number of all iterations.
     pub n_all: u64,
@@ -59,6 +64,7 @@ pub struct Iterations {
 
 /// How certain a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// It is possible: a part of the evidence is missing.
@@ -82,6 +88,7 @@ impl Confidence {
 
 /// One observation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// In words.
     pub text: String,
@@ -93,13 +100,35 @@ pub struct Evidence {
 
 /// A number with its unit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantity {
     /// What the number measures.
     pub name: String,
     /// The value.
     pub value: f64,
-    /// `ns`, `bytes`, `count`, `ratio`, `rank`, `ns/iteration`.
-    pub unit: &'static str,
+    /// What it is counted in.
+    pub unit: QuantityUnit,
+}
+
+/// Units of quantities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum QuantityUnit {
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Nanoseconds,
+    /// Bytes.
+    Bytes,
+    /// A number of things, or the number of one.
+    Count,
+    /// A part of a whole, or one value divided by another.
+    Ratio,
+    /// A world rank.
+    Rank,
+    /// Nanoseconds that each iteration adds.
+    #[serde(rename = "ns/iteration")]
+    NanosecondsPerIteration,
 }
 
 impl Evidence {
@@ -111,15 +140,34 @@ impl Evidence {
 impl Quantity {
     #[expect(clippy::cast_precision_loss, reason = "shown, not computed with")]
     pub(super) fn ns(name: &str, ns: u64) -> Self {
-        Quantity { name: name.to_owned(), value: ns as f64, unit: "ns" }
+        Quantity { name: name.to_owned(), value: ns as f64, unit: QuantityUnit::Nanoseconds }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "shown, not computed with")]
     pub(super) fn count(name: &str, n: u64) -> Self {
-        Quantity { name: name.to_owned(), value: n as f64, unit: "count" }
+        Quantity { name: name.to_owned(), value: n as f64, unit: QuantityUnit::Count }
     }
 
-    pub(super) fn of(name: &str, value: f64, unit: &'static str) -> Self {
+    /// The value with its unit, as people write it.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, and not negative")]
+    pub fn in_words(&self) -> String {
+        let whole = self.value.round().max(0.0) as u64;
+        match self.unit {
+            QuantityUnit::Nanoseconds => units::time(whole),
+            QuantityUnit::Bytes => units::bytes(whole),
+            QuantityUnit::Count => units::count(whole),
+            QuantityUnit::Rank => format!("rank {whole}"),
+            QuantityUnit::Ratio => units::percent(Some(self.value)),
+            QuantityUnit::NanosecondsPerIteration if 0.0 <= self.value => {
+                format!("{} per iteration", units::time(whole))
+            }
+            QuantityUnit::NanosecondsPerIteration => {
+                format!("{} ns/iteration", units::number(Some(self.value)))
+            }
+        }
+    }
+
+    pub(super) fn of(name: &str, value: f64, unit: QuantityUnit) -> Self {
         Quantity { name: name.to_owned(), value, unit }
     }
 }
@@ -128,6 +176,7 @@ macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident $text:literal $title:literal,)*) => {
         /// Patterns of inefficiency.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
         pub enum FindingKind { $($(#[$doc])* $variant,)* }
 
@@ -207,5 +256,20 @@ mod tests {
     fn confidence_grows() {
         assert!(Confidence::Possible < Confidence::Likely && Confidence::Likely < Confidence::Sure);
         assert_eq!(serde_json::to_string(&Confidence::Sure).unwrap(), "\"sure\"");
+    }
+
+    #[test]
+    fn quantities_have_their_units() {
+        let of = |value, unit| Quantity { name: String::new(), value, unit }.in_words();
+        let seen = [
+            of(1.5e9, QuantityUnit::Nanoseconds),
+            of(0.25, QuantityUnit::Ratio),
+            of(2e6, QuantityUnit::Count),
+            of(3.0, QuantityUnit::Rank),
+            of(1e3, QuantityUnit::NanosecondsPerIteration),
+            of(-2.0, QuantityUnit::NanosecondsPerIteration),
+        ];
+        let words = ["1.500 s", "25.0 %", "2,000,000", "rank 3", "1.000 µs per iteration", "-2 ns/iteration"];
+        assert_eq!(seen, words);
     }
 }

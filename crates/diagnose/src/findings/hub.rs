@@ -4,7 +4,7 @@
 
 use super::context::Context;
 use super::draft::{Draft, compare_ranks};
-use super::finding::{Evidence, FindingKind, Quantity};
+use super::finding::{Evidence, FindingKind, Quantity, QuantityUnit};
 use super::messages::{LATE, at_most_likely, base, rows_of, share_late};
 use super::ranks::Ranks;
 use super::stages::Stage;
@@ -93,7 +93,7 @@ impl Hub {
                 Quantity::of(
                     &format!("share of rank {} in {}", self.rank, cx.place(self.path)),
                     self.share,
-                    "ratio",
+                    QuantityUnit::Ratio,
                 ),
                 Quantity::count("ranks that wait", self.n_waiting as u64),
             ],

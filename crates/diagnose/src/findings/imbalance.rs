@@ -12,7 +12,7 @@
 
 use super::context::Context;
 use super::draft::{Draft, compare_ranks};
-use super::finding::{Confidence, Evidence, FindingKind, Iterations, Quantity};
+use super::finding::{Confidence, Evidence, FindingKind, Iterations, Quantity, QuantityUnit};
 use super::hub::hub;
 use super::ranks::Ranks;
 use super::series::{onset, trend};
@@ -80,11 +80,9 @@ fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -> Option<Dr
     };
     let s = if n_slow == 1 { "s" } else { "" };
     let path = common_caller(cx, slow.paths.iter().map(|&(path, _)| path));
-    let factors = slow
-        .paths
-        .iter()
-        .take(8)
-        .map(|&(path, factor)| Quantity::of(&format!("factor in {}", cx.name(path)), factor, "ratio"));
+    let factors = slow.paths.iter().take(8).map(|&(path, factor)| {
+        Quantity::of(&format!("factor in {}", cx.name(path)), factor, QuantityUnit::Ratio)
+    });
     let mut evidence = vec![
         Evidence::new(
             format!("{who} take{s} longer in {} of the call paths that compute", slow.paths.len()),
@@ -317,7 +315,10 @@ fn growing(
     let evidence = Evidence::new(
         format!("the imbalance {how} iteration {} of {}", growth.first, growth.n_all),
         "slope of the Theil–Sen line through max busy − mean busy of the iterations",
-        vec![Quantity::of("slope", growth.slope_ns, "ns/iteration"), Quantity::count("first", growth.first)],
+        vec![
+            Quantity::of("slope", growth.slope_ns, QuantityUnit::NanosecondsPerIteration),
+            Quantity::count("first", growth.first),
+        ],
     );
     let base = load(cx, group, by_peer, ranks, group.imbalance);
     let mut all = vec![evidence];
@@ -387,7 +388,7 @@ fn one_works(
     let share = Evidence::new(
         format!("{who} alone does nearly all of {name}"),
         "Σ over phases of the time of the rank with the most / Σ over phases of the time of all ranks",
-        vec![Quantity::of("share of one rank", group.share_of_one(cx), "ratio")],
+        vec![Quantity::of("share of one rank", group.share_of_one(cx), QuantityUnit::Ratio)],
     );
     evidence.insert(0, share);
     evidence.extend(base.evidence);

@@ -13,7 +13,7 @@
 
 use super::context::{Context, Times};
 use super::draft::{Draft, compare_ranks};
-use super::finding::{Confidence, Evidence, FindingKind, Quantity};
+use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::hub::{hub, through_one};
 use super::ranks::Ranks;
 use super::stages::Stage;
@@ -137,7 +137,7 @@ fn turns(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage]) -> Option<D
         "Σ over ranks of the time in it, less that of the rank with the most",
         vec![
             Quantity::ns("sum of turns", cx.ns(u64::try_from(sum.saturating_sub(max)).unwrap_or(u64::MAX))),
-            Quantity::of("share of waiting for ranks that also wait", chained, "ratio"),
+            Quantity::of("share of waiting for ranks that also wait", chained, QuantityUnit::Ratio),
         ],
     ));
     Some(Draft {
@@ -364,7 +364,7 @@ fn messages_by_rank(cx: &Context<'_>, path: CallPathId, by_peer: &[(LocationId, 
         return Evidence::new(format!("time in {place} by rank, over the run"), "sums", values);
     }
     values.push(Quantity::count("messages of that rank", count(location)));
-    values.push(Quantity::of("mean number of messages", all as f64 / n, "count"));
+    values.push(Quantity::of("mean number of messages", all as f64 / n, QuantityUnit::Count));
     Evidence::new(format!("time and messages in {place} by rank, over the run"), "sums over visits", values)
 }
 
@@ -483,8 +483,8 @@ fn small(
         "messages of the call / visits of its caller / partners of a rank",
         vec![
             Quantity::count("messages", n_messages),
-            Quantity::of("mean size", mean_bytes as f64, "bytes"),
-            Quantity::of("messages to the same partner each time", per_time, "count"),
+            Quantity::of("mean size", mean_bytes as f64, QuantityUnit::Bytes),
+            Quantity::of("messages to the same partner each time", per_time, QuantityUnit::Count),
         ],
     ));
     Draft {

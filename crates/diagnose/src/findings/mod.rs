@@ -34,7 +34,7 @@ pub(crate) mod words;
 mod work;
 
 pub use explained::explain;
-pub use finding::{Confidence, Evidence, Finding, FindingKind, Iterations, Quantity};
+pub use finding::{Confidence, Evidence, Finding, FindingKind, Iterations, Quantity, QuantityUnit};
 pub use ranks::Ranks;
 pub use variation::{TopologyAxis, VariesLike, VariesRow};
 
@@ -141,7 +141,7 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
             "gain of that loss",
             vec![
                 Quantity::ns("gain", cx.ns(gain)),
-                Quantity::of("share of the run", cx.share(gain), "ratio"),
+                Quantity::of("share of the run", cx.share(gain), QuantityUnit::Ratio),
             ],
         )
     }));

@@ -4,8 +4,10 @@ use serde::Serialize;
 
 /// World ranks, ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ranks {
-    /// As ranges, e.g. `0-3,8`.
+    /// As ranges, e.g. `0-3,8`, as `--ranks` takes them.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$")))]
     pub ranges: String,
     /// One by one.
     pub list: Vec<u32>,

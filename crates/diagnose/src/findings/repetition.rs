@@ -10,7 +10,7 @@
 
 use super::context::{Context, SIGNIFICANT};
 use super::draft::{Draft, compare_ranks};
-use super::finding::{Confidence, Evidence, FindingKind, Iterations, Quantity};
+use super::finding::{Confidence, Evidence, FindingKind, Iterations, Quantity, QuantityUnit};
 use super::ranks::ranges_of;
 use super::series::{median, median_absolute_deviation, outliers, trend};
 use super::stages::Stage;
@@ -166,8 +166,8 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
             vec![
                 Quantity::ns("first", cx.ns(ticks(line.first))),
                 Quantity::ns("last", cx.ns(ticks(line.last))),
-                Quantity::of("slope", line.slope * tick_ns, "ns/iteration"),
-                Quantity::of("Kendall's tau", line.tau, "ratio"),
+                Quantity::of("slope", line.slope * tick_ns, QuantityUnit::NanosecondsPerIteration),
+                Quantity::of("Kendall's tau", line.tau, QuantityUnit::Ratio),
             ],
         )],
         advice: "Look for something that accumulates: lists that are searched but never emptied, scattered memory, \

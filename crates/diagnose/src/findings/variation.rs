@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 /// Views that vary like a call path, or against it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VariesLike {
     /// The metric of the call path that others are compared with.
     pub metric: Arc<str>,
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("enum" = ["exclusive", "inclusive"])))]
     /// `exclusive`, or `inclusive` where the call path has no exclusive time.
     pub scope: &'static str,
     /// Name of the topology.
@@ -18,26 +20,31 @@ pub struct VariesLike {
     /// Its axes, in the order of `shift`.
     pub axes: Vec<TopologyAxis>,
     /// At most three.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 3)))]
     pub rows: Vec<VariesRow>,
 }
 
 /// An axis of the topology.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologyAxis {
     /// Its name, or its number.
     pub name: String,
     /// Number of places along it.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub size: u32,
 }
 
 /// One view.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VariesRow {
     /// Its metric.
     pub metric: Arc<str>,
     /// Regions from the outermost to the innermost.
     pub call_path: Vec<Arc<str>>,
     /// The correlation r_f, from −1, against, to 1, like.
+    #[cfg_attr(feature = "schema", schemars(range(min = -1.0, max = 1.0)))]
     pub r: f64,
     /// Shift along each axis, in places.
     pub shift: Vec<u32>,

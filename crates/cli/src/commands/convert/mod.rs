@@ -11,8 +11,8 @@ use crate::exit::Outcome;
 use crate::output::refused;
 use clap::{Args, ValueEnum};
 use ouzel::model::{Borders, Filter};
+use ouzel_answers::Written;
 use ouzel_files::output;
-use serde::Serialize;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -77,20 +77,6 @@ pub enum Target {
     Chrome,
     /// A CUBE profile (.cubex): of a profile, a copy; of a trace, everything counted in it
     Cube,
-}
-
-/// One file that was written, or one archive.
-#[derive(Debug, Serialize)]
-struct Written {
-    path: String,
-    n_rows: u64,
-    size_bytes: u64,
-}
-
-impl Written {
-    fn new(path: &Path, n_rows: u64, size_bytes: u64) -> Self {
-        Written { path: path.display().to_string(), n_rows, size_bytes }
-    }
 }
 
 fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {

@@ -8,7 +8,6 @@ pub(super) mod severities;
 use super::ConvertArgs;
 use super::{Written, cannot_write, file_target};
 use crate::args::{Common, OutputFormat};
-use crate::catalogue;
 use crate::exit::Outcome;
 use crate::found::{Either, Found};
 use crate::output::refused;
@@ -17,19 +16,14 @@ use crate::session::{Session, outcome};
 use crate::terminal::style::clean;
 use crate::terminal::units;
 use anyhow::Context;
+use ouzel::catalogue;
 use ouzel::engine::{Listed, Report, list};
 use ouzel::model::{EventSink, Notice, Notices, Table};
+use ouzel_answers::ConvertAnswer;
 use ouzel_export::{CsvText, CsvWriter, EventTable, ExportError, ParquetWriter, TableWriter};
 use ouzel_files::folder::{self, Entry, FolderOutput, Others};
 use ouzel_files::output::{Output, Target};
-use serde::Serialize;
 use std::path::PathBuf;
-
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    files: Vec<Written>,
-}
 
 /// Runs the command.
 ///
@@ -73,7 +67,7 @@ pub(super) fn answer(
     notices.extend(report.notices.into_iter().chain(unsaid));
     let notices = &notices.to_vec();
     if session.common.format == OutputFormat::Json {
-        session.write_json("convert", report.coverage, notices, Data { files })?;
+        session.write_json("convert", report.coverage, notices, ConvertAnswer { files })?;
     } else if !session.common.quiet {
         let line = |file: &Written| {
             let rows = units::counted(file.n_rows, "row", "rows");

@@ -1,6 +1,5 @@
 //! `ouzel correlate`: which views vary over the topology like a given one.
 
-mod data;
 mod page;
 
 use crate::args::{Common, OutputFormat, PlotArgs, Scope};
@@ -14,6 +13,7 @@ use clap::{Args, ValueEnum};
 use ouzel::correlate::Peak;
 use ouzel::correlate::Weights;
 use ouzel::{Correlated, CorrelationQuery, CorrelationRun, Profile, Spectra};
+use ouzel_answers::CorrelateAnswer;
 use ouzel_plot::Palette;
 use ouzel_plot::fields::Solid;
 use ouzel_plot::pictures::{self, CorrelationViews};
@@ -221,7 +221,7 @@ fn run(common: &Common, args: &CorrelateArgs) -> anyhow::Result<Outcome> {
             session.write_page(&page::lines(&session, args, &answer))?;
         }
         OutputFormat::Json => {
-            session.write_json("correlate", &notices, data::Data::new(definitions, &answer))?;
+            session.write_json("correlate", &notices, CorrelateAnswer::new(definitions, &answer))?;
         }
         OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&answer.table(definitions))?,
     }

@@ -10,38 +10,13 @@ use crate::terminal::grid::{Grid, GridColumn, Importance};
 use crate::terminal::style::Paint;
 use anyhow::bail;
 use ouzel::Answer;
-use ouzel::analyses::imbalance::{ImbalanceOutput, imbalance, top_ranks};
+use ouzel::analyses::By;
+use ouzel::analyses::imbalance::imbalance;
 use ouzel::analyses::metric_profile::MetricProfile;
-use ouzel::analyses::profile::{Profile, ProfileOutput};
-use ouzel::analyses::{By, RowKey};
+use ouzel::analyses::profile::Profile;
 use ouzel::engine::AnalysisSet;
-use ouzel::model::{Definitions, Metric, Table};
-use serde::Serialize;
-use std::sync::Arc;
-
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data {
-    n_processes: u64,
-    metric: Arc<str>,
-    unit: Arc<str>,
-    /// Largest `max − mean` first.
-    rows: Vec<Entry>,
-}
-
-/// Values in the unit of the counter.
-#[derive(Debug, Serialize)]
-struct Entry {
-    region: Arc<str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    call_path: Option<Vec<Arc<str>>>,
-    imbalance: f64,
-    mean: u64,
-    max: u64,
-    min: u64,
-    lost: u64,
-    top_ranks: Vec<u32>,
-}
+use ouzel::model::Table;
+use ouzel_answers::MetricImbalanceAnswer;
 
 pub fn run(session: &Session<'_>, args: &ImbalanceArgs, by: By, name: &str) -> anyhow::Result<Outcome> {
     if args.plot.plot_file.is_some() {
@@ -61,7 +36,7 @@ pub fn run(session: &Session<'_>, args: &ImbalanceArgs, by: By, name: &str) -> a
     session.reply(
         "imbalance",
         &answer,
-        |judged| data(&gains, judged, definitions, by, metric, args.top_ranks),
+        |judged| MetricImbalanceAnswer::new(&gains, judged, definitions, (by, args.top_ranks), metric),
         |judged| judged.table_of_metric(&gains, definitions, by, metric, args.top_ranks),
         |judged, page| {
             title(session, page);
@@ -72,37 +47,6 @@ pub fn run(session: &Session<'_>, args: &ImbalanceArgs, by: By, name: &str) -> a
             page.text(0, &text, Paint::Dim);
         },
     )
-}
-
-fn data(
-    gains: &ProfileOutput,
-    judged: &ImbalanceOutput,
-    definitions: &Definitions,
-    by: By,
-    metric: &Metric,
-    n_top: usize,
-) -> Data {
-    let tops = top_ranks(gains, definitions, by, n_top);
-    let name = |region| definitions.region(region).name.clone();
-    let path = |key: &RowKey| {
-        key.call_path.map(|path| gains.call_paths.regions(path).into_iter().map(name).collect())
-    };
-    let rows = judged.rows.iter().map(|row| Entry {
-        region: name(row.key.region),
-        call_path: path(&row.key),
-        imbalance: row.imbalance,
-        mean: row.exclusive.mean().rounded(),
-        max: row.exclusive.max.0,
-        min: row.exclusive.min.0,
-        lost: row.lost.rounded(),
-        top_ranks: tops.get(&row.key).cloned().unwrap_or_default(),
-    });
-    Data {
-        n_processes: judged.n_processes,
-        metric: metric.name.clone(),
-        unit: metric.unit.clone(),
-        rows: rows.collect(),
-    }
 }
 
 fn grid(shown: &Table) -> Grid {

@@ -1,23 +1,20 @@
 //! `ouzel info`: what is in the trace, and what is missing.
 
-mod data;
 mod page;
 mod profile;
-mod topology;
 
 use crate::args::{Common, OutputFormat};
-use crate::catalogue;
-use crate::command::{Command, Question};
+use crate::command::{Command, Need, Question};
+use crate::commands::that_need;
 use crate::exit::Outcome;
 use crate::found::{Either, Found};
-use crate::session::{Session, outcome, taken};
+use crate::session::outcome;
 use crate::terminal::page::Page;
 use clap::Args;
-use data::Data;
-use ouzel::analyses::inventory::{Inventory, InventoryOutput};
-use ouzel::engine::{AnalysisSet, Report};
-use profile::ProfileData;
-use serde::Serialize;
+use ouzel::Trace;
+use ouzel::catalogue;
+use ouzel::info::Topic;
+use ouzel_answers::{InfoAnswer, ProfileInfoAnswer};
 
 pub const COMMAND: Command = Command::about_a_run::<InfoArgs>("info", &[]);
 
@@ -39,68 +36,49 @@ impl Question for InfoArgs {
     }
 }
 
-/// What is known about a trace, and about the profile beside it.
-#[derive(Serialize)]
-struct WithProfile {
-    #[serde(flatten)]
-    data: Data,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    profile: Option<ProfileData>,
-}
-
-/// Commands that use counters of a trace, and metrics of a profile.
-const OF_BOTH: &str = "profile --metric";
-
-/// What is in the trace. A profile beside it answers what its counters cannot.
-fn data(session: &Session<'_>, report: &Report, inventory: &InventoryOutput, has_profile: bool) -> Data {
-    let mut data = Data::new(session, report, inventory);
-    for ability in data.abilities.iter_mut().filter(|ability| has_profile && !ability.available) {
-        if ability.commands.iter().any(|command| command == OF_BOTH) {
-            ability.commands.retain(|command| command != OF_BOTH);
-            ability.reason += "; the profile beside it has sums";
-        }
-    }
-    data
-}
-
 fn run(common: &Common, _args: &InfoArgs) -> anyhow::Result<Outcome> {
     let mut found = Found::new(common);
     let session = match found.either()? {
         Either::Trace(session) => session,
         Either::Profile(session) => return profile::run(&session),
     };
-    let found = found.profile().ok().map(|found| (ProfileData::new(&found, common.jobs), found));
-    let mut set = AnalysisSet::default();
-    let inventory = set.add(Inventory);
-    let mut report = session.run(&set)?;
-    let inventory = taken(report.outputs.take(&inventory), "inventory")?;
-    let beside = found.map(|((data, notices), found)| {
-        report.notices.extend(found.notices().iter().cloned());
-        report.notices.extend(notices);
-        data
+    let found = found.profile().ok().map(|found| (ProfileInfoAnswer::new(&found, common.jobs), found));
+    let mut answer = session.answer(Trace::info)?;
+    let beside = found.map(|((beside, notices), found)| {
+        answer.notices.extend(found.notices().iter().cloned());
+        answer.notices.extend(notices);
+        beside
     });
-    let definitions = session.definitions();
+    let info = InfoAnswer::new(&session.trace, &answer, commands, beside);
+    let notices = &answer.notices;
     match common.format {
         OutputFormat::Table | OutputFormat::Html => {
-            let data = data(&session, &report, &inventory, beside.is_some());
-            let mut lines = page::lines(&session, &data, &report.notices);
-            if let Some(profile) = &beside {
+            let mut lines = page::lines(&session, &info, notices);
+            if let Some(profile) = &info.profile {
                 let mut page = Page::new(session.style(), common.width);
                 page.heading("a profile beside the trace");
-                profile.lines(&mut page);
+                profile::lines(profile, &mut page);
                 lines.append(&mut page.lines);
             }
             session.write_page(&lines)?;
         }
-        OutputFormat::Json => {
-            let data = data(&session, &report, &inventory, beside.is_some());
-            let data = WithProfile { data, profile: beside };
-            session.write_json("info", report.coverage, &report.notices, data)?;
-        }
+        OutputFormat::Json => session.write_json("info", answer.coverage, notices, info)?,
         OutputFormat::Csv | OutputFormat::Parquet => {
-            session.write_table(&catalogue::locations(definitions, &report.locations))?;
-            session.tell(&report.notices);
+            session.write_table(&catalogue::locations(session.definitions(), &answer.output.locations))?;
+            session.tell(notices);
         }
     }
-    Ok(outcome(&report.notices))
+    Ok(outcome(notices))
+}
+
+/// The commands that need what a topic is about.
+fn commands(topic: Topic) -> Vec<String> {
+    match topic {
+        Topic::Time => that_need(Need::Calls),
+        Topic::Imbalance => that_need(Need::Ranks),
+        Topic::Messages => that_need(Need::Messages),
+        Topic::Collectives => that_need(Need::Collectives),
+        Topic::Counters => that_need(Need::Counters),
+        Topic::Metrics | Topic::SourceLines | Topic::Topology => Vec::new(),
+    }
 }

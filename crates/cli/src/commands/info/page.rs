@@ -1,17 +1,16 @@
 //! What is in a trace, for people.
 
-use super::data::Data;
-use super::topology::TopologyEntry;
 use crate::notices;
 use crate::session::Session;
 use crate::terminal::style::{Paint, Style, clean};
 use crate::terminal::units::{count, counted, time};
 use ouzel::diagnose::findings::Ranks;
 use ouzel::model::Notice;
+use ouzel_answers::{InfoAnswer, TopologyAnswer, TopologyDimension};
 use std::collections::BTreeSet;
 
 /// The page.
-pub fn lines(session: &Session<'_>, data: &Data, notices: &[Notice]) -> Vec<String> {
+pub fn lines(session: &Session<'_>, data: &InfoAnswer, notices: &[Notice]) -> Vec<String> {
     let style = session.style();
     let heading = |text: &str| style.paint(Paint::Heading, text);
     let mut lines = vec![title(session, data, style)];
@@ -43,7 +42,7 @@ pub fn lines(session: &Session<'_>, data: &Data, notices: &[Notice]) -> Vec<Stri
     lines
 }
 
-fn title(session: &Session<'_>, data: &Data, style: Style) -> String {
+fn title(session: &Session<'_>, data: &InfoAnswer, style: Style) -> String {
     let path = style.paint(Paint::Name, &clean(&session.trace.path().display().to_string()));
     let version =
         if data.format_version.is_empty() { String::new() } else { format!(" {}", data.format_version) };
@@ -52,7 +51,7 @@ fn title(session: &Session<'_>, data: &Data, style: Style) -> String {
     format!("{path} · {}{version}{creator}", data.format)
 }
 
-fn facts(data: &Data) -> Vec<(&'static str, String)> {
+fn facts(data: &InfoAnswer) -> Vec<(&'static str, String)> {
     let list = |parts: &[(u64, &str, &str)]| {
         let parts = parts.iter().filter(|(n, ..)| 0 < *n).map(|&(n, one, many)| counted(n, one, many));
         parts.collect::<Vec<_>>().join(", ")
@@ -87,12 +86,12 @@ fn facts(data: &Data) -> Vec<(&'static str, String)> {
                 (data.metrics.len() as u64, "metric", "metrics"),
             ]),
         ),
-        ("topology", data.topologies.iter().map(TopologyEntry::text).collect::<Vec<_>>().join("; ")),
+        ("topology", data.topologies.iter().map(topology).collect::<Vec<_>>().join("; ")),
     ]
 }
 
 /// Which ranks have no events; empty if all have.
-fn ranks(data: &Data) -> String {
+fn ranks(data: &InfoAnswer) -> String {
     if data.ranks_without_events.is_empty() {
         return String::new();
     }
@@ -103,7 +102,7 @@ fn ranks(data: &Data) -> String {
     format!("{n_with_events} of {} have events; no events of {}", known.len(), missing.in_words(usize::MAX))
 }
 
-fn span(data: &Data) -> String {
+fn span(data: &InfoAnswer) -> String {
     match (data.span_ns, data.start_ns, data.end_ns) {
         (Some(span), Some(start), Some(end)) => {
             format!("{} (from {} to {} after the trace start)", time(span), time(start), time(end))
@@ -112,11 +111,33 @@ fn span(data: &Data) -> String {
     }
 }
 
-fn clock(data: &Data) -> String {
+fn clock(data: &InfoAnswer) -> String {
     let correction = match data.clock_correction {
         "applied" => "the trace's clock offsets are applied",
         "none" => "no clock offsets: times of different ranks are compared as recorded",
         _ => "one process, no correction needed",
     };
     format!("{} ticks per second; {correction}", count(data.ticks_per_second))
+}
+
+/// Name, axes, and how many places are taken.
+pub fn topology(topology: &TopologyAnswer) -> String {
+    let axis = |axis: &TopologyDimension| {
+        let name = if axis.name.is_empty() { String::new() } else { format!("{} ", axis.name) };
+        format!("{name}{}{}", axis.size, if axis.periodic { " (periodic)" } else { "" })
+    };
+    let axes: Vec<String> = topology.dimensions.iter().map(axis).collect();
+    let name = if topology.name.is_empty() { String::new() } else { format!("{}: ", topology.name) };
+    let places = topology.n_places.map_or("very many".to_owned(), count);
+    let missing = match topology.n_missing {
+        Some(0) | None => String::new(),
+        Some(n) => format!(", {} missing", count(n)),
+    };
+    format!(
+        "{name}{} · {} of {places} places used by {} {}{missing}",
+        axes.join(" × "),
+        count(topology.n_taken),
+        count(topology.n_members),
+        topology.members
+    )
 }

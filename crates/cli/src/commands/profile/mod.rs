@@ -5,8 +5,6 @@ pub mod metrics;
 mod page;
 mod severities;
 
-pub use severities::aggregation_text;
-
 use crate::args::{Common, OutputFormat, Per, Scope};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
@@ -20,9 +18,8 @@ use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::profile::Profile;
 use ouzel::analyses::{By, Per as PerWhat};
 use ouzel::engine::AnalysisSet;
-use ouzel::model::{Column, Table};
-use ouzel_export::Rows;
-use serde::Serialize;
+use ouzel::model::Table;
+use ouzel_answers::ProfileAnswer;
 
 pub const COMMAND: Command = Command::about_a_run::<ProfileArgs>(
     "profile",
@@ -102,28 +99,6 @@ pub enum SortBy {
     Name,
 }
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data<'a> {
-    /// `region` or `call_path`: what a row is about.
-    by: &'static str,
-    /// `total`, `rank` or `location`: what a row is summed over.
-    per: &'static str,
-    /// From the first to the last event of what was selected.
-    span_ns: Option<u64>,
-    /// What the keys of the rows mean.
-    columns: Vec<ColumnEntry<'a>>,
-    rows: Rows<'a>,
-}
-
-/// What a key of the rows means.
-#[derive(Debug, Serialize)]
-struct ColumnEntry<'a> {
-    name: &'a str,
-    unit: &'a str,
-    doc: &'a str,
-}
-
 fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
     let mut found = Found::new(common);
     let session = match found.either()? {
@@ -143,11 +118,11 @@ fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
     let communication = args.messages.then(|| set.add(Communication));
     let mut report = session.run(&set)?;
     let profile = taken(report.outputs.take(&profile), "profile")?;
-    let (by, by_text) = if args.call_paths { (By::CallPath, "call_path") } else { (By::Region, "region") };
-    let (per, per_text) = match args.per {
-        None => (PerWhat::Total, "total"),
-        Some(Per::Rank) => (PerWhat::Rank, "rank"),
-        Some(Per::Location) => (PerWhat::Location, "location"),
+    let by = if args.call_paths { By::CallPath } else { By::Region };
+    let per = match args.per {
+        None => PerWhat::Total,
+        Some(Per::Rank) => PerWhat::Rank,
+        Some(Per::Location) => PerWhat::Location,
     };
     let mut table = profile.table(definitions, by, per);
     if let Some(key) = counters {
@@ -166,13 +141,7 @@ fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
             session.write_page(&page::lines(&session, args, &chosen, &table, span_ns))?;
         }
         OutputFormat::Json => {
-            let data = Data {
-                by: by_text,
-                per: per_text,
-                span_ns,
-                columns: table.columns.iter().map(entry).collect(),
-                rows: Rows(&table),
-            };
+            let data = ProfileAnswer::new(&table, (by, per), span_ns);
             session.write_json("profile", report.coverage, &report.notices, data)?;
         }
         OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&table)?,
@@ -204,10 +173,6 @@ fn with_metrics<'a>(
         Some(in_profile) => Err(anyhow::anyhow!("{error}; beside the trace, {in_profile}")),
         None => Err(error),
     }
-}
-
-fn entry(column: &Column) -> ColumnEntry<'_> {
-    ColumnEntry { name: &column.name, unit: column.unit.symbol(), doc: column.doc }
 }
 
 fn sorted(table: Table, by: SortBy) -> Table {

@@ -14,43 +14,11 @@ use ouzel::Profile;
 use ouzel::analyses::severities::Grouping;
 use ouzel::analyses::severity_cube::Quantity;
 use ouzel::model::{Aggregation, ColumnData, MetricId, ProfileMetric, Scope, SeverityError, Table};
-use ouzel_export::Rows;
-use serde::Serialize;
+use ouzel_answers::SeveritiesAnswer;
 use std::collections::BTreeSet;
 use wildmatch::WildMatch;
 
 const BAR_WIDTH: usize = 10;
-
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-struct Data<'a> {
-    metric: &'a str,
-    display_name: &'a str,
-    unit: &'a str,
-    description: &'a str,
-    /// `exclusive`, `inclusive`, `simple` or `derived`.
-    kind: &'static str,
-    /// `sum`, `min`, `max` or `formula`.
-    aggregation: &'static str,
-    /// `inclusive` or `exclusive`: what a row holds.
-    scope: &'static str,
-    /// `region` or `call_path`: what a row is about.
-    by: &'static str,
-    /// Over all call paths and locations.
-    total: Option<f64>,
-    columns: Vec<super::ColumnEntry<'a>>,
-    rows: Rows<'a>,
-}
-
-/// The word for an aggregation.
-pub fn aggregation_text(aggregation: Aggregation) -> &'static str {
-    match aggregation {
-        Aggregation::Sum => "sum",
-        Aggregation::Min => "min",
-        Aggregation::Max => "max",
-        Aggregation::Formula => "formula",
-    }
-}
 
 /// Most names of metrics that an error message lists.
 const MAX_NAMES: usize = 8;
@@ -90,19 +58,7 @@ pub fn run(session: &ProfileSession<'_>, args: &ProfileArgs) -> anyhow::Result<O
             session.write_page(&lines(session, args, metric, (scope, total), &table))?;
         }
         OutputFormat::Json => {
-            let data = Data {
-                metric: &metric.name,
-                display_name: &metric.display_name,
-                unit: &metric.unit,
-                description: &metric.description,
-                kind: metric.kind.as_str(),
-                aggregation: aggregation_text(metric.aggregation),
-                scope: scope.as_str(),
-                by: if args.call_paths { "call_path" } else { "region" },
-                total,
-                columns: table.columns.iter().map(super::entry).collect(),
-                rows: Rows(&table),
-            };
+            let data = SeveritiesAnswer::new(metric, &table, (scope, grouping), total);
             session.write_json("severities", &notices, data)?;
         }
         OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&table)?,

@@ -5,7 +5,7 @@ use crate::terminal::style::Paint;
 use crate::terminal::units;
 use ouzel::Asked;
 use ouzel::diagnose::findings::Ranks;
-use ouzel::diagnose::{Concern, EfficiencyCard, Headline, RunCard, RunReport, TrustCard};
+use ouzel::diagnose::{Concern, Headline, RunCard, RunReport, TrustCard};
 use std::fmt::Write;
 
 const BAR_WIDTH: usize = 20;
@@ -93,26 +93,8 @@ pub fn efficiency(page: &mut Page, report: &RunReport) {
     if let Some(note) = report.efficiency_note() {
         page.text(2, &note, Paint::Doubtful);
     }
-    let EfficiencyCard { parallel, load_balance, communication, of_threads, n_compared } = *card;
-    let who = if of_threads { "thread" } else { "rank" };
-    let busy = units::percent(Some(load_balance));
-    let meanings = match n_compared {
-        1 => [
-            "of its time is computation".to_owned(),
-            format!("one {who}: there is nothing to compare"),
-            format!("of the run is computation on the {who}"),
-        ],
-        _ => [
-            format!("of all {who}s' time is computation"),
-            format!("the average {who} computes {busy} as long as the busiest"),
-            format!("of the run is computation on the busiest {who}"),
-        ],
-    };
-    let names = ["  parallel efficiency", "= load balance", "× communication efficiency"];
-    let ratios = [parallel, load_balance, communication];
-    let rows =
-        names.into_iter().zip(ratios).zip(meanings).map(|((name, ratio), meaning)| (name, ratio, meaning));
-    for (name, ratio, meaning) in rows {
+    for (i, (name, ratio, meaning)) in card.in_words().into_iter().enumerate() {
+        let name = if i == 0 { format!("  {name}") } else { name.to_owned() };
         let thousandths = (ratio * 1000.0).round().clamp(0.0, 1000.0) as u64;
         let bar = units::bar(thousandths, 1000, BAR_WIDTH);
         let bar = page.style.paint(Paint::Bar, &format!("{bar:░<BAR_WIDTH$}"));

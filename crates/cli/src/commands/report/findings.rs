@@ -154,20 +154,8 @@ fn observation(evidence: &Evidence) -> String {
     }
 }
 
-fn quantity(Quantity { name, value, unit }: &Quantity) -> String {
-    let whole = value.round().max(0.0) as u64;
-    let value = match *unit {
-        "ns" => units::time(whole),
-        "bytes" => units::bytes(whole),
-        "count" | "rank" => units::count(whole),
-        "ratio" => units::percent(Some(*value)),
-        // Time for each of something: slopes.
-        other => match other.strip_prefix("ns/") {
-            Some(each) if 0.0 <= *value => format!("{} per {each}", units::time(whole)),
-            _ => format!("{} {other}", units::number(Some(*value))),
-        },
-    };
-    format!("{name} {value}")
+fn quantity(quantity: &Quantity) -> String {
+    format!("{} {}", quantity.name, quantity.in_words())
 }
 
 fn closing(page: &mut Page, indent: usize, finding: &Finding, asked: &Asked) {

@@ -3,7 +3,6 @@
 use crate::commands::clusters::data as clusters;
 use crate::commands::iterations::data::{Data as Iterations, LoopEntry};
 use crate::commands::iterations::page::loop_name;
-use crate::commands::segments::data::of_phases;
 use crate::commands::segments::page::{draw, title};
 use crate::session::Session;
 use crate::terminal::page::{Page, command_line};
@@ -22,7 +21,7 @@ const LEAST_LOOP_PERCENT: u64 = 5;
 
 /// Segments, clusters and loops, as far as they exist.
 pub fn shape(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &Asked) {
-    segments(page, session, diagnosed, asked);
+    segments(page, diagnosed, asked);
     for group in diagnosed.trees.iter().flat_map(|trees| &trees.groups) {
         if 1 < group.locations.len() {
             groups_of_ranks(page, session, group, asked);
@@ -47,15 +46,15 @@ fn heading(page: &mut Page, text: &str, asked: &Asked, command: &str) {
     }
 }
 
-fn segments(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &Asked) {
+fn segments(page: &mut Page, diagnosed: &Diagnosed, asked: &Asked) {
     // They are withheld if nothing distinguishes computation from waiting.
-    if diagnosed.report.segments.is_empty() {
+    let data = &diagnosed.report.segments;
+    if data.segments.is_empty() {
         return;
     }
-    let data = of_phases(diagnosed.material.phases(), session.definitions(), &diagnosed.classes, false);
     heading(page, "Segments that lose time", asked, "segments");
     let shown: Vec<_> = data.segments.iter().collect();
-    draw(page, &data, &shown);
+    draw(page, data, &shown);
     for segment in &shown {
         let lost =
             units::percent((data.run_time_ns != 0).then(|| segment.lost_ns as f64 / data.run_time_ns as f64));

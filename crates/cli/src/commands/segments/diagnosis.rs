@@ -1,14 +1,15 @@
 //! How segments are painted.
 
 use crate::terminal::style::Paint;
+use ouzel::analyses::loss_tree::Diagnosis;
 
 /// How a segment is painted: waiting, uneven work, both.
-pub fn paint(row: u8) -> Paint {
-    match row {
-        1 => Paint::Name,
-        2 => Paint::Good,
-        3 | 6 => Paint::Doubtful,
-        4 | 5 => Paint::Bad,
-        _ => Paint::Dim,
+pub fn paint(kind: Diagnosis) -> Paint {
+    match kind {
+        Diagnosis::Waiting => Paint::Name,
+        Diagnosis::TradedOff => Paint::Good,
+        Diagnosis::Imbalance | Diagnosis::Unexplained => Paint::Doubtful,
+        Diagnosis::Serialised | Diagnosis::ImbalanceAndWaiting => Paint::Bad,
+        Diagnosis::Nothing => Paint::Dim,
     }
 }

@@ -1,20 +1,16 @@
 //! `ouzel segments`: where time is lost between one synchronisation and the next.
 
-pub mod data;
 pub mod diagnosis;
 pub mod page;
-mod table;
 
 use crate::args::{Common, OutputFormat, RuleArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::rules;
-use crate::session::{Session, outcome, taken};
+use crate::session::{Session, outcome};
 use anyhow::bail;
 use clap::Args;
-use data::of_phases;
-use ouzel::analyses::phases::Phases;
-use ouzel::engine::AnalysisSet;
+use ouzel::diagnose::segments::Which;
 
 pub const COMMAND: Command = Command::about_a_run::<SegmentsArgs>("segments", &[Need::Ranks.always()]);
 
@@ -61,13 +57,9 @@ impl Question for SegmentsArgs {
 fn run(common: &Common, args: &SegmentsArgs) -> anyhow::Result<Outcome> {
     let semantics = rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;
-    let definitions = session.definitions();
-    let mut set = AnalysisSet::default();
-    let key = set.add(Phases { semantics: semantics.clone() });
-    let mut report = session.run(&set)?;
-    let phases = taken(report.outputs.take(&key), "segments")?;
-    let wanted_all = args.all || args.id.is_some();
-    let mut data = of_phases(&phases, definitions, &semantics.classes(definitions), wanted_all);
+    let which = if args.all || args.id.is_some() { Which::All } else { Which::Reported };
+    let report = session.answer(|trace, options| trace.segments(&semantics, which, options))?;
+    let mut data = report.output;
     if let Some(id) = args.id {
         let n = data.n_segments;
         data.segments.retain(|segment| segment.id == id);

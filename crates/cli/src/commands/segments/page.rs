@@ -1,6 +1,5 @@
 //! Segments for people: where they are, what they lose, and why.
 
-use super::data::{Data, IterationEntry, PathEntry, SegmentEntry};
 use super::diagnosis;
 use crate::session::Session;
 use crate::terminal::axis::{self, Interval};
@@ -10,6 +9,7 @@ use crate::terminal::style::Paint;
 use crate::terminal::{spark, units};
 use ouzel::Asked;
 use ouzel::analyses::semantics::Category;
+use ouzel::diagnose::segments::{SegmentCard, SegmentIteration, SegmentPath, SegmentsCard};
 
 /// Iterations that the page of one segment shows: those that lose most.
 const MAX_ITERATIONS: usize = 20;
@@ -19,7 +19,7 @@ const MAX_PATHS: usize = 3;
 const INDENT: usize = 5;
 
 /// The page of all segments; shows the `top` segments that lose most (0: all).
-pub fn all(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
+pub fn all(session: &Session<'_>, data: &SegmentsCard, top: usize) -> Vec<String> {
     let mut page = Page::new(session.style(), session.common.width);
     let asked = session.asked();
     head(&mut page, &asked, data);
@@ -57,7 +57,7 @@ pub fn all(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
 }
 
 /// The page of one segment.
-pub fn one(session: &Session<'_>, data: &Data, segment: &SegmentEntry) -> Vec<String> {
+pub fn one(session: &Session<'_>, data: &SegmentsCard, segment: &SegmentCard) -> Vec<String> {
     let mut page = Page::new(session.style(), session.common.width);
     head(&mut page, &session.asked(), data);
     draw(&mut page, data, &[segment]);
@@ -77,7 +77,7 @@ pub fn one(session: &Session<'_>, data: &Data, segment: &SegmentEntry) -> Vec<St
     page.lines
 }
 
-fn head(page: &mut Page, asked: &Asked, data: &Data) {
+fn head(page: &mut Page, asked: &Asked, data: &SegmentsCard) {
     page.title(asked);
     let gain = data.run_time_ns.saturating_sub(data.projected_run_time_ns);
     let mut parts = vec![data.compared(), format!("run of {}", units::time(data.run_time_ns))];
@@ -100,8 +100,8 @@ fn head(page: &mut Page, asked: &Asked, data: &Data) {
 }
 
 /// The segments that lose most, in order of time.
-pub fn largest(segments: &[SegmentEntry], top: usize) -> Vec<&SegmentEntry> {
-    let mut chosen: Vec<&SegmentEntry> = segments.iter().collect();
+pub fn largest(segments: &[SegmentCard], top: usize) -> Vec<&SegmentCard> {
+    let mut chosen: Vec<&SegmentCard> = segments.iter().collect();
     if top != 0 {
         chosen.sort_by_key(|segment| (std::cmp::Reverse(segment.lost_ns), segment.id));
         chosen.truncate(top);
@@ -111,7 +111,7 @@ pub fn largest(segments: &[SegmentEntry], top: usize) -> Vec<&SegmentEntry> {
 }
 
 /// The segments on the axis of time.
-pub fn draw(page: &mut Page, data: &Data, shown: &[&SegmentEntry]) {
+pub fn draw(page: &mut Page, data: &SegmentsCard, shown: &[&SegmentCard]) {
     let Some((start, end)) = data.run_range_ns else { return };
     let intervals: Vec<Interval> = shown.iter().flat_map(|segment| intervals(segment)).collect();
     page.gap();
@@ -120,20 +120,20 @@ pub fn draw(page: &mut Page, data: &Data, shown: &[&SegmentEntry]) {
 }
 
 /// One interval for each stretch of neighbouring iterations.
-fn intervals(segment: &SegmentEntry) -> Vec<Interval> {
+fn intervals(segment: &SegmentCard) -> Vec<Interval> {
     let interval = |&(start_ns, end_ns): &(u64, u64)| Interval {
         start_ns,
         end_ns,
         label: segment.id.to_string(),
-        paint: diagnosis::paint(segment.diagnosis_row),
+        paint: diagnosis::paint(segment.kind),
     };
     segment.stretches_ns.iter().map(interval).collect()
 }
 
-fn segments_grid(data: &Data, shown: &[&SegmentEntry]) -> Grid {
+fn segments_grid(data: &SegmentsCard, shown: &[&SegmentCard]) -> Grid {
     let run = data.run_time_ns;
-    let texts = |value: &dyn Fn(&SegmentEntry) -> String| shown.iter().map(|s| value(s)).collect::<Vec<_>>();
-    let lost = |value: &dyn Fn(&SegmentEntry) -> u64| texts(&|s| share_of_run(value(s), run));
+    let texts = |value: &dyn Fn(&SegmentCard) -> String| shown.iter().map(|s| value(s)).collect::<Vec<_>>();
+    let lost = |value: &dyn Fn(&SegmentCard) -> u64| texts(&|s| share_of_run(value(s), run));
     Grid::default()
         .with(GridColumn::numbers("id", texts(&|s| s.id.to_string())).painted(Paint::Heading))
         .with(GridColumn::numbers("from", texts(&|s| units::time(s.start_ns))))
@@ -154,7 +154,7 @@ fn segments_grid(data: &Data, shown: &[&SegmentEntry]) -> Grid {
 }
 
 /// `uneven work before MPI_Allreduce in solve, 3 times`.
-pub fn title(segment: &SegmentEntry) -> String {
+pub fn title(segment: &SegmentCard) -> String {
     let (what, _) = segment.words();
     let place = match segment.sync.as_deref() {
         None => "the end of the run".to_owned(),
@@ -182,7 +182,7 @@ fn percent(ns: u64, run_ns: u64) -> String {
 }
 
 /// The diagnosis in a sentence, then the call paths that make it.
-fn explain(page: &mut Page, data: &Data, segment: &SegmentEntry) {
+fn explain(page: &mut Page, data: &SegmentsCard, segment: &SegmentCard) {
     let (_, sentence) = segment.words();
     page.hanging(&format!("{:>3}  ", segment.id), 5, &capitalised(&title(segment)), Paint::Heading);
     page.text(5, sentence, Paint::Plain);
@@ -195,16 +195,16 @@ fn explain(page: &mut Page, data: &Data, segment: &SegmentEntry) {
     }
 }
 
-fn paths_grid(page: &Page, data: &Data, paths: &[PathEntry]) -> Grid {
+fn paths_grid(page: &Page, data: &SegmentsCard, paths: &[SegmentPath]) -> Grid {
     let run = data.run_time_ns;
-    let texts = |value: &dyn Fn(&PathEntry) -> String| paths.iter().map(value).collect::<Vec<_>>();
+    let texts = |value: &dyn Fn(&SegmentPath) -> String| paths.iter().map(value).collect::<Vec<_>>();
     // Width of the other columns on a wide page; a narrow one drops some of them.
     let room = page.width.saturating_sub(INDENT + 51).max(34);
-    let path = |p: &PathEntry| {
+    let path = |p: &SegmentPath| {
         let own = if p.is_self { " (own code)" } else { "" };
         format!("{}{own}", call_path(&p.call_path, room.saturating_sub(own.len())))
     };
-    let most = |p: &PathEntry| p.most_rank.map_or_else(|| "-".to_owned(), |rank| format!("rank {rank}"));
+    let most = |p: &SegmentPath| p.most_rank.map_or_else(|| "-".to_owned(), |rank| format!("rank {rank}"));
     let sources = texts(&|p| p.source.clone().unwrap_or_default());
     let has_source = sources.iter().any(|source| !source.is_empty());
     let source = has_source.then(|| GridColumn::text("source", sources).importance(Importance::Optional(3)));
@@ -227,7 +227,7 @@ fn category(category: Category) -> &'static str {
 }
 
 /// What each iteration loses, as bars and as a table of those that lose most.
-fn iterations(page: &mut Page, iterations: &[IterationEntry]) {
+fn iterations(page: &mut Page, iterations: &[SegmentIteration]) {
     if iterations.len() < 2 {
         return;
     }
@@ -236,7 +236,7 @@ fn iterations(page: &mut Page, iterations: &[IterationEntry]) {
     for (name, value) in [
         (
             "duration",
-            (|i: &IterationEntry| i.end_ns.saturating_sub(i.start_ns)) as fn(&IterationEntry) -> u64,
+            (|i: &SegmentIteration| i.end_ns.saturating_sub(i.start_ns)) as fn(&SegmentIteration) -> u64,
         ),
         ("imb(S)", |i| i.imb_sync_ns),
         ("Σimb", |i| i.sum_imb_ns),
@@ -250,14 +250,14 @@ fn iterations(page: &mut Page, iterations: &[IterationEntry]) {
             page.lines.push(format!("  {name:<8}  {bars}  {up_to}"));
         }
     }
-    let mut worst: Vec<&IterationEntry> = iterations.iter().collect();
+    let mut worst: Vec<&SegmentIteration> = iterations.iter().collect();
     worst.sort_by_key(|i| (std::cmp::Reverse(i.imb_sync_ns + i.sum_wait_ns), i.iteration.clone()));
     worst.truncate(MAX_ITERATIONS);
     worst.sort_by(|a, b| a.iteration.cmp(&b.iteration));
     let texts =
-        |value: &dyn Fn(&IterationEntry) -> String| worst.iter().map(|i| value(i)).collect::<Vec<_>>();
+        |value: &dyn Fn(&SegmentIteration) -> String| worst.iter().map(|i| value(i)).collect::<Vec<_>>();
     let number =
-        |i: &IterationEntry| i.iteration.iter().map(ToString::to_string).collect::<Vec<_>>().join(".");
+        |i: &SegmentIteration| i.iteration.iter().map(ToString::to_string).collect::<Vec<_>>().join(".");
     page.gap();
     page.grid(
         2,

@@ -15,17 +15,12 @@ use ouzel::model::{
     ColumnData, MetricId, Notice, ProfileDefinitions, ProfileSource, Scope, ScopedRows, SeverityError,
     SeverityRow, Table, Unit,
 };
+use ouzel_answers::ConvertAnswer;
 use ouzel_export::TableWriter;
-use serde::Serialize;
 use std::sync::Arc;
 
 /// Rows that are gathered before they are written: some megabytes.
 const BATCH_ROWS: usize = 1 << 16;
-
-#[derive(Debug, Serialize)]
-struct Data<'a> {
-    files: &'a [Written],
-}
 
 /// Writes the table.
 ///
@@ -61,7 +56,7 @@ pub fn written(
     files: &[Written],
 ) -> anyhow::Result<Outcome> {
     if session.common.format == OutputFormat::Json {
-        session.write_json("convert", notices, Data { files })?;
+        session.write_json("convert", notices, ConvertAnswer { files: files.to_vec() })?;
     } else if !session.common.quiet {
         let line = |file: &Written| {
             let rows = units::counted(file.n_rows, "row", "rows");

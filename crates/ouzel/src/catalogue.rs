@@ -1,7 +1,7 @@
 //! What a trace defines, as tables: locations, regions, metrics.
 
-use ouzel::engine::{LocationEnd, LocationSummary};
-use ouzel::model::{
+use ouzel_engine::{LocationEnd, LocationSummary};
+use ouzel_model::{
     ColumnData, Definitions, Location, LocationGroup, LocationGroupKind, LocationId, LocationKind, Metric,
     MetricMode, MetricValueType, Region, Table, Unit,
 };

@@ -3,13 +3,14 @@
 //! `docs/json.md` explains it; `docs/schema/*.json` are the schemas. A key that holds
 //! a quantity ends with its unit.
 
-use ouzel_model::{Borders, Filter, Location, Notice};
+use ouzel::model::{Borders, Filter, Location, Notice};
 use serde::Serialize;
 use std::sync::Arc;
 
 /// A JSON answer.
 #[derive(Debug, Serialize)]
-pub struct Envelope<C: Serialize, D: Serialize> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Envelope<C, D> {
     /// `ouzel/<command>/<version>`; the version is raised when a key changes its meaning or is removed.
     pub schema: String,
     /// The version of ouzel that answered.
@@ -24,7 +25,7 @@ pub struct Envelope<C: Serialize, D: Serialize> {
     pub data: D,
 }
 
-impl<C: Serialize, D: Serialize> Envelope<C, D> {
+impl<C, D> Envelope<C, D> {
     /// The envelope of an answer of `command`, in the newest version of its schema.
     pub fn new(command: &str, input: Input, coverage: C, notices: Vec<NoticeEntry>, data: D) -> Self {
         let schema = format!("ouzel/{command}/{}", schema_version(command));
@@ -33,7 +34,7 @@ impl<C: Serialize, D: Serialize> Envelope<C, D> {
 }
 
 /// The version of the schema of a command's answer.
-fn schema_version(command: &str) -> u32 {
+pub fn schema_version(command: &str) -> u32 {
     match command {
         // Version 1 had the whole matrix.
         "comm-matrix" => 2,
@@ -46,7 +47,7 @@ fn schema_version(command: &str) -> u32 {
 /// The envelope of an answer that is written while it is computed: what is known only at its end comes last. The keys
 /// are those of an [`Envelope`].
 #[derive(Debug, Serialize)]
-pub struct StreamedEnvelope<D: Serialize, C: Serialize, N: Serialize> {
+pub struct StreamedEnvelope<D, C, N> {
     /// See [`Envelope`], as for the other fields.
     pub schema: String,
     /// The version of ouzel that answers.
@@ -61,7 +62,7 @@ pub struct StreamedEnvelope<D: Serialize, C: Serialize, N: Serialize> {
     pub notices: N,
 }
 
-impl<D: Serialize, C: Serialize, N: Serialize> StreamedEnvelope<D, C, N> {
+impl<D, C, N> StreamedEnvelope<D, C, N> {
     /// The envelope of an answer of `command`, in the newest version of its schema.
     pub fn new(command: &str, input: Input, data: D, coverage: C, notices: N) -> Self {
         let Envelope { schema, version, input, data, .. } =
@@ -72,20 +73,24 @@ impl<D: Serialize, C: Serialize, N: Serialize> StreamedEnvelope<D, C, N> {
 
 /// One notice as users see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoticeEntry {
-    /// `high` (data were lost), `medium` (repaired or doubtful) or `low` (good to know).
+    /// `high`: data were lost, `medium`: repaired or doubtful, `low`: good to know.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::Level"))]
     pub level: &'static str,
-    /// The kind of problem; a stable word.
+    /// The kind of problem; a stable word such as `damaged-events`.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = "^[a-z]+(-[a-z]+)*$")))]
     pub code: &'static str,
     /// One sentence for people.
     pub message: String,
     /// How often it happened.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub count: u64,
-    /// The file concerned.
+    /// The file concerned; `null` if none.
     pub file: Option<Arc<str>>,
-    /// Byte offset in the file.
+    /// Byte offset in the file; `null` if unknown.
     pub offset: Option<u64>,
-    /// The location concerned, by its id in the trace's files.
+    /// The location concerned, by its id in the trace's files; `null` if none.
     pub location: Option<u64>,
 }
 
@@ -106,6 +111,7 @@ impl NoticeEntry {
 
 /// What was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Input {
     /// The trace, as it was found.
     pub path: String,
@@ -117,6 +123,7 @@ pub struct Input {
 
 /// The user's selection; `null` and an empty list mean everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InputFilter {
     /// World ranks, e.g. `0-63,128`.
     pub ranks: Option<String>,
@@ -149,7 +156,7 @@ impl From<&Filter> for InputFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ouzel_model::{Clock, Definitions, Level, LocationGroupId, LocationId, LocationKind, NoticeCode};
+    use ouzel::model::{Clock, Definitions, Level, LocationGroupId, LocationId, LocationKind, NoticeCode};
 
     fn definitions() -> Definitions {
         let clock = Clock { ticks_per_second: 1, offset_ticks: 0, realtime_ns: None, declared_length: None };

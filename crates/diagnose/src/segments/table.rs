@@ -1,14 +1,14 @@
 //! Segments as tables.
 
-use super::data::{Data, PathEntry, SegmentEntry};
-use ouzel::model::{ColumnData, Table, Unit};
+use super::{SegmentCard, SegmentPath, SegmentsCard};
+use ouzel_model::{ColumnData, Table, Unit};
 use std::sync::Arc;
 
-impl Data {
+impl SegmentsCard {
     /// The segments as a table, without their call paths.
     pub fn table(&self) -> Table {
         let each = || self.segments.iter();
-        let numbers = |value: fn(&SegmentEntry) -> u64| ColumnData::U64(each().map(value).collect());
+        let numbers = |value: fn(&SegmentCard) -> u64| ColumnData::U64(each().map(value).collect());
         let ns = Unit::Nanoseconds;
         Table::new("segments")
             .with("id", Unit::None, "Number of the segment", numbers(|s| u64::from(s.id)))
@@ -40,7 +40,7 @@ impl Data {
                 "diagnosis_row",
                 Unit::None,
                 "Row of the diagnosis table",
-                numbers(|s| u64::from(s.diagnosis_row)),
+                numbers(|s| u64::from(s.kind.row())),
             )
             .with(
                 "diagnosis",
@@ -51,13 +51,13 @@ impl Data {
     }
 }
 
-impl SegmentEntry {
+impl SegmentCard {
     /// Its call paths as a table.
     pub fn paths_table(&self) -> Table {
         let each = || self.paths.iter();
-        let numbers = |value: fn(&PathEntry) -> u64| ColumnData::U64(each().map(value).collect());
+        let numbers = |value: fn(&SegmentPath) -> u64| ColumnData::U64(each().map(value).collect());
         let optional =
-            |value: fn(&PathEntry) -> Option<u64>| ColumnData::OptionU64(each().map(value).collect());
+            |value: fn(&SegmentPath) -> Option<u64>| ColumnData::OptionU64(each().map(value).collect());
         let ns = Unit::Nanoseconds;
         Table::new("segment_paths")
             .with(

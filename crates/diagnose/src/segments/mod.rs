@@ -1,21 +1,32 @@
-//! Segments with names and nanoseconds.
+//! Segments: what leads up to each synchronisation of all ranks, what it loses, and where.
+//!
+//! One shape for the report, `ouzel segments`, pages and Python, computed here alone. Segments are those of the main
+//! threads; without any, of the first group present. Law: the projected run time is the run time less `lost_ns` of the
+//! segments that are reported. For causes see [`findings`](crate::findings).
 
-use crate::terminal::units;
-use ouzel::analyses::MeanTicks;
-use ouzel::analyses::imbalance::Loss;
-use ouzel::analyses::loss_tree::{PathLoss, Segment, Segments, Thresholds, segments};
-use ouzel::analyses::peers::PeerKind;
-use ouzel::analyses::phases::{Alignment, PhaseGroup, PhasesOutput, Stat};
-use ouzel::analyses::semantics::{Category, Class};
-use ouzel::diagnose::segment_words;
-use ouzel::model::{CallPathId, CallPathTree, Clock, Definitions, LocationId};
-use serde::Serialize;
+mod table;
+mod words;
+
+use ouzel_analyses::MeanTicks;
+use ouzel_analyses::imbalance::Loss;
+use ouzel_analyses::loss_tree::{self, Diagnosis, PathLoss, Segment, Thresholds};
+use ouzel_analyses::peers::PeerKind;
+use ouzel_analyses::phases::{Alignment, PhaseGroup, PhasesOutput, Stat};
+use ouzel_analyses::semantics::{Category, Class};
+use ouzel_model::units::counted;
+use ouzel_model::{CallPathId, CallPathTree, Clock, Definitions, LocationId};
+use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
-/// The `data` of the JSON answer.
-#[derive(Debug, Serialize)]
-pub struct Data {
+/// The segments of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SegmentsCard {
     /// What is compared: `main_thread`, `helper_thread` or `accelerator_stream`; `null` if nothing runs code.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<String>", extend("enum" = ["main_thread", "helper_thread", "accelerator_stream", null]))
+    )]
     pub peers: Option<PeerKind>,
     /// How many of them.
     pub n_peers: u64,
@@ -24,19 +35,20 @@ pub struct Data {
     /// The run time without `lost_ns` of each segment that is reported.
     pub projected_run_time_ns: u64,
     /// Whether all of them synchronise alike.
-    pub alignment: AlignmentEntry,
+    pub alignment: AlignmentCard,
     /// Segments of the run, those without a loss worth reporting counted in.
     pub n_segments: u64,
     /// In order of their first start.
-    pub segments: Vec<SegmentEntry>,
+    pub segments: Vec<SegmentCard>,
     /// First and last event of those compared.
     #[serde(skip)]
     pub run_range_ns: Option<(u64, u64)>,
 }
 
 /// How far the run could be cut into segments.
-#[derive(Debug, Serialize)]
-pub struct AlignmentEntry {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AlignmentCard {
     /// From beginning to end.
     pub complete: bool,
     /// Synchronisations of all that were used.
@@ -46,9 +58,11 @@ pub struct AlignmentEntry {
 }
 
 /// One segment.
-#[derive(Debug, Serialize)]
-pub struct SegmentEntry {
-    /// From 1, in order of time; stays the same whatever is reported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SegmentCard {
+    /// From 1, in order of time; the same with and without `--all`.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub id: u32,
     /// When the first rank began it for the first time.
     pub start_ns: u64,
@@ -74,8 +88,10 @@ pub struct SegmentEntry {
     pub sum_wait_ns: u64,
     /// `imb_sync_ns + sum_wait_ns`.
     pub lost_ns: u64,
-    /// Row of the diagnosis table; 0 if nothing is high, 6 if no path explains the imbalance of the synchronisation.
-    pub diagnosis_row: u8,
+    /// Row of the diagnosis table: 0 if nothing is high, 6 if no path explains the imbalance of the synchronisation.
+    #[serde(rename = "diagnosis_row", serialize_with = "row")]
+    #[cfg_attr(feature = "schema", schemars(with = "u8", range(max = 6)))]
+    pub kind: Diagnosis,
     /// That row in words.
     pub diagnosis: &'static str,
     /// How many are compared.
@@ -86,17 +102,25 @@ pub struct SegmentEntry {
     /// Whether its losses are high and can be repaired.
     pub reported: bool,
     /// The significant call paths, most lost first.
-    pub paths: Vec<PathEntry>,
-    /// Each time it came.
-    pub iterations: Vec<IterationEntry>,
+    pub paths: Vec<SegmentPath>,
+    /// Each time it occurred. In a report there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub iterations: Vec<SegmentIteration>,
+    /// Start and end of each time it occurred.
+    #[serde(skip)]
+    pub parts_ns: Vec<(u64, u64)>,
+    /// The synchronisation that ends it, in the call-path tree of the phases.
+    #[serde(skip)]
+    pub sync_path: Option<CallPathId>,
     /// Start and end of each run of neighbouring iterations.
     #[serde(skip)]
     pub stretches_ns: Vec<(u64, u64)>,
 }
 
 /// One call path of a segment.
-#[derive(Debug, Serialize)]
-pub struct PathEntry {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SegmentPath {
     /// Regions from the outermost; `[]` is code outside of recorded regions.
     pub call_path: Vec<Arc<str>>,
     /// Whether only the time outside of callees is meant.
@@ -104,8 +128,12 @@ pub struct PathEntry {
     /// Whether these are collectives that leave some ranks out.
     pub subset: bool,
     /// `computation`, `wait` or `synchronization`.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "String", extend("enum" = ["computation", "wait", "synchronization"]))
+    )]
     pub category: Category,
-    /// `file:line`, if recorded.
+    /// `file:line`; `null` if not recorded.
     pub source: Option<String>,
     /// Visits of all ranks.
     pub n_visits: u64,
@@ -117,19 +145,28 @@ pub struct PathEntry {
     pub imb_total_ns: Option<u64>,
     /// The rank with most time when most was lost.
     pub most_rank: Option<u32>,
-    /// The rank with least time when most was lost.
+    /// The rank with least time when most was lost; likewise.
     pub least_rank: Option<u32>,
+    /// The call path in the tree of the phases.
+    #[serde(skip)]
+    pub path: CallPathId,
 }
 
 /// One time that a segment came.
-#[derive(Debug, Serialize)]
-pub struct IterationEntry {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SegmentIteration {
     /// Its number in each loop around it, from 0, outermost first; `[]` outside of loops.
     pub iteration: Vec<u32>,
+    /// When the first rank began it.
     pub start_ns: u64,
+    /// When the last rank ended it.
     pub end_ns: u64,
+    /// `mean − min` of the time in the synchronisation.
     pub imb_sync_ns: u64,
+    /// Imbalance of the call paths.
     pub sum_imb_ns: u64,
+    /// Waiting of the call paths.
     pub sum_wait_ns: u64,
 }
 
@@ -138,47 +175,63 @@ struct Names<'a> {
     definitions: &'a Definitions,
     call_paths: &'a CallPathTree,
     group: &'a PhaseGroup,
+    detail: Detail,
 }
 
-/// The segments of the main threads; without any, those of the first group.
-pub fn of_phases(phases: &PhasesOutput, definitions: &Definitions, classes: &[Class], all: bool) -> Data {
-    let Some(group) = phases.main_group() else { return Data::empty() };
-    let segments = segments(group, &phases.call_paths, classes, &Thresholds::default());
-    Data::new(group, &segments, (definitions, &phases.call_paths), all)
+/// Which segments a card has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// Those whose losses are high and can be repaired.
+    Reported,
+    /// All.
+    All,
 }
 
-impl Data {
-    /// The data of a group and its segments; with `all`, also of those that are not reported.
+/// How much a card says of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Sums over its iterations.
+    Sums,
+    /// These, and each iteration.
+    Iterations,
+}
+
+impl SegmentsCard {
+    /// The segments of the main threads; without any, those of the first group.
     pub fn new(
-        group: &PhaseGroup,
-        segments: &Segments,
-        (definitions, call_paths): (&Definitions, &CallPathTree),
-        all: bool,
+        phases: &PhasesOutput,
+        definitions: &Definitions,
+        classes: &[Class],
+        which: Which,
+        detail: Detail,
     ) -> Self {
-        let names = Names { definitions, call_paths, group };
+        let Some(group) = phases.main_group() else { return SegmentsCard::empty() };
+        let call_paths = &phases.call_paths;
+        let segments = loss_tree::segments(group, call_paths, classes, &Thresholds::default());
+        let names = Names { definitions, call_paths, group, detail };
         let clock = &definitions.clock;
-        let kept = segments.segments.iter().filter(|segment| all || segment.reported);
+        let kept = segments.segments.iter().filter(|segment| which == Which::All || segment.reported);
         let (start, end) = (group.run_range.start, group.run_range.end);
-        Data {
+        SegmentsCard {
             peers: Some(group.kind),
             n_peers: segments.n_locations,
             run_time_ns: clock.ns_from_ticks(segments.run_time),
             projected_run_time_ns: segments.projected_reported.ns(clock),
             alignment: alignment(group),
             n_segments: segments.segments.len() as u64,
-            segments: kept.map(|segment| names.segment(segment, segments)).collect(),
+            segments: kept.map(|segment| names.segment(segment, &segments)).collect(),
             run_range_ns: Some((clock.ns_from_ticks(start), clock.ns_from_ticks(end))),
         }
     }
 
     /// The data of a selection that runs no code.
     pub fn empty() -> Self {
-        Data {
+        SegmentsCard {
             peers: None,
             n_peers: 0,
             run_time_ns: 0,
             projected_run_time_ns: 0,
-            alignment: AlignmentEntry { complete: true, n_synchronisations: 0, reason: None },
+            alignment: AlignmentCard { complete: true, n_synchronisations: 0, reason: None },
             n_segments: 0,
             segments: Vec::new(),
             run_range_ns: None,
@@ -190,11 +243,9 @@ impl Data {
         let n = self.n_peers;
         match self.peers {
             None => "nothing that runs code".to_owned(),
-            Some(PeerKind::MainThread) => units::counted(n, "rank", "ranks"),
-            Some(PeerKind::HelperThread) => units::counted(n, "helper thread", "helper threads"),
-            Some(PeerKind::AcceleratorStream) => {
-                units::counted(n, "accelerator stream", "accelerator streams")
-            }
+            Some(PeerKind::MainThread) => counted(n, "rank", "ranks"),
+            Some(PeerKind::HelperThread) => counted(n, "helper thread", "helper threads"),
+            Some(PeerKind::AcceleratorStream) => counted(n, "accelerator stream", "accelerator streams"),
         }
     }
 
@@ -211,28 +262,33 @@ impl Data {
             (_, n) => format!(
                 "Nothing significant: none of {} loses more than 1 % of the run to uneven work or waiting. \
                  --all shows them.",
-                units::counted(n, "segment", "segments")
+                counted(n, "segment", "segments")
             ),
         }
     }
 }
 
-impl SegmentEntry {
+impl SegmentCard {
     /// The diagnosis in a few words, and what it means.
     pub fn words(&self) -> (&'static str, &'static str) {
-        segment_words(self.diagnosis_row, self.sync.is_none(), self.n_peers)
+        words::of(self.kind, self.sync.is_none(), self.n_peers)
     }
 }
 
-fn alignment(group: &PhaseGroup) -> AlignmentEntry {
+/// The row of the paper's table.
+fn row<S: Serializer>(kind: &Diagnosis, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u8(kind.row())
+}
+
+fn alignment(group: &PhaseGroup) -> AlignmentCard {
     let n_anchors = (group.phases.len() as u64).saturating_sub(1) * group.phases_per_entry;
     match group.alignment {
-        Alignment::Complete => AlignmentEntry { complete: true, n_synchronisations: n_anchors, reason: None },
+        Alignment::Complete => AlignmentCard { complete: true, n_synchronisations: n_anchors, reason: None },
         Alignment::UpTo { n_anchors, .. } => {
             let reason = format!(
                 "Only the first {n_anchors} synchronisations are the same on all ranks; the rest is one segment."
             );
-            AlignmentEntry { complete: false, n_synchronisations: n_anchors, reason: Some(reason) }
+            AlignmentCard { complete: false, n_synchronisations: n_anchors, reason: Some(reason) }
         }
     }
 }
@@ -251,12 +307,12 @@ impl Names<'_> {
         self.definitions.location(location).rank.map(|rank| rank.0)
     }
 
-    fn segment(&self, segment: &Segment, segments: &Segments) -> SegmentEntry {
+    fn segment(&self, segment: &Segment, segments: &loss_tree::Segments) -> SegmentCard {
         let clock = self.clock();
         let n_peers = self.group.locations.len();
-        let mut paths: Vec<PathEntry> = segment.paths.iter().map(|path| self.path_loss(path)).collect();
+        let mut paths: Vec<SegmentPath> = segment.paths.iter().map(|path| self.path_loss(path)).collect();
         paths.sort_by_key(|path| std::cmp::Reverse(path.imb_ns + path.wait_ns));
-        SegmentEntry {
+        SegmentCard {
             id: segment.id,
             start_ns: clock.ns_from_ticks(segment.start),
             end_ns: clock.ns_from_ticks(segment.end),
@@ -264,28 +320,34 @@ impl Names<'_> {
             n_phases: segment.phases.len() as u64 * self.group.phases_per_entry,
             loop_depth: segment.loops.len() as u64,
             sync: segment.sync.map(|sync| self.path(sync)),
+            sync_path: segment.sync,
             last_rank: segment.last_at.and_then(|location| self.rank(location)),
             imb_sync_ns: segment.imb_sync.ns(clock),
             wait_sync_ns: segment.wait_sync.ns(clock),
             sum_imb_ns: segment.sum_imb.ns(clock),
             sum_wait_ns: segment.sum_wait.ns(clock),
             lost_ns: segment.gain().ns(clock),
-            diagnosis_row: segment.diagnosis_row,
-            diagnosis: segment_words(segment.diagnosis_row, segment.sync.is_none(), n_peers).0,
+            kind: segment.diagnosis,
+            diagnosis: words::of(segment.diagnosis, segment.sync.is_none(), n_peers).0,
             n_peers,
             start_or_end: segment.start_or_end,
             reported: segment.reported,
             paths,
-            iterations: self.iterations(segment, segments),
+            iterations: match self.detail {
+                Detail::Sums => Vec::new(),
+                Detail::Iterations => self.iterations(segment, segments),
+            },
+            parts_ns: segment.phases.iter().map(|&phase| self.phase(phase)).collect(),
             stretches_ns: self.stretches(&segment.phases),
         }
     }
 
-    fn path_loss(&self, path: &PathLoss) -> PathEntry {
+    fn path_loss(&self, path: &PathLoss) -> SegmentPath {
         let clock = self.clock();
         let region = self.call_paths.region(path.call_path);
-        PathEntry {
+        SegmentPath {
             call_path: self.path(path.call_path),
+            path: path.call_path,
             is_self: path.is_self,
             subset: path.subset,
             category: path.category,
@@ -299,7 +361,7 @@ impl Names<'_> {
         }
     }
 
-    fn iterations(&self, segment: &Segment, segments: &Segments) -> Vec<IterationEntry> {
+    fn iterations(&self, segment: &Segment, segments: &loss_tree::Segments) -> Vec<SegmentIteration> {
         let clock = self.clock();
         let n = segments.n_locations;
         let mut sums = vec![Loss::none(n); segment.phases.len()];
@@ -311,12 +373,13 @@ impl Names<'_> {
             }
         }
         let entry = |(&phase, sum): (&u32, &Loss)| {
-            let of_phase = &self.group.phases[phase as usize];
-            IterationEntry {
+            let (start_ns, end_ns) = self.phase(phase);
+            let in_anchor = &self.group.phases[phase as usize].in_anchor;
+            SegmentIteration {
                 iteration: segments.structure.iterations_of[phase as usize].clone(),
-                start_ns: clock.ns_from_ticks(of_phase.start),
-                end_ns: clock.ns_from_ticks(of_phase.end),
-                imb_sync_ns: of_phase.in_anchor.as_ref().map_or(0, |stat| mean_less_min(stat, n).ns(clock)),
+                start_ns,
+                end_ns,
+                imb_sync_ns: in_anchor.as_ref().map_or(0, |stat| mean_less_min(stat, n).ns(clock)),
                 sum_imb_ns: sum.imbalance.ns(clock),
                 sum_wait_ns: sum.wait.ns(clock),
             }
@@ -324,12 +387,13 @@ impl Names<'_> {
         segment.phases.iter().zip(&sums).map(entry).collect()
     }
 
+    fn phase(&self, phase: u32) -> (u64, u64) {
+        let of_phase = &self.group.phases[phase as usize];
+        (self.clock().ns_from_ticks(of_phase.start), self.clock().ns_from_ticks(of_phase.end))
+    }
+
     fn stretches(&self, phases: &[u32]) -> Vec<(u64, u64)> {
-        let range = |run: &[u32]| {
-            let (first, last) =
-                (&self.group.phases[run[0] as usize], &self.group.phases[run[run.len() - 1] as usize]);
-            (self.clock().ns_from_ticks(first.start), self.clock().ns_from_ticks(last.end))
-        };
+        let range = |run: &[u32]| (self.phase(run[0]).0, self.phase(run[run.len() - 1]).1);
         phases.chunk_by(|a, b| a + 1 == *b).map(range).collect()
     }
 }
