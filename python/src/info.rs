@@ -12,7 +12,7 @@ use serde::Serialize;
 #[pymethods]
 impl Trace {
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let answer = self.answer(py, |trace, options| trace.info(options))?;
+        let answer = self.answer(py, ouzel::Trace::info)?;
         let trace = &*self.inner;
         let beside = py.detach(|| {
             let profile = Found::at(trace.path()).profile().ok()?;

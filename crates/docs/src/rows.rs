@@ -85,13 +85,7 @@ fn gains() -> Value {
 fn times(trace: &Trace, options: &Options<'_>, add: &mut dyn FnMut(&'static str, &[Table])) -> Result<()> {
     let definitions = trace.definitions();
     let classes = Semantics::default().classes(definitions);
-    let breakdown = Breakdown::new(
-        definitions,
-        &options.filter,
-        &classes,
-        HostCode::ComputesWithoutStreams,
-        Requests::Included,
-    );
+    let breakdown = Breakdown::new(&classes, HostCode::ComputesWithoutStreams, Requests::Included);
     let breakdown = trace.ask(breakdown, options)?.output;
     let table = breakdown.table(definitions);
     add("BreakdownRow", std::slice::from_ref(&table));
@@ -114,7 +108,7 @@ fn times(trace: &Trace, options: &Options<'_>, add: &mut dyn FnMut(&'static str,
         }
     }
     add("ProfileRow", &tables);
-    let timeline = trace.ask(Timeline::new(definitions, &options.filter), options)?.output;
+    let timeline = trace.ask(Timeline::default(), options)?.output;
     add("Stretch", &[timeline.table(definitions)]);
     Ok(())
 }
