@@ -95,7 +95,7 @@ impl Trace {
         })
     }
 
-    #[pyo3(signature = (output="size", *, collectives=false, log=false))]
+    #[pyo3(signature = (output="bytes", *, collectives=false, log=false))]
     fn comm_matrix(
         &self,
         py: Python<'_>,
@@ -115,7 +115,7 @@ impl Trace {
         Py::new(py, PyClassInitializer::from(table).add_subclass(matrix))
     }
 
-    #[pyo3(signature = (output="size", *, collectives=false))]
+    #[pyo3(signature = (output="bytes", *, collectives=false))]
     fn comm_by_process(&self, py: Python<'_>, output: &str, collectives: bool) -> PyResult<Table> {
         let unit = traffic_unit(output)?;
         let expansion = if collectives { Expansion::WithCollectives } else { Expansion::PointToPoint };
@@ -148,7 +148,7 @@ impl Trace {
         Py::new(py, PyClassInitializer::from(table).add_subclass(histogram))
     }
 
-    #[pyo3(signature = (output="size", message_type="send", bins=50))]
+    #[pyo3(signature = (output="bytes", message_type="send", bins=50))]
     fn comm_over_time(
         &self,
         py: Python<'_>,
@@ -218,12 +218,12 @@ impl Trace {
         })
     }
 
-    #[pyo3(signature = (idle_functions=None, mpi_events=false, *, per="rank"))]
+    #[pyo3(signature = (idle_functions=None, mpi_events=None, *, per="rank"))]
     fn idle_time(
         &self,
         py: Python<'_>,
         idle_functions: Option<&Bound<'_, PyAny>>,
-        mpi_events: bool,
+        mpi_events: Option<bool>,
         per: &str,
     ) -> PyResult<Table> {
         let per = per_what(per)?;
@@ -231,12 +231,18 @@ impl Trace {
         // Unknown names are reported, as everywhere, except those of the defaults.
         let asked = Filter { regions: named.clone().unwrap_or_default(), ..Filter::default() };
         let unmatched = asked.resolve(self.inner.definitions()).unmatched;
+        // As in Pipit once a parameter of Pipit's is given; else as on the command line.
+        let is_default = named.is_none() && mpi_events.is_none();
         let mut names = named.unwrap_or_else(|| IDLE.iter().map(|&name| name.to_owned()).collect());
-        names.extend(mpi_events.then_some(MPI_WAITS).into_iter().flatten().map(|&name| name.to_owned()));
+        let waits = mpi_events.unwrap_or_default().then_some(MPI_WAITS);
+        names.extend(waits.into_iter().flatten().map(|&name| name.to_owned()));
         let origin = self.origin();
         self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
-            let idle = IdleRegions::named(definitions, &names);
+            let idle = match is_default {
+                true => IdleRegions::known(definitions),
+                false => IdleRegions::named(definitions, &names),
+            };
             let mut answer = trace.ask(Profile, options)?;
             answer.notices.extend(unmatched);
             Ok(answer.map(|profile| {

@@ -131,7 +131,7 @@ impl Profile {
         self.table(py, table, &[], None)
     }
 
-    #[pyo3(signature = (metric=None, *, scope="exclusive", by="call_path"))]
+    #[pyo3(signature = (metric=None, *, scope="exclusive", by="region"))]
     fn severities(&self, py: Python<'_>, metric: Option<&str>, scope: &str, by: &str) -> PyResult<Table> {
         let profile = &*self.inner;
         let id = match metric {

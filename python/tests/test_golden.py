@@ -94,7 +94,7 @@ def test_flat_and_time_profile(example):
 
 def test_idle_and_imbalance(example):
     trace, expected = example
-    for idle, key in [(trace.idle_time(), "idle"), (trace.idle_time(mpi_events=True), "idle_mpi")]:
+    for idle, key in [(trace.idle_time("Idle"), "idle"), (trace.idle_time(mpi_events=True), "idle_mpi")]:
         assert {str(row["rank"]): row["idle_ns"] for row in rows_of(idle)} == expected[key], key
     table = {row["region"]: row for row in rows_of(trace.load_imbalance())}
     assert set(table) == set(expected["load_imbalance_all"])

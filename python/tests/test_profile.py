@@ -41,8 +41,8 @@ def test_a_trace_becomes_a_profile(testdata, cube):
 
 
 def test_scopes_differ_by_callees(cube):
-    exclusive = cube.severities("time")
-    inclusive = cube.severities("time", scope="inclusive")
+    exclusive = cube.severities("time", by="call_path")
+    inclusive = cube.severities("time", scope="inclusive", by="call_path")
     by_path = {tuple(path): total for path, total in zip(inclusive["call_path"], inclusive["total"])}
     assert sum(exclusive["total"]) == pytest.approx(
         sum(total for path, total in by_path.items() if len(path) == 1)
@@ -104,6 +104,6 @@ def test_names_that_mean_nothing_are_told(planted, tmp_path):
 
 def test_recorded_profiles_open(shared):
     profile = ouzel.open_profile(shared / "cube" / "pycubexr-kripke.p8.d2.g32.r1" / "profile.cubex")
-    total = profile.severities("visits")
+    total = profile.severities("visits", by="call_path")
     assert sum(total["total"]) > 0
     assert profile.call_path(str(total["call_path_id"][0]))["call_path"] == total["call_path"][0]

@@ -30,7 +30,7 @@ CALLS = {
     "messages": [[], ["--log"], ["--time", "..1us"]],
     "comm-by-process": [[], ["--unit", "messages", "--collectives"]],
     "comm-over-time": [[], ["--unit", "messages", "--bins", "3"]],
-    "breakdown": [[], ["--ranks", "0"], ["--host-code", "no"]],
+    "breakdown": [[], ["--ranks", "0"], ["--host-code", "never"]],
     "imbalance": [[], ["--call-paths"]],
     "idle": [[], ["--per", "location"]],
     "critical-path": [[], ["--ranks", "0-1"]],

@@ -1329,8 +1329,8 @@ class Profile:
 
         Raises ``ValueError`` if none or several match; the error names them.
         """
-    def severities(self, metric: str | None = None, *, scope: str = "exclusive", by: str = "call_path") -> Table:
-        """A metric for each call path or ``region``: ``total``, ``mean``, ``min``, ``max`` over locations, and where.
+    def severities(self, metric: str | None = None, *, scope: str = "exclusive", by: str = "region") -> Table:
+        """A metric for each ``region`` or ``call_path``: ``total``, ``mean``, ``min``, ``max`` over locations, and where.
 
         ``scope``: ``exclusive`` or ``inclusive`` of callees. Units are those of the profile. ``metric``: the metric for
         time by default. Raises ``ValueError`` for an unknown metric, :class:`OuzelError` if it has no values in this
@@ -1556,14 +1556,14 @@ class Trace:
         length. Pipit, operation ``time_profile``.
         """
     def comm_matrix(
-        self, output: _Output = "size", *, collectives: bool = False, log: bool = False
+        self, output: _Output = "bytes", *, collectives: bool = False, log: bool = False
     ) -> CommMatrix:
-        """Bytes ("size") or messages ("count") that each rank sends to each rank, from recorded sends.
+        """Bytes or messages that each rank sends to each rank, from recorded sends.
 
         ``collectives``: add collective operations, distributed over pairs. ``log``: logarithmic colour scale in the
         picture. Pipit, operation ``comm_matrix``.
         """
-    def comm_by_process(self, output: _Output = "size", *, collectives: bool = False) -> Table:
+    def comm_by_process(self, output: _Output = "bytes", *, collectives: bool = False) -> Table:
         """What each rank sent, by its sends, and received, by its receives. Pipit, ``comm_by_process``."""
     def message_histogram(self, bins: int = 20, *, log: bool = False) -> Histogram:
         """Number of messages by size: ``bins`` of equal width from the smallest to the largest size, edges in bytes.
@@ -1571,7 +1571,7 @@ class Trace:
         ``log``: use bins by powers of two instead. Pipit, operation ``message_histogram``.
         """
     def comm_over_time(
-        self, output: _Output = "size", message_type: Literal["send", "receive"] = "send", bins: int = 50
+        self, output: _Output = "bytes", message_type: Literal["send", "receive"] = "send", bins: int = 50
     ) -> Histogram:
         """Bytes or messages sent, or received, in each of ``bins`` bins over the run; edges in nanoseconds.
 
@@ -1597,12 +1597,14 @@ class Trace:
         over callers.
         """
     def idle_time(
-        self, idle_functions: _Names | None = None, mpi_events: bool = False, *, per: _Per = "rank"
+        self, idle_functions: _Names | None = None, mpi_events: bool | None = None, *, per: _Per = "rank"
     ) -> Table:
         """Time in idle regions (nested ones count once) and, for accelerator streams, time in no region.
 
-        ``idle_functions``: names with ``*`` and ``?``; "Idle" by default. ``mpi_events``: also ``MPI_Recv``,
-        ``MPI_Wait`` and ``MPI_Waitall``. Pipit, operation ``idle_time``.
+        By default the idle regions are those of ``ouzel idle``: "Idle", receives, waits, barriers and blocking
+        collective operations of MPI. If you give one of the following, they are as in Pipit. ``idle_functions``: names
+        with ``*`` and ``?``, "Idle" if not given. ``mpi_events``: also ``MPI_Recv``, ``MPI_Wait`` and ``MPI_Waitall``.
+        Pipit, operation ``idle_time``.
         """
     def critical_path_analysis(self, *, by: Literal["segment", "region", "call_path"] = "segment") -> Table:
         """The chain of work and waiting that determines the run time.

@@ -66,6 +66,11 @@ impl IdleRegions {
         IdleRegions { is_idle: definitions.regions_like(patterns) }
     }
 
+    /// Regions whose names are known to mean waiting.
+    pub fn known(definitions: &Definitions) -> Self {
+        IdleRegions::named(definitions, &[IDLE, MPI_WAITS, MPI_MORE_WAITS].concat())
+    }
+
     /// Regions whose time is spent on one of these, by what they mean; `classes` has the class of every region, see
     /// [`Semantics::classes`](crate::semantics::Semantics::classes).
     pub fn of_categories(classes: &[Class], categories: &[Category]) -> Self {

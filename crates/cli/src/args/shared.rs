@@ -133,7 +133,7 @@ impl TopArgs {
 #[derive(Debug, Args)]
 pub struct TimeBinArgs {
     /// Number of bins of equal width from the first event to the last
-    #[arg(long, value_name = "N", default_value = "100")]
+    #[arg(long, value_name = "N", default_value = "50")]
     pub bins: NonZeroU16,
 }
 

@@ -24,7 +24,7 @@ pub const COMMAND: Command = Command::about_a_run::<BreakdownArgs>("breakdown", 
 Examples:
   ouzel breakdown scorep-run/
   ouzel breakdown scorep-run/ --plot breakdown.svg
-  ouzel breakdown run/ --host-code computes     host code computes beside a busy device, too
+  ouzel breakdown run/ --host-code always       host code computes beside a busy device, too
 
 A process computes while any of its locations computes, and communicates while any communicates; a
 non-blocking operation communicates from its post to its completion. The four parts add up to the time from
@@ -55,10 +55,12 @@ impl Question for BreakdownArgs {
 pub enum HostCodeWord {
     /// In processes without accelerator streams
     WithoutStreams,
-    /// Always
-    Computes,
+    /// In every process
+    #[value(alias = "computes")]
+    Always,
     /// Never: only kernels compute
-    No,
+    #[value(alias = "no")]
+    Never,
 }
 
 fn run(session: &Session<'_>, args: &BreakdownArgs) -> anyhow::Result<Outcome> {
@@ -66,8 +68,8 @@ fn run(session: &Session<'_>, args: &BreakdownArgs) -> anyhow::Result<Outcome> {
     let classes = rules::semantics(args.rules.file())?.classes(definitions);
     let host_code = match args.host_code {
         HostCodeWord::WithoutStreams => HostCode::ComputesWithoutStreams,
-        HostCodeWord::Computes => HostCode::Computes,
-        HostCodeWord::No => HostCode::DoesNotCompute,
+        HostCodeWord::Always => HostCode::Computes,
+        HostCodeWord::Never => HostCode::DoesNotCompute,
     };
     let _filter = &session.common.filter;
     let analysis = Breakdown::new(&classes, host_code, Requests::Included);

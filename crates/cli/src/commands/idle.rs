@@ -12,7 +12,7 @@ use crate::terminal::units;
 use anyhow::bail;
 use clap::Args;
 use ouzel::analyses::Per as PerWhat;
-use ouzel::analyses::idle::{IDLE, IdleRegions, MPI_MORE_WAITS, MPI_WAITS, idle_time};
+use ouzel::analyses::idle::{IdleRegions, idle_time};
 use ouzel::analyses::profile::Profile;
 use ouzel::model::{Definitions, Table};
 use ouzel_answers::IdleAnswer;
@@ -75,8 +75,7 @@ fn run(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcome> {
 /// The regions that match `patterns`, or those whose names mean waiting.
 fn idle_regions(definitions: &Definitions, patterns: &[String]) -> anyhow::Result<IdleRegions> {
     if patterns.is_empty() {
-        let known: Vec<&str> = [IDLE, MPI_WAITS, MPI_MORE_WAITS].concat();
-        return Ok(IdleRegions::named(definitions, &known));
+        return Ok(IdleRegions::known(definitions));
     }
     for pattern in patterns {
         if IdleRegions::named(definitions, &[pattern]).regions().next().is_none() {

@@ -22,14 +22,14 @@ pub const COMMAND: Command = Command::about_a_run::<MessagesArgs>("messages", &[
 #[command(after_help = "\
 Examples:
   ouzel messages scorep-run/
-  ouzel messages scorep-run/ --bins 20 --plot sizes.svg
+  ouzel messages scorep-run/ --bins 50 --plot sizes.svg
   ouzel messages scorep-run/ --log             bins by powers of two
 
 Sends of point-to-point messages are counted. Bins have equal width from the smallest to the largest size;
 the last one includes the largest.")]
 pub struct MessagesArgs {
     /// Number of bins of equal width from the smallest to the largest size
-    #[arg(long, value_name = "N", default_value = "10", conflicts_with = "log")]
+    #[arg(long, value_name = "N", default_value = "20", conflicts_with = "log")]
     pub bins: NonZeroU16,
 
     /// Use bins by powers of two instead

@@ -20,6 +20,7 @@ mod memory;
 mod model_archive;
 mod operations;
 mod outputs;
+mod parameters;
 mod percent;
 mod print;
 mod profiles;

@@ -1,0 +1,50 @@
+"""The types in `_core.pyi` are those of the compiled module."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import ouzel
+import pytest
+from ouzel import _core
+
+STUB = ast.parse((Path(ouzel.__file__).parent / "_core.pyi").read_text())
+
+
+def functions():
+    """Each function and method of the stub, by its name, with what the module has under this name."""
+    for node in STUB.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name, node, getattr(_core, node.name)
+        if isinstance(node, ast.ClassDef) and hasattr(_core, node.name):
+            for member in node.body:
+                is_method = isinstance(member, ast.FunctionDef) and not member.decorator_list
+                if is_method and not member.name.startswith("__"):
+                    yield f"{node.name}.{member.name}", member, getattr(getattr(_core, node.name), member.name)
+
+
+FUNCTIONS = list(functions())
+
+
+def declared(function):
+    """Name, whether it is given by name only, and default of each parameter."""
+    args = function.args
+    defaults = [None] * (len(args.args) - len(args.defaults)) + args.defaults
+    for arg, default in zip(args.args, defaults):
+        yield arg.arg, False, inspect.Parameter.empty if default is None else ast.literal_eval(default)
+    for arg, default in zip(args.kwonlyargs, args.kw_defaults):
+        yield arg.arg, True, inspect.Parameter.empty if default is None else ast.literal_eval(default)
+
+
+def test_there_are_functions():
+    assert {"open", "Trace.filter", "Profile.correlate"} <= {name for name, _, _ in FUNCTIONS}
+
+
+@pytest.mark.parametrize(("node", "function"), [pytest.param(n, f, id=name) for name, n, f in FUNCTIONS])
+def test_parameters_and_defaults_are_those_of_the_module(node, function):
+    actual = []
+    for (name, parameter), (_, _, default) in zip(inspect.signature(function).parameters.items(), declared(node)):
+        # A default that is no literal is shown as `...`.
+        shown = default if parameter.default is Ellipsis else parameter.default
+        actual.append((name, parameter.kind is parameter.KEYWORD_ONLY, shown))
+    assert actual == list(declared(node))
