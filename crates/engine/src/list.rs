@@ -43,13 +43,7 @@ pub fn list<S: EventSink>(
     progress: Option<&Progress>,
 ) -> Result<Listed<S>, PassError> {
     let shared = Arc::new(Mutex::new(State { sink, outcome: Ok(()) }));
-    let mut set = AnalysisSet::default();
-    let surveys = lock(&shared).sink.survey_needs();
-    if let Some(needs) = surveys {
-        set.add_silent(Survey(Arc::clone(&shared), needs));
-    }
-    set.add_silent(Seat(Arc::clone(&shared)));
-    let set = set.prepare(source.definitions(), filter);
+    let set = seated(&shared).prepare(source.definitions(), filter);
     let report = caught(|| {
         let mut folder = Folder::listing(source, &set);
         for location in locations {
@@ -66,9 +60,20 @@ pub fn list<S: EventSink>(
     });
     let (report, notices) = report?;
     drop(set);
-    let shared = Arc::into_inner(shared).expect("the set with the other owners is gone");
+    let shared = Arc::into_inner(shared).expect("the sets, which are the other owners, are gone");
     let State { sink, outcome } = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Listed { sink, outcome, report, notices })
+}
+
+/// The sink as the only member of a set, behind what it sees of events that are not selected.
+fn seated<S: EventSink>(shared: &Shared<S>) -> AnalysisSet {
+    let mut set = AnalysisSet::default();
+    let surveys = lock(shared).sink.survey_needs();
+    if let Some(needs) = surveys {
+        set.add_silent(Survey(Arc::clone(shared), needs));
+    }
+    set.add_silent(Seat(Arc::clone(shared)));
+    set
 }
 
 struct State<S: EventSink> {
