@@ -39,7 +39,9 @@ impl EventSink for ListLog {
         assert!(self.open.is_empty(), "the location before has ended");
         self.location = Some(location);
         self.region_names = definitions.regions.iter().map(|region| region.name.to_string()).collect();
-        self.names.resize(1, "-".to_owned());
+        if self.names.is_empty() {
+            self.names.push("-".to_owned());
+        }
         Ok(())
     }
     fn take(&mut self, chunk: &EventChunk<'_>) -> Result<(), ()> {
