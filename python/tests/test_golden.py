@@ -1,7 +1,7 @@
 """The expected values of the operations, asked through Python.
 
-They are of a folder that is not part of the repository (`golden/pipit_ops.json`). Its events and messages become tables
-of events, its operations an archive that OTF2's own library writes. Not here: the matrix profile of a bare series, as a
+They are those of `testdata/golden/pipit_ops.json`. Its events and messages become tables of events, its operations an
+archive that OTF2's own library writes. Not here: the matrix profile of a bare series, as a
 series is nothing that Python can hand in; see the tests of `crates/analyses/src/patterns`.
 """
 
@@ -17,12 +17,9 @@ SECOND = 1_000_000_000
 
 @pytest.fixture(scope="module")
 def golden():
-    from conftest import SHARED
+    from conftest import ROOT
 
-    file = SHARED / "golden" / "pipit_ops.json"
-    if not file.is_file():
-        pytest.skip("no golden/pipit_ops.json in ../shared")
-    return json.loads(file.read_text())
+    return json.loads((ROOT / "testdata" / "golden" / "pipit_ops.json").read_text())
 
 
 def table_of(path, rows):

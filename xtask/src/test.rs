@@ -9,6 +9,7 @@ use crate::setup::{self, Tools};
 use crate::stopwatch::Stopwatch;
 use crate::{fuzz, mutate, tidy, workspace, zoo};
 use anyhow::{Context as _, Result};
+use ouzel_testkit::skips;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,13 +54,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let clock = Stopwatch::start();
     let root = workspace::root()?;
     println!("== set-up");
-    let mut tools = setup::install(&root)?;
-    if !shared_archives(&root).is_dir() {
-        tools.skip(
-            "tests on more archives",
-            "no ../shared beside the repository, and OUZEL_SHARED is not set",
-        );
-    }
+    let tools = setup::install(&root)?;
+    let skipped_tests = workspace::target(&root)?.join(skips::FOLDER);
+    let _ = fs::remove_dir_all(&skipped_tests);
     let context = Context { tools, root };
     let mut report = Vec::new();
     for (name, step) in STEPS {
@@ -68,13 +65,12 @@ pub fn run(arguments: &[String]) -> Result<()> {
         let outcome = step(&context).unwrap_or_else(|error| Outcome::Failed(vec![format!("{error:#}")]));
         report.push((*name, outcome, clock.elapsed()));
     }
-    summarise(&context.tools.skipped, &report, clock.elapsed())
-}
-
-/// Where tests look for archives that are not in the repository.
-fn shared_archives(root: &Path) -> PathBuf {
-    let shared = std::env::var_os("OUZEL_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
-    shared.join("data/otf2")
+    let judged = summarise(&context.tools.skipped, &report, clock.elapsed());
+    let n_without_data = skips::names(&skipped_tests).len();
+    if 0 < n_without_data {
+        println!("{}", skips::summary(n_without_data));
+    }
+    judged
 }
 
 fn summarise(missing: &[String], report: &[(&str, Outcome, Duration)], took: Duration) -> Result<()> {
@@ -276,6 +272,15 @@ fn commands_on_test_data(readme: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_step_is_in_the_table_of_contributing() {
+        let text = fs::read_to_string(workspace::root().unwrap().join("CONTRIBUTING.md")).unwrap();
+        let (_, table) = text.split_once("| step | what it checks |\n|---|---|\n").unwrap();
+        let rows = table.lines().map_while(|line| line.strip_prefix("| ")?.split(" |").next());
+        let steps: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(rows.collect::<Vec<_>>(), steps);
+    }
 
     #[test]
     fn readme_commands_are_those_on_our_own_traces() {

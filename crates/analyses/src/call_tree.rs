@@ -188,11 +188,11 @@ impl CallTreeOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::golden::{TWO_PROCESSES, shared_json};
+    use crate::golden::TWO_PROCESSES;
     use crate::metric_profile::MetricProfile;
     use crate::profile::Profile;
     use ouzel_model::TraceSource;
-    use ouzel_testkit::{Faults, RandomTrace, ToyTrace, run};
+    use ouzel_testkit::{Faults, RandomTrace, ToyTrace, golden, run};
 
     fn tree(trace: &ToyTrace) -> CallTreeOutput {
         let metrics: Vec<MetricId> =
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_example_of_two_processes_has_its_agreed_tree() {
-        let Some(golden) = shared_json("golden/pipit_ops.json") else { return };
+        let golden = golden("pipit_ops");
         let expected = golden["expected"]["cct"].as_object().unwrap();
         let tree = tree(&ToyTrace::new(TWO_PROCESSES));
         assert_eq!(tree.nodes.len(), expected.len());

@@ -1,6 +1,4 @@
-//! Reads stored expected values for tests; they are not part of the repository.
-
-pub use ouzel_testkit::shared_json;
+//! Events of golden values, in the language of traces for tests.
 
 /// The example of two processes in `golden/pipit_ops.json`, in nanoseconds.
 pub const TWO_PROCESSES: &str = "

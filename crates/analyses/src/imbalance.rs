@@ -276,11 +276,11 @@ impl Loss {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::golden::{TWO_PROCESSES, shared_json};
+    use crate::golden::TWO_PROCESSES;
     use crate::profile::Profile;
     use crate::semantics::{Family, Semantics};
     use ouzel_model::{ColumnData, TraceSource};
-    use ouzel_testkit::{ToyTrace, run};
+    use ouzel_testkit::{ToyTrace, golden, run};
 
     fn imbalance_of(trace: &ToyTrace, by: By) -> (ProfileOutput, ImbalanceOutput) {
         let profile = run(trace, Profile);
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn the_example_of_two_processes_has_its_agreed_imbalance() {
-        let Some(agreed) = shared_json("golden/pipit_ops.json") else { return };
+        let agreed = golden("pipit_ops");
         let expected = agreed["expected"]["load_imbalance_all"].as_object().unwrap();
         let trace = ToyTrace::new(TWO_PROCESSES);
         let (_, output) = imbalance_of(&trace, By::Region);
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn the_agreed_losses_hold() {
-        let Some(agreed) = shared_json("golden/imb_wait.json") else { return };
+        let agreed = golden("imb_wait");
         let cases = agreed["expected"]["table1"].as_array().unwrap();
         assert!(!cases.is_empty());
         for case in cases {

@@ -4,19 +4,10 @@ use crate::clusters::Clustering;
 use crate::refine::refine;
 use crate::rough::{AttributeSet, Core, DecisionTable};
 use crate::search::{Forest, MAX_EFFORT, Search, search};
-use ouzel_testkit::shared_data;
+use ouzel_testkit::golden;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-
-fn golden() -> Option<Value> {
-    let path = shared_data()?.join("golden/autoanalyzer.json");
-    let Ok(text) = std::fs::read_to_string(path) else {
-        println!("skipped: no golden/autoanalyzer.json in the shared folder");
-        return None;
-    };
-    Some(serde_json::from_str(&text).unwrap())
-}
 
 fn integer(value: &Value) -> usize {
     value.as_u64().unwrap() as usize
@@ -72,7 +63,7 @@ fn check_external(input: &Value, parents: &Value, expected: &Value) {
 
 #[test]
 fn external_bottlenecks_are_the_published_ones() {
-    let Some(golden) = golden() else { return };
+    let golden = golden("autoanalyzer");
     let (input, expected) = (&golden["input"], &golden["expected"]);
     check_external(&input["st_cpu"], &input["st_parent"], &expected["st_external"]);
     check_external(&input["composite_cpu"], &input["composite_parent"], &expected["composite_external"]);
@@ -93,7 +84,7 @@ fn classes_of(crnm: &Value, parents: &Value) -> (BTreeMap<String, u8>, Vec<usize
 
 #[test]
 fn internal_bottlenecks_are_the_published_ones() {
-    let Some(golden) = golden() else { return };
+    let golden = golden("autoanalyzer");
     let (input, expected) = (&golden["input"], &golden["expected"]);
     let (classes, ccr, cccr) = classes_of(&input["st_crnm"], &input["st_parent"]);
     assert_eq!(serde_json::to_value(classes).unwrap(), expected["st_classes"]);
@@ -131,7 +122,7 @@ fn names(set: AttributeSet) -> Vec<String> {
 
 #[test]
 fn cores_are_the_published_ones() {
-    let Some(golden) = golden() else { return };
+    let golden = golden("autoanalyzer");
     for (name, expected) in golden["expected"]["cores"].as_object().unwrap() {
         let (table, ids) = table(&golden["input"]["tables"][name]);
         let mut matrix = BTreeMap::new();
@@ -176,7 +167,7 @@ fn causes(golden: &Value, name: &str, bottlenecks: &[usize]) -> Value {
 
 #[test]
 fn causes_of_regions_are_the_published_ones() {
-    let Some(golden) = golden() else { return };
+    let golden = golden("autoanalyzer");
     let expected = &golden["expected"];
     assert_eq!(causes(&golden, "npar1way_witness", &[3, 12]), expected["root_causes_npar"]);
     assert_eq!(causes(&golden, "table3", &[8, 11]), expected["root_causes_st"]);

@@ -135,9 +135,7 @@ mod tests {
     /// The magnitudes of the poster's picture, and R at every shift.
     #[test]
     fn spectra_and_all_of_r_are_those_of_the_reference_values() {
-        let Some(shared) = ouzel_testkit::shared_data() else { return };
-        let text = std::fs::read(shared.join("golden/correlation.json")).unwrap();
-        let golden: Value = serde_json::from_slice(&text).unwrap();
+        let golden = ouzel_testkit::golden("correlation");
         let mut n_checked = 0;
         for case in golden["expected"]["cases"].as_array().unwrap() {
             if case["expected"]["mag4"].is_null() {

@@ -48,9 +48,7 @@ fn pearson(v0: &[f64], v1: &[f64]) -> f64 {
 
 #[test]
 fn every_reference_value_is_met() {
-    let Some(shared) = ouzel_testkit::shared_data() else { return };
-    let text = std::fs::read(shared.join("golden/correlation.json")).unwrap();
-    let golden: Value = serde_json::from_slice(&text).unwrap();
+    let golden = ouzel_testkit::golden("correlation");
     let mut n_checked = 0;
     for case in golden["expected"]["cases"].as_array().unwrap() {
         let name = case["name"].as_str().unwrap();

@@ -89,16 +89,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let Some(root) = ouzel_testkit::shared_data() else { return Vec::new() };
-    let mut folders: Vec<_> = std::fs::read_dir(root.join("data/otf2"))
-        .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
-        .unwrap_or_default();
-    folders.sort();
-    let holds_archive = |path: &std::path::PathBuf| {
-        let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-        entries.any(|entry| entry.path().extension().is_some_and(|extension| extension == "otf2"))
-    };
-    folders.into_iter().filter(holds_archive).map(|folder| case(&folder)).collect()
+    ouzel_testkit::archives().iter().map(|folder| case(folder)).collect()
 }
 
 fn case(folder: &std::path::Path) -> Case {

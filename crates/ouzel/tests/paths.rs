@@ -1,8 +1,8 @@
 //! The critical path, lateness and patterns of real archives keep their laws.
 //!
-//! What they say of small programs is tested beside them against slow ways to get the same. Here, on every shared
-//! archive: the path tiles the run and its calls fill it, steps keep the order of messages and of locations,
-//! occurrences lie in the run. Archives that are not part of the repository are skipped, with a word.
+//! What they say of small programs is tested beside them against slow ways to get the same. Here, on every archive at
+//! hand: the path tiles the run and its calls fill it, steps keep the order of messages and of locations,
+//! occurrences lie in the run.
 
 use ouzel::analyses::critical_path::{PathCalls, critical_path, profile};
 use ouzel::analyses::lateness::lateness;
@@ -15,20 +15,10 @@ use ouzel::{Options, Trace};
 use std::num::NonZeroUsize;
 
 fn archives() -> Vec<(String, Trace)> {
-    let Some(root) = ouzel_testkit::shared_data() else { return Vec::new() };
-    let mut folders: Vec<_> = std::fs::read_dir(root.join("data/otf2"))
-        .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
-        .unwrap_or_default();
-    folders.sort();
-    let holds_archive = |path: &std::path::PathBuf| {
-        let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-        entries.any(|entry| entry.path().extension().is_some_and(|extension| extension == "otf2"))
-    };
     let name = |path: &std::path::Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-    folders
-        .into_iter()
-        .filter(holds_archive)
-        .map(|path| (name(&path).unwrap_or_default(), ouzel::open(&path).expect("the archive opens")))
+    ouzel_testkit::archives()
+        .iter()
+        .map(|path| (name(path).unwrap_or_default(), ouzel::open(path).expect("the archive opens")))
         .collect()
 }
 

@@ -45,19 +45,16 @@ fn traces() -> Vec<PathBuf> {
         let paths = entries.map(|entry| entry.unwrap().path());
         found.extend(paths.filter(|path| ouzel::open(path).is_ok()));
     };
-    match shared_data() {
-        Some(data) => {
-            for format in [
-                "otf2",
-                "hpctoolkit",
-                "projections",
-                "nsight/pipit-cloverleaf",
-                "chrome-pytorch/param-dlrm-8rank",
-            ] {
-                add(data.join("data").join(format));
-            }
+    if let Some(data) = shared_data() {
+        for format in [
+            "otf2",
+            "hpctoolkit",
+            "projections",
+            "nsight/pipit-cloverleaf",
+            "chrome-pytorch/param-dlrm-8rank",
+        ] {
+            add(data.join("data").join(format));
         }
-        None => println!("skipped: the shared data are not there"),
     }
     add(workspace_root().join("testdata"));
     add(workspace_root().join("testdata/zoo"));

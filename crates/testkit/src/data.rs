@@ -1,5 +1,8 @@
-//! The location of real traces.
+//! The location of real traces and golden values.
 
+use crate::skips;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The root of the workspace.
@@ -8,31 +11,52 @@ pub fn workspace_root() -> PathBuf {
     here.ancestors().nth(2).expect("this crate lies two directories below the root").to_owned()
 }
 
+/// The golden values of `testdata/golden/NAME.json`.
+///
+/// # Panics
+/// If there are none.
+pub fn golden(name: &str) -> serde_json::Value {
+    let path = workspace_root().join("testdata/golden").join(name).with_extension("json");
+    let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 /// The directory of shared data: the environment variable `OUZEL_SHARED`, else `../shared` beside the workspace.
-/// If there is none, prints a line about it and returns `None`: the caller skips its test.
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+///
+/// If there is none, the caller leaves out its test or a part of it, and the test is counted as one without data: see
+/// [`skips`](crate::skips).
 pub fn shared_data() -> Option<PathBuf> {
     let named = std::env::var_os("OUZEL_SHARED").map(PathBuf::from);
     let path = named.or_else(|| Some(workspace_root().parent()?.join("shared")))?;
-    if path.is_dir() {
-        return Some(path);
+    match path.is_dir() {
+        true => Some(path),
+        false => skips::note(&format!("no shared data at {}", path.display())),
     }
-    eprintln!("skipped: no shared data at {} (set OUZEL_SHARED)", path.display());
-    None
 }
 
-/// A file of the shared data; `None`, with a printed line, if it is absent.
-pub fn shared_text(path: &str) -> Option<String> {
-    let text = std::fs::read_to_string(shared_data()?.join(path)).ok();
-    if text.is_none() {
-        println!("skipped: no {path} in the shared folder");
+/// A file or folder of the shared data; `None` as for [`shared_data`].
+pub fn shared_path(path: &str) -> Option<PathBuf> {
+    let path = shared_data()?.join(path);
+    match path.exists() {
+        true => Some(path),
+        false => skips::note(&format!("no {}", path.display())),
     }
-    text
 }
 
-/// A JSON file of the shared data.
-pub fn shared_json(path: &str) -> Option<serde_json::Value> {
-    shared_text(path).map(|text| serde_json::from_str(&text).expect("expected values are JSON"))
+/// The folders with an OTF2 archive: those of `testdata`, and of the shared data. Of two with one name, the first.
+pub fn archives() -> Vec<PathBuf> {
+    let holds_anchor = |path: &PathBuf| {
+        let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        entries.any(|entry| entry.path().extension().is_some_and(|extension| extension == "otf2"))
+    };
+    let mut by_name = BTreeMap::new();
+    for folder in [Some(workspace_root().join("testdata")), shared_path("data/otf2")].into_iter().flatten() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        for path in entries.filter(holds_anchor) {
+            by_name.entry(path.file_name().map(OsStr::to_owned)).or_insert(path);
+        }
+    }
+    by_name.into_values().collect()
 }
 
 #[cfg(test)]

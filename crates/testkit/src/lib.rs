@@ -2,7 +2,8 @@
 //!
 //! [`ToyProfile`] is a profile in memory, [`ToyTrace`] a trace in memory, from text or a seed ([`RandomTrace`]).
 //! [`laws::check`] checks an analysis against the laws of [`Analysis`](ouzel_engine::Analysis) on dozens of random
-//! traces. [`run`] gives the answer of one analysis; [`shared_data`] finds real traces.
+//! traces. [`run`] gives the answer of one analysis; [`shared_data`] finds real traces,
+//! [`golden`] golden values; [`skips`] counts the tests that found none.
 
 mod data;
 pub mod hpctoolkit;
@@ -13,11 +14,12 @@ pub mod pytorch;
 mod rng;
 mod run;
 mod serialised_output;
+pub mod skips;
 pub mod synth;
 mod toy;
 mod toy_profile;
 
-pub use data::{shared_data, shared_json, shared_text, workspace_root};
+pub use data::{archives, golden, shared_data, shared_path, workspace_root};
 pub use lost::without_definitions;
 pub use rng::Rng;
 pub use run::{run, run_report};

@@ -1,11 +1,10 @@
 use super::intervals::measure_by_membership;
 use super::*;
-use crate::golden::shared_json;
 use crate::reference::{calls, code_locations, random_traces, span};
 use crate::semantics::{Category, Class, Family, Semantics};
 use ouzel_engine::Selected;
 use ouzel_model::{Definitions, Filter, LocationId, RequestEvent, Ticks, TraceSource};
-use ouzel_testkit::{Rng, ToyPayload, ToyTrace, laws, run, run_report};
+use ouzel_testkit::{Rng, ToyPayload, ToyTrace, golden, laws, run, run_report};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -28,7 +27,7 @@ fn numbers(row: &ProcessBreakdown) -> [u64; 7] {
 
 #[test]
 fn the_expected_values_are_met() {
-    let Some(golden) = shared_json("golden/pipit_ops.json") else { return };
+    let golden = golden("pipit_ops");
     // The intervals are not in the file; these have the totals that it expects.
     let text = "
         0: other @0, other @30

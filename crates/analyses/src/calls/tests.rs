@@ -1,10 +1,11 @@
 //! Lists of calls, against the agreed ones and by hand.
 
 use super::CallList;
-use crate::golden::{TWO_PROCESSES, shared_json};
+use crate::golden::TWO_PROCESSES;
 use ouzel_engine::list;
 use ouzel_model::{Borders, ColumnData, Filter, MetricId, Table, TraceSource};
 use ouzel_testkit::ToyTrace;
+use ouzel_testkit::golden;
 use serde_json::{Value, json};
 use std::sync::mpsc::sync_channel;
 
@@ -52,7 +53,7 @@ fn agreed(calls: &Value) -> Vec<String> {
 
 #[test]
 fn the_example_of_two_processes_has_its_agreed_calls() {
-    let Some(golden) = shared_json("golden/pipit_ops.json") else { return };
+    let golden = golden("pipit_ops");
     let expected = &golden["expected"];
     let trace = ToyTrace::new(TWO_PROCESSES);
     let table = listed(&trace, &Filter::default(), &[]);

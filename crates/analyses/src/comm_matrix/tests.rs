@@ -1,8 +1,7 @@
 use super::*;
-use crate::golden::shared_json;
 use crate::reference::random_traces;
 use ouzel_model::{ColumnData, Communicator, Filter, Level, LocationId, Notices, TraceSource, WorldRank};
-use ouzel_testkit::{ToyPayload, ToyTrace, laws, run, run_report};
+use ouzel_testkit::{ToyPayload, ToyTrace, golden, laws, run, run_report};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -24,7 +23,7 @@ pub(crate) fn golden_messages(golden: &serde_json::Value) -> ToyTrace {
 
 #[test]
 fn the_expected_values_are_met() {
-    let Some(golden) = shared_json("golden/pipit_ops.json") else { return };
+    let golden = golden("pipit_ops");
     let output = run(&golden_messages(&golden), CommMatrix::default());
     let matrix =
         |key: &str| -> Vec<Vec<u64>> { serde_json::from_value(golden["expected"][key].clone()).unwrap() };

@@ -1,10 +1,9 @@
 use super::*;
 use crate::comm_matrix::Traffic;
-use crate::golden::shared_json;
 use crate::reference::{random_traces, run_range};
 use crate::time_grid::TimeGrid;
 use ouzel_model::{ColumnData, Filter, NoticeCode, Ticks, TimeRange, TraceSource};
-use ouzel_testkit::{ToyPayload, ToyTrace, laws, run, run_report};
+use ouzel_testkit::{ToyPayload, ToyTrace, golden, laws, run, run_report};
 use std::num::NonZeroU16;
 
 fn grid(start: u64, end: u64, n_bins: u16) -> TimeGrid {
@@ -13,7 +12,7 @@ fn grid(start: u64, end: u64, n_bins: u16) -> TimeGrid {
 
 #[test]
 fn the_expected_values_are_met() {
-    let Some(golden) = shared_json("golden/pipit_ops.json") else { return };
+    let golden = golden("pipit_ops");
     let trace = crate::comm_matrix::tests::golden_messages(&golden);
     let output = run(&trace, CommOverTime::new(grid(0, 40, 4)));
     assert!(output.grid.is_exact_for(output.run_range));

@@ -1,12 +1,12 @@
 use super::*;
-use crate::golden::{OPERATIONS, shared_json};
+use crate::golden::OPERATIONS;
 use crate::operations::{Operations, OperationsOutput};
 use crate::reference::{Call, agreeing_trace, calls, innermost, random_traces};
 use crate::semantics::{Category, Semantics};
 use ouzel_model::{
     CallPathTree, CollectiveOp, LocationId, NoticeCode, Notices, RegionId, Ticks, TimeRange, TraceSource,
 };
-use ouzel_testkit::{ToyTrace, laws, run};
+use ouzel_testkit::{ToyTrace, golden, laws, run};
 use std::collections::BTreeMap;
 
 fn operations(trace: &ToyTrace) -> OperationsOutput {
@@ -32,7 +32,7 @@ fn check(text: &str, expected: &[(&str, u32, u64, u64)]) {
 
 #[test]
 fn the_expected_values_are_met() {
-    let Some(golden) = shared_json("golden/pipit_ops.json") else { return };
+    let golden = golden("pipit_ops");
     let found = path(&ToyTrace::new(OPERATIONS));
     let expected = golden["expected"]["critical_path"].as_array().unwrap();
     assert_eq!(found.segments.len(), expected.len());

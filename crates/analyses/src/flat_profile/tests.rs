@@ -1,14 +1,14 @@
 use super::*;
-use crate::golden::{TWO_PROCESSES, shared_json};
+use crate::golden::TWO_PROCESSES;
 use crate::profile::Profile;
 use crate::reference::{calls, code_locations, random_traces};
 use ouzel_model::{RegionId, TraceSource};
-use ouzel_testkit::{ToyTrace, run};
+use ouzel_testkit::{ToyTrace, golden, run};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
 fn the_expected_values_are_met() {
-    let Some(golden) = shared_json("golden/pipit_ops.json") else { return };
+    let golden = golden("pipit_ops");
     let trace = ToyTrace::new(TWO_PROCESSES);
     let profile = run(&trace, Profile);
     let output = flat_profile(&profile, trace.definitions(), By::Region);

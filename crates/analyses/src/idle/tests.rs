@@ -1,9 +1,10 @@
 use super::*;
-use crate::golden::{TWO_PROCESSES, shared_json};
+use crate::golden::TWO_PROCESSES;
 use crate::profile::Profile;
 use crate::reference::{Call, calls, code_locations, random_traces, span};
 use crate::semantics::Semantics;
 use ouzel_model::TraceSource;
+use ouzel_testkit::golden;
 use ouzel_testkit::{ToyTrace, run};
 use std::collections::BTreeSet;
 
@@ -15,7 +16,7 @@ fn ranks(trace: &ToyTrace, idle: &IdleRegions) -> Vec<(u32, u64)> {
 
 #[test]
 fn the_expected_values_are_met() {
-    let Some(golden) = shared_json("golden/pipit_ops.json") else { return };
+    let golden = golden("pipit_ops");
     let trace = ToyTrace::new(TWO_PROCESSES);
     let expected = |key: &str| -> Vec<(u32, u64)> {
         let rows = golden["expected"][key].as_object().unwrap();

@@ -1,9 +1,9 @@
 use super::*;
-use crate::golden::{OPERATIONS, shared_json};
+use crate::golden::OPERATIONS;
 use crate::operations::{Operations, OperationsOutput};
 use crate::reference::agreeing_trace;
 use ouzel_model::TraceSource;
-use ouzel_testkit::{RandomTrace, ToyTrace, run};
+use ouzel_testkit::{RandomTrace, ToyTrace, golden, run};
 
 fn operations(trace: &ToyTrace) -> OperationsOutput {
     run(trace, Operations::new(trace.definitions()))
@@ -18,7 +18,7 @@ fn rows(text: &str) -> Vec<(u32, u32, u64, u64)> {
 
 #[test]
 fn the_expected_values_are_met() {
-    let Some(golden) = shared_json("golden/pipit_ops.json") else { return };
+    let golden = golden("pipit_ops");
     let expected = &golden["expected"]["lateness"];
     let found = rows(OPERATIONS);
     // Operations of each process in order, as the file names them.

@@ -1,9 +1,9 @@
 use super::*;
 use crate::MeanTicks;
-use crate::golden::shared_json;
 use crate::imbalance::{Loss, loss};
 use crate::semantics::Category;
 use ouzel_model::Ticks;
+use ouzel_testkit::golden;
 use serde_json::Value;
 
 fn category(text: &str) -> Category {
@@ -86,7 +86,7 @@ impl Tree {
 
 #[test]
 fn the_agreed_attribution_holds() {
-    let Some(agreed) = shared_json("golden/attribution.json") else { return };
+    let agreed = golden("attribution");
     let (expected, run) = (&agreed["expected"], Ticks(agreed["input"]["run_time"].as_u64().unwrap()));
     let mut tree = Tree::default();
     tree.add_annotated(None, &expected["annotated"]);
@@ -112,7 +112,7 @@ fn the_agreed_attribution_holds() {
 
 #[test]
 fn the_agreed_figures_hold() {
-    let Some(agreed) = shared_json("golden/imb_wait.json") else { return };
+    let agreed = golden("imb_wait");
     let expected = &agreed["expected"];
     let mut tree = Tree::default();
     // The length of A is that of its parts at each process, as they leave the second barrier together.
@@ -148,7 +148,7 @@ fn the_agreed_figures_hold() {
 
 #[test]
 fn the_agreed_diagnoses_hold() {
-    let Some(agreed) = shared_json("golden/imb_wait.json") else { return };
+    let agreed = golden("imb_wait");
     let expected = &agreed["expected"];
     let plain = Thresholds { sync_ratio: 0.0, ..Thresholds::paper() };
     for row in expected["table2_rows"].as_array().unwrap() {

@@ -1,9 +1,8 @@
 use super::state::{MAX_SIZES, log2_bin};
 use super::*;
-use crate::golden::shared_json;
 use crate::reference::random_traces;
 use ouzel_model::{ColumnData, Filter, NoticeCode, TraceSource};
-use ouzel_testkit::{Rng, ToyPayload, ToyTrace, laws, run, run_report};
+use ouzel_testkit::{Rng, ToyPayload, ToyTrace, golden, laws, run, run_report};
 use std::fmt::Write;
 use std::num::NonZeroU16;
 
@@ -21,7 +20,7 @@ fn of_sizes(sizes: &[u64]) -> ToyTrace {
 
 #[test]
 fn the_expected_values_are_met() {
-    let Some(golden) = shared_json("golden/pipit_ops.json") else { return };
+    let golden = golden("pipit_ops");
     let messages = golden["input"]["messages"].as_array().unwrap();
     let sizes: Vec<u64> = messages.iter().map(|message| message["size"].as_u64().unwrap()).collect();
     let Histogram { edges, counts } = run(&of_sizes(&sizes), MessageHistogram).linear(bins(5));

@@ -1,8 +1,7 @@
 use super::*;
-use crate::golden::shared_json;
 use crate::reference::{calls, code_locations, random_traces};
 use ouzel_model::{LocationId, RegionId, TraceSource, WorldRank};
-use ouzel_testkit::{ToyTrace, laws, run};
+use ouzel_testkit::{ToyTrace, golden, laws, run};
 use std::num::NonZeroUsize;
 
 fn jobs(n: usize) -> NonZeroUsize {
@@ -22,7 +21,7 @@ fn random(seed: u64, n: u64) -> impl FnMut() -> u64 {
 
 #[test]
 fn the_expected_values_are_met() {
-    let Some(golden) = shared_json("golden/pipit_ops.json") else { return };
+    let golden = golden("pipit_ops");
     let series: Vec<f64> = serde_json::from_value(golden["input"]["series"].clone()).unwrap();
     let profile = matrix_profile(&series, 4, jobs(2), None).unwrap();
     let expected: Vec<(f64, usize)> =

@@ -1,8 +1,7 @@
 use super::*;
-use crate::golden::shared_json;
 use crate::{By, Per};
 use ouzel_model::{ColumnData, Filter, LocationId, Ticks, TraceSource};
-use ouzel_testkit::{ToyTrace, laws, run, run_report};
+use ouzel_testkit::{ToyTrace, golden, laws, run, run_report};
 
 /// f calls g, which calls f again, on two ranks; rank 0 begins late and has a thread.
 const RECURSIVE: &str = "
@@ -152,7 +151,7 @@ fn laws_hold() {
 
 #[test]
 fn the_example_of_two_processes_has_its_agreed_profile() {
-    let Some(agreed) = shared_json("golden/pipit_ops.json") else { return };
+    let agreed = golden("pipit_ops");
     let trace = ToyTrace::new(crate::golden::TWO_PROCESSES);
     let output = run(&trace, Profile);
     let name = |region| trace.definitions().region(region).name.to_string();

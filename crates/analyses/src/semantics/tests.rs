@@ -1,6 +1,6 @@
 use super::*;
-use crate::golden::shared_json;
 use Category::{Computation, Synchronization, Wait};
+use ouzel_testkit::golden;
 use std::sync::Arc;
 
 fn region(name: &str, paradigm: Paradigm, role: RegionRole) -> Region {
@@ -111,7 +111,7 @@ fn a_bad_rule_is_named() {
 
 #[test]
 fn agreed_examples_hold() {
-    let Some(examples) = shared_json("golden/semantics_examples.json") else { return };
+    let examples = golden("semantics_examples");
     let semantics = Semantics::default();
     let examples = examples.as_object().unwrap();
     assert!(!examples.is_empty());
@@ -122,7 +122,7 @@ fn agreed_examples_hold() {
 
 #[test]
 fn agreed_rules_are_ours() {
-    let Some(agreed) = shared_json("golden/semantics.json") else { return };
+    let agreed = golden("semantics");
     let text = |rule: &serde_json::Value, key: &str| rule[key].as_str().unwrap().to_owned();
     let all = agreed["rules"].as_array().unwrap().iter().chain(agreed["optional_rules"].as_array().unwrap());
     let agreed: Vec<_> = all.map(|r| (text(r, "family"), text(r, "match"))).collect();

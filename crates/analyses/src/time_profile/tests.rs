@@ -1,11 +1,11 @@
 use super::*;
-use crate::golden::{TWO_PROCESSES, shared_json};
+use crate::golden::TWO_PROCESSES;
 use crate::profile::Profile;
 use crate::reference::{calls, code_locations, innermost, random_traces, run_range, span};
 use crate::time_grid::TimeGrid;
 use crate::{By, Per};
 use ouzel_model::{ColumnData, Filter, NoticeCode, RegionId, Ticks, TimeRange, TraceSource};
-use ouzel_testkit::{ToyTrace, laws, run, run_report};
+use ouzel_testkit::{ToyTrace, golden, laws, run, run_report};
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
@@ -26,7 +26,7 @@ fn by_region(output: &TimeProfileOutput, trace: &ToyTrace) -> BTreeMap<RegionId,
 
 #[test]
 fn the_expected_values_are_met() {
-    let Some(golden) = shared_json("golden/pipit_ops.json") else { return };
+    let golden = golden("pipit_ops");
     let trace = ToyTrace::new(TWO_PROCESSES);
     let output = run(&trace, TimeProfile::new(grid(0, 100_000_000_000, 4)));
     assert!(output.grid.is_exact_for(output.run_range));

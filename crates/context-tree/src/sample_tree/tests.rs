@@ -6,8 +6,7 @@ use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, Unseen};
 use crate::merge::Over;
 use crate::node::Body;
 use ouzel_model::{Lca, RegionId};
-use ouzel_testkit::Rng;
-use ouzel_testkit::shared_json;
+use ouzel_testkit::{Rng, golden};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -119,8 +118,8 @@ struct Fig2 {
     flows: ControlFlows,
 }
 
-fn fig2() -> Option<Fig2> {
-    let golden = shared_json("golden/tct_fig2.json")?;
+fn fig2() -> Fig2 {
+    let golden = golden("tct_fig2");
     let in_order = |value: &Value| value.as_array().cloned().unwrap_or_default().into_iter();
     let mut all: Vec<String> = in_order(&golden["input"]["samples"])
         .flat_map(|sample| in_order(&sample["path"]))
@@ -149,7 +148,7 @@ fn fig2() -> Option<Fig2> {
         let edges: Vec<_> = edges.as_array().unwrap().iter().map(&mut edge).collect();
         flows.insert(names.id(name), ControlFlow::from_edges(&edges, LoopSource::Binary));
     }
-    Some(Fig2 { names, golden, samples, flows: ControlFlows(flows) })
+    Fig2 { names, golden, samples, flows: ControlFlows(flows) }
 }
 
 fn successors(names: &mut Names, flow: &ControlFlow) -> Value {
@@ -165,7 +164,7 @@ fn successors(names: &mut Names, flow: &ControlFlow) -> Value {
 
 #[test]
 fn the_tree_of_figure_4_comes_out() {
-    let Some(Fig2 { names, golden, samples, .. }) = fig2() else { return };
+    let Fig2 { names, golden, samples, .. } = fig2();
     let tree = built(&samples);
     assert_eq!(names.tree(&tree.root), golden["expected"]["tree"]);
     assert_eq!((tree.period, tree.quality, tree.n_inconsistent), (Ticks(10), LcaQuality::Exact, 0));
@@ -178,7 +177,7 @@ fn the_tree_of_figure_4_comes_out() {
 
 #[test]
 fn the_iterations_of_figure_6_come_out() {
-    let Some(Fig2 { mut names, golden, samples, flows }) = fig2() else { return };
+    let Fig2 { mut names, golden, samples, flows } = fig2();
     let expected = &golden["expected"];
     let body = names.id("loop@6");
     assert_eq!(successors(&mut names, &flows.0[&body]), expected["successors"]);
@@ -203,7 +202,7 @@ fn the_iterations_of_figure_6_come_out() {
 
 #[test]
 fn without_what_stayed_an_iteration_is_lost() {
-    let Some(Fig2 { samples, flows, .. }) = fig2() else { return };
+    let Fig2 { samples, flows, .. } = fig2();
     let without: Vec<_> = samples.into_iter().map(|(time, path, _)| (time, path, Lca::Unknown)).collect();
     let mut tree = built(&without);
     let reports = identify(&mut tree.root, &flows, Acceptance::EXACT);

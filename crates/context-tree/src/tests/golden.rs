@@ -2,7 +2,7 @@
 
 use super::{id, loop_of};
 use crate::*;
-use ouzel_testkit::shared_json;
+use ouzel_testkit::golden;
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ fn is(found: f64, expected: &Value) {
 
 #[test]
 fn differences_are_those_of_figures_7_and_8() {
-    let Some(file) = shared_json("golden/diff_fig7_fig8.json") else { return };
+    let file = golden("diff_fig7_fig8");
     let of_n = file["input"]["successors"]["N"].as_object().unwrap();
     let list = |ids: &Value| ids.as_array().unwrap().iter().map(static_id).collect();
     let order = Successors(
@@ -74,7 +74,7 @@ fn differences_are_those_of_figures_7_and_8() {
 
 #[test]
 fn loops_differ_by_groups_of_iterations() {
-    let Some(file) = shared_json("golden/diff_loop_groups.json") else { return };
+    let file = golden("diff_loop_groups");
     let loop_from = |key: &str| {
         let durations = file["input"][key].as_array().unwrap();
         loop_of(&durations.iter().map(|d| d.as_f64().unwrap()).collect::<Vec<_>>(), &LookAhead)
