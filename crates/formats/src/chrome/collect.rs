@@ -207,11 +207,14 @@ impl Collector {
             return Ok(());
         }
         let Some(time) = ns_from_us(event.time.raw()) else {
-            let what = match event.phase {
-                0 => "objects without a phase and a time are not events",
-                _ => "events without a readable time were left out",
-            };
-            self.note(Level::High, NoticeCode::DamagedEvents, what);
+            // Some writers close their list with `{}`, because every event before ends with a comma.
+            if event.phase == 0 && event.time.raw().is_empty() && event.name.raw.is_empty() {
+                let what = "objects without name, phase and time are not events";
+                self.note(Level::Low, NoticeCode::NotRepresented, what);
+            } else {
+                let what = "events without a readable time were left out";
+                self.note(Level::High, NoticeCode::DamagedEvents, what);
+            }
             return Ok(());
         };
         if time.is_rounded {

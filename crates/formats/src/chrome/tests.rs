@@ -2,7 +2,8 @@
 
 use super::*;
 use ouzel_model::{
-    ChunkBuffer, EventKind, Link, LinkEnd, Needs, NoticeCode, ParameterValue, RegionRole, Ticks, TimeRange,
+    ChunkBuffer, EventKind, Link, LinkEnd, Needs, Notice, NoticeCode, ParameterValue, RegionRole, Ticks,
+    TimeRange,
 };
 use ouzel_testkit::Rng;
 use std::collections::BTreeMap;
@@ -192,12 +193,15 @@ fn broken_texts_are_read_and_said() {
             whole,
             "without a readable time",
         ),
+        (format!("[{a},{b},{{\"name\":\"x\"}}]"), whole, "High: events without a readable time"),
+        (format!("[{a},{b},{{}}]"), whole, "Low: objects without name, phase and time"),
         (format!("[{a},{b},{{\"ph\":\"N\",\"ts\":1,\"name\":\"x\",\"pid\":1,\"tid\":1}}]"), whole, "phase N"),
     ];
     for (text, wanted, needle) in cases {
         let source = source(&text);
         assert_eq!(told(&source), wanted, "{text}");
-        let said: Vec<String> = source.notices().iter().map(ToString::to_string).collect();
+        let said = |notice: &Notice| format!("{:?}: {}", notice.level, notice.message);
+        let said: Vec<String> = source.notices().iter().map(said).collect();
         let is_said =
             if needle.is_empty() { said.is_empty() } else { said.iter().any(|s| s.contains(needle)) };
         assert!(is_said, "{text}: {said:?}");
