@@ -8,6 +8,7 @@ use twox_hash::XxHash3_128;
 fn main() {
     let here = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("Cargo says where the crate is"));
     let version = std::env::var("CARGO_PKG_VERSION").expect("Cargo says the version");
+    let all = here.parent().expect("a crate is in a folder of crates").to_owned();
     let mut files = Vec::new();
     let mut crates = vec![here.clone()];
     add_dependencies(&here, &mut crates);
@@ -19,7 +20,9 @@ fn main() {
     files.sort_unstable();
     let mut hash = XxHash3_128::new();
     for file in files {
-        let name = file.strip_prefix(&here).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+        // Below the folder of all crates: the same sources are one build wherever they are.
+        let name = file.strip_prefix(&all).expect("every crate is in this folder");
+        let name = name.to_string_lossy().replace('\\', "/");
         let text = std::fs::read(&file).unwrap_or_default();
         hash.write(name.as_bytes());
         hash.write(&(text.len() as u64).to_le_bytes());
