@@ -104,7 +104,7 @@ def test_the_command_line_of_a_cluster_keeps_to_the_same_rules(copied, tmp_path)
     out = tmp_path / "answer.json"
     out.write_text("precious")
 
-    def asked(*arguments):
+    def asked(*arguments, code=1):
         program = textwrap.dedent(
             """
             import sys
@@ -114,9 +114,10 @@ def test_the_command_line_of_a_cluster_keeps_to_the_same_rules(copied, tmp_path)
         )
         command = [sys.executable, "-c", program, "flat_profile", copied, "--scheduler", "tcp://127.0.0.1:1", *arguments]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
-        assert done.returncode == 1 and done.stdout == "", done
+        assert done.returncode == code and done.stdout == "", done
         return done.stderr
 
+    assert "error: unrecognized arguments" in asked("--no-such-option", code=64)
     assert "add --force" in asked("--output", out)
     events = copied / "traces" / "1.evt"
     content = events.read_bytes()

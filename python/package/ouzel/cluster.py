@@ -5,7 +5,7 @@
 
 The answer is one JSON object on standard output: ``operation``, ``path``, ``format``; for a table, also ``units``,
 ``notices``, ``coverage`` and ``rows``; for the diagnosis, ``data``. Exit codes are those of ``ouzel``: 0 from all of
-the data, 2 from part of it, 1 without an answer.
+the data, 2 from part of it, 1 without an answer, 64 for wrong usage, 130 after Ctrl-C.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import ouzel
 from ouzel import _core
@@ -30,6 +30,7 @@ OPERATIONS = [
 
 _START_S = 120
 _STOP_S = 20
+_WRONG_USAGE = 64
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -46,8 +47,16 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
 
 
+class _Parser(argparse.ArgumentParser):
+    """Ends with the code of ``ouzel`` on wrong usage; that of argparse means an answer from part of the data."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(_WRONG_USAGE, f"error: {message}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m ouzel.cluster",
         description="Asks one question about a trace on a Dask cluster, and prints the answer as JSON.",
         epilog="operations: " + ", ".join(OPERATIONS),
