@@ -249,7 +249,7 @@ fn report(partial: &CommMatrixPartial, cx: &FinishCx<'_>) {
         partial.not_expanded.messages,
         Level::Medium,
         NoticeCode::NotAvailable,
-        "bytes of a collective operation are not in the matrix: it has no formula, no known receivers, or too many \
-         receivers",
+        "bytes of a collective operation are not in the matrix: it has no formula or no known receivers, or all of \
+         them make more than 2^24 pairs of ranks",
     );
 }

@@ -1,9 +1,9 @@
 //! What a region means: does it compute, wait for one other side, or synchronise all?
 //!
 //! There are two sources: what the trace records (paradigm and role), and the name. A tracer
-//! that records more than "user code" decides the family; otherwise names decide. Names are
-//! matched as a whole against an ordered list, the first match wins, and the user's own
-//! rules come first.
+//! that records more than "user code" decides the family, but for NCCL and RCCL, which are recorded
+//! as CUDA or HIP; otherwise names decide. Names are matched as a whole against an ordered list,
+//! and the first match wins. The user's own rules come first, before what the trace records.
 //!
 //! Law: a class depends on the region alone, never on its callers.
 //! For how time in a region is judged, see `imbalance` and `pop`.

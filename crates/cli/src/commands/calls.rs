@@ -36,7 +36,7 @@ Examples:
 
 Calls are listed by location, in the order in which they end. They are numbered in the order in which the
 calls of their location begin; parent is the number of the enclosing call that is listed.
-Files are written as the trace is read; --format json holds the table in memory.")]
+Files and JSON are written as the trace is read.")]
 pub struct CallsArgs {
     /// Add the gains of counters that match this pattern, e.g. 'PAPI_*' (may be repeated)
     #[arg(long, value_name = "PATTERN")]

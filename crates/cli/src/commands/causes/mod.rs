@@ -14,7 +14,7 @@ use ouzel::model::RankSet;
 
 pub const COMMAND: Command = Command::about_a_run::<CausesArgs>("causes", &[Need::Calls.always()]);
 
-/// From a profile: whether there are bottlenecks, where, and why
+/// Bottlenecks in a profile or a trace: where, and why
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

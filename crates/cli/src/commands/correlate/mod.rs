@@ -22,7 +22,7 @@ use std::path::PathBuf;
 
 pub const COMMAND: Command = Command::about_a_run::<CorrelateArgs>("correlate", &[Need::Calls.always()]);
 
-/// From a profile: metrics and call paths that vary over the machine's topology like a given one
+/// Metrics and call paths that vary over the machine's topology like a given one
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
