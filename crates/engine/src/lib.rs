@@ -39,3 +39,4 @@ pub use partial::{Partial, PartialError};
 pub use pass::{Coverage, IsLast, Pass, PassError, Report};
 pub use progress::Progress;
 pub use question::{Question, SelectionCx};
+pub use verdicts::counter_gain;

@@ -191,7 +191,8 @@ impl<'d> Survey<'d> {
         let first = self.at_enter.len() - self.values.len();
         for (i, before) in self.at_enter.drain(first..).enumerate() {
             let signed = self.definitions.metrics[i].value_type == MetricValueType::I64;
-            self.gains[i] = before.zip(self.values[i]).and_then(|(before, now)| gain(before, now, signed));
+            self.gains[i] =
+                before.zip(self.values[i]).and_then(|(before, now)| counter_gain(before, now, signed));
         }
         let left = self.left(path);
         let call = CallFacts { enter, leave: at, exclusive: inclusive.since(in_callees), gains: &self.gains };
@@ -210,8 +211,9 @@ impl<'d> Survey<'d> {
     }
 }
 
-/// What a counter gained; `None` if it went back.
-fn gain(before: u64, now: u64, signed: bool) -> Option<u64> {
+/// What an accumulated counter gained between two values, which are bits of a signed or unsigned number; `None` if it
+/// went back.
+pub fn counter_gain(before: u64, now: u64, signed: bool) -> Option<u64> {
     if signed {
         let (before, now) = (before.cast_signed(), now.cast_signed());
         (before <= now).then(|| now.abs_diff(before))

@@ -1,6 +1,7 @@
 //! From enters and leaves to rows.
 
 use super::CallBatch;
+use ouzel_engine::counter_gain;
 use ouzel_model::{
     Clock, Definitions, EventChunk, EventKind, EventSink, LocationId, MetricId, MetricValue, MetricValueType,
     Needs, RegionId, Ticks, TimeRange,
@@ -78,8 +79,9 @@ impl CallList {
         let of_own = local.gains.len() - 2 * n_metrics;
         for i in 0..n_metrics {
             let [before, in_callees] = [local.gains[of_own + 2 * i], local.gains[of_own + 2 * i + 1]];
-            let gain =
-                before.zip(local.values[i]).and_then(|(before, now)| gain(before, now, self.metrics[i].1));
+            let gain = before
+                .zip(local.values[i])
+                .and_then(|(before, now)| counter_gain(before, now, self.metrics[i].1));
             let own = gain.zip(in_callees).and_then(|(gain, in_callees)| gain.checked_sub(in_callees));
             if is_listed {
                 local.batch.gains[i][0].push(gain);
@@ -213,15 +215,5 @@ impl EventSink for CallList {
     fn end(&mut self) -> Result<(), Closed> {
         let mut local = self.local.take().expect("a location was begun");
         self.send(&mut local)
-    }
-}
-
-/// What a counter gained; `None` if it went back.
-fn gain(before: u64, now: u64, signed: bool) -> Option<u64> {
-    if signed {
-        let (before, now) = (before.cast_signed(), now.cast_signed());
-        (before <= now).then(|| now.abs_diff(before))
-    } else {
-        now.checked_sub(before)
     }
 }

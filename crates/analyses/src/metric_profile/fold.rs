@@ -2,7 +2,7 @@
 
 use super::output::{LocationMetrics, MetricProfileOutput, MetricSummary, PathMetric};
 use super::state::{Counter, Doubt, Gain, Local, LocationPartial, MetricPartial, Sum, Summary, Treatment};
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, counter_gain};
 use ouzel_model::{
     CallPathId, CallPathTree, EventChunk, EventKind, Level, LocationId, MetricId, MetricValue,
     MetricValueType, Needs, Notice, NoticeCode, Remap,
@@ -169,7 +169,7 @@ fn cut(local: &mut Local) {
     for counter in &mut local.counters {
         let before = counter.at_cut.replace(counter.current);
         let Some(before) = before else { continue };
-        let Some(gain) = gain(before, counter.current, counter.signed) else {
+        let Some(gain) = counter_gain(before, counter.current, counter.signed) else {
             counter.n_backward += 1;
             continue;
         };
@@ -178,16 +178,6 @@ fn cut(local: &mut Local) {
             counter.gains.resize((path + 1).next_power_of_two(), 0);
         }
         counter.gains[path] = counter.gains[path].saturating_add(gain);
-    }
-}
-
-/// What a counter gained; `None` if it went back.
-fn gain(before: u64, now: u64, signed: bool) -> Option<u64> {
-    if signed {
-        let (before, now) = (before.cast_signed(), now.cast_signed());
-        (before <= now).then(|| now.abs_diff(before))
-    } else {
-        now.checked_sub(before)
     }
 }
 
