@@ -106,9 +106,9 @@ pub(super) const ABSENT: u32 = u32::MAX;
 pub(super) const NOTHING: u32 = u32::MAX - 1;
 
 impl ContextIds {
-    /// From pairs of number and context; `None` if nothing runs there. The first of equal numbers counts; also
-    /// returns the number of others.
-    pub fn new(pairs: &[(u32, Option<ContextId>)]) -> (Self, u64) {
+    /// From pairs of number and context; `None` if nothing runs there. The first of equal numbers counts; others get
+    /// a notice.
+    pub fn new(pairs: &[(u32, Option<ContextId>)], notices: &mut Vec<Notice>) -> Self {
         let value = |context: Option<ContextId>| context.map_or(NOTHING, |context| context.0);
         let largest = pairs.iter().map(|pair| pair.0).max().unwrap_or(0) as usize;
         let mut n_twice = 0;
@@ -131,7 +131,11 @@ impl ContextIds {
             }
             ContextIds::Sparse(table)
         };
-        (ids, n_twice)
+        if 0 < n_twice {
+            let message = "call paths are defined twice; the first definition was kept";
+            notices.push(Notice::new(Level::Medium, NoticeCode::DuplicateDefinition, message).times(n_twice));
+        }
+        ids
     }
 
     /// What `number` refers to: a context's number, [`NOTHING`] or [`ABSENT`].
@@ -181,9 +185,10 @@ mod tests {
     fn numbers_near_and_far_are_found() {
         for far in [7, 4_000_000_000] {
             let pairs = [(0, None), (3, Some(ContextId(5))), (far, Some(ContextId(6))), (3, None)];
-            let (ids, n_twice) = ContextIds::new(&pairs);
+            let mut notices = Vec::new();
+            let ids = ContextIds::new(&pairs, &mut notices);
             assert_eq!([0, 3, far, 1, u32::MAX].map(|n| ids.get(n)), [NOTHING, 5, 6, ABSENT, ABSENT]);
-            assert_eq!(n_twice, 1);
+            assert_eq!(notices.iter().map(|notice| notice.count).collect::<Vec<_>>(), [1]);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::contexts::{ContextIds, ContextsBuilder, Placed};
 use super::files::{TraceFile, sampled_trace, trace_files};
-use super::{damage_notice, metric_db, read_error, regions};
+use super::{damage_notice, io_error, metric_db, read_error, regions};
 use crate::detect::{OpenError, Opened};
 use ouzel_hpcdb::experiment::{Experiment, Node, NodeKind, Procedure};
 use ouzel_hpcdb::measurement::{Merged, merged_lines};
@@ -95,10 +95,6 @@ fn missing_end(
     Some(Notice::new(Level::High, NoticeCode::DamagedEvents, message).in_file(Arc::clone(name)))
 }
 
-fn io_error(name: &Arc<str>, error: &std::io::Error) -> ReadError {
-    ReadError { file: Arc::clone(name), offset: 0, record: 0, reason: format!("cannot be read: {error}") }
-}
-
 /// The traces of `experiment.mt`, if there is one.
 fn merged(folder: &Path, notices: &mut Vec<Notice>) -> Result<Vec<TraceFile>, ReadError> {
     let path = folder.join("experiment.mt");
@@ -156,11 +152,7 @@ fn build(experiment: &Experiment, notices: &mut Vec<Notice>) -> Tree {
         is_idle.push(idle);
     }
     notices.extend(builder.notice());
-    let (ids, n_twice) = ContextIds::new(&numbers);
-    if 0 < n_twice {
-        let message = "call paths are defined twice; the first definition was kept";
-        notices.push(Notice::new(Level::Medium, NoticeCode::DuplicateDefinition, message).times(n_twice));
-    }
+    let ids = ContextIds::new(&numbers, notices);
     Tree {
         contexts: builder.contexts,
         regions: builder.regions.into_vec(),

@@ -7,7 +7,7 @@ use super::contexts::ContextIds;
 use super::ends::{self, Ends};
 use super::identity::{self, Identity};
 use super::source::{LineFile, SampledTrace};
-use super::{period, read_error};
+use super::{io_error, period, read_error};
 use ouzel_hpcdb::Line;
 use ouzel_hpcdb::measurement::{MergedLine, trace_line};
 use ouzel_model::{
@@ -106,12 +106,7 @@ pub(super) fn identities_of_names(paths: &[PathBuf]) -> Vec<Identity> {
 /// One trace, not yet named.
 pub(super) fn trace_file(path: &Path) -> Result<TraceFile, ReadError> {
     let name: Arc<str> = Arc::from(path.display().to_string());
-    let file = ouzel_files::input::open(path).map_err(|error| ReadError {
-        file: Arc::clone(&name),
-        offset: 0,
-        record: 0,
-        reason: format!("cannot be read: {error}"),
-    })?;
+    let file = ouzel_files::input::open(path).map_err(|error| io_error(&name, &error))?;
     let line = trace_line(&name, file, 0, None).map_err(|error| read_error(&error))?;
     let (path, identity) = (Arc::new(path.to_owned()), Identity::default());
     Ok(TraceFile { path, line, identity, ids: None, declared_last_ns: None })
@@ -144,7 +139,7 @@ pub(super) fn sampled_trace(
     mut notices: Vec<Notice>,
 ) -> SampledTrace {
     let (identities, order) = identity::ordered(files.iter().map(|file| file.identity.clone()).collect());
-    let no_ids = Arc::new(ContextIds::new(&[]).0);
+    let no_ids = Arc::new(ContextIds::new(&[], &mut notices));
     let lines: Vec<LineFile> = order
         .iter()
         .map(|&i| LineFile {

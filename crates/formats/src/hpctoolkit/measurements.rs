@@ -121,15 +121,11 @@ fn build(measurement: &Measurement, builder: &mut ContextsBuilder, notices: &mut
         let is_idle = nodes[start].placeholder().as_deref() == Some(NO_ACTIVITY);
         numbers.push((nodes[start].id, placed[start].map(|placed| placed.context).filter(|_| !is_idle)));
     }
-    let (ids, n_twice) = ContextIds::new(&numbers);
-    let said = [
-        (n_circular, NoticeCode::DamagedDefinitions, "call paths are their own callers; the cycle was cut"),
-        (n_twice, NoticeCode::DuplicateDefinition, "call paths are defined twice; the first was kept"),
-    ];
-    for (count, code, message) in said.into_iter().filter(|said| 0 < said.0) {
-        notices.push(Notice::new(Level::Medium, code, message).times(count));
+    if 0 < n_circular {
+        let message = "call paths are their own callers; the cycle was cut";
+        notices.push(Notice::new(Level::Medium, NoticeCode::DamagedDefinitions, message).times(n_circular));
     }
-    ids
+    ContextIds::new(&numbers, notices)
 }
 
 fn region(node: &Node, modules: &FxHashMap<u16, &str>) -> Region {

@@ -7,7 +7,7 @@ use super::experiment::Tree;
 use super::files::{files_with_ending, identities_of_names};
 use super::gathered::GatheredRows;
 use super::identity::{self, Identity};
-use super::read_error;
+use super::{io_error, read_error};
 use ouzel_hpcdb::experiment::{Experiment, ThreadValues};
 use ouzel_model::{
     Aggregation, CallPathId, CallTree, Level, Location, LocationGroup, LocationGroupId, LocationGroupKind,
@@ -207,11 +207,6 @@ fn gather(
 
 fn thread_values(path: &Path) -> Result<ThreadValues, ReadError> {
     let name: Arc<str> = Arc::from(path.display().to_string());
-    let file = ouzel_files::input::open(path).map_err(|error| ReadError {
-        file: Arc::clone(&name),
-        offset: 0,
-        record: 0,
-        reason: format!("cannot be read: {error}"),
-    })?;
+    let file = ouzel_files::input::open(path).map_err(|error| io_error(&name, &error))?;
     ThreadValues::read(&name, file).map_err(|error| read_error(&error))
 }

@@ -27,6 +27,7 @@ use ouzel_hpcdb::measurement::is_measurement;
 use ouzel_model::{Content, Level, Notice, NoticeCode, ReadError};
 pub use source::SampledTrace;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// HPCToolkit among the formats.
 pub static READER: Reader = Reader {
@@ -132,6 +133,10 @@ fn database_folder(candidate: &Candidate) -> Option<PathBuf> {
     let folder = folder_of(path);
     begins(&folder.join(FileKind::Meta.file_name()), &[FileKind::Meta])?;
     Some(folder.to_owned())
+}
+
+fn io_error(name: &Arc<str>, error: &std::io::Error) -> ReadError {
+    ReadError { file: Arc::clone(name), offset: 0, record: 0, reason: format!("cannot be read: {error}") }
 }
 
 fn read_error(error: &ouzel_hpcdb::ReadError) -> ReadError {

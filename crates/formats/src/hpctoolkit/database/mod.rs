@@ -7,7 +7,7 @@ use super::contexts::ContextIds;
 use super::ends::{self, Ends};
 use super::identity::{self, Identity};
 use super::source::{LineFile, SampledTrace};
-use super::{damage_notice, period, read_error};
+use super::{damage_notice, io_error, period, read_error};
 use crate::detect::{OpenError, Opened};
 use ouzel_hpcdb::{FileKind, Line, Meta, Profile, ProfileDb, ReadErrorKind, TraceDb};
 use ouzel_model::{
@@ -98,10 +98,6 @@ fn read_part<T>(
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(io_error(&name, &error)),
     }
-}
-
-fn io_error(name: &Arc<str>, error: &std::io::Error) -> ReadError {
-    ReadError { file: Arc::clone(name), offset: 0, record: 0, reason: format!("cannot be read: {error}") }
 }
 
 fn sampled_trace(

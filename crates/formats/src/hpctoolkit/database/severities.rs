@@ -9,8 +9,9 @@
 
 use super::super::gathered::GatheredRows;
 use super::super::identity::{self, Tables};
+use super::super::io_error;
 use super::tree::Tree;
-use super::{identity_of, io_error, provenance};
+use super::{identity_of, provenance};
 use ouzel_hpcdb::{FileKind, Meta, Metric, Profile, ProfileDb};
 use ouzel_model::{
     Aggregation, CallPathId, CallTree, Level, LocationId, MetricId, MetricKind, MetricValueType, Notice,

@@ -43,11 +43,7 @@ pub(super) fn build(meta: &Meta, notices: &mut Vec<Notice>) -> Tree {
             "instructions on call paths are left out; samples count for the enclosing line or function";
         notices.push(Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n_instructions));
     }
-    let (ids, n_twice) = ContextIds::new(&numbers);
-    if 0 < n_twice {
-        let message = "call paths are defined twice; the first definition was kept";
-        notices.push(Notice::new(Level::Medium, NoticeCode::DuplicateDefinition, message).times(n_twice));
-    }
+    let ids = ContextIds::new(&numbers, notices);
     Tree {
         contexts: builder.contexts,
         regions: builder.regions.into_vec(),

@@ -75,10 +75,7 @@ impl ReportScan<'_> {
             self.n_damaged += 1;
             return Ok(());
         };
-        let end = row.int(1).unwrap_or_else(|| {
-            self.n_open += 1;
-            self.last.max(start)
-        });
+        let end = self.end(row, start);
         let region = self.region(origin, cache, name, |name| name);
         let place = self.thread(thread);
         self.push(place, Row::call(start, end, region))

@@ -199,6 +199,14 @@ impl ReportScan<'_> {
         self.all.partition.push(place as usize, row).map_err(|error| temporary_error(file, &error))
     }
 
+    /// Where a row ends, in its second column; the end of what was read if it is open.
+    fn end(&mut self, row: &super::database::Columns<'_, '_>, start: i64) -> i64 {
+        row.int(1).unwrap_or_else(|| {
+            self.n_open += 1;
+            self.last.max(start)
+        })
+    }
+
     /// The process of a serialised id of a thread or process.
     fn process(&mut self, global_id: i64) -> u32 {
         let global_pid = process_id(global_id);

@@ -74,10 +74,7 @@ impl ReportScan<'_> {
             self.n_damaged += 1;
             return Ok(());
         };
-        let end = row.int(1).unwrap_or_else(|| {
-            self.n_open += 1;
-            self.last.max(start)
-        });
+        let end = self.end(row, start);
         let region = self.region(&Origin::Mpi, b'm', name, |name| name);
         let mut out = Row { kind, ..Row::call(start, end, region) };
         if kind != RowKind::Call {

@@ -95,10 +95,7 @@ impl ReportScan<'_> {
             }
             let domain = row.int(6).and_then(|id| domains.get(&(scan.process(thread), id)));
             let region = texts.region(scan, domain, row.bytes(5), row.int(4));
-            let end = row.int(1).unwrap_or_else(|| {
-                scan.n_open += 1;
-                scan.last.max(start)
-            });
+            let end = scan.end(row, start);
             let process = scan.process(thread);
             let thread = thread_id(thread);
             let kind = if is_async { PlaceKind::Ranges(thread) } else { PlaceKind::Thread(thread) };
