@@ -56,6 +56,9 @@ fn a_closed_pipe_ends_in_silence() {
         &["profile", "--format", "json", "--per", "location", "--call-paths"][..],
         &["profile", "--format", "csv", "--per", "location", "--call-paths"],
         &["profile", "--top", "0", "--per", "location", "--call-paths"],
+        &["print"],
+        &["print", "--merged"],
+        &["print", "--format", "json"],
     ] {
         let mut child = command()
             .arg(words[0])
