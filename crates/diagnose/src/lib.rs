@@ -37,7 +37,7 @@ use ouzel_analyses::pop::{Efficiency, PopOutput, pop};
 use ouzel_analyses::profile::{Profile, ProfileOutput};
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
-use ouzel_model::{Definitions, LocationId, Notice, NoticeCode, Table};
+use ouzel_model::{Definitions, LocationId, Notice, NoticeCode};
 use segments::{Detail, Which};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -162,11 +162,6 @@ impl RunReport {
             )
         };
         (!incomplete.is_empty() && !self.trust.lost.is_empty()).then(note)
-    }
-
-    /// The losses as a table.
-    pub fn losses_table(&self) -> Table {
-        losses::table(&self.losses)
     }
 }
 

@@ -11,7 +11,7 @@ use ouzel_analyses::mpi_time::mpi_time;
 use ouzel_analyses::profile::ProfileOutput;
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_analyses::{By, MeanTicks, Process, Spread};
-use ouzel_model::{CallPathId, Clock, ColumnData, Definitions, LocationKind, Table, Ticks, Unit, WorldRank};
+use ouzel_model::{CallPathId, Clock, Definitions, LocationKind, Ticks, WorldRank};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -101,37 +101,6 @@ impl LossKind {
             LossKind::WaitForThreads => "waiting for other threads",
         }
     }
-}
-
-/// The losses as a table.
-pub(crate) fn table(losses: &[Loss]) -> Table {
-    let of = |number: fn(&Loss) -> u64| ColumnData::U64(losses.iter().map(number).collect());
-    let rank = |of: fn(&Loss) -> RankTime| {
-        ColumnData::OptionU64(losses.iter().map(|loss| of(loss).rank.map(u64::from)).collect())
-    };
-    let kinds = losses.iter().map(|loss| Arc::from(loss.kind.as_str())).collect();
-    let paths = losses.iter().map(|loss| loss.call_path.clone()).collect();
-    let shares = losses.iter().map(|loss| loss.share_of_run).collect();
-    Table::new("losses")
-        .with("kind", Unit::None, "Kind of loss", ColumnData::Text(kinds))
-        .with(
-            "call_path",
-            Unit::None,
-            "Regions from the outermost to the one that loses time",
-            ColumnData::TextList(paths),
-        )
-        .with("lost_ns", Unit::Nanoseconds, "Time lost, by the formula of its kind", of(|loss| loss.lost_ns))
-        .with("share_of_run", Unit::Ratio, "lost / run time", ColumnData::F64(shares))
-        .with("mean_ns", Unit::Nanoseconds, "Mean time over all processes", of(|loss| loss.mean_ns))
-        .with("max_ns", Unit::Nanoseconds, "Time of the process with the most", of(|loss| loss.most.time_ns))
-        .with("max_rank", Unit::None, "World rank of that process", rank(|loss| loss.most))
-        .with(
-            "min_ns",
-            Unit::Nanoseconds,
-            "Time of the process with the least",
-            of(|loss| loss.least.time_ns),
-        )
-        .with("min_rank", Unit::None, "World rank of that process", rank(|loss| loss.least))
 }
 
 /// Where time is lost, most first.

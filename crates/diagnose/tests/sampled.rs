@@ -123,7 +123,7 @@ fn answers(trace: &ToyTrace) -> Vec<String> {
     let pass = Pass { filter: &filter, jobs: NonZeroUsize::MIN, progress: None };
     let mut pass = set.run(trace, pass).expect("the pass succeeds");
     let report = analyses.finish(&mut pass, definitions).expect("the report is made");
-    all.push(format!("{:?}", report.losses_table()));
+    all.push(format!("{:?}", report.losses));
     all.push(format!("{:?}", report.efficiency));
     // Evidence counts calls where they are recorded, and states where they are not.
     let findings = report.findings.iter();

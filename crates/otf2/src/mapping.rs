@@ -69,11 +69,6 @@ impl MappingTables {
         self.tables.iter().flatten().all(Table::is_identity)
     }
 
-    /// Whether no id of this kind changes.
-    pub fn is_identity_for(&self, kind: RefKind) -> bool {
-        self.table(kind).is_none_or(Table::is_identity)
-    }
-
     #[inline]
     fn table(&self, kind: RefKind) -> Option<&Table> {
         self.tables.get(kind as usize)?.as_ref()
@@ -128,12 +123,10 @@ mod tests {
         assert_eq!(tables.map_u32(RefKind::Metric, 1), 1);
         assert_eq!(tables.map_u64(RefKind::Location, UNDEFINED_U64), UNDEFINED_U64);
         assert!(!tables.is_identity());
-        assert!(!tables.is_identity_for(RefKind::Region));
-        assert!(tables.is_identity_for(RefKind::Metric));
         assert!(
             tables.set(RefKind::Region, IdMap::Dense(List::new(&[0, 1]))),
             "the second table replaces the first"
         );
-        assert!(tables.is_identity_for(RefKind::Region));
+        assert_eq!(tables.map_u32(RefKind::Region, 0), 0);
     }
 }

@@ -13,9 +13,7 @@ mod tests;
 
 pub use fold::Communication;
 pub(crate) use fold::{LEAST_NULL_PEER, groups, peer_rank};
-pub use output::{
-    CollectiveRow, CommunicationOutput, CommunicationRow, LocationCommunication, UnmatchedChannel,
-};
+pub use output::{CommunicationOutput, CommunicationRow, LocationCommunication, UnmatchedChannel};
 pub use state::{
     Channel, CollectiveTotals, CommunicationPartial, Local, MessageTotals, PathCollectives, PathMessages,
 };

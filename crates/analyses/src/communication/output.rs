@@ -2,9 +2,8 @@
 
 use super::state::{Channel, CollectiveTotals, MessageTotals, PathCollectives, PathMessages};
 use crate::view::{By, Per, RowKey, View};
-use ouzel_model::{CallPathTree, CollectiveOp, ColumnData, Definitions, LocationId, Table, Unit};
+use ouzel_model::{CallPathTree, ColumnData, Definitions, LocationId, Table, Unit};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 
 /// Messages and collectives of every call path at every location.
 #[derive(Debug, Clone)]
@@ -57,17 +56,6 @@ pub struct CommunicationRow {
     pub collectives: CollectiveTotals,
 }
 
-/// One row of a view of collectives by operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CollectiveRow {
-    /// What the row is about.
-    pub key: RowKey,
-    /// The operation.
-    pub op: CollectiveOp,
-    /// How often, and how much.
-    pub totals: CollectiveTotals,
-}
-
 impl CommunicationOutput {
     /// Messages and collectives by region or by call path, most bytes (sent and received) first, then by name.
     /// What happened outside of every region has no row.
@@ -103,29 +91,6 @@ impl CommunicationOutput {
         rows.sort_unstable_by(|a, b| {
             let by_bytes = bytes(b).cmp(&bytes(a));
             by_bytes.then_with(|| view.tie_break(&a.key).cmp(&view.tie_break(&b.key)))
-        });
-        rows
-    }
-
-    /// Collectives by operation, most operations first, then by name and operation.
-    pub fn collective_rows(&self, definitions: &Definitions, by: By, per: Per) -> Vec<CollectiveRow> {
-        self.collective_rows_of(&View::new(definitions, &self.call_paths, by, per))
-    }
-
-    fn collective_rows_of(&self, view: &View<'_>) -> Vec<CollectiveRow> {
-        let mut sums: FxHashMap<(RowKey, CollectiveOp), CollectiveTotals> = FxHashMap::default();
-        for location in &self.locations {
-            for row in &location.collectives {
-                if let Some(key) = view.key(location.location, row.call_path) {
-                    sums.entry((key, row.op)).or_default().add(&row.totals);
-                }
-            }
-        }
-        let mut rows: Vec<CollectiveRow> =
-            sums.into_iter().map(|((key, op), totals)| CollectiveRow { key, op, totals }).collect();
-        rows.sort_unstable_by(|a, b| {
-            let by_count = b.totals.operations.cmp(&a.totals.operations);
-            by_count.then_with(|| (view.tie_break(&a.key), a.op).cmp(&(view.tie_break(&b.key), b.op)))
         });
         rows
     }
@@ -174,27 +139,6 @@ impl CommunicationOutput {
                 Unit::Bytes,
                 "Bytes received in collective operations, as recorded",
                 column(&|r| r.collectives.bytes_received),
-            )
-    }
-
-    /// The [`collective_rows`](CommunicationOutput::collective_rows) as a table.
-    pub fn collectives_table(&self, definitions: &Definitions, by: By, per: Per) -> Table {
-        let view = View::new(definitions, &self.call_paths, by, per);
-        let rows = self.collective_rows_of(&view);
-        let keys: Vec<RowKey> = rows.iter().map(|row| row.key).collect();
-        let column =
-            |value: &dyn Fn(&CollectiveRow) -> u64| ColumnData::U64(rows.iter().map(value).collect());
-        let ops = rows.iter().map(|row| Arc::from(row.op.as_str())).collect();
-        let operations_doc = "Ends of the operation: one for each location that took part";
-        view.name_columns("collectives", &keys)
-            .with("operation", Unit::None, "The collective operation", ColumnData::Text(ops))
-            .with("collectives", Unit::Count, operations_doc, column(&|r| r.totals.operations))
-            .with("bytes_sent", Unit::Bytes, "Bytes sent, as recorded", column(&|r| r.totals.bytes_sent))
-            .with(
-                "bytes_received",
-                Unit::Bytes,
-                "Bytes received, as recorded",
-                column(&|r| r.totals.bytes_received),
             )
     }
 }

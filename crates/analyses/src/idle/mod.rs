@@ -12,7 +12,6 @@
 //! question to the next. For why a location waits, see `late_messages`.
 
 use crate::profile::{LocationProfile, ProfileOutput};
-use crate::semantics::{Category, Class};
 use crate::view::Per;
 use ouzel_model::{
     CallPathTree, ColumnData, Definitions, LocationId, LocationKind, RegionId, Table, Ticks, Unit, WorldRank,
@@ -69,12 +68,6 @@ impl IdleRegions {
     /// Regions whose names are known to mean waiting.
     pub fn known(definitions: &Definitions) -> Self {
         IdleRegions::named(definitions, &[IDLE, MPI_WAITS, MPI_MORE_WAITS].concat())
-    }
-
-    /// Regions whose time is spent on one of these, by what they mean; `classes` has the class of every region, see
-    /// [`Semantics::classes`](crate::semantics::Semantics::classes).
-    pub fn of_categories(classes: &[Class], categories: &[Category]) -> Self {
-        IdleRegions { is_idle: classes.iter().map(|class| categories.contains(&class.category)).collect() }
     }
 
     /// The union of both.

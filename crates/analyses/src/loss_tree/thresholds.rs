@@ -54,9 +54,4 @@ impl Thresholds {
     pub fn paper() -> Self {
         Thresholds { self_time: SelfTime::NotApart, ..Thresholds::default() }
     }
-
-    /// As on the slides of the paper's talk.
-    pub fn slides() -> Self {
-        Thresholds { significance: Significance::Sum(0.01), ..Thresholds::paper() }
-    }
 }

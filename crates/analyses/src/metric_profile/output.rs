@@ -129,39 +129,4 @@ impl MetricProfileOutput {
                 ColumnData::U64(rows.iter().map(|row| row.exclusive).collect()),
             )
     }
-
-    /// The summaries of metrics that are not attributed, as a table.
-    pub fn summary_table(&self, definitions: &Definitions) -> Table {
-        let summaries = &self.summaries;
-        let metric = |s: &MetricSummary| &definitions.metrics[s.metric.index()];
-        let location = |s: &MetricSummary| definitions.location(s.location);
-        let values =
-            |value: &dyn Fn(&MetricSummary) -> f64| ColumnData::F64(summaries.iter().map(value).collect());
-        let ranks = summaries.iter().map(|s| location(s).rank.map(|rank| u64::from(rank.0))).collect();
-        let ids = ColumnData::U64(summaries.iter().map(|s| location(s).native_id).collect());
-        Table::new("metric summaries")
-            .with("rank", Unit::None, "World rank of the process", ColumnData::OptionU64(ranks))
-            .with("location", Unit::None, "Id of the location in the trace's files", ids)
-            .with(
-                "metric",
-                Unit::None,
-                "Name of the metric",
-                ColumnData::Text(summaries.iter().map(|s| metric(s).name.clone()).collect()),
-            )
-            .with(
-                "unit",
-                Unit::None,
-                "Unit of the values, as recorded",
-                ColumnData::Text(summaries.iter().map(|s| metric(s).unit.clone()).collect()),
-            )
-            .with(
-                "values",
-                Unit::Count,
-                "Number of values",
-                ColumnData::U64(summaries.iter().map(|s| s.count).collect()),
-            )
-            .with("min", Unit::None, "Smallest value", values(&|s| s.min))
-            .with("max", Unit::None, "Greatest value", values(&|s| s.max))
-            .with("mean", Unit::None, "Sum of the values / number of values", values(&|s| s.mean))
-    }
 }

@@ -43,18 +43,21 @@ fn answers(path: &Path, filter: Filter) -> BTreeMap<&'static str, String> {
         let counts: Vec<_> = counts.map(|(&kind, n)| (kind.as_str(), n)).collect();
         (definitions.location(location.location).native_id, location.max_depth, counts)
     });
+    let summaries = metrics.summaries.iter().map(|of| {
+        let name = &definitions.metrics[of.metric.index()].name;
+        (definitions.location(of.location).native_id, name, of.count, of.min, of.max, of.mean)
+    });
     let (by, per) = (By::CallPath, Per::Location);
     let peers = (communication.unresolved_peers, communication.null_peers);
     let unmatched = (communication.unmatched_sends, communication.unmatched_receives);
     BTreeMap::from([
         ("profile", format!("{:?}", profile.table(definitions, by, per))),
         ("messages", format!("{:?}", communication.table(definitions, by, per))),
-        ("collectives", format!("{:?}", communication.collectives_table(definitions, by, per))),
         ("totals", format!("{:?} {:?}", communication.total_messages(), communication.total_collectives())),
         ("peers", format!("{peers:?}")),
         ("unmatched", format!("{unmatched:?}")),
         ("metrics", format!("{:?}", metrics.table(definitions, by, per))),
-        ("summaries", format!("{:?}", metrics.summary_table(definitions))),
+        ("summaries", format!("{:?}", summaries.collect::<Vec<_>>())),
         ("inventory", format!("{:?}", counts.collect::<Vec<_>>())),
     ])
 }

@@ -326,20 +326,6 @@ impl Archive {
         }
         Ok(reader.counts().records)
     }
-
-    /// Number of snapshot records of a location; 0 without such a file.
-    ///
-    /// Snapshots repeat what the events say, so nothing is lost by not reading them.
-    ///
-    /// # Errors
-    /// What ends the file early.
-    pub fn count_snapshot_records(&self, location: u64) -> Result<u64, ReadError> {
-        let read = read_named(&self.files.of_location(location, "snap"));
-        let Some((name, bytes)) = if_there(read)? else { return Ok(0) };
-        let mut reader = RecordReader::new(&bytes, &name, self.anchor.event_chunk_size())?.with_timestamps();
-        while reader.next_raw()?.is_some() {}
-        Ok(reader.counts().records)
-    }
 }
 
 /// Reads an anchor. What does not begin as one is not read further: any file may have been named.
