@@ -103,10 +103,13 @@ impl<A: Analysis> DynAnalysis for A {
     }
 }
 
+/// Makes the analysis of a question for a selection.
+type Prepare = dyn Fn(&SelectionCx<'_>) -> Arc<dyn DynAnalysis> + Send + Sync;
+
 /// A question as a member of a set.
 struct Member {
     name: &'static str,
-    prepare: Box<dyn Fn(&SelectionCx<'_>) -> Arc<dyn DynAnalysis> + Send + Sync>,
+    prepare: Box<Prepare>,
     /// Whether an empty answer needs an explanation.
     is_asked: bool,
 }

@@ -80,13 +80,10 @@ fn only_synchronous_sends_are_known_to_wait() {
 
 #[test]
 fn laws_hold() {
-    laws::check_made_for(
-        |definitions| Operations::new(definitions),
-        |output| {
-            let paths: Vec<_> = output.call_paths.paths().map(|p| output.call_paths.regions(p)).collect();
-            let OperationsOutput { operations, messages, rendezvous, collectives, lines, .. } = output;
-            let n = (output.n_unmatched_ends, output.n_unaligned_collectives);
-            format!("{paths:?} {operations:?} {messages:?} {rendezvous:?} {collectives:?} {lines:?} {n:?}")
-        },
-    );
+    laws::check_made_for(Operations::new, |output| {
+        let paths: Vec<_> = output.call_paths.paths().map(|p| output.call_paths.regions(p)).collect();
+        let OperationsOutput { operations, messages, rendezvous, collectives, lines, .. } = output;
+        let n = (output.n_unmatched_ends, output.n_unaligned_collectives);
+        format!("{paths:?} {operations:?} {messages:?} {rendezvous:?} {collectives:?} {lines:?} {n:?}")
+    });
 }

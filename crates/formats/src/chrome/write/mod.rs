@@ -146,9 +146,9 @@ impl<W: Write + Send + 'static> EventSink for ChromeWriter<W> {
         let is_written =
             |end: &MessageEnd| window.is_none_or(|window| window.contains(chunk.time[end.row as usize]));
         for (ends, side) in [(chunk.sends, Side::Send), (chunk.recvs, Side::Receive)] {
-            ends.iter().for_each(|end| {
-                self.flows.number(&self.names.definitions, location, end, side, is_written(end))
-            });
+            for end in ends {
+                self.flows.number(&self.names.definitions, location, end, side, is_written(end));
+            }
         }
     }
 }
