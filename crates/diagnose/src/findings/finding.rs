@@ -158,11 +158,9 @@ impl Quantity {
             QuantityUnit::Count => units::count(whole),
             QuantityUnit::Rank => format!("rank {whole}"),
             QuantityUnit::Ratio => units::percent(Some(self.value)),
-            QuantityUnit::NanosecondsPerIteration if 0.0 <= self.value => {
-                format!("{} per iteration", units::time(whole))
-            }
             QuantityUnit::NanosecondsPerIteration => {
-                format!("{} ns/iteration", units::number(Some(self.value)))
+                let sign = if self.value < 0.0 { "−" } else { "" };
+                format!("{sign}{} per iteration", units::time(self.value.abs().round() as u64))
             }
         }
     }
@@ -269,7 +267,8 @@ mod tests {
             of(1e3, QuantityUnit::NanosecondsPerIteration),
             of(-2.0, QuantityUnit::NanosecondsPerIteration),
         ];
-        let words = ["1.500 s", "25.0 %", "2,000,000", "rank 3", "1.000 µs per iteration", "-2 ns/iteration"];
+        let words =
+            ["1.500 s", "25.0 %", "2,000,000", "rank 3", "1.000 µs per iteration", "−2 ns per iteration"];
         assert_eq!(seen, words);
     }
 }
