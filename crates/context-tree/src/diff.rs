@@ -61,7 +61,7 @@ impl<'a> Differ<'a> {
     /// The time by which two instances of one construct differ, in ticks.
     ///
     /// Calls are aligned child by child, profiles by id, loops iteration by iteration (in groups,
-    /// see [`groups`]). If only one of them has order, it is ignored.
+    /// see `groups`). If only one of them has order, it is ignored.
     pub fn diff(&self, a: &Node, b: &Node) -> f64 {
         match (&a.body, &b.body) {
             (Body::Call { gaps: ga, children: ca }, Body::Call { gaps: gb, children: cb }) => {
