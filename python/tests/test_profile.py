@@ -60,7 +60,7 @@ def test_what_varies_alike_comes_first(planted):
     assert all(-1 <= low <= r <= high <= 1 for low, r, high in zip(found["r_min"], found["r"], found["r_max"]))
     facts = found.facts
     assert facts["reference"]["call_path"][-1] == "work"
-    assert facts["topology"] == {"name": "by hand: 4x3", "origin": "by_hand", "n_places": 12, "n_located": 12}
+    assert facts["topology"] == {"name": "by hand: 4x3", "origin": "by_hand", "n_places": 12, "n_located": 12, "coverage": 1.0}
     assert [axis["selected"] for axis in facts["axes"]] == [True, True]
     best = planted.correlate("time", "work", topology="4x3", top=2, cache=False)
     assert best["r"] == found["r"][:2]
