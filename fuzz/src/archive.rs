@@ -2,7 +2,7 @@
 
 use crate::allocation::{ARCHIVE, bounded};
 use ouzel_analyses::inventory::Inventory;
-use ouzel_analyses::profile::Profile;
+use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_analyses::{By, Per};
 use ouzel_engine::{AnalysisSet, Pass};
 use ouzel_model::Filter;
@@ -64,7 +64,7 @@ fn open_and_fold(dir: &Path, n_bytes: usize) {
     let Ok((_, source)) = ouzel_formats::open(dir) else { return };
     let definitions = source.definitions();
     let mut set = AnalysisSet::default();
-    let (profile, inventory) = (set.add(Profile), set.add(Inventory));
+    let (profile, inventory) = (set.add(CallPathProfile), set.add(Inventory));
     let filter = Filter::default();
     let pass = Pass { filter: &filter, jobs: NonZeroUsize::MIN, progress: None };
     let mut report = set.run(&*source, pass).expect("whatever the files hold, the pass ends");

@@ -2,7 +2,7 @@
 
 use crate::allocation::{ARCHIVE, DECODER, bounded};
 use crate::archive::dir;
-use ouzel_analyses::profile::Profile;
+use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_engine::{AnalysisSet, Pass};
 use ouzel_hpcdb::experiment::{Experiment, ThreadValues};
 use ouzel_hpcdb::measurement::{Measurement, merged_lines, trace_line};
@@ -102,7 +102,7 @@ pub fn database(data: &[u8]) {
         let Ok(opened) = (ouzel_formats::hpctoolkit::READER.open)(&ouzel_formats::Candidate::at(&folder)) else { return };
         if let Some(source) = opened.trace {
             let mut set = AnalysisSet::default();
-            let profile = set.add(Profile);
+            let profile = set.add(CallPathProfile);
             let filter = Filter::default();
             let pass = Pass { filter: &filter, jobs: NonZeroUsize::MIN, progress: None };
             let mut report = set.run(&*source, pass).expect("whatever the files hold, the pass ends");

@@ -2,7 +2,7 @@
 
 use crate::allocation::{ARCHIVE, bounded};
 use crate::archive::dir;
-use ouzel_analyses::profile::Profile;
+use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_engine::{AnalysisSet, Pass};
 use ouzel_model::Filter;
 use std::fs;
@@ -25,7 +25,7 @@ fn open_and_fold(path: &Path) {
     let Ok(opened) = (reader.open)(&candidate) else { return };
     let source = opened.trace.expect("an export is a trace");
     let mut set = AnalysisSet::default();
-    let profile = set.add(Profile);
+    let profile = set.add(CallPathProfile);
     let filter = Filter::default();
     let pass = Pass { filter: &filter, jobs: NonZeroUsize::MIN, progress: None };
     let mut report = set.run(&*source, pass).expect("whatever the file holds, the pass ends");

@@ -2,8 +2,8 @@
 
 use crate::allocation::{ARCHIVE, bounded};
 use crate::archive::dir;
-use ouzel_analyses::communication::Communication;
-use ouzel_analyses::profile::Profile;
+use ouzel_analyses::communication_totals::Communication;
+use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_engine::{AnalysisSet, Pass};
 use ouzel_formats::{Candidate, Reader};
 use ouzel_model::Filter;
@@ -39,7 +39,7 @@ fn open_and_fold(reader: &Reader, path: &Path) {
     let Ok(opened) = (reader.open)(&candidate) else { return };
     let source = opened.trace.expect("a text format is a trace");
     let mut set = AnalysisSet::default();
-    let keys = (set.add(Profile), set.add(Communication::default()));
+    let keys = (set.add(CallPathProfile), set.add(Communication::default()));
     let filter = Filter::default();
     let pass = Pass { filter: &filter, jobs: NonZeroUsize::MIN, progress: None };
     let mut report = set.run(&*source, pass).expect("whatever the files hold, the pass ends");

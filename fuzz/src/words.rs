@@ -2,7 +2,7 @@
 
 use crate::archive::dir;
 use crate::front_end::ask;
-use ouzel_analyses::profile::Profile;
+use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_engine::{AnalysisSet, Pass};
 use ouzel_model::{Filter, Predicate, RankSet, TopologyShape};
 use ouzel_testkit::{Faults, RandomTrace, ToyTrace};
@@ -23,7 +23,7 @@ pub fn predicate(data: &[u8]) {
     });
     let filter = Filter::default().and(predicate);
     let mut set = AnalysisSet::default();
-    let profile = set.add(Profile);
+    let profile = set.add(CallPathProfile);
     let pass = Pass { filter: &filter, jobs: NonZeroUsize::MIN, progress: None };
     let mut report = set.run(trace, pass).expect("whatever is selected, the pass ends");
     report.outputs.take(&profile).expect("the profile answers");

@@ -95,7 +95,7 @@ pub fn spoilt(data: &[u8]) {
     let trace = trace();
     // Modified bytes are refused, or do not affect whether there is an answer.
     match what % 4 {
-        0 => drop(trace.ask(ouzel::analyses::profile::Profile, &options)),
+        0 => drop(trace.ask(ouzel::analyses::call_path_profile::CallPathProfile, &options)),
         1 => drop(trace.ask(ouzel::analyses::inventory::Inventory, &options)),
         2 => drop(trace.severity_cube(&options)),
         _ => drop(trace.diagnose(&ouzel::analyses::semantics::Semantics::default(), ouzel::Beside::Nothing, &options)),

@@ -4,9 +4,9 @@ use crate::errors;
 use crate::table::Table;
 use crate::trace::Trace;
 use ouzel::Answer;
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::call_tree::call_tree;
 use ouzel::analyses::metric_profile::MetricProfile;
-use ouzel::analyses::profile::Profile;
 use ouzel::engine::AnalysisSet;
 use ouzel::model::{MetricId, Table as ModelTable};
 use pyo3::prelude::*;
@@ -46,7 +46,7 @@ impl Trace {
         self.table(py, |trace, options| {
             let definitions = trace.definitions();
             let mut set = AnalysisSet::default();
-            let profile = set.add(Profile);
+            let profile = set.add(CallPathProfile);
             let counters = (!chosen.is_empty()).then(|| set.add(MetricProfile));
             let mut pass = trace.run(&set, options)?;
             let profile = pass.outputs.take(&profile)?;

@@ -5,7 +5,7 @@ use crate::pass;
 use crate::table::Table;
 use crate::trace::Trace;
 use ouzel::Answer;
-use ouzel::analyses::profile::Profile;
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::engine::Coverage;
 use ouzel::model::{Notice, Notices};
 use ouzel::multi_run::{Run, multi_run};
@@ -49,7 +49,7 @@ pub fn multi_run_analysis(
     let mut runs = Vec::new();
     for (trace, name) in traces.into_iter().zip(&names) {
         let (inner, definitions) = (&*trace.inner, trace.inner.definitions());
-        let answer = pass::run(py, inner, &trace.selection, |options| inner.ask(Profile, options))?;
+        let answer = pass::run(py, inner, &trace.selection, |options| inner.ask(CallPathProfile, options))?;
         errors::warn(py, &answer.notices)?;
         runs.push(Run::new(name, &answer.output, definitions, answer.run_range));
         // Ids of locations mean nothing outside of their trace.

@@ -8,6 +8,7 @@ use crate::table::Table;
 use crate::trace::Trace;
 use ouzel::Answer;
 use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::comm_matrix::{CommMatrix as CommMatrixAnalysis, Expansion, TrafficUnit};
 use ouzel::analyses::comm_over_time::CommOverTime;
 use ouzel::analyses::flat_profile::flat_profile;
@@ -15,7 +16,6 @@ use ouzel::analyses::idle::{IDLE, IdleRegions, MPI_WAITS, idle_time};
 use ouzel::analyses::imbalance::imbalance;
 use ouzel::analyses::message_histogram::MessageHistogram;
 use ouzel::analyses::metric_profile::MetricProfile;
-use ouzel::analyses::profile::Profile;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::time_profile::{Scale, TimeProfile};
 use ouzel::analyses::{By, Per};
@@ -37,7 +37,7 @@ impl Trace {
         let (kept, by) = (time_columns(metrics)?, by_what(by)?);
         self.table(py, |trace, options| {
             let definitions = trace.definitions();
-            Ok(trace.ask(Profile, options)?.map(|profile| {
+            Ok(trace.ask(CallPathProfile, options)?.map(|profile| {
                 let mut table = match per_process {
                     true => profile.table(definitions, by, Per::Rank),
                     false => flat_profile(&profile, definitions, by).table(&profile, definitions, by),
@@ -55,7 +55,9 @@ impl Trace {
     fn profile(&self, py: Python<'_>, by: &str, per: &str) -> PyResult<Table> {
         let (by, per) = (by_what(by)?, per_what(per)?);
         self.table(py, |trace, options| {
-            Ok(trace.ask(Profile, options)?.map(|profile| profile.table(trace.definitions(), by, per)))
+            Ok(trace
+                .ask(CallPathProfile, options)?
+                .map(|profile| profile.table(trace.definitions(), by, per)))
         })
     }
 
@@ -210,7 +212,7 @@ impl Trace {
         self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
             let classes = Semantics::default().classes(definitions);
-            Ok(trace.ask(Profile, options)?.map(|profile| {
+            Ok(trace.ask(CallPathProfile, options)?.map(|profile| {
                 let output = imbalance(&profile, definitions, &classes, by);
                 let picture = pictures::imbalance(&output, definitions, &origin);
                 (output.table(&profile, definitions, by, num_processes), picture)
@@ -243,7 +245,7 @@ impl Trace {
                 true => IdleRegions::known(definitions),
                 false => IdleRegions::named(definitions, &names),
             };
-            let mut answer = trace.ask(Profile, options)?;
+            let mut answer = trace.ask(CallPathProfile, options)?;
             answer.notices.extend(unmatched);
             Ok(answer.map(|profile| {
                 let output = idle_time(&profile, definitions, &idle);
@@ -260,7 +262,7 @@ impl Trace {
         let definitions = self.inner.definitions();
         let answer = self.answer(py, |trace, options| {
             let mut set = AnalysisSet::default();
-            let (profile, counters) = (set.add(Profile), set.add(MetricProfile));
+            let (profile, counters) = (set.add(CallPathProfile), set.add(MetricProfile));
             let mut report = trace.run(&set, options)?;
             let profile = report.outputs.take(&profile)?;
             let gains = report.outputs.take(&counters)?.in_place_of_time(&profile, id);

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::process::Command;
 use std::time::SystemTime;
 
-const EDITED: &str = "crates/analyses/src/profile/fold.rs";
+const EDITED: &str = "crates/analyses/src/call_path_profile/fold.rs";
 const SECONDS_MAX: f64 = 10.0;
 
 /// `cargo xtask loop`

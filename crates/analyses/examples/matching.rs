@@ -5,7 +5,7 @@
 //! waited, is measured in turn with one that asks for the same events and keeps nothing. Matching is the difference of
 //! the medians. Prints one line of JSON.
 
-use ouzel_analyses::late_messages::LateMessages;
+use ouzel_analyses::message_waits::LateMessages;
 use ouzel_engine::{Analysis, AnalysisError, AnalysisSet, FinishCx, LocationCx, LocationSummary, Pass};
 use ouzel_model::{
     CommId, CommRank, EventChunk, Filter, LocationKind, MessageEnd, Needs, RegionId, Remap, Request,

@@ -9,8 +9,8 @@
 //! `exclusive` plus `inclusive` of the children, of time and of every counter; a recursive
 //! call is a deeper node. For one tree per location, see the crate `ouzel-context-tree`.
 
+use crate::call_path_profile::ProfileOutput;
 use crate::metric_profile::MetricProfileOutput;
-use crate::profile::ProfileOutput;
 use ouzel_model::{CallPathId, CallPathTree, ColumnData, Definitions, MetricId, Table, Ticks, Unit};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -188,16 +188,16 @@ impl CallTreeOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call_path_profile::CallPathProfile;
     use crate::golden::TWO_PROCESSES;
     use crate::metric_profile::MetricProfile;
-    use crate::profile::Profile;
     use ouzel_model::TraceSource;
     use ouzel_testkit::{Faults, RandomTrace, ToyTrace, golden, run};
 
     fn tree(trace: &ToyTrace) -> CallTreeOutput {
         let metrics: Vec<MetricId> =
             (0..trace.definitions().metrics.len()).map(MetricId::from_index).collect();
-        let (profile, counters) = (run(trace, Profile), run(trace, MetricProfile));
+        let (profile, counters) = (run(trace, CallPathProfile), run(trace, MetricProfile));
         call_tree(&profile, Some(&counters), &metrics, trace.definitions())
     }
 

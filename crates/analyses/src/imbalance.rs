@@ -8,11 +8,11 @@
 //! are summed. Law: every difference is exact; ratios are divided once, at the end.
 //! Why the time differs is not determined.
 
+use crate::call_path_profile::ProfileOutput;
 use crate::flat_profile::{PerProcessRow, per_process};
-use crate::profile::ProfileOutput;
 use crate::semantics::{Category, Class};
 use crate::spread::{MeanTicks, Processes, Spread, ratio, spread_durations};
-use crate::view::{By, Per, RowKey, View};
+use crate::view::{By, Per, RowKey, RowView};
 use ouzel_model::{ColumnData, Definitions, Metric, Table, Ticks, Unit, WorldRank};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ pub fn imbalance(
     classes: &[Class],
     by: By,
 ) -> ImbalanceOutput {
-    let view = View::new(definitions, &profile.call_paths, by, Per::Total);
+    let view = RowView::new(definitions, &profile.call_paths, by, Per::Total);
     let processes = Processes::new(profile, definitions);
     let spreads = processes
         .spread_unsorted(|location, row| Some((view.key(location, row.call_path)?, row.times.exclusive)));
@@ -162,7 +162,7 @@ impl ImbalanceOutput {
     /// made from.
     pub fn table(&self, profile: &ProfileOutput, definitions: &Definitions, by: By, n_top: usize) -> Table {
         let tops = top_ranks(profile, definitions, by, n_top);
-        let view = View::new(definitions, &profile.call_paths, by, Per::Total);
+        let view = RowView::new(definitions, &profile.call_paths, by, Per::Total);
         let keys: Vec<RowKey> = self.rows.iter().map(|row| row.key).collect();
         let clock = &definitions.clock;
         let text = |value: &dyn Fn(&ImbalanceRow) -> &'static str| {
@@ -233,7 +233,7 @@ impl ImbalanceOutput {
         n_top: usize,
     ) -> Table {
         let tops = top_ranks(profile, definitions, by, n_top);
-        let view = View::new(definitions, &profile.call_paths, by, Per::Total);
+        let view = RowView::new(definitions, &profile.call_paths, by, Per::Total);
         let keys: Vec<RowKey> = self.rows.iter().map(|row| row.key).collect();
         let gain =
             |value: &dyn Fn(&ImbalanceRow) -> u64| ColumnData::U64(self.rows.iter().map(value).collect());
@@ -276,14 +276,14 @@ impl Loss {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call_path_profile::CallPathProfile;
     use crate::golden::TWO_PROCESSES;
-    use crate::profile::Profile;
     use crate::semantics::{Family, Semantics};
     use ouzel_model::{ColumnData, TraceSource};
     use ouzel_testkit::{ToyTrace, golden, run};
 
     fn imbalance_of(trace: &ToyTrace, by: By) -> (ProfileOutput, ImbalanceOutput) {
-        let profile = run(trace, Profile);
+        let profile = run(trace, CallPathProfile);
         let classes = Semantics::default().classes(trace.definitions());
         let output = imbalance(&profile, trace.definitions(), &classes, by);
         (profile, output)
@@ -369,7 +369,7 @@ mod tests {
         );
         let metric = trace.metric("m");
         let counters = run(&trace, crate::metric_profile::MetricProfile);
-        let profile = counters.in_place_of_time(&run(&trace, Profile), metric);
+        let profile = counters.in_place_of_time(&run(&trace, CallPathProfile), metric);
         let classes = Semantics::default().classes(trace.definitions());
         let output = imbalance(&profile, trace.definitions(), &classes, By::Region);
         let spread = &output.rows[0].exclusive;

@@ -8,12 +8,13 @@
 #![deny(missing_docs)]
 
 pub mod breakdown;
+pub mod call_path_profile;
 pub mod call_tree;
 pub mod calls;
 pub mod clock_repair;
 pub mod comm_matrix;
 pub mod comm_over_time;
-pub mod communication;
+pub mod communication_totals;
 pub mod critical_path;
 pub mod flat_profile;
 #[cfg(test)]
@@ -21,19 +22,18 @@ mod golden;
 pub mod idle;
 pub mod imbalance;
 pub mod inventory;
-pub mod late_messages;
-pub mod lateness;
+pub mod logical_lateness;
 pub mod loss_tree;
-pub mod matching;
 pub mod message_histogram;
+pub mod message_matching;
+pub mod message_waits;
 pub mod metric_profile;
 pub mod mpi_time;
-pub mod operations;
+pub mod paired_operations;
 pub mod patterns;
 pub mod peers;
 pub mod phases;
 pub mod pop;
-pub mod profile;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]

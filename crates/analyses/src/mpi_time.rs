@@ -4,10 +4,10 @@
 //! Values are inclusive times, summed within each process. Law: rows are disjoint in
 //! time on every thread, so they add up. Who made whom wait is not determined.
 
-use crate::profile::ProfileOutput;
+use crate::call_path_profile::ProfileOutput;
 use crate::semantics::{Category, Class, Family};
 use crate::spread::{MeanTicks, Processes, Spread};
-use crate::view::{By, Per, RowKey, View};
+use crate::view::{By, Per, RowKey, RowView};
 use ouzel_model::{CallPathId, CallPathTree, ColumnData, Definitions, Table, Unit, WorldRank};
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub struct MpiTimeRow {
 /// Time in MPI for each call path of an outermost MPI call.
 pub fn mpi_time(profile: &ProfileOutput, definitions: &Definitions, classes: &[Class]) -> MpiTimeOutput {
     let outermost = outermost_mpi(&profile.call_paths, classes);
-    let view = View::new(definitions, &profile.call_paths, By::CallPath, Per::Total);
+    let view = RowView::new(definitions, &profile.call_paths, By::CallPath, Per::Total);
     let processes = Processes::new(profile, definitions);
     let spreads = processes.spread_unsorted(|location, row| {
         outermost[row.call_path.index()]?;
@@ -127,7 +127,7 @@ impl MpiTimeOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Profile;
+    use crate::call_path_profile::CallPathProfile;
     use crate::semantics::Semantics;
     use ouzel_model::TraceSource;
     use ouzel_testkit::{ToyTrace, run};
@@ -138,7 +138,7 @@ mod tests {
             0: enter main @0, enter MPI_Bcast @10, enter MPI_Recv @12, leave @18, leave @20, enter MPI_Barrier @30, leave @34, leave @40
             1: enter main @0, enter MPI_Barrier @4, leave @34, enter MPI_Comm_size @34, leave @35, leave @40
             2: enter main @0, leave @40");
-        let profile = run(&trace, Profile);
+        let profile = run(&trace, CallPathProfile);
         let classes = Semantics::default().classes(trace.definitions());
         let output = mpi_time(&profile, trace.definitions(), &classes);
         let seen: Vec<_> = output
@@ -169,7 +169,7 @@ mod tests {
     fn without_mpi_there_is_nothing() {
         let trace = ToyTrace::new("0: enter main @0, leave @40");
         let classes = Semantics::default().classes(trace.definitions());
-        let output = mpi_time(&run(&trace, Profile), trace.definitions(), &classes);
+        let output = mpi_time(&run(&trace, CallPathProfile), trace.definitions(), &classes);
         assert_eq!((output.n_processes, output.rows.len()), (1, 0));
     }
 }

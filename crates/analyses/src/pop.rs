@@ -8,7 +8,7 @@
 //! `u` is the useful time of a thread and `T` the run time. Law: sums are exact; each
 //! ratio is one division. For which call paths lose the time, see `imbalance` and `mpi_time`.
 
-use crate::profile::{LocationProfile, ProfileOutput};
+use crate::call_path_profile::{LocationProfile, ProfileOutput};
 use crate::semantics::{Category, Class, Family};
 use crate::spread::{Processes, ratio, runs_on_cpu};
 use ouzel_model::{CallPathTree, Definitions, LocationId, Paradigm, RegionId, Ticks};
@@ -174,13 +174,13 @@ fn efficiency(useful: &[Ticks], run: Ticks) -> Efficiency {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Profile;
+    use crate::call_path_profile::CallPathProfile;
     use crate::semantics::Semantics;
     use ouzel_model::{Filter, TraceSource};
     use ouzel_testkit::{ToyTrace, run_report};
 
     fn pop_of(trace: &ToyTrace, filter: &Filter) -> Result<PopOutput, PopUnavailable> {
-        let (profile, _) = run_report(trace, filter, Profile);
+        let (profile, _) = run_report(trace, filter, CallPathProfile);
         pop(&profile, trace.definitions(), &Semantics::default().classes(trace.definitions()), &|_| false)
     }
 

@@ -3,17 +3,17 @@
 //! Numbers of visits and waits are left out: what reaches over a border counts on both sides of it.
 
 use crate::breakdown::{ActivityTimes, Breakdown, HostCode, Requests};
+use crate::call_path_profile::CallPathProfile;
 use crate::clock_repair::ClockRepairs;
 use crate::comm_matrix::{CommMatrix, Expansion};
 use crate::comm_over_time::CommOverTime;
-use crate::communication::Communication;
+use crate::communication_totals::Communication;
 use crate::critical_path::critical_path;
-use crate::late_messages::LateMessages;
-use crate::lateness::lateness;
+use crate::logical_lateness::lateness;
 use crate::message_histogram::MessageHistogram;
-use crate::operations::Operations;
+use crate::message_waits::LateMessages;
+use crate::paired_operations::Operations;
 use crate::phases::Phases;
-use crate::profile::Profile;
 use crate::semantics::Semantics;
 use crate::severity_cube::{Quantity, SeverityCube};
 use crate::time_grid::TimeGrid;
@@ -36,7 +36,7 @@ fn add(sums: &mut Sums, key: String, value: impl Into<i128>) {
 fn visits_take_their_time() {
     check_additive(
         Parts::TimesAndRanks,
-        |_| Profile,
+        |_| CallPathProfile,
         |output, definitions| {
             let mut sums = Sums::new();
             for location in &output.locations {

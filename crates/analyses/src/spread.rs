@@ -2,7 +2,7 @@
 //!
 //! Law: nothing is divided before it is shown; a process without a value counts as zero.
 
-use crate::profile::{LocationProfile, PathTimes, ProfileOutput};
+use crate::call_path_profile::{LocationProfile, PathTimes, ProfileOutput};
 use ouzel_model::{Clock, Definitions, LocationGroupId, LocationGroupKind, LocationId, Ticks, WorldRank};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

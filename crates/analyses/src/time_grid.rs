@@ -95,8 +95,8 @@ impl TimeGrid {
     }
 
     /// A cursor at the first bin.
-    pub(crate) fn cursor(self) -> Cursor {
-        Cursor { grid: self, bin: 0, start: self.edge(0), end: self.edge(1) }
+    pub(crate) fn cursor(self) -> BinCursor {
+        BinCursor { grid: self, bin: 0, start: self.edge(0), end: self.edge(1) }
     }
 
     /// The columns `bin`, `bin_start_ns` and `bin_end_ns` of a table about these bins, one row for each element.
@@ -127,7 +127,7 @@ impl TimeGrid {
 
 /// A bin that only moves forward: one comparison for each event instead of a division.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cursor {
+pub(crate) struct BinCursor {
     grid: TimeGrid,
     pub bin: usize,
     /// First edge of the bin.
@@ -136,7 +136,7 @@ pub(crate) struct Cursor {
     pub end: Ticks,
 }
 
-impl Cursor {
+impl BinCursor {
     /// Moves to the bin in which an interval that ends at `leave` ends, as far as there are bins:
     /// the first with `leave <= end`.
     pub fn advance_to_end(&mut self, leave: Ticks) {

@@ -1,9 +1,9 @@
 //! How results per location and call path are shown: by what, and summed over what.
 //!
-//! A [`RowKey`] names one row of a view; [`View`] maps each (location, call path) to its
+//! A [`RowKey`] names one row of a view; [`RowView`] maps each (location, call path) to its
 //! row, tells whether its inclusive values count there, and orders rows of equal value.
 //! Law: the order of rows depends on names and ids of the trace alone.
-//! For the values, see `profile` and `metric_profile`.
+//! For the values, see `call_path_profile` and `metric_profile`.
 
 use ouzel_model::{
     CallPathId, CallPathTree, ColumnData, Definitions, LocationId, RegionId, Table, Unit, WorldRank,
@@ -66,7 +66,7 @@ pub struct RowKey {
 
 /// A way to look at values per location and call path.
 #[derive(Debug)]
-pub(crate) struct View<'a> {
+pub(crate) struct RowView<'a> {
     definitions: &'a Definitions,
     call_paths: &'a CallPathTree,
     by: By,
@@ -76,13 +76,13 @@ pub(crate) struct View<'a> {
     place: Vec<u32>,
 }
 
-impl<'a> View<'a> {
+impl<'a> RowView<'a> {
     pub fn new(definitions: &'a Definitions, call_paths: &'a CallPathTree, by: By, per: Per) -> Self {
         let (recursive, place) = match by {
             By::Region => (call_paths.recursive(), Vec::new()),
             By::CallPath => (Vec::new(), places(definitions, call_paths)),
         };
-        View { definitions, call_paths, by, per, recursive, place }
+        RowView { definitions, call_paths, by, per, recursive, place }
     }
 
     /// The row that values of `path` at `location` belong to; `None` for the root, which is no region.

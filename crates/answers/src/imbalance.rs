@@ -1,7 +1,7 @@
 //! `ouzel imbalance`.
 
+use ouzel::analyses::call_path_profile::ProfileOutput;
 use ouzel::analyses::imbalance::{ImbalanceOutput, top_ranks};
-use ouzel::analyses::profile::ProfileOutput;
 use ouzel::analyses::{By, RowKey};
 use ouzel::model::{Definitions, Metric};
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! `ouzel lateness`.
 
-use ouzel::analyses::lateness::LatenessOutput;
+use ouzel::analyses::logical_lateness::LatenessOutput;
 use ouzel::model::Definitions;
 use ouzel_export::TableRows;
 use serde::Serialize;

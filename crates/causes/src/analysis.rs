@@ -7,7 +7,7 @@
 //!
 //! One attribute is in memory at a time: its values by region and process become two columns.
 
-use crate::attributes::{Attribute, Attributes, Formula, Kind};
+use crate::attributes::{Attribute, AttributeKind, Attributes, Formula};
 use crate::classes::{HIGH, classes};
 use crate::clusters::{Clustering, partition};
 use crate::error::CausesError;
@@ -65,7 +65,7 @@ impl Default for Options<'_> {
 }
 
 /// The common input for the two kinds of bottlenecks.
-pub(crate) struct Context<'a> {
+pub(crate) struct BottleneckInput<'a> {
     pub definitions: &'a ProfileDefinitions,
     pub processes: &'a Processes,
     pub regions: &'a Regions,
@@ -73,7 +73,7 @@ pub(crate) struct Context<'a> {
     pub scale: f64,
 }
 
-impl Context<'_> {
+impl BottleneckInput<'_> {
     /// The name of a region.
     pub fn name(&self, region: usize) -> RegionName {
         let region = &self.regions.regions[region];
@@ -106,7 +106,7 @@ pub fn causes(source: &dyn ProfileSource, options: &Options<'_>) -> Result<Cause
     }
     notices.extend(remarks(&processes, &regions));
     let scale = seconds(&definitions.metric(time.metric).unit).unwrap_or(1.0);
-    let context = Context { definitions, processes: &processes, regions: &regions, scale };
+    let context = BottleneckInput { definitions, processes: &processes, regions: &regions, scale };
     let tells_waiting = regions.waits.idle.contains(&true);
     let times = [time.metric, time.wall];
     let known = Attributes::new(definitions, &times, tells_waiting, options.printed_rates);
@@ -212,7 +212,7 @@ fn card(attribute: &Attribute, is_zero: bool) -> AttributeCard {
 /// Reads the values of attributes; keeps metrics that several need.
 struct Reader<'a> {
     source: &'a dyn ProfileSource,
-    context: &'a Context<'a>,
+    context: &'a BottleneckInput<'a>,
     /// The last metric used as a divisor.
     kept: BTreeMap<MetricId, Arc<Values>>,
     notices: &'a Notices,
@@ -328,7 +328,7 @@ type Explained = (TableCard, Core, Vec<usize>);
 fn external_table(columns: &[Column<'_>], search: &Search, processes: &Processes) -> Explained {
     // Which process waits for which follows from which works longer; it does not explain it.
     let of: Vec<usize> =
-        (0..columns.len()).filter(|&at| columns[at].attribute.kind != Kind::Communication).collect();
+        (0..columns.len()).filter(|&at| columns[at].attribute.kind != AttributeKind::Communication).collect();
     let table = DecisionTable {
         columns: of.iter().map(|&at| columns[at].clusters.clone()).collect(),
         decisions: search.partition.labels().to_vec(),
@@ -337,7 +337,7 @@ fn external_table(columns: &[Column<'_>], search: &Search, processes: &Processes
     explained(&table, columns, of, (0..table.n_rows()).map(row).collect())
 }
 
-fn internal_table(columns: &[Column<'_>], ccr: &[usize], context: &Context<'_>) -> Explained {
+fn internal_table(columns: &[Column<'_>], ccr: &[usize], context: &BottleneckInput<'_>) -> Explained {
     let n = context.regions.regions.len();
     let high = |column: &Column<'_>| column.classes.iter().map(|&class| u32::from(class >= HIGH)).collect();
     let table = DecisionTable {

@@ -4,7 +4,7 @@
 //! traces give its metrics. A miss rate is misses / accesses, as PAPI's accesses hold the
 //! misses; where accesses are not counted it is misses / instructions, else the misses
 //! themselves. Every other metric that adds up is an attribute of its own, if it is not a time and
-//! not part of another one. Law: attributes are in the order of [`Kind`], then of the profile; among equally good
+//! not part of another one. Law: attributes are in the order of [`AttributeKind`], then of the profile; among equally good
 //! explanations the first one wins, so work comes before how well it runs.
 
 use crate::names::{plain, seconds};
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum AttributeKind {
     /// Instructions executed.
     Instructions,
     /// Misses of the first-level data cache.
@@ -80,7 +80,7 @@ pub struct Attribute {
     /// Unit of its values; empty for ratios.
     pub unit: String,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: AttributeKind,
     /// How it is computed.
     pub formula: Formula,
     /// The formula in words: names of metrics.
@@ -88,9 +88,9 @@ pub struct Attribute {
 }
 
 /// Names of a quantity: alternatives, each the metrics that are summed where they are there.
-type Names = &'static [&'static [&'static str]];
+type AttributeNames = &'static [&'static [&'static str]];
 
-const INSTRUCTIONS: Names = &[
+const INSTRUCTIONS: AttributeNames = &[
     &["papi-tot-ins"],
     &["instructions"],
     &["perf-count-hw-instructions"],
@@ -99,11 +99,12 @@ const INSTRUCTIONS: Names = &[
     &["inst-retired.any"],
     &["papi-tot-iis"],
 ];
-const BRANCHES: Names = &[&["papi-br-cn"], &["papi-br-ins"], &["branch-instructions"], &["branches"]];
+const BRANCHES: AttributeNames =
+    &[&["papi-br-cn"], &["papi-br-ins"], &["branch-instructions"], &["branches"]];
 
 /// A rate: misses and what they are divided by, in pairs.
 struct Rate {
-    kind: Kind,
+    kind: AttributeKind,
     name: &'static str,
     label: &'static str,
     pairs: &'static [(&'static str, &'static [&'static str])],
@@ -111,7 +112,7 @@ struct Rate {
 
 const RATES: [Rate; 5] = [
     Rate {
-        kind: Kind::L1Misses,
+        kind: AttributeKind::L1Misses,
         name: "l1_miss_rate",
         label: "L1 misses",
         pairs: &[
@@ -125,7 +126,7 @@ const RATES: [Rate; 5] = [
         ],
     },
     Rate {
-        kind: Kind::L2Misses,
+        kind: AttributeKind::L2Misses,
         name: "l2_miss_rate",
         label: "L2 misses",
         pairs: &[
@@ -137,7 +138,7 @@ const RATES: [Rate; 5] = [
         ],
     },
     Rate {
-        kind: Kind::L3Misses,
+        kind: AttributeKind::L3Misses,
         name: "l3_miss_rate",
         label: "L3 misses",
         pairs: &[
@@ -152,7 +153,7 @@ const RATES: [Rate; 5] = [
         ],
     },
     Rate {
-        kind: Kind::TlbMisses,
+        kind: AttributeKind::TlbMisses,
         name: "tlb_miss_rate",
         label: "TLB misses",
         pairs: &[
@@ -163,7 +164,7 @@ const RATES: [Rate; 5] = [
         ],
     },
     Rate {
-        kind: Kind::BranchMisses,
+        kind: AttributeKind::BranchMisses,
         name: "branch_miss_rate",
         label: "branch misses",
         pairs: &[
@@ -176,31 +177,31 @@ const RATES: [Rate; 5] = [
 ];
 
 /// A sum: its kind, name, label, unit and metrics.
-struct Sum {
-    kind: Kind,
+struct SumAttribute {
+    kind: AttributeKind,
     name: &'static str,
     label: &'static str,
     unit: &'static str,
-    names: Names,
+    names: AttributeNames,
 }
 
-const SUMS: [Sum; 11] = [
-    Sum {
-        kind: Kind::Instructions,
+const SUMS: [SumAttribute; 11] = [
+    SumAttribute {
+        kind: AttributeKind::Instructions,
         name: "instructions",
         label: "instructions",
         unit: "#",
         names: INSTRUCTIONS,
     },
-    Sum {
-        kind: Kind::FloatingPoint,
+    SumAttribute {
+        kind: AttributeKind::FloatingPoint,
         name: "floating_point_operations",
         label: "floating-point operations",
         unit: "#",
         names: &[&["papi-fp-ops"], &["papi-dp-ops", "papi-sp-ops"], &["papi-fp-ins"]],
     },
-    Sum {
-        kind: Kind::DiskBytes,
+    SumAttribute {
+        kind: AttributeKind::DiskBytes,
         name: "disk_bytes",
         label: "bytes read and written",
         unit: "bytes",
@@ -213,29 +214,29 @@ const SUMS: [Sum; 11] = [
             &["read-bytes", "write-bytes"],
         ],
     },
-    Sum {
-        kind: Kind::NetworkBytes,
+    SumAttribute {
+        kind: AttributeKind::NetworkBytes,
         name: "network_bytes",
         label: "bytes sent and received",
         unit: "bytes",
         names: &[&["bytes"], &["bytes-sent", "bytes-received"], &["network-bytes"]],
     },
-    Sum {
-        kind: Kind::Messages,
+    SumAttribute {
+        kind: AttributeKind::Messages,
         name: "messages",
         label: "messages sent and received",
         unit: "#",
         names: &[&["messages-sent", "messages-received"], &["comms"], &["comms-p2p"]],
     },
-    Sum {
-        kind: Kind::Collectives,
+    SumAttribute {
+        kind: AttributeKind::Collectives,
         name: "collectives",
         label: "collective operations",
         unit: "#",
         names: &[&["collectives"], &["comms-coll"], &["comms-cxch", "comms-csrc", "comms-cdst"]],
     },
-    Sum {
-        kind: Kind::PageFaults,
+    SumAttribute {
+        kind: AttributeKind::PageFaults,
         name: "page_faults",
         label: "page faults",
         unit: "#",
@@ -246,15 +247,15 @@ const SUMS: [Sum; 11] = [
             &["pagefaults"],
         ],
     },
-    Sum {
-        kind: Kind::ContextSwitches,
+    SumAttribute {
+        kind: AttributeKind::ContextSwitches,
         name: "context_switches",
         label: "context switches",
         unit: "#",
         names: &[&["context-switches"], &["cs"], &["ru-nvcsw", "ru-nivcsw"]],
     },
-    Sum {
-        kind: Kind::StalledCycles,
+    SumAttribute {
+        kind: AttributeKind::StalledCycles,
         name: "stalled_cycles",
         label: "stalled cycles",
         unit: "#",
@@ -265,14 +266,20 @@ const SUMS: [Sum; 11] = [
             &["stalled-cycles-frontend"],
         ],
     },
-    Sum {
-        kind: Kind::Allocated,
+    SumAttribute {
+        kind: AttributeKind::Allocated,
         name: "allocated_bytes",
         label: "bytes of memory allocated",
         unit: "bytes",
         names: &[&["allocation-size"], &["bytes-allocated"]],
     },
-    Sum { kind: Kind::Visits, name: "visits", label: "calls", unit: "#", names: &[&["visits"]] },
+    SumAttribute {
+        kind: AttributeKind::Visits,
+        name: "visits",
+        label: "calls",
+        unit: "#",
+        names: &[&["visits"]],
+    },
 ];
 
 /// Metrics about how a profile was made, not what the program did.
@@ -323,7 +330,7 @@ impl Attributes {
         if let (Some(instructions), Some(cycles)) = (instructions, cycles) {
             let ratio = Formula::Ratio(vec![cycles], vec![instructions]);
             known.add(
-                Kind::CyclesPerInstruction,
+                AttributeKind::CyclesPerInstruction,
                 "cycles_per_instruction",
                 "cycles per instruction",
                 "",
@@ -340,7 +347,13 @@ impl Attributes {
         known.used.extend(known.one_of(BRANCHES));
         known.add_counters();
         if tells_waiting {
-            known.add(Kind::Communication, "communication", "time in communication", "", Formula::Waiting);
+            known.add(
+                AttributeKind::Communication,
+                "communication",
+                "time in communication",
+                "",
+                Formula::Waiting,
+            );
         }
         let mut attributes = known.attributes;
         attributes.sort_by_key(|attribute| attribute.kind);
@@ -350,7 +363,7 @@ impl Attributes {
             let n = attributes.len() - MAX_ATTRIBUTES;
             let end = attributes
                 .iter()
-                .rposition(|a| a.kind == Kind::Counter)
+                .rposition(|a| a.kind == AttributeKind::Counter)
                 .map_or(attributes.len(), |at| at + 1);
             attributes.drain(end - n.min(end)..end);
             let message = format!("counters beyond {MAX_ATTRIBUTES} attributes are not considered as causes");
@@ -369,7 +382,7 @@ impl Recognised<'_> {
         names.iter().filter_map(|name| self.id(name)).collect()
     }
 
-    fn one_of(&self, names: Names) -> Option<MetricId> {
+    fn one_of(&self, names: AttributeNames) -> Option<MetricId> {
         names.iter().find_map(|names| self.ids(names).first().copied())
     }
 
@@ -379,7 +392,7 @@ impl Recognised<'_> {
             if !accesses.is_empty() {
                 let below = if printed { [&[misses][..], &accesses].concat() } else { accesses };
                 let label = format!("{} per access", rate.label);
-                let label = if rate.kind == Kind::BranchMisses {
+                let label = if rate.kind == AttributeKind::BranchMisses {
                     format!("{} per branch", rate.label)
                 } else {
                     label
@@ -401,7 +414,7 @@ impl Recognised<'_> {
         }
     }
 
-    fn add(&mut self, kind: Kind, name: &str, label: &str, unit: &str, formula: Formula) {
+    fn add(&mut self, kind: AttributeKind, name: &str, label: &str, unit: &str, formula: Formula) {
         let names = |metrics: &[MetricId]| {
             let names: Vec<&str> = metrics.iter().map(|&id| &*self.definitions.metric(id).name).collect();
             names.join(" + ")
@@ -443,7 +456,7 @@ impl Recognised<'_> {
             let (name, unit) = (metric.name.to_string(), metric.unit.to_string());
             let label =
                 if metric.display_name.is_empty() { name.clone() } else { metric.display_name.to_string() };
-            self.add(Kind::Counter, &name, &label, &unit, Formula::Sum(vec![id]));
+            self.add(AttributeKind::Counter, &name, &label, &unit, Formula::Sum(vec![id]));
         }
     }
 }

@@ -41,9 +41,9 @@ pub fn classes(values: &[f64]) -> Vec<u8> {
 
 /// Sums over the first values: of weights, of weighted values and of their squares. Values are centred and scaled, so
 /// that little is lost where they are subtracted.
-struct Sums(Vec<[f64; 3]>);
+struct PrefixSums(Vec<[f64; 3]>);
 
-impl Sums {
+impl PrefixSums {
     fn new(distinct: &[(f64, f64)]) -> Self {
         let low = distinct.first().map_or(0.0, |first| first.0);
         let high = distinct.last().map_or(0.0, |last| last.0);
@@ -56,7 +56,7 @@ impl Sums {
             sum = [sum[0] + weight, sum[1] + weight * x, sum[2] + weight * x * x];
             sums.push(sum);
         }
-        Sums(sums)
+        PrefixSums(sums)
     }
 
     /// Sum of the squared distances of values `i..j` from their mean.
@@ -68,7 +68,7 @@ impl Sums {
 
 fn split(distinct: &[(f64, f64)]) -> Vec<u8> {
     let n = distinct.len();
-    let sums = Sums::new(distinct);
+    let sums = PrefixSums::new(distinct);
     let tie = TIE * sums.cost(0, n);
     let mut best: Vec<f64> = (0..=n).map(|j| if j == 0 { 0.0 } else { sums.cost(0, j) }).collect();
     let mut splits: Vec<Vec<u32>> = Vec::new();

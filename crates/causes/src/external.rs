@@ -1,15 +1,15 @@
 //! Bottlenecks between processes, with what differs there.
 
 use crate::advice;
-use crate::analysis::{Column, Context, mean};
-use crate::attributes::{Attribute, Kind};
+use crate::analysis::{BottleneckInput, Column, mean};
+use crate::attributes::{Attribute, AttributeKind};
 use crate::clusters::{Clustering, Partition, partition};
 use crate::output::{BetweenProcesses, Cluster, Critical, External, ExternalCause};
 use crate::search::Search;
 use crate::vectors::Vectors;
 
 pub(crate) fn external(
-    context: &Context<'_>,
+    context: &BottleneckInput<'_>,
     search: &Search,
     columns: &[Column<'_>],
     core: &[usize],
@@ -55,7 +55,7 @@ pub(crate) fn external(
             })
             .collect();
         let is_explained = !explained_by.is_empty() || !differs_by_itself;
-        let tried = columns.iter().filter(|column| column.attribute.kind != Kind::Communication);
+        let tried = columns.iter().filter(|column| column.attribute.kind != AttributeKind::Communication);
         let tried = tried.map(|column| column.attribute.label.clone());
         ExternalCause {
             region: context.name(region),

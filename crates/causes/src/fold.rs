@@ -12,7 +12,7 @@ use ouzel_model::{
 
 /// What a call path sums up to in each process.
 #[derive(Debug, Clone)]
-pub(crate) struct Sums {
+pub(crate) struct ProcessSums {
     /// With everything below.
     pub total: Vec<f64>,
     /// Without regions below: its own, and that of the waiting call paths right below it.
@@ -24,10 +24,10 @@ pub(crate) struct Sums {
     is_zero: bool,
 }
 
-impl Sums {
+impl ProcessSums {
     fn zero(n: usize) -> Self {
         let [total, own, busy, own_busy] = [(); 4].map(|()| vec![0.0; n]);
-        Sums { total, own, busy, own_busy, is_zero: true }
+        ProcessSums { total, own, busy, own_busy, is_zero: true }
     }
 
     fn clear(&mut self) {
@@ -56,7 +56,7 @@ pub(crate) fn fold(
     processes: &Processes,
     waits: &Waits,
     only_timed: bool,
-    visit: &mut dyn FnMut(CallPathId, &Sums),
+    visit: &mut dyn FnMut(CallPathId, &ProcessSums),
 ) -> Result<Vec<Notice>, SeverityError> {
     let tree = &source.definitions().call_tree;
     let n = processes.len();
@@ -64,8 +64,8 @@ pub(crate) fn fold(
     let mut row = SeverityRow::new(MetricValueType::F64);
     let mut has_row = rows.read(&mut row)?;
     // What the callees of the call path of each depth that is still to come sum up to.
-    let mut levels: Vec<Sums> = vec![Sums::zero(n); tree.n_levels() + 1];
-    let mut here = Sums::zero(n);
+    let mut levels: Vec<ProcessSums> = vec![ProcessSums::zero(n); tree.n_levels() + 1];
+    let mut here = ProcessSums::zero(n);
     let mut exclusive = vec![0.0; n];
     for path in tree.paths().rev() {
         let is_stored = has_row && row.path == path;

@@ -5,7 +5,7 @@
 //! cycles or instructions it is only the mean share of time.
 
 use crate::advice;
-use crate::analysis::{Column, Context, mean, quotient};
+use crate::analysis::{BottleneckInput, Column, mean, quotient};
 use crate::attributes::{Attribute, Attributes};
 use crate::classes::HIGH;
 use crate::output::{Classified, InRegion, Internal, InternalCause};
@@ -23,7 +23,7 @@ pub(crate) struct Weights {
 
 pub(crate) fn weights(
     source: &dyn ProfileSource,
-    context: &Context<'_>,
+    context: &BottleneckInput<'_>,
     time: &TimeMetrics,
     known: &Attributes,
     notices: &Notices,
@@ -59,7 +59,7 @@ pub(crate) fn weights(
 }
 
 pub(crate) fn internal(
-    context: &Context<'_>,
+    context: &BottleneckInput<'_>,
     weights: &Weights,
     refined: &Refined,
     columns: &[Column<'_>],

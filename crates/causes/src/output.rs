@@ -3,7 +3,7 @@
 //! Serialised, this is what front ends write as `data`. Values of time are in seconds where the
 //! metric's unit is one of time, else in its own unit; both are in [`TimeCard`].
 
-use crate::attributes::Kind;
+use crate::attributes::AttributeKind;
 use crate::processes::Unit;
 use crate::time::TimeKind;
 use ouzel_model::{CallPathId, Notice};
@@ -160,7 +160,7 @@ pub struct BetweenProcesses {
     /// Unit of its values; empty for a ratio.
     pub unit: String,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: AttributeKind,
     /// Mean value of a process, by cluster.
     pub by_cluster: Vec<f64>,
     /// The highest of these / the lowest; `None` if that is zero or negative.
@@ -236,7 +236,7 @@ pub struct InRegion {
     /// Unit of its values; empty for a ratio.
     pub unit: String,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: AttributeKind,
     /// Mean over the processes.
     pub mean: f64,
     /// Mean of this over the regions where it is not high.
@@ -273,7 +273,7 @@ pub struct AttributeCard {
     /// Unit of its values; empty for a ratio.
     pub unit: String,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: AttributeKind,
     /// How it is computed from metrics.
     pub formula: String,
     /// Whether it is zero in every region; it is then in no table.

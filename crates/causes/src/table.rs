@@ -5,7 +5,7 @@ use ouzel_model::{ColumnData, Table, Unit};
 use std::sync::Arc;
 
 /// One row: a bottleneck with an attribute that explains it, or with none.
-struct Row<'a> {
+struct ExplainedRow<'a> {
     kind: &'static str,
     region: &'a RegionName,
     class: Option<u64>,
@@ -17,10 +17,10 @@ struct Row<'a> {
     correlation: Option<f64>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> ExplainedRow<'a> {
     /// A bottleneck, without anything known of it.
     fn of(kind: &'static str, region: &'a RegionName) -> Self {
-        Row {
+        ExplainedRow {
             kind,
             region,
             class: None,
@@ -45,14 +45,14 @@ impl Causes {
         with_explanations(with_bottlenecks(Table::new("causes"), &rows, &self.time.unit), &rows)
     }
 
-    fn rows(&self) -> Vec<Row<'_>> {
-        let mut rows: Vec<Row<'_>> = Vec::new();
+    fn rows(&self) -> Vec<ExplainedRow<'_>> {
+        let mut rows: Vec<ExplainedRow<'_>> = Vec::new();
         for cause in self.external.causes.iter().filter(|cause| cause.differs_by_itself) {
-            let row = || Row {
+            let row = || ExplainedRow {
                 times: Some(extremes(&cause.time_by_cluster)),
-                ..Row::of("external", &cause.region)
+                ..ExplainedRow::of("external", &cause.region)
             };
-            rows.extend(cause.explained_by.iter().map(|by| Row {
+            rows.extend(cause.explained_by.iter().map(|by| ExplainedRow {
                 attribute: Some(&by.attribute),
                 unit: Some(&by.unit),
                 values: Some(extremes(&by.by_cluster)),
@@ -62,12 +62,12 @@ impl Causes {
             rows.extend(cause.explained_by.is_empty().then(row));
         }
         for cause in &self.internal.causes {
-            let row = || Row {
+            let row = || ExplainedRow {
                 class: Some(u64::from(cause.class)),
                 share: Some(cause.share),
-                ..Row::of("internal", &cause.region)
+                ..ExplainedRow::of("internal", &cause.region)
             };
-            rows.extend(cause.explained_by.iter().map(|by| Row {
+            rows.extend(cause.explained_by.iter().map(|by| ExplainedRow {
                 attribute: Some(&by.attribute),
                 unit: Some(&by.unit),
                 values: Some((by.elsewhere, by.mean)),
@@ -80,9 +80,10 @@ impl Causes {
 }
 
 /// The columns that say what costs time.
-fn with_bottlenecks(table: Table, rows: &[Row<'_>], time_unit: &str) -> Table {
+fn with_bottlenecks(table: Table, rows: &[ExplainedRow<'_>], time_unit: &str) -> Table {
     let paths = rows.iter().map(|row| row.region.call_path.clone()).collect();
-    let itself = |row: &Row<'_>| Arc::from(if row.region.itself { "itself" } else { "with_callees" });
+    let itself =
+        |row: &ExplainedRow<'_>| Arc::from(if row.region.itself { "itself" } else { "with_callees" });
     let time = Unit::Other(Arc::from(time_unit));
     table
         .with(
@@ -125,7 +126,7 @@ fn with_bottlenecks(table: Table, rows: &[Row<'_>], time_unit: &str) -> Table {
 }
 
 /// The columns of the attribute that explains it.
-fn with_explanations(table: Table, rows: &[Row<'_>]) -> Table {
+fn with_explanations(table: Table, rows: &[ExplainedRow<'_>]) -> Table {
     table
         .with(
             "attribute",
@@ -159,14 +160,14 @@ fn with_explanations(table: Table, rows: &[Row<'_>]) -> Table {
         )
 }
 
-fn texts(rows: &[Row<'_>], of: impl Fn(&Row<'_>) -> Arc<str>) -> ColumnData {
+fn texts(rows: &[ExplainedRow<'_>], of: impl Fn(&ExplainedRow<'_>) -> Arc<str>) -> ColumnData {
     ColumnData::Text(rows.iter().map(of).collect())
 }
 
-fn maybe(rows: &[Row<'_>], of: impl Fn(&Row<'_>) -> Option<Arc<str>>) -> ColumnData {
+fn maybe(rows: &[ExplainedRow<'_>], of: impl Fn(&ExplainedRow<'_>) -> Option<Arc<str>>) -> ColumnData {
     ColumnData::OptionText(rows.iter().map(of).collect())
 }
 
-fn numbers(rows: &[Row<'_>], of: impl Fn(&Row<'_>) -> Option<f64>) -> ColumnData {
+fn numbers(rows: &[ExplainedRow<'_>], of: impl Fn(&ExplainedRow<'_>) -> Option<f64>) -> ColumnData {
     ColumnData::OptionF64(rows.iter().map(of).collect())
 }

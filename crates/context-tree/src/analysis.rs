@@ -1,12 +1,12 @@
 //! The fold: enters and leaves, or samples where there are none, into trees; trees into clusters.
 
+use crate::align::{LookAhead, Order};
 use crate::assemble::Assembler;
 use crate::builder::Builder;
-use crate::merge::{Merger, Over};
+use crate::merger::{Merger, Over};
 use crate::output::{ContextTreesOutput, TreeGroup};
 use crate::partial::{Alike, Halving};
 use crate::sample_tree::{LocationSamples, SampleDoubts, SampledPaths};
-use crate::{LookAhead, Order};
 use ouzel_analyses::peers::PeerGroups;
 use ouzel_analyses::semantics::{Category, Semantics};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, SelectionCx};
@@ -45,11 +45,11 @@ pub struct ContextTreesFold {
 }
 
 /// A location while it is folded: its group, its index there, and its tree; `None` if it has no peers.
-pub type Local = Option<Box<Member>>;
+pub type ContextTreesLocal = Option<Box<FoldedMember>>;
 
 /// A location of a peer group.
 #[derive(Debug)]
-pub struct Member {
+pub struct FoldedMember {
     group: usize,
     member: u32,
     builder: Builder,
@@ -81,7 +81,7 @@ impl ContextTreesFold {
 }
 
 impl Analysis for ContextTreesFold {
-    type Local = Local;
+    type Local = ContextTreesLocal;
     type Partial = ContextTreesPartial;
     type Output = ContextTreesOutput;
     const NAME: &'static str = "context_trees";
@@ -100,14 +100,14 @@ impl Analysis for ContextTreesFold {
         ContextTreesPartial { groups, doubts: SampleDoubts::default() }
     }
 
-    fn begin(&self, cx: &LocationCx<'_>) -> Local {
+    fn begin(&self, cx: &LocationCx<'_>) -> ContextTreesLocal {
         let (group, member) = self.peers.place(cx.location)?;
         let builder = Builder::new(self.assembler.clone());
         let samples = (!self.paths.is_empty()).then(|| LocationSamples::new(self.paths.clone()));
-        Some(Box::new(Member { group, member: member as u32, builder, samples }))
+        Some(Box::new(FoldedMember { group, member: member as u32, builder, samples }))
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn fold(&self, local: &mut ContextTreesLocal, chunk: &EventChunk<'_>) {
         let Some(local) = local else { return };
         if local.samples.is_some() && chunk.kind.contains(&EventKind::Enter) {
             local.samples = None;
@@ -125,9 +125,15 @@ impl Analysis for ContextTreesFold {
         }
     }
 
-    fn end(&self, local: Local, _: &LocationCx<'_>, _: &LocationSummary, into: &mut ContextTreesPartial) {
+    fn end(
+        &self,
+        local: ContextTreesLocal,
+        _: &LocationCx<'_>,
+        _: &LocationSummary,
+        into: &mut ContextTreesPartial,
+    ) {
         let Some(local) = local else { return };
-        let Member { group, member, builder, samples } = *local;
+        let FoldedMember { group, member, builder, samples } = *local;
         let one = match samples.and_then(LocationSamples::finish) {
             Some(samples) => {
                 into.doubts.add(samples.doubts);

@@ -6,14 +6,14 @@
 //! a profile of their caller, so that walking a tree cannot exhaust the stack.
 //! Trees are averaged in [`merge`](crate::merge).
 
+use crate::align::{LookAhead, Order};
 use crate::flat_profile::FlatProfile;
 use crate::fold_short::fold_short;
-use crate::merge::{Merger, Over};
+use crate::merger::{Merger, Over};
 use crate::node::{Body, LoopBody, LoopSource, Node, StaticId};
-use crate::recognise::{Grown, Mark, Recogniser, Scope};
-use crate::rows::Rows;
+use crate::recognise::{Grown, Mark, Recogniser, SequenceScope};
+use crate::rows::LoopRows;
 use crate::strip::{LEAVE, LOOPS, Strip, Taken};
-use crate::{LookAhead, Order};
 use ouzel_model::{Definitions, RegionId, RegionRole};
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ pub struct LoopRecord {
     /// Rejected iterations.
     pub rejected: u64,
     /// Its iterations.
-    pub rows: Rows,
+    pub rows: LoopRows,
 }
 
 impl Assembler {
@@ -262,7 +262,7 @@ impl<'a> Assembly<'a> {
         let key = if let StaticId::FoundLoop { key, .. } = id { Some(key) } else { None };
         let source = self.assembler.loop_source(caller, key);
         let body = LoopBody::of_iterations(iterations, source, &Merger::exact(order, Over::Iterations));
-        let mut rows = Rows::default();
+        let mut rows = LoopRows::default();
         let mut before = start;
         for end in ends {
             rows.push(end, end.saturating_sub(before));
@@ -313,7 +313,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// Removes what ends before the stretch; returns the start of the stretch.
-    fn before_anchor(&mut self, out: &mut Vec<Child>, scope: Scope, key: Option<StaticId>) -> Mark {
+    fn before_anchor(&mut self, out: &mut Vec<Child>, scope: SequenceScope, key: Option<StaticId>) -> Mark {
         let end = Mark { at: out.len() as u32, aux: 0 };
         let mut start = self.recogniser.stretch_start(scope).unwrap_or(end);
         let grown = self.recogniser.settle_blocks(scope, key, end, found_key);

@@ -8,15 +8,15 @@
 //! do not repeat, its shortest calls are folded and recognition inside of it starts anew.
 //! Loops are detected in [`recognise`](crate::recognise).
 
-use crate::LookAhead;
+use crate::align::LookAhead;
 use crate::assemble::{Assembler, LoopRecord, loop_key};
 use crate::fold_short::fold_short;
 use crate::iterations::{Incoming, Iterations};
-use crate::merge::{Merger, Over};
+use crate::merger::{Merger, Over};
 use crate::node::{Node, StaticId};
-use crate::piece::{Columns, Inner, InnerLoop, Tools};
-use crate::recognise::{Grown, Mark, Recogniser, Scope};
-use crate::rows::Rows;
+use crate::piece::{Inner, InnerLoop, IterationColumns, Tools};
+use crate::recognise::{Grown, Mark, Recogniser, SequenceScope};
+use crate::rows::LoopRows;
 use crate::strip::{LEAVE, LOOPS, Strip, Taken, Token};
 use ouzel_model::RegionId;
 use rustc_hash::FxHashMap;
@@ -30,10 +30,10 @@ const TAKEN_FROM: usize = 8;
 
 /// A call that is open.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenToken {
     key: Token,
     start: Mark,
-    scope: Scope,
+    scope: SequenceScope,
     has_anchor: bool,
 }
 
@@ -41,7 +41,7 @@ struct Open {
 #[derive(Debug)]
 enum Aux {
     /// Complete; for a loop, with its iterations.
-    Taken(Inner, Option<Box<Rows>>),
+    Taken(Inner, Option<Box<LoopRows>>),
     /// A loop that may still grow: index into [`Builder::growing`].
     Growing(u32),
 }
@@ -55,7 +55,7 @@ pub struct Builder {
     /// When each token came; a loop's when its first iteration began.
     at: Vec<u64>,
     aux: Vec<Aux>,
-    open: Vec<Open>,
+    open: Vec<OpenToken>,
     recogniser: Recogniser<Token>,
     loop_ids: LoopIds,
     growing: Vec<Option<Box<Iterations>>>,
@@ -94,7 +94,8 @@ impl Builder {
     /// A location that has done nothing yet.
     pub fn new(assembler: Arc<Assembler>) -> Self {
         let recogniser = Recogniser::default();
-        let root = Open { key: LEAVE, start: Mark::default(), scope: recogniser.open(), has_anchor: false };
+        let root =
+            OpenToken { key: LEAVE, start: Mark::default(), scope: recogniser.open(), has_anchor: false };
         Builder {
             assembler,
             tokens: Vec::new(),
@@ -118,7 +119,7 @@ impl Builder {
         self.push_token(region.0, time);
         let scope = self.recogniser.open();
         let has_anchor = self.assembler.is_anchor(region);
-        self.open.push(Open { key: region.0, start, scope, has_anchor });
+        self.open.push(OpenToken { key: region.0, start, scope, has_anchor });
     }
 
     /// The innermost region is left.
@@ -153,8 +154,8 @@ impl Builder {
 
     /// A child of the innermost open call is complete.
     #[inline]
-    fn child(&mut self, child: Open) {
-        let Open { key, start, has_anchor, .. } = child;
+    fn child(&mut self, child: OpenToken) {
+        let OpenToken { key, start, has_anchor, .. } = child;
         let caller = self.open.len() - 1;
         let scope = self.open[caller].scope;
         let Builder { recogniser, loop_ids, .. } = self;
@@ -199,7 +200,7 @@ impl Builder {
 
     /// No more children come in the innermost call.
     #[inline(never)]
-    fn settle(&mut self, scope: Scope) {
+    fn settle(&mut self, scope: SequenceScope) {
         let end = self.mark();
         let Builder { recogniser, loop_ids, .. } = self;
         if let Some(grown) = recogniser.settle_stretch(scope, None, end, |body| loop_ids.token(body)) {
@@ -287,7 +288,7 @@ impl Builder {
             let times = &self.times[range.clone()];
             let duration = times.iter().sum::<f64>() + aux.iter().map(Inner::duration).sum::<f64>();
             let end = range.end.checked_sub(1).map_or(self.last, |last| self.at[last]);
-            let columns = Columns { tokens: &self.tokens[range], times };
+            let columns = IterationColumns { tokens: &self.tokens[range], times };
             iterations.push(Incoming { columns, aux, duration, end }, tools);
         }
         drop(aux);

@@ -10,35 +10,10 @@
 //! the smallest members.
 
 use crate::diff::ratio;
-use crate::merge::Merger;
+use crate::merger::{ClusterRule, Merger};
 use crate::node::Node;
 use crate::prune::prune;
 use serde::{Deserialize, Serialize};
-
-/// When instances are alike.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct ClusterRule {
-    /// Two clusters that differ by less than this fraction are one. 0.02 in the paper.
-    pub ratio_min: f64,
-    /// The closest pair is one cluster if it differs by less than this fraction of the difference of the
-    /// farthest pair. 0.25 in the paper.
-    pub ratio_relative: f64,
-}
-
-impl Default for ClusterRule {
-    fn default() -> Self {
-        ClusterRule { ratio_min: 0.02, ratio_relative: 0.25 }
-    }
-}
-
-impl ClusterRule {
-    /// The most clusters of `n` instances: `max(2, ceil(log2 n))`. The paper says O(log n);
-    /// one cluster for two instances would unite the most unlike.
-    pub fn k(&self, n: usize) -> usize {
-        let log2 = usize::BITS - n.saturating_sub(1).leading_zeros();
-        (log2 as usize).max(2)
-    }
-}
 
 /// A tree that represents several instances.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

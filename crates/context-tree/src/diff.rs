@@ -171,7 +171,7 @@ pub fn ratio(diff: f64, both: f64) -> f64 {
 
 /// Iterations of two loops that are in the same cluster on the left and in the same on the right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Group {
+pub struct IterationGroup {
     /// Index of the left cluster; `None` for iterations that the left loop does not have.
     pub left: Option<usize>,
     /// Index of the right cluster.
@@ -182,13 +182,13 @@ pub struct Group {
 
 /// Pairs the iterations of two loops by their index, and groups the pairs by their clusters; in the order of the
 /// first pair of each group, which does not depend on the side.
-pub fn groups<T>(a: &LoopBody<T>, b: &LoopBody<T>) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+pub fn groups<T>(a: &LoopBody<T>, b: &LoopBody<T>) -> Vec<IterationGroup> {
+    let mut groups: Vec<IterationGroup> = Vec::new();
     for (left, right, n) in a.map.zip(&b.map) {
         let (left, right) = (left.map(|l| l as usize), right.map(|r| r as usize));
         match groups.iter_mut().find(|group| (group.left, group.right) == (left, right)) {
             Some(group) => group.n += u64::from(n),
-            None => groups.push(Group { left, right, n: u64::from(n) }),
+            None => groups.push(IterationGroup { left, right, n: u64::from(n) }),
         }
     }
     groups

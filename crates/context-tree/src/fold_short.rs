@@ -106,7 +106,7 @@ fn limit(pieces: &[Option<Piece>], n_tokens_max: usize) -> Limit {
 }
 
 /// A call that is kept, while it is open.
-struct Open {
+struct KeptCall {
     /// The position of its profile's tree.
     aux: usize,
     profile: FlatProfile,
@@ -121,7 +121,7 @@ struct New {
     at: Vec<u32>,
     /// `None` for profiles that nothing was added to.
     aux: Vec<Option<Taken>>,
-    open: Vec<Open>,
+    open: Vec<KeptCall>,
 }
 
 impl New {
@@ -134,12 +134,12 @@ impl New {
     /// A call is entered: its profile comes first.
     fn open(&mut self, at: usize) {
         self.push(PROFILE, 0.0, at);
-        self.open.push(Open { aux: self.aux.len(), profile: FlatProfile::default() });
+        self.open.push(KeptCall { aux: self.aux.len(), profile: FlatProfile::default() });
         self.aux.push(None);
     }
 
     fn close(&mut self, last: f64) {
-        let Open { aux, mut profile } = self.open.pop().expect("leaves do not outnumber enters");
+        let KeptCall { aux, mut profile } = self.open.pop().expect("leaves do not outnumber enters");
         if 0.0 < last {
             profile.add_tree(&Node::profile(StaticId::Folded, last, 1.0, Vec::new()), 1.0);
         }

@@ -10,10 +10,11 @@
 
 use crate::cluster::{cluster, extremes};
 use crate::diff::ratio;
-use crate::merge::{Averages, Merger, Over, Weights};
+use crate::merge::{Averages, SideWeights};
+use crate::merger::{Merger, Over};
 use crate::node::{Body, IterationCluster, LoopBody, LoopSource, Node, StaticId};
-use crate::piece::{Columns, Inner, InnerLoop, Piece, Tools};
-use crate::rows::Rows;
+use crate::piece::{Inner, InnerLoop, IterationColumns, Piece, Tools};
+use crate::rows::LoopRows;
 use crate::run_length::Runs;
 use crate::strip::Token;
 
@@ -36,7 +37,7 @@ pub const ITERATIONS_MAX: u32 = 65_536;
 pub struct Iterations {
     /// The token of the loop.
     pub token: Token,
-    clusters: Vec<Cluster>,
+    clusters: Vec<IterationAverage>,
     /// Row `j` has the ratios of cluster `j` with those before it.
     ratios: Vec<Vec<f64>>,
     /// The least ratio of any pair, that pair, and the greatest ratio.
@@ -58,12 +59,12 @@ pub struct Iterations {
     /// Ratios of the last iteration with each cluster.
     row: Vec<f64>,
     /// When each iteration ended.
-    pub rows: Rows,
+    pub rows: LoopRows,
 }
 
 /// Iterations that are alike.
 #[derive(Debug)]
-struct Cluster {
+struct IterationAverage {
     label: u32,
     n: f64,
     average: Piece,
@@ -75,7 +76,7 @@ struct Cluster {
 #[derive(Debug)]
 pub struct Incoming<'a> {
     /// Its tokens and their times.
-    pub columns: Columns<'a>,
+    pub columns: IterationColumns<'a>,
     /// Its loops and profiles.
     pub aux: Vec<Inner>,
     /// From its start to its end, in ticks.
@@ -148,7 +149,7 @@ impl Iterations {
         } else {
             let piece = new.into_piece(None, self.is_unordered, tools);
             self.work += cluster.average.n_nodes() + piece.n_nodes();
-            tools.mean(&mut cluster.average, &piece, Weights { left: cluster.n, right: 1.0 });
+            tools.mean(&mut cluster.average, &piece, SideWeights { left: cluster.n, right: 1.0 });
         }
         cluster.n += 1.0;
         self.compare_if_doubled(at, tools);
@@ -162,7 +163,7 @@ impl Iterations {
         let at = self.clusters.len();
         let like = self.clusters.get(self.latest).map(|cluster| &cluster.average);
         let average = new.into_piece(like, self.is_unordered, tools);
-        self.clusters.push(Cluster { label, n: 1.0, average, n_compared: 1.0 });
+        self.clusters.push(IterationAverage { label, n: 1.0, average, n_compared: 1.0 });
         self.ratios.push(std::mem::take(&mut self.row));
         self.latest = at;
         (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
@@ -182,7 +183,11 @@ impl Iterations {
         if !cluster.average.is_flat_like(&absorbed.average) {
             self.work += cluster.average.n_nodes() + absorbed.average.n_nodes();
         }
-        tools.mean(&mut cluster.average, &absorbed.average, Weights { left: cluster.n, right: absorbed.n });
+        tools.mean(
+            &mut cluster.average,
+            &absorbed.average,
+            SideWeights { left: cluster.n, right: absorbed.n },
+        );
         cluster.n += absorbed.n;
         self.latest = i;
         self.compare_if_doubled(i, tools);
@@ -225,7 +230,7 @@ impl Iterations {
 
     /// The loop with at most K clusters, and the rows of its iterations. More than [`ITERATIONS_MAX`] iterations are
     /// one profile.
-    pub fn close(mut self, source: LoopSource, tools: Tools<'_>) -> (LoopBody<Piece>, Rows) {
+    pub fn close(mut self, source: LoopSource, tools: Tools<'_>) -> (LoopBody<Piece>, LoopRows) {
         let rule = tools.merger.rule;
         let k = rule.k(self.n as usize);
         // Some ratios are of averages that have changed since, or lower bounds.
@@ -257,8 +262,8 @@ impl Iterations {
         }
         let map = self.map.renamed(|label| cluster_of_label[label as usize]);
         let clusters = self.clusters.into_iter();
-        let clusters =
-            clusters.map(|Cluster { n, average, .. }| IterationCluster { n: n as u64, tree: average });
+        let clusters = clusters
+            .map(|IterationAverage { n, average, .. }| IterationCluster { n: n as u64, tree: average });
         let clusters = clusters.collect();
         let mut body = LoopBody { source, gap: 0.0, clusters, map, profiles: Vec::new(), rejected: 0 };
         if u64::from(ITERATIONS_MAX) < self.n {
@@ -294,7 +299,7 @@ impl Candidate<'_> {
     }
 }
 
-impl Cluster {
+impl IterationAverage {
     /// The ratio of the difference, or any value of at least `limit` if it is at least `limit`.
     fn ratio_with(
         &self,

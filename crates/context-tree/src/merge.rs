@@ -8,40 +8,21 @@
 //! least, greatest and average are "easily calculated"; joining them naively would mix the
 //! variation over iterations into that over locations, hence the two [`Over`].
 
-use crate::align::{Alignment, Order, Step, by_id};
-use crate::cluster::{ClusterRule, Weighted, merge_cluster_set};
-use crate::diff::{Differ, groups};
+use crate::align::{Alignment, Step, by_id};
+use crate::cluster::{Weighted, merge_cluster_set};
+use crate::diff::groups;
+use crate::merger::{Merger, Over};
 use crate::node::{Body, IterationCluster, LoopBody, Node, Stats};
 use crate::run_length::Runs;
 
-/// What the two trees are averages over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
-    /// Different locations: a missing instance counts as a location that takes no time.
-    Locations,
-    /// Iterations of the same locations: statistics are averaged.
-    Iterations,
-}
-
-/// How trees are averaged.
-#[derive(Debug, Clone, Copy)]
-pub struct Merger<'a> {
-    /// How they are compared, for clusters inside of them.
-    pub differ: Differ<'a>,
-    /// When iterations are alike.
-    pub rule: ClusterRule,
-    /// What they are averages over.
-    pub over: Over,
-}
-
 /// The weights of the two sides.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Weights {
+pub(super) struct SideWeights {
     pub left: f64,
     pub right: f64,
 }
 
-impl Weights {
+impl SideWeights {
     pub fn mean(self, left: f64, right: f64) -> f64 {
         let total = self.left + self.right;
         if total > 0.0 { (self.left * left + self.right * right) / total } else { 0.0 }
@@ -53,22 +34,17 @@ impl Weights {
     }
 
     fn swapped(self) -> Self {
-        Weights { left: self.right, right: self.left }
+        SideWeights { left: self.right, right: self.left }
     }
 }
 
-impl<'a> Merger<'a> {
-    /// For locations with exact events.
-    pub fn exact(order: &'a dyn Order, over: Over) -> Self {
-        Merger { differ: Differ::exact(order), rule: ClusterRule::default(), over }
-    }
-
+impl Merger<'_> {
     /// Makes `a` the mean of `a` and `b`, two instances of one construct; weights are numbers of instances.
     pub fn merge(&self, a: &mut Node, n_a: f64, b: Node, n_b: f64) {
-        self.merge_nodes(a, b, Weights { left: n_a, right: n_b });
+        self.merge_nodes(a, b, SideWeights { left: n_a, right: n_b });
     }
 
-    fn merge_nodes(&self, a: &mut Node, b: Node, w: Weights) {
+    fn merge_nodes(&self, a: &mut Node, b: Node, w: SideWeights) {
         a.stats = match self.over {
             Over::Locations => Stats {
                 n: a.stats.n + b.stats.n,
@@ -124,7 +100,7 @@ impl<'a> Merger<'a> {
         a: (Vec<f64>, Vec<Node>),
         b: (Vec<f64>, Vec<Node>),
         steps: &[Step],
-        w: Weights,
+        w: SideWeights,
     ) -> (Vec<f64>, Vec<Node>) {
         let (mut gaps, mut children) = (Vec::with_capacity(steps.len() + 1), Vec::with_capacity(steps.len()));
         let (mut left, mut right) = (a.1.into_iter(), b.1.into_iter());
@@ -160,7 +136,7 @@ impl<'a> Merger<'a> {
         (gaps, children)
     }
 
-    fn merge_profiles(&self, a: &mut Vec<Node>, b: Vec<Node>, w: Weights) {
+    fn merge_profiles(&self, a: &mut Vec<Node>, b: Vec<Node>, w: SideWeights) {
         let steps: Vec<Step> = by_id(a, &b).collect();
         let (mut left, mut right) = (std::mem::take(a).into_iter(), b.into_iter());
         let why = "steps name every child once, in order";
@@ -186,7 +162,7 @@ impl<'a> Merger<'a> {
     }
 
     /// Makes `node`, the left side, the mean of itself and a dummy.
-    fn merge_dummy(&self, node: &mut Node, w: Weights) {
+    fn merge_dummy(&self, node: &mut Node, w: SideWeights) {
         node.stats = match self.over {
             Over::Locations => Stats {
                 n: node.stats.n + w.right as u32,
@@ -227,13 +203,13 @@ impl<'a> Merger<'a> {
         }
     }
 
-    fn merge_loops(&self, a: &mut LoopBody, mut b: LoopBody, w: Weights) {
+    fn merge_loops(&self, a: &mut LoopBody, mut b: LoopBody, w: SideWeights) {
         self.merge_outside(a, &mut b, w);
         merge_iterations(a, &b, w, self);
     }
 
     /// Averages the time and calls outside of the iterations of two loops.
-    pub(super) fn merge_outside<T>(&self, a: &mut LoopBody<T>, b: &mut LoopBody<T>, w: Weights) {
+    pub(super) fn merge_outside<T>(&self, a: &mut LoopBody<T>, b: &mut LoopBody<T>, w: SideWeights) {
         a.source = a.source.max(b.source);
         a.gap = w.mean(a.gap, b.gap);
         a.rejected = a.rejected.max(b.rejected);
@@ -241,7 +217,7 @@ impl<'a> Merger<'a> {
     }
 
     /// Averages what is outside of the iterations of a loop and what a dummy has.
-    pub(super) fn dwindle_outside<T>(&self, a: &mut LoopBody<T>, w: Weights) {
+    pub(super) fn dwindle_outside<T>(&self, a: &mut LoopBody<T>, w: SideWeights) {
         a.gap = w.left_part(a.gap);
         for profile in &mut a.profiles {
             self.merge_dummy(profile, w);
@@ -254,9 +230,9 @@ pub(super) trait Averages {
     /// The average of an iteration.
     type Tree: Clone;
     /// Makes `a` the mean of both.
-    fn mean(&self, a: &mut Self::Tree, b: &Self::Tree, w: Weights);
+    fn mean(&self, a: &mut Self::Tree, b: &Self::Tree, w: SideWeights);
     /// Makes `a`, the left side, the mean of itself and a dummy.
-    fn dwindle(&self, a: &mut Self::Tree, w: Weights);
+    fn dwindle(&self, a: &mut Self::Tree, w: SideWeights);
     /// Clusters of averages, each with its number of iterations, `n` in all.
     fn clusters(&self, trees: Vec<(Self::Tree, f64)>, n: u64) -> Vec<(Vec<usize>, Self::Tree)>;
 }
@@ -264,11 +240,11 @@ pub(super) trait Averages {
 impl Averages for Merger<'_> {
     type Tree = Node;
 
-    fn mean(&self, a: &mut Node, b: &Node, w: Weights) {
+    fn mean(&self, a: &mut Node, b: &Node, w: SideWeights) {
         self.merge_nodes(a, b.clone(), w);
     }
 
-    fn dwindle(&self, a: &mut Node, w: Weights) {
+    fn dwindle(&self, a: &mut Node, w: SideWeights) {
         self.merge_dummy(a, w);
     }
 
@@ -284,7 +260,7 @@ impl Averages for Merger<'_> {
 pub(super) fn merge_iterations<A: Averages>(
     a: &mut LoopBody<A::Tree>,
     b: &LoopBody<A::Tree>,
-    w: Weights,
+    w: SideWeights,
     averages: &A,
 ) {
     let groups = groups(a, b);

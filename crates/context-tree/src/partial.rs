@@ -10,7 +10,7 @@
 use crate::assemble::LoopRecord;
 use crate::cluster::{Weighted, merge_cluster_set, middle};
 use crate::diff::Differ;
-use crate::merge::Merger;
+use crate::merger::Merger;
 use crate::node::Node;
 use crate::sample_tree::{LcaQuality, SampledLocation};
 use serde::{Deserialize, Serialize};
@@ -98,11 +98,6 @@ impl Halving {
         }
         unite(clusters, k, merger)
     }
-
-    /// Number of trees in memory.
-    pub fn n_trees(&self) -> usize {
-        self.0.values().map(Vec::len).sum()
-    }
 }
 
 /// The parent, in the halving tree over `n` members, of the node of a range; `None` for the whole.
@@ -163,8 +158,10 @@ fn unite(clusters: Vec<Alike>, k: usize, merger: &Merger<'_>) -> Vec<Alike> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::align::LookAhead;
+    use crate::cluster::cluster;
+    use crate::merger::Over;
     use crate::node::StaticId;
-    use crate::{LookAhead, Over, cluster};
     use ouzel_testkit::Rng;
 
     fn tree(i: u32) -> Node {
@@ -203,7 +200,8 @@ mod tests {
         let (n, mut halving) = (1000, Halving::default());
         for member in 0..n - 1 {
             halving.add(Alike::one(member, tree(member), Vec::new()), n, &merger);
-            assert!(halving.n_trees() <= 10 * 11, "{} trees of {member}", halving.n_trees());
+            let n_trees: usize = halving.0.values().map(Vec::len).sum();
+            assert!(n_trees <= 10 * 11, "{n_trees} trees of {member}");
         }
         let clusters = halving.finish(n, &merger);
         assert_eq!(clusters.iter().map(|cluster| cluster.members.len()).sum::<usize>(), 999);

@@ -6,10 +6,11 @@
 //! Which iterations are averaged is decided in [`iterations`](crate::iterations).
 
 use crate::assemble::Assembler;
-use crate::cluster::{ClusterRule, Clustering, merge_clusters};
+use crate::cluster::{Clustering, merge_clusters};
 use crate::diff::{diff_iterations, ratio};
 use crate::flat_profile::FlatProfile;
-use crate::merge::{Averages, Merger, Weights, merge_iterations};
+use crate::merge::{Averages, SideWeights, merge_iterations};
+use crate::merger::{ClusterRule, Merger};
 use crate::node::{Body, IterationCluster, LoopBody, Node, StaticId};
 use crate::strip::{LEAVE, LOOPS, Strip, Taken, Token, distance, mean};
 use std::cell::OnceCell;
@@ -65,7 +66,7 @@ pub struct Tools<'a> {
 
 /// An iteration, borrowed from the observed sequence.
 #[derive(Debug, Clone, Copy)]
-pub struct Columns<'a> {
+pub struct IterationColumns<'a> {
     /// Its tokens.
     pub tokens: &'a [Token],
     /// The time before each, in ticks.
@@ -78,7 +79,7 @@ const NODES_FREE: u64 = 512;
 
 impl Piece {
     /// One iteration; `like` may have the same tokens.
-    pub fn new(columns: Columns<'_>, aux: Vec<Inner>, duration: f64, like: Option<&Piece>) -> Self {
+    pub fn new(columns: IterationColumns<'_>, aux: Vec<Inner>, duration: f64, like: Option<&Piece>) -> Self {
         let same = like.and_then(|like| like.flat.as_ref()).filter(|flat| *flat.tokens == *columns.tokens);
         let tokens = same.map_or_else(|| columns.tokens.into(), |flat| flat.tokens.clone());
         let flat = Some(Flat { tokens, times: columns.times.to_vec(), aux });
@@ -86,7 +87,7 @@ impl Piece {
     }
 
     /// One iteration of which only sums by region are kept.
-    pub fn unordered(columns: Columns<'_>, aux: &[Inner], duration: f64, tools: Tools<'_>) -> Self {
+    pub fn unordered(columns: IterationColumns<'_>, aux: &[Inner], duration: f64, tools: Tools<'_>) -> Self {
         let mut profile = FlatProfile::default();
         let mut aux = aux.iter();
         for (&token, &time) in columns.tokens.iter().zip(columns.times) {
@@ -128,12 +129,18 @@ impl Piece {
     }
 
     /// Whether it has these tokens and no others were averaged into it.
-    pub fn is_like(&self, columns: Columns<'_>) -> bool {
+    pub fn is_like(&self, columns: IterationColumns<'_>) -> bool {
         self.flat.as_ref().is_some_and(|flat| *flat.tokens == *columns.tokens)
     }
 
     /// The difference from an iteration for which [`is_like`](Self::is_like) holds, or any value above `limit`.
-    pub fn diff_like(&self, columns: Columns<'_>, aux: &[Inner], limit: f64, tools: Tools<'_>) -> f64 {
+    pub fn diff_like(
+        &self,
+        columns: IterationColumns<'_>,
+        aux: &[Inner],
+        limit: f64,
+        tools: Tools<'_>,
+    ) -> f64 {
         let Some(flat) = &self.flat else { return f64::INFINITY };
         let mut diff = distance(&flat.times, columns.times, limit);
         for (a, b) in flat.aux.iter().zip(aux) {
@@ -147,8 +154,15 @@ impl Piece {
 
     /// Makes it, the average of `n`, the average of `n + 1` with an iteration for which
     /// [`is_like`](Self::is_like) holds.
-    pub fn add_like(&mut self, n: f64, columns: Columns<'_>, aux: &[Inner], duration: f64, tools: Tools<'_>) {
-        let w = Weights { left: n, right: 1.0 };
+    pub fn add_like(
+        &mut self,
+        n: f64,
+        columns: IterationColumns<'_>,
+        aux: &[Inner],
+        duration: f64,
+        tools: Tools<'_>,
+    ) {
+        let w = SideWeights { left: n, right: 1.0 };
         self.tree = OnceCell::new();
         self.duration = w.mean(self.duration, duration);
         let Some(flat) = &mut self.flat else { return };
@@ -243,7 +257,7 @@ impl Tools<'_> {
         }
     }
 
-    fn mean_inner(self, a: &mut Inner, b: &Inner, w: Weights) {
+    fn mean_inner(self, a: &mut Inner, b: &Inner, w: SideWeights) {
         match (&mut *a, b) {
             (Inner::Loop(a), Inner::Loop(b)) => {
                 self.merger.merge_outside(&mut a.body, &mut b.body.clone_outside(), w);
@@ -258,7 +272,7 @@ impl Tools<'_> {
         }
     }
 
-    fn mean_unlike(self, a: &mut Piece, b: &Piece, w: Weights) {
+    fn mean_unlike(self, a: &mut Piece, b: &Piece, w: SideWeights) {
         let limit = (4 * a.n_nodes().min(b.n_nodes())).max(NODES_FREE);
         let mut other = None;
         if a.is_unordered() != b.is_unordered() {
@@ -276,7 +290,7 @@ impl Tools<'_> {
         }
     }
 
-    fn dwindle_inner(self, a: &mut Inner, w: Weights) {
+    fn dwindle_inner(self, a: &mut Inner, w: SideWeights) {
         match a {
             Inner::Tree(node) => self.merger.dwindle(node, w),
             Inner::Loop(inner) => {
@@ -296,7 +310,7 @@ impl<T> LoopBody<T> {
             source: self.source,
             gap: self.gap,
             clusters: Vec::new(),
-            map: crate::Runs::default(),
+            map: crate::run_length::Runs::default(),
             profiles: self.profiles.clone(),
             rejected: self.rejected,
         }
@@ -310,7 +324,7 @@ fn is_same(a: &Arc<[Token]>, b: &Arc<[Token]>) -> bool {
 impl Averages for Tools<'_> {
     type Tree = Piece;
 
-    fn mean(&self, a: &mut Piece, b: &Piece, w: Weights) {
+    fn mean(&self, a: &mut Piece, b: &Piece, w: SideWeights) {
         if let (Some(x), Some(y)) = (&mut a.flat, &b.flat)
             && is_same(&x.tokens, &y.tokens)
         {
@@ -325,7 +339,7 @@ impl Averages for Tools<'_> {
         a.duration = w.mean(a.duration, b.duration);
     }
 
-    fn dwindle(&self, a: &mut Piece, w: Weights) {
+    fn dwindle(&self, a: &mut Piece, w: SideWeights) {
         a.duration = w.left_part(a.duration);
         let Some(flat) = &mut a.flat else {
             if let Some(tree) = a.tree.get_mut() {
@@ -361,7 +375,7 @@ impl Clustering for Tools<'_> {
     }
 
     fn unite(&mut self, a: &mut (Piece, f64), b: (Piece, f64)) {
-        self.mean(&mut a.0, &b.0, Weights { left: a.1, right: b.1 });
+        self.mean(&mut a.0, &b.0, SideWeights { left: a.1, right: b.1 });
         a.1 += b.1;
     }
 }

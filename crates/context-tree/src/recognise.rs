@@ -27,7 +27,7 @@ pub struct Mark {
 
 /// An element of the sequence: a child, a block or a loop.
 #[derive(Debug, Clone, Copy)]
-struct Item<K> {
+struct SequenceItem<K> {
     key: K,
     start: Mark,
     /// Index of the loop; `NONE` for a child or block.
@@ -40,7 +40,7 @@ const NONE: u32 = u32::MAX;
 
 /// A loop whose iterations are being found.
 #[derive(Debug)]
-pub struct Found<K> {
+pub struct GrowingLoop<K> {
     /// Its key.
     pub key: K,
     /// Keys of the elements of an iteration.
@@ -66,7 +66,7 @@ pub struct Grown {
 
 /// The part of the sequence that belongs to one open call.
 #[derive(Debug, Clone, Copy)]
-pub struct Scope {
+pub struct SequenceScope {
     /// Index of its first element.
     base: u32,
     /// Index of its first element after the last anchor.
@@ -76,8 +76,8 @@ pub struct Scope {
 /// Finds loops in the sequences of calls that are open inside of each other.
 #[derive(Debug)]
 pub struct Recogniser<K> {
-    items: Vec<Item<K>>,
-    found: Vec<Found<K>>,
+    items: Vec<SequenceItem<K>>,
+    found: Vec<GrowingLoop<K>>,
     free: Vec<u32>,
 }
 
@@ -90,19 +90,19 @@ impl<K> Default for Recogniser<K> {
 impl<K: Copy + Eq> Recogniser<K> {
     /// The scope of a call that is entered.
     #[inline]
-    pub fn open(&self) -> Scope {
+    pub fn open(&self) -> SequenceScope {
         let base = self.items.len() as u32;
-        Scope { base, stretch: base }
+        SequenceScope { base, stretch: base }
     }
 
     /// A loop.
-    pub fn found(&mut self, found: u32) -> &mut Found<K> {
+    pub fn found(&mut self, found: u32) -> &mut GrowingLoop<K> {
         &mut self.found[found as usize]
     }
 
     /// Whether nothing was observed in the innermost scope.
     #[inline]
-    pub fn is_empty(&self, scope: Scope) -> bool {
+    pub fn is_empty(&self, scope: SequenceScope) -> bool {
         self.items.len() == scope.base as usize
     }
 
@@ -111,7 +111,7 @@ impl<K: Copy + Eq> Recogniser<K> {
     #[inline]
     pub fn settle_stretch(
         &mut self,
-        scope: Scope,
+        scope: SequenceScope,
         key: Option<K>,
         end: Mark,
         loop_key: impl FnMut(&[K]) -> K,
@@ -125,7 +125,7 @@ impl<K: Copy + Eq> Recogniser<K> {
     /// The same for blocks; call this before an anchor is passed on. Only the start of the stretch is kept.
     pub fn settle_blocks(
         &mut self,
-        scope: Scope,
+        scope: SequenceScope,
         key: Option<K>,
         end: Mark,
         loop_key: impl FnMut(&[K]) -> K,
@@ -141,7 +141,7 @@ impl<K: Copy + Eq> Recogniser<K> {
     }
 
     /// Where the stretch begins, if anything is in it.
-    pub fn stretch_start(&self, scope: Scope) -> Option<Mark> {
+    pub fn stretch_start(&self, scope: SequenceScope) -> Option<Mark> {
         self.items.get(scope.stretch as usize).map(|first| first.start)
     }
 
@@ -149,7 +149,7 @@ impl<K: Copy + Eq> Recogniser<K> {
     #[inline]
     pub fn child(
         &mut self,
-        scope: Scope,
+        scope: SequenceScope,
         key: K,
         [start, end]: [Mark; 2],
         loop_key: impl FnMut(&[K]) -> K,
@@ -160,7 +160,7 @@ impl<K: Copy + Eq> Recogniser<K> {
     /// A child that is or has an anchor is complete; its block reaches from `start`, where the stretch began, to `end`.
     pub fn anchor(
         &mut self,
-        scope: &mut Scope,
+        scope: &mut SequenceScope,
         key: K,
         [start, end]: [Mark; 2],
         loop_key: impl FnMut(&[K]) -> K,
@@ -175,7 +175,7 @@ impl<K: Copy + Eq> Recogniser<K> {
     }
 
     /// Forgets the sequence of the innermost scope.
-    pub fn close(&mut self, scope: Scope) {
+    pub fn close(&mut self, scope: SequenceScope) {
         self.truncate(scope.base as usize);
     }
 
@@ -190,7 +190,7 @@ impl<K: Copy + Eq> Recogniser<K> {
         loop_key: impl FnMut(&[K]) -> K,
     ) -> Option<Grown> {
         let low = low as usize;
-        self.items.push(Item { key, start, found: NONE, unchecked: false });
+        self.items.push(SequenceItem { key, start, found: NONE, unchecked: false });
         if low + 1 < self.items.len() { self.check(low, end, loop_key) } else { None }
     }
 
@@ -251,7 +251,7 @@ impl<K: Copy + Eq> Recogniser<K> {
     ) -> Grown {
         let (key, start) = (loop_key(&body), starts[0]);
         self.truncate(first);
-        let new = Found { key, body, starts, slot: None, is_anchored: false };
+        let new = GrowingLoop { key, body, starts, slot: None, is_anchored: false };
         let found = match self.free.pop() {
             Some(found) => {
                 self.found[found as usize] = new;
@@ -262,7 +262,7 @@ impl<K: Copy + Eq> Recogniser<K> {
                 self.found.len() as u32 - 1
             }
         };
-        self.items.push(Item { key, start, found, unchecked: true });
+        self.items.push(SequenceItem { key, start, found, unchecked: true });
         Grown { found, end, is_new: true }
     }
 
@@ -290,7 +290,7 @@ mod tests {
         let mut loops: Vec<(u32, String)> = Vec::new();
         let mut see = |recogniser: &mut Recogniser<char>, grown: Option<Grown>| {
             let Some(grown) = grown else { return };
-            let Found { body, starts, .. } = recogniser.found(grown.found);
+            let GrowingLoop { body, starts, .. } = recogniser.found(grown.found);
             loops.retain(|(start, _)| *start < starts[0].at);
             let body: String = body.iter().collect();
             loops.push((starts[0].at, format!("{body}×{}@{}", starts.len(), starts[0].at)));

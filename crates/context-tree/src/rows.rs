@@ -11,7 +11,7 @@ pub const ROWS_MAX: usize = 4096;
 
 /// Neighbouring iterations of a loop of one location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
+pub struct LoopRow {
     /// End of the last of them, in ticks.
     pub end: u64,
     /// Index of the longest.
@@ -24,18 +24,18 @@ pub struct Row {
 
 /// The iterations of a loop of one location.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rows {
+pub struct LoopRows {
     /// Start of the first iteration, in ticks.
     pub start: u64,
     /// In order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<LoopRow>,
     /// Number of iterations.
     pub n: u64,
     /// Iterations in a row, but for the last: `2^shift`.
     shift: u32,
 }
 
-impl Rows {
+impl LoopRows {
     /// Appends an iteration.
     pub fn push(&mut self, end: u64, duration_ticks: u64) {
         let index = self.n as u32;
@@ -44,7 +44,7 @@ impl Rows {
         }
         let is_next = (self.n >> self.shift) as usize == self.rows.len();
         self.n += 1;
-        let row = Row { end, longest: index, longest_ticks: duration_ticks, cluster: 0 };
+        let row = LoopRow { end, longest: index, longest_ticks: duration_ticks, cluster: 0 };
         match self.rows.last_mut() {
             Some(last) if !is_next => *last = last.with(row),
             _ => {
@@ -76,11 +76,11 @@ impl Rows {
     }
 }
 
-impl Row {
+impl LoopRow {
     /// This and the row after it.
-    fn with(self, next: Row) -> Row {
+    fn with(self, next: LoopRow) -> LoopRow {
         let longer = if self.longest_ticks < next.longest_ticks { next } else { self };
-        Row { end: next.end, ..longer }
+        LoopRow { end: next.end, ..longer }
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn many_iterations_share_rows() {
-        let mut rows = Rows::default();
+        let mut rows = LoopRows::default();
         for i in 0..10_000_u64 {
             rows.push(100 + 10 * (i + 1) + u64::from(5_000 <= i) * 7, if i == 5_000 { 17 } else { 10 });
         }

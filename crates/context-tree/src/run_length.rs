@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 /// Run-length coded sequence: for each iteration the index of its cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Runs(Vec<Run>);
+pub struct Runs(Vec<EqualRun>);
 
 /// Equal neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
+pub struct EqualRun {
     /// The value.
     pub value: u32,
     /// How often.
@@ -32,12 +32,12 @@ impl Runs {
         match self.0.last_mut() {
             Some(last) if last.value == value => last.n += n,
             _ if n == 0 => {}
-            _ => self.0.push(Run { value, n }),
+            _ => self.0.push(EqualRun { value, n }),
         }
     }
 
     /// The runs in order.
-    pub fn runs(&self) -> &[Run] {
+    pub fn runs(&self) -> &[EqualRun] {
         &self.0
     }
 
@@ -86,9 +86,9 @@ impl Runs {
 }
 
 /// What is left of a run without its first `n` values.
-fn used(run: Option<Run>, n: u32) -> Option<Run> {
-    let Run { value, n: all } = run?;
-    (n < all).then(|| Run { value, n: all - n })
+fn used(run: Option<EqualRun>, n: u32) -> Option<EqualRun> {
+    let EqualRun { value, n: all } = run?;
+    (n < all).then(|| EqualRun { value, n: all - n })
 }
 
 #[cfg(test)]

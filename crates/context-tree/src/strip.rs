@@ -9,7 +9,7 @@
 //! Trees are made in [`assemble`](crate::assemble).
 
 use crate::node::Node;
-use crate::rows::Rows;
+use crate::rows::LoopRows;
 
 /// A token: a region below [`LOOPS`], then the loops, then [`PROFILE`] and [`LEAVE`].
 pub type Token = u32;
@@ -37,7 +37,7 @@ pub struct Taken {
     /// A loop or a profile.
     pub node: Node,
     /// The iterations, if it is a loop that is not inside of another.
-    pub rows: Option<Box<Rows>>,
+    pub rows: Option<Box<LoopRows>>,
 }
 
 impl Strip {

@@ -6,6 +6,13 @@ mod sampled;
 mod simulation;
 mod streaming;
 
+use crate::align::{LookAhead, Order};
+use crate::cluster::cluster;
+use crate::diff::{Differ, Dummies};
+use crate::merger::{ClusterRule, Merger, Over};
+use crate::node::{Body, IterationCluster, LoopBody, Node};
+use crate::run_length::Runs;
+use crate::sample_tree::LcaQuality;
 use crate::*;
 use ouzel_model::RegionId;
 

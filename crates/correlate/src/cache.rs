@@ -31,7 +31,7 @@ const MAX_SUMMARY_BYTES: u64 = 1 << 31;
 
 /// The first bytes of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Header {
+struct CacheHeader {
     key: u128,
     n_half: u64,
     n_views: u64,
@@ -41,7 +41,7 @@ struct Header {
 
 /// The last bytes of the file.
 #[derive(Debug, Serialize, Deserialize)]
-struct Summary {
+struct CacheSummary {
     portraits: Vec<Portrait>,
     notices: Vec<Notice>,
 }
@@ -192,7 +192,7 @@ impl Kept {
         if head[8..12] != ORDER.to_ne_bytes() || head[12..16] != VERSION.to_ne_bytes() {
             return Ok(Err("it comes from another version or machine"));
         }
-        let Ok(header) = postcard::from_bytes::<Header>(&head[16..]) else {
+        let Ok(header) = postcard::from_bytes::<CacheHeader>(&head[16..]) else {
             return Ok(Err("its header is damaged"));
         };
         if header.key != key || header.n_half != n_half as u64 {
@@ -217,7 +217,7 @@ impl Kept {
         if checksum_of_bytes(&summary) != header.summary_sum {
             return Ok(Err("its end is damaged"));
         }
-        let Ok(Summary { portraits, notices }) = postcard::from_bytes(&summary) else {
+        let Ok(CacheSummary { portraits, notices }) = postcard::from_bytes(&summary) else {
             return Ok(Err("its end is damaged"));
         };
         let is_ours = portraits.len() as u64 == header.n_views
@@ -293,8 +293,8 @@ impl<'a> Writing<'a> {
     pub fn finish(mut self, key: u128, portraits: Vec<Portrait>, notices: Vec<Notice>) -> io::Result<u64> {
         let n_views = portraits.len();
         let invalid = |error: postcard::Error| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
-        let summary = postcard::to_stdvec(&Summary { portraits, notices }).map_err(invalid)?;
-        let header = Header {
+        let summary = postcard::to_stdvec(&CacheSummary { portraits, notices }).map_err(invalid)?;
+        let header = CacheHeader {
             key,
             n_half: self.n_half as u64,
             n_views: n_views as u64,

@@ -86,7 +86,7 @@ names! {
 
 /// The elements that are open, each within the one before, with their names and texts.
 #[derive(Default)]
-struct Open {
+struct OpenElements {
     elements: Vec<Element>,
     /// Names of all of them, one after the other.
     names: String,
@@ -106,7 +106,7 @@ struct Element {
     at: usize,
 }
 
-impl Open {
+impl OpenElements {
     fn push(&mut self, name: ElementName, text: &str, at: usize) {
         let (name_text, text_at) = (self.names.len(), self.texts.len());
         self.elements.push(Element { name, name_text, text: text_at, at });
@@ -133,7 +133,7 @@ impl Open {
 
 struct Builder {
     anchor: Anchor,
-    open: Open,
+    open: OpenElements,
     names: FxHashMap<&'static str, ElementName>,
     unknown: BTreeMap<String, u64>,
     is_cube: bool,
@@ -149,7 +149,7 @@ pub(crate) fn read(input: impl BufRead, file: Arc<str>) -> Result<ReadAnchor, Cu
     let mut reader = XmlReader::new(input, file);
     let mut builder = Builder {
         anchor: Anchor::default(),
-        open: Open::default(),
+        open: OpenElements::default(),
         names: ElementName::table(),
         unknown: BTreeMap::new(),
         is_cube: false,

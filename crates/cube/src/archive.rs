@@ -1,7 +1,7 @@
 //! A profile on disk: which kind, its definitions, its rows.
 
 use crate::anchor_xml::{self, ReadAnchor};
-use crate::tar::{self, Member};
+use crate::tar::{self, TarMember};
 use crate::{Anchor, CubeError, MetricRows, XmlRow, inflate};
 use ouzel_files::{Candidate, input};
 use std::collections::BTreeMap;
@@ -85,7 +85,7 @@ pub struct Cube {
 
 #[derive(Debug)]
 enum Contents {
-    Archive(BTreeMap<String, Member>),
+    Archive(BTreeMap<String, TarMember>),
     Xml,
     Unpacked(Arc<[u8]>),
 }
@@ -122,7 +122,7 @@ pub fn open(path: &Path) -> Result<Cube, CubeError> {
 fn read_member_anchor(
     input: &mut File,
     file: &Arc<str>,
-    members: &BTreeMap<String, Member>,
+    members: &BTreeMap<String, TarMember>,
 ) -> Result<ReadAnchor, CubeError> {
     let Some(member) = members.get("anchor.xml") else {
         return Err(CubeError::new(file, 0, "the archive holds no anchor.xml"));

@@ -67,7 +67,7 @@ impl Operator {
 }
 
 /// What waits for its right side or its end.
-enum Waiting {
+enum PendingOperator {
     Operator(Operator),
     /// `(`, with the function before it, its number of arguments, and the number begun.
     Open(Option<(Operator, usize)>, usize),
@@ -79,7 +79,7 @@ enum Waiting {
 /// The part that is not simple arithmetic, in words.
 pub fn parse(text: &str) -> Result<Vec<Step>, String> {
     let mut rest = without_return(text.trim())?;
-    let (mut steps, mut waiting): (Vec<Step>, Vec<Waiting>) = (Vec::new(), Vec::new());
+    let (mut steps, mut waiting): (Vec<Step>, Vec<PendingOperator>) = (Vec::new(), Vec::new());
     let mut wants_value = true;
     while let Some(first) = rest.chars().next() {
         if first.is_whitespace() {
@@ -89,11 +89,11 @@ pub fn parse(text: &str) -> Result<Vec<Step>, String> {
         if wants_value {
             match first {
                 '(' => {
-                    waiting.push(Waiting::Open(None, 1));
+                    waiting.push(PendingOperator::Open(None, 1));
                     rest = &rest[1..];
                 }
                 '-' => {
-                    waiting.push(Waiting::Operator(Operator::Negate));
+                    waiting.push(PendingOperator::Operator(Operator::Negate));
                     rest = &rest[1..];
                 }
                 '+' => rest = &rest[1..],
@@ -119,7 +119,7 @@ pub fn parse(text: &str) -> Result<Vec<Step>, String> {
                 _ => return Err(unknown(rest)),
             };
             apply_stronger(operator, &mut steps, &mut waiting);
-            waiting.push(Waiting::Operator(operator));
+            waiting.push(PendingOperator::Operator(operator));
             (rest, wants_value) = (&rest[1..], true);
         }
     }
@@ -128,8 +128,8 @@ pub fn parse(text: &str) -> Result<Vec<Step>, String> {
     }
     while let Some(last) = waiting.pop() {
         match last {
-            Waiting::Operator(operator) => steps.push(Step::Apply(operator)),
-            Waiting::Open(..) => return Err("a parenthesis is not closed".to_owned()),
+            PendingOperator::Operator(operator) => steps.push(Step::Apply(operator)),
+            PendingOperator::Open(..) => return Err("a parenthesis is not closed".to_owned()),
         }
     }
     Ok(steps)
@@ -139,7 +139,7 @@ pub fn parse(text: &str) -> Result<Vec<Step>, String> {
 fn named<'a>(
     rest: &'a str,
     steps: &mut Vec<Step>,
-    waiting: &mut Vec<Waiting>,
+    waiting: &mut Vec<PendingOperator>,
 ) -> Result<(&'a str, bool), String> {
     let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.');
     let n = rest.find(|c: char| !is_of_name(c)).unwrap_or(rest.len());
@@ -151,7 +151,7 @@ fn named<'a>(
     }
     let after = after.trim_start().strip_prefix('(');
     let (function, after) = Operator::function(name).zip(after).ok_or_else(|| unknown(rest))?;
-    waiting.push(Waiting::Open(Some(function), 1));
+    waiting.push(PendingOperator::Open(Some(function), 1));
     Ok((after, true))
 }
 
@@ -212,8 +212,8 @@ fn flavour<'a>(metric: &str, after: &'a str) -> Result<(Flavour, &'a str), Strin
 }
 
 /// Applies what waits and comes before `operator`.
-fn apply_stronger(operator: Operator, steps: &mut Vec<Step>, waiting: &mut Vec<Waiting>) {
-    while let Some(Waiting::Operator(last)) = waiting.last() {
+fn apply_stronger(operator: Operator, steps: &mut Vec<Step>, waiting: &mut Vec<PendingOperator>) {
+    while let Some(PendingOperator::Operator(last)) = waiting.last() {
         let last = *last;
         let from_right = operator == Operator::Power;
         if last.rank() < operator.rank() || (from_right && last.rank() == operator.rank()) {
@@ -225,20 +225,22 @@ fn apply_stronger(operator: Operator, steps: &mut Vec<Step>, waiting: &mut Vec<W
 }
 
 /// Ends an argument or a parenthesis.
-fn close(end: char, steps: &mut Vec<Step>, waiting: &mut Vec<Waiting>) -> Result<(), String> {
+fn close(end: char, steps: &mut Vec<Step>, waiting: &mut Vec<PendingOperator>) -> Result<(), String> {
     loop {
         match waiting.pop() {
-            Some(Waiting::Operator(operator)) => steps.push(Step::Apply(operator)),
-            Some(Waiting::Open(Some((function, n)), begun)) if end == ',' && begun < n => {
-                waiting.push(Waiting::Open(Some((function, n)), begun + 1));
+            Some(PendingOperator::Operator(operator)) => steps.push(Step::Apply(operator)),
+            Some(PendingOperator::Open(Some((function, n)), begun)) if end == ',' && begun < n => {
+                waiting.push(PendingOperator::Open(Some((function, n)), begun + 1));
                 return Ok(());
             }
-            Some(Waiting::Open(Some((function, n)), begun)) if end == ')' && begun == n => {
+            Some(PendingOperator::Open(Some((function, n)), begun)) if end == ')' && begun == n => {
                 steps.push(Step::Apply(function));
                 return Ok(());
             }
-            Some(Waiting::Open(None, _)) if end == ')' => return Ok(()),
-            Some(Waiting::Open(..)) => return Err("a function has the wrong number of arguments".to_owned()),
+            Some(PendingOperator::Open(None, _)) if end == ')' => return Ok(()),
+            Some(PendingOperator::Open(..)) => {
+                return Err("a function has the wrong number of arguments".to_owned());
+            }
             None => return Err(format!("{end:?} is outside parentheses")),
         }
     }

@@ -4,7 +4,7 @@
 //! are rows of one size, plain or each compressed alone. A row that cannot be read is lost
 //! alone; the rows after the end of a cut file are known to be lost from the start.
 
-use crate::tar::Member;
+use crate::tar::TarMember;
 use crate::{CubeError, inflate};
 use rustc_hash::FxHashMap;
 use std::io::{Read, Seek, SeekFrom};
@@ -25,7 +25,7 @@ const ENTRY_BYTES: usize = 24;
 pub struct MetricRows<R> {
     input: R,
     file: Arc<str>,
-    data: Member,
+    data: TarMember,
     row_bytes: u64,
     is_little_endian: bool,
     /// Number of the row of each tree index that has one.
@@ -57,8 +57,8 @@ impl<R: Read + Seek> MetricRows<R> {
     pub(crate) fn open(
         mut input: R,
         file: Arc<str>,
-        index: Member,
-        data: Member,
+        index: TarMember,
+        data: TarMember,
         (n_paths, row_bytes): (usize, u64),
     ) -> Result<Self, CubeError> {
         let (is_little_endian, row_ids) = read_index(&mut input, &file, index, n_paths)?;
@@ -127,7 +127,7 @@ impl<R: Read + Seek> MetricRows<R> {
     }
 
     /// Notes which row each tree index has, as far as the data reach.
-    fn keep_rows(&mut self, row_ids: &[u32], index: Member, n_paths: usize) {
+    fn keep_rows(&mut self, row_ids: &[u32], index: TarMember, n_paths: usize) {
         let n_stored = match &self.storage {
             Storage::Plain(start) => (self.data.n_bytes - start).checked_div(self.row_bytes).unwrap_or(0),
             Storage::Compressed(streams) => streams.len() as u64,
@@ -264,7 +264,7 @@ fn no_memory(file: &Arc<str>, offset: u64, n_bytes: u64) -> CubeError {
 fn read_index(
     input: &mut (impl Read + Seek),
     file: &Arc<str>,
-    index: Member,
+    index: TarMember,
     n_paths: usize,
 ) -> Result<(bool, Vec<u32>), CubeError> {
     let wrong = |at: u64, reason: &str| CubeError::new(file, index.offset + at, reason);

@@ -15,7 +15,7 @@ pub(crate) const BLOCK_BYTES: u64 = BLOCK as u64;
 
 /// A member: where its bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Member {
+pub(crate) struct TarMember {
     pub offset: u64,
     pub n_bytes: u64,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Member {
 pub(crate) fn members(
     input: &mut (impl Read + Seek),
     file: &Arc<str>,
-) -> Result<(BTreeMap<String, Member>, Option<CubeError>), CubeError> {
+) -> Result<(BTreeMap<String, TarMember>, Option<CubeError>), CubeError> {
     let mut members = BTreeMap::new();
     let result = scan(input, &mut |name, member| {
         members.insert(name, member);
@@ -56,7 +56,7 @@ pub(crate) fn holds(input: &mut (impl Read + Seek), is_one: impl Fn(&str) -> boo
 /// Calls `tell` for every member until it returns `false`; returns where and how the archive is damaged.
 fn scan(
     input: &mut (impl Read + Seek),
-    tell: &mut dyn FnMut(String, Member) -> bool,
+    tell: &mut dyn FnMut(String, TarMember) -> bool,
 ) -> Result<Option<(u64, &'static str)>, (u64, std::io::Error)> {
     let at = |offset: u64| move |error: std::io::Error| (offset, error);
     let end = input.seek(SeekFrom::End(0)).map_err(at(0))?;
@@ -72,7 +72,7 @@ fn scan(
             return Ok(Some((offset, "a tar header has no size")));
         };
         let start = offset + BLOCK_BYTES;
-        let member = Member { offset: start, n_bytes: n_bytes.min(end - start) };
+        let member = TarMember { offset: start, n_bytes: n_bytes.min(end - start) };
         let is_file = matches!(header[156], b'0' | 0 | b'7');
         if is_file && !tell(name(&header), member) {
             return Ok(None);
@@ -158,8 +158,8 @@ mod tests {
         let mut bytes = archive(&[("./anchor.xml", b"<cube/>"), ("0.data", &[1; 600])]);
         bytes[148..156].copy_from_slice(b"777777\0 ");
         let (members, damage) = members(&mut Cursor::new(bytes), &Arc::from("x")).unwrap();
-        assert_eq!(members["anchor.xml"], Member { offset: 512, n_bytes: 7 });
-        assert_eq!(members["0.data"], Member { offset: 1536, n_bytes: 600 });
+        assert_eq!(members["anchor.xml"], TarMember { offset: 512, n_bytes: 7 });
+        assert_eq!(members["0.data"], TarMember { offset: 1536, n_bytes: 600 });
         assert_eq!(damage, None);
     }
 

@@ -54,7 +54,7 @@ impl<'a> Tag<'a> {
 
 /// What the bytes of a token are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TokenKind {
     Text,
     /// Text in which nothing is resolved.
     Verbatim,
@@ -132,7 +132,7 @@ impl<R: BufRead> XmlReader<R> {
                 break (kind, Some(range));
             }
             match self.advance()? {
-                Kind::Nothing => {}
+                TokenKind::Nothing => {}
                 kind => break (kind, None),
             }
         };
@@ -142,12 +142,12 @@ impl<R: BufRead> XmlReader<R> {
             None => bytes.as_slice(),
         };
         Ok(match kind {
-            Kind::Text => Token::Text(text_from_bytes(bytes)),
-            Kind::Verbatim => {
+            TokenKind::Text => Token::Text(text_from_bytes(bytes)),
+            TokenKind::Verbatim => {
                 let verbatim = bytes.strip_prefix(CDATA).and_then(|text| text.strip_suffix(b"]]"));
                 Token::Text(String::from_utf8_lossy(verbatim.unwrap_or_default()))
             }
-            Kind::Tag => match bytes {
+            TokenKind::Tag => match bytes {
                 [b'/', name @ ..] => Token::End(text(name.trim_ascii())),
                 bytes => {
                     let start = *offset - bytes.len() as u64 - 1;
@@ -155,7 +155,7 @@ impl<R: BufRead> XmlReader<R> {
                     Token::Start(tag_from_bytes(bytes).ok_or_else(malformed)?)
                 }
             },
-            Kind::Nothing | Kind::Eof => Token::Eof,
+            TokenKind::Nothing | TokenKind::Eof => Token::Eof,
         })
     }
 
@@ -165,7 +165,7 @@ impl<R: BufRead> XmlReader<R> {
     }
 
     /// The next token if all of it is in the input's buffer, as most are, and where it is there. `None` takes nothing.
-    fn in_buffer(&mut self) -> Result<Option<(Kind, Range<usize>)>, CubeError> {
+    fn in_buffer(&mut self) -> Result<Option<(TokenKind, Range<usize>)>, CubeError> {
         let waiting = match self.input.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(None),
             waiting => waiting.map_err(|error| CubeError::io(&self.file, self.offset, &error))?,
@@ -176,7 +176,7 @@ impl<R: BufRead> XmlReader<R> {
             if !waiting[..end].iter().all(u8::is_ascii_whitespace) {
                 (self.in_tag, self.n_lent) = (true, end + 1);
                 self.offset += self.n_lent as u64;
-                return Ok(Some((Kind::Text, 0..end)));
+                return Ok(Some((TokenKind::Text, 0..end)));
             }
             start = end + 1;
         }
@@ -187,18 +187,18 @@ impl<R: BufRead> XmlReader<R> {
         }
         (self.in_tag, self.n_lent) = (false, start + len + 1);
         self.offset += self.n_lent as u64;
-        Ok(Some((Kind::Tag, start..start + len)))
+        Ok(Some((TokenKind::Tag, start..start + len)))
     }
 
     /// Puts the next token into `bytes`.
-    fn advance(&mut self) -> Result<Kind, CubeError> {
+    fn advance(&mut self) -> Result<TokenKind, CubeError> {
         if !self.in_tag {
             self.read_text()?;
             if self.bytes.iter().any(|byte| !byte.is_ascii_whitespace()) {
-                return Ok(Kind::Text);
+                return Ok(TokenKind::Text);
             }
             if !self.in_tag {
-                return Ok(Kind::Eof);
+                return Ok(TokenKind::Eof);
             }
         }
         self.read_tag()
@@ -237,7 +237,7 @@ impl<R: BufRead> XmlReader<R> {
     }
 
     /// Reads a tag whose `<` has been read, up to its `>`, which is taken too.
-    fn read_tag(&mut self) -> Result<Kind, CubeError> {
+    fn read_tag(&mut self) -> Result<TokenKind, CubeError> {
         let start = self.offset;
         self.bytes.clear();
         self.in_tag = false;
@@ -254,9 +254,9 @@ impl<R: BufRead> XmlReader<R> {
         }
         self.bytes.pop();
         Ok(match self.bytes.as_slice() {
-            bytes if bytes.starts_with(CDATA) => Kind::Verbatim,
-            [b'!' | b'?', ..] => Kind::Nothing,
-            _ => Kind::Tag,
+            bytes if bytes.starts_with(CDATA) => TokenKind::Verbatim,
+            [b'!' | b'?', ..] => TokenKind::Nothing,
+            _ => TokenKind::Tag,
         })
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::findings::words::percent;
 use crate::{EfficiencyCard, Loss, LossKind, Recorded, RunCard, TrustCard};
-use ouzel_analyses::profile::ProfileOutput;
+use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::semantics::{Class, Family};
 use ouzel_model::{NoticeCode, units};
 use serde::Serialize;

@@ -10,7 +10,7 @@
 //! (`ouzel_context_tree`) and what differences cost is computed elsewhere.
 
 use ouzel_analyses::MeanTicks;
-use ouzel_analyses::profile::{LocationProfile, ProfileOutput};
+use ouzel_analyses::call_path_profile::{LocationProfile, ProfileOutput};
 use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -106,7 +106,7 @@ impl ClusterTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ouzel_analyses::profile::Profile;
+    use ouzel_analyses::call_path_profile::CallPathProfile;
     use ouzel_model::TraceSource;
     use ouzel_testkit::{ToyTrace, run};
 
@@ -118,7 +118,7 @@ mod tests {
         3: other @0, enter main @10, enter work @15, leave @52, leave @60";
 
     fn times(trace: &ToyTrace, members: &[u32]) -> (ClusterTimes, ProfileOutput) {
-        let profile = run(trace, Profile);
+        let profile = run(trace, CallPathProfile);
         let members: Vec<LocationId> = members.iter().copied().map(LocationId).collect();
         (ClusterTimes::new(&profile, &members), profile)
     }

@@ -4,8 +4,8 @@
 
 use crate::cluster_differences::{ClusterTimes, PathDifference};
 use crate::findings::Ranks;
+use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::peers::PeerKind;
-use ouzel_analyses::profile::ProfileOutput;
 use ouzel_context_tree::{ContextTreesOutput, LocationCluster, TreeGroup};
 use ouzel_model::{ColumnData, Definitions, LocationId, Table, Unit};
 use serde::Serialize;

@@ -29,12 +29,12 @@ pub use segments::{SegmentCard, SegmentPath, SegmentsCard};
 pub use trust_card::{Concern, TrustCard};
 
 use findings::{Finding, Ranks, Sources};
-use ouzel_analyses::communication::{Communication, CommunicationOutput};
+use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
+use ouzel_analyses::communication_totals::{Communication, CommunicationOutput};
 use ouzel_analyses::inventory::Inventory;
-use ouzel_analyses::late_messages::LateMessagesOutput;
+use ouzel_analyses::message_waits::LateMessagesOutput;
 use ouzel_analyses::phases::{Phases, PhasesOutput};
 use ouzel_analyses::pop::{Efficiency, PopOutput, pop};
-use ouzel_analyses::profile::{Profile, ProfileOutput};
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
 use ouzel_model::{Definitions, LocationId, Notice, NoticeCode};
@@ -174,7 +174,7 @@ impl RunReport {
 #[derive(Debug)]
 pub struct ReportAnalyses {
     classes: Vec<Class>,
-    profile: Key<Profile>,
+    profile: Key<CallPathProfile>,
     inventory: Key<Inventory>,
     communication: Key<Communication>,
     phases: Key<Phases>,
@@ -185,7 +185,7 @@ impl ReportAnalyses {
     pub fn add_to(set: &mut AnalysisSet, definitions: &Definitions, semantics: &Semantics) -> Self {
         ReportAnalyses {
             classes: semantics.classes(definitions),
-            profile: set.add(Profile),
+            profile: set.add(CallPathProfile),
             inventory: set.add(Inventory),
             // Not every program communicates.
             communication: set.add_silent(Communication),
@@ -233,7 +233,7 @@ pub struct Material {
 
 impl Material {
     /// Whether messages take more than 1 % of the run, so that a second pass with
-    /// [`LateMessages`](ouzel_analyses::late_messages::LateMessages) is worth its time.
+    /// [`LateMessages`](ouzel_analyses::message_waits::LateMessages) is worth its time.
     pub fn wants_messages(&self, definitions: &Definitions) -> bool {
         self.late.is_none() && findings::wants_messages(&self.profile, definitions, &self.classes)
     }

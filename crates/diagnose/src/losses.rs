@@ -6,9 +6,9 @@
 //! spread over the ranks, and its share of the run.
 
 use crate::recorded::Recorded;
+use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::imbalance::imbalance;
 use ouzel_analyses::mpi_time::mpi_time;
-use ouzel_analyses::profile::ProfileOutput;
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_analyses::{By, MeanTicks, Process, Spread};
 use ouzel_model::{CallPathId, Clock, Definitions, LocationKind, Ticks, WorldRank};
@@ -106,7 +106,7 @@ impl LossKind {
 /// Where time is lost, most first.
 pub(crate) fn losses(profile: &ProfileOutput, definitions: &Definitions, classes: &[Class]) -> Vec<Loss> {
     let span = profile.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
-    let context = Context { profile, definitions, span };
+    let context = LossContext { profile, definitions, span };
     let mut losses = context.outside_of_mpi(classes);
     losses.extend(context.unrecorded());
     losses.extend(context.waiting(classes));
@@ -115,13 +115,13 @@ pub(crate) fn losses(profile: &ProfileOutput, definitions: &Definitions, classes
     losses
 }
 
-struct Context<'a> {
+struct LossContext<'a> {
     profile: &'a ProfileOutput,
     definitions: &'a Definitions,
     span: Ticks,
 }
 
-impl Context<'_> {
+impl LossContext<'_> {
     /// Uneven work, and waiting outside MPI.
     fn outside_of_mpi(&self, classes: &[Class]) -> Vec<Loss> {
         let table = imbalance(self.profile, self.definitions, classes, By::CallPath);

@@ -3,7 +3,7 @@
 //! Law: code that writes a sentence about messages, partners, other ranks or numbers of calls must check here first. A
 //! claim about what was not recorded is a wrong answer, however likely it is.
 
-use ouzel_analyses::communication::CommunicationOutput;
+use ouzel_analyses::communication_totals::CommunicationOutput;
 use ouzel_engine::Report;
 use ouzel_model::{Content, Definitions, WorldRank};
 use serde::Serialize;

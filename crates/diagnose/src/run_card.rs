@@ -1,7 +1,7 @@
 //! What ran: who recorded it, on how many ranks, for how long.
 
 use crate::recorded::{Recorded, ranks_without_events};
-use ouzel_analyses::communication::CommunicationOutput;
+use ouzel_analyses::communication_totals::CommunicationOutput;
 use ouzel_analyses::inventory::InventoryOutput;
 use ouzel_engine::Report;
 use ouzel_model::{Definitions, LocationKind};

@@ -5,8 +5,8 @@
 //! it to the first without, and what is open at the last event ends there.
 
 use ouzel_analyses::breakdown::{Breakdown, HostCode, Requests};
+use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_analyses::idle::{IdleRegions, idle_time};
-use ouzel_analyses::profile::Profile;
 use ouzel_analyses::semantics::Semantics;
 use ouzel_analyses::time_grid::TimeGrid;
 use ouzel_analyses::time_profile::{Scale, TimeProfile};
@@ -104,7 +104,7 @@ fn answers(trace: &ToyTrace) -> Vec<String> {
     let definitions = trace.definitions();
     let classes = Semantics::default().classes(definitions);
     let filter = Filter::default();
-    let profile = run(trace, Profile);
+    let profile = run(trace, CallPathProfile);
     let range = TimeRange { start: Ticks(0), end: Ticks(997) };
     let grid = TimeGrid::new(range, NonZeroU16::new(13).expect("13 bins"));
     let idle = IdleRegions::named(definitions, &["MPI_Recv".to_owned(), "MPI_Wait".to_owned()]);
@@ -163,7 +163,7 @@ fn a_trace_of_two_halves_says_what_recorded_calls_say() {
             assert_eq!(one, other, "seed {seed}");
         }
         let definitions = half.definitions();
-        let rows = run(&half, Profile).rows(definitions, By::Region, Per::Total);
+        let rows = run(&half, CallPathProfile).rows(definitions, By::Region, Per::Total);
         let sums: BTreeMap<String, u64> = rows
             .iter()
             .map(|row| (definitions.region(row.key.region).name.to_string(), row.times.exclusive.0))

@@ -3,13 +3,13 @@
 
 use anyhow::{Context, Result};
 use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::call_tree::call_tree;
 use ouzel::analyses::calls::CallBatch;
 use ouzel::analyses::comm_matrix::{CommMatrix, Expansion};
-use ouzel::analyses::communication::Communication;
+use ouzel::analyses::communication_totals::Communication;
 use ouzel::analyses::idle::{IDLE, IdleRegions, idle_time};
 use ouzel::analyses::inventory::EVENT_KINDS;
-use ouzel::analyses::profile::Profile;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::severities::Grouping;
 use ouzel::analyses::timeline::Timeline;
@@ -92,7 +92,7 @@ fn times(trace: &Trace, options: &Options<'_>, add: &mut dyn FnMut(&'static str,
     let parts = breakdown.mean().context("no process")?.map(|(name, _)| name);
     let columns = table.columns.into_iter().filter(|column| parts.contains(&&*column.name));
     add("BreakdownMean", &[Table { name: table.name, columns: columns.collect() }]);
-    let profile = trace.ask(Profile, options)?.output;
+    let profile = trace.ask(CallPathProfile, options)?.output;
     add("CallTreeNode", &[call_tree(&profile, None, &[], definitions).table(definitions)]);
     add("CallRow", &[CallBatch::new(0).into_table(definitions, &[])]);
     let idle = idle_time(&profile, definitions, &IdleRegions::named(definitions, IDLE));

@@ -20,11 +20,11 @@ use std::sync::Arc;
 /// The analyses that both sides know.
 #[derive(Debug, Default)]
 pub struct Catalogue {
-    entries: BTreeMap<&'static str, Entry>,
+    entries: BTreeMap<&'static str, CatalogueEntry>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CatalogueEntry {
     version: u32,
     write: Write,
     read: Read,
@@ -68,7 +68,7 @@ impl Catalogue {
     /// # Panics
     /// If there is already one with this name.
     pub fn add<A: Analysis + Serialize + DeserializeOwned>(&mut self) {
-        let entry = Entry {
+        let entry = CatalogueEntry {
             version: A::PARTIAL_VERSION,
             write: |analysis| Some(postcard::to_stdvec(analysis.downcast_ref::<A>()?)),
             read: |bytes| Ok(Arc::new(postcard::from_bytes::<A>(bytes)?)),

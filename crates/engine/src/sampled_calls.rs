@@ -24,13 +24,13 @@ use rustc_hash::FxHashMap;
 #[derive(Debug)]
 pub(crate) struct Frames {
     /// Node 0 is outside of every call; parents come before children.
-    nodes: Vec<Node>,
+    nodes: Vec<FrameNode>,
     /// The node of the innermost frame of each context.
     of_context: Vec<u32>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct FrameNode {
     parent: u32,
     depth: u32,
     region: RegionId,
@@ -43,7 +43,8 @@ const OUTSIDE: u32 = 0;
 impl Frames {
     pub fn new(definitions: &Definitions) -> Self {
         let contexts = &definitions.sampled_contexts;
-        let outside = Node { parent: OUTSIDE, depth: 0, region: definitions.unknown_region, is_loop: false };
+        let outside =
+            FrameNode { parent: OUTSIDE, depth: 0, region: definitions.unknown_region, is_loop: false };
         let mut frames = Frames { nodes: vec![outside], of_context: Vec::with_capacity(contexts.len()) };
         let mut known = FxHashMap::default();
         for id in (0..contexts.len()).map(ContextId::from_index) {
@@ -59,15 +60,15 @@ impl Frames {
         frames
     }
 
-    fn node(&self, contexts: &SampledContexts, definitions: &Definitions, id: ContextId) -> Node {
+    fn node(&self, contexts: &SampledContexts, definitions: &Definitions, id: ContextId) -> FrameNode {
         let context = contexts.get(id);
         let parent = context.parent.map_or(OUTSIDE, |parent| self.of_context[parent.index()]);
         let depth = self.nodes[parent as usize].depth + 1;
         let is_loop = definitions.region(context.region).role == RegionRole::Loop;
-        Node { parent, depth, region: context.region, is_loop }
+        FrameNode { parent, depth, region: context.region, is_loop }
     }
 
-    fn get(&self, at: u32) -> Node {
+    fn get(&self, at: u32) -> FrameNode {
         self.nodes[at as usize]
     }
 
@@ -89,7 +90,7 @@ impl Frames {
         let (Lca::Exact(bound) | Lca::AtMost(bound)) = lca else { return common };
         let (mut kept, mut at) = (common, common);
         while bound < self.get(at).depth {
-            let Node { parent, is_loop, .. } = self.get(at);
+            let FrameNode { parent, is_loop, .. } = self.get(at);
             if !is_loop {
                 kept = parent;
             }
@@ -171,7 +172,7 @@ impl SampledCalls {
         self.leave_to(frames, calls, time, kept);
         let mut at = to;
         while at != kept {
-            let Node { parent, region, .. } = frames.get(at);
+            let FrameNode { parent, region, .. } = frames.get(at);
             self.entered.push(region);
             at = parent;
         }
@@ -184,7 +185,7 @@ impl SampledCalls {
     /// Leaves the frames inside `outer`.
     fn leave_to(&mut self, frames: &Frames, calls: &mut ChunkBuffer, time: Ticks, outer: u32) {
         while self.at != outer {
-            let Node { parent, region, .. } = frames.get(self.at);
+            let FrameNode { parent, region, .. } = frames.get(self.at);
             calls.push(time, EventKind::Leave, region);
             self.at = parent;
         }

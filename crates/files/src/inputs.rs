@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 /// The files of everything that a command reads.
 #[derive(Debug, Clone, Default)]
-pub struct Inputs(Vec<Part>);
+pub struct Inputs(Vec<InputPart>);
 
 /// Files of one input.
 #[derive(Debug, Clone)]
-enum Part {
+enum InputPart {
     File(PathBuf),
     /// Everything in a folder and below.
     Folder(PathBuf),
@@ -28,18 +28,18 @@ enum Part {
 impl Inputs {
     /// Adds a file, which need not exist.
     pub fn add_file(&mut self, path: impl Into<PathBuf>) {
-        self.0.push(Part::File(absolute(path.into())));
+        self.0.push(InputPart::File(absolute(path.into())));
     }
 
     /// Adds a folder with everything that is or would be in it.
     pub fn add_folder(&mut self, path: impl Into<PathBuf>) {
-        self.0.push(Part::Folder(absolute(path.into())));
+        self.0.push(InputPart::Folder(absolute(path.into())));
     }
 
     /// Adds the files of a folder whose names begin with `prefix` and end with one of `endings`.
     pub fn add_named(&mut self, folder: impl Into<PathBuf>, prefix: &str, endings: &'static [&'static str]) {
         let folder = absolute(folder.into());
-        self.0.push(Part::Named { folder, prefix: prefix.to_owned(), endings });
+        self.0.push(InputPart::Named { folder, prefix: prefix.to_owned(), endings });
     }
 
     /// Adds all of `more`.
@@ -51,41 +51,43 @@ impl Inputs {
     pub fn touched_by(&self, output: &Path) -> Option<&Path> {
         let place = Place::of(output);
         let around: Vec<Id> = folders_around(output).collect();
-        self.0.iter().find(|part| part.holds(&place, &around)).map(Part::path)
+        self.0.iter().find(|part| part.holds(&place, &around)).map(InputPart::path)
     }
 
     /// An input that is `folder` or in it.
     pub fn within(&self, folder: &Path) -> Option<&Path> {
         let id = Id::of(folder)?;
-        let is_within = |part: &&Part| {
+        let is_within = |part: &&InputPart| {
             let inner = part.path().join("any");
             match part {
-                Part::File(path) => folders_around(path).any(|around| around == id),
-                Part::Folder(_) | Part::Named { .. } => folders_around(&inner).any(|around| around == id),
+                InputPart::File(path) => folders_around(path).any(|around| around == id),
+                InputPart::Folder(_) | InputPart::Named { .. } => {
+                    folders_around(&inner).any(|around| around == id)
+                }
             }
         };
-        self.0.iter().find(is_within).map(Part::path)
+        self.0.iter().find(is_within).map(InputPart::path)
     }
 }
 
-impl Part {
+impl InputPart {
     fn path(&self) -> &Path {
         match self {
-            Part::File(path) | Part::Folder(path) => path,
-            Part::Named { folder, .. } => folder,
+            InputPart::File(path) | InputPart::Folder(path) => path,
+            InputPart::Named { folder, .. } => folder,
         }
     }
 
     fn holds(&self, output: &Place, around: &[Id]) -> bool {
         match self {
-            Part::File(path) => Place::of(path).is(output),
-            Part::Folder(folder) => {
+            InputPart::File(path) => Place::of(path).is(output),
+            InputPart::Folder(folder) => {
                 let place = Place::of(folder);
                 place.is(output)
                     || place.id().is_some_and(|id| around.contains(id))
                     || output.id().is_some_and(|id| is_in_tree(folder, id))
             }
-            Part::Named { folder, prefix, endings } => {
+            InputPart::Named { folder, prefix, endings } => {
                 let matches = |name: &str| {
                     let rest = name.strip_prefix(prefix.as_str());
                     rest.is_some_and(|rest| endings.iter().any(|ending| rest.ends_with(ending)))

@@ -77,11 +77,11 @@ pub struct Target {
     named: PathBuf,
     /// Absolute, links resolved.
     resolved: PathBuf,
-    kind: Kind,
+    kind: OutputKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum OutputKind {
     File(Existing),
     /// Written to as it is.
     Stream,
@@ -100,7 +100,7 @@ impl Target {
         };
         touches(path)?;
         let kind = kind_at(path, existing)?;
-        if kind == Kind::Stream {
+        if kind == OutputKind::Stream {
             return Ok(Target { named: path.to_owned(), resolved: path.to_owned(), kind });
         }
         let resolved = resolved(path).map_err(|error| OutputError::io(path, error))?;
@@ -117,7 +117,7 @@ impl Target {
 
     /// Whether both are one file.
     pub fn is(&self, other: &Target) -> bool {
-        self.resolved == other.resolved && self.kind != Kind::Stream
+        self.resolved == other.resolved && self.kind != OutputKind::Stream
     }
 
     /// Begins to write.
@@ -127,8 +127,8 @@ impl Target {
     pub fn begin(&self) -> Result<Output, OutputError> {
         let failed = |error| OutputError::io(&self.named, error);
         let (unfinished, file) = match self.kind {
-            Kind::Stream => (None, File::options().append(true).open(&self.resolved).map_err(failed)?),
-            Kind::File(existing) => {
+            OutputKind::Stream => (None, File::options().append(true).open(&self.resolved).map_err(failed)?),
+            OutputKind::File(existing) => {
                 let (unfinished, file) = Unfinished::file_beside(&self.resolved).map_err(failed)?;
                 (Some((unfinished, existing)), file)
             }
@@ -148,22 +148,22 @@ impl Target {
 }
 
 /// How `path` is to be written.
-fn kind_at(path: &Path, existing: Existing) -> Result<Kind, OutputError> {
+fn kind_at(path: &Path, existing: Existing) -> Result<OutputKind, OutputError> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return match path.symlink_metadata() {
                 Ok(_) => Err(not_regular(path, "a symbolic link to a missing file")),
-                Err(_) => Ok(Kind::File(existing)),
+                Err(_) => Ok(OutputKind::File(existing)),
             };
         }
         Err(error) => return Err(OutputError::io(path, error)),
     };
     if is_stream(metadata.file_type()) || is_descriptor(path) {
-        return Ok(Kind::Stream);
+        return Ok(OutputKind::Stream);
     }
     match metadata.file_type() {
-        kind if kind.is_file() && existing == Existing::Replace => Ok(Kind::File(existing)),
+        kind if kind.is_file() && existing == Existing::Replace => Ok(OutputKind::File(existing)),
         kind if kind.is_file() => Err(OutputError::Exists(path.to_owned())),
         kind if kind.is_dir() => Err(not_regular(path, "a directory")),
         _ => Err(not_regular(path, "a device or socket")),
@@ -261,7 +261,7 @@ impl Seek for Handle {
 impl Output {
     /// A file in a folder that is itself unfinished.
     pub(crate) fn within(named: PathBuf, file: File) -> Output {
-        let target = Target { resolved: named.clone(), named, kind: Kind::Stream };
+        let target = Target { resolved: named.clone(), named, kind: OutputKind::Stream };
         Output { target, unfinished: None, handle: Handle::new(file) }
     }
 
@@ -293,7 +293,7 @@ impl Output {
         settle(&file).map_err(failed)?;
         drop(file);
         // The path may have become something else since it was named.
-        if kind_at(&target.resolved, existing)? == Kind::Stream {
+        if kind_at(&target.resolved, existing)? == OutputKind::Stream {
             return Err(not_regular(&target.named, "now a FIFO or device"));
         }
         unfinished.become_at(&target.resolved, existing).map_err(failed)?;

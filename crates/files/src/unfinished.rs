@@ -26,10 +26,10 @@ pub const ENDING: &str = ".part";
 const MAX_NAME_BYTES: usize = 64;
 
 /// Everything that is unfinished in this process.
-static REGISTRY: Mutex<BTreeMap<PathBuf, Kind>> = Mutex::new(BTreeMap::new());
+static REGISTRY: Mutex<BTreeMap<PathBuf, UnfinishedKind>> = Mutex::new(BTreeMap::new());
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum UnfinishedKind {
     File,
     Folder,
     /// A folder made for other files: removed if it is empty.
@@ -41,7 +41,7 @@ enum Kind {
 #[must_use = "it is removed when dropped"]
 pub struct Unfinished {
     path: PathBuf,
-    kind: Kind,
+    kind: UnfinishedKind,
     is_done: bool,
 }
 
@@ -55,7 +55,7 @@ pub enum Existing {
 }
 
 /// The registry, locked: no unfinished file begins, ends or gets its name meanwhile.
-pub(crate) struct Locked(MutexGuard<'static, BTreeMap<PathBuf, Kind>>);
+pub(crate) struct Locked(MutexGuard<'static, BTreeMap<PathBuf, UnfinishedKind>>);
 
 pub(crate) fn lock() -> Locked {
     Locked(REGISTRY.lock().unwrap_or_else(PoisonError::into_inner))
@@ -87,9 +87,9 @@ impl Unfinished {
         let mut locked = lock();
         let (file, path) = builder.tempfile_in(folder_of(target))?.into_parts();
         let path = path.keep().map_err(|error| error.error)?;
-        locked.0.insert(path.clone(), Kind::File);
+        locked.0.insert(path.clone(), UnfinishedKind::File);
         drop(locked);
-        let unfinished = Unfinished { path, kind: Kind::File, is_done: false };
+        let unfinished = Unfinished { path, kind: UnfinishedKind::File, is_done: false };
         if let Some(old) = old {
             // The file mode mask may have removed some permissions.
             file.set_permissions(old)?;
@@ -105,8 +105,8 @@ impl Unfinished {
         let mut locked = lock();
         let (file, path) = Builder::new().prefix("ouzel-").tempfile()?.into_parts();
         let path = path.keep().map_err(|error| error.error)?;
-        locked.0.insert(path.clone(), Kind::File);
-        Ok((Unfinished { path, kind: Kind::File, is_done: false }, file))
+        locked.0.insert(path.clone(), UnfinishedKind::File);
+        Ok((Unfinished { path, kind: UnfinishedKind::File, is_done: false }, file))
     }
 
     /// Begins a folder in `parent`, to become one named like `target`.
@@ -122,8 +122,8 @@ impl Unfinished {
         }
         let mut locked = lock();
         let path = builder.tempdir_in(parent)?.keep();
-        locked.0.insert(path.clone(), Kind::Folder);
-        Ok(Unfinished { path, kind: Kind::Folder, is_done: false })
+        locked.0.insert(path.clone(), UnfinishedKind::Folder);
+        Ok(Unfinished { path, kind: UnfinishedKind::Folder, is_done: false })
     }
 
     /// Makes `folder` and its missing parents, and returns them innermost first. They are removed if the output is not
@@ -139,8 +139,8 @@ impl Unfinished {
             let mut locked = lock();
             match fs::create_dir(path) {
                 Ok(()) => {
-                    locked.0.insert(path.to_owned(), Kind::EmptyFolder);
-                    let (path, kind) = (path.to_owned(), Kind::EmptyFolder);
+                    locked.0.insert(path.to_owned(), UnfinishedKind::EmptyFolder);
+                    let (path, kind) = (path.to_owned(), UnfinishedKind::EmptyFolder);
                     made.insert(0, Unfinished { path, kind, is_done: false });
                 }
                 // Another process was faster.
@@ -167,7 +167,7 @@ impl Unfinished {
     pub fn become_at(&mut self, to: &Path, existing: Existing) -> io::Result<()> {
         let mut locked = lock();
         match (self.kind, existing) {
-            (Kind::File, Existing::Keep) => rename_new(&self.path, to)?,
+            (UnfinishedKind::File, Existing::Keep) => rename_new(&self.path, to)?,
             _ => fs::rename(&self.path, to)?,
         }
         locked.0.remove(&self.path);
@@ -208,12 +208,12 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 /// How often removing a folder is tried while other threads still write to it.
 const N_TRIES: usize = 100;
 
-fn remove(path: &Path, kind: Kind) {
+fn remove(path: &Path, kind: UnfinishedKind) {
     // If removing fails, nothing more can be done.
     match kind {
-        Kind::File => drop(fs::remove_file(path)),
-        Kind::EmptyFolder => drop(fs::remove_dir(path)),
-        Kind::Folder => {
+        UnfinishedKind::File => drop(fs::remove_file(path)),
+        UnfinishedKind::EmptyFolder => drop(fs::remove_dir(path)),
+        UnfinishedKind::Folder => {
             // Threads that create files by the old name fail from now on.
             let mut gone = path.as_os_str().to_owned();
             gone.push("-gone");

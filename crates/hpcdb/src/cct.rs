@@ -3,7 +3,7 @@
 //! Good for the question how one call path differs over the threads. Law: the numbers are
 //! those of `profile.db`; there are none of its summaries.
 
-use crate::header::{FileKind, Header, Version, check_footer};
+use crate::header::{FileHeader, FileKind, Version, check_footer};
 use crate::source::Source;
 use crate::{Damage, ReadError};
 use std::io::{Read, Seek};
@@ -47,7 +47,7 @@ impl CctDb {
     pub fn read<R: Read + Seek>(file: &Arc<str>, from: R) -> Result<CctDb, ReadError> {
         let mut source = Source::new(Arc::clone(file), from)?;
         let beginning = source.beginning(FileKind::Cct.header_bytes())?;
-        let header = Header::read(source.view(0, &beginning), FileKind::Cct)?;
+        let header = FileHeader::read(source.view(0, &beginning), FileKind::Cct)?;
         let ending = source.ending()?;
         let damages = check_footer(file, FileKind::Cct, source.n_bytes, &ending).into_iter().collect();
         let (at, what) = (header.sections[0].offset, "contexts");

@@ -74,21 +74,21 @@ pub enum Relation {
 
 /// Where the tables lie that contexts point into.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tables {
-    pub modules: Rows,
-    pub files: Rows,
-    pub functions: Rows,
+pub(crate) struct ContextTables {
+    pub modules: StructArray,
+    pub files: StructArray,
+    pub functions: StructArray,
 }
 
 /// An array of structures in the file.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Rows {
+pub(crate) struct StructArray {
     pub at: u64,
     pub n: u64,
     pub stride: u64,
 }
 
-impl Rows {
+impl StructArray {
     /// The row that `pointer` points at.
     pub fn row(&self, pointer: u64) -> Option<u32> {
         let ahead = pointer.checked_sub(self.at)?;
@@ -107,7 +107,7 @@ pub(crate) fn is_pre_release(bytes: Bytes<'_>, section: Section) -> bool {
 
 /// What was read of the tree, and how many pointers into tables pointed at nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Tree {
+pub(crate) struct ReadContexts {
     pub contexts: Vec<Context>,
     pub n_dangling: u64,
     /// What ended the walk early.
@@ -115,8 +115,13 @@ pub(crate) struct Tree {
 }
 
 /// Reads the section. What was read before an error is kept.
-pub(crate) fn read(bytes: Bytes<'_>, section: Section, tables: &Tables, texts: &mut Texts) -> Tree {
-    let mut tree = Tree::default();
+pub(crate) fn read(
+    bytes: Bytes<'_>,
+    section: Section,
+    tables: &ContextTables,
+    texts: &mut Texts,
+) -> ReadContexts {
+    let mut tree = ReadContexts::default();
     if let Err(error) = walk(bytes, section, tables, texts, &mut tree) {
         tree.error = Some(error);
     }
@@ -126,9 +131,9 @@ pub(crate) fn read(bytes: Bytes<'_>, section: Section, tables: &Tables, texts: &
 fn walk(
     bytes: Bytes<'_>,
     section: Section,
-    tables: &Tables,
+    tables: &ContextTables,
     texts: &mut Texts,
-    tree: &mut Tree,
+    tree: &mut ReadContexts,
 ) -> Result<(), ReadError> {
     let what = "contexts";
     let at = section.offset;
@@ -185,7 +190,7 @@ fn walk(
 }
 
 /// The number of the next context.
-fn next_context(bytes: Bytes<'_>, at: u64, tree: &Tree) -> Result<u32, ReadError> {
+fn next_context(bytes: Bytes<'_>, at: u64, tree: &ReadContexts) -> Result<u32, ReadError> {
     let n = tree.contexts.len();
     u32::try_from(n).map_err(|_| bytes.broken(at, format!("{n} contexts come before; at most 2^32 are read")))
 }
@@ -195,7 +200,7 @@ fn context(
     bytes: Bytes<'_>,
     at: u64,
     parent: u32,
-    tables: &Tables,
+    tables: &ContextTables,
     n_dangling: &mut u64,
 ) -> Result<(Context, (u64, u64), u64), ReadError> {
     let what = "context";
@@ -205,7 +210,7 @@ fn context(
     let record = Bytes { base: at, bytes: bytes.slice(at, size, what)?, ..bytes };
     let flags = record.u8(at + 0x14, what)?;
     let mut words = Words { record, next: at + CONTEXT_BYTES, half: None };
-    let mut row = |rows: &Rows, pointer: u64| {
+    let mut row = |rows: &StructArray, pointer: u64| {
         let row = rows.row(pointer);
         *n_dangling += u64::from(row.is_none());
         row

@@ -96,7 +96,7 @@ pub fn recognise(first_bytes: &[u8]) -> Option<(FileKind, Version)> {
 
 /// Version and sections.
 #[derive(Debug, Clone)]
-pub(crate) struct Header {
+pub(crate) struct FileHeader {
     pub version: Version,
     /// Size and offset of each.
     pub sections: Vec<Section>,
@@ -108,9 +108,9 @@ pub(crate) struct Section {
     pub offset: u64,
 }
 
-impl Header {
+impl FileHeader {
     /// Reads the header from the first bytes of a file.
-    pub fn read(bytes: Bytes<'_>, kind: FileKind) -> Result<Header, ReadError> {
+    pub fn read(bytes: Bytes<'_>, kind: FileKind) -> Result<FileHeader, ReadError> {
         let found = recognise(bytes.bytes).filter(|(found, _)| *found == kind);
         let Some((_, version)) = found else {
             let expected = [&MAGIC[..], &kind.tag()[..]].concat();
@@ -125,7 +125,7 @@ impl Header {
             Ok(Section { n_bytes: bytes.u64(at, "section")?, offset: bytes.u64(at + 8, "section")? })
         };
         let sections = (0..kind.n_sections()).map(section).collect::<Result<_, ReadError>>()?;
-        Ok(Header { version, sections })
+        Ok(FileHeader { version, sections })
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
     fn a_file_of_another_kind_or_version_is_refused() {
         let file: Arc<str> = Arc::from("x");
         let check = |bytes: &[u8], expected: &str| {
-            let error = Header::read(Bytes::new(&file, bytes), FileKind::Trace).unwrap_err();
+            let error = FileHeader::read(Bytes::new(&file, bytes), FileKind::Trace).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
         };
         check(b"HPCTOOLKITmeta\x04\x00", "HPCTOOLKITtrce");

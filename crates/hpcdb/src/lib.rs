@@ -40,6 +40,6 @@ pub use contexts::{Context, LexicalType, Relation};
 pub use error::{Damage, ReadError, ReadErrorKind};
 pub use header::{FileKind, Version, recognise};
 pub use meta::{Function, Meta};
-pub use metrics::{Combine, Metric, Scope, ScopeType, Summary};
+pub use metrics::{Combine, Metric, ScopeType, Summary, ValueScope};
 pub use profile::{IdPart, Profile, ProfileDb, ProfileValue};
 pub use trace::{Line, Lines, SampleLayout, TimeField, TraceDb, TraceSample};

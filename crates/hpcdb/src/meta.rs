@@ -1,9 +1,9 @@
 //! `meta.db`: names, metrics, source files and the tree of call paths.
 
 use crate::bytes::Bytes;
-use crate::contexts::{self, Context, Rows, Tables};
-use crate::header::{FileKind, Header, Section, Version, check_footer};
-use crate::metrics::{self, Metric, Scope};
+use crate::contexts::{self, Context, ContextTables, StructArray};
+use crate::header::{FileHeader, FileKind, Section, Version, check_footer};
+use crate::metrics::{self, Metric, ValueScope};
 use crate::texts::Texts;
 use crate::{Damage, ReadError, ReadErrorKind};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Meta {
     /// Names of the kinds in identifier tuples, e.g. `RANK`, by their number.
     pub kinds: Vec<Arc<str>>,
     /// Over which parts of the call tree values are summed.
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<ValueScope>,
     /// What was measured.
     pub metrics: Vec<Metric>,
     /// Paths of executables and libraries.
@@ -67,7 +67,7 @@ impl Meta {
     /// is in [`Meta::damages`] instead, and empty.
     pub fn read(file: &Arc<str>, bytes: &[u8]) -> Result<Meta, ReadError> {
         let bytes = Bytes::new(file, bytes);
-        let header = Header::read(bytes, FileKind::Meta)?;
+        let header = FileHeader::read(bytes, FileKind::Meta)?;
         let section = |i: usize| header.sections[i];
         if metrics::is_pre_release(bytes, section(METRICS))
             || contexts::is_pre_release(bytes, section(CONTEXTS))
@@ -83,7 +83,7 @@ impl Meta {
         let modules = kept(rows(bytes, section(MODULES), NAMED_BYTES, "module"), &mut damages);
         let files = kept(rows(bytes, section(FILES), NAMED_BYTES, "file"), &mut damages);
         let functions = kept(rows(bytes, section(FUNCTIONS), FUNCTION_BYTES, "function"), &mut damages);
-        let tables = Tables { modules, files, functions };
+        let tables = ContextTables { modules, files, functions };
         let tree = contexts::read(bytes, section(CONTEXTS), &tables, texts);
         damages.extend(tree.error.map(damage));
         let mut n_dangling = tree.n_dangling;
@@ -140,11 +140,16 @@ fn kinds(bytes: Bytes<'_>, section: Section, texts: &mut Texts) -> Result<Vec<Ar
 }
 
 /// The array that a section's header names: all of it lies in the file.
-fn rows(bytes: Bytes<'_>, section: Section, least: u64, what: &'static str) -> Result<Rows, ReadError> {
+fn rows(
+    bytes: Bytes<'_>,
+    section: Section,
+    least: u64,
+    what: &'static str,
+) -> Result<StructArray, ReadError> {
     let at = section.offset;
     let n = u64::from(bytes.u32(at.saturating_add(8), what)?);
     let stride = u64::from(bytes.u16(at.saturating_add(0xc), what)?);
-    let rows = Rows { at: bytes.u64(at, what)?, n, stride };
+    let rows = StructArray { at: bytes.u64(at, what)?, n, stride };
     if 0 < n && stride < least {
         let reason = format!("a {what} of {stride} bytes, but at least {least} are needed");
         return Err(bytes.broken(at, reason));
@@ -153,13 +158,18 @@ fn rows(bytes: Bytes<'_>, section: Section, least: u64, what: &'static str) -> R
     Ok(rows)
 }
 
-fn offsets(rows: &Rows) -> impl Iterator<Item = u64> + use<> {
-    let Rows { at, n, stride } = *rows;
+fn offsets(rows: &StructArray) -> impl Iterator<Item = u64> + use<> {
+    let StructArray { at, n, stride } = *rows;
     (0..n).map(move |i| at + i * stride)
 }
 
 /// The paths of modules or files; a broken one is empty.
-fn paths(bytes: Bytes<'_>, rows: &Rows, texts: &mut Texts, damages: &mut Vec<Damage>) -> Vec<Arc<str>> {
+fn paths(
+    bytes: Bytes<'_>,
+    rows: &StructArray,
+    texts: &mut Texts,
+    damages: &mut Vec<Damage>,
+) -> Vec<Arc<str>> {
     let path = |at: u64| texts.read(bytes, bytes.u64(at + 8, "path")?);
     first_damage(offsets(rows).map(path), damages)
 }
@@ -186,13 +196,13 @@ fn first_damage<T: Default>(
 
 fn functions_of(
     bytes: Bytes<'_>,
-    tables: &Tables,
+    tables: &ContextTables,
     texts: &mut Texts,
     n_dangling: &mut u64,
     damages: &mut Vec<Damage>,
 ) -> Vec<Function> {
     let what = "function";
-    let mut row = |rows: &Rows, pointer: u64| {
+    let mut row = |rows: &StructArray, pointer: u64| {
         let row = rows.row(pointer);
         *n_dangling += u64::from(row.is_none() && pointer != 0);
         row

@@ -43,7 +43,7 @@ pub enum Combine {
 
 /// Over which part of the call tree a value is summed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scope {
+pub struct ValueScope {
     /// Its name: `point`, `function`, `lex_aware`, `execution`, or others.
     pub name: Arc<str>,
     /// Its kind.
@@ -84,7 +84,7 @@ pub(crate) fn read(
     bytes: Bytes<'_>,
     section: Section,
     texts: &mut Texts,
-) -> Result<(Vec<Scope>, Vec<Metric>), ReadError> {
+) -> Result<(Vec<ValueScope>, Vec<Metric>), ReadError> {
     let at = section.offset;
     let what = "metrics";
     let stride = |offset, least: u64| {
@@ -105,7 +105,7 @@ pub(crate) fn read(
             3 => ScopeType::Transitive,
             other => ScopeType::Unknown(other),
         };
-        scopes.push(Scope {
+        scopes.push(ValueScope {
             name: texts.read(bytes, bytes.u64(at, what)?)?,
             scope_type,
             propagation_index: bytes.u8(at + 9, what)?,

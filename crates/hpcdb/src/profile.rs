@@ -4,7 +4,7 @@
 //! id and number. Law: profile 0 is the summary over all others.
 
 use crate::bytes::Bytes;
-use crate::header::{FileKind, Header, Version, check_footer};
+use crate::header::{FileHeader, FileKind, Version, check_footer};
 use crate::source::Source;
 use crate::{Damage, ReadError};
 use std::io::{Read, Seek};
@@ -88,7 +88,7 @@ impl ProfileDb {
     pub fn read<R: Read + Seek>(file: &Arc<str>, from: R) -> Result<ProfileDb, ReadError> {
         let mut source = Source::new(Arc::clone(file), from)?;
         let beginning = source.beginning(FileKind::Profile.header_bytes())?;
-        let header = Header::read(source.view(0, &beginning), FileKind::Profile)?;
+        let header = FileHeader::read(source.view(0, &beginning), FileKind::Profile)?;
         let ending = source.ending()?;
         let mut damages = Vec::new();
         damages.extend(check_footer(file, FileKind::Profile, source.n_bytes, &ending));

@@ -5,7 +5,7 @@
 //! ([`SampleLayout`]); a reader of lines ([`Lines`]) reads both.
 
 use crate::bytes::Bytes;
-use crate::header::{FileKind, Header, Version, check_footer};
+use crate::header::{FileHeader, FileKind, Version, check_footer};
 use crate::source::Source;
 use crate::{Damage, ReadError};
 use std::io::{Read, Seek};
@@ -112,7 +112,7 @@ impl TraceDb {
     pub fn read<R: Read + Seek>(file: &Arc<str>, from: R) -> Result<TraceDb, ReadError> {
         let mut source = Source::new(Arc::clone(file), from)?;
         let beginning = source.beginning(FileKind::Trace.header_bytes())?;
-        let header = Header::read(source.view(0, &beginning), FileKind::Trace)?;
+        let header = FileHeader::read(source.view(0, &beginning), FileKind::Trace)?;
         let ending = source.ending()?;
         let mut damages = Vec::new();
         damages.extend(check_footer(file, FileKind::Trace, source.n_bytes, &ending));

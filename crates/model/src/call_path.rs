@@ -19,13 +19,13 @@ const CACHE_SLOTS: usize = 4096;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Nodes", into = "Nodes")]
 pub struct CallPathTree {
-    nodes: Vec<Node>,
-    children: FxHashMap<Node, CallPathId>,
-    cache: Box<[(Node, CallPathId); CACHE_SLOTS]>,
+    nodes: Vec<CallPathNode>,
+    children: FxHashMap<CallPathNode, CallPathId>,
+    cache: Box<[(CallPathNode, CallPathId); CACHE_SLOTS]>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Node {
+struct CallPathNode {
     parent: CallPathId,
     /// With [`HIDDEN`] if the call is not selected: no more bytes for the sake of a rare case.
     region: RegionId,
@@ -35,7 +35,7 @@ struct Node {
 const HIDDEN: u32 = 1 << 31;
 
 #[derive(Serialize, Deserialize)]
-struct Nodes(Vec<Node>);
+struct Nodes(Vec<CallPathNode>);
 
 impl From<Nodes> for CallPathTree {
     /// Nodes that break the law (a corrupt partial) are attached to the root.
@@ -60,7 +60,7 @@ impl From<CallPathTree> for Nodes {
 
 impl Default for CallPathTree {
     fn default() -> Self {
-        let root = Node { parent: CallPathTree::ROOT, region: RegionId(u32::MAX) };
+        let root = CallPathNode { parent: CallPathTree::ROOT, region: RegionId(u32::MAX) };
         CallPathTree {
             nodes: vec![root],
             children: FxHashMap::default(),
@@ -86,7 +86,7 @@ impl CallPathTree {
     /// The path of `region` entered from `parent`; created if necessary.
     #[inline]
     pub fn child(&mut self, parent: CallPathId, region: RegionId) -> CallPathId {
-        let node = Node { parent, region };
+        let node = CallPathNode { parent, region };
         let hash = parent.0.wrapping_mul(0x9E37_79B1) ^ region.0.wrapping_mul(0x85EB_CA6B);
         let slot = (hash ^ (hash >> 15)) as usize % CACHE_SLOTS;
         let (cached, path) = self.cache[slot];
@@ -99,7 +99,7 @@ impl CallPathTree {
     }
 
     #[inline(never)]
-    fn intern(&mut self, node: Node) -> CallPathId {
+    fn intern(&mut self, node: CallPathNode) -> CallPathId {
         let next = CallPathId::from_index(self.nodes.len());
         let path = *self.children.entry(node).or_insert(next);
         if path == next {
@@ -192,7 +192,7 @@ impl CallPathTree {
         let mut tree = CallPathTree::default();
         let mut new = vec![Self::ROOT; self.len()];
         for path in self.paths() {
-            let Node { parent, region } = self.nodes[path.index()];
+            let CallPathNode { parent, region } = self.nodes[path.index()];
             let caller = new[parent.index()];
             new[path.index()] = match self.is_hidden(path) {
                 true if tree.region(caller) == Some(stand_in) => caller,

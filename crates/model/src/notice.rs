@@ -169,11 +169,12 @@ impl std::fmt::Display for Notice {
 }
 
 /// A notice without its count: two notices that are equal in it are merged.
-type Key = (std::cmp::Reverse<Level>, NoticeCode, Option<LocationId>, Option<Arc<str>>, Option<u64>, String);
+type NoticeKey =
+    (std::cmp::Reverse<Level>, NoticeCode, Option<LocationId>, Option<Arc<str>>, Option<u64>, String);
 
 /// Notices, gathered and shared by threads; never thrown away.
 #[derive(Debug, Default)]
-pub struct Notices(Mutex<BTreeMap<Key, u64>>);
+pub struct Notices(Mutex<BTreeMap<NoticeKey, u64>>);
 
 impl Notices {
     /// Adds one; its count is added to that of an equal one.

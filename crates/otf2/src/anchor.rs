@@ -74,7 +74,7 @@ impl Anchor {
         let field = |cursor: &Cursor<'_>, fault| {
             at(cursor.position(), ReadErrorKind::Field { id: CHUNK_HEADER, fault })
         };
-        let head = Head::parse(&mut cursor).map_err(|fault| field(&cursor, fault))?;
+        let head = AnchorHead::parse(&mut cursor).map_err(|fault| field(&cursor, fault))?;
         if head.anchor_format > ANCHOR_FORMAT {
             return Err(at(7, ReadErrorKind::AnchorVersion { found: head.anchor_format }));
         }
@@ -91,7 +91,7 @@ impl Anchor {
         Anchor::parse_tail(endian, &head, &mut cursor).map_err(|fault| field(&cursor, fault))
     }
 
-    fn parse_tail(endian: Endian, head: &Head, cursor: &mut Cursor<'_>) -> Result<Anchor, Fault> {
+    fn parse_tail(endian: Endian, head: &AnchorHead, cursor: &mut Cursor<'_>) -> Result<Anchor, Fault> {
         let mut anchor = Anchor {
             endian,
             anchor_format: head.anchor_format,
@@ -170,7 +170,7 @@ impl Anchor {
     }
 }
 
-struct Head {
+struct AnchorHead {
     anchor_format: u8,
     trace_format: u8,
     library_version: [u8; 3],
@@ -180,9 +180,9 @@ struct Head {
     compression: u8,
 }
 
-impl Head {
-    fn parse(cursor: &mut Cursor<'_>) -> Result<Head, Fault> {
-        Ok(Head {
+impl AnchorHead {
+    fn parse(cursor: &mut Cursor<'_>) -> Result<AnchorHead, Fault> {
+        Ok(AnchorHead {
             anchor_format: cursor.u8()?,
             trace_format: cursor.u8()?,
             library_version: [cursor.u8()?, cursor.u8()?, cursor.u8()?],

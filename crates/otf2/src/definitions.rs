@@ -24,15 +24,15 @@ use crate::wire::{Cursor, Endian, RecordBuffer, UNDEFINED_U32, UNDEFINED_U64};
 pub struct Definitions {
     bytes: Vec<u8>,
     /// In the order of the file.
-    places: Vec<Place>,
+    places: Vec<FieldPlace>,
     /// One per [`RefKind`], sorted by id, equal ids in the order of the file.
-    tables: Vec<Vec<Entry>>,
+    tables: Vec<Vec<DefinitionEntry>>,
     n_made_up: usize,
 }
 
 /// Where the fields of a record lie.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct FieldPlace {
     id: u8,
     /// Each chunk of a file has its own byte order.
     endian: Endian,
@@ -41,7 +41,7 @@ struct Place {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct DefinitionEntry {
     id: u64,
     /// Index in `places`.
     at: usize,
@@ -88,7 +88,8 @@ impl Definitions {
             match reader.next_as(Definition::decode) {
                 Ok(Some((raw, Some(definition)))) => {
                     let start = to_index(raw.body_offset);
-                    let place = Place { id: raw.id, endian: raw.endian, start, end: start + raw.body.len() };
+                    let place =
+                        FieldPlace { id: raw.id, endian: raw.endian, start, end: start + raw.body.len() };
                     self.push(place, definition.key());
                 }
                 Ok(Some((_, None))) => {}
@@ -107,9 +108,9 @@ impl Definitions {
         outcome
     }
 
-    fn push(&mut self, place: Place, key: Option<(RefKind, u64)>) {
+    fn push(&mut self, place: FieldPlace, key: Option<(RefKind, u64)>) {
         if let Some((kind, id)) = key {
-            self.tables[kind as usize].push(Entry { id, at: self.places.len() });
+            self.tables[kind as usize].push(DefinitionEntry { id, at: self.places.len() });
         }
         self.places.push(place);
     }
@@ -202,7 +203,8 @@ impl Definitions {
             Definition::from(location).encode(&mut buffer).expect("a location holds no text and no list");
             let start = self.bytes.len() + 2;
             self.bytes.extend_from_slice(buffer.bytes());
-            let place = Place { id: DefinitionKind::Location.id(), endian, start, end: self.bytes.len() };
+            let place =
+                FieldPlace { id: DefinitionKind::Location.id(), endian, start, end: self.bytes.len() };
             self.push(place, Some((RefKind::Location, id)));
         }
         self.n_made_up += missing.len();
@@ -216,17 +218,17 @@ impl Definitions {
         self.entries(RefKind::Location, location).first().is_some_and(|entry| entry.at >= n_read)
     }
 
-    fn body(&self, place: Place) -> &[u8] {
+    fn body(&self, place: FieldPlace) -> &[u8] {
         &self.bytes[place.start..place.end]
     }
 
-    fn decode(&self, place: Place) -> Option<Definition<'_>> {
+    fn decode(&self, place: FieldPlace) -> Option<Definition<'_>> {
         let mut cursor = Cursor::within(&self.bytes, place.start, place.end, place.endian);
         // It was decoded once when it was indexed, so this does not fail.
         Definition::decode(place.id, &mut cursor).ok()?
     }
 
-    fn entries(&self, kind: RefKind, id: u64) -> &[Entry] {
+    fn entries(&self, kind: RefKind, id: u64) -> &[DefinitionEntry] {
         let table = &self.tables[kind as usize];
         let start = table.partition_point(|entry| entry.id < id);
         let n = table[start..].partition_point(|entry| entry.id == id);

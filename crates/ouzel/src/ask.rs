@@ -11,15 +11,15 @@
 //! took. The results themselves are computed in `ouzel_analyses` and `ouzel_diagnose`.
 
 use crate::{Options, Trace, Variations, wants_causes, wants_variations};
+use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_analyses::critical_path::{PathCalls, PathProfile, critical_path, profile};
-use ouzel_analyses::late_messages::LateMessages;
-use ouzel_analyses::lateness::{Cycle, LatenessOutput, lateness};
-use ouzel_analyses::operations::Operations;
+use ouzel_analyses::logical_lateness::{Cycle, LatenessOutput, lateness};
+use ouzel_analyses::message_waits::LateMessages;
+use ouzel_analyses::paired_operations::Operations;
 use ouzel_analyses::patterns::{
     CallSeries, PatternError, PatternOptions, PatternsOutput, ProfileError, patterns,
 };
 use ouzel_analyses::phases::Phases;
-use ouzel_analyses::profile::Profile;
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_analyses::severity_cube::SeverityCube;
 use ouzel_analyses::time_grid::TimeGrid;
@@ -232,7 +232,7 @@ impl Trace {
         let definitions = self.definitions();
         let mut set = AnalysisSet::default();
         let trees = set.add(ContextTrees { semantics: semantics.clone() });
-        let profile = set.add(Profile);
+        let profile = set.add(CallPathProfile);
         let mut pass = self.run(&set, options)?;
         let (trees, profile) = (pass.outputs.take(&trees)?, pass.outputs.take(&profile)?);
         Ok(Answer::new(Clusters::new(&trees, &profile, definitions), pass))

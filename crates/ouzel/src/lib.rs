@@ -3,12 +3,12 @@
 //! Open a trace, put analyses into a set, run one pass:
 //!
 //! ```no_run
-//! use ouzel::analyses::profile::Profile;
+//! use ouzel::analyses::call_path_profile::CallPathProfile;
 //! use ouzel::engine::AnalysisSet;
 //!
 //! let trace = ouzel::open("scorep-run/traces.otf2".as_ref())?;
 //! let mut set = AnalysisSet::default();
-//! let profile = set.add(Profile);
+//! let profile = set.add(CallPathProfile);
 //! let mut report = trace.run(&set, &ouzel::Options::default())?;
 //! let profile = report.outputs.take(&profile)?;
 //! println!("{} locations", profile.locations.len());

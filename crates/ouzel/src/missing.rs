@@ -61,11 +61,11 @@ fn sentence(source: &dyn TraceSource, content: Content, report: &Report) -> Stri
 mod tests {
     use super::*;
     use ouzel_analyses::breakdown::{Breakdown, HostCode, Requests};
+    use ouzel_analyses::call_path_profile::CallPathProfile;
     use ouzel_analyses::comm_matrix::{CommMatrix, Expansion};
-    use ouzel_analyses::communication::Communication;
+    use ouzel_analyses::communication_totals::Communication;
     use ouzel_analyses::inventory::Inventory;
     use ouzel_analyses::metric_profile::MetricProfile;
-    use ouzel_analyses::profile::Profile;
     use ouzel_analyses::semantics::Semantics;
     use ouzel_engine::AnalysisSet;
     use ouzel_model::{Filter, LocationId};
@@ -101,7 +101,7 @@ mod tests {
         };
         assert_eq!(told(&calls, &all, metrics), ["no counters in this trace: none were recorded"]);
         let profile = |set: &mut AnalysisSet| {
-            set.add(Profile);
+            set.add(CallPathProfile);
         };
         assert!(told(&calls, &all, profile).is_empty());
         let no_calls = ToyTrace::new("0: metric x=1 @3");

@@ -11,8 +11,8 @@
 //! Law: runs stay in the caller's order. Traces are opened, and results judged, elsewhere.
 
 use ouzel_analyses::By;
+use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::flat_profile::flat_profile;
-use ouzel_analyses::profile::ProfileOutput;
 use ouzel_model::{ColumnData, Definitions, Table, TimeRange, Unit};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

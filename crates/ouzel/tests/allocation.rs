@@ -3,8 +3,8 @@
 //! Law: at most [`FACTOR`] bytes for each byte of the archive and [`FIXED`] for any, whatever the
 //! files claim. A program of its own, because it counts every allocation of the process.
 
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::inventory::Inventory;
-use ouzel::analyses::profile::Profile;
 use ouzel::engine::AnalysisSet;
 use peak_alloc::PeakAlloc;
 use std::fs;
@@ -25,7 +25,7 @@ fn peak(path: &Path) -> usize {
     let before = MEMORY.current_usage();
     if let Ok(trace) = ouzel::open(path) {
         let mut set = AnalysisSet::default();
-        let (profile, inventory) = (set.add(Profile), set.add(Inventory));
+        let (profile, inventory) = (set.add(CallPathProfile), set.add(Inventory));
         let options = ouzel::Options { jobs: NonZeroUsize::MIN, ..ouzel::Options::default() };
         let mut report = trace.run(&set, &options).expect("whatever the files hold, the pass ends");
         let outputs = (report.outputs.take(&profile), report.outputs.take(&inventory));

@@ -1,8 +1,8 @@
 //! Breakdown and idle time of PyTorch traces, beside HTA and by hand.
 
 use ouzel::analyses::breakdown::{Breakdown, BreakdownOutput, HostCode, Requests};
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::idle::{IdleRegions, idle_time};
-use ouzel::analyses::profile::Profile;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::formats::chrome::ChromeSource;
 use ouzel::model::TraceSource;
@@ -59,7 +59,7 @@ fn a_stream_is_idle_between_its_kernels_whatever_is_drawn_over_it() {
     let source = ChromeSource::from_text("renamed.json", RENAMED.as_bytes().to_vec()).unwrap();
     let definitions = source.definitions();
     let none = IdleRegions::named::<&str>(definitions, &[]);
-    let output = idle_time(&run(&source, Profile), definitions, &none);
+    let output = idle_time(&run(&source, CallPathProfile), definitions, &none);
     let idle: Vec<(&str, u64)> = output
         .locations
         .iter()

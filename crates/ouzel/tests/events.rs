@@ -1,8 +1,8 @@
 //! The columns of events, against the analyses of the same trace.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::comm_matrix::{CommMatrix, Expansion, TrafficUnit};
-use ouzel::analyses::profile::Profile;
 use ouzel::events::{EventBatch, EventOptions, EventType};
 use ouzel::model::{Filter, LocationId};
 use ouzel::{Options, Trace};
@@ -59,7 +59,7 @@ fn calls_and_messages_are_those_of_the_analyses() {
             }
         }
     }
-    let profile = trace.ask(Profile, &Options::default()).unwrap().output;
+    let profile = trace.ask(CallPathProfile, &Options::default()).unwrap().output;
     let visits: u64 = profile
         .table(trace.definitions(), ouzel::analyses::By::Region, ouzel::analyses::Per::Total)
         .column("visits")

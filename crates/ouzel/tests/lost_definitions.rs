@@ -1,9 +1,9 @@
 //! Archives that lose definitions, kind by kind and one by one: counts stay, peers are right or unknown, and what a
 //! call without a name does is what its records say.
 
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::comm_matrix::{CommMatrix, CommMatrixOutput, Expansion};
-use ouzel::analyses::communication::{Communication, CommunicationOutput};
-use ouzel::analyses::profile::Profile;
+use ouzel::analyses::communication_totals::{Communication, CommunicationOutput};
 use ouzel::analyses::semantics::Semantics;
 use ouzel::engine::AnalysisSet;
 use ouzel::model::{Definitions, Level, RegionRole, WorldRank};
@@ -28,10 +28,10 @@ fn facts(path: &Path) -> Facts {
     let mut set = AnalysisSet::default();
     let matrix = set.add(CommMatrix { expansion: Expansion::PointToPoint });
     let communication = set.add(Communication);
-    let profile = set.add(Profile);
+    let profile = set.add(CallPathProfile);
     let mut report = trace.run(&set, &Options::default()).expect("the pass succeeds");
     let profile = report.outputs.take(&profile).expect("a profile");
-    let visits = |location: &ouzel::analyses::profile::LocationProfile| -> u64 {
+    let visits = |location: &ouzel::analyses::call_path_profile::LocationProfile| -> u64 {
         location.rows.iter().map(|row| row.times.visits).sum()
     };
     Facts {

@@ -4,11 +4,11 @@
 //! or partials. Archives that are not part of the repository are skipped with a message.
 
 use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::comm_matrix::{CommMatrix, CommMatrixOutput, TrafficUnit};
 use ouzel::analyses::comm_over_time::CommOverTime;
 use ouzel::analyses::idle::{IDLE, IdleRegions, MPI_MORE_WAITS, MPI_WAITS, idle_time};
 use ouzel::analyses::message_histogram::MessageHistogram;
-use ouzel::analyses::profile::Profile;
 use ouzel::analyses::semantics::{Category, Family, Semantics};
 use ouzel::analyses::time_grid::TimeGrid;
 use ouzel::analyses::time_profile::TimeProfile;
@@ -280,7 +280,7 @@ fn messages_are_those_of_the_events() {
 #[test]
 fn idle_time_is_that_of_the_events() {
     for case in cases() {
-        let profile = case.answer(Profile);
+        let profile = case.answer(CallPathProfile);
         let definitions = case.trace.definitions();
         for names in [IDLE.to_vec(), [MPI_WAITS, MPI_MORE_WAITS].concat(), vec!["MPI_*"], vec!["*"]] {
             let idle = IdleRegions::named(definitions, &names);
@@ -340,7 +340,7 @@ fn the_published_ping_pong_has_its_messages() {
         assert_eq!(matrix.matrix(TrafficUnit::Messages), [[0, 8], [8, 0]], "{}", case.name);
         let bytes = n_bytes(&matrix);
         assert_eq!(bytes[0][1], bytes[1][0], "{}", case.name);
-        let rows = case.answer(Profile).rows(case.trace.definitions(), By::Region, Per::Total);
+        let rows = case.answer(CallPathProfile).rows(case.trace.definitions(), By::Region, Per::Total);
         let n_sends =
             rows.iter().find(|row| case.name_of(row.key.region.0) == "MPI_Send").unwrap().times.visits;
         assert_eq!(n_sends, 16, "{}", case.name);

@@ -5,8 +5,8 @@
 //! occurrences lie in the run.
 
 use ouzel::analyses::critical_path::{PathCalls, critical_path, profile};
-use ouzel::analyses::lateness::lateness;
-use ouzel::analyses::operations::Operations;
+use ouzel::analyses::logical_lateness::lateness;
+use ouzel::analyses::paired_operations::Operations;
 use ouzel::analyses::patterns::{CallSeries, PatternError, PatternOptions, patterns};
 use ouzel::analyses::semantics::Semantics;
 use ouzel::engine::{AnalysisSet, Question};

@@ -1,6 +1,6 @@
 //! Repaired clocks, seen from outside: after the repair no operation sees a message before it was sent.
 
-use ouzel::analyses::late_messages::LateMessages;
+use ouzel::analyses::message_waits::LateMessages;
 use ouzel::model::{ChunkBuffer, Level, LocationId, Needs, NoticeCode, ReadPlan, Ticks};
 use ouzel::{Options, Trace};
 use ouzel_testkit::{shared_data, workspace_root};

@@ -6,7 +6,7 @@
 
 use ouzel::analyses::breakdown::{ActivityTimes, Breakdown, HostCode, Requests};
 use ouzel::analyses::comm_matrix::CommMatrix;
-use ouzel::analyses::late_messages::LateMessages;
+use ouzel::analyses::message_waits::LateMessages;
 use ouzel::analyses::phases::Phases;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::engine::Question;

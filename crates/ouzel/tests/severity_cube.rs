@@ -3,10 +3,10 @@
 //! Traces that are not part of the repository are skipped, with a word.
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its data fails")]
 
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::comm_matrix::{CommMatrix, Expansion};
-use ouzel::analyses::communication::Communication;
+use ouzel::analyses::communication_totals::Communication;
 use ouzel::analyses::metric_profile::MetricProfile;
-use ouzel::analyses::profile::Profile as TimeProfile;
 use ouzel::engine::AnalysisSet;
 use ouzel::model::{CallPathId, CallPathTree, LocationId, Scope, ScopedRows, SeverityRow};
 use ouzel::{CubeStorage, Options, Profile, Trace};
@@ -71,7 +71,7 @@ struct Expected {
 /// What the analyses that the cube shares no output with say.
 fn expected(trace: &Trace) -> Expected {
     let mut set = AnalysisSet::default();
-    let times = set.add_silent(TimeProfile);
+    let times = set.add_silent(CallPathProfile);
     let counters = set.add_silent(MetricProfile);
     let communication = set.add_silent(Communication);
     let matrix = set.add_silent(CommMatrix { expansion: Expansion::PointToPoint });

@@ -1,14 +1,14 @@
 //! Every question put to workers: the answer is that of one machine, byte for byte.
 
 use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::comm_matrix::{CommMatrix, Expansion};
 use ouzel::analyses::comm_over_time::CommOverTime;
 use ouzel::analyses::inventory::Inventory;
-use ouzel::analyses::late_messages::LateMessages;
 use ouzel::analyses::message_histogram::MessageHistogram;
+use ouzel::analyses::message_waits::LateMessages;
 use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::patterns::PatternOptions;
-use ouzel::analyses::profile::Profile;
 use ouzel::analyses::semantics::{Semantics, io_wait_rule};
 use ouzel::analyses::time_profile::TimeProfile;
 use ouzel::analyses::timeline::Timeline;
@@ -94,7 +94,7 @@ fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> 
     let breakdown = |host, requests| Breakdown::new(&classes, host, requests);
     let late = LateMessages { semantics: semantics.clone() };
     vec![
-        ("profile", text(&trace.ask(Profile, options))),
+        ("profile", text(&trace.ask(CallPathProfile, options))),
         ("metric_profile", text(&trace.ask(MetricProfile, options))),
         ("inventory", text(&trace.ask(Inventory, options))),
         ("comm_matrix", text(&trace.ask(matrix, options))),
@@ -168,7 +168,7 @@ fn a_damaged_location_is_told_of_as_on_one_machine() {
     let workers = Loopback::new(&folder, 0);
     let trace = ouzel::open(&folder).expect("opens");
     let options = Options { workers: Some(&workers), ..Options::default() };
-    let answer = trace.ask(Profile, &options).expect("answers");
+    let answer = trace.ask(CallPathProfile, &options).expect("answers");
     assert_eq!(answer.coverage.locations_damaged, 1);
     assert!(answer.notices.iter().any(|n| n.file.as_deref().is_some_and(|f| f.contains("3.evt"))));
     std::fs::remove_dir_all(folder).expect("removes");
@@ -179,7 +179,7 @@ fn other_files_and_other_builds_are_refused() {
     let trace = ouzel::open(&testdata("pmpi-jacobi")).expect("opens");
     let other = Loopback::new(&testdata("pmpi-masterio"), 0);
     let options = Options { workers: Some(&other), ..Options::default() };
-    let error = trace.ask(Profile, &options).expect_err("the workers see other files").to_string();
+    let error = trace.ask(CallPathProfile, &options).expect_err("the workers see other files").to_string();
     assert!(error.contains("the files differ"), "{error}");
 
     /// Takes the job for one of an older build.
@@ -204,7 +204,7 @@ fn other_files_and_other_builds_are_refused() {
         }
     }
     let options = Options { workers: Some(&Older), ..Options::default() };
-    let error = trace.ask(Profile, &options).expect_err("a result of another build").to_string();
+    let error = trace.ask(CallPathProfile, &options).expect_err("a result of another build").to_string();
     assert!(error.contains("cannot work together"), "{error}");
 }
 
@@ -267,7 +267,8 @@ fn workers_that_forget_a_group_are_found_out() {
     let path = testdata("pmpi-jacobi");
     let workers = Forgetful(Loopback::new(&path, 0));
     let options = Options { workers: Some(&workers), ..Options::default() };
-    let error = ouzel::open(&path).expect("opens").ask(Profile, &options).expect_err("a location is missing");
+    let error =
+        ouzel::open(&path).expect("opens").ask(CallPathProfile, &options).expect_err("a location is missing");
     assert!(error.to_string().contains("(8 locations)"), "{error}");
 }
 

@@ -4,7 +4,7 @@ use crate::{IterationPoint, IterationSeries, LoopPicture, Pictures};
 use ouzel::Asked;
 use ouzel::analyses::phases::PhasesOutput;
 use ouzel::analyses::semantics::{Class, Semantics};
-use ouzel::analyses::timeline::{Run, Timeline, TimelineOutput};
+use ouzel::analyses::timeline::{Timeline, TimelineOutput, TimelineRun};
 use ouzel::context_tree::{ContextTrees, ContextTreesOutput};
 use ouzel::diagnose::{ReportAnalyses, RunReport};
 use ouzel::engine::{AnalysisSet, Pass};
@@ -272,7 +272,7 @@ fn a_page_of_512_ranks_stays_small_whatever_they_do() {
         CallPathId((state >> 33) as u32 % tree.len() as u32)
     };
     for row in &mut results.timeline.rows {
-        row.runs = (0..2000).map(|_| Run { n_columns: 1, call_path: Some(noise()) }).collect();
+        row.runs = (0..2000).map(|_| TimelineRun { n_columns: 1, call_path: Some(noise()) }).collect();
     }
     results.timeline.call_paths = tree;
     let text = results.page(&trace);

@@ -37,7 +37,7 @@ use fields::Fields;
 use lanes::Lanes;
 use matrix::Matrix;
 use plotters::prelude::{BitMapBackend, DrawingBackend, IntoDrawingArea};
-use rows::Rows;
+use rows::BarRows;
 use std::path::{Path, PathBuf};
 
 /// A picture, ready to be written.
@@ -55,7 +55,7 @@ pub struct Picture {
 enum Marks {
     Bars(Bars),
     Matrix(Matrix),
-    Rows(Rows),
+    Rows(BarRows),
     Lanes(Lanes),
     Fields(Fields),
 }

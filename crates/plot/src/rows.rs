@@ -10,18 +10,18 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// Horizontal bars with names.
 #[derive(Debug, Clone)]
-pub struct Rows {
+pub struct BarRows {
     /// The axis below, with the unit.
     pub x_name: String,
     /// Names of the pale and the dark bar.
     pub legend: [&'static str; 2],
     /// From top to bottom.
-    pub rows: Vec<Row>,
+    pub rows: Vec<BarRow>,
 }
 
 /// Two bars of one thing.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct BarRow {
     /// Its name.
     pub name: String,
     /// The text after its bars.
@@ -37,7 +37,7 @@ pub struct Row {
 /// Characters of a name.
 const NAME_CHARS: usize = 26;
 
-impl Rows {
+impl BarRows {
     /// Draws the rows.
     pub fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Result<(), PlotError> {
         let n = self.rows.len().max(1) as f64;

@@ -5,8 +5,8 @@ use crate::lanes::{Arrow, Interval, Lanes, MAX_ARROWS, MAX_VECTORS};
 use crate::matrix::{MAX_CELLS, Matrix};
 use crate::pictures::{self, Connections, TimelineRows};
 use crate::{ColourScale, ImageFormat, Marks, Palette, Picture};
+use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_analyses::comm_matrix::{CommMatrix, TrafficUnit};
-use ouzel_analyses::profile::Profile;
 use ouzel_analyses::semantics::Semantics;
 use ouzel_analyses::time_grid::TimeGrid;
 use ouzel_analyses::time_profile::TimeProfile;
@@ -110,7 +110,7 @@ fn many_cells_become_few_and_keep_their_sum() {
 fn nothing_is_a_picture_too() {
     let trace = ToyTrace::new("0: other @0");
     let matrix = run(&trace, CommMatrix::default());
-    let profile = run(&trace, Profile);
+    let profile = run(&trace, CallPathProfile);
     let definitions = trace.definitions();
     let classes = Semantics::default().classes(definitions);
     let judged = imbalance::imbalance(&profile, definitions, &classes, By::Region);

@@ -48,7 +48,7 @@ pub enum HostCode {
 
 /// Where a location runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum HostOrDevice {
     /// A thread of a process without streams.
     Host,
     /// A thread of a process with streams.
@@ -61,11 +61,11 @@ pub(super) enum Place {
 pub(super) fn activities(
     definitions: &Definitions,
     classes: &[Class],
-    place: Place,
+    place: HostOrDevice,
     host_code: HostCode,
 ) -> Vec<Activity> {
     let host_computes = match (host_code, place) {
-        (HostCode::Computes, _) | (HostCode::ComputesWithoutStreams, Place::Host) => true,
+        (HostCode::Computes, _) | (HostCode::ComputesWithoutStreams, HostOrDevice::Host) => true,
         (HostCode::ComputesWithoutStreams, _) | (HostCode::DoesNotCompute, _) => false,
     };
     let of_region = |(i, (region, class)): (usize, (&Region, &Class))| {
@@ -74,8 +74,8 @@ pub(super) fn activities(
             return Activity::Unclassified;
         }
         match place {
-            Place::Stream => on_stream(region, *class),
-            Place::Host | Place::HostWithStreams => match on_host(region, *class, place) {
+            HostOrDevice::Stream => on_stream(region, *class),
+            HostOrDevice::Host | HostOrDevice::HostWithStreams => match on_host(region, *class, place) {
                 Activity::Computation if !host_computes => Activity::Other,
                 activity => activity,
             },
@@ -84,12 +84,12 @@ pub(super) fn activities(
     definitions.regions.iter().zip(classes).enumerate().map(of_region).collect()
 }
 
-fn on_host(region: &Region, class: Class, place: Place) -> Activity {
+fn on_host(region: &Region, class: Class, place: HostOrDevice) -> Activity {
     let waits = class.category != Category::Computation;
     match class.family {
         Family::Mpi | Family::Shmem if waits => Activity::Communication,
         // With streams the call only queues the kernel that communicates.
-        Family::Nccl if waits && place == Place::Host => Activity::Communication,
+        Family::Nccl if waits && place == HostOrDevice::Host => Activity::Communication,
         Family::User if region.paradigm == Paradigm::MeasurementSystem => Activity::Other,
         Family::User | Family::OpenMp if !waits => Activity::Computation,
         _ => Activity::Other,

@@ -1,8 +1,8 @@
 //! The fold: a look-up for each call, an interval for each change of activity.
 
-use super::activity::{Activity, HostCode, Place, activities};
+use super::activity::{Activity, HostCode, HostOrDevice, activities};
 use super::output::{BreakdownOutput, ProcessBreakdown};
-use super::state::{Activities, BreakdownPartial, Local, ProcessPartial};
+use super::state::{Activities, BreakdownLocal, BreakdownPartial, ProcessPartial};
 use crate::semantics::Class;
 use crate::spread::{Owner, owner};
 use ouzel_engine::{
@@ -57,7 +57,7 @@ impl Question for Breakdown {
                 with_streams.insert(process);
             }
         }
-        let by_place = [Place::Host, Place::HostWithStreams, Place::Stream]
+        let by_place = [HostOrDevice::Host, HostOrDevice::HostWithStreams, HostOrDevice::Stream]
             .map(|place| activities(definitions, &self.classes, place, self.host_code));
         Arc::new(BreakdownFold { requests: self.requests, by_place, n_locations, with_streams })
     }
@@ -81,7 +81,7 @@ impl BreakdownFold {
 }
 
 impl Analysis for BreakdownFold {
-    type Local = Local;
+    type Local = BreakdownLocal;
     type Partial = BreakdownPartial;
     type Output = BreakdownOutput;
     const NAME: &'static str = "breakdown";
@@ -104,17 +104,17 @@ impl Analysis for BreakdownFold {
         BreakdownPartial::default()
     }
 
-    fn begin(&self, cx: &LocationCx<'_>) -> Local {
+    fn begin(&self, cx: &LocationCx<'_>) -> BreakdownLocal {
         let process = owner(cx.definitions, cx.location);
         let place = match cx.definitions.location(cx.location).kind {
-            LocationKind::AcceleratorStream => Place::Stream,
-            _ if self.with_streams.contains(&process) => Place::HostWithStreams,
-            _ => Place::Host,
+            LocationKind::AcceleratorStream => HostOrDevice::Stream,
+            _ if self.with_streams.contains(&process) => HostOrDevice::HostWithStreams,
+            _ => HostOrDevice::Host,
         };
-        Local::new(place, self.n_locations(process) == 1, cx.selected)
+        BreakdownLocal::new(place, self.n_locations(process) == 1, cx.selected)
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn fold(&self, local: &mut BreakdownLocal, chunk: &EventChunk<'_>) {
         add_calls(local, chunk, &self.by_place[local.place as usize]);
         if self.requests == Requests::Included {
             add_requests(local, chunk);
@@ -124,7 +124,7 @@ impl Analysis for BreakdownFold {
 
     fn end(
         &self,
-        mut local: Local,
+        mut local: BreakdownLocal,
         cx: &LocationCx<'_>,
         summary: &LocationSummary,
         into: &mut BreakdownPartial,
@@ -135,7 +135,7 @@ impl Analysis for BreakdownFold {
         let at = local.since;
         local.change(Activity::Other, at);
         into.n_lost += local.n_lost();
-        let Local { calls, requests, forgotten, .. } = local;
+        let BreakdownLocal { calls, requests, forgotten, .. } = local;
         let span = summary.span.and_then(|span| cx.selected.clip_span(span));
         let mut process = ProcessPartial { n_folded: 1, span, activities: calls, times: forgotten };
         process.activities.unite(Activities { communication: requests, ..Activities::default() });
@@ -177,7 +177,7 @@ impl BreakdownFold {
 
 /// Follows the activity of the innermost call: the hot loop.
 #[inline(never)]
-fn add_calls(local: &mut Local, chunk: &EventChunk<'_>, activities: &[Activity]) {
+fn add_calls(local: &mut BreakdownLocal, chunk: &EventChunk<'_>, activities: &[Activity]) {
     let mut current = local.current;
     let mut top = local.top;
     let rows = chunk.time.iter().zip(chunk.kind).zip(chunk.regions_shown());
@@ -201,22 +201,22 @@ fn add_calls(local: &mut Local, chunk: &EventChunk<'_>, activities: &[Activity])
 
 /// A step in the life of a non-blocking operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum RequestStep {
     Post,
     Complete,
 }
 
 /// Follows non-blocking operations. Their steps stand in four tables, which are walked together by row.
 #[inline(never)]
-fn add_requests(local: &mut Local, chunk: &EventChunk<'_>) {
-    let sends = chunk.sends.iter().filter_map(|end| Some((end.row, end.request?, Step::Post)));
-    let receives = chunk.recvs.iter().filter_map(|end| Some((end.row, end.request?, Step::Complete)));
+fn add_requests(local: &mut BreakdownLocal, chunk: &EventChunk<'_>) {
+    let sends = chunk.sends.iter().filter_map(|end| Some((end.row, end.request?, RequestStep::Post)));
+    let receives = chunk.recvs.iter().filter_map(|end| Some((end.row, end.request?, RequestStep::Complete)));
     let collectives =
-        chunk.collectives.iter().filter_map(|end| Some((end.row, end.request?, Step::Complete)));
+        chunk.collectives.iter().filter_map(|end| Some((end.row, end.request?, RequestStep::Complete)));
     let requests = chunk.requests.iter().filter_map(|request| {
         let step = match request.event {
-            RequestEvent::RecvPosted | RequestEvent::CollectivePosted => Step::Post,
-            RequestEvent::SendComplete | RequestEvent::Cancelled => Step::Complete,
+            RequestEvent::RecvPosted | RequestEvent::CollectivePosted => RequestStep::Post,
+            RequestEvent::SendComplete | RequestEvent::Cancelled => RequestStep::Complete,
             RequestEvent::Tested => return None,
         };
         Some((request.row, request.request, step))
@@ -224,17 +224,17 @@ fn add_requests(local: &mut Local, chunk: &EventChunk<'_>) {
     for (row, request, step) in by_row(by_row(sends, receives), by_row(collectives, requests)) {
         let at: Ticks = chunk.time[row as usize];
         match step {
-            Step::Post => local.post(request, at),
-            Step::Complete => local.complete(request, at),
+            RequestStep::Post => local.post(request, at),
+            RequestStep::Complete => local.complete(request, at),
         }
     }
 }
 
 /// Two tables that are sorted by row as one.
 fn by_row(
-    a: impl Iterator<Item = (u32, u64, Step)>,
-    b: impl Iterator<Item = (u32, u64, Step)>,
-) -> impl Iterator<Item = (u32, u64, Step)> {
+    a: impl Iterator<Item = (u32, u64, RequestStep)>,
+    b: impl Iterator<Item = (u32, u64, RequestStep)>,
+) -> impl Iterator<Item = (u32, u64, RequestStep)> {
     let (mut a, mut b) = (a.peekable(), b.peekable());
     std::iter::from_fn(move || match (a.peek(), b.peek()) {
         (Some(x), Some(y)) if y.0 < x.0 => b.next(),

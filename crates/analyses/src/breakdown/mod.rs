@@ -37,4 +37,4 @@ pub use activity::{Activity, HostCode};
 pub use fold::{Breakdown, BreakdownFold, Requests};
 pub use intervals::Intervals;
 pub use output::{BreakdownOutput, ProcessBreakdown};
-pub use state::{ActivityTimes, BreakdownPartial, Local};
+pub use state::ActivityTimes;

@@ -1,6 +1,6 @@
 //! Intervals of a location while it is folded, and of the processes of the locations folded so far.
 
-use super::activity::{Activity, Place};
+use super::activity::{Activity, HostOrDevice};
 use super::intervals::{Intervals, measure_by_membership};
 use crate::spread::Owner;
 use ouzel_engine::Selected;
@@ -98,10 +98,10 @@ impl Activities {
 
 /// While a location is folded.
 #[derive(Debug)]
-pub struct Local {
+pub struct BreakdownLocal {
     /// What counts of what is seen.
     selected: Selected,
-    pub(super) place: Place,
+    pub(super) place: HostOrDevice,
     /// Whether it is the only location of its process: its past need not be kept.
     pub(super) is_alone: bool,
     /// The activity of the innermost open call.
@@ -123,9 +123,9 @@ pub struct Local {
     n_lost: u64,
 }
 
-impl Local {
-    pub(super) fn new(place: Place, is_alone: bool, selected: Selected) -> Self {
-        Local {
+impl BreakdownLocal {
+    pub(super) fn new(place: HostOrDevice, is_alone: bool, selected: Selected) -> Self {
+        BreakdownLocal {
             selected,
             place,
             is_alone,

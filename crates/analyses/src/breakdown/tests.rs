@@ -1,4 +1,5 @@
 use super::intervals::measure_by_membership;
+use super::state::BreakdownLocal;
 use super::*;
 use crate::reference::{calls, code_locations, random_traces, span};
 use crate::semantics::{Category, Class, Family, Semantics};
@@ -219,7 +220,7 @@ fn a_process_of_one_location_forgets_its_past_and_nothing_is_lost() {
     assert_eq!(numbers(&output.rows[0]), [computation, open - in_calls, in_calls + 7, 0, 0, 0, 2_000_000]);
     assert_eq!(output.n_lost, 1);
 
-    let mut local = Local::new(activity::Place::Host, true, Selected::ALL);
+    let mut local = BreakdownLocal::new(activity::HostOrDevice::Host, true, Selected::ALL);
     for i in 0..100_000 {
         local.change(Activity::Computation, Ticks(2 * i));
         local.change(Activity::Other, Ticks(2 * i + 1));

@@ -1,9 +1,9 @@
 //! The fold: notes when each record of a message or collective was made.
 
 use super::output::{ClockRepair, repair};
-use super::points::{ClockRepairsPartial, Dependencies, Local, NONE, Part};
-use crate::communication::peer_rank;
-use crate::matching::{self, for_each_pair};
+use super::points::{ClockRepairsLocal, ClockRepairsPartial, CollectivePoint, Dependencies, NONE};
+use crate::communication_totals::peer_rank;
+use crate::message_matching::{self, for_each_pair};
 use ouzel_engine::{
     Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Pairing, Scope, SettleCx,
 };
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub struct ClockRepairs {}
 
 impl Analysis for ClockRepairs {
-    type Local = Local;
+    type Local = ClockRepairsLocal;
     type Partial = ClockRepairsPartial;
     type Output = ClockRepair;
     const NAME: &'static str = "clock_repair";
@@ -37,13 +37,13 @@ impl Analysis for ClockRepairs {
         ClockRepairsPartial::default()
     }
 
-    fn begin(&self, _: &LocationCx<'_>) -> Local {
-        Local::default()
+    fn begin(&self, _: &LocationCx<'_>) -> ClockRepairsLocal {
+        ClockRepairsLocal::default()
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn fold(&self, local: &mut ClockRepairsLocal, chunk: &EventChunk<'_>) {
         local.nths.0.clear();
-        matching::fold(&mut local.messages, &mut local.nths, chunk);
+        message_matching::fold(&mut local.messages, &mut local.nths, chunk);
         let mut next_end = 0;
         let (mut collectives, mut requests) = (chunk.collectives.iter(), chunk.requests.iter());
         for (&kind, &at) in chunk.kind.iter().zip(chunk.time) {
@@ -78,8 +78,14 @@ impl Analysis for ClockRepairs {
         }
     }
 
-    fn end(&self, local: Local, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut ClockRepairsPartial) {
-        let Local { messages, mut points, roots, .. } = local;
+    fn end(
+        &self,
+        local: ClockRepairsLocal,
+        cx: &LocationCx<'_>,
+        _: &LocationSummary,
+        into: &mut ClockRepairsPartial,
+    ) {
+        let ClockRepairsLocal { messages, mut points, roots, .. } = local;
         messages.end(cx, &mut into.messages);
         if points.times.is_empty() {
             return;
@@ -129,7 +135,7 @@ impl Pairing<ClockRepairsPartial> for ClockRepairs {
     }
 }
 
-impl Local {
+impl ClockRepairsLocal {
     /// The next point. Kinds of rows that make one: see [`Corrector`](super::Corrector).
     fn point(&mut self, at: Ticks) -> u32 {
         let point = self.points.times.len() as u32;
@@ -144,7 +150,7 @@ impl Local {
         };
         let moves_data = 0 < end.bytes_sent + end.bytes_received;
         let Collective { op, comm, root, .. } = *end;
-        self.points.collectives.push(Part { op, comm, root: None, moves_data, begin, end: point });
+        self.points.collectives.push(CollectivePoint { op, comm, root: None, moves_data, begin, end: point });
         self.roots.push(root);
     }
 }

@@ -11,7 +11,7 @@
 //! rank. If that would turn time back, the offset at the start is kept throughout; if corrected times would be
 //! negative, all are shifted by the same amount.
 
-use super::output::Line;
+use super::line::OffsetLine;
 use super::points::{Cause, Dependencies, Point};
 use ouzel_engine::FinishCx;
 use ouzel_model::{Definitions, LocationGroupId, LocationId, WorldRank};
@@ -34,9 +34,9 @@ struct Bound {
 }
 
 /// An offset at the start and at the end of the run.
-type Ends = (i64, i64);
+type OffsetEnds = (i64, i64);
 
-pub(super) fn lines(dependencies: &Dependencies, cx: &FinishCx<'_>) -> BTreeMap<LocationId, Line> {
+pub(super) fn lines(dependencies: &Dependencies, cx: &FinishCx<'_>) -> BTreeMap<LocationId, OffsetLine> {
     let definitions = cx.definitions;
     let firsts = dependencies.times.iter().filter_map(|times| times.first());
     let lasts = dependencies.times.iter().filter_map(|times| times.last());
@@ -47,17 +47,17 @@ pub(super) fn lines(dependencies: &Dependencies, cx: &FinishCx<'_>) -> BTreeMap<
         let &(start_offset, end_offset) = offsets.get(&domain(definitions, id))?;
         let turns_back = i128::from(end_offset) - i128::from(start_offset) < -(i128::from(end - start) / 2);
         let end_offset = if turns_back { start_offset } else { end_offset };
-        Some((id, Line { start, end, start_offset, end_offset }))
+        Some((id, OffsetLine { start, end, start_offset, end_offset }))
     };
-    let mut lines: BTreeMap<LocationId, Line> = definitions.location_ids().filter_map(line).collect();
+    let mut lines: BTreeMap<LocationId, OffsetLine> = definitions.location_ids().filter_map(line).collect();
     lift(&mut lines, cx);
     lines.retain(|_, line| (line.start_offset, line.end_offset) != (0, 0));
     lines
 }
 
 /// Moves all locations up so far that no event gets a negative time.
-fn lift(lines: &mut BTreeMap<LocationId, Line>, cx: &FinishCx<'_>) {
-    let below = |(id, line): (&LocationId, &Line)| {
+fn lift(lines: &mut BTreeMap<LocationId, OffsetLine>, cx: &FinishCx<'_>) {
+    let below = |(id, line): (&LocationId, &OffsetLine)| {
         let (first, _) = cx.locations.get(id)?.span?;
         let least = i128::from(first.0) + i128::from(line.offset(first));
         i64::try_from(-least).ok().filter(|&below| 0 < below)
@@ -113,12 +113,12 @@ fn pairs(dependencies: &Dependencies, definitions: &Definitions) -> Pairs {
 }
 
 /// The offsets of every process that is connected, along the spanning forest.
-fn offsets(pairs: &Pairs, run: (u64, u64)) -> BTreeMap<Domain, Ends> {
+fn offsets(pairs: &Pairs, run: (u64, u64)) -> BTreeMap<Domain, OffsetEnds> {
     let mut order: Vec<_> = pairs.iter().map(|(&pair, bounds)| (pair, weight(bounds))).collect();
     order.sort_by_key(|&(pair, weight)| (std::cmp::Reverse(weight), pair));
     // In which tree a process is: the least process of the tree.
     let mut tree: BTreeMap<Domain, Domain> = BTreeMap::new();
-    let mut edges: BTreeMap<Domain, Vec<(Domain, Ends)>> = BTreeMap::new();
+    let mut edges: BTreeMap<Domain, Vec<(Domain, OffsetEnds)>> = BTreeMap::new();
     fn top(tree: &BTreeMap<Domain, Domain>, mut at: Domain) -> Domain {
         while let Some(&up) = tree.get(&at).filter(|&&up| up != at) {
             at = up;
@@ -136,7 +136,7 @@ fn offsets(pairs: &Pairs, run: (u64, u64)) -> BTreeMap<Domain, Ends> {
         edges.entry(a).or_default().push((b, (start, end)));
         edges.entry(b).or_default().push((a, (start.saturating_neg(), end.saturating_neg())));
     }
-    let mut offsets: BTreeMap<Domain, Ends> = BTreeMap::new();
+    let mut offsets: BTreeMap<Domain, OffsetEnds> = BTreeMap::new();
     let roots: Vec<Domain> =
         tree.iter().filter(|(domain, up)| domain == up).map(|(&domain, _)| domain).collect();
     for root in roots {
@@ -162,7 +162,7 @@ fn weight(bounds: &[Bound]) -> (bool, usize) {
 }
 
 /// The offset of the second process of a pair against the first, at both ends of the run.
-fn difference(bounds: &[Bound], run: (u64, u64)) -> Ends {
+fn difference(bounds: &[Bound], run: (u64, u64)) -> OffsetEnds {
     let all = choice(bounds.iter());
     let Some(overall) = all.filter(|&overall| overall != 0) else { return (0, 0) };
     let first = bounds.iter().map(|bound| bound.at).min().unwrap_or(0);
@@ -173,7 +173,7 @@ fn difference(bounds: &[Bound], run: (u64, u64)) -> Ends {
     match (middle(early), middle(late)) {
         (Some(one), Some(other)) if 0 < quarter => {
             let (start, end) = (first + quarter / 2, last - quarter / 2);
-            let line = Line { start, end, start_offset: one, end_offset: other };
+            let line = OffsetLine { start, end, start_offset: one, end_offset: other };
             (line.offset(ouzel_model::Ticks(run.0)), line.offset(ouzel_model::Ticks(run.1)))
         }
         _ => (overall, overall),

@@ -4,7 +4,7 @@
 //! go on, causes form a circle, and the first location that waits goes on without. Law: the result does not depend
 //! on the order in which locations are taken, but for circles, where the order is that of the locations.
 
-use super::output::{Jump, after};
+use super::line::{Jump, after};
 use super::points::{Cause, Dependencies, Point};
 use ouzel_model::Ticks;
 use rustc_hash::FxHashMap;

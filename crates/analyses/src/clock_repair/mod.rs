@@ -21,6 +21,7 @@
 //! that depend on each other, and collectives whose begin is not recorded.
 
 mod fold;
+mod line;
 mod lines;
 mod logical;
 mod output;
@@ -29,5 +30,5 @@ mod points;
 mod tests;
 
 pub use fold::ClockRepairs;
-pub use output::{ClockRepair, Correction, Corrector, Jump, Line};
-pub use points::{ClockRepairsPartial, Local};
+pub use line::{Jump, OffsetLine};
+pub use output::{ClockRepair, Correction, Corrector};

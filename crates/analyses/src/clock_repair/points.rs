@@ -1,7 +1,7 @@
 //! Sync points of locations, and what depends on what.
 
-use crate::matching::{self, Matched, MessageEnds, Place, Side, for_each_pair};
-use crate::operations::{Member, Part as CollectivePart, instances, waits_for_all};
+use crate::message_matching::{self, Matched, MatchedEnd, MessageEnds, Side, for_each_pair};
+use crate::paired_operations::{CollectiveMember, CollectivePart, instances, waits_for_all};
 use ouzel_engine::FinishCx;
 use ouzel_model::{
     CallPathId, CollectiveOp, CollectiveRoot, CommId, LocationId, MessageEnd, Ticks, WorldRank,
@@ -14,14 +14,14 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LocationPoints {
     pub times: Vec<Ticks>,
-    /// For each message end, as `matching::Ends` numbers them, its point.
+    /// For each message end, as `message_matching::LocationEnds` numbers them, its point.
     pub of_end: Vec<u32>,
-    pub collectives: Vec<Part>,
+    pub collectives: Vec<CollectivePoint>,
 }
 
 /// A collective of one location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Part {
+pub(super) struct CollectivePoint {
     pub op: CollectiveOp,
     pub comm: CommId,
     pub root: Option<WorldRank>,
@@ -42,8 +42,8 @@ pub struct ClockRepairsPartial {
 
 /// While a location is folded.
 #[derive(Debug, Default)]
-pub struct Local {
-    pub(super) messages: matching::Local,
+pub struct ClockRepairsLocal {
+    pub(super) messages: message_matching::MatchingLocal,
     pub(super) points: LocationPoints,
     pub(super) roots: Vec<CollectiveRoot>,
     /// Where the blocking collective began that has yet to end.
@@ -58,7 +58,7 @@ pub struct Local {
 #[derive(Debug, Default)]
 pub(super) struct Nths(pub Vec<u32>);
 
-impl matching::Observer for Nths {
+impl message_matching::Observer for Nths {
     fn end(&mut self, _: &MessageEnd, _: Side, nth: u32, _: CallPathId, _: Ticks) {
         self.0.push(nth);
     }
@@ -106,7 +106,7 @@ impl Dependencies {
                 let of_instance = CollectivePart { op: part.op, comm: part.comm, root: part.root, arrived };
                 let leave = points.times[part.end as usize];
                 let op = operations.len() as u32;
-                members.push(Member { op, part: of_instance, leave, is_selected: true });
+                members.push(CollectiveMember { op, part: of_instance, leave, is_selected: true });
                 operations.push(id);
                 parts.push((location, part));
             }
@@ -114,12 +114,12 @@ impl Dependencies {
             all.causes.push(Vec::new());
             all.times.push(points.times);
         }
-        let point = |place: Place| {
+        let point = |place: MatchedEnd| {
             let (location, points) = of_end.get(&place.location)?;
             let point = points.get(place.nth as usize).copied().filter(|&point| point != NONE)?;
             Some((*location, point))
         };
-        let mut connect = |send: Place, receive: Place| {
+        let mut connect = |send: MatchedEnd, receive: MatchedEnd| {
             if let (Some(send), Some((location, receive))) = (point(send), point(receive)) {
                 all.causes[location as usize].push((receive, Cause::Point(send)));
             }
@@ -128,7 +128,8 @@ impl Dependencies {
         matched.for_each(&mut connect);
         let (instances, _) = instances(&members, |op| operations[op as usize], cx.definitions);
         for instance in instances {
-            let parts: Vec<(u32, Part)> = instance.iter().map(|member| parts[member.op as usize]).collect();
+            let parts: Vec<(u32, CollectivePoint)> =
+                instance.iter().map(|member| parts[member.op as usize]).collect();
             all.add_collective(&parts, cx);
         }
         for causes in &mut all.causes {
@@ -137,9 +138,11 @@ impl Dependencies {
         all
     }
 
-    fn add_collective(&mut self, parts: &[(u32, Part)], cx: &FinishCx<'_>) {
+    fn add_collective(&mut self, parts: &[(u32, CollectivePoint)], cx: &FinishCx<'_>) {
         use CollectiveOp as Op;
-        let begin = |&(location, part): &(u32, Part)| (location, part.begin.expect("others were left out"));
+        let begin = |&(location, part): &(u32, CollectivePoint)| {
+            (location, part.begin.expect("others were left out"))
+        };
         let first = parts[0].1;
         let root = parts.iter().find_map(|(_, part)| part.root);
         let rank = |location: u32| cx.definitions.location(self.locations[location as usize]).rank;

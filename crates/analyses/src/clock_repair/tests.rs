@@ -181,7 +181,7 @@ fn circles_end() {
 #[test]
 fn after_a_jump_the_line_is_reached_again() {
     let correction = Correction {
-        line: Line::default(),
+        line: OffsetLine::default(),
         jumps: vec![Jump { point: 0, from: Ticks(100), to: Ticks(200) }],
     };
     let mut corrector = Corrector::new(&correction);

@@ -1,7 +1,7 @@
 //! Who receives what is sent in a collective operation.
 
-use super::state::Traffic;
-use crate::communication::peer_rank;
+use super::traffic::Traffic;
+use crate::communication_totals::peer_rank;
 use ouzel_model::{
     Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, Definitions, Membership, WorldRank,
 };

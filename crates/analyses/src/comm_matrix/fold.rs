@@ -2,8 +2,9 @@
 
 use super::collectives::{Receivers, Role, receivers, role, root_rank, spread};
 use super::output::{CommMatrixOutput, MatrixCell};
-use super::state::{CommMatrixPartial, Local, Traffic, add_all};
-use crate::communication::{LEAST_NULL_PEER, peer_rank};
+use super::state::{CommMatrixLocal, CommMatrixPartial};
+use super::traffic::{Traffic, add_all};
+use crate::communication_totals::{LEAST_NULL_PEER, peer_rank};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationEnd, LocationSummary};
 use ouzel_model::{
     Collective, CommId, CommRank, EventChunk, Level, MessageEnd, Needs, Notice, NoticeCode, Remap, WorldRank,
@@ -34,7 +35,7 @@ pub struct CommMatrix {
 }
 
 impl Analysis for CommMatrix {
-    type Local = Local;
+    type Local = CommMatrixLocal;
     type Partial = CommMatrixPartial;
     type Output = CommMatrixOutput;
     const NAME: &'static str = "comm-matrix";
@@ -51,11 +52,11 @@ impl Analysis for CommMatrix {
         CommMatrixPartial::default()
     }
 
-    fn begin(&self, _cx: &LocationCx<'_>) -> Local {
-        Local::default()
+    fn begin(&self, _cx: &LocationCx<'_>) -> CommMatrixLocal {
+        CommMatrixLocal::default()
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn fold(&self, local: &mut CommMatrixLocal, chunk: &EventChunk<'_>) {
         local.null_peers += add_sends(chunk.sends, &mut local.sent);
         local.null_peers += add_receives(chunk.recvs, &mut local.received);
         if self.expansion == Expansion::WithCollectives {
@@ -63,8 +64,14 @@ impl Analysis for CommMatrix {
         }
     }
 
-    fn end(&self, local: Local, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut CommMatrixPartial) {
-        let Local { sent, received, null_peers, collectives, not_expanded } = local;
+    fn end(
+        &self,
+        local: CommMatrixLocal,
+        cx: &LocationCx<'_>,
+        _: &LocationSummary,
+        into: &mut CommMatrixPartial,
+    ) {
+        let CommMatrixLocal { sent, received, null_peers, collectives, not_expanded } = local;
         into.null_peers += null_peers;
         into.not_expanded.add(not_expanded);
         let Some(me) = cx.definitions.location(cx.location).rank else {
@@ -172,7 +179,7 @@ fn add_receives(ends: &[MessageEnd], received: &mut Traffic) -> u64 {
 
 /// Adds each collective to its receivers. The root is looked up at the end.
 #[inline(never)]
-fn add_collectives(ends: &[Collective], local: &mut Local) {
+fn add_collectives(ends: &[Collective], local: &mut CommMatrixLocal) {
     for end in ends {
         let traffic = Traffic::one(end.bytes_sent);
         let to = match role(end) {

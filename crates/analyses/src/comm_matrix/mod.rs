@@ -33,9 +33,10 @@ mod output;
 mod state;
 #[cfg(test)]
 pub(crate) mod tests;
+mod traffic;
 
 pub use fold::{CommMatrix, Expansion};
 pub use output::{
     CommMatrixOutput, DENSE_RANKS_MAX, MatrixCell, PairTraffic, ProcessTraffic, TooManyRanks, TrafficUnit,
 };
-pub use state::{CommMatrixPartial, Local, Traffic};
+pub use traffic::Traffic;

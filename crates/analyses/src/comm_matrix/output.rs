@@ -1,6 +1,6 @@
 //! The matrix and the totals by process, and their tables.
 
-use super::state::Traffic;
+use super::traffic::Traffic;
 use ouzel_model::{ColumnData, Table, Unit, WorldRank};
 
 /// Messages and bytes between pairs of ranks.

@@ -1,37 +1,15 @@
 //! Traffic of a location while it is folded, and between pairs of ranks over the locations folded so far.
 
 use super::collectives::Receivers;
+use super::traffic::Traffic;
 use ouzel_model::{CommId, CommRank, WorldRank};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Messages and their bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Traffic {
-    /// Number of messages.
-    pub messages: u64,
-    /// Bytes. Sums stop at the greatest number, which only corrupt lengths reach.
-    pub bytes: u64,
-}
-
-impl Traffic {
-    /// Adds other messages.
-    pub fn add(&mut self, other: Traffic) {
-        self.messages = self.messages.saturating_add(other.messages);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-    }
-
-    /// One message.
-    #[inline]
-    pub fn one(bytes: u64) -> Self {
-        Traffic { messages: 1, bytes }
-    }
-}
-
 /// While a location is folded.
 #[derive(Debug, Default)]
-pub struct Local {
+pub struct CommMatrixLocal {
     /// What was sent to each peer.
     pub(super) sent: FxHashMap<(CommId, CommRank), Traffic>,
     /// What was received, from all peers.
@@ -61,11 +39,4 @@ pub struct CommMatrixPartial {
     pub(super) null_peers: u64,
     /// Collectives that have no formula.
     pub(super) not_expanded: Traffic,
-}
-
-/// Adds every entry of `from`.
-pub(super) fn add_all<K: Ord>(into: &mut BTreeMap<K, Traffic>, from: impl IntoIterator<Item = (K, Traffic)>) {
-    for (key, traffic) in from {
-        into.entry(key).or_default().add(traffic);
-    }
 }

@@ -1,3 +1,4 @@
+use super::state::CommMatrixPartial;
 use super::*;
 use crate::reference::random_traces;
 use ouzel_model::{ColumnData, Communicator, Filter, Level, LocationId, Notices, TraceSource, WorldRank};

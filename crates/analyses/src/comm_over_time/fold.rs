@@ -1,7 +1,7 @@
 //! The fold: one comparison and one addition for each end of a message.
 
 use super::output::CommOverTimeOutput;
-use super::state::{BinTraffic, CommOverTimePartial, Local, Side};
+use super::state::{BinTraffic, CommOverTimeLocal, CommOverTimePartial, SideCounts};
 use crate::time_grid::TimeGrid;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{EventChunk, Level, Needs, Notice, NoticeCode, Remap};
@@ -21,7 +21,7 @@ impl CommOverTime {
 }
 
 impl Analysis for CommOverTime {
-    type Local = Local;
+    type Local = CommOverTimeLocal;
     type Partial = CommOverTimePartial;
     type Output = CommOverTimeOutput;
     const NAME: &'static str = "comm-over-time";
@@ -35,17 +35,23 @@ impl Analysis for CommOverTime {
         CommOverTimePartial::default()
     }
 
-    fn begin(&self, _cx: &LocationCx<'_>) -> Local {
-        Local { sends: Side::new(self.grid), receives: Side::new(self.grid) }
+    fn begin(&self, _cx: &LocationCx<'_>) -> CommOverTimeLocal {
+        CommOverTimeLocal { sends: SideCounts::new(self.grid), receives: SideCounts::new(self.grid) }
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn fold(&self, local: &mut CommOverTimeLocal, chunk: &EventChunk<'_>) {
         local.sends.add(chunk.sends, chunk.time);
         local.receives.add(chunk.recvs, chunk.time);
     }
 
-    fn end(&self, local: Local, _: &LocationCx<'_>, _: &LocationSummary, into: &mut CommOverTimePartial) {
-        let Local { sends, receives } = local;
+    fn end(
+        &self,
+        local: CommOverTimeLocal,
+        _: &LocationCx<'_>,
+        _: &LocationSummary,
+        into: &mut CommOverTimePartial,
+    ) {
+        let CommOverTimeLocal { sends, receives } = local;
         let bins = sends.bins.into_iter().zip(receives.bins);
         into.add(CommOverTimePartial {
             bins: bins.map(|(sent, received)| BinTraffic { sent, received }).collect(),

@@ -14,4 +14,4 @@ mod tests;
 
 pub use fold::CommOverTime;
 pub use output::CommOverTimeOutput;
-pub use state::{BinTraffic, CommOverTimePartial, Local};
+pub use state::BinTraffic;

@@ -1,8 +1,8 @@
 //! Traffic by bin.
 
 use crate::comm_matrix::Traffic;
-use crate::communication::LEAST_NULL_PEER;
-use crate::time_grid::{Cursor, TimeGrid};
+use crate::communication_totals::LEAST_NULL_PEER;
+use crate::time_grid::{BinCursor, TimeGrid};
 use ouzel_model::{MessageEnd, Ticks};
 use serde::{Deserialize, Serialize};
 
@@ -17,15 +17,15 @@ pub struct BinTraffic {
 
 /// While a location is folded.
 #[derive(Debug)]
-pub struct Local {
-    pub(super) sends: Side,
-    pub(super) receives: Side,
+pub struct CommOverTimeLocal {
+    pub(super) sends: SideCounts,
+    pub(super) receives: SideCounts,
 }
 
 /// One side of the messages of a location.
 #[derive(Debug)]
-pub(super) struct Side {
-    cursor: Cursor,
+pub(super) struct SideCounts {
+    cursor: BinCursor,
     first: Ticks,
     last: Ticks,
     pub bins: Vec<Traffic>,
@@ -35,10 +35,10 @@ pub(super) struct Side {
     pub null_peers: u64,
 }
 
-impl Side {
+impl SideCounts {
     pub fn new(grid: TimeGrid) -> Self {
         let range = grid.range();
-        Side {
+        SideCounts {
             cursor: grid.cursor(),
             first: range.start,
             last: range.end,

@@ -3,7 +3,7 @@
 //! A segment that stays on the rank is not all computation: a call of MPI copies data, makes
 //! progress or waits for its own sends. Law: a call path in or below MPI is never work.
 
-use super::walk::SegmentKind;
+use super::waits::SegmentKind;
 use crate::semantics::{Category, Class, Family};
 use ouzel_model::{CallPathTree, Ticks};
 

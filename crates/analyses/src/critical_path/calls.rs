@@ -1,6 +1,7 @@
 //! The second pass: which calls fill the local segments of a critical path.
 
-use super::walk::{CriticalPathOutput, SegmentKind};
+use super::waits::SegmentKind;
+use super::walk::CriticalPathOutput;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{
     CallPathId, CallPathTree, EventChunk, EventKind, LocationId, Needs, Remap, Ticks, TimeRange,
@@ -38,17 +39,17 @@ pub struct PathCallsLocal {
     segments: Arc<[(u32, TimeRange)]>,
     next: usize,
     /// What the location does since the last enter or leave.
-    state: State,
+    state: PathState,
     /// When that was.
     since: Ticks,
     /// Time in the segment that is open.
-    open: FxHashMap<State, Ticks>,
+    open: FxHashMap<PathState, Ticks>,
     done: Vec<(u32, Vec<Share>)>,
 }
 
 /// What a location does, as far as one event shows it. The caller is looked up once the call-path tree is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-enum State {
+enum PathState {
     /// The last event was the enter of this path; the root before the first.
     In(CallPathId),
     /// The last event was the leave of this path.
@@ -56,7 +57,7 @@ enum State {
 }
 
 /// Time of one state in one segment.
-type Share = (State, Ticks);
+type Share = (PathState, Ticks);
 
 /// Time by segment and call path.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,7 +93,7 @@ impl Analysis for PathCalls {
         PathCallsLocal {
             segments: self.segments.get(&cx.location).cloned().unwrap_or_default(),
             next: 0,
-            state: State::In(CallPathTree::ROOT),
+            state: PathState::In(CallPathTree::ROOT),
             since: Ticks(0),
             open: FxHashMap::default(),
             done: Vec::new(),
@@ -135,8 +136,8 @@ impl Analysis for PathCalls {
         for shares in partial.segments.values_mut() {
             for (state, _) in shares.iter_mut() {
                 *state = match *state {
-                    State::In(path) => State::In(remap.path(path)),
-                    State::CallerOf(path) => State::CallerOf(remap.path(path)),
+                    PathState::In(path) => PathState::In(remap.path(path)),
+                    PathState::CallerOf(path) => PathState::CallerOf(remap.path(path)),
                 };
             }
             shares.sort_unstable();
@@ -152,8 +153,8 @@ impl Analysis for PathCalls {
             let mut sums: BTreeMap<CallPathId, Ticks> = BTreeMap::new();
             for (state, ticks) in shares {
                 let path = match state {
-                    State::In(path) => path,
-                    State::CallerOf(path) => cx.call_paths.parent(path),
+                    PathState::In(path) => path,
+                    PathState::CallerOf(path) => cx.call_paths.parent(path),
                 };
                 *sums.entry(path).or_default() += ticks;
             }
@@ -165,16 +166,16 @@ impl Analysis for PathCalls {
 }
 
 /// What a location does after an enter or leave.
-fn state_after(chunk: &EventChunk<'_>, row: usize) -> Option<State> {
+fn state_after(chunk: &EventChunk<'_>, row: usize) -> Option<PathState> {
     match chunk.kind[row] {
-        EventKind::Enter => Some(State::In(chunk.call_path[row])),
-        EventKind::Leave => Some(State::CallerOf(chunk.call_path[row])),
+        EventKind::Enter => Some(PathState::In(chunk.call_path[row])),
+        EventKind::Leave => Some(PathState::CallerOf(chunk.call_path[row])),
         _ => None,
     }
 }
 
 /// What it does after the last enter or leave of some rows.
-fn last_state(chunk: &EventChunk<'_>, rows: std::ops::Range<usize>) -> Option<State> {
+fn last_state(chunk: &EventChunk<'_>, rows: std::ops::Range<usize>) -> Option<PathState> {
     rows.rev().find_map(|row| state_after(chunk, row))
 }
 

@@ -26,7 +26,7 @@
 //! Laws: segments tile the path without gap or overlap, from the start of a location to the end of the run, and never
 //! go back in time; the parts of the path in the ranges of a partition of time add up to the whole. O(n log n) for n
 //! operations. Memory is 48 bytes for each call that waited, in addition to that of
-//! [`operations`](crate::operations); the second pass keeps what is on the path, not the whole trace.
+//! [`paired_operations`](crate::paired_operations); the second pass keeps what is on the path, not the whole trace.
 //! After Pipit's `critical_path_analysis` (Bhatele et al., SC 2023), whose code takes the latest send of the sender
 //! for the matched one. Not covered: edges between threads of a process and to accelerators, which are not events of
 //! the model; and what would change if a segment were shorter.
@@ -40,6 +40,7 @@ mod waits;
 mod walk;
 
 pub use activity::{Activity, PathTime};
-pub use calls::{PathCalls, PathCallsLocal, PathCallsOutput, PathCallsPartial};
+pub use calls::{PathCalls, PathCallsOutput};
 pub use profile::{PathProfile, PathRow, RegionTime, profile};
-pub use walk::{CriticalPathOutput, Segment, SegmentKind, critical_path};
+pub use waits::SegmentKind;
+pub use walk::{CriticalPathOutput, Segment, critical_path};

@@ -2,7 +2,8 @@
 
 use super::activity::{Activity, PathTime, activities};
 use super::calls::PathCallsOutput;
-use super::walk::{CriticalPathOutput, Segment, SegmentKind};
+use super::waits::SegmentKind;
+use super::walk::{CriticalPathOutput, Segment};
 use crate::semantics::Class;
 use ouzel_model::{
     CallPathId, CallPathTree, Clock, ColumnData, Definitions, RegionId, Table, Ticks, Unit, WorldRank,
@@ -48,7 +49,7 @@ pub struct PathProfile {
     activities: Vec<Activity>,
 }
 
-type Sums<K> = BTreeMap<K, BTreeMap<(bool, Option<WorldRank>), PathTime>>;
+type ActivitySums<K> = BTreeMap<K, BTreeMap<(bool, Option<WorldRank>), PathTime>>;
 type ByRank = Vec<(Option<WorldRank>, PathTime)>;
 
 /// The path by call path: `calls` is the result of the second pass; `classes` has the class of every region.
@@ -57,7 +58,7 @@ pub fn profile(path: &CriticalPathOutput, calls: &PathCallsOutput, classes: &[Cl
     let remap = call_paths.absorb(&path.call_paths);
     let activities = activities(&call_paths, classes);
     let mut segments = path.segments.clone();
-    let mut sums: Sums<CallPathId> = Sums::new();
+    let mut sums: ActivitySums<CallPathId> = ActivitySums::new();
     for (number, segment) in (0..).zip(&mut segments) {
         let rank = (segment.rank.is_none(), segment.rank);
         let mut add = |path: CallPathId, ticks: Ticks| {
@@ -79,7 +80,7 @@ pub fn profile(path: &CriticalPathOutput, calls: &PathCallsOutput, classes: &[Cl
         let most = shares.iter().max_by_key(|&&(path, ticks)| (ticks, Reverse(path)));
         segment.call_path = most.map_or(CallPathTree::ROOT, |share| share.0);
     }
-    let mut ranks: Sums<()> = Sums::new();
+    let mut ranks: ActivitySums<()> = ActivitySums::new();
     for (&rank, &time) in sums.values().flatten() {
         ranks.entry(()).or_default().entry(rank).or_default().merge(time);
     }
@@ -115,7 +116,7 @@ impl PathProfile {
 
     /// By region, most time first; ties by id.
     pub fn by_region(&self) -> Vec<RegionTime> {
-        let mut sums: Sums<Option<RegionId>> = Sums::new();
+        let mut sums: ActivitySums<Option<RegionId>> = ActivitySums::new();
         for row in &self.rows {
             let region = sums.entry(self.call_paths.region(row.call_path)).or_default();
             for &(rank, time) in &row.by_rank {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::golden::OPERATIONS;
-use crate::operations::{Operations, OperationsOutput};
+use crate::paired_operations::{Operations, OperationsOutput};
 use crate::reference::{Call, agreeing_trace, calls, innermost, random_traces};
 use crate::semantics::{Category, Semantics};
 use ouzel_model::{

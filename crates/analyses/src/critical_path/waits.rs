@@ -1,9 +1,32 @@
 //! Who waited for whom: the edges that a critical path can follow.
 
-use super::walk::SegmentKind;
-use crate::operations::{CollectiveInstance, Operation, OperationsOutput};
+use crate::paired_operations::{CollectiveInstance, Operation, OperationsOutput};
 use ouzel_model::{CallPathId, CollectiveOp, Definitions, LocationId, Ticks, WorldRank};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
+
+/// What the path is in a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SegmentKind {
+    /// Something one location does.
+    Local,
+    /// A message under way, or a synchronous send and its receive.
+    Message,
+    /// A collective operation, from the last arrival on.
+    Collective,
+}
+
+impl SegmentKind {
+    /// The term in lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SegmentKind::Local => "local",
+            SegmentKind::Message => "message",
+            SegmentKind::Collective => "collective",
+        }
+    }
+}
 
 /// A call that waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +56,7 @@ pub(super) fn waits(output: &OperationsOutput, definitions: &Definitions) -> (Ve
     for it in &output.rendezvous {
         let here = Operation {
             location: it.location,
-            kind: crate::operations::OperationKind::Send,
+            kind: crate::paired_operations::OperationKind::Send,
             call_path: it.call_path,
             enter: it.enter,
             leave: it.leave,

@@ -1,35 +1,11 @@
 //! The walk from the end of the run back to its start.
 
-use super::waits::{Wait, waits};
-use crate::operations::{Line, OperationsOutput};
+use super::waits::{SegmentKind, Wait, waits};
+use crate::paired_operations::{LocationSpan, OperationsOutput};
 use ouzel_model::{
     CallPathId, CallPathTree, Definitions, Level, LocationId, Notice, NoticeCode, Notices, Ticks, TimeRange,
     WorldRank,
 };
-use serde::{Deserialize, Serialize};
-
-/// What the path is in a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SegmentKind {
-    /// Something one location does.
-    Local,
-    /// A message under way, or a synchronous send and its receive.
-    Message,
-    /// A collective operation, from the last arrival on.
-    Collective,
-}
-
-impl SegmentKind {
-    /// The term in lower case.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SegmentKind::Local => "local",
-            SegmentKind::Message => "message",
-            SegmentKind::Collective => "collective",
-        }
-    }
-}
 
 /// A piece of the critical path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +81,7 @@ fn select(segment: &mut Segment, output: &OperationsOutput) -> bool {
 }
 
 /// The location that ends last: a main thread if there is one; of several the one of the smallest rank.
-fn last(lines: &[Line]) -> Option<&Line> {
+fn last(lines: &[LocationSpan]) -> Option<&LocationSpan> {
     lines.iter().min_by_key(|line| {
         (line.main.is_some(), std::cmp::Reverse(line.end), line.rank.is_none(), line.rank, line.location)
     })
@@ -119,7 +95,7 @@ fn walk(output: &OperationsOutput, waits: &[Wait]) -> Vec<Segment> {
     // Waits of each location that the path has not passed yet: each step passes one, so it comes to an end.
     let mut ahead: Vec<&[Wait]> = output.lines.iter().map(|line| of_location(waits, line.location)).collect();
     let mut begun = vec![false; output.lines.len()];
-    let segment = |line: &Line, start: Ticks, end: Ticks| Segment {
+    let segment = |line: &LocationSpan, start: Ticks, end: Ticks| Segment {
         kind: SegmentKind::Local,
         location: line.location,
         rank: line.rank,

@@ -10,9 +10,9 @@
 //! After Pipit's `flat_profile` (Bhatele et al., SC 2023), whose code shows the mean over callers where the paper
 //! says total. Law: sums are exact, means are divided once. For losses, see `imbalance`.
 
-use crate::profile::ProfileOutput;
+use crate::call_path_profile::ProfileOutput;
 use crate::spread::{MeanTicks, Process, Processes, Spread};
-use crate::view::{By, Per, RowKey, View};
+use crate::view::{By, Per, RowKey, RowView};
 use ouzel_model::{ColumnData, Definitions, Table, Ticks, Unit};
 use rustc_hash::FxHashMap;
 
@@ -57,7 +57,7 @@ fn mean_callers(spread: &Spread) -> MeanTicks {
 /// The flat profile by region or by call path. Locations that belong to no process (streams whose process has no
 /// thread in the trace) are in no row.
 pub fn flat_profile(profile: &ProfileOutput, definitions: &Definitions, by: By) -> FlatProfileOutput {
-    let view = View::new(definitions, &profile.call_paths, by, Per::Total);
+    let view = RowView::new(definitions, &profile.call_paths, by, Per::Total);
     let processes = Processes::new(profile, definitions);
     let exclusive = processes
         .spread_unsorted(|location, row| Some((view.key(location, row.call_path)?, row.times.exclusive)));
@@ -90,7 +90,7 @@ pub fn flat_profile(profile: &ProfileOutput, definitions: &Definitions, by: By) 
 impl FlatProfileOutput {
     /// The rows as a table; `profile` and `by` are those it was made from.
     pub fn table(&self, profile: &ProfileOutput, definitions: &Definitions, by: By) -> Table {
-        let view = View::new(definitions, &profile.call_paths, by, Per::Total);
+        let view = RowView::new(definitions, &profile.call_paths, by, Per::Total);
         let keys: Vec<RowKey> = self.rows.iter().map(|row| row.key).collect();
         let count = |value: &dyn Fn(&FlatRow) -> u64| ColumnData::U64(self.rows.iter().map(value).collect());
         let total = |spread: &Spread| MeanTicks { sum: spread.sum, n_processes: 1 };
@@ -175,7 +175,7 @@ impl PerProcessRow {
 
 /// The flat profile of each process side by side: 8 bytes for each region and process.
 pub fn per_process(profile: &ProfileOutput, definitions: &Definitions, by: By) -> PerProcess {
-    let view = View::new(definitions, &profile.call_paths, by, Per::Total);
+    let view = RowView::new(definitions, &profile.call_paths, by, Per::Total);
     let processes = Processes::new(profile, definitions);
     let n = processes.list.len();
     let mut times: FxHashMap<RowKey, Vec<Ticks>> = FxHashMap::default();

@@ -1,6 +1,6 @@
 use super::*;
+use crate::call_path_profile::CallPathProfile;
 use crate::golden::TWO_PROCESSES;
-use crate::profile::Profile;
 use crate::reference::{calls, code_locations, random_traces};
 use ouzel_model::{RegionId, TraceSource};
 use ouzel_testkit::{ToyTrace, golden, run};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 fn the_expected_values_are_met() {
     let golden = golden("pipit_ops");
     let trace = ToyTrace::new(TWO_PROCESSES);
-    let profile = run(&trace, Profile);
+    let profile = run(&trace, CallPathProfile);
     let output = flat_profile(&profile, trace.definitions(), By::Region);
     let clock = &trace.definitions().clock;
     let check = |key: &str, value: &dyn Fn(&FlatRow) -> u64| {
@@ -37,7 +37,7 @@ fn the_expected_values_are_met() {
 #[test]
 fn sums_and_means_are_those_of_the_calls() {
     for trace in random_traces() {
-        let profile = run(&trace, Profile);
+        let profile = run(&trace, CallPathProfile);
         let output = flat_profile(&profile, trace.definitions(), By::Region);
         let side_by_side = per_process(&profile, trace.definitions(), By::Region);
         let rank = |location| trace.definitions().location(location).rank.unwrap().0;
@@ -88,7 +88,7 @@ fn the_table_has_both_means() {
         1: enter main @0, leave @10
         2: other @0",
     );
-    let profile = run(&trace, Profile);
+    let profile = run(&trace, CallPathProfile);
     let output = flat_profile(&profile, trace.definitions(), By::Region);
     let table = output.table(&profile, trace.definitions(), By::Region);
     let column = |name: &str| table.column(name).unwrap().data.clone();

@@ -9,9 +9,9 @@
 //! in an idle region and have none above: the profile has it, so no extra pass is needed. An accelerator stream
 //! is idle in the gaps between its kernels, too: its span less its outermost calls.
 //! After Pipit's `idle_time` (Bhatele et al., SC 2023), with nested calls counted once and nothing remembered from one
-//! question to the next. For why a location waits, see `late_messages`.
+//! question to the next. For why a location waits, see `message_waits`.
 
-use crate::profile::{LocationProfile, ProfileOutput};
+use crate::call_path_profile::{LocationProfile, ProfileOutput};
 use crate::view::Per;
 use ouzel_model::{
     CallPathTree, ColumnData, Definitions, LocationId, LocationKind, RegionId, Table, Ticks, Unit, WorldRank,

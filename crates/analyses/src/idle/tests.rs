@@ -1,13 +1,13 @@
 use super::*;
+use crate::call_path_profile::CallPathProfile;
 use crate::golden::TWO_PROCESSES;
-use crate::profile::Profile;
 use crate::reference::{Call, calls, code_locations, random_traces, span};
 use ouzel_model::TraceSource;
 use ouzel_testkit::{ToyTrace, golden, run};
 use std::collections::BTreeSet;
 
 fn ranks(trace: &ToyTrace, idle: &IdleRegions) -> Vec<(u32, u64)> {
-    let profile = run(trace, Profile);
+    let profile = run(trace, CallPathProfile);
     let output = idle_time(&profile, trace.definitions(), idle);
     output.ranks(trace.definitions()).iter().map(|row| (row.rank.unwrap().0, row.idle.0)).collect()
 }
@@ -31,7 +31,7 @@ fn the_expected_values_are_met() {
 #[test]
 fn idle_time_is_the_union_of_the_intervals() {
     for trace in random_traces() {
-        let profile = run(&trace, Profile);
+        let profile = run(&trace, CallPathProfile);
         for patterns in [&["MPI_*"][..], &["solve", "main"], &["*"], &[]] {
             let idle = IdleRegions::named(trace.definitions(), patterns);
             let output = idle_time(&profile, trace.definitions(), &idle);
@@ -65,7 +65,7 @@ fn streams_are_idle_between_kernels_and_ranks_sum_up() {
     let waits = IdleRegions::named(trace.definitions(), &["MPI_*", "Idle"]);
     let names: Vec<&str> = waits.regions().map(|region| &*trace.definitions().region(region).name).collect();
     assert_eq!(names, ["MPI_Wait", "MPI_Recv", "Idle"]);
-    let profile = run(&trace, Profile);
+    let profile = run(&trace, CallPathProfile);
     let output = idle_time(&profile, trace.definitions(), &waits);
     let rows: Vec<_> = output
         .ranks(trace.definitions())

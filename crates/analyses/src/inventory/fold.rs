@@ -1,7 +1,7 @@
 //! The fold: one addition for each event.
 
 use super::output::{InventoryOutput, LocationInventory};
-use super::state::{Counts, InventoryPartial, Local, N_KINDS};
+use super::state::{Counts, InventoryLocal, InventoryPartial, N_KINDS};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{Contents, EventChunk, EventKind, Level, Needs, Notice, NoticeCode, Remap};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct Inventory;
 const _: () = assert!(EventKind::Other as usize + 1 == N_KINDS, "every kind has a place");
 
 impl Analysis for Inventory {
-    type Local = Local;
+    type Local = InventoryLocal;
     type Partial = InventoryPartial;
     type Output = InventoryOutput;
     const NAME: &'static str = "inventory";
@@ -32,15 +32,21 @@ impl Analysis for Inventory {
         InventoryPartial::default()
     }
 
-    fn begin(&self, _cx: &LocationCx<'_>) -> Local {
-        Local::default()
+    fn begin(&self, _cx: &LocationCx<'_>) -> InventoryLocal {
+        InventoryLocal::default()
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn fold(&self, local: &mut InventoryLocal, chunk: &EventChunk<'_>) {
         local.depth = count(chunk.kind, local.depth, &mut local.counts);
     }
 
-    fn end(&self, local: Local, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut InventoryPartial) {
+    fn end(
+        &self,
+        local: InventoryLocal,
+        cx: &LocationCx<'_>,
+        _: &LocationSummary,
+        into: &mut InventoryPartial,
+    ) {
         into.locations.insert(cx.location, local.counts);
     }
 

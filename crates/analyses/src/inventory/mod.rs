@@ -11,4 +11,3 @@ mod tests;
 
 pub use fold::Inventory;
 pub use output::{EVENT_KINDS, InventoryOutput, LocationInventory};
-pub use state::{InventoryPartial, Local};

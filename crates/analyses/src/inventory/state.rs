@@ -9,7 +9,7 @@ pub(super) const N_KINDS: usize = 13;
 
 /// While a location is folded.
 #[derive(Debug, Default)]
-pub struct Local {
+pub struct InventoryLocal {
     pub(super) counts: Counts,
     /// Number of open calls.
     pub(super) depth: u64,

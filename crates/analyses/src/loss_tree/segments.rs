@@ -152,7 +152,7 @@ pub fn segments(
     thresholds: &Thresholds,
 ) -> Segments {
     let structure = Structure::new(group);
-    let cx = Context { group, call_paths, classes, thresholds, n_cells: count_cells(group) };
+    let cx = SegmentContext { group, call_paths, classes, thresholds, n_cells: count_cells(group) };
     let mut segments: Vec<Segment> =
         structure.slots.iter().enumerate().map(|(i, slot)| cx.segment(i as u32, slot)).collect();
     // After the end of the parallel program, members no longer wait for each other.
@@ -185,7 +185,7 @@ fn count_cells(group: &PhaseGroup) -> BTreeMap<(CallPathId, bool), u64> {
     n_cells
 }
 
-struct Context<'a> {
+struct SegmentContext<'a> {
     group: &'a PhaseGroup,
     call_paths: &'a CallPathTree,
     classes: &'a [Class],
@@ -193,7 +193,7 @@ struct Context<'a> {
     n_cells: BTreeMap<(CallPathId, bool), u64>,
 }
 
-impl Context<'_> {
+impl SegmentContext<'_> {
     fn first_phase(&self, phases: &[u32]) -> Option<&Phase> {
         self.group.phases.get(*phases.first()? as usize)
     }
@@ -203,7 +203,7 @@ impl Context<'_> {
     }
 
     fn segment(&self, slot_id: u32, slot: &Slot) -> Segment {
-        let Context { group, call_paths, classes, thresholds, .. } = *self;
+        let SegmentContext { group, call_paths, classes, thresholds, .. } = *self;
         let n_locations = group.locations.len() as u64;
         let tree = SlotTree::new(group, &slot.phases, call_paths, classes, thresholds.self_time);
         let chosen = significant(&tree.nodes, &sums(&tree.nodes), group.run_time, thresholds);

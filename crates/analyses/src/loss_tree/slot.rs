@@ -26,17 +26,17 @@ pub(super) struct PathFacts {
 }
 
 /// For each node and member, what was lost when the member was the extreme one.
-type Weights = FxHashMap<(usize, LocationId), u128>;
+type LostByExtreme = FxHashMap<(usize, LocationId), u128>;
 
 /// The heaviest member of each node; the smallest id among equals.
-fn heaviest(weights: Weights, mut put: impl FnMut(usize, LocationId)) {
+fn heaviest(weights: LostByExtreme, mut put: impl FnMut(usize, LocationId)) {
     let mut weights: Vec<((usize, LocationId), u128)> = weights.into_iter().collect();
     weights.sort_unstable_by_key(|&((node, at), weight)| (node, weight, std::cmp::Reverse(at)));
     weights.into_iter().for_each(|((node, at), _)| put(node, at));
 }
 
 /// A node before its place in the tree is known.
-struct Sum {
+struct SlotNode {
     key: PathKey,
     category: Category,
     loss: Loss,
@@ -87,8 +87,8 @@ impl SlotTree {
     ) -> Self {
         let n_locations = group.locations.len() as u64;
         let mut index: FxHashMap<PathKey, usize> = FxHashMap::default();
-        let mut sums: Vec<Sum> = Vec::new();
-        let (mut most, mut least) = (Weights::default(), Weights::default());
+        let mut sums: Vec<SlotNode> = Vec::new();
+        let (mut most, mut least) = (LostByExtreme::default(), LostByExtreme::default());
         for cell in phases.iter().flat_map(|&phase| group.cells_of(phase)) {
             let category = category(call_paths, classes, cell.call_path, cell.subset);
             for is_self in [false, true] {
@@ -101,7 +101,7 @@ impl SlotTree {
                 let i = *index.entry(key).or_insert(sums.len());
                 if i == sums.len() {
                     let facts = PathFacts::default();
-                    sums.push(Sum { key, category, loss: Loss::none(n_locations), facts });
+                    sums.push(SlotNode { key, category, loss: Loss::none(n_locations), facts });
                 }
                 sums[i].loss.add(&loss);
                 sums[i].facts.n_cells += 1;
@@ -120,12 +120,12 @@ impl SlotTree {
 
     /// Finds parents. The time of a path outside of callees is a node only if it has callees here, and that of the
     /// root always.
-    fn link(sums: Vec<Sum>, call_paths: &CallPathTree) -> Self {
+    fn link(sums: Vec<SlotNode>, call_paths: &CallPathTree) -> Self {
         let paths = sums.iter().map(|sum| sum.key.0).filter(|&call_path| call_path != CallPathTree::ROOT);
         let has_callees: BTreeSet<CallPathId> = paths.map(|call_path| call_paths.parent(call_path)).collect();
         let mut tree = SlotTree { keys: Vec::new(), nodes: Vec::new(), facts: Vec::new() };
         let mut index: BTreeMap<PathKey, usize> = BTreeMap::new();
-        for Sum { key, category, loss, facts } in sums {
+        for SlotNode { key, category, loss, facts } in sums {
             let (call_path, subset, is_self) = key;
             if is_self && call_path != CallPathTree::ROOT && !has_callees.contains(&call_path) {
                 continue;

@@ -1,8 +1,8 @@
 //! The fold: one look-up for each run of messages of one size.
 
 use super::output::MessageHistogramOutput;
-use super::state::{Local, SizeCounts};
-use crate::communication::LEAST_NULL_PEER;
+use super::state::{MessageHistogramLocal, SizeCounts};
+use crate::communication_totals::LEAST_NULL_PEER;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{EventChunk, Level, MessageEnd, Needs, Notice, NoticeCode, Remap};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct MessageHistogram;
 
 impl Analysis for MessageHistogram {
-    type Local = Local;
+    type Local = MessageHistogramLocal;
     type Partial = SizeCounts;
     type Output = MessageHistogramOutput;
     const NAME: &'static str = "message-histogram";
@@ -26,15 +26,21 @@ impl Analysis for MessageHistogram {
         SizeCounts::default()
     }
 
-    fn begin(&self, _cx: &LocationCx<'_>) -> Local {
-        Local::default()
+    fn begin(&self, _cx: &LocationCx<'_>) -> MessageHistogramLocal {
+        MessageHistogramLocal::default()
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn fold(&self, local: &mut MessageHistogramLocal, chunk: &EventChunk<'_>) {
         add_sizes(chunk.sends, local);
     }
 
-    fn end(&self, mut local: Local, _: &LocationCx<'_>, _: &LocationSummary, into: &mut SizeCounts) {
+    fn end(
+        &self,
+        mut local: MessageHistogramLocal,
+        _: &LocationCx<'_>,
+        _: &LocationSummary,
+        into: &mut SizeCounts,
+    ) {
         local.settle();
         into.add(local.counts);
     }
@@ -69,7 +75,7 @@ impl Analysis for MessageHistogram {
 
 /// Adds the size of each message.
 #[inline(never)]
-fn add_sizes(ends: &[MessageEnd], local: &mut Local) {
+fn add_sizes(ends: &[MessageEnd], local: &mut MessageHistogramLocal) {
     let is_null = |end: &MessageEnd| LEAST_NULL_PEER <= end.peer.0;
     for run in ends.chunk_by(|a, b| a.bytes == b.bytes && is_null(a) == is_null(b)) {
         if is_null(&run[0]) {

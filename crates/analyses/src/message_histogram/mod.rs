@@ -20,4 +20,4 @@ mod tests;
 
 pub use fold::MessageHistogram;
 pub use output::{Histogram, MessageHistogramOutput};
-pub use state::{Local, SizeCounts};
+pub use state::SizeCounts;

@@ -13,13 +13,13 @@ pub(super) const LOG2_BINS: usize = 65;
 
 /// While a location is folded.
 #[derive(Debug, Default)]
-pub struct Local {
+pub struct MessageHistogramLocal {
     /// Number of messages by exact size; emptied into `counts` when there are too many sizes.
     pub(super) sizes: FxHashMap<u64, u64>,
     pub(super) counts: SizeCounts,
 }
 
-impl Local {
+impl MessageHistogramLocal {
     /// Adds messages of one size.
     #[inline]
     pub(super) fn add(&mut self, size: u64, n: u64) {

@@ -1,3 +1,4 @@
+use super::state::MessageHistogramLocal;
 use super::state::{MAX_SIZES, log2_bin};
 use super::*;
 use crate::reference::random_traces;
@@ -96,7 +97,7 @@ fn too_many_sizes_are_counted_in_steps_whatever_the_order() {
     let parts = |sizes: &[u64], n: usize| {
         let mut whole = SizeCounts::default();
         for part in sizes.chunks(sizes.len().div_ceil(n)) {
-            let mut local = Local::default();
+            let mut local = MessageHistogramLocal::default();
             part.iter().for_each(|&size| local.add(size, 1));
             local.settle();
             whole.add(local.counts);

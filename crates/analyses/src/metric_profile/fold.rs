@@ -1,7 +1,10 @@
 //! The fold: at each enter and leave, what every counter gained goes to the innermost call.
 
 use super::output::{LocationMetrics, MetricProfileOutput, MetricSummary, PathMetric};
-use super::state::{Counter, Doubt, Gain, Local, LocationPartial, MetricPartial, Sum, Summary, Treatment};
+use super::state::{
+    Counter, Doubt, Gain, GaugeSummary, LocationPartial, MetricPartial, MetricProfileLocal, MetricSum,
+    Treatment,
+};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, counter_gain};
 use ouzel_model::{
     CallPathId, CallPathTree, EventChunk, EventKind, Level, LocationId, MetricId, MetricValue,
@@ -15,7 +18,7 @@ use std::collections::BTreeMap;
 pub struct MetricProfile;
 
 impl Analysis for MetricProfile {
-    type Local = Local;
+    type Local = MetricProfileLocal;
     type Partial = MetricPartial;
     type Output = MetricProfileOutput;
     const NAME: &'static str = "metric_profile";
@@ -29,7 +32,7 @@ impl Analysis for MetricProfile {
         MetricPartial::default()
     }
 
-    fn begin(&self, cx: &LocationCx<'_>) -> Local {
+    fn begin(&self, cx: &LocationCx<'_>) -> MetricProfileLocal {
         let runs_code = cx.definitions.location(cx.location).kind.runs_code();
         let treatments: Vec<Treatment> = cx
             .definitions
@@ -40,15 +43,25 @@ impl Analysis for MetricProfile {
                 false => Treatment::Summary(metric.value_type),
             })
             .collect();
-        Local { counter_of: vec![None; treatments.len()], treatments, ..Local::default() }
+        MetricProfileLocal {
+            counter_of: vec![None; treatments.len()],
+            treatments,
+            ..MetricProfileLocal::default()
+        }
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn fold(&self, local: &mut MetricProfileLocal, chunk: &EventChunk<'_>) {
         fold_rows(chunk.kind, chunk.call_path, chunk.metrics, local);
     }
 
-    fn end(&self, local: Local, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut MetricPartial) {
-        let Local { mut counters, summaries, .. } = local;
+    fn end(
+        &self,
+        local: MetricProfileLocal,
+        cx: &LocationCx<'_>,
+        _: &LocationSummary,
+        into: &mut MetricPartial,
+    ) {
+        let MetricProfileLocal { mut counters, summaries, .. } = local;
         counters.sort_unstable_by_key(|counter| counter.metric);
         let mut location = LocationPartial::default();
         for Counter { metric, gains, n_backward, n_entered_before, .. } in counters {
@@ -88,7 +101,7 @@ impl Analysis for MetricProfile {
         let mut summaries = Vec::new();
         for (location, LocationPartial { gains, doubts, summaries: seen }) in partial.locations {
             doubts.iter().for_each(|doubt| report(cx, location, doubt));
-            let of_metric = |(metric, summary): (MetricId, Summary)| {
+            let of_metric = |(metric, summary): (MetricId, GaugeSummary)| {
                 let value_type = cx.definitions.metrics[metric.index()].value_type;
                 summarise(location, metric, value_type, &summary)
             };
@@ -105,7 +118,7 @@ pub(crate) fn fold_rows(
     kind: &[EventKind],
     call_path: &[CallPathId],
     metrics: &[MetricValue],
-    local: &mut Local,
+    local: &mut MetricProfileLocal,
 ) {
     let mut values = metrics;
     for (row, (&kind, &path)) in kind.iter().zip(call_path).enumerate() {
@@ -131,14 +144,14 @@ pub(crate) fn fold_rows(
 }
 
 /// Remembers a value.
-fn take_value(local: &mut Local, value: &MetricValue) {
+fn take_value(local: &mut MetricProfileLocal, value: &MetricValue) {
     let (metric, bits) = (value.metric, value.bits);
     let Some(&treatment) = local.treatments.get(metric.index()) else { return };
     match treatment {
         Treatment::Summary(value_type) => {
             let entry = local.summaries.entry(metric);
-            let add = |summary: &mut Summary| summary.add(bits, value_type);
-            entry.and_modify(add).or_insert_with(|| Summary::of(bits, value_type));
+            let add = |summary: &mut GaugeSummary| summary.add(bits, value_type);
+            entry.and_modify(add).or_insert_with(|| GaugeSummary::of(bits, value_type));
         }
         Treatment::Counter { signed } => {
             let counter = *local.counter_of[metric.index()].get_or_insert_with(|| {
@@ -161,7 +174,7 @@ fn take_value(local: &mut Local, value: &MetricValue) {
 
 /// Gives what the counters gained since the last cut to the innermost open call.
 #[inline]
-fn cut(local: &mut Local) {
+fn cut(local: &mut MetricProfileLocal) {
     if !std::mem::take(&mut local.is_new) {
         return;
     }
@@ -208,7 +221,7 @@ fn summarise(
     location: LocationId,
     metric: MetricId,
     value_type: MetricValueType,
-    summary: &Summary,
+    summary: &GaugeSummary,
 ) -> MetricSummary {
     let float = |bits: u64| match value_type {
         MetricValueType::U64 => bits as f64,
@@ -216,8 +229,8 @@ fn summarise(
         MetricValueType::F64 => f64::from_bits(bits),
     };
     let sum = match summary.sum {
-        Sum::Integer(sum) => sum as f64,
-        Sum::Float(bits) => f64::from_bits(bits),
+        MetricSum::Integer(sum) => sum as f64,
+        MetricSum::Float(bits) => f64::from_bits(bits),
     };
     MetricSummary {
         location,

@@ -1,7 +1,7 @@
 //! Counters where times are expected, for functions over profiles that only compare and sum.
 
 use super::MetricProfileOutput;
-use crate::profile::{LocationProfile, PathTimes, ProfileOutput, Times};
+use crate::call_path_profile::{LocationProfile, PathTimes, ProfileOutput, VisitTimes};
 use ouzel_model::{CallPathId, LocationId, MetricId, Ticks};
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ impl MetricProfileOutput {
                     gains.get(&(from.location, row.call_path)).copied().unwrap_or_default();
                 let visits = row.times.visits;
                 let (inclusive, exclusive) = (Ticks(inclusive), Ticks(exclusive));
-                let times = Times { visits, inclusive, exclusive, min: Ticks(0), max: Ticks(0) };
+                let times = VisitTimes { visits, inclusive, exclusive, min: Ticks(0), max: Ticks(0) };
                 PathTimes { call_path: row.call_path, times }
             };
             LocationProfile {

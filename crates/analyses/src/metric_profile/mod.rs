@@ -19,4 +19,4 @@ pub use fold::MetricProfile;
 pub(crate) use fold::{fold_rows, report};
 pub use output::{LocationMetrics, MetricProfileOutput, MetricRow, MetricSummary, PathMetric};
 pub(crate) use state::{Doubt, LocationPartial};
-pub use state::{Local, MetricPartial};
+pub(crate) use state::{MetricPartial, MetricProfileLocal};

@@ -1,6 +1,6 @@
 //! Counters by call path, and their views as tables.
 
-use crate::view::{By, Per, RowKey, View};
+use crate::view::{By, Per, RowKey, RowView};
 use ouzel_model::{CallPathId, CallPathTree, ColumnData, Definitions, LocationId, MetricId, Table, Unit};
 use rustc_hash::FxHashMap;
 
@@ -70,10 +70,10 @@ pub struct MetricRow {
 impl MetricProfileOutput {
     /// The counters seen by region or by call path, metric after metric, greatest exclusive value first, then by name.
     pub fn rows(&self, definitions: &Definitions, by: By, per: Per) -> Vec<MetricRow> {
-        self.rows_of(&View::new(definitions, &self.call_paths, by, per))
+        self.rows_of(&RowView::new(definitions, &self.call_paths, by, per))
     }
 
-    fn rows_of(&self, view: &View<'_>) -> Vec<MetricRow> {
+    fn rows_of(&self, view: &RowView<'_>) -> Vec<MetricRow> {
         let mut sums: FxHashMap<(MetricId, RowKey), (u64, u64)> = FxHashMap::default();
         for location in &self.locations {
             for row in &location.rows {
@@ -98,7 +98,7 @@ impl MetricProfileOutput {
 
     /// The rows as a table.
     pub fn table(&self, definitions: &Definitions, by: By, per: Per) -> Table {
-        let view = View::new(definitions, &self.call_paths, by, per);
+        let view = RowView::new(definitions, &self.call_paths, by, per);
         let rows = self.rows_of(&view);
         let keys: Vec<RowKey> = rows.iter().map(|row| row.key).collect();
         let metric = |row: &MetricRow| &definitions.metrics[row.metric.index()];

@@ -15,13 +15,13 @@ pub(super) enum Treatment {
 
 /// While a location is folded.
 #[derive(Debug, Default)]
-pub struct Local {
+pub struct MetricProfileLocal {
     /// By metric.
     pub(super) treatments: Vec<Treatment>,
     /// Place in `counters` of each metric that was seen, by metric.
     pub(super) counter_of: Vec<Option<usize>>,
     pub(super) counters: Vec<Counter>,
-    pub(super) summaries: BTreeMap<MetricId, Summary>,
+    pub(super) summaries: BTreeMap<MetricId, GaugeSummary>,
     /// The open calls, outermost first.
     pub(super) stack: Vec<CallPathId>,
     pub(super) n_enters: u64,
@@ -48,32 +48,32 @@ pub(super) struct Counter {
 
 /// Values of a metric that is no counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Summary {
+pub(crate) struct GaugeSummary {
     pub count: u64,
     /// Bits of the least value, as the metric's type reads them.
     pub min_bits: u64,
     /// Bits of the greatest value.
     pub max_bits: u64,
-    pub sum: Sum,
+    pub sum: MetricSum,
 }
 
 /// The sum of the values of one location, in the order of the events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Sum {
+pub(crate) enum MetricSum {
     Integer(i128),
     /// Bits of a floating-point number; never added to another location's.
     Float(u64),
 }
 
-impl Summary {
+impl GaugeSummary {
     /// The summary of one value.
     pub fn of(bits: u64, value_type: MetricValueType) -> Self {
         let sum = match value_type {
-            MetricValueType::U64 => Sum::Integer(i128::from(bits)),
-            MetricValueType::I64 => Sum::Integer(i128::from(bits.cast_signed())),
-            MetricValueType::F64 => Sum::Float(bits),
+            MetricValueType::U64 => MetricSum::Integer(i128::from(bits)),
+            MetricValueType::I64 => MetricSum::Integer(i128::from(bits.cast_signed())),
+            MetricValueType::F64 => MetricSum::Float(bits),
         };
-        Summary { count: 1, min_bits: bits, max_bits: bits, sum }
+        GaugeSummary { count: 1, min_bits: bits, max_bits: bits, sum }
     }
 
     /// Adds the next value.
@@ -96,9 +96,11 @@ impl Summary {
             self.max_bits = bits;
         }
         self.count += 1;
-        self.sum = match (self.sum, Summary::of(bits, value_type).sum) {
-            (Sum::Float(a), Sum::Float(b)) => Sum::Float((f64::from_bits(a) + f64::from_bits(b)).to_bits()),
-            (Sum::Integer(a), Sum::Integer(b)) => Sum::Integer(a.saturating_add(b)),
+        self.sum = match (self.sum, GaugeSummary::of(bits, value_type).sum) {
+            (MetricSum::Float(a), MetricSum::Float(b)) => {
+                MetricSum::Float((f64::from_bits(a) + f64::from_bits(b)).to_bits())
+            }
+            (MetricSum::Integer(a), MetricSum::Integer(b)) => MetricSum::Integer(a.saturating_add(b)),
             (sum, _) => sum,
         };
     }
@@ -126,10 +128,10 @@ pub(crate) struct LocationPartial {
     /// Sorted by metric, then by call path; none is zero.
     pub gains: Vec<Gain>,
     pub doubts: Vec<Doubt>,
-    pub summaries: Vec<(MetricId, Summary)>,
+    pub summaries: Vec<(MetricId, GaugeSummary)>,
 }
 
-impl Local {
+impl MetricProfileLocal {
     /// The counters that were read.
     pub(crate) fn metrics(&self) -> impl Iterator<Item = MetricId> + '_ {
         self.counters.iter().map(|counter| counter.metric)

@@ -217,18 +217,18 @@ impl Windows {
 
 /// The greatest correlations so far, with windows to the left and to the right.
 struct Best {
-    left: Side,
-    right: Side,
+    left: WindowSide,
+    right: WindowSide,
 }
 
-struct Side {
+struct WindowSide {
     correlation: Vec<f64>,
     neighbour: Vec<usize>,
 }
 
-impl Side {
+impl WindowSide {
     fn new(length: usize) -> Self {
-        Side { correlation: vec![NO_CORRELATION; length], neighbour: vec![usize::MAX; length] }
+        WindowSide { correlation: vec![NO_CORRELATION; length], neighbour: vec![usize::MAX; length] }
     }
 
     /// Takes a neighbour if it is more similar, or as similar and further left.
@@ -244,7 +244,7 @@ impl Side {
 
 impl Best {
     fn new(n: usize) -> Self {
-        Best { left: Side::new(n + LANES), right: Side::new(n + LANES) }
+        Best { left: WindowSide::new(n + LANES), right: WindowSide::new(n + LANES) }
     }
 
     fn merge(&mut self, other: &Best) {

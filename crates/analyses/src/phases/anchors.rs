@@ -5,12 +5,22 @@
 //! definitions and on the record inside the call, never on what other locations do.
 //! For whether the peers really reach the same anchors, see [`state`](super::state).
 
-use super::output::AnchorRole;
 use crate::peers::{PeerGroup, PeerKind};
 use crate::semantics::{Category, Class, Family};
 use ouzel_engine::SelectionCx;
 use ouzel_model::{CommId, Communicator, LocationId, Membership, Region, RegionId, WorldRank};
 use serde::{Deserialize, Serialize};
+
+/// What a synchronisation of all members is in the life of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AnchorRole {
+    /// It starts the parallel program, such as `MPI_Init`.
+    Start,
+    /// It is between start and end.
+    Inner,
+    /// It ends the parallel program, such as `MPI_Finalize`.
+    End,
+}
 
 /// How calls of a region are treated, as bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! The analysis: its configuration and how its parts are called.
 
 use super::anchors::AnchorRules;
-use super::local::Local;
+use super::local::PhasesLocal;
 use super::output::PhasesOutput;
 use super::state::PhasesPartial;
 use crate::peers::PeerGroups;
@@ -43,7 +43,7 @@ pub struct PhasesFold {
 }
 
 impl Analysis for PhasesFold {
-    type Local = Local;
+    type Local = PhasesLocal;
     type Partial = PhasesPartial;
     type Output = PhasesOutput;
     const NAME: &'static str = "phases";
@@ -63,17 +63,23 @@ impl Analysis for PhasesFold {
         PhasesPartial::default()
     }
 
-    fn begin(&self, cx: &LocationCx<'_>) -> Local {
-        Local::new(self.peers.place(cx.location).map(|(group, _)| group as u8), cx.selected)
+    fn begin(&self, cx: &LocationCx<'_>) -> PhasesLocal {
+        PhasesLocal::new(self.peers.place(cx.location).map(|(group, _)| group as u8), cx.selected)
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn fold(&self, local: &mut PhasesLocal, chunk: &EventChunk<'_>) {
         if let Some(group) = local.group {
             local.walk(&self.rules[usize::from(group)], chunk);
         }
     }
 
-    fn end(&self, local: Local, cx: &LocationCx<'_>, summary: &LocationSummary, into: &mut PhasesPartial) {
+    fn end(
+        &self,
+        local: PhasesLocal,
+        cx: &LocationCx<'_>,
+        summary: &LocationSummary,
+        into: &mut PhasesPartial,
+    ) {
         let span = summary.span.and_then(|span| cx.selected.clip_span(span));
         if let Some((key, one)) = span.and_then(|span| local.finish(cx.location, span)) {
             into.add_one(key, one);

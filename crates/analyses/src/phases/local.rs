@@ -12,7 +12,7 @@
 
 use super::anchors::{AnchorRules, Flags};
 use super::state::{
-    Aligned, EntryState, GroupKey, Key, MAX_ENTRIES, One, OneCell, SequenceHash, Spread, border_at_most,
+    Aligned, CellKey, EntryState, GroupKey, MAX_ENTRIES, One, OneCell, SequenceHash, Spread, border_at_most,
     is_border,
 };
 use ouzel_engine::Selected;
@@ -42,7 +42,7 @@ struct Frame {
 
 /// Times of one call path in the current entry.
 #[derive(Debug, Clone, Copy, Default)]
-struct Times {
+struct EntryTimes {
     is_touched: bool,
     n_visits: u64,
     inclusive: u64,
@@ -61,7 +61,7 @@ struct LocalEntry {
 
 /// One location while it is folded.
 #[derive(Debug)]
-pub struct Local {
+pub struct PhasesLocal {
     /// Peer group; `None` if the location has no peers.
     pub(super) group: Option<u8>,
     /// Which of the events count.
@@ -72,7 +72,7 @@ pub struct Local {
     /// Open calls inside of a call whose callees are ignored, itself included.
     n_inside_leaf: u32,
     /// By twice the call path, plus one if the call left peers out.
-    times: Vec<Times>,
+    times: Vec<EntryTimes>,
     touched: Vec<u32>,
     /// When the first call was entered.
     first: Option<Ticks>,
@@ -97,9 +97,9 @@ struct Under {
     waiting: Ticks,
 }
 
-impl Local {
+impl PhasesLocal {
     pub(super) fn new(group: Option<u8>, selected: Selected) -> Self {
-        Local {
+        PhasesLocal {
             group,
             selected,
             has_calls: false,
@@ -211,10 +211,10 @@ impl Local {
 
     /// Adds time of a call to that of its call path.
     #[inline]
-    fn add(&mut self, frame: &Frame, inclusive: Ticks) -> &mut Times {
+    fn add(&mut self, frame: &Frame, inclusive: Ticks) -> &mut EntryTimes {
         let slot = frame.call_path.index() * 2 + usize::from(frame.flags.is_subset() && !frame.is_hidden);
         if self.times.len() <= slot {
-            self.times.resize((slot + 1).next_power_of_two(), Times::default());
+            self.times.resize((slot + 1).next_power_of_two(), EntryTimes::default());
         }
         let times = &mut self.times[slot];
         if !times.is_touched {
@@ -378,7 +378,7 @@ impl Local {
 
 /// At each border up to entry `n_common`, the times from there to the end. `n_slots` bounds the call paths.
 fn tails(cells: &[OneCell], n_common: usize, n_slots: usize) -> Vec<OneCell> {
-    let slot_of = |key: Key| key.1.index() * 2 + usize::from(key.2);
+    let slot_of = |key: CellKey| key.1.index() * 2 + usize::from(key.2);
     let mut sums: Vec<Option<OneCell>> = vec![None; n_slots.max(2)];
     let mut tails = Vec::new();
     let mut rest = cells;

@@ -26,7 +26,7 @@ pub mod structure;
 #[cfg(test)]
 mod tests;
 
+pub use anchors::AnchorRole;
 pub use fold::{Phases, PhasesFold};
-pub use local::Local;
-pub use output::{Alignment, Anchor, AnchorRole, Cell, Misalignment, Phase, PhaseGroup, PhasesOutput, Stat};
-pub use state::{Aligned, CellState, EntryState, PhasesPartial, SequenceHash, Spread};
+pub use output::{Alignment, Cell, Misalignment, Phase, PhaseAnchor, PhaseGroup, PhasesOutput, Stat};
+pub use state::{Aligned, CellState, EntryState, SequenceHash, Spread};

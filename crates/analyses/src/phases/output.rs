@@ -1,6 +1,6 @@
 //! The typed result.
 
-use super::anchors::role_of;
+use super::anchors::{AnchorRole, role_of};
 use super::state::{Aligned, CellState, PhasesPartial, Spread};
 use crate::peers::{PeerGroups, PeerKind};
 use ouzel_engine::FinishCx;
@@ -74,7 +74,7 @@ pub enum Misalignment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
     /// The synchronisation that ends it, and belongs to it; `None` for the last phase.
-    pub anchor: Option<Anchor>,
+    pub anchor: Option<PhaseAnchor>,
     /// When the first member began it.
     pub start: Ticks,
     /// When the last member ended it.
@@ -89,24 +89,13 @@ pub struct Phase {
 
 /// A synchronisation of all members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Anchor {
+pub struct PhaseAnchor {
     /// The region that was called.
     pub region: RegionId,
     /// Its call path at the member with the smallest id.
     pub call_path: CallPathId,
     /// Whether the program begins or ends here.
     pub role: AnchorRole,
-}
-
-/// What a synchronisation of all members is in the life of the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AnchorRole {
-    /// It starts the parallel program, such as `MPI_Init`.
-    Start,
-    /// It is between start and end.
-    Inner,
-    /// It ends the parallel program, such as `MPI_Finalize`.
-    End,
 }
 
 /// Times of one call path in one phase, over all members.
@@ -225,7 +214,7 @@ impl PhaseGroup {
         let busy = cells.iter().filter(is_busy).map(|cell| Stat::new(&cell.inclusive, n_locations));
         let phases = entries.iter().zip(busy).map(|(entry, busy)| Phase {
             busy,
-            anchor: entry.anchor.map(|(region, call_path, _)| Anchor {
+            anchor: entry.anchor.map(|(region, call_path, _)| PhaseAnchor {
                 region,
                 call_path,
                 role: role_of(&cx.definitions.region(region).name),

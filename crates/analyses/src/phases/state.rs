@@ -88,12 +88,12 @@ impl Spread {
 }
 
 /// Which cell: entry, call path, whether calls were collectives that left peers out.
-pub(super) type Key = (u32, CallPathId, bool);
+pub(super) type CellKey = (u32, CallPathId, bool);
 
 /// Times of one call path in one entry, over locations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellState {
-    pub(super) key: Key,
+    pub(super) key: CellKey,
     pub(super) n_visits: u64,
     pub(super) inclusive: Spread,
     pub(super) exclusive: Spread,
@@ -111,7 +111,7 @@ impl CellState {
 /// Times of one call path in one entry, at one location.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OneCell {
-    pub key: Key,
+    pub key: CellKey,
     pub n_visits: u64,
     pub inclusive: Ticks,
     pub exclusive: Ticks,
@@ -119,13 +119,13 @@ pub(super) struct OneCell {
 
 /// What can be added to the cell of its key.
 trait Addend {
-    fn key(&self) -> Key;
+    fn key(&self) -> CellKey;
     fn state(&self) -> CellState;
     fn add_to(&self, cell: &mut CellState);
 }
 
 impl Addend for CellState {
-    fn key(&self) -> Key {
+    fn key(&self) -> CellKey {
         self.key
     }
     fn state(&self) -> CellState {
@@ -139,7 +139,7 @@ impl Addend for CellState {
 }
 
 impl Addend for (&OneCell, LocationId) {
-    fn key(&self) -> Key {
+    fn key(&self) -> CellKey {
         self.0.key
     }
     fn state(&self) -> CellState {

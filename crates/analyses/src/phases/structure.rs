@@ -28,11 +28,11 @@ const MAX_TRIED: usize = 512;
 
 /// A phase, or a loop over phases.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Item {
+pub enum StructureItem {
     /// The phase of this index.
     One(u32),
     /// Equal blocks, one for each iteration.
-    Loop(Vec<Vec<Item>>),
+    Loop(Vec<Vec<StructureItem>>),
 }
 
 /// Where a phase is in the nest of loops.
@@ -59,7 +59,7 @@ pub struct Loop {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Structure {
     /// The sequence.
-    pub items: Vec<Item>,
+    pub items: Vec<StructureItem>,
     /// Static loops, outer ones before inner ones.
     pub loops: Vec<Loop>,
     /// Slots in order of their first phase.
@@ -86,7 +86,7 @@ impl Structure {
         for (phase, &symbol) in sequence.iter().enumerate() {
             stack.push_phase(phase as u32, symbol);
         }
-        let items: Vec<Item> = stack.entries.into_iter().map(|entry| entry.item).collect();
+        let items: Vec<StructureItem> = stack.entries.into_iter().map(|entry| entry.item).collect();
         let mut structure = Structure {
             items: Vec::new(),
             loops: Vec::new(),
@@ -124,9 +124,9 @@ impl Structure {
 
 /// An item with the symbol that it is compared by.
 #[derive(Debug)]
-struct Entry {
+struct ComparedItem {
     symbol: usize,
-    item: Item,
+    item: StructureItem,
 }
 
 /// What makes items alike: a phase of some kind, or a loop with some body.
@@ -141,7 +141,7 @@ struct Symbol {
 /// The items so far, loops closed as far as possible.
 #[derive(Debug, Default)]
 struct Stack {
-    entries: Vec<Entry>,
+    entries: Vec<ComparedItem>,
     symbols: Vec<Symbol>,
     /// Where loops are, ascending.
     loops: Vec<usize>,
@@ -155,21 +155,21 @@ impl Stack {
         if symbol == self.symbols.len() {
             self.symbols.push(Symbol::default());
         }
-        self.push(symbol, Item::One(phase));
+        self.push(symbol, StructureItem::One(phase));
         while self.absorb() || self.close() {}
     }
 
-    fn push(&mut self, symbol: usize, item: Item) {
+    fn push(&mut self, symbol: usize, item: StructureItem) {
         let at = self.entries.len();
         self.symbols[symbol].places.push(at);
-        if matches!(item, Item::Loop(_)) {
+        if matches!(item, StructureItem::Loop(_)) {
             self.loops.push(at);
         }
-        self.entries.push(Entry { symbol, item });
+        self.entries.push(ComparedItem { symbol, item });
     }
 
     /// Removes the last `n` items.
-    fn pop(&mut self, n: usize) -> Vec<Item> {
+    fn pop(&mut self, n: usize) -> Vec<StructureItem> {
         let from = self.entries.len() - n;
         let popped = self.entries.split_off(from);
         for entry in &popped {
@@ -202,7 +202,7 @@ impl Stack {
         let mut body = &self.symbols[self.entries[at].symbol].body;
         let mut depth = 0;
         loop {
-            let is_next = |&symbol: &usize, entry: &Entry| symbol == entry.symbol;
+            let is_next = |&symbol: &usize, entry: &ComparedItem| symbol == entry.symbol;
             if body.len() == behind.len()
                 && body.iter().zip(behind).all(|(symbol, entry)| is_next(symbol, entry))
             {
@@ -226,29 +226,29 @@ impl Stack {
         let found = lengths.take_while(|length| N_BLOCKS * length <= n).find(repeats);
         let Some(length) = found else { return false };
         let body: Box<[usize]> = self.entries[n - length..].iter().map(|entry| entry.symbol).collect();
-        let mut iterations: Vec<Vec<Item>> = (0..N_BLOCKS).map(|_| self.pop(length)).collect();
+        let mut iterations: Vec<Vec<StructureItem>> = (0..N_BLOCKS).map(|_| self.pop(length)).collect();
         iterations.reverse();
         let symbol = *self.of_body.entry(body.clone()).or_insert(self.symbols.len());
         if symbol == self.symbols.len() {
             self.symbols.push(Symbol { body, places: Vec::new() });
         }
-        self.push(symbol, Item::Loop(iterations));
+        self.push(symbol, StructureItem::Loop(iterations));
         true
     }
 }
 
 /// The iterations of the loop that is `depth` times the last item of the last iteration.
-fn last_loop(item: &mut Item, depth: usize) -> Option<&mut Vec<Vec<Item>>> {
+fn last_loop(item: &mut StructureItem, depth: usize) -> Option<&mut Vec<Vec<StructureItem>>> {
     let mut item = item;
     for _ in 0..depth {
         item = match item {
-            Item::Loop(iterations) => iterations.last_mut()?.last_mut()?,
-            Item::One(_) => return None,
+            StructureItem::Loop(iterations) => iterations.last_mut()?.last_mut()?,
+            StructureItem::One(_) => return None,
         };
     }
     match item {
-        Item::Loop(iterations) => Some(iterations),
-        Item::One(_) => None,
+        StructureItem::Loop(iterations) => Some(iterations),
+        StructureItem::One(_) => None,
     }
 }
 
@@ -263,12 +263,12 @@ struct Places<'a> {
 
 impl Places<'_> {
     /// `within` is 0 outside of loops, else one more than the loop. Nesting is as deep as loops are.
-    fn place(&mut self, items: &[Item], within: u32) {
+    fn place(&mut self, items: &[StructureItem], within: u32) {
         for (position, item) in items.iter().enumerate() {
             let key = (within, position as u32);
             match item {
-                Item::One(phase) => self.place_phase(*phase, key),
-                Item::Loop(iterations) => self.place_loop(iterations, key),
+                StructureItem::One(phase) => self.place_phase(*phase, key),
+                StructureItem::Loop(iterations) => self.place_loop(iterations, key),
             }
         }
     }
@@ -284,7 +284,7 @@ impl Places<'_> {
         iterations_of[phase as usize].clone_from(&self.numbers);
     }
 
-    fn place_loop(&mut self, iterations: &[Vec<Item>], key: (u32, u32)) {
+    fn place_loop(&mut self, iterations: &[Vec<StructureItem>], key: (u32, u32)) {
         let loops = &mut self.structure.loops;
         let this = *self.known.entry(key).or_insert(loops.len() as u32);
         if this as usize == loops.len() {
@@ -305,24 +305,24 @@ impl Places<'_> {
 }
 
 /// The first phase of a block; a block is never empty.
-fn first_phase(items: &[Item]) -> u32 {
+fn first_phase(items: &[StructureItem]) -> u32 {
     let mut items = items;
     loop {
         match items.first() {
-            Some(Item::One(phase)) => return *phase,
-            Some(Item::Loop(iterations)) => items = iterations.first().map_or(&[], Vec::as_slice),
+            Some(StructureItem::One(phase)) => return *phase,
+            Some(StructureItem::Loop(iterations)) => items = iterations.first().map_or(&[], Vec::as_slice),
             None => return 0,
         }
     }
 }
 
 /// The last phase of a block; a block is never empty.
-fn last_phase(items: &[Item]) -> u32 {
+fn last_phase(items: &[StructureItem]) -> u32 {
     let mut items = items;
     loop {
         match items.last() {
-            Some(Item::One(phase)) => return *phase,
-            Some(Item::Loop(iterations)) => items = iterations.last().map_or(&[], Vec::as_slice),
+            Some(StructureItem::One(phase)) => return *phase,
+            Some(StructureItem::Loop(iterations)) => items = iterations.last().map_or(&[], Vec::as_slice),
             None => return 0,
         }
     }
@@ -333,10 +333,10 @@ mod tests {
     use super::*;
     use ouzel_testkit::Rng;
 
-    fn show(items: &[Item], sequence: &[u32]) -> String {
-        let one = |item: &Item| match item {
-            Item::One(phase) => char::from_u32(sequence[*phase as usize]).unwrap().to_string(),
-            Item::Loop(iterations) => {
+    fn show(items: &[StructureItem], sequence: &[u32]) -> String {
+        let one = |item: &StructureItem| match item {
+            StructureItem::One(phase) => char::from_u32(sequence[*phase as usize]).unwrap().to_string(),
+            StructureItem::Loop(iterations) => {
                 let shown: Vec<String> = iterations.iter().map(|items| show(items, sequence)).collect();
                 if shown.windows(2).all(|pair| pair[0] == pair[1]) {
                     format!("({})x{}", shown[0], shown.len())
@@ -348,11 +348,11 @@ mod tests {
         items.iter().map(one).collect()
     }
 
-    fn unroll(items: &[Item], into: &mut Vec<u32>) {
+    fn unroll(items: &[StructureItem], into: &mut Vec<u32>) {
         for item in items {
             match item {
-                Item::One(phase) => into.push(*phase),
-                Item::Loop(iterations) => iterations.iter().for_each(|items| unroll(items, into)),
+                StructureItem::One(phase) => into.push(*phase),
+                StructureItem::Loop(iterations) => iterations.iter().for_each(|items| unroll(items, into)),
             }
         }
     }

@@ -15,8 +15,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use rows::{SeverityEntry, SeverityProfile, severity_profile};
-pub use table::Grouping;
+pub use rows::{Grouping, SeverityEntry, SeverityProfile, severity_profile};
 
 use ouzel_model::{
     CallPathId, MetricId, MetricKind, Notice, ProfileSource, Scope, ScopedRows, SeverityError, SeverityRow,

@@ -1,6 +1,5 @@
 //! Rows of a severity profile.
 
-use super::Grouping;
 use ouzel_engine::memory;
 use ouzel_model::{
     Aggregation, CallPathId, LocationId, MetricId, MetricKind, Notice, ProfileDefinitions, ProfileSource,
@@ -11,6 +10,15 @@ use std::ops::Range;
 /// Memory for rows that are put together at a time; more groups take more sweeps over the profile. One sweep holds
 /// 400 regions of 65,536 locations.
 const GROUP_BYTES: u64 = 256 << 20;
+
+/// What a row is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grouping {
+    /// A region, wherever it is called.
+    Region,
+    /// A call path.
+    CallPath,
+}
 
 /// The values of one call path or region in a metric.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,7 +107,7 @@ fn by_group(
 ) -> Result<Entries, SeverityError> {
     let definitions = source.definitions();
     let n_locations = definitions.locations.len();
-    let groups = Groups::new(definitions, scope, grouping);
+    let groups = PathGroups::new(definitions, scope, grouping);
     let aggregation = definitions.metric(metric).aggregation;
     let group_bytes = memory::share(GROUP_BYTES) as usize;
     let at_a_time = (group_bytes / (8 * n_locations.max(1))).max(1);
@@ -121,23 +129,23 @@ fn by_group(
 }
 
 /// Which call paths belong together.
-struct Groups {
+struct PathGroups {
     n: usize,
     grouping: Grouping,
     /// For each call path its group; `None` if its values are in another one's already.
     of_path: Vec<Option<usize>>,
 }
 
-impl Groups {
+impl PathGroups {
     fn new(definitions: &ProfileDefinitions, scope: Scope, grouping: Grouping) -> Self {
         let tree = &definitions.call_tree;
         if grouping == Grouping::CallPath {
-            return Groups { n: tree.len(), grouping, of_path: (0..tree.len()).map(Some).collect() };
+            return PathGroups { n: tree.len(), grouping, of_path: (0..tree.len()).map(Some).collect() };
         }
         let recursive = tree.recursive();
         let counts = |path: CallPathId| scope == Scope::Exclusive || !recursive[path.index()];
         let group = |path: CallPathId| counts(path).then(|| tree.node(path).region.index());
-        Groups { n: definitions.regions.len(), grouping, of_path: tree.paths().map(group).collect() }
+        PathGroups { n: definitions.regions.len(), grouping, of_path: tree.paths().map(group).collect() }
     }
 
     fn place(&self, definitions: &ProfileDefinitions, group: usize) -> (Option<CallPathId>, RegionId) {
@@ -156,7 +164,7 @@ fn grouped(
     source: &dyn ProfileSource,
     metric: MetricId,
     scope: Scope,
-    groups: &Groups,
+    groups: &PathGroups,
     range: Range<usize>,
     notices: &mut Vec<Notice>,
 ) -> Result<Vec<(SeverityRow, Option<f64>)>, SeverityError> {

@@ -1,17 +1,8 @@
 //! A severity profile as a table.
 
-use super::SeverityProfile;
+use super::rows::{Grouping, SeverityEntry, SeverityProfile};
 use ouzel_model::{ColumnData, ProfileDefinitions, Table, Unit};
 use std::sync::Arc;
-
-/// What a row is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Grouping {
-    /// A region, wherever it is called.
-    Region,
-    /// A call path.
-    CallPath,
-}
 
 impl SeverityProfile {
     /// The rows as a table; values have the unit that the profile gives the metric.
@@ -19,7 +10,7 @@ impl SeverityProfile {
         let unit = &definitions.metric(self.metric).unit;
         let unit = || if unit.is_empty() { Unit::None } else { Unit::Other(unit.clone()) };
         let entries = &self.entries;
-        let names = |region: &dyn Fn(&super::SeverityEntry) -> Arc<str>| {
+        let names = |region: &dyn Fn(&SeverityEntry) -> Arc<str>| {
             ColumnData::Text(entries.iter().map(region).collect())
         };
         let region = |id: ouzel_model::RegionId| &definitions.regions[id.index()];
@@ -31,7 +22,7 @@ impl SeverityProfile {
                 names(&|entry| region(entry.region).name.clone()),
             ),
             Grouping::CallPath => {
-                let path = |entry: &super::SeverityEntry| -> Vec<Arc<str>> {
+                let path = |entry: &SeverityEntry| -> Vec<Arc<str>> {
                     entry.path.map(|path| definitions.call_path_names(path)).unwrap_or_default()
                 };
                 Table::new("call paths")
@@ -56,9 +47,8 @@ impl SeverityProfile {
                     )
             }
         };
-        let floats = |value: &dyn Fn(&super::SeverityEntry) -> f64| {
-            ColumnData::F64(entries.iter().map(value).collect())
-        };
+        let floats =
+            |value: &dyn Fn(&SeverityEntry) -> f64| ColumnData::F64(entries.iter().map(value).collect());
         table = table
             .with(
                 "total",
@@ -75,9 +65,8 @@ impl SeverityProfile {
             )
             .with("min", unit(), "Smallest value of a location", floats(&|entry| entry.min))
             .with("max", unit(), "Greatest value of a location", floats(&|entry| entry.max));
-        let location = |entry: &super::SeverityEntry| &definitions.locations[entry.max_location.index()];
-        let group =
-            |entry: &super::SeverityEntry| &definitions.location_groups[location(entry).group.index()];
+        let location = |entry: &SeverityEntry| &definitions.locations[entry.max_location.index()];
+        let group = |entry: &SeverityEntry| &definitions.location_groups[location(entry).group.index()];
         table
             .with(
                 "max_location",

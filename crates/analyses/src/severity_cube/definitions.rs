@@ -128,12 +128,12 @@ fn call_tree(call_paths: &CallPathTree, program: Option<RegionId>) -> (CallTree,
 }
 
 /// The groups that own a location of the profile, or made one that does.
-struct Groups {
+struct OwnerGroups {
     old: Vec<LocationGroupId>,
     new: FxHashMap<LocationGroupId, LocationGroupId>,
 }
 
-fn groups(definitions: &Definitions, locations: &[LocationId]) -> Groups {
+fn groups(definitions: &Definitions, locations: &[LocationId]) -> OwnerGroups {
     let of_locations = locations.iter().map(|&id| definitions.location(id).group);
     let mut old: BTreeSet<LocationGroupId> = of_locations.collect();
     let creators: Vec<LocationGroupId> =
@@ -141,18 +141,22 @@ fn groups(definitions: &Definitions, locations: &[LocationId]) -> Groups {
     old.extend(creators);
     let old: Vec<LocationGroupId> = old.into_iter().collect();
     let new = old.iter().enumerate().map(|(i, &id)| (id, LocationGroupId::from_index(i))).collect();
-    Groups { old, new }
+    OwnerGroups { old, new }
 }
 
 /// The topologies, with members that the profile has: ranks of a communicator become processes, as a profile has no
 /// communicators.
-fn topologies(definitions: &Definitions, locations: &[LocationId], groups: &Groups) -> Vec<CartTopology> {
+fn topologies(
+    definitions: &Definitions,
+    locations: &[LocationId],
+    groups: &OwnerGroups,
+) -> Vec<CartTopology> {
     let new_location: FxHashMap<LocationId, LocationId> =
         locations.iter().enumerate().map(|(i, &id)| (id, LocationId::from_index(i))).collect();
     let processes = processes(definitions, locations, groups);
     let place = |topology: &CartTopology| {
         let coordinate = |i: usize| topology.coordinate(i).to_vec();
-        let members: Vec<(Member, Vec<u32>)> = match &topology.members {
+        let members: Vec<(TopologyMember, Vec<u32>)> = match &topology.members {
             CartMembers::Ranks(ranks) => {
                 let of_rank = |(i, &rank): (usize, &CommRank)| {
                     let member = member_of_rank(definitions, topology, rank, &new_location, &processes)?;
@@ -162,13 +166,13 @@ fn topologies(definitions: &Definitions, locations: &[LocationId], groups: &Grou
             }
             CartMembers::Locations(ids) => {
                 let of = |(i, id): (usize, &LocationId)| {
-                    Some((Member::Location(*new_location.get(id)?), coordinate(i)))
+                    Some((TopologyMember::Location(*new_location.get(id)?), coordinate(i)))
                 };
                 ids.iter().enumerate().filter_map(of).collect()
             }
             CartMembers::Groups(ids) => {
                 let of = |(i, id): (usize, &LocationGroupId)| {
-                    Some((Member::Group(*groups.new.get(id)?), coordinate(i)))
+                    Some((TopologyMember::Group(*groups.new.get(id)?), coordinate(i)))
                 };
                 ids.iter().enumerate().filter_map(of).collect()
             }
@@ -180,22 +184,22 @@ fn topologies(definitions: &Definitions, locations: &[LocationId], groups: &Grou
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Member {
+enum TopologyMember {
     Location(LocationId),
     Group(LocationGroupId),
 }
 
 /// The topology with other members, sorted. Those of one kind only: a communicator has processes or locations.
-fn with_members(topology: &CartTopology, mut members: Vec<(Member, Vec<u32>)>) -> CartTopology {
+fn with_members(topology: &CartTopology, mut members: Vec<(TopologyMember, Vec<u32>)>) -> CartTopology {
     members.sort_unstable();
     members.dedup_by_key(|(member, _)| *member);
-    let location = |(member, _): &(Member, Vec<u32>)| match member {
-        Member::Location(id) => Some(*id),
-        Member::Group(_) => None,
+    let location = |(member, _): &(TopologyMember, Vec<u32>)| match member {
+        TopologyMember::Location(id) => Some(*id),
+        TopologyMember::Group(_) => None,
     };
-    let group = |(member, _): &(Member, Vec<u32>)| match member {
-        Member::Group(id) => Some(*id),
-        Member::Location(_) => None,
+    let group = |(member, _): &(TopologyMember, Vec<u32>)| match member {
+        TopologyMember::Group(id) => Some(*id),
+        TopologyMember::Location(_) => None,
     };
     let all_locations = !members.is_empty() && members.iter().all(|member| location(member).is_some());
     if !all_locations {
@@ -217,7 +221,7 @@ fn with_members(topology: &CartTopology, mut members: Vec<(Member, Vec<u32>)>) -
 fn processes(
     definitions: &Definitions,
     locations: &[LocationId],
-    groups: &Groups,
+    groups: &OwnerGroups,
 ) -> FxHashMap<WorldRank, LocationGroupId> {
     let is_process: BTreeSet<LocationGroupId> = definitions.processes().into_iter().collect();
     let mut processes = FxHashMap::default();
@@ -239,15 +243,15 @@ fn member_of_rank(
     rank: CommRank,
     new_location: &FxHashMap<LocationId, LocationId>,
     processes: &FxHashMap<WorldRank, LocationGroupId>,
-) -> Option<Member> {
+) -> Option<TopologyMember> {
     let Some(comm) = topology.comm else {
-        return processes.get(&WorldRank(rank.0)).map(|&group| Member::Group(group));
+        return processes.get(&WorldRank(rank.0)).map(|&group| TopologyMember::Group(group));
     };
     let comm = definitions.communicator(comm);
     if !comm.member_locations.is_empty() {
         let location = comm.member_locations.get(rank.index())?;
-        return new_location.get(location).map(|&location| Member::Location(location));
+        return new_location.get(location).map(|&location| TopologyMember::Location(location));
     }
     let world = comm.members.get(rank.index())?;
-    processes.get(world).map(|&group| Member::Group(group))
+    processes.get(world).map(|&group| TopologyMember::Group(group))
 }

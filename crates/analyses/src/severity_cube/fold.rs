@@ -2,10 +2,10 @@
 
 use super::output::SeverityCubeOutput;
 use super::quantity::Quantity;
-use super::state::{Column, IoTotals, Local, LocationColumns, SeverityCubePartial};
-use crate::communication::{CollectiveTotals, MessageTotals};
+use super::state::{IoTotals, LocationColumns, QuantityColumn, SeverityCubeLocal, SeverityCubePartial};
+use crate::call_path_profile::{VisitTimes, add_visits};
+use crate::communication_totals::{CollectiveTotals, MessageTotals};
 use crate::metric_profile::{self, MetricPartial, MetricProfile};
-use crate::profile::{Times, add_visits};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{
     CallPathId, Collective, Content, Contents, EventChunk, IoMode, IoOperation, MessageEnd, Needs, Remap,
@@ -33,7 +33,7 @@ impl SeverityCube {
 const VALUE_BYTES: u64 = 12;
 
 impl Analysis for SeverityCube {
-    type Local = Local;
+    type Local = SeverityCubeLocal;
     type Partial = SeverityCubePartial;
     type Output = SeverityCubeOutput;
     const NAME: &'static str = "severity-cube";
@@ -51,11 +51,11 @@ impl Analysis for SeverityCube {
         SeverityCubePartial::default()
     }
 
-    fn begin(&self, cx: &LocationCx<'_>) -> Local {
-        Local { counters: MetricProfile.begin(cx), ..Local::default() }
+    fn begin(&self, cx: &LocationCx<'_>) -> SeverityCubeLocal {
+        SeverityCubeLocal { counters: MetricProfile.begin(cx), ..SeverityCubeLocal::default() }
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn fold(&self, local: &mut SeverityCubeLocal, chunk: &EventChunk<'_>) {
         add_visits(chunk.visits, &mut local.times);
         add_ends(chunk.sends, chunk.call_path, &mut local.messages, |totals, bytes| {
             totals.add(&MessageTotals { sends: 1, bytes_sent: bytes, ..MessageTotals::default() });
@@ -70,13 +70,13 @@ impl Analysis for SeverityCube {
 
     fn end(
         &self,
-        local: Local,
+        local: SeverityCubeLocal,
         cx: &LocationCx<'_>,
         summary: &LocationSummary,
         into: &mut SeverityCubePartial,
     ) {
         let mut location = LocationColumns::default();
-        let Local { times, messages, collectives, io, counters } = local;
+        let SeverityCubeLocal { times, messages, collectives, io, counters } = local;
         push_times(&times, &mut location);
         push_traffic(&messages, &collectives, &mut location);
         push_io(&io, &mut location);
@@ -86,7 +86,7 @@ impl Analysis for SeverityCube {
         let metric_profile::LocationPartial { gains, doubts, summaries } =
             of_counters.into_location(cx.location);
         for gains in gains.chunk_by(|a, b| a.metric == b.metric) {
-            let mut column = Column::default();
+            let mut column = QuantityColumn::default();
             gains.iter().for_each(|gain| column.push(gain.call_path, gain.exclusive));
             location.push(Quantity::Counter(gains[0].metric), column);
         }
@@ -166,8 +166,8 @@ fn at<T: Clone + Default>(totals: &mut Vec<T>, path: CallPathId) -> &mut T {
     &mut totals[i]
 }
 
-fn push_times(times: &[Times], location: &mut LocationColumns) {
-    type Value = fn(&Times) -> u64;
+fn push_times(times: &[VisitTimes], location: &mut LocationColumns) {
+    type Value = fn(&VisitTimes) -> u64;
     let quantities: [(Quantity, Value); 4] = [
         (Quantity::Time, |times| times.exclusive.0),
         (Quantity::Visits, |times| times.visits),
@@ -175,7 +175,7 @@ fn push_times(times: &[Times], location: &mut LocationColumns) {
         (Quantity::MaxTime, |times| times.max.0),
     ];
     for (quantity, value) in quantities {
-        let mut column = Column::default();
+        let mut column = QuantityColumn::default();
         for (i, times) in times.iter().enumerate().filter(|(_, times)| 0 < times.visits) {
             let value = value(times);
             // Zero time is a least or greatest one all the same.
@@ -207,7 +207,7 @@ fn push_traffic(
     let no_collectives = CollectiveTotals::default();
     let no_messages = MessageTotals::default();
     for (quantity, value) in quantities {
-        let mut column = Column::default();
+        let mut column = QuantityColumn::default();
         for i in 0..messages.len().max(collectives.len()) {
             let value =
                 value(messages.get(i).unwrap_or(&no_messages), collectives.get(i).unwrap_or(&no_collectives));
@@ -227,7 +227,7 @@ fn push_io(io: &[IoTotals], location: &mut LocationColumns) {
         (Quantity::IoBytesWritten, |io| io.bytes_written),
     ];
     for (quantity, value) in quantities {
-        let mut column = Column::default();
+        let mut column = QuantityColumn::default();
         for (i, value) in io.iter().map(value).enumerate().filter(|(_, value)| *value != 0) {
             column.push(CallPathId::from_index(i), value);
         }

@@ -10,8 +10,9 @@
 //! values follow by sums along the tree (`ouzel_model::ScopedRows`). Least and greatest times are those of one visit,
 //! callees included, as Score-P has them. Names and units are Score-P's and Scalasca's, see [`Quantity`].
 //!
-//! Laws: sums over locations and call paths are those of `profile`, `metric_profile` and `communication`; a location
-//! is in the profile exactly if it is selected and runs code; partials hold nonzero values only, 12 bytes each.
+//! Laws: sums over locations and call paths are those of `call_path_profile`, `metric_profile` and
+//! `communication_totals`; a location is in the profile exactly if it is selected and runs code; partials hold nonzero
+//! values only, 12 bytes each.
 //! Not covered: time outside of all calls and metrics that do not count up (both are reported); files.
 
 mod definitions;
@@ -28,4 +29,3 @@ pub use fold::SeverityCube;
 pub use output::{CubeMetric, SeverityCubeOutput, quantities};
 pub use quantity::Quantity;
 pub use rows::{TraceProfile, fill, notices_of};
-pub use state::{Local, SeverityCubePartial};

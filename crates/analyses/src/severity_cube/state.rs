@@ -1,21 +1,21 @@
 //! What is counted of a location while it is folded, and of the locations folded so far.
 
 use super::quantity::Quantity;
-use crate::communication::{CollectiveTotals, MessageTotals};
+use crate::call_path_profile::VisitTimes;
+use crate::communication_totals::{CollectiveTotals, MessageTotals};
 use crate::metric_profile::{self, Doubt};
-use crate::profile::Times;
 use ouzel_model::{CallPathId, LocationId, MetricId, Remap};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// While a location is folded: totals by call path.
 #[derive(Debug, Default)]
-pub struct Local {
-    pub(super) times: Vec<Times>,
+pub struct SeverityCubeLocal {
+    pub(super) times: Vec<VisitTimes>,
     pub(super) messages: Vec<MessageTotals>,
     pub(super) collectives: Vec<CollectiveTotals>,
     pub(super) io: Vec<IoTotals>,
-    pub(super) counters: metric_profile::Local,
+    pub(super) counters: metric_profile::MetricProfileLocal,
 }
 
 /// Input and output operations of a call path.
@@ -28,14 +28,14 @@ pub(super) struct IoTotals {
 
 /// One quantity at one location.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Column {
+pub(super) struct QuantityColumn {
     /// The call paths that have a value, ascending.
     pub paths: Vec<CallPathId>,
     /// Their values, none of them zero unless zero is the least or greatest time.
     pub values: Vec<u64>,
 }
 
-impl Column {
+impl QuantityColumn {
     pub fn push(&mut self, path: CallPathId, value: u64) {
         self.paths.push(path);
         self.values.push(value);
@@ -60,14 +60,14 @@ impl Column {
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LocationColumns {
     /// Sorted by quantity; none is empty.
-    pub columns: Vec<(Quantity, Column)>,
+    pub columns: Vec<(Quantity, QuantityColumn)>,
     /// What is doubtful about counters.
     pub doubts: Vec<Doubt>,
 }
 
 impl LocationColumns {
     /// Adds a quantity, which sorts after all present ones; adds nothing if it has no values.
-    pub fn push(&mut self, quantity: Quantity, mut column: Column) {
+    pub fn push(&mut self, quantity: Quantity, mut column: QuantityColumn) {
         debug_assert!(self.columns.last().is_none_or(|(last, _)| *last < quantity), "quantities are sorted");
         if !column.paths.is_empty() {
             // It stays until the end of the pass, and most of the memory of a cube is here.
@@ -78,9 +78,9 @@ impl LocationColumns {
     }
 
     /// Takes a quantity out.
-    pub fn take(&mut self, quantity: Quantity) -> Column {
+    pub fn take(&mut self, quantity: Quantity) -> QuantityColumn {
         let at = self.columns.binary_search_by_key(&quantity, |(quantity, _)| *quantity);
-        at.map_or_else(|_| Column::default(), |at| std::mem::take(&mut self.columns[at].1))
+        at.map_or_else(|_| QuantityColumn::default(), |at| std::mem::take(&mut self.columns[at].1))
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
-use crate::communication::Communication;
+use crate::call_path_profile::CallPathProfile;
+use crate::communication_totals::Communication;
 use crate::metric_profile::MetricProfile;
-use crate::profile::Profile;
 use ouzel_engine::{AnalysisSet, Pass};
 use ouzel_model::{
     CallPathId, CartDimension, CartMembers, CartTopology, CommRank, Filter, LocationGroupId, LocationId,
@@ -224,7 +224,7 @@ fn sums_are_those_of_the_other_analyses() {
     for seed in 0..12 {
         let trace = RandomTrace { seed, n_locations: 5, n_events: 200, faults: Faults::None }.build();
         let mut set = AnalysisSet::default();
-        let keys = (set.add(Profile), set.add(MetricProfile), set.add(Communication));
+        let keys = (set.add(CallPathProfile), set.add(MetricProfile), set.add(Communication));
         let filter = Filter::default();
         let jobs = NonZeroUsize::MIN;
         let mut report = set.run(&trace, Pass { filter: &filter, jobs, progress: None }).unwrap();

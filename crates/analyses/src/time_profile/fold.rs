@@ -1,7 +1,7 @@
 //! The fold: one addition for each visit within a bin.
 
 use super::output::{TimeProfileOutput, TimeProfileRow};
-use super::state::{Local, TimeProfilePartial, add_row, ticks};
+use super::state::{TimeProfileLocal, TimeProfilePartial, add_row, ticks};
 use crate::time_grid::TimeGrid;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{CallPathId, CallPathTree, EventChunk, Level, Needs, Notice, NoticeCode, Remap, Ticks};
@@ -22,7 +22,7 @@ impl TimeProfile {
 }
 
 impl Analysis for TimeProfile {
-    type Local = Local;
+    type Local = TimeProfileLocal;
     type Partial = TimeProfilePartial;
     type Output = TimeProfileOutput;
     const NAME: &'static str = "time-profile";
@@ -36,15 +36,21 @@ impl Analysis for TimeProfile {
         TimeProfilePartial::default()
     }
 
-    fn begin(&self, _cx: &LocationCx<'_>) -> Local {
-        Local::new(self.grid)
+    fn begin(&self, _cx: &LocationCx<'_>) -> TimeProfileLocal {
+        TimeProfileLocal::new(self.grid)
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn fold(&self, local: &mut TimeProfileLocal, chunk: &EventChunk<'_>) {
         local.add_visits(chunk.visits);
     }
 
-    fn end(&self, local: Local, _: &LocationCx<'_>, _: &LocationSummary, into: &mut TimeProfilePartial) {
+    fn end(
+        &self,
+        local: TimeProfileLocal,
+        _: &LocationCx<'_>,
+        _: &LocationSummary,
+        into: &mut TimeProfilePartial,
+    ) {
         into.add(&local.finish(), self.grid.n_bins());
     }
 

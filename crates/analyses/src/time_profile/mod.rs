@@ -10,7 +10,7 @@
 //! as every callee lies within its caller.
 //!
 //! Laws, for each bin: `Σ exclusive + idle = width · number of locations`; over all bins of a grid that covers the
-//! run, the exclusive time of a call path is that of the [`profile`](crate::profile). Memory: 8 bytes for each bin of
+//! run, the exclusive time of a call path is that of the [`call_path_profile`](crate::call_path_profile). Memory: 8 bytes for each bin of
 //! each call path, whatever the number of events. The bins are fixed before the pass, see
 //! [`time_grid`](crate::time_grid). After Pipit's `time_profile` (Bhatele et al., SC 2023), with idle time counted
 //! over locations and regions without time in a bin at zero. Which location was idle is not recorded.
@@ -23,4 +23,3 @@ mod tests;
 
 pub use fold::TimeProfile;
 pub use output::{BinnedRow, Scale, TimeProfileOutput, TimeProfileRow};
-pub use state::{Local, TimeProfilePartial};

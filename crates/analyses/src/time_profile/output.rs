@@ -2,7 +2,7 @@
 
 use crate::spread::ratio;
 use crate::time_grid::TimeGrid;
-use crate::view::{By, Per, RowKey, View};
+use crate::view::{By, Per, RowKey, RowView};
 use ouzel_model::{
     CallPathId, CallPathTree, ColumnData, Definitions, LocationId, Table, Ticks, TimeRange, Unit,
 };
@@ -70,10 +70,10 @@ impl TimeProfileOutput {
 
     /// The time profile by region or by call path: most time first, then by name.
     pub fn functions(&self, definitions: &Definitions, by: By) -> Vec<BinnedRow> {
-        self.functions_of(&View::new(definitions, &self.call_paths, by, Per::Total))
+        self.functions_of(&RowView::new(definitions, &self.call_paths, by, Per::Total))
     }
 
-    fn functions_of(&self, view: &View<'_>) -> Vec<BinnedRow> {
+    fn functions_of(&self, view: &RowView<'_>) -> Vec<BinnedRow> {
         let mut sums: FxHashMap<RowKey, Vec<Ticks>> = FxHashMap::default();
         for row in &self.rows {
             // In totals a row's key does not depend on the location.
@@ -108,7 +108,7 @@ impl TimeProfileOutput {
 
     /// One row for each bin and region (or call path), region by region, bins without time included.
     pub fn table(&self, definitions: &Definitions, by: By, scale: Scale) -> Table {
-        let view = View::new(definitions, &self.call_paths, by, Per::Total);
+        let view = RowView::new(definitions, &self.call_paths, by, Per::Total);
         let rows = self.functions_of(&view);
         let cells =
             || rows.iter().flat_map(|row| row.exclusive.iter().enumerate().map(move |cell| (row, cell)));
@@ -123,7 +123,7 @@ impl TimeProfileOutput {
     /// One row for each bin and one column for each region or call path, most time first; the idle time last.
     /// Names that occur twice are distinguished by a number.
     pub fn wide_table(&self, definitions: &Definitions, by: By, scale: Scale) -> Table {
-        let view = View::new(definitions, &self.call_paths, by, Per::Total);
+        let view = RowView::new(definitions, &self.call_paths, by, Per::Total);
         let bins: Vec<usize> = (0..self.grid.n_bins()).collect();
         let mut table = self.grid.bin_columns("time profile", definitions, &bins);
         let mut seen: BTreeMap<String, usize> = BTreeMap::new();

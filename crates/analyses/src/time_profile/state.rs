@@ -1,15 +1,15 @@
 //! Inclusive time by call path and bin: of a location while it is folded, and of the locations folded so far.
 
-use crate::time_grid::{Cursor, TimeGrid};
+use crate::time_grid::{BinCursor, TimeGrid};
 use ouzel_model::{CallPathId, Ticks, Visit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// While a location is folded.
 #[derive(Debug)]
-pub struct Local {
+pub struct TimeProfileLocal {
     /// The bin in which the last visit ended.
-    cursor: Cursor,
+    cursor: BinCursor,
     grid: TimeGrid,
     /// Ticks in that bin by call path.
     current: Vec<u64>,
@@ -17,9 +17,9 @@ pub struct Local {
     entries: Vec<(CallPathId, usize, u64)>,
 }
 
-impl Local {
+impl TimeProfileLocal {
     pub(super) fn new(grid: TimeGrid) -> Self {
-        Local { cursor: grid.cursor(), grid, current: Vec::new(), entries: Vec::new() }
+        TimeProfileLocal { cursor: grid.cursor(), grid, current: Vec::new(), entries: Vec::new() }
     }
 
     /// Adds visits in the order of their leaves: the hot loop.
@@ -55,7 +55,7 @@ impl Local {
         if leave <= enter {
             return;
         }
-        let Cursor { bin: last, start, .. } = self.cursor;
+        let BinCursor { bin: last, start, .. } = self.cursor;
         self.current[visit.call_path.index()] += leave.since(enter.max(start)).0;
         let first = self.grid.bin(enter).unwrap_or(last);
         for bin in first..last {

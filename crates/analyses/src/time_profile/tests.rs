@@ -1,6 +1,6 @@
 use super::*;
+use crate::call_path_profile::CallPathProfile;
 use crate::golden::TWO_PROCESSES;
-use crate::profile::Profile;
 use crate::reference::{calls, code_locations, innermost, random_traces, run_range, span};
 use crate::time_grid::TimeGrid;
 use crate::{By, Per};
@@ -92,7 +92,7 @@ fn every_tick_goes_to_the_innermost_call_of_its_bin() {
 fn over_the_run_the_bins_sum_up_to_the_profile() {
     for trace in random_traces() {
         let output = run(&trace, TimeProfile::new(grid_of(run_range(&trace), 11)));
-        let profile = run(&trace, Profile);
+        let profile = run(&trace, CallPathProfile);
         let rows = profile.rows(trace.definitions(), By::CallPath, Per::Total);
         let expected: BTreeMap<_, _> =
             rows.iter().filter(|row| 0 < row.times.exclusive.0).map(|r| (r.key, r.times.exclusive)).collect();

@@ -1,7 +1,7 @@
 //! The fold: a binary search for the next instant, and nothing for the events before it.
 
 use super::output::{TimelineOutput, resolve};
-use super::state::{Local, OpenRow, Spacing, State, TimelinePartial, outside};
+use super::state::{OpenRow, Spacing, TimelineLocal, TimelinePartial, TimelineState, outside};
 use crate::peers::PeerGroups;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, SelectionCx};
 use ouzel_model::{EventChunk, EventKind, Level, LocationId, Needs, Notice, NoticeCode, Remap};
@@ -61,7 +61,7 @@ pub struct TimelineFold {
 }
 
 impl Analysis for TimelineFold {
-    type Local = Local;
+    type Local = TimelineLocal;
     type Partial = TimelinePartial;
     type Output = TimelineOutput;
     const NAME: &'static str = "timeline";
@@ -75,17 +75,23 @@ impl Analysis for TimelineFold {
         TimelinePartial::default()
     }
 
-    fn begin(&self, cx: &LocationCx<'_>) -> Local {
-        Local { has_row: self.chosen[cx.location.index()], open: None }
+    fn begin(&self, cx: &LocationCx<'_>) -> TimelineLocal {
+        TimelineLocal { has_row: self.chosen[cx.location.index()], open: None }
     }
 
-    fn fold(&self, local: &mut Local, chunk: &EventChunk<'_>) {
+    fn fold(&self, local: &mut TimelineLocal, chunk: &EventChunk<'_>) {
         if local.has_row {
             add_chunk(&mut local.open, chunk, self.finest);
         }
     }
 
-    fn end(&self, local: Local, cx: &LocationCx<'_>, summary: &LocationSummary, into: &mut TimelinePartial) {
+    fn end(
+        &self,
+        local: TimelineLocal,
+        cx: &LocationCx<'_>,
+        summary: &LocationSummary,
+        into: &mut TimelinePartial,
+    ) {
         if let Some((start, end)) = summary.span.filter(|(start, end)| local.has_row && start < end) {
             let (row, spacing) = match local.open {
                 Some(row) => row.finish(start, end),
@@ -137,8 +143,8 @@ fn add_chunk(open: &mut Option<OpenRow>, chunk: &EventChunk<'_>, finest: Spacing
         let mut before = (from..row).rev();
         open.state = before
             .find_map(|row| match kind[row] {
-                EventKind::Enter => Some(State::In(call_path[row])),
-                EventKind::Leave => Some(State::CallerOf(call_path[row])),
+                EventKind::Enter => Some(TimelineState::In(call_path[row])),
+                EventKind::Leave => Some(TimelineState::CallerOf(call_path[row])),
                 _ => None,
             })
             .unwrap_or(open.state);

@@ -6,7 +6,7 @@
 //! is run-length encoded. A picture with an instant at each pixel centre shows what [000] §5.1 shows.
 //!
 //! Law: the row of a location at instant `t` is the innermost call with `enter <= t < leave`, on whatever grid.
-//! Not covered: colours, call-path depth, and what happens between two instants (see `profile`).
+//! Not covered: colours, call-path depth, and what happens between two instants (see `call_path_profile`).
 //!
 //! [000]: https://doi.org/10.1145/3205289.3205308
 
@@ -18,5 +18,4 @@ mod table;
 mod tests;
 
 pub use fold::{Timeline, TimelineFold};
-pub use output::{Run, TimelineOutput, TimelineRow};
-pub use state::{Local, TimelinePartial};
+pub use output::{TimelineOutput, TimelineRow, TimelineRun};

@@ -1,6 +1,6 @@
 //! The result: a grid and a row of runs for each location.
 
-use super::state::{State, TimelinePartial};
+use super::state::{TimelinePartial, TimelineState};
 use ouzel_engine::FinishCx;
 use ouzel_model::{CallPathId, CallPathTree, LocationId, Ticks};
 
@@ -27,12 +27,12 @@ pub struct TimelineRow {
     /// The location.
     pub location: LocationId,
     /// From the first column to the last; neighbours differ.
-    pub runs: Vec<Run>,
+    pub runs: Vec<TimelineRun>,
 }
 
 /// Columns in which a location does the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
+pub struct TimelineRun {
     /// How many.
     pub n_columns: u32,
     /// The innermost call, the root outside of every region; `None` before the location's first event and from its
@@ -64,9 +64,9 @@ pub(super) fn resolve(partial: TimelinePartial, cx: &FinishCx<'_>, n_left_out: u
         runs.push(None, u32::try_from(row.first - first).expect("at most 2 W columns"));
         for (state, n) in row.runs {
             let call_path = match state {
-                State::In(path) => path,
-                State::CallerOf(path) => cx.call_paths.parent(path),
-                State::Outside => CallPathTree::ROOT,
+                TimelineState::In(path) => path,
+                TimelineState::CallerOf(path) => cx.call_paths.parent(path),
+                TimelineState::Outside => CallPathTree::ROOT,
             };
             runs.push(Some(call_path), n);
         }
@@ -84,14 +84,14 @@ pub(super) fn resolve(partial: TimelinePartial, cx: &FinishCx<'_>, n_left_out: u
     }
 }
 
-struct Runs(Vec<Run>);
+struct Runs(Vec<TimelineRun>);
 
 impl Runs {
     fn push(&mut self, call_path: Option<CallPathId>, n_columns: u32) {
         match self.0.last_mut() {
             _ if n_columns == 0 => {}
             Some(last) if last.call_path == call_path => last.n_columns += n_columns,
-            _ => self.0.push(Run { n_columns, call_path }),
+            _ => self.0.push(TimelineRun { n_columns, call_path }),
         }
     }
 }

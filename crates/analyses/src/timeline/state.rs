@@ -10,7 +10,7 @@ pub(super) const W: u64 = 1024;
 
 /// What a location does, as far as one event shows it. The caller is looked up once the call-path tree is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum State {
+pub(super) enum TimelineState {
     /// The last event was the enter of this path.
     In(CallPathId),
     /// The last event was the leave of this path: in its caller, or outside of all.
@@ -19,9 +19,9 @@ pub(super) enum State {
     Outside,
 }
 
-impl State {
+impl TimelineState {
     fn remap(&mut self, remap: &Remap) {
-        if let State::In(path) | State::CallerOf(path) = self {
+        if let TimelineState::In(path) | TimelineState::CallerOf(path) = self {
             *path = remap.path(*path);
         }
     }
@@ -62,16 +62,16 @@ impl Spacing {
 
 /// Run-length encoded states at consecutive instants.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Row {
+pub(super) struct RunLengthRow {
     /// Index of the first instant.
     pub first: u64,
     /// States and for how many instants each; neighbours differ.
-    pub runs: Vec<(State, u32)>,
+    pub runs: Vec<(TimelineState, u32)>,
 }
 
-impl Row {
+impl RunLengthRow {
     /// Appends a state at `n` instants.
-    pub fn push(&mut self, state: State, n: u64) {
+    pub fn push(&mut self, state: TimelineState, n: u64) {
         let n = u32::try_from(n).expect("a row has at most 2 W instants");
         match self.runs.last_mut() {
             _ if n == 0 => {}
@@ -87,7 +87,8 @@ impl Row {
             return;
         }
         let mut at = self.first;
-        let mut coarse = Row { first: at.div_ceil(factor), runs: Vec::with_capacity(self.runs.len()) };
+        let mut coarse =
+            RunLengthRow { first: at.div_ceil(factor), runs: Vec::with_capacity(self.runs.len()) };
         for &(state, n) in &self.runs {
             let next = at + u64::from(n);
             coarse.push(state, next.div_ceil(factor) - at.div_ceil(factor));
@@ -99,7 +100,7 @@ impl Row {
 
 /// While a location is folded.
 #[derive(Debug)]
-pub struct Local {
+pub struct TimelineLocal {
     /// Whether it has a row.
     pub(super) has_row: bool,
     /// `None` before the first enter.
@@ -111,18 +112,24 @@ pub struct Local {
 pub(super) struct OpenRow {
     start: Ticks,
     /// The state at `next` and after, as far as events are known.
-    pub state: State,
+    pub state: TimelineState,
     spacing: Spacing,
     /// Index of the next instant.
     next: u64,
-    row: Row,
+    row: RunLengthRow,
 }
 
 impl OpenRow {
     /// The row of a location that first enters `path` at `start`, on a grid not finer than `spacing`.
     pub fn new(start: Ticks, path: CallPathId, spacing: Spacing) -> Self {
         let first = spacing.first_from(start);
-        OpenRow { start, state: State::In(path), spacing, next: first, row: Row { first, runs: Vec::new() } }
+        OpenRow {
+            start,
+            state: TimelineState::In(path),
+            spacing,
+            next: first,
+            row: RunLengthRow { first, runs: Vec::new() },
+        }
     }
 
     /// The next instant. There is nothing to do until an event is later than it.
@@ -142,7 +149,7 @@ impl OpenRow {
     }
 
     /// The whole row over the span of the location.
-    pub fn finish(mut self, start: Ticks, end: Ticks) -> (Row, Spacing) {
+    pub fn finish(mut self, start: Ticks, end: Ticks) -> (RunLengthRow, Spacing) {
         self.advance(end);
         let OpenRow { mut row, spacing: before, .. } = self;
         let mut spacing = before;
@@ -157,9 +164,9 @@ impl OpenRow {
 }
 
 /// The row of a location that is outside of every region from `start` to `end`.
-pub(super) fn outside(start: Ticks, end: Ticks, spacing: Spacing) -> (Row, Spacing) {
-    let mut row = Row { first: spacing.first_from(start), runs: Vec::new() };
-    row.push(State::Outside, spacing.first_from(end).saturating_sub(row.first));
+pub(super) fn outside(start: Ticks, end: Ticks, spacing: Spacing) -> (RunLengthRow, Spacing) {
+    let mut row = RunLengthRow { first: spacing.first_from(start), runs: Vec::new() };
+    row.push(TimelineState::Outside, spacing.first_from(end).saturating_sub(row.first));
     (row, spacing)
 }
 
@@ -169,12 +176,17 @@ pub struct TimelinePartial {
     pub(super) spacing: Spacing,
     /// From the earliest start to the latest end of a row.
     pub(super) range: Option<(Ticks, Ticks)>,
-    pub(super) rows: BTreeMap<LocationId, Row>,
+    pub(super) rows: BTreeMap<LocationId, RunLengthRow>,
 }
 
 impl TimelinePartial {
     /// The rows of one location.
-    pub(super) fn of(location: LocationId, row: Row, spacing: Spacing, range: (Ticks, Ticks)) -> Self {
+    pub(super) fn of(
+        location: LocationId,
+        row: RunLengthRow,
+        spacing: Spacing,
+        range: (Ticks, Ticks),
+    ) -> Self {
         TimelinePartial { spacing, range: Some(range), rows: BTreeMap::from([(location, row)]) }
     }
 

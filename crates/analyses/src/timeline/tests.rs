@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// Each row as `columns×path` runs, paths by the names of their regions.
 fn text(trace: &ToyTrace, output: &TimelineOutput) -> Vec<String> {
-    let name = |run: &Run| match run.call_path {
+    let name = |run: &TimelineRun| match run.call_path {
         None => "-".to_owned(),
         Some(path) if path == CallPathTree::ROOT => "outside".to_owned(),
         Some(path) => {

@@ -76,15 +76,15 @@ impl DecisionTable {
     }
 
     /// Rows that are equal in everything, in the order of the first of each.
-    fn kinds(&self) -> Vec<Kind> {
+    fn kinds(&self) -> Vec<IndiscernibleRows> {
         let mut places: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
-        let mut kinds: Vec<Kind> = Vec::new();
+        let mut kinds: Vec<IndiscernibleRows> = Vec::new();
         for row in 0..self.n_rows() {
             let mut key: Vec<u32> = self.columns.iter().map(|column| column[row]).collect();
             key.push(self.decisions[row]);
             let place = *places.entry(key).or_insert(kinds.len());
             if place == kinds.len() {
-                kinds.push(Kind { rows: Vec::new() });
+                kinds.push(IndiscernibleRows { rows: Vec::new() });
             }
             kinds[place].rows.push(row);
         }
@@ -92,6 +92,6 @@ impl DecisionTable {
     }
 }
 
-struct Kind {
+struct IndiscernibleRows {
     rows: Vec<usize>,
 }

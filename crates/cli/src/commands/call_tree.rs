@@ -12,9 +12,9 @@ use crate::terminal::style::{Paint, clean};
 use crate::terminal::units;
 use clap::Args;
 use ouzel::Answer;
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::call_tree::{CallTreeOutput, call_tree};
 use ouzel::analyses::metric_profile::MetricProfile;
-use ouzel::analyses::profile::Profile;
 use ouzel::engine::AnalysisSet;
 use ouzel_answers::CallTreeAnswer;
 
@@ -52,7 +52,7 @@ fn run(session: &Session<'_>, args: &CallTreeArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let chosen = metrics::chosen(definitions, &args.metric)?;
     let mut set = AnalysisSet::default();
-    let profile = set.add(Profile);
+    let profile = set.add(CallPathProfile);
     let counters = (!chosen.is_empty()).then(|| set.add(MetricProfile));
     let mut report = session.run(&set)?;
     let profile = taken(report.outputs.take(&profile), "profile")?;

@@ -13,8 +13,8 @@ use crate::terminal::units;
 use anyhow::{Context, bail};
 use clap::Args;
 use ouzel::Answer;
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::metric_profile::MetricProfile;
-use ouzel::analyses::profile::Profile;
 use ouzel::engine::{AnalysisSet, Coverage};
 use ouzel::model::{Table, Unit};
 use ouzel::multi_run::{MultiRunOutput, RegionRow, Run, RunRow, multi_run};
@@ -109,14 +109,14 @@ fn profiled(session: &Session<'_>, path: &Path, metric: Option<&str>) -> anyhow:
     let name = path.display().to_string();
     let mut answer = match metric {
         None => {
-            let answer = session.ask(Profile)?;
+            let answer = session.ask(CallPathProfile)?;
             let range = answer.run_range;
             answer.map(|profile| Run::new(&name, &profile, definitions, range))
         }
         Some(metric) => {
             let id = metrics::one(definitions, metric).with_context(|| name.clone())?;
             let mut set = AnalysisSet::default();
-            let (profile, counters) = (set.add(Profile), set.add(MetricProfile));
+            let (profile, counters) = (set.add(CallPathProfile), set.add(MetricProfile));
             let mut report = session.run(&set)?;
             let profile = taken(report.outputs.take(&profile), "profile")?;
             let gains = taken(report.outputs.take(&counters), "counters")?.in_place_of_time(&profile, id);

@@ -12,8 +12,8 @@ use crate::terminal::units;
 use anyhow::bail;
 use clap::Args;
 use ouzel::analyses::Per as PerWhat;
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::idle::{IdleRegions, idle_time};
-use ouzel::analyses::profile::Profile;
 use ouzel::model::{Definitions, Table};
 use ouzel_answers::IdleAnswer;
 use ouzel_plot::pictures;
@@ -61,7 +61,7 @@ fn run(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcome> {
         Per::Rank => PerWhat::Rank,
         Per::Location => PerWhat::Location,
     };
-    let answer = session.ask(Profile)?.map(|profile| idle_time(&profile, definitions, &idle));
+    let answer = session.ask(CallPathProfile)?.map(|profile| idle_time(&profile, definitions, &idle));
     plot(session, || pictures::idle(&answer.output, definitions, &origin(session)))?;
     session.reply(
         "idle",

@@ -14,8 +14,8 @@ use crate::terminal::style::Paint;
 use crate::terminal::units;
 use clap::Args;
 use ouzel::analyses::By;
+use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::imbalance::imbalance;
-use ouzel::analyses::profile::Profile;
 use ouzel::model::Table;
 use ouzel_answers::ImbalanceAnswer;
 use ouzel_plot::pictures;
@@ -70,7 +70,7 @@ fn run(session: &Session<'_>, args: &ImbalanceArgs) -> anyhow::Result<Outcome> {
     if let Some(name) = &args.metric.metric {
         return metric::run(session, args, by, name);
     }
-    let answer = session.ask(Profile)?.map(|profile| {
+    let answer = session.ask(CallPathProfile)?.map(|profile| {
         let judged = imbalance(&profile, definitions, &classes, by);
         (profile, judged)
     });

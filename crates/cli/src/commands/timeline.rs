@@ -11,7 +11,7 @@ use crate::terminal::units;
 use clap::Args;
 use ouzel::Answer;
 use ouzel::analyses::critical_path::{CriticalPathOutput, critical_path};
-use ouzel::analyses::operations::{Operations, OperationsOutput};
+use ouzel::analyses::paired_operations::{Operations, OperationsOutput};
 use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::timeline::{Timeline, TimelineOutput, TimelineRow};
 use ouzel::engine::AnalysisSet;
@@ -145,7 +145,7 @@ fn write_page(session: &Session<'_>, timeline: &TimelineOutput, page: &mut Page)
         return;
     }
     let mut area: BTreeMap<RegionId, u64> = BTreeMap::new();
-    let region_of = |run: &ouzel::analyses::timeline::Run| timeline.call_paths.region(run.call_path?);
+    let region_of = |run: &ouzel::analyses::timeline::TimelineRun| timeline.call_paths.region(run.call_path?);
     for run in rows.iter().flat_map(|row| &row.runs) {
         if let Some(region) = region_of(run) {
             *area.entry(region).or_default() += u64::from(run.n_columns);

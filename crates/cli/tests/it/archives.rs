@@ -2,10 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use crate::run::{Ran, Scratch, ran_on, testdata};
-use ouzel::analyses::communication::Communication;
+use ouzel::analyses::call_path_profile::CallPathProfile;
+use ouzel::analyses::communication_totals::Communication;
 use ouzel::analyses::inventory::{EVENT_KINDS, Inventory};
 use ouzel::analyses::metric_profile::MetricProfile;
-use ouzel::analyses::profile::Profile;
 use ouzel::analyses::{By, Per};
 use ouzel::engine::AnalysisSet;
 use ouzel::model::{EventKind, Filter};
@@ -31,7 +31,7 @@ fn answers(path: &Path, filter: Filter) -> BTreeMap<&'static str, String> {
     let trace = ouzel::open(path).unwrap();
     let definitions = trace.definitions();
     let mut set = AnalysisSet::default();
-    let keys = (set.add(Profile), set.add(Communication), set.add(MetricProfile), set.add(Inventory));
+    let keys = (set.add(CallPathProfile), set.add(Communication), set.add(MetricProfile), set.add(Inventory));
     let options = ouzel::Options { filter, ..ouzel::Options::default() };
     let mut outputs = trace.run(&set, &options).unwrap().outputs;
     let profile = outputs.take(&keys.0).unwrap();

@@ -4,7 +4,7 @@
 
 use crate::archives::{assert_reference_reads, assert_same_answers, converted};
 use crate::run::{Scratch, ran_on};
-use ouzel::analyses::communication::Communication;
+use ouzel::analyses::communication_totals::Communication;
 use ouzel::model::{Filter, LocationId};
 use ouzel_testkit::shared_data;
 use std::path::{Path, PathBuf};

@@ -17,9 +17,6 @@ pub struct Acceptance {
 }
 
 impl Acceptance {
-    /// Of exact events there is no doubt: everything is accepted.
-    pub const EXACT: Acceptance = Acceptance { n_children: 1, duration: Ticks(0) };
-
     /// Of samples: 5 children, or one of 5 sampling periods.
     pub fn sampled(period: Ticks) -> Self {
         Acceptance { n_children: 5, duration: Ticks(period.0.saturating_mul(5)) }

@@ -23,52 +23,12 @@ const CHILDREN_AHEAD: usize = 256;
 /// Most rounds of cutting and counting.
 const MAX_ROUNDS: u32 = 10;
 
-/// How two children are ordered that were never seen in one iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unseen {
-    /// Neither follows the other: the second begins an iteration.
-    Incomparable,
-    /// The line that is further up comes first, if both lines are known. Call sites of one loop are in one function.
-    ByLine,
-}
-
-/// A learned order.
-#[derive(Debug, Clone)]
-pub struct Learned {
-    /// The order as control flow.
-    pub flow: ControlFlow,
-    /// The evidence for each edge, strongest first.
-    pub support: Vec<Support>,
-    /// Pairs that were seen in both orders.
-    pub n_contradicting: u64,
-    /// Call sites left out because there are too many; each begins an iteration.
-    pub n_left_out: u64,
-    /// Rounds of cutting and counting until nothing changed; `None` if they did not settle.
-    pub n_rounds: Option<u32>,
-}
-
-/// The evidence that `before` comes before `after`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Support {
-    /// What comes first.
-    pub before: StaticId,
-    /// What comes later.
-    pub after: StaticId,
-    /// Iterations that show this order.
-    pub n_for: u64,
-    /// Iterations that show the other.
-    pub n_against: u64,
-}
-
-/// Learns the order of the children of one static loop from all its instances, over all locations.
-/// `source` is [`LoopSource::LearnedExact`] or [`LoopSource::LearnedSampled`].
-pub fn learn<'s>(
-    instances: impl IntoIterator<Item = &'s [StaticId]>,
-    unseen: Unseen,
-    source: LoopSource,
-) -> Learned {
+/// Learns the order of the children of one static loop from all its instances, over all locations. Of two that were
+/// never seen in one iteration, the one further up in the source comes first, if both lines are known: call sites of
+/// one loop are in one function. `source` is [`LoopSource::LearnedExact`] or [`LoopSource::LearnedSampled`].
+pub fn learn<'s>(instances: impl IntoIterator<Item = &'s [StaticId]>, source: LoopSource) -> ControlFlow {
     let instances: Vec<&[StaticId]> = instances.into_iter().collect();
-    let (vertices, n_left_out) = vertices(&instances);
+    let vertices = vertices(&instances);
     let index = |id: &StaticId| vertices.binary_search(id).ok();
     let numbered = |children: &&[StaticId]| children.iter().map(index).collect::<Vec<Option<usize>>>();
     let sequences: Vec<Vec<Option<usize>>> = instances.iter().map(numbered).collect();
@@ -76,26 +36,18 @@ pub fn learn<'s>(
     let mut round = 0;
     loop {
         round += 1;
-        let counts = count_pairs(&sequences, &cuts);
-        let majority = Majority::new(&vertices, &counts, unseen);
-        let again: Vec<_> = sequences.iter().map(|children| majority.cut(vertices.len(), children)).collect();
-        let is_settled = again == cuts;
-        if is_settled || round == MAX_ROUNDS {
-            let n_contradicting = counts.keys().filter(|&&(x, y)| x < y && counts.contains_key(&(y, x)));
-            return Learned {
-                n_contradicting: n_contradicting.count() as u64,
-                support: majority.support,
-                flow: ControlFlow::new(vertices, majority.successors, source),
-                n_left_out,
-                n_rounds: is_settled.then_some(round),
-            };
+        let majority = majority(&vertices, &count_pairs(&sequences, &cuts));
+        let again: Vec<_> =
+            sequences.iter().map(|children| cut(&majority, vertices.len(), children)).collect();
+        if again == cuts || round == MAX_ROUNDS {
+            return ControlFlow::new(vertices, majority, source);
         }
         cuts = again;
     }
 }
 
-/// The ids that occur, ascending, at most [`MAX_VERTICES`], and the number of others.
-fn vertices(instances: &[&[StaticId]]) -> (Vec<StaticId>, u64) {
+/// The ids that occur, ascending, at most [`MAX_VERTICES`]; each of the others begins an iteration.
+fn vertices(instances: &[&[StaticId]]) -> Vec<StaticId> {
     let mut counts: BTreeMap<StaticId, u64> = BTreeMap::new();
     for id in instances.iter().copied().flatten() {
         *counts.entry(*id).or_default() += 1;
@@ -103,10 +55,9 @@ fn vertices(instances: &[&[StaticId]]) -> (Vec<StaticId>, u64) {
     let mut by_count: Vec<(Reverse<u64>, StaticId)> =
         counts.into_iter().map(|(id, n)| (Reverse(n), id)).collect();
     by_count.sort_unstable();
-    let n_left_out = by_count.len().saturating_sub(MAX_VERTICES);
     let mut vertices: Vec<StaticId> = by_count.into_iter().take(MAX_VERTICES).map(|(_, id)| id).collect();
     vertices.sort_unstable();
-    (vertices, n_left_out as u64)
+    vertices
 }
 
 /// Where pieces without a repeated child end.
@@ -145,65 +96,49 @@ fn count_pairs(sequences: &[Vec<Option<usize>>], cuts: &[Vec<usize>]) -> FxHashM
     counts
 }
 
-/// The order that most pieces show.
-struct Majority {
-    successors: Successors,
-    support: Vec<Support>,
+/// The order that most pieces show: edges by decreasing margin, then by lines, then by ids; one that would close a cycle
+/// is left out.
+fn majority(vertices: &[StaticId], counts: &FxHashMap<(usize, usize), u64>) -> Successors {
+    let n = vertices.len();
+    let against = |x, y| counts.get(&(y, x)).copied().unwrap_or(0);
+    let wins = |(&(x, y), &n_for): (&(usize, usize), &u64)| {
+        let margin = n_for.checked_sub(against(x, y)).filter(|&margin| 0 < margin && x != y)?;
+        Some((Reverse(margin), line(vertices[x]), line(vertices[y]), x, y))
+    };
+    let mut edges: Vec<_> = counts.iter().filter_map(wins).collect();
+    edges.sort_unstable();
+    let is_seen = |x, y| counts.contains_key(&(x, y)) || counts.contains_key(&(y, x));
+    let lined = (0..n).filter_map(|i| Some((line(vertices[i])?, i))).collect::<Vec<_>>();
+    let mut by_line = Vec::new();
+    for &(line_x, x) in &lined {
+        let later = lined.iter().filter(|&&(line_y, y)| line_x < line_y && !is_seen(x, y));
+        by_line.extend(later.map(|&(line_y, y)| (Reverse(0), Some(line_x), Some(line_y), x, y)));
+    }
+    by_line.sort_unstable();
+    edges.extend(by_line);
+    let mut successors = Successors::new(n + 1, n);
+    for (_, _, _, x, y) in edges {
+        if !successors.has(y, x) && !successors.has(x, y) {
+            successors.add_everywhere(n, x, y);
+        }
+    }
+    for vertex in 0..n {
+        successors.add(n, vertex);
+    }
+    successors
 }
 
-impl Majority {
-    /// Edges by decreasing margin, then by lines, then by ids; one that would close a cycle is left out.
-    fn new(vertices: &[StaticId], counts: &FxHashMap<(usize, usize), u64>, unseen: Unseen) -> Self {
-        let n = vertices.len();
-        let against = |x, y| counts.get(&(y, x)).copied().unwrap_or(0);
-        let wins = |(&(x, y), &n_for): (&(usize, usize), &u64)| {
-            let margin = n_for.checked_sub(against(x, y)).filter(|&margin| 0 < margin && x != y)?;
-            Some((Reverse(margin), line(vertices[x]), line(vertices[y]), x, y))
-        };
-        let mut edges: Vec<_> = counts.iter().filter_map(wins).collect();
-        edges.sort_unstable();
-        if unseen == Unseen::ByLine {
-            let is_seen = |x, y| counts.contains_key(&(x, y)) || counts.contains_key(&(y, x));
-            let lined = (0..n).filter_map(|i| Some((line(vertices[i])?, i))).collect::<Vec<_>>();
-            let mut by_line = Vec::new();
-            for &(line_x, x) in &lined {
-                let later = lined.iter().filter(|&&(line_y, y)| line_x < line_y && !is_seen(x, y));
-                by_line.extend(later.map(|&(line_y, y)| (Reverse(0), Some(line_x), Some(line_y), x, y)));
-            }
-            by_line.sort_unstable();
-            edges.extend(by_line);
+/// Where iterations end by Algorithm 1; `entry` is the row of the entry.
+fn cut(order: &Successors, entry: usize, children: &[Option<usize>]) -> Vec<usize> {
+    let mut cuts = Vec::new();
+    let mut before = Some(entry);
+    for (i, &child) in children.iter().enumerate() {
+        let follows = before.zip(child).is_some_and(|(before, child)| order.has(before, child));
+        if !follows && 0 < i {
+            cuts.push(i);
         }
-        let mut successors = Successors::new(n + 1, n);
-        let mut support = Vec::new();
-        for (_, _, _, x, y) in edges {
-            if successors.has(y, x) {
-                continue;
-            }
-            if !successors.has(x, y) {
-                successors.add_everywhere(n, x, y);
-            }
-            let n_for = counts.get(&(x, y)).copied().unwrap_or(0);
-            let (before, after) = (vertices[x], vertices[y]);
-            support.push(Support { before, after, n_for, n_against: against(x, y) });
-        }
-        for vertex in 0..n {
-            successors.add(n, vertex);
-        }
-        Majority { successors, support }
+        before = child;
     }
-
-    /// Where iterations end by Algorithm 1.
-    fn cut(&self, entry: usize, children: &[Option<usize>]) -> Vec<usize> {
-        let mut cuts = Vec::new();
-        let mut before = Some(entry);
-        for (i, &child) in children.iter().enumerate() {
-            let follows = before.zip(child).is_some_and(|(before, child)| self.successors.has(before, child));
-            if !follows && 0 < i {
-                cuts.push(i);
-            }
-            before = child;
-        }
-        cuts.push(children.len());
-        cuts
-    }
+    cuts.push(children.len());
+    cuts
 }

@@ -1,25 +1,26 @@
 //! Control flow of loop bodies: where one iteration ends and the next begins.
 //!
 //! ```text
-//! edges of a binary ───────────┐
-//! sequences of children ─learn─┴─► ControlFlow ─tag─► iteration ids ─decide─► accepted, rejected, profile
+//! sequences of children ─learn─► ControlFlow ─tag─► iteration ids ─decide─► accepted, rejected, profile
 //! ```
 //!
 //! A [`ControlFlow`] is the forward successor relation between the call sites and inner loops of one
 //! construct. A child that cannot follow the one before begins an iteration. Law: different tags are different
-//! iterations; equal tags need not be one iteration. Tags do not depend on the order in which edges are given.
+//! iterations; equal tags need not be one iteration.
 //! Unmarked loops and the similarity of iterations are not handled here.
 //!
 //! Source: Wei and Mellor-Crummey, ICS'18, section 3.2 (Algorithm 1).
 
 mod acceptance;
+#[cfg(test)]
+mod edges;
 mod learned;
 mod successors;
 #[cfg(test)]
 mod tests;
 
-pub use acceptance::{Acceptance, Iteration, Verdict, decide};
-pub use learned::{Learned, Support, Unseen, learn};
+pub use acceptance::{Acceptance, decide};
+pub use learned::learn;
 
 use crate::align::Order;
 use crate::node::{LoopSource, StaticId};
@@ -49,28 +50,6 @@ pub struct Tags {
 }
 
 impl ControlFlow {
-    /// The control flow with these edges; `None` is the entry. Back edges are dropped: those that lead to a vertex
-    /// on the path of a depth-first search, which begins at the entry, then at vertices that the entry does not
-    /// reach, and takes successors in ascending order. Irreducible flow depends on that order, so it is fixed.
-    ///
-    /// Takes the square of the number of vertices in bits.
-    pub fn from_edges(edges: &[(Option<StaticId>, StaticId)], source: LoopSource) -> Self {
-        let ids = edges.iter().flat_map(|&(from, to)| from.into_iter().chain([to]));
-        let vertices: Vec<StaticId> = ids.collect::<BTreeSet<_>>().into_iter().collect();
-        let place = |id: StaticId| vertices.binary_search(&id).expect("ends of edges are vertices");
-        let entry = vertices.len();
-        let mut out: Vec<Vec<usize>> = vec![Vec::new(); entry + 1];
-        for &(from, to) in edges {
-            out[from.map_or(entry, place)].push(place(to));
-        }
-        for targets in &mut out {
-            targets.sort_unstable();
-            targets.dedup();
-        }
-        let successors = successors_without_back_edges(&out);
-        ControlFlow::new(vertices, successors, source)
-    }
-
     fn new(vertices: Vec<StaticId>, successors: Successors, source: LoopSource) -> Self {
         let places = linear_extension(&vertices, &successors);
         ControlFlow { vertices, successors, places, source }
@@ -81,11 +60,6 @@ impl ControlFlow {
         self.source
     }
 
-    /// The call sites and inner loops, ascending.
-    pub fn vertices(&self) -> &[StaticId] {
-        &self.vertices
-    }
-
     /// Whether `next` can run after `before` (`None`: at the start) in one iteration.
     pub fn follows(&self, before: Option<StaticId>, next: StaticId) -> bool {
         let Some(next) = self.index(next) else { return false };
@@ -93,11 +67,6 @@ impl ControlFlow {
             None => self.successors.has(self.vertices.len(), next),
             Some(before) => before.is_some_and(|before| self.successors.has(before, next)),
         }
-    }
-
-    /// What can run after `before` (`None`: at the start) in one iteration, ascending.
-    pub fn successors(&self, before: Option<StaticId>) -> Vec<StaticId> {
-        self.vertices.iter().copied().filter(|&next| self.follows(before, next)).collect()
     }
 
     /// Algorithm 1: an iteration begins with each child that cannot follow the one before.
@@ -121,48 +90,6 @@ impl ControlFlow {
     fn compare(&self, a: StaticId, b: StaticId) -> Option<Ordering> {
         Some(self.places[self.index(a)?].cmp(&self.places[self.index(b)?]))
     }
-}
-
-/// The search of [`ControlFlow::from_edges`]; the last row of `out` is the entry's.
-fn successors_without_back_edges(out: &[Vec<usize>]) -> Successors {
-    #[derive(Clone, Copy, PartialEq)]
-    enum State {
-        New,
-        OnPath,
-        Done,
-    }
-    let entry = out.len() - 1;
-    let mut successors = Successors::new(entry + 1, entry);
-    let mut states = vec![State::New; out.len()];
-    let mut path: Vec<(usize, usize)> = Vec::new();
-    for root in std::iter::once(entry).chain(0..entry) {
-        if states[root] != State::New {
-            continue;
-        }
-        states[root] = State::OnPath;
-        path.push((root, 0));
-        while let Some((vertex, next)) = path.last_mut() {
-            let vertex = *vertex;
-            let Some(&target) = out[vertex].get(*next) else {
-                states[vertex] = State::Done;
-                path.pop();
-                continue;
-            };
-            match states[target] {
-                State::New => {
-                    states[target] = State::OnPath;
-                    // The edge is visited again when its target is done.
-                    path.push((target, 0));
-                }
-                State::OnPath => *next += 1,
-                State::Done => {
-                    *next += 1;
-                    successors.add(vertex, target);
-                }
-            }
-        }
-    }
-    successors
 }
 
 /// Position of each vertex: successors come later, else by source line, else by id.

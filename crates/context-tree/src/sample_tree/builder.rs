@@ -76,11 +76,6 @@ impl SampleTreeBuilder {
         }
     }
 
-    /// Number of samples so far.
-    pub fn n_samples(&self) -> u64 {
-        self.n_samples
-    }
-
     /// The tree; `None` without a sample.
     pub fn finish(mut self) -> Option<SampledTree> {
         if self.n_samples == 0 {

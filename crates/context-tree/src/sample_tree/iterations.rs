@@ -3,7 +3,7 @@
 //! Law: durations stay what they were. Loops are done from the inside out.
 
 use super::{Inside, SampledNode, is_loop};
-use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, Unseen, decide, learn};
+use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, decide, learn};
 use crate::node::{LoopSource, Node, StaticId, add_profile};
 use ouzel_model::Ticks;
 use std::collections::BTreeMap;
@@ -116,11 +116,7 @@ fn iteration_node(children: Vec<SampledNode>) -> Option<SampledNode> {
 }
 
 /// The control flow of every loop in these trees, learned from the order of their children, whose lines are known.
-pub fn learn_flows<'t>(
-    trees: impl IntoIterator<Item = &'t SampledNode>,
-    unseen: Unseen,
-    source: LoopSource,
-) -> ControlFlows {
+pub fn learn_flows<'t>(trees: impl IntoIterator<Item = &'t SampledNode>, source: LoopSource) -> ControlFlows {
     let mut sequences: BTreeMap<StaticId, Vec<Vec<StaticId>>> = BTreeMap::new();
     let mut pending: Vec<&SampledNode> = trees.into_iter().collect();
     while let Some(node) = pending.pop() {
@@ -132,7 +128,7 @@ pub fn learn_flows<'t>(
         pending.extend(children);
     }
     let flow = |(id, sequences): (StaticId, Vec<Vec<StaticId>>)| {
-        (id, learn(sequences.iter().map(Vec::as_slice), unseen, source).flow)
+        (id, learn(sequences.iter().map(Vec::as_slice), source))
     };
     ControlFlows(sequences.into_iter().map(flow).collect())
 }

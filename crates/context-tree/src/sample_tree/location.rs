@@ -7,11 +7,11 @@ use super::builder::SampleTreeBuilder;
 use super::iterations::{identify, learn_flows};
 use super::{Inside, LcaQuality, SampledNode, SampledTree, is_loop, static_id};
 use crate::assemble::LoopRecord;
-use crate::control_flow::{Acceptance, Unseen};
+use crate::control_flow::Acceptance;
 use crate::diff::Differ;
-use crate::merge::{Merger, Over};
+use crate::merger::{Merger, Over};
 use crate::node::{LoopSource, Node, StaticId};
-use crate::rows::Rows;
+use crate::rows::LoopRows;
 use ouzel_model::{
     ContextId, Definitions, EventChunk, Level, Notice, NoticeCode, Notices, SampledFrame, Ticks,
 };
@@ -150,7 +150,7 @@ impl LocationSamples {
     pub fn finish(self) -> Option<SampledLocation> {
         let tree = self.builder.finish()?;
         let SampledTree { mut root, period, quality, n_inconsistent, n_too_deep, folded_below } = tree;
-        let flows = learn_flows([&root], Unseen::ByLine, LoopSource::LearnedSampled);
+        let flows = learn_flows([&root], LoopSource::LearnedSampled);
         identify(&mut root, &flows, Acceptance::sampled(period));
         let differ = Differ::sampled(&flows, period.0 as f64);
         let merger = Merger { differ, ..Merger::exact(&flows, Over::Iterations) };
@@ -171,7 +171,7 @@ fn outermost_loops(node: &SampledNode, path: &mut Vec<StaticId>, records: &mut V
     match &node.inside {
         Inside::Ordered(children) => children.iter().for_each(|child| outermost_loops(child, path, records)),
         Inside::Iterations { accepted, n_rejected, source, .. } => {
-            let mut rows = Rows::default();
+            let mut rows = LoopRows::default();
             for iteration in accepted {
                 rows.push(iteration.end.0, iteration.duration().0);
             }

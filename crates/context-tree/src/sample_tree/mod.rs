@@ -28,12 +28,10 @@ mod serialised_output;
 #[cfg(test)]
 mod tests;
 
-pub use builder::SampleTreeBuilder;
-pub use iterations::{LoopReport, identify, learn_flows};
 pub use location::{LocationSamples, SampleDoubts, SampledLocation, SampledPaths};
 
 use crate::cluster::cluster;
-use crate::merge::Merger;
+use crate::merger::Merger;
 use crate::node::{IterationCluster, LoopBody, LoopSource, Node, StaticId, add_profile};
 use crate::run_length::Runs;
 use ouzel_model::{Definitions, RegionRole, SampledFrame, Ticks};

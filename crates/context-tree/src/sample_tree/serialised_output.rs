@@ -4,10 +4,12 @@
 //! writes in the order of ranks. The local group of rank 0 waits for it in the exchange, all others in the send.
 //! Published: clusters of 1, 15 and 496 of 512 processes.
 
+use super::builder::SampleTreeBuilder;
+use super::iterations::identify;
 use super::*;
 use crate::control_flow::{Acceptance, ControlFlow, ControlFlows};
 use crate::diff::Differ;
-use crate::merge::Over;
+use crate::merger::Over;
 use ouzel_model::{Lca, RegionId};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,6 @@
 //! The stored values of `golden/diff_fig7_fig8.json` and `golden/diff_loop_groups.json`.
 
-use super::{id, loop_of};
-use crate::*;
+use super::*;
 use ouzel_testkit::golden;
 use serde_json::Value;
 use std::cmp::Ordering;

@@ -1,7 +1,6 @@
 //! Laws on random trees.
 
-use super::{id, loop_node};
-use crate::*;
+use super::*;
 use ouzel_model::RegionId;
 use ouzel_testkit::Rng;
 

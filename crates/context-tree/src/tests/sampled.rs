@@ -1,7 +1,6 @@
 //! Locations with samples alone, through the whole analysis.
 
 use super::*;
-use crate::{ContextTrees, ContextTreesOutput, TreeGroup};
 use ouzel_model::{Filter, LocationId, RegionRole};
 use ouzel_testkit::{ToyTrace, run, run_report};
 

@@ -1,6 +1,6 @@
 //! The paper's Algorithm 4 as exact events. Published: clusters of 1, 15 and 496 of 512 processes.
 
-use crate::*;
+use super::*;
 use ouzel_model::TraceSource;
 use ouzel_testkit::SerialisedOutput;
 use ouzel_testkit::run;

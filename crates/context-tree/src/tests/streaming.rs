@@ -1,9 +1,9 @@
 //! Trees and loops of whole traces.
 
-use crate::*;
-use ouzel_analyses::profile::{Profile, ProfileOutput};
+use super::*;
+use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
 use ouzel_analyses::{By, Per};
-use ouzel_model::{Definitions, Filter, RegionId, RegionRole, TraceSource};
+use ouzel_model::{Definitions, RegionId, RegionRole, TraceSource};
 use ouzel_testkit::{Faults, RandomTrace, Rng, ToyTrace, laws, run};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -243,10 +243,9 @@ fn exclusive_times(profile: &ProfileOutput, definitions: &Definitions) -> BTreeM
 }
 
 fn check_sums(trace: &ToyTrace) {
-    let _filter = Filter::default();
     let definitions = trace.definitions();
     let trees = run(trace, ContextTrees::default());
-    let expected = exclusive_times(&run(trace, Profile), definitions);
+    let expected = exclusive_times(&run(trace, CallPathProfile), definitions);
     let mut found = flat_profile::FlatProfile::default();
     for cluster in trees.groups.iter().flat_map(|group| &group.clusters) {
         found.add_tree(&cluster.tree, cluster.members.len() as f64);

@@ -93,12 +93,12 @@ pub fn placed(
 }
 
 /// On each axis the places that the grid has: all, or those around the used ones where there are too many.
-pub fn runs(topology: &CartTopology, placed: &Placed) -> Result<Vec<Run>, GridError> {
+pub fn runs(topology: &CartTopology, placed: &Placed) -> Result<Vec<AxisRun>, GridError> {
     let Placed { axes, locations, coordinates } = placed;
     let limit = (MAX_PLACES_PER_LOCATED * locations.len() as u64).clamp(FREE_PLACES, MAX_PLACES);
     let all = n_places(axes.iter().map(|axis| axis.size));
     if all.is_some_and(|n| n <= limit) {
-        return Ok(axes.iter().map(|axis| Run { start: 0, length: axis.size }).collect());
+        return Ok(axes.iter().map(|axis| AxisRun { start: 0, length: axis.size }).collect());
     }
     let runs = used_runs(axes, coordinates);
     let cut = n_places(runs.iter().map(|run| run.length));
@@ -117,7 +117,7 @@ pub fn runs(topology: &CartTopology, placed: &Placed) -> Result<Vec<Run>, GridEr
 
 /// Places that follow each other on an axis, around its end if need be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
+pub struct AxisRun {
     /// The first.
     pub start: u32,
     /// How many.
@@ -125,7 +125,7 @@ pub struct Run {
 }
 
 /// On each axis the shortest run that holds all coordinates.
-pub fn used_runs(axes: &[CartDimension], coordinates: &[u32]) -> Vec<Run> {
+pub fn used_runs(axes: &[CartDimension], coordinates: &[u32]) -> Vec<AxisRun> {
     let run = |(i, axis): (usize, &CartDimension)| {
         let mut used: Vec<u32> = coordinates.iter().skip(i).step_by(axes.len()).copied().collect();
         used.sort_unstable();
@@ -136,19 +136,19 @@ pub fn used_runs(axes: &[CartDimension], coordinates: &[u32]) -> Vec<Run> {
 }
 
 /// Whether runs are less than their axes.
-pub fn is_cut(axes: &[CartDimension], runs: &[Run]) -> bool {
+pub fn is_cut(axes: &[CartDimension], runs: &[AxisRun]) -> bool {
     axes.iter().zip(runs).any(|(axis, run)| run.length != axis.size)
 }
 
 /// An axis cut to a run.
-pub fn cut((axis, run): (&CartDimension, &Run)) -> CartDimension {
+pub fn cut((axis, run): (&CartDimension, &AxisRun)) -> CartDimension {
     let periodic = axis.periodic && run.length == axis.size;
     CartDimension { name: Arc::clone(&axis.name), size: run.length, periodic }
 }
 
 /// The place of coordinates on a grid of these runs, which hold them.
-pub fn place_in(at: &[u32], axes: &[CartDimension], runs: &[Run]) -> usize {
-    let step = |place: usize, ((at, axis), run): ((&u32, &CartDimension), &Run)| {
+pub fn place_in(at: &[u32], axes: &[CartDimension], runs: &[AxisRun]) -> usize {
+    let step = |place: usize, ((at, axis), run): ((&u32, &CartDimension), &AxisRun)| {
         let from_start =
             (u64::from(*at) + u64::from(axis.size) - u64::from(run.start)) % u64::from(axis.size);
         place * run.length as usize + from_start as usize
@@ -171,16 +171,16 @@ pub fn by_x(sizes: impl Iterator<Item = u32>) -> String {
 }
 
 /// Start and length of the shortest run that holds all that is used, ascending; may go around the end of `size`.
-fn shortest_run(used: &[u32], size: u32, around: bool) -> Run {
+fn shortest_run(used: &[u32], size: u32, around: bool) -> AxisRun {
     let (Some(&first), Some(&last)) = (used.first(), used.last()) else {
-        return Run { start: 0, length: size };
+        return AxisRun { start: 0, length: size };
     };
-    let mut best = Run { start: first, length: last - first + 1 };
+    let mut best = AxisRun { start: first, length: last - first + 1 };
     if around {
         for pair in used.windows(2) {
             let length = size - (pair[1] - pair[0]) + 1;
             if length < best.length {
-                best = Run { start: pair[1], length };
+                best = AxisRun { start: pair[1], length };
             }
         }
     }

@@ -9,7 +9,7 @@ use super::messages::{LATE, at_most_likely, base, rows_of, share_late};
 use super::ranks::Ranks;
 use super::stages::Stage;
 use super::waiting::Waiting;
-use ouzel_analyses::late_messages::LateRow;
+use ouzel_analyses::message_waits::LateRow;
 use ouzel_model::CallPathId;
 use std::collections::BTreeMap;
 

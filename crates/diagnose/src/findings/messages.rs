@@ -20,7 +20,7 @@ use super::stages::Stage;
 use super::waiting::Waiting;
 use super::words::{capitalised, percent, plural};
 use super::work::{above_mean, iterations, range_of};
-use ouzel_analyses::late_messages::{LateKind, LateMessagesOutput, LateRow};
+use ouzel_analyses::message_waits::{LateKind, LateMessagesOutput, LateRow};
 use ouzel_analyses::semantics::Category;
 use ouzel_model::{CallPathId, LocationId};
 use std::collections::BTreeMap;

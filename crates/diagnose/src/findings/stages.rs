@@ -20,7 +20,7 @@
 //! So a gain is never counted twice. Causes are found elsewhere.
 
 use ouzel_analyses::phases::structure::Structure;
-use ouzel_analyses::phases::{Anchor, Cell, PhaseGroup, Stat};
+use ouzel_analyses::phases::{Cell, PhaseAnchor, PhaseGroup, Stat};
 use ouzel_analyses::semantics::{Category, Class};
 use ouzel_model::{CallPathId, CallPathTree, LocationId, Ticks, TimeRange};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
     /// The call that ends it; `None` for the last phase.
-    pub anchor: Option<Anchor>,
+    pub anchor: Option<PhaseAnchor>,
     /// In order of time.
     pub phases: Vec<PhaseTimes>,
     /// By call path and whether peers were left out.

@@ -4,7 +4,7 @@ mod program;
 
 use super::*;
 use crate::{ReportAnalyses, RunReport};
-use ouzel_analyses::late_messages::LateMessages;
+use ouzel_analyses::message_waits::LateMessages;
 use ouzel_analyses::semantics::Semantics;
 use ouzel_engine::{AnalysisSet, Pass};
 use ouzel_model::{Filter, SystemNode, SystemNodeId, TraceSource};

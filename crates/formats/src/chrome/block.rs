@@ -10,9 +10,9 @@ pub(super) const BYTES: usize = 16;
 
 /// Sixteen bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Block(u8x16);
+pub(super) struct ByteBlock(u8x16);
 
-impl Block {
+impl ByteBlock {
     #[inline]
     fn is(self, byte: u8) -> u8x16 {
         self.0.simd_eq(u8x16::splat(byte))
@@ -50,8 +50,8 @@ impl Block {
 
 /// The block at a place; `None` if fewer bytes follow.
 #[inline]
-pub(super) fn at(bytes: &[u8], at: usize) -> Option<Block> {
-    bytes.get(at..)?.first_chunk::<BYTES>().map(|block| Block(u8x16::new(*block)))
+pub(super) fn at(bytes: &[u8], at: usize) -> Option<ByteBlock> {
+    bytes.get(at..)?.first_chunk::<BYTES>().map(|block| ByteBlock(u8x16::new(*block)))
 }
 
 /// The place of the first byte whose bit is set.

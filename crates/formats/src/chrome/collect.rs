@@ -10,12 +10,12 @@
 use super::bits::Bits;
 use super::event::Event;
 use super::flows::{AsyncSpans, Flows};
-use super::kinds::{self, Class};
-use super::names::{RegionDraft, Regions, Texts};
+use super::kinds::{self, ActivityClass};
+use super::names::{ChromeRegions, RegionDraft, TextTable};
 use super::number::{ns_from_us, u64_from};
-use super::record::{Kind, Record, Store};
+use super::record::{RecordKind, Store, TrackRecord};
 use super::samples::Samples;
-use super::scan::{Cursor, Escapes, Text, Value, plain};
+use super::scan::{Escapes, JsonCursor, JsonValue, Text, plain};
 use crate::position::u32_from;
 use ouzel_model::{CollectiveOp, Level, Notice, NoticeCode};
 use rustc_hash::FxHashMap;
@@ -68,7 +68,7 @@ pub(super) struct GroupDraft {
 /// What a call has besides its region and times.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Detail {
-    /// As in [`Record::link`].
+    /// As in [`TrackRecord::link`].
     pub link: u64,
     pub what: DetailKind,
 }
@@ -118,9 +118,9 @@ type Seen = (u64, Arc<str>, u64);
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     pub store: Store,
-    pub regions: Regions,
-    pub marks: Texts,
-    pub metrics: Texts,
+    pub regions: ChromeRegions,
+    pub marks: TextTable,
+    pub metrics: TextTable,
     pub details: Vec<Detail>,
     pub tracks: Vec<TrackDraft>,
     pub groups: Vec<GroupDraft>,
@@ -138,7 +138,7 @@ pub(super) struct Collector {
     group_ids: FxHashMap<Box<[u8]>, usize>,
     key: Vec<u8>,
     last_track: Option<(Vec<u8>, u32)>,
-    last_category: Option<(Vec<u8>, Class)>,
+    last_category: Option<(Vec<u8>, ActivityClass)>,
     oddities: BTreeMap<(Level, NoticeCode, String), Seen>,
     /// Times with digits below the nanosecond.
     rounded: Option<Seen>,
@@ -225,12 +225,12 @@ impl Collector {
             b'B' => self.begin(event, time.ns),
             b'E' => {
                 let track = self.track(event, TrackKind::Thread);
-                self.push(track, time.ns, 0, Kind::End, 0, 0)
+                self.push(track, time.ns, 0, RecordKind::End, 0, 0)
             }
             b'i' | b'I' | b'R' => {
                 let track = self.track(event, TrackKind::Thread);
                 let what = self.marks.id(event.name);
-                self.push(track, time.ns, 0, Kind::Mark, what, 0)
+                self.push(track, time.ns, 0, RecordKind::Mark, what, 0)
             }
             b'C' => self.counter(event, time.ns),
             b's' | b't' | b'f' => self.flow(event, time.ns),
@@ -263,7 +263,7 @@ impl Collector {
         track: u32,
         at_ns: i64,
         length_ns: i64,
-        kind: Kind,
+        kind: RecordKind,
         what: u32,
         link: u64,
     ) -> io::Result<()> {
@@ -271,20 +271,24 @@ impl Collector {
         let end_ns = at_ns + length_ns;
         *span = Some(span.map_or((at_ns, end_ns), |(first, last)| (first.min(at_ns), last.max(end_ns))));
         let records = self.tracks[track as usize].records;
-        self.store.push(records, Record { at_ns, length_ns, link, what, kind })
+        self.store.push(records, TrackRecord { at_ns, length_ns, link, what, kind })
     }
 
     fn begin(&mut self, event: &Event<'_>, at_ns: i64) -> io::Result<()> {
         let track = self.track(event, TrackKind::Thread);
         let class = self.class(event.category);
-        let class = if matches!(class, Class::Runtime | Class::Python) { class } else { Class::Code };
+        let class = if matches!(class, ActivityClass::Runtime | ActivityClass::Python) {
+            class
+        } else {
+            ActivityClass::Code
+        };
         let what = self.regions.id(class, event.name, |name| RegionDraft { name, class, op: None });
-        self.push(track, at_ns, 0, Kind::Begin, what, 0)
+        self.push(track, at_ns, 0, RecordKind::Begin, what, 0)
     }
 
     /// The class of a category; adjacent events mostly share one.
     #[inline]
-    fn class(&mut self, category: &[u8]) -> Class {
+    fn class(&mut self, category: &[u8]) -> ActivityClass {
         if let Some((last, class)) = &self.last_category
             && last == category
         {
@@ -300,9 +304,9 @@ impl Collector {
         let class = self.class(event.category);
         let length_ns = self.length(event);
         let track_kind = match class {
-            Class::Kernel | Class::Copy => TrackKind::Stream,
-            Class::DeviceRange => TrackKind::DeviceRanges,
-            Class::Sync => TrackKind::Waits,
+            ActivityClass::Kernel | ActivityClass::Copy => TrackKind::Stream,
+            ActivityClass::DeviceRange => TrackKind::DeviceRanges,
+            ActivityClass::Sync => TrackKind::Waits,
             _ => TrackKind::Thread,
         };
         let track = self.track(event, track_kind);
@@ -311,18 +315,20 @@ impl Collector {
             text => u64_from(text).map_or(0, |correlation| 1 + (self.file_bits() | (correlation & LOW_40))),
         };
         match class {
-            Class::Kernel | Class::Copy | Class::Sync if link != 0 => self.launched.insert(link),
-            Class::Runtime if link != 0 => self.launches.insert(link),
-            Class::Kernel | Class::Copy | Class::Sync | Class::Runtime => {}
+            ActivityClass::Kernel | ActivityClass::Copy | ActivityClass::Sync if link != 0 => {
+                self.launched.insert(link);
+            }
+            ActivityClass::Runtime if link != 0 => self.launches.insert(link),
+            ActivityClass::Kernel | ActivityClass::Copy | ActivityClass::Sync | ActivityClass::Runtime => {}
             _ => link = 0,
         }
         let (what, detail) = self.meaning(event, class, at_ns);
         match detail {
-            None => self.push(track, at_ns, length_ns, Kind::Slice, what, link)?,
+            None => self.push(track, at_ns, length_ns, RecordKind::Slice, what, link)?,
             Some(detail) => {
                 self.details.push(Detail { link, what: detail });
                 let index = (self.details.len() - 1) as u64;
-                self.push(track, at_ns, length_ns, Kind::DetailedSlice, what, index)?;
+                self.push(track, at_ns, length_ns, RecordKind::DetailedSlice, what, index)?;
             }
         }
         if event.flow_in || event.flow_out {
@@ -356,8 +362,8 @@ impl Collector {
 
     /// The values of a counter event, one record each.
     fn counter(&mut self, event: &Event<'_>, at_ns: i64) -> io::Result<()> {
-        let track = self.track(&Event { tid: Value::default(), ..*event }, TrackKind::Counters);
-        let mut cursor = Cursor::new(event.args.raw);
+        let track = self.track(&Event { tid: JsonValue::default(), ..*event }, TrackKind::Counters);
+        let mut cursor = JsonCursor::new(event.args.raw);
         if cursor.expect(b'{', "").is_err() {
             return Ok(());
         }
@@ -375,7 +381,7 @@ impl Collector {
             let name = [event.name.raw, brackets[0], id, brackets[1], dot, suffix].concat();
             let escapes = if event.name.escapes == Escapes::None { series.escapes } else { Escapes::Some };
             let what = self.metrics.id(Text { raw: &name, escapes });
-            self.push(track, at_ns, 0, Kind::Counter, what, number.to_bits())?;
+            self.push(track, at_ns, 0, RecordKind::Counter, what, number.to_bits())?;
         }
         Ok(())
     }
@@ -406,7 +412,7 @@ impl Collector {
     }
 
     /// The group of a process id, made when it is new.
-    pub(super) fn group(&mut self, pid: Value<'_>) -> usize {
+    pub(super) fn group(&mut self, pid: JsonValue<'_>) -> usize {
         if let Some(&group) = self.group_ids.get(pid.raw()) {
             return group;
         }

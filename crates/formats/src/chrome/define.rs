@@ -4,9 +4,9 @@ use super::ChromeSource;
 use super::align::shifts;
 use super::collect::{Collector, FileFacts, ProcessGroup};
 use super::files::rank_in_name;
-use super::kinds::{self, Class};
+use super::kinds::{self, ActivityClass};
 use super::names::RegionDraft;
-use super::place::{Placed, place};
+use super::place::{LocationPlans, place};
 use super::reader::PARAMETERS;
 use crate::naming::of_function;
 use crate::position::u32_from;
@@ -27,7 +27,7 @@ pub(super) fn finish(mut collector: Collector, mut notices: Vec<Notice>) -> io::
     let ranks = ranks(&collector.files, &mut notices);
     let (shifts, notice) = shifts(&collector.files);
     notices.extend(notice);
-    let Placed { groups, locations, mut places } = place(&mut collector, &ranks)?;
+    let LocationPlans { groups, locations, mut places } = place(&mut collector, &ranks)?;
     let start = |(file, shift): (&FileFacts, &i64)| Some(file.span_ns?.0.saturating_add(*shift));
     let start_ns = collector.files.iter().zip(&shifts).filter_map(start).min().unwrap_or(0);
     let end = |(file, shift): (&FileFacts, &i64)| Some(file.span_ns?.1.saturating_add(*shift));
@@ -114,7 +114,7 @@ fn provenance(files: &[FileFacts]) -> Provenance {
 
 /// The vendor's paradigm: by the calls of its runtime, else by the names of the devices.
 fn device_paradigm(collector: &Collector) -> Paradigm {
-    let runtime = || collector.regions.drafts.iter().filter(|draft| draft.class == Class::Runtime);
+    let runtime = || collector.regions.drafts.iter().filter(|draft| draft.class == ActivityClass::Runtime);
     if runtime().any(|draft| draft.name.starts_with("hip")) {
         return Paradigm::Hip;
     }
@@ -135,15 +135,15 @@ fn regions(collector: &Collector) -> Vec<Region> {
     let device = device_paradigm(collector);
     let of_draft = |(i, RegionDraft { name, class, op }): (u32, &RegionDraft)| {
         let (role, paradigm) = match class {
-            Class::Code | Class::Runtime => {
+            ActivityClass::Code | ActivityClass::Runtime => {
                 let (role, paradigm) = of_function(name);
-                let is_unknown = *class == Class::Runtime && paradigm == Paradigm::Unknown;
+                let is_unknown = *class == ActivityClass::Runtime && paradigm == Paradigm::Unknown;
                 (role, if is_unknown { device } else { paradigm })
             }
             _ => (kinds::role(*class, *op), kinds::paradigm(*class, device)),
         };
         let (mut name, mut source) = (name.clone(), collector.samples.sources.get(&i).cloned());
-        if *class == Class::Python
+        if *class == ActivityClass::Python
             && let Some((function, file, line)) = python_source(&name)
         {
             source = Some((file.to_owned(), Some(line)));

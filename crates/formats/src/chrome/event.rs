@@ -1,6 +1,6 @@
 //! One event object, with its members borrowed from the window.
 
-use super::scan::{Cursor, Stop, Text, Value};
+use super::scan::{JsonCursor, JsonValue, Text, TokenStop};
 
 /// The members of an event that mean something here.
 #[derive(Debug, Clone, Copy, Default)]
@@ -9,23 +9,23 @@ pub(super) struct Event<'a> {
     pub phase: u8,
     pub name: Text<'a>,
     pub category: &'a [u8],
-    pub pid: Value<'a>,
-    pub tid: Value<'a>,
+    pub pid: JsonValue<'a>,
+    pub tid: JsonValue<'a>,
     /// Microseconds.
-    pub time: Value<'a>,
+    pub time: JsonValue<'a>,
     /// Microseconds.
-    pub duration: Value<'a>,
-    pub id: Value<'a>,
-    pub id2: Value<'a>,
-    pub scope: Value<'a>,
+    pub duration: JsonValue<'a>,
+    pub id: JsonValue<'a>,
+    pub id2: JsonValue<'a>,
+    pub scope: JsonValue<'a>,
     /// Whether a flow binds to the slice around it.
     pub binds_around: bool,
-    pub bind_id: Value<'a>,
+    pub bind_id: JsonValue<'a>,
     pub flow_in: bool,
     pub flow_out: bool,
     /// Stack frame of a sample.
-    pub stack_frame: Value<'a>,
-    pub weight: Value<'a>,
+    pub stack_frame: JsonValue<'a>,
+    pub weight: JsonValue<'a>,
     pub args: Args<'a>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Args<'a> {
     pub n_elements_out: &'a [u8],
     pub element_type: &'a [u8],
     pub group_name: Text<'a>,
-    pub group_ranks: Value<'a>,
+    pub group_ranks: JsonValue<'a>,
     pub group_size: &'a [u8],
     pub input_dims: &'a [u8],
     pub input_types: &'a [u8],
@@ -54,7 +54,7 @@ pub(super) struct Args<'a> {
 
 /// Reads the object at the position into `event`, which holds nothing yet: it is too large to be handed on.
 #[inline]
-pub(super) fn read<'a>(cursor: &mut Cursor<'a>, event: &mut Event<'a>) -> Result<(), Stop> {
+pub(super) fn read<'a>(cursor: &mut JsonCursor<'a>, event: &mut Event<'a>) -> Result<(), TokenStop> {
     cursor.expect(b'{', "an event is an object")?;
     while let Some(key) = cursor.key()? {
         if key.raw == b"args" && cursor.peek()? == b'{' {
@@ -86,7 +86,7 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>, event: &mut Event<'a>) -> Result
 }
 
 #[inline]
-fn args<'a>(cursor: &mut Cursor<'a>, args: &mut Args<'a>) -> Result<(), Stop> {
+fn args<'a>(cursor: &mut JsonCursor<'a>, args: &mut Args<'a>) -> Result<(), TokenStop> {
     let start = cursor.at;
     cursor.at += 1;
     while let Some(key) = cursor.key()? {

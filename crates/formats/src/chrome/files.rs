@@ -15,7 +15,7 @@ const FILES_MAX: usize = 1 << 14;
 
 /// What a file is, by its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Head {
+pub(super) enum FileHead {
     /// A trace that Kineto wrote, for one rank.
     Kineto,
     /// Any other trace.
@@ -25,7 +25,7 @@ pub(super) enum Head {
 }
 
 /// What a file is; `None` if it cannot be read here.
-pub(super) fn head(candidate: &Candidate, path: &Path) -> Option<Head> {
+pub(super) fn head(candidate: &Candidate, path: &Path) -> Option<FileHead> {
     let start = candidate.head(path, 2);
     let may_be_text =
         start.first().is_some_and(|byte| matches!(byte, b'{' | b'[' | 0xef) || byte.is_ascii_whitespace());
@@ -34,27 +34,27 @@ pub(super) fn head(candidate: &Candidate, path: &Path) -> Option<Head> {
     }
     // The format is mostly named at the very beginning; the rest is read if it is not.
     let known = |n_bytes: usize| kind(&unpacked(candidate.head(path, n_bytes), HEAD_BYTES));
-    known(FIRST_BYTES).filter(|head| *head != Head::Trace).or_else(|| known(HEAD_BYTES))
+    known(FIRST_BYTES).filter(|head| *head != FileHead::Trace).or_else(|| known(HEAD_BYTES))
 }
 
-fn kind(head: &[u8]) -> Option<Head> {
+fn kind(head: &[u8]) -> Option<FileHead> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let first = head.iter().find(|byte| !byte.is_ascii_whitespace())?;
     let has = |word: &str| memchr::memmem::find(head, word.as_bytes()).is_some();
     let has_events = has("\"ph\"") && has("\"ts\"");
     match first {
-        b'[' if has_events => Some(Head::Trace),
+        b'[' if has_events => Some(FileHead::Trace),
         b'{' => {
             let is_kineto =
                 has("\"schemaVersion\"") || has("\"deviceProperties\"") || has("\"distributedInfo\"");
             if is_kineto
                 && (has("\"deviceProperties\"") || has("\"traceEvents\"") || has("\"distributedInfo\""))
             {
-                Some(Head::Kineto)
+                Some(FileHead::Kineto)
             } else if has("\"traceEvents\"") {
-                Some(Head::Trace)
+                Some(FileHead::Trace)
             } else if has("\"callFrame\"") && has("\"nodes\"") {
-                Some(Head::CpuProfile)
+                Some(FileHead::CpuProfile)
             } else {
                 None
             }
@@ -68,7 +68,7 @@ pub(super) const ENDINGS: &[&str] =
     &[".json", ".trace", ".cpuprofile", ".pt", ".json.gz", ".trace.gz", ".cpuprofile.gz", ".pt.gz"];
 
 /// The traces of a folder, by name.
-pub(super) fn of_folder(candidate: &Candidate) -> Vec<(PathBuf, Head)> {
+pub(super) fn of_folder(candidate: &Candidate) -> Vec<(PathBuf, FileHead)> {
     let path = candidate.path();
     let may_be = |name: &OsStr| {
         let name = name.to_string_lossy().to_ascii_lowercase();
@@ -114,13 +114,13 @@ mod tests {
 
     #[test]
     fn a_file_is_known_by_its_content() {
-        let cases: [(&str, Option<Head>); 8] = [
-            (" \n[\n {\"ph\":\"X\",\"ts\":1}", Some(Head::Trace)),
+        let cases: [(&str, Option<FileHead>); 8] = [
+            (" \n[\n {\"ph\":\"X\",\"ts\":1}", Some(FileHead::Trace)),
             ("[{\"a\":1}]", None),
-            ("{\"traceEvents\":[]}", Some(Head::Trace)),
-            ("{\"schemaVersion\":1,\"deviceProperties\":[", Some(Head::Kineto)),
+            ("{\"traceEvents\":[]}", Some(FileHead::Trace)),
+            ("{\"schemaVersion\":1,\"deviceProperties\":[", Some(FileHead::Kineto)),
             ("{\"schemaVersion\":1}", None),
-            ("{\"nodes\":[{\"id\":1,\"callFrame\":{", Some(Head::CpuProfile)),
+            ("{\"nodes\":[{\"id\":1,\"callFrame\":{", Some(FileHead::CpuProfile)),
             ("ph ts", None),
             ("", None),
         ];

@@ -6,9 +6,9 @@
 
 use super::collect::{Collector, TrackKind};
 use super::event::Event;
-use super::kinds::Class;
+use super::kinds::ActivityClass;
 use super::names::RegionDraft;
-use super::record::Kind;
+use super::record::RecordKind;
 use ouzel_model::{Level, NoticeCode};
 use rustc_hash::FxHashMap;
 use std::io;
@@ -85,7 +85,7 @@ impl Collector {
             if self.has_track(event, TrackKind::Stream) { TrackKind::Stream } else { TrackKind::Thread };
         let track = self.track(event, kind);
         let is_start = event.phase == b's';
-        let kind = if is_start || event.binds_around { Kind::FlowAround } else { Kind::FlowNext };
+        let kind = if is_start || event.binds_around { RecordKind::FlowAround } else { RecordKind::FlowNext };
         self.push(track, at_ns, 0, kind, u32::from(!is_start), id)
     }
 
@@ -95,7 +95,7 @@ impl Collector {
         let id = self.flows.id(&bind);
         for (is_bound, end) in [(event.flow_out, 0), (event.flow_in, 1)] {
             if is_bound {
-                self.push(track, at_ns, 0, Kind::FlowAround, end, id)?;
+                self.push(track, at_ns, 0, RecordKind::FlowAround, end, id)?;
             }
         }
         Ok(())
@@ -106,8 +106,8 @@ impl Collector {
         let track = self.track(event, TrackKind::Async);
         match event.phase {
             b'b' | b'S' => {
-                let draft = |name| RegionDraft { name, class: Class::Code, op: None };
-                let region = self.regions.id(Class::Code, event.name, draft);
+                let draft = |name| RegionDraft { name, class: ActivityClass::Code, op: None };
+                let region = self.regions.id(ActivityClass::Code, event.name, draft);
                 let key = key(event, event.phase == b'S');
                 let span = Span { track, region, at_ns };
                 self.spans.open.entry(key.into_boxed_slice()).or_default().push(span);
@@ -130,11 +130,11 @@ impl Collector {
                         "asynchronous operations that end before they begin were given a duration of 0";
                     self.note(Level::Medium, NoticeCode::DamagedEvents, what);
                 }
-                self.push(track, begin_ns, length_ns.max(0), Kind::Slice, region, 0)
+                self.push(track, begin_ns, length_ns.max(0), RecordKind::Slice, region, 0)
             }
             _ => {
                 let what = self.marks.id(event.name);
-                self.push(track, at_ns, 0, Kind::Mark, what, 0)
+                self.push(track, at_ns, 0, RecordKind::Mark, what, 0)
             }
         }
     }
@@ -148,7 +148,7 @@ impl Collector {
         for Span { track, region, at_ns } in left {
             let what = "asynchronous operations without an end were extended to the last event";
             self.note(Level::Low, NoticeCode::OpenCalls, what);
-            self.push(track, at_ns, last_ns.max(at_ns) - at_ns, Kind::Slice, region, 0)?;
+            self.push(track, at_ns, last_ns.max(at_ns) - at_ns, RecordKind::Slice, region, 0)?;
         }
         if 0 < self.flows.n_launch && self.launched.is_empty() {
             let what = "flows from launch to kernel (ac2g) without correlation ids on the kernels";

@@ -8,7 +8,7 @@ use ouzel_model::{CollectiveOp, Paradigm, RegionRole};
 /// The kind of an activity, which a region has besides its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub(super) enum Class {
+pub(super) enum ActivityClass {
     /// Code of the program or of anything else.
     Code = 0,
     /// `ProfilerStep#N`, without the number.
@@ -37,12 +37,12 @@ pub(super) enum Class {
 pub(super) const N_CLASSES: usize = 11;
 
 /// The class that a category means, and whether pid and tid are a device and a stream.
-pub(super) fn class(category: &[u8]) -> Class {
+pub(super) fn class(category: &[u8]) -> ActivityClass {
     match category {
         b"kernel" | b"Kernel" | b"concurrent_kernel" | b"gpu_kernel" | b"mtia_ccp_events"
-        | b"KERNEL_DISPATCH" => Class::Kernel,
+        | b"KERNEL_DISPATCH" => ActivityClass::Kernel,
         b"gpu_memcpy" | b"gpu_memset" | b"Memcpy" | b"Memset" | b"MEMORY_COPY" | b"memory_copy" => {
-            Class::Copy
+            ActivityClass::Copy
         }
         b"cuda_runtime"
         | b"cuda_driver"
@@ -57,23 +57,25 @@ pub(super) fn class(category: &[u8]) -> Class {
         | b"mtia_runtime"
         | b"glow_runtime"
         | b"privateuse1_runtime"
-        | b"privateuse1_driver" => Class::Runtime,
-        b"cuda_sync" => Class::Sync,
-        b"gpu_user_annotation" => Class::DeviceRange,
-        b"python_function" => Class::Python,
-        b"Trace" | b"overhead" => Class::Tool,
-        _ => Class::Code,
+        | b"privateuse1_driver" => ActivityClass::Runtime,
+        b"cuda_sync" => ActivityClass::Sync,
+        b"gpu_user_annotation" => ActivityClass::DeviceRange,
+        b"python_function" => ActivityClass::Python,
+        b"Trace" | b"overhead" => ActivityClass::Tool,
+        _ => ActivityClass::Code,
     }
 }
 
 /// The region role of a class.
-pub(super) fn role(class: Class, op: Option<CollectiveOp>) -> RegionRole {
+pub(super) fn role(class: ActivityClass, op: Option<CollectiveOp>) -> RegionRole {
     match class {
-        Class::Code | Class::Runtime | Class::Python | Class::DeviceRange => RegionRole::Function,
-        Class::Step => RegionRole::Loop,
-        Class::Kernel => RegionRole::Kernel,
-        Class::Copy => RegionRole::DataTransfer,
-        Class::CollectiveKernel | Class::HostCollective => match op {
+        ActivityClass::Code | ActivityClass::Runtime | ActivityClass::Python | ActivityClass::DeviceRange => {
+            RegionRole::Function
+        }
+        ActivityClass::Step => RegionRole::Loop,
+        ActivityClass::Kernel => RegionRole::Kernel,
+        ActivityClass::Copy => RegionRole::DataTransfer,
+        ActivityClass::CollectiveKernel | ActivityClass::HostCollective => match op {
             Some(CollectiveOp::Allreduce | CollectiveOp::Allgather | CollectiveOp::Alltoall)
             | Some(CollectiveOp::ReduceScatter) => RegionRole::CollectiveAllToAll,
             Some(CollectiveOp::Barrier) => RegionRole::Barrier,
@@ -83,16 +85,21 @@ pub(super) fn role(class: Class, op: Option<CollectiveOp>) -> RegionRole {
             None => RegionRole::PointToPoint,
         },
         // The host waits, and its call of the runtime says so; here it is drawn once more.
-        Class::Sync | Class::Tool => RegionRole::Artificial,
+        ActivityClass::Sync | ActivityClass::Tool => RegionRole::Artificial,
     }
 }
 
 /// The paradigm of a class, where `device` is that of the vendor.
-pub(super) fn paradigm(class: Class, device: Paradigm) -> Paradigm {
+pub(super) fn paradigm(class: ActivityClass, device: Paradigm) -> Paradigm {
     match class {
-        Class::Code | Class::Step | Class::Python | Class::HostCollective => Paradigm::User,
-        Class::Runtime | Class::Kernel | Class::Copy | Class::CollectiveKernel => device,
-        Class::DeviceRange | Class::Sync | Class::Tool => Paradigm::MeasurementSystem,
+        ActivityClass::Code | ActivityClass::Step | ActivityClass::Python | ActivityClass::HostCollective => {
+            Paradigm::User
+        }
+        ActivityClass::Runtime
+        | ActivityClass::Kernel
+        | ActivityClass::Copy
+        | ActivityClass::CollectiveKernel => device,
+        ActivityClass::DeviceRange | ActivityClass::Sync | ActivityClass::Tool => Paradigm::MeasurementSystem,
     }
 }
 

@@ -5,14 +5,14 @@
 //! lengths stay in the first lane; if a call with a length does not nest with them, all such calls leave that lane.
 //! Law: no call is dropped or moved; only beyond [`LANES_MAX`] calls are cut short, and counted.
 
-use super::record::{Kind, Record};
+use super::record::{RecordKind, TrackRecord};
 
 /// Most lanes of a track. Real traces need some dozen; finding a lane takes time in their number.
 pub(super) const LANES_MAX: usize = 512;
 
 /// An open call.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenInLane {
     at_ns: i64,
     /// What lies inside ends by then. `i64::MAX` if the end is not known.
     limit_ns: i64,
@@ -22,14 +22,14 @@ struct Open {
 }
 
 #[derive(Debug, Default)]
-struct Lane {
-    open: Vec<Open>,
+struct LaneState {
+    open: Vec<OpenInLane>,
     n_calls: u64,
 }
 
 /// How the records of a track are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct TrackLayout {
     /// Whether calls may be inside of each other.
     pub nests: bool,
     /// Whether begins and ends have the first lane for themselves.
@@ -38,16 +38,16 @@ pub(super) struct Layout {
 
 /// Where a call or a flow belongs: a lane, and the number of the call in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LanePlace {
     pub lane: usize,
     pub call: u64,
 }
 
 /// The lanes, while records come in order.
 #[derive(Debug)]
-pub(super) struct Lanes {
-    layout: Layout,
-    lanes: Vec<Lane>,
+pub(super) struct TrackLanes {
+    layout: TrackLayout,
+    lanes: Vec<LaneState>,
     /// Ends without a begin.
     pub n_unmatched: u64,
     /// Calls cut short.
@@ -58,9 +58,9 @@ pub(super) struct Lanes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Conflict;
 
-impl Lanes {
-    pub fn new(layout: Layout) -> Self {
-        Lanes { layout, lanes: vec![Lane::default()], n_unmatched: 0, n_cut: 0 }
+impl TrackLanes {
+    pub fn new(layout: TrackLayout) -> Self {
+        TrackLanes { layout, lanes: vec![LaneState::default()], n_unmatched: 0, n_cut: 0 }
     }
 
     /// Number of lanes so far.
@@ -69,29 +69,29 @@ impl Lanes {
     }
 
     /// Places a begin, an end or a call with a length; the latter may be cut. `None` for an end without a begin.
-    pub fn place(&mut self, record: &mut Record) -> Result<Option<Place>, Conflict> {
+    pub fn place(&mut self, record: &mut TrackRecord) -> Result<Option<LanePlace>, Conflict> {
         match record.kind {
-            Kind::Begin => self.begin(record.at_ns).map(Some),
-            Kind::End => self.end(record.at_ns),
+            RecordKind::Begin => self.begin(record.at_ns).map(Some),
+            RecordKind::End => self.end(record.at_ns),
             _ => self.slice(record).map(Some),
         }
     }
 
-    fn begin(&mut self, at_ns: i64) -> Result<Place, Conflict> {
+    fn begin(&mut self, at_ns: i64) -> Result<LanePlace, Conflict> {
         let lane = &mut self.lanes[0];
         lane.close_until(at_ns)?;
         let limit_ns = lane.open.last().map_or(i64::MAX, |top| top.limit_ns);
         Ok(lane.push(0, at_ns, limit_ns, true))
     }
 
-    fn end(&mut self, at_ns: i64) -> Result<Option<Place>, Conflict> {
+    fn end(&mut self, at_ns: i64) -> Result<Option<LanePlace>, Conflict> {
         let lane = &mut self.lanes[0];
         lane.close_until(at_ns)?;
         match lane.open.last() {
             Some(top) if top.is_begin => {
                 let call = top.call;
                 lane.open.pop();
-                Ok(Some(Place { lane: 0, call }))
+                Ok(Some(LanePlace { lane: 0, call }))
             }
             Some(_) if lane.open.iter().any(|open| open.is_begin) => Err(Conflict),
             _ => {
@@ -101,7 +101,7 @@ impl Lanes {
         }
     }
 
-    fn slice(&mut self, record: &mut Record) -> Result<Place, Conflict> {
+    fn slice(&mut self, record: &mut TrackRecord) -> Result<LanePlace, Conflict> {
         let (at_ns, end_ns) = (record.at_ns, record.end_ns());
         let first = usize::from(self.layout.is_split);
         if !self.layout.is_split {
@@ -120,7 +120,7 @@ impl Lanes {
             }
         }
         if self.lanes.len() < LANES_MAX {
-            self.lanes.push(Lane::default());
+            self.lanes.push(LaneState::default());
             let i = self.lanes.len() - 1;
             return Ok(self.lanes[i].push(i, at_ns, end_ns, false));
         }
@@ -132,12 +132,12 @@ impl Lanes {
     }
 
     /// The innermost call around `at_ns` over all lanes: the one that began last.
-    pub fn around(&self, at_ns: i64) -> Option<(Place, i64)> {
-        let mut found: Option<(Place, i64)> = None;
+    pub fn around(&self, at_ns: i64) -> Option<(LanePlace, i64)> {
+        let mut found: Option<(LanePlace, i64)> = None;
         for (i, lane) in self.lanes.iter().enumerate() {
             let open = lane.open.iter().rev().find(|open| at_ns <= open.limit_ns);
             if let Some(open) = open.filter(|open| found.is_none_or(|(_, begin_ns)| begin_ns < open.at_ns)) {
-                found = Some((Place { lane: i, call: open.call }, open.at_ns));
+                found = Some((LanePlace { lane: i, call: open.call }, open.at_ns));
             }
         }
         found
@@ -145,12 +145,12 @@ impl Lanes {
 
     /// Checks that what is still open can be closed from the inside out.
     pub fn finish(&self) -> Result<(), Conflict> {
-        let is_trapped = |open: &Open| open.is_begin && open.limit_ns != i64::MAX;
+        let is_trapped = |open: &OpenInLane| open.is_begin && open.limit_ns != i64::MAX;
         if self.lanes[0].open.iter().any(is_trapped) { Err(Conflict) } else { Ok(()) }
     }
 }
 
-impl Lane {
+impl LaneState {
     /// Closes calls that have ended.
     fn close_until(&mut self, at_ns: i64) -> Result<(), Conflict> {
         while let Some(top) = self.open.last() {
@@ -168,11 +168,11 @@ impl Lane {
         Ok(())
     }
 
-    fn push(&mut self, lane: usize, at_ns: i64, limit_ns: i64, is_begin: bool) -> Place {
+    fn push(&mut self, lane: usize, at_ns: i64, limit_ns: i64, is_begin: bool) -> LanePlace {
         let call = self.n_calls;
         self.n_calls += 1;
-        self.open.push(Open { at_ns, limit_ns, is_begin, call });
-        Place { lane, call }
+        self.open.push(OpenInLane { at_ns, limit_ns, is_begin, call });
+        LanePlace { lane, call }
     }
 }
 
@@ -182,15 +182,15 @@ mod tests {
 
     /// Lanes of calls `(at, length)`; a length of -1 is a begin, of -2 an end.
     fn lanes(nests: bool, is_split: bool, calls: &[(i64, i64)]) -> Result<Vec<usize>, Conflict> {
-        let mut lanes = Lanes::new(Layout { nests, is_split });
+        let mut lanes = TrackLanes::new(TrackLayout { nests, is_split });
         let mut found = Vec::new();
         for &(at_ns, length) in calls {
             let kind = match length {
-                -1 => Kind::Begin,
-                -2 => Kind::End,
-                _ => Kind::Slice,
+                -1 => RecordKind::Begin,
+                -2 => RecordKind::End,
+                _ => RecordKind::Slice,
             };
-            let mut record = Record { at_ns, length_ns: length.max(0), link: 0, what: 0, kind };
+            let mut record = TrackRecord { at_ns, length_ns: length.max(0), link: 0, what: 0, kind };
             found.push(lanes.place(&mut record)?.map_or(99, |place| place.lane));
         }
         lanes.finish()?;
@@ -223,9 +223,10 @@ mod tests {
 
     #[test]
     fn too_many_lanes_cut_calls_short_and_say_so() {
-        let mut lanes = Lanes::new(Layout { nests: true, is_split: false });
+        let mut lanes = TrackLanes::new(TrackLayout { nests: true, is_split: false });
         for i in 0..(LANES_MAX as i64 + 5) {
-            let mut record = Record { at_ns: i, length_ns: 10_000, link: 0, what: 0, kind: Kind::Slice };
+            let mut record =
+                TrackRecord { at_ns: i, length_ns: 10_000, link: 0, what: 0, kind: RecordKind::Slice };
             assert!(lanes.place(&mut record).unwrap().is_some());
         }
         assert_eq!((lanes.len(), lanes.n_cut), (LANES_MAX, 5));

@@ -1,7 +1,7 @@
 //! Tracks to locations: lanes for calls that overlap, and flows bound to calls.
 
-use super::lanes::{Conflict, Lanes, Layout, Place};
-use super::record::{Kind, Record, Store};
+use super::lanes::{Conflict, LanePlace, TrackLanes, TrackLayout};
+use super::record::{RecordKind, Store, TrackRecord};
 use ouzel_model::LinkEnd;
 use std::io;
 
@@ -38,11 +38,11 @@ pub(super) struct Laid {
 /// # Errors
 /// If the temporary file cannot be read or written.
 pub(super) fn lay_out(store: &mut Store, track: usize, nests: bool) -> io::Result<Laid> {
-    let layout = Layout { nests, is_split: false };
+    let layout = TrackLayout { nests, is_split: false };
     let (layout, survey) = match survey(store, track, layout)? {
         Ok(found) => (layout, found),
         Err(Conflict) => {
-            let layout = Layout { nests, is_split: true };
+            let layout = TrackLayout { nests, is_split: true };
             let split = survey(store, track, layout)?;
             (layout, split.expect("begins and ends alone do not conflict"))
         }
@@ -51,7 +51,7 @@ pub(super) fn lay_out(store: &mut Store, track: usize, nests: bool) -> io::Resul
     let records = if n_lanes == 1 { vec![track] } else { distribute(store, track, layout, n_lanes)? };
     let mut lanes: Vec<Lane> =
         records.into_iter().map(|records| Lane { records, links: Vec::new() }).collect();
-    for (Place { lane, call }, id, end) in links {
+    for (LanePlace { lane, call }, id, end) in links {
         lanes[lane].links.push(CallLink { call, id, end });
     }
     lanes.iter_mut().for_each(|lane| lane.links.sort_by_key(|link| link.call));
@@ -61,26 +61,26 @@ pub(super) fn lay_out(store: &mut Store, track: usize, nests: bool) -> io::Resul
 #[derive(Debug, Default)]
 struct Survey {
     n_lanes: usize,
-    links: Vec<(Place, u64, LinkEnd)>,
+    links: Vec<(LanePlace, u64, LinkEnd)>,
     n_unmatched: u64,
     n_cut: u64,
     n_lost_flows: u64,
 }
 
-fn is_call(record: &Record) -> bool {
-    matches!(record.kind, Kind::Begin | Kind::End | Kind::Slice | Kind::DetailedSlice)
+fn is_call(record: &TrackRecord) -> bool {
+    matches!(record.kind, RecordKind::Begin | RecordKind::End | RecordKind::Slice | RecordKind::DetailedSlice)
 }
 
 /// Goes through the records once, without moving them.
-fn survey(store: &Store, track: usize, layout: Layout) -> io::Result<Result<Survey, Conflict>> {
-    let mut lanes = Lanes::new(layout);
+fn survey(store: &Store, track: usize, layout: TrackLayout) -> io::Result<Result<Survey, Conflict>> {
+    let mut lanes = TrackLanes::new(layout);
     let mut found = Survey::default();
     let mut waiting: Vec<(u64, LinkEnd)> = Vec::new();
     let mut merge = store.merge(track)?;
     while let Some(mut record) = merge.next(store, track)? {
         if is_call(&record) {
             match lanes.place(&mut record) {
-                Ok(Some(place)) if record.kind != Kind::End => {
+                Ok(Some(place)) if record.kind != RecordKind::End => {
                     found.links.extend(waiting.drain(..).map(|(id, end)| (place, id, end)));
                 }
                 Ok(_) => {}
@@ -90,12 +90,12 @@ fn survey(store: &Store, track: usize, layout: Layout) -> io::Result<Result<Surv
         }
         let end = if record.what == 0 { LinkEnd::From } else { LinkEnd::To };
         match (record.kind, lanes_around(&lanes, &record)) {
-            (Kind::FlowAround, Some((place, _))) => found.links.push((place, record.link, end)),
-            (Kind::FlowAround, None) => found.n_lost_flows += 1,
-            (Kind::FlowNext, Some((place, at_ns))) if at_ns == record.at_ns => {
+            (RecordKind::FlowAround, Some((place, _))) => found.links.push((place, record.link, end)),
+            (RecordKind::FlowAround, None) => found.n_lost_flows += 1,
+            (RecordKind::FlowNext, Some((place, at_ns))) if at_ns == record.at_ns => {
                 found.links.push((place, record.link, end));
             }
-            (Kind::FlowNext, _) => waiting.push((record.link, end)),
+            (RecordKind::FlowNext, _) => waiting.push((record.link, end)),
             _ => {}
         }
     }
@@ -107,17 +107,22 @@ fn survey(store: &Store, track: usize, layout: Layout) -> io::Result<Result<Surv
     Ok(Ok(found))
 }
 
-fn lanes_around(lanes: &Lanes, record: &Record) -> Option<(Place, i64)> {
+fn lanes_around(lanes: &TrackLanes, record: &TrackRecord) -> Option<(LanePlace, i64)> {
     match record.kind {
-        Kind::FlowAround | Kind::FlowNext => lanes.around(record.at_ns),
+        RecordKind::FlowAround | RecordKind::FlowNext => lanes.around(record.at_ns),
         _ => None,
     }
 }
 
 /// Writes the records of each lane to a track of its own. What is not a call goes to the first.
-fn distribute(store: &mut Store, track: usize, layout: Layout, n_lanes: usize) -> io::Result<Vec<usize>> {
+fn distribute(
+    store: &mut Store,
+    track: usize,
+    layout: TrackLayout,
+    n_lanes: usize,
+) -> io::Result<Vec<usize>> {
     let tracks: Vec<usize> = (0..n_lanes).map(|_| store.add_track()).collect();
-    let mut lanes = Lanes::new(layout);
+    let mut lanes = TrackLanes::new(layout);
     let mut merge = store.merge(track)?;
     while let Some(mut record) = merge.next(store, track)? {
         let lane = if is_call(&record) {

@@ -2,7 +2,7 @@
 
 use super::collect::{Collector, DetailKind, ProcessGroup};
 use super::event::{Args, Event};
-use super::kinds::{self, Class, Communication};
+use super::kinds::{self, ActivityClass, Communication};
 use super::names::RegionDraft;
 use super::number::u64_from;
 use super::scan::{Text, ValueKind, plain};
@@ -16,28 +16,28 @@ impl Collector {
     pub(super) fn meaning(
         &mut self,
         event: &Event<'_>,
-        class: Class,
+        class: ActivityClass,
         at_ns: i64,
     ) -> (u32, Option<DetailKind>) {
         let raw = event.name.raw;
         match class {
-            Class::Kernel => self.kernel(event),
-            Class::Copy => {
+            ActivityClass::Kernel => self.kernel(event),
+            ActivityClass::Copy => {
                 let what = self.regions.id(class, event.name, |name| RegionDraft { name, class, op: None });
                 (what, u64_from(event.args.bytes).map(DetailKind::Bytes))
             }
-            Class::Code | Class::DeviceRange if raw.starts_with(STEP) => {
-                let class = if class == Class::Code { Class::Step } else { class };
+            ActivityClass::Code | ActivityClass::DeviceRange if raw.starts_with(STEP) => {
+                let class = if class == ActivityClass::Code { ActivityClass::Step } else { class };
                 let name = Text::plain(&raw[..STEP.len() - 1]);
                 let what = self.regions.id(class, name, |name| RegionDraft { name, class, op: None });
-                let number = u64_from(&raw[STEP.len()..]).filter(|_| class == Class::Step);
+                let number = u64_from(&raw[STEP.len()..]).filter(|_| class == ActivityClass::Step);
                 if let Some(number) = number {
                     let first = self.file().steps.entry(number).or_insert(at_ns);
                     *first = at_ns.min(*first);
                 }
                 (what, number.map(DetailKind::Step))
             }
-            Class::Code if event.category == b"user_annotation" => self.annotation(event),
+            ActivityClass::Code if event.category == b"user_annotation" => self.annotation(event),
             _ => (self.regions.id(class, event.name, |name| RegionDraft { name, class, op: None }), None),
         }
     }
@@ -46,13 +46,17 @@ impl Collector {
         let collective = event.args.collective;
         if collective.raw.is_empty() {
             let what =
-                self.regions.id(Class::Kernel, event.name, |name| match kinds::kernel_communication(&name) {
-                    Some(Communication { op }) => RegionDraft { name, class: Class::CollectiveKernel, op },
-                    None => RegionDraft { name, class: Class::Kernel, op: None },
+                self.regions.id(ActivityClass::Kernel, event.name, |name| match kinds::kernel_communication(
+                    &name,
+                ) {
+                    Some(Communication { op }) => {
+                        RegionDraft { name, class: ActivityClass::CollectiveKernel, op }
+                    }
+                    None => RegionDraft { name, class: ActivityClass::Kernel, op: None },
                 });
             let draft = &self.regions.drafts[what as usize];
             let detail = match draft {
-                RegionDraft { class: Class::CollectiveKernel, op: Some(op), .. } => {
+                RegionDraft { class: ActivityClass::CollectiveKernel, op: Some(op), .. } => {
                     let op = *op;
                     self.file().has_device_collectives = true;
                     let group = self.process_group(&event.args);
@@ -71,12 +75,13 @@ impl Collector {
         // Many operations may share one name (generic kernels): a region for each.
         let key = [event.name.raw, b"\0", collective.raw].concat();
         let Communication { op } = kinds::communication(&plain(collective));
-        let what = match self.regions.known(Class::CollectiveKernel, &key) {
+        let what = match self.regions.known(ActivityClass::CollectiveKernel, &key) {
             Some(id) => id,
             None => {
-                let draft = RegionDraft { name: plain(event.name), class: Class::CollectiveKernel, op };
+                let draft =
+                    RegionDraft { name: plain(event.name), class: ActivityClass::CollectiveKernel, op };
                 let id = self.regions.add(draft);
-                self.regions.remember(Class::CollectiveKernel, &key, id);
+                self.regions.remember(ActivityClass::CollectiveKernel, &key, id);
                 id
             }
         };
@@ -93,12 +98,13 @@ impl Collector {
 
     /// A range of the program; those of collectives have their shape.
     fn annotation(&mut self, event: &Event<'_>) -> (u32, Option<DetailKind>) {
-        let what = self.regions.id(Class::Code, event.name, |name| match kinds::host_communication(&name) {
-            Some(Communication { op }) => RegionDraft { name, class: Class::HostCollective, op },
-            None => RegionDraft { name, class: Class::Code, op: None },
-        });
+        let what =
+            self.regions.id(ActivityClass::Code, event.name, |name| match kinds::host_communication(&name) {
+                Some(Communication { op }) => RegionDraft { name, class: ActivityClass::HostCollective, op },
+                None => RegionDraft { name, class: ActivityClass::Code, op: None },
+            });
         let draft = &self.regions.drafts[what as usize];
-        let (Class::HostCollective, Some(op)) = (draft.class, draft.op) else { return (what, None) };
+        let (ActivityClass::HostCollective, Some(op)) = (draft.class, draft.op) else { return (what, None) };
         let bytes = input_bytes(&event.args);
         let group = self.process_group(&event.args);
         let (bytes_sent, bytes_received) = (bytes, bytes);

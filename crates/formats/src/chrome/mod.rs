@@ -42,13 +42,13 @@ use crate::detect::{Format, OpenError, Opened, Reader};
 use bits::Bits;
 use collect::{Collector, Detail};
 use define::has_kind;
-use files::Head;
+use files::FileHead;
 use ouzel_files::Candidate;
 use ouzel_model::{
     ChunkReader, CommId, Content, ContextId, Definitions, LocationId, LocationKind, Notice, ReadError,
     ReadPlan, TraceSource,
 };
-use reader::LocationReader;
+use reader::ChromeLocation;
 use record::Store;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -84,9 +84,9 @@ fn recognise(candidate: &Candidate) -> Option<String> {
         };
     }
     let what = match files::head(candidate, path)? {
-        Head::Kineto => "PyTorch (Kineto) trace",
-        Head::Trace => "Chrome trace",
-        Head::CpuProfile => "V8 CPU profile",
+        FileHead::Kineto => "PyTorch (Kineto) trace",
+        FileHead::Trace => "Chrome trace",
+        FileHead::CpuProfile => "V8 CPU profile",
     };
     Some(format!("{what} {}", path.display()))
 }
@@ -98,7 +98,7 @@ fn open(candidate: &Candidate) -> Result<Opened, OpenError> {
     }
     let found = files::of_folder(candidate);
     let is_rank =
-        |(file, head): &(PathBuf, Head)| *head == Head::Kineto || files::rank_in_name(file).is_some();
+        |(file, head): &(PathBuf, FileHead)| *head == FileHead::Kineto || files::rank_in_name(file).is_some();
     if 1 < found.len() && !found.iter().all(is_rank) {
         let candidates = found.iter().map(|(file, _)| file.display().to_string()).collect();
         return Err(OpenError::Ambiguous { path: path.to_owned(), candidates });
@@ -113,7 +113,7 @@ pub struct ChromeSource {
     definitions: Definitions,
     notices: Vec<Notice>,
     store: Store,
-    places: Vec<place::Place>,
+    places: Vec<place::LocationPlan>,
     details: Vec<Detail>,
     /// Names of instants.
     marks: Vec<Arc<str>>,
@@ -207,7 +207,7 @@ impl TraceSource for ChromeSource {
     }
 
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
-        Ok(Box::new(LocationReader::new(self, location.index(), plan)?))
+        Ok(Box::new(ChromeLocation::new(self, location.index(), plan)?))
     }
 }
 

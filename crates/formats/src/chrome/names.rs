@@ -1,6 +1,6 @@
 //! Names, each kept once: regions by class, marks, metrics.
 
-use super::kinds::{Class, N_CLASSES};
+use super::kinds::{ActivityClass, N_CLASSES};
 use super::scan::{Text, plain};
 use crate::position::u32_from;
 use ouzel_model::CollectiveOp;
@@ -10,19 +10,19 @@ use rustc_hash::FxHashMap;
 #[derive(Debug)]
 pub(super) struct RegionDraft {
     pub name: String,
-    pub class: Class,
+    pub class: ActivityClass,
     /// Of a collective; `None` also for a message.
     pub op: Option<CollectiveOp>,
 }
 
 /// Texts as written in the file, to dense numbers.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
+pub(super) struct TextTable {
     ids: FxHashMap<Box<[u8]>, u32>,
     pub texts: Vec<String>,
 }
 
-impl Texts {
+impl TextTable {
     /// The number of a text; a new one is appended.
     pub fn id(&mut self, text: Text<'_>) -> u32 {
         if let Some(&id) = self.ids.get(text.raw) {
@@ -37,20 +37,20 @@ impl Texts {
 
 /// The regions.
 #[derive(Debug, Default)]
-pub(super) struct Regions {
+pub(super) struct ChromeRegions {
     ids: [FxHashMap<Box<[u8]>, u32>; N_CLASSES],
     pub drafts: Vec<RegionDraft>,
 }
 
-impl Regions {
+impl ChromeRegions {
     /// The region of a name and class, if it was seen.
     #[inline]
-    pub fn known(&self, class: Class, raw: &[u8]) -> Option<u32> {
+    pub fn known(&self, class: ActivityClass, raw: &[u8]) -> Option<u32> {
         self.ids[class as usize].get(raw).copied()
     }
 
     /// Remembers `id` for a name and class.
-    pub fn remember(&mut self, class: Class, raw: &[u8], id: u32) {
+    pub fn remember(&mut self, class: ActivityClass, raw: &[u8], id: u32) {
         self.ids[class as usize].insert(raw.into(), id);
     }
 
@@ -61,7 +61,12 @@ impl Regions {
     }
 
     /// The region of a name and class, made by `draft` if it is new.
-    pub fn id(&mut self, class: Class, text: Text<'_>, draft: impl FnOnce(String) -> RegionDraft) -> u32 {
+    pub fn id(
+        &mut self,
+        class: ActivityClass,
+        text: Text<'_>,
+        draft: impl FnOnce(String) -> RegionDraft,
+    ) -> u32 {
         if let Some(id) = self.known(class, text.raw) {
             return id;
         }

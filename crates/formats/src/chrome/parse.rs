@@ -5,7 +5,7 @@
 
 use super::collect::{Collector, ProcessGroup};
 use super::event::{self, Event};
-use super::scan::{Cursor, Stop, Text, Value, ValueKind, plain};
+use super::scan::{JsonCursor, JsonValue, Text, TokenStop, ValueKind, plain};
 use super::window::Window;
 use ouzel_files::memory;
 use ouzel_model::{Level, Notice, NoticeCode, ReadError};
@@ -71,7 +71,7 @@ impl File<'_> {
     /// The next byte that is not white space, or `None` at the end.
     fn peek(&mut self) -> Option<u8> {
         loop {
-            let mut cursor = Cursor::new(self.window.rest());
+            let mut cursor = JsonCursor::new(self.window.rest());
             let found = cursor.peek();
             self.window.at += cursor.at;
             match found {
@@ -144,7 +144,7 @@ impl File<'_> {
     /// The next key of the outermost object; `None` at its end or where it is broken, which is reported.
     fn member_key(&mut self) -> Option<Vec<u8>> {
         loop {
-            let mut cursor = Cursor::new(self.window.rest());
+            let mut cursor = JsonCursor::new(self.window.rest());
             let found = cursor.key().map(|key| key.map(|key| key.raw.to_vec()));
             let at = cursor.at;
             match found {
@@ -152,11 +152,13 @@ impl File<'_> {
                     self.window.at += at;
                     return key;
                 }
-                Err(Stop::End) if self.window.grow() => {}
+                Err(TokenStop::End) if self.window.grow() => {}
                 Err(stop) => {
                     let what = match stop {
-                        Stop::End => "the outermost object has no end".to_owned(),
-                        Stop::Bad(rule) => format!("{rule} in the outermost object; the rest was not read"),
+                        TokenStop::End => "the outermost object has no end".to_owned(),
+                        TokenStop::Bad(rule) => {
+                            format!("{rule} in the outermost object; the rest was not read")
+                        }
                     };
                     self.say(Level::Medium, what, at);
                     self.window.at += self.window.rest().len();
@@ -169,7 +171,7 @@ impl File<'_> {
     /// Any other member: kept if it means something. `false` if it cannot be read, which is reported.
     fn member(&mut self, key: &[u8]) -> bool {
         loop {
-            let mut cursor = Cursor::new(self.window.rest());
+            let mut cursor = JsonCursor::new(self.window.rest());
             let found = cursor.value();
             let end = cursor.at;
             let stop = match found {
@@ -181,7 +183,7 @@ impl File<'_> {
                 Err(stop) => stop,
             };
             match stop {
-                Stop::End if self.window.grow() => {}
+                TokenStop::End if self.window.grow() => {}
                 _ => {
                     let name = String::from_utf8_lossy(key).into_owned();
                     self.say(
@@ -216,7 +218,7 @@ impl File<'_> {
             memory::check()
                 .map_err(|reached| self.window.error(0, 0, format!("it has too many records: {reached}")))?;
             let base = self.window.offset(0);
-            let mut cursor = Cursor::new(self.window.rest());
+            let mut cursor = JsonCursor::new(self.window.rest());
             let mut done = 0;
             let stop = loop {
                 match cursor.peek() {
@@ -240,12 +242,12 @@ impl File<'_> {
             let at = cursor.at;
             self.window.at += done;
             match stop {
-                Stop::End if self.window.grow() => {}
-                Stop::End => {
+                TokenStop::End if self.window.grow() => {}
+                TokenStop::End => {
                     self.cut_event();
                     return Ok(End::Cut);
                 }
-                Stop::Bad(rule) => {
+                TokenStop::Bad(rule) => {
                     let what = format!("an event is damaged and was left out: {rule}");
                     self.say(Level::High, what, at - done);
                     self.skip_damage(at - done);
@@ -309,7 +311,7 @@ impl File<'_> {
 /// Why an event could not be taken.
 enum Broken {
     /// It cannot be read.
-    Text(Stop),
+    Text(TokenStop),
     /// It cannot be kept.
     Scratch(io::Error),
 }
@@ -317,7 +319,7 @@ enum Broken {
 /// Reads an event and adds it.
 #[inline]
 fn take_event(
-    cursor: &mut Cursor<'_>,
+    cursor: &mut JsonCursor<'_>,
     collector: &mut Collector,
     are_samples: bool,
     offset: u64,
@@ -337,8 +339,8 @@ const DAMAGE_BYTES_MAX: u64 = 256 << 20;
 const NOTICES_MAX: usize = 1000;
 
 /// Keeps what a member of the outermost object says.
-fn take_member(key: &[u8], value: Value<'_>, collector: &mut Collector, profile: &mut Vec<Vec<u8>>) {
-    let json = |value: Value<'_>| {
+fn take_member(key: &[u8], value: JsonValue<'_>, collector: &mut Collector, profile: &mut Vec<Vec<u8>>) {
+    let json = |value: JsonValue<'_>| {
         value.nested().and_then(|raw| serde_json::from_slice::<Json>(raw).ok()).unwrap_or(Json::Null)
     };
     match key {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What is read for a location.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct LocationPlan {
     pub lane: Lane,
     pub file: usize,
     /// Whether launches are made here; else they arrive.
@@ -29,10 +29,10 @@ pub(super) struct Place {
 
 /// Every location.
 #[derive(Debug, Default)]
-pub(super) struct Placed {
+pub(super) struct LocationPlans {
     pub groups: Vec<LocationGroup>,
     pub locations: Vec<Location>,
-    pub places: Vec<Place>,
+    pub places: Vec<LocationPlan>,
 }
 
 /// Numbers before texts, numbers by value.
@@ -47,7 +47,7 @@ fn natural(text: &str) -> NaturalKey {
 ///
 /// # Errors
 /// If the temporary file cannot be read or written.
-pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> io::Result<Placed> {
+pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> io::Result<LocationPlans> {
     for track in 0..collector.tracks.len() {
         collector.store.close(collector.tracks[track].records)?;
     }
@@ -59,7 +59,7 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
         let group = &collector.groups[draft.group];
         (group.file, is_device[track], natural(&group.pid), draft.group, natural(&draft.tid), draft.kind)
     });
-    let mut placed = Placed::default();
+    let mut placed = LocationPlans::default();
     let mut groups: BTreeMap<(usize, bool), LocationGroupId> = BTreeMap::new();
     for track in order {
         let draft = &collector.tracks[track];
@@ -93,7 +93,7 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
                 declared_events: None,
                 native_id: placed.locations.len() as u64,
             });
-            placed.places.push(Place {
+            placed.places.push(LocationPlan {
                 lane,
                 file,
                 is_host: matches!(track_kind, TrackKind::Thread | TrackKind::Async),

@@ -3,7 +3,7 @@
 use super::ChromeSource;
 use super::collect::DetailKind;
 use super::layout::CallLink;
-use super::record::{Kind, Merge, Record};
+use super::record::{Merge, RecordKind, TrackRecord};
 use super::samples::FRAME;
 use crate::position::index_from;
 use ouzel_model::{
@@ -17,7 +17,7 @@ pub(super) const PARAMETERS: [&str; 3] = ["bytes", "step", "instant"];
 
 /// A call that is open.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenInLocation {
     /// `i64::MAX` if its end comes as an event.
     end_ns: i64,
     region: RegionId,
@@ -28,7 +28,7 @@ struct Open {
 
 /// Reads one location.
 #[derive(Debug)]
-pub(super) struct LocationReader<'a> {
+pub(super) struct ChromeLocation<'a> {
     source: &'a ChromeSource,
     records: usize,
     merge: Merge,
@@ -40,17 +40,17 @@ pub(super) struct LocationReader<'a> {
     needs: Needs,
     /// Calls that end before have no part in what is asked for.
     from: Ticks,
-    open: Vec<Open>,
+    open: Vec<OpenInLocation>,
     n_calls: u64,
     is_done: bool,
 }
 
-impl<'a> LocationReader<'a> {
+impl<'a> ChromeLocation<'a> {
     /// Begins to read the location of an index.
     pub fn new(source: &'a ChromeSource, index: usize, plan: &ReadPlan) -> Result<Self, ReadError> {
         let place = &source.places[index];
         let merge = source.store.merge(place.lane.records).map_err(|error| source.io_error(&error))?;
-        Ok(LocationReader {
+        Ok(ChromeLocation {
             source,
             records: place.lane.records,
             merge,
@@ -81,7 +81,7 @@ impl<'a> LocationReader<'a> {
     }
 
     fn close(&mut self, at_ns: i64, buffer: &mut ChunkBuffer) {
-        let Some(Open { region, collective, is_hidden, .. }) = self.open.pop() else { return };
+        let Some(OpenInLocation { region, collective, is_hidden, .. }) = self.open.pop() else { return };
         let at = self.ticks(at_ns);
         if let Some(end) = collective {
             count(buffer, at);
@@ -96,29 +96,29 @@ impl<'a> LocationReader<'a> {
         }
     }
 
-    fn record(&mut self, record: &Record, buffer: &mut ChunkBuffer) {
+    fn record(&mut self, record: &TrackRecord, buffer: &mut ChunkBuffer) {
         self.close_until(record.at_ns, buffer);
         let at = self.ticks(record.at_ns);
         match record.kind {
-            Kind::Begin => self.enter(record, i64::MAX, None, buffer),
-            Kind::End => {
+            RecordKind::Begin => self.enter(record, i64::MAX, None, buffer),
+            RecordKind::End => {
                 if self.open.last().is_some_and(|top| top.end_ns == i64::MAX) {
                     self.close(record.at_ns, buffer);
                 }
             }
-            Kind::Slice => {
+            RecordKind::Slice => {
                 self.enter(record, record.end_ns(), (record.link != 0).then_some(record.link), buffer);
             }
-            Kind::DetailedSlice => {
+            RecordKind::DetailedSlice => {
                 let link = self.source.details[index_from(record.link)].link;
                 self.enter(record, record.end_ns(), (link != 0).then_some(link), buffer);
                 self.detail(record, buffer);
             }
-            Kind::Mark => {
+            RecordKind::Mark => {
                 let name = &self.source.marks[record.what as usize];
                 self.parameter(at, 2, ParameterValue::Text(name.clone()), buffer);
             }
-            Kind::Sample => {
+            RecordKind::Sample => {
                 let context = match record.what.checked_sub(FRAME) {
                     Some(frame) => self.source.frame_contexts.get(frame as usize).copied().flatten(),
                     None => Some(ContextId(record.what)),
@@ -134,7 +134,7 @@ impl<'a> LocationReader<'a> {
                     });
                 }
             }
-            Kind::Counter => {
+            RecordKind::Counter => {
                 count(buffer, at);
                 if self.needs.contains(Needs::METRICS) {
                     let row = buffer.push(at, EventKind::Metric, RegionId(0));
@@ -142,17 +142,17 @@ impl<'a> LocationReader<'a> {
                     buffer.metrics.push(MetricValue { row, metric, bits });
                 }
             }
-            Kind::FlowAround | Kind::FlowNext => {}
+            RecordKind::FlowAround | RecordKind::FlowNext => {}
         }
     }
 
-    fn enter(&mut self, record: &Record, end_ns: i64, launch: Option<u64>, buffer: &mut ChunkBuffer) {
+    fn enter(&mut self, record: &TrackRecord, end_ns: i64, launch: Option<u64>, buffer: &mut ChunkBuffer) {
         let at = self.ticks(record.at_ns);
         let region = RegionId(record.what);
         let is_hidden = end_ns != i64::MAX && self.ticks(end_ns) < self.from;
         let call = self.n_calls;
         self.n_calls += 1;
-        self.open.push(Open { end_ns, region, collective: None, is_hidden });
+        self.open.push(OpenInLocation { end_ns, region, collective: None, is_hidden });
         count(buffer, at);
         let n_linked = self.links.iter().take_while(|link| link.call <= call).count();
         let (links, rest) = self.links.split_at(n_linked);
@@ -174,7 +174,7 @@ impl<'a> LocationReader<'a> {
     }
 
     /// What a call has besides, after its enter.
-    fn detail(&mut self, record: &Record, buffer: &mut ChunkBuffer) {
+    fn detail(&mut self, record: &TrackRecord, buffer: &mut ChunkBuffer) {
         let at = self.ticks(record.at_ns);
         match self.source.details[index_from(record.link)].what {
             DetailKind::Bytes(bytes) => self.parameter(at, 0, ParameterValue::U64(bytes), buffer),
@@ -213,7 +213,7 @@ fn count(buffer: &mut ChunkBuffer, at: Ticks) {
     buffer.span = Some(buffer.span.map_or((at, at), |(first, _)| (first, at)));
 }
 
-impl ChunkReader for LocationReader<'_> {
+impl ChunkReader for ChromeLocation<'_> {
     fn read(&mut self, buffer: &mut ChunkBuffer) -> Result<bool, ReadError> {
         buffer.clear();
         while buffer.len() < CHUNK_EVENTS && !self.is_done {

@@ -4,7 +4,7 @@
 //! push ──► open run of the track ──full: sort──► run in memory, or in the file
 //! ```
 //!
-//! Law: within a run records are ordered by [`Record::key`], equal ones as they came.
+//! Law: within a run records are ordered by [`TrackRecord::key`], equal ones as they came.
 
 use ouzel_files::memory;
 use std::cmp::Reverse;
@@ -27,7 +27,7 @@ const READ_RECORDS: usize = 256;
 /// What a record means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum RecordKind {
     /// A call begins; `what` is the region.
     Begin,
     /// The innermost call that began ends.
@@ -48,37 +48,37 @@ pub(super) enum Kind {
     FlowNext,
 }
 
-const KINDS: [Kind; 9] = [
-    Kind::Begin,
-    Kind::End,
-    Kind::Slice,
-    Kind::DetailedSlice,
-    Kind::Mark,
-    Kind::Sample,
-    Kind::Counter,
-    Kind::FlowAround,
-    Kind::FlowNext,
+const KINDS: [RecordKind; 9] = [
+    RecordKind::Begin,
+    RecordKind::End,
+    RecordKind::Slice,
+    RecordKind::DetailedSlice,
+    RecordKind::Mark,
+    RecordKind::Sample,
+    RecordKind::Counter,
+    RecordKind::FlowAround,
+    RecordKind::FlowNext,
 ];
 
 /// One event, or one half of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct TrackRecord {
     /// Nanoseconds, as the file counts them.
     pub at_ns: i64,
     /// Nanoseconds; 0 for what has no length.
     pub length_ns: i64,
     pub link: u64,
     pub what: u32,
-    pub kind: Kind,
+    pub kind: RecordKind,
 }
 
-impl Record {
+impl TrackRecord {
     /// The order: by time; begins and ends as they came, then calls with a length, longer ones first, then the rest.
     #[inline]
     pub fn key(&self) -> (i64, u8, Reverse<i64>) {
         let class = match self.kind {
-            Kind::Begin | Kind::End => 0,
-            Kind::Slice | Kind::DetailedSlice => 1,
+            RecordKind::Begin | RecordKind::End => 0,
+            RecordKind::Slice | RecordKind::DetailedSlice => 1,
             _ => 2,
         };
         (self.at_ns, class, Reverse(self.length_ns))
@@ -106,7 +106,7 @@ impl Record {
             u64::from_le_bytes(word)
         };
         let last = word(24);
-        Record {
+        TrackRecord {
             at_ns: word(0).cast_signed(),
             length_ns: word(8).cast_signed(),
             link: word(16),
@@ -118,16 +118,16 @@ impl Record {
 
 /// Sorted records.
 #[derive(Debug)]
-enum Run {
-    Memory(Box<[Record]>),
+enum RecordRun {
+    Memory(Box<[TrackRecord]>),
     File { offset: u64, n: usize },
 }
 
 /// The records of one track.
 #[derive(Debug, Default)]
 pub(super) struct Track {
-    open: Vec<Record>,
-    runs: Vec<Run>,
+    open: Vec<TrackRecord>,
+    runs: Vec<RecordRun>,
     n: u64,
 }
 
@@ -165,7 +165,7 @@ impl Store {
     /// # Errors
     /// If the temporary file cannot be written.
     #[inline]
-    pub fn push(&mut self, track: usize, record: Record) -> io::Result<()> {
+    pub fn push(&mut self, track: usize, record: TrackRecord) -> io::Result<()> {
         let into = &mut self.tracks[track];
         into.open.push(record);
         into.n += 1;
@@ -188,15 +188,15 @@ impl Store {
         if open.is_empty() {
             return Ok(());
         }
-        open.sort_by_key(Record::key);
+        open.sort_by_key(TrackRecord::key);
         self.n_open -= open.len();
         let share = memory::share((MEMORY_RECORDS_MAX * RECORD_BYTES) as u64);
         let n_max = usize::try_from(share).unwrap_or(usize::MAX) / RECORD_BYTES;
         let run = if self.n_in_memory + open.len() <= n_max {
             self.n_in_memory += open.len();
-            Run::Memory(open.into_boxed_slice())
+            RecordRun::Memory(open.into_boxed_slice())
         } else {
-            let run = Run::File { offset: self.file_bytes, n: open.len() };
+            let run = RecordRun::File { offset: self.file_bytes, n: open.len() };
             self.write(&open)?;
             open.clear();
             self.tracks[track].open = open;
@@ -206,7 +206,7 @@ impl Store {
         Ok(())
     }
 
-    fn write(&mut self, records: &[Record]) -> io::Result<()> {
+    fn write(&mut self, records: &[TrackRecord]) -> io::Result<()> {
         let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
         let file = match file {
             Some(file) => file,
@@ -220,21 +220,21 @@ impl Store {
         Ok(())
     }
 
-    fn read(&self, offset: u64, n: usize, into: &mut Vec<Record>) -> io::Result<()> {
+    fn read(&self, offset: u64, n: usize, into: &mut Vec<TrackRecord>) -> io::Result<()> {
         let mut bytes = vec![0; n * RECORD_BYTES];
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let file = file.as_mut().expect("a run in the file was written to it");
         file.seek(SeekFrom::Start(offset))?;
         file.read_exact(&mut bytes)?;
         into.clear();
-        into.extend(bytes.chunks_exact(RECORD_BYTES).map(Record::from_bytes));
+        into.extend(bytes.chunks_exact(RECORD_BYTES).map(TrackRecord::from_bytes));
         Ok(())
     }
 
     /// Frees the records of a track that are in memory.
     pub fn clear(&mut self, track: usize) {
         for run in std::mem::take(&mut self.tracks[track].runs) {
-            if let Run::Memory(records) = run {
+            if let RecordRun::Memory(records) = run {
                 self.n_in_memory -= records.len();
             }
         }
@@ -248,9 +248,9 @@ impl Store {
     pub fn merge(&self, track: usize) -> io::Result<Merge> {
         let mut merge = Merge { sources: Vec::new(), waiting: BinaryHeap::new(), current: None };
         for run in 0..self.tracks[track].runs.len() {
-            let mut source = Source { run, next: 0, buffer: Vec::new(), at: 0 };
+            let mut source = RunPosition { run, next: 0, buffer: Vec::new(), at: 0 };
             if let Some(head) = source.next(self, track)? {
-                merge.waiting.push(Reverse(Waiting { key: head.key(), run, head }));
+                merge.waiting.push(Reverse(FirstOfRun { key: head.key(), run, head }));
             }
             merge.sources.push(source);
         }
@@ -261,23 +261,23 @@ impl Store {
 
 /// A position in one run.
 #[derive(Debug)]
-struct Source {
+struct RunPosition {
     run: usize,
     next: usize,
-    buffer: Vec<Record>,
+    buffer: Vec<TrackRecord>,
     at: usize,
 }
 
-impl Source {
+impl RunPosition {
     #[inline]
-    fn next(&mut self, store: &Store, track: usize) -> io::Result<Option<Record>> {
+    fn next(&mut self, store: &Store, track: usize) -> io::Result<Option<TrackRecord>> {
         match &store.tracks[track].runs[self.run] {
-            Run::Memory(records) => {
+            RecordRun::Memory(records) => {
                 let record = records.get(self.next).copied();
                 self.next += 1;
                 Ok(record)
             }
-            Run::File { offset, n } => {
+            RecordRun::File { offset, n } => {
                 if self.at == self.buffer.len() {
                     let more = READ_RECORDS.min(n - self.next);
                     if more == 0 {
@@ -296,27 +296,27 @@ impl Source {
 
 /// The first record of a run that has not been given, ordered by key and run.
 #[derive(Debug)]
-struct Waiting {
+struct FirstOfRun {
     key: (i64, u8, Reverse<i64>),
     run: usize,
-    head: Record,
+    head: TrackRecord,
 }
 
-impl PartialEq for Waiting {
+impl PartialEq for FirstOfRun {
     fn eq(&self, other: &Self) -> bool {
         (self.key, self.run) == (other.key, other.run)
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for FirstOfRun {}
 
-impl PartialOrd for Waiting {
+impl PartialOrd for FirstOfRun {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
+impl Ord for FirstOfRun {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.key, self.run).cmp(&(other.key, other.run))
     }
@@ -325,9 +325,9 @@ impl Ord for Waiting {
 /// The runs of a track, merged: earlier runs first among equals.
 #[derive(Debug)]
 pub(super) struct Merge {
-    sources: Vec<Source>,
-    waiting: BinaryHeap<Reverse<Waiting>>,
-    current: Option<Waiting>,
+    sources: Vec<RunPosition>,
+    waiting: BinaryHeap<Reverse<FirstOfRun>>,
+    current: Option<FirstOfRun>,
 }
 
 impl Merge {
@@ -336,7 +336,7 @@ impl Merge {
     /// # Errors
     /// If the temporary file cannot be read.
     #[inline]
-    pub fn next(&mut self, store: &Store, track: usize) -> io::Result<Option<Record>> {
+    pub fn next(&mut self, store: &Store, track: usize) -> io::Result<Option<TrackRecord>> {
         let Some(current) = &mut self.current else { return Ok(None) };
         let record = current.head;
         match self.sources[current.run].next(store, track)? {
@@ -359,11 +359,11 @@ mod tests {
     use super::*;
     use ouzel_testkit::Rng;
 
-    fn record(at_ns: i64, length_ns: i64, what: u32) -> Record {
-        Record { at_ns, length_ns, link: u64::MAX - 7, what, kind: KINDS[what as usize % KINDS.len()] }
+    fn record(at_ns: i64, length_ns: i64, what: u32) -> TrackRecord {
+        TrackRecord { at_ns, length_ns, link: u64::MAX - 7, what, kind: KINDS[what as usize % KINDS.len()] }
     }
 
-    fn drained(store: &Store, track: usize) -> Vec<Record> {
+    fn drained(store: &Store, track: usize) -> Vec<TrackRecord> {
         let mut merge = store.merge(track).unwrap();
         std::iter::from_fn(|| merge.next(store, track).unwrap()).collect()
     }
@@ -386,7 +386,7 @@ mod tests {
         store.close(a).unwrap();
         store.close(b).unwrap();
         assert!(store.file_bytes > 0, "some runs are in the file");
-        all.sort_by_key(Record::key);
+        all.sort_by_key(TrackRecord::key);
         assert!(drained(&store, a) == all);
         assert_eq!(drained(&store, b).len(), (5 * RUN_RECORDS).div_ceil(1000));
     }

@@ -5,10 +5,10 @@
 
 use super::collect::{Collector, TrackKind};
 use super::event::Event;
-use super::kinds::Class;
-use super::names::{RegionDraft, Texts};
-use super::record::Kind;
-use super::scan::{Text, Value};
+use super::kinds::ActivityClass;
+use super::names::{RegionDraft, TextTable};
+use super::record::RecordKind;
+use super::scan::{JsonValue, Text};
 use crate::position::u32_from;
 use ouzel_model::{Level, MAX_SAMPLED_DEPTH, NoticeCode};
 use rustc_hash::FxHashMap;
@@ -34,15 +34,15 @@ pub(super) struct Samples {
     /// Where the source of a region is: file and line.
     pub sources: BTreeMap<u32, (String, Option<u32>)>,
     /// Ids of stack frames that samples name, with the file before them.
-    pub frames: Texts,
+    pub frames: TextTable,
     /// Context of each stack frame.
     pub frame_contexts: BTreeMap<u32, u32>,
-    profiles: FxHashMap<Vec<u8>, Profile>,
+    profiles: FxHashMap<Vec<u8>, V8Profile>,
 }
 
 /// A V8 profile in work.
 #[derive(Debug, Default)]
-struct Profile {
+struct V8Profile {
     track: Option<u32>,
     at_ns: i64,
     contexts: FxHashMap<u64, u32>,
@@ -51,7 +51,7 @@ struct Profile {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct CpuProfile {
-    nodes: Vec<Node>,
+    nodes: Vec<V8Node>,
     samples: Vec<u64>,
     #[serde(rename = "timeDeltas")]
     deltas_us: Vec<f64>,
@@ -60,19 +60,19 @@ struct CpuProfile {
 }
 
 #[derive(Debug, Deserialize)]
-struct Node {
+struct V8Node {
     id: u64,
     #[serde(default)]
     parent: Option<u64>,
     #[serde(default)]
     children: Vec<u64>,
     #[serde(rename = "callFrame")]
-    frame: Frame,
+    frame: V8Frame,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Frame {
+struct V8Frame {
     function_name: String,
     url: String,
     line_number: Option<i64>,
@@ -141,7 +141,7 @@ impl Collector {
         let track = self.track(event, TrackKind::Samples);
         let key = self.frame_key(event.stack_frame.raw());
         let frame = self.samples.frames.id(Text::plain(&key));
-        self.push(track, at_ns, 0, Kind::Sample, FRAME | frame, 0)
+        self.push(track, at_ns, 0, RecordKind::Sample, FRAME | frame, 0)
     }
 
     fn frame_key(&self, id: &[u8]) -> Vec<u8> {
@@ -183,10 +183,11 @@ impl Collector {
     pub(super) fn cpu_profile(&mut self, text: &[u8]) -> io::Result<()> {
         match serde_json::from_slice::<CpuProfile>(text) {
             Ok(whole) => {
-                let main = Event { pid: Value::bare(b"1"), tid: Value::bare(b"1"), ..Event::default() };
+                let main =
+                    Event { pid: JsonValue::bare(b"1"), tid: JsonValue::bare(b"1"), ..Event::default() };
                 let track = self.track(&main, TrackKind::Samples);
                 let at_ns = whole.start_us.map_or(0, ns);
-                let mut profile = Profile { track: Some(track), at_ns, contexts: FxHashMap::default() };
+                let mut profile = V8Profile { track: Some(track), at_ns, contexts: FxHashMap::default() };
                 self.add_profile(&mut profile, &whole)
             }
             Err(error) => {
@@ -197,14 +198,14 @@ impl Collector {
         }
     }
 
-    fn add_profile(&mut self, profile: &mut Profile, chunk: &CpuProfile) -> io::Result<()> {
+    fn add_profile(&mut self, profile: &mut V8Profile, chunk: &CpuProfile) -> io::Result<()> {
         let mut parents: FxHashMap<u64, u64> = FxHashMap::default();
         for node in &chunk.nodes {
             node.children.iter().for_each(|&child| {
                 parents.insert(child, node.id);
             });
         }
-        let by_id: FxHashMap<u64, &Node> = chunk.nodes.iter().map(|node| (node.id, node)).collect();
+        let by_id: FxHashMap<u64, &V8Node> = chunk.nodes.iter().map(|node| (node.id, node)).collect();
         for node in &chunk.nodes {
             self.add_node(profile, node, &by_id, &parents);
         }
@@ -216,7 +217,7 @@ impl Collector {
         for (node, &delta_us) in chunk.samples.iter().zip(&chunk.deltas_us) {
             profile.at_ns = profile.at_ns.saturating_add(ns(delta_us)).clamp(-(1 << 61), 1 << 61);
             match profile.contexts.get(node) {
-                Some(&context) => self.push(track, profile.at_ns, 0, Kind::Sample, context, 0)?,
+                Some(&context) => self.push(track, profile.at_ns, 0, RecordKind::Sample, context, 0)?,
                 None => {
                     let what = "samples that name an undefined node were left out";
                     self.note(Level::High, NoticeCode::UndefinedReference, what);
@@ -229,9 +230,9 @@ impl Collector {
     /// Adds a node after its parents, which may be anywhere in the list.
     fn add_node(
         &mut self,
-        profile: &mut Profile,
-        node: &Node,
-        by_id: &FxHashMap<u64, &Node>,
+        profile: &mut V8Profile,
+        node: &V8Node,
+        by_id: &FxHashMap<u64, &V8Node>,
         parents: &FxHashMap<u64, u64>,
     ) {
         let mut chain = Vec::new();
@@ -255,13 +256,13 @@ impl Collector {
         }
     }
 
-    fn frame_region(&mut self, frame: &Frame) -> u32 {
-        let Frame { function_name, url, line_number, column_number } = frame;
+    fn frame_region(&mut self, frame: &V8Frame) -> u32 {
+        let V8Frame { function_name, url, line_number, column_number } = frame;
         let line = line_number.and_then(|line| u32::try_from(line + 1).ok()).filter(|&line| 0 < line);
         let key = format!("{function_name}\0{url}\0{line:?}\0{column_number:?}");
         let name = if function_name.is_empty() { "(anonymous)" } else { function_name };
-        let draft = |_| RegionDraft { name: name.to_owned(), class: Class::Code, op: None };
-        let id = self.regions.id(Class::Code, Text::plain(key.as_bytes()), draft);
+        let draft = |_| RegionDraft { name: name.to_owned(), class: ActivityClass::Code, op: None };
+        let id = self.regions.id(ActivityClass::Code, Text::plain(key.as_bytes()), draft);
         if !url.is_empty() {
             self.samples.sources.entry(id).or_insert_with(|| (url.clone(), line));
         }
@@ -300,8 +301,8 @@ impl Collector {
                     continue;
                 }
                 let text = Text::plain(frame.name.as_bytes());
-                let draft = |name| RegionDraft { name, class: Class::Code, op: None };
-                let region = self.regions.id(Class::Code, text, draft);
+                let draft = |name| RegionDraft { name, class: ActivityClass::Code, op: None };
+                let region = self.regions.id(ActivityClass::Code, text, draft);
                 parent = self.samples.context(parent, region);
                 if let Some(context) = parent {
                     contexts.insert(id, context);

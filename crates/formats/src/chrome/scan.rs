@@ -7,7 +7,7 @@ use super::block;
 
 /// Why a token could not be read; the position is where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum TokenStop {
     /// The slice ends first.
     End,
     /// It is not JSON; the rule that is broken.
@@ -59,23 +59,23 @@ pub(super) enum ValueKind {
 
 /// A value of any kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Value<'a> {
+pub(super) struct JsonValue<'a> {
     /// What it is.
     pub kind: ValueKind,
     /// A string without its quotes, an array or object with its brackets.
     written: &'a [u8],
 }
 
-impl<'a> Value<'a> {
+impl<'a> JsonValue<'a> {
     /// A number or a word.
     pub fn bare(written: &'a [u8]) -> Self {
-        Value { kind: ValueKind::Bare, written }
+        JsonValue { kind: ValueKind::Bare, written }
     }
 
     #[inline]
     fn of_text(text: Text<'a>) -> Self {
         let kind = if text.escapes == Escapes::None { ValueKind::Text } else { ValueKind::Escaped };
-        Value { kind, written: text.raw }
+        JsonValue { kind, written: text.raw }
     }
 
     /// Whether there is no value.
@@ -111,22 +111,22 @@ fn is_light(byte: u8) -> bool {
 
 /// A position in a slice.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cursor<'a> {
+pub(super) struct JsonCursor<'a> {
     pub bytes: &'a [u8],
     pub at: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> JsonCursor<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Cursor { bytes, at: 0 }
+        JsonCursor { bytes, at: 0 }
     }
 
     /// The next byte that is not white space; the position is on it.
     #[inline]
-    pub fn peek(&mut self) -> Result<u8, Stop> {
+    pub fn peek(&mut self) -> Result<u8, TokenStop> {
         // None or one is the rule within a line; line breaks and indents follow each other.
         for _ in 0..2 {
-            let &byte = self.bytes.get(self.at).ok_or(Stop::End)?;
+            let &byte = self.bytes.get(self.at).ok_or(TokenStop::End)?;
             if !is_light(byte) {
                 return Ok(byte);
             }
@@ -136,7 +136,7 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    fn behind_space(&mut self) -> Result<u8, Stop> {
+    fn behind_space(&mut self) -> Result<u8, TokenStop> {
         while let Some(block) = block::at(self.bytes, self.at) {
             let dark = block.dark();
             if dark != 0 {
@@ -151,14 +151,14 @@ impl<'a> Cursor<'a> {
             }
             self.at += 1;
         }
-        Err(Stop::End)
+        Err(TokenStop::End)
     }
 
     /// Steps over `wanted`.
     #[inline]
-    pub fn expect(&mut self, wanted: u8, rule: &'static str) -> Result<(), Stop> {
+    pub fn expect(&mut self, wanted: u8, rule: &'static str) -> Result<(), TokenStop> {
         if self.peek()? != wanted {
-            return Err(Stop::Bad(rule));
+            return Err(TokenStop::Bad(rule));
         }
         self.at += 1;
         Ok(())
@@ -166,9 +166,9 @@ impl<'a> Cursor<'a> {
 
     /// A string; the position is on its quote.
     #[inline]
-    pub fn text(&mut self) -> Result<Text<'a>, Stop> {
+    pub fn text(&mut self) -> Result<Text<'a>, TokenStop> {
         if self.peek()? != b'"' {
-            return Err(Stop::Bad("a string is expected"));
+            return Err(TokenStop::Bad("a string is expected"));
         }
         let start = self.at + 1;
         let mut at = start;
@@ -187,8 +187,8 @@ impl<'a> Cursor<'a> {
                     at += block::first(ends);
                 }
                 _ => {
-                    let rest = self.bytes.get(at..).ok_or(Stop::End)?;
-                    at += memchr::memchr2(b'"', b'\\', rest).ok_or(Stop::End)?;
+                    let rest = self.bytes.get(at..).ok_or(TokenStop::End)?;
+                    at += memchr::memchr2(b'"', b'\\', rest).ok_or(TokenStop::End)?;
                 }
             }
             if self.bytes[at] == b'"' {
@@ -207,7 +207,7 @@ impl<'a> Cursor<'a> {
 
     /// A number or a word; ends before the next sign of structure.
     #[inline]
-    fn bare(&mut self) -> Result<&'a [u8], Stop> {
+    fn bare(&mut self) -> Result<&'a [u8], TokenStop> {
         let start = self.at;
         let mut at = start;
         while let Some(block) = block::at(self.bytes, at) {
@@ -223,13 +223,13 @@ impl<'a> Cursor<'a> {
             }
             at += 1;
         }
-        Err(Stop::End)
+        Err(TokenStop::End)
     }
 
     #[inline]
-    fn end_bare(&mut self, start: usize, end: usize) -> Result<&'a [u8], Stop> {
+    fn end_bare(&mut self, start: usize, end: usize) -> Result<&'a [u8], TokenStop> {
         if end == start {
-            return Err(Stop::Bad("a value is expected"));
+            return Err(TokenStop::Bad("a value is expected"));
         }
         self.at = end;
         Ok(&self.bytes[start..end])
@@ -237,16 +237,16 @@ impl<'a> Cursor<'a> {
 
     /// Any value.
     #[inline]
-    pub fn value(&mut self) -> Result<Value<'a>, Stop> {
+    pub fn value(&mut self) -> Result<JsonValue<'a>, TokenStop> {
         match self.peek()? {
-            b'"' => Ok(Value::of_text(self.text()?)),
-            b'{' | b'[' => Ok(Value { kind: ValueKind::Nested, written: self.nested()? }),
-            _ => Ok(Value::bare(self.bare()?)),
+            b'"' => Ok(JsonValue::of_text(self.text()?)),
+            b'{' | b'[' => Ok(JsonValue { kind: ValueKind::Nested, written: self.nested()? }),
+            _ => Ok(JsonValue::bare(self.bare()?)),
         }
     }
 
     /// An array or object as a whole, by its brackets.
-    pub fn nested(&mut self) -> Result<&'a [u8], Stop> {
+    pub fn nested(&mut self) -> Result<&'a [u8], TokenStop> {
         let start = self.at;
         let mut depth = 0_u32;
         'blocks: while let Some(block) = block::at(self.bytes, self.at) {
@@ -286,13 +286,13 @@ impl<'a> Cursor<'a> {
                 return Ok(&self.bytes[start..self.at]);
             }
         }
-        Err(Stop::End)
+        Err(TokenStop::End)
     }
 
     /// Goes to the next member of an object and reads its key; `None` at the closing brace, which is stepped over.
     /// Missing and doubled commas pass.
     #[inline]
-    pub fn key(&mut self) -> Result<Option<Text<'a>>, Stop> {
+    pub fn key(&mut self) -> Result<Option<Text<'a>>, TokenStop> {
         loop {
             match self.peek()? {
                 b',' => self.at += 1,
@@ -301,7 +301,7 @@ impl<'a> Cursor<'a> {
                     return Ok(None);
                 }
                 b'"' => break,
-                _ => return Err(Stop::Bad("a key or the end of an object is expected")),
+                _ => return Err(TokenStop::Bad("a key or the end of an object is expected")),
             }
         }
         let key = self.text()?;
@@ -326,16 +326,19 @@ mod tests {
     #[test]
     fn values_are_told_apart_and_skipped_whole() {
         let text = br#" "a\"b" , -1.5e3 {"x":[1,"}]"]} NaN "a string that is longer than sixteen \\" ]"#;
-        let mut cursor = Cursor::new(text);
+        let mut cursor = JsonCursor::new(text);
         assert_eq!(cursor.value().unwrap().raw(), br#"a\"b"#);
         cursor.expect(b',', "").unwrap();
-        assert_eq!(cursor.value().unwrap(), Value::bare(b"-1.5e3"));
-        assert_eq!(cursor.value().unwrap(), Value { kind: ValueKind::Nested, written: br#"{"x":[1,"}]"]}"# });
-        assert_eq!(cursor.value().unwrap(), Value::bare(b"NaN"));
+        assert_eq!(cursor.value().unwrap(), JsonValue::bare(b"-1.5e3"));
+        assert_eq!(
+            cursor.value().unwrap(),
+            JsonValue { kind: ValueKind::Nested, written: br#"{"x":[1,"}]"]}"# }
+        );
+        assert_eq!(cursor.value().unwrap(), JsonValue::bare(b"NaN"));
         let long = cursor.value().unwrap();
         assert_eq!(long.kind, ValueKind::Escaped);
         assert_eq!(plain(long.text()), r"a string that is longer than sixteen \");
-        assert_eq!(cursor.value(), Err(Stop::Bad("a value is expected")));
+        assert_eq!(cursor.value(), Err(TokenStop::Bad("a value is expected")));
     }
 
     /// The same text at every place in a block.
@@ -345,10 +348,10 @@ mod tests {
         for shift in 0..17 {
             for behind in 0..9 {
                 let text = [&vec![b' '; shift][..], nested, &vec![b'}'; behind][..]].concat();
-                let mut cursor = Cursor::new(&text);
+                let mut cursor = JsonCursor::new(&text);
                 assert_eq!(
                     cursor.value(),
-                    Ok(Value { kind: ValueKind::Nested, written: nested }),
+                    Ok(JsonValue { kind: ValueKind::Nested, written: nested }),
                     "{shift} {behind}"
                 );
                 assert_eq!(cursor.at, shift + nested.len());
@@ -360,9 +363,9 @@ mod tests {
     fn every_cut_is_an_end() {
         let text = br#"{"name":"void f<\"x\">()","a":[1,{"b":"c"}],"n":12}"#;
         for cut in 0..text.len() {
-            assert_eq!(Cursor::new(&text[..cut]).value(), Err(Stop::End), "{cut}");
+            assert_eq!(JsonCursor::new(&text[..cut]).value(), Err(TokenStop::End), "{cut}");
         }
-        assert!(Cursor::new(text).value().is_ok());
+        assert!(JsonCursor::new(text).value().is_ok());
     }
 
     #[test]

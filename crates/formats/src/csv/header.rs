@@ -8,7 +8,7 @@ use csv::ByteRecord;
 
 /// The columns of a table of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct CsvHeader {
     pub time: usize,
     /// Nanoseconds of a time stamp of 1, as a power of ten.
     pub exponent: u32,
@@ -26,9 +26,9 @@ pub(super) struct Header {
     pub n_columns: usize,
 }
 
-impl Header {
+impl CsvHeader {
     /// Reads the first record; `None` if it is not that of a table of events.
-    pub fn of(record: &ByteRecord) -> Option<Header> {
+    pub fn of(record: &ByteRecord) -> Option<CsvHeader> {
         let names: Vec<String> = record
             .iter()
             .map(|name| String::from_utf8_lossy(name).trim_start_matches('\u{feff}').trim().to_owned())
@@ -37,7 +37,7 @@ impl Header {
         let (time, exponent) = names.iter().enumerate().find_map(|(i, name)| Some((i, exponent(name)?)))?;
         let (kind, name) = (find("Event Type")?, find("Name")?);
         let (process, thread) = (find("Process").or_else(|| find("Rank")), find("Thread"));
-        let mut header = Header {
+        let mut header = CsvHeader {
             time,
             exponent,
             kind,
@@ -129,14 +129,14 @@ mod tests {
             "_depth",
             "load",
         ]);
-        let header = Header::of(&record).unwrap();
+        let header = CsvHeader::of(&record).unwrap();
         assert_eq!((header.time, header.exponent, header.process, header.thread), (1, 6, Some(4), None));
         assert_eq!(header.attributes, [(6, "load".to_owned())]);
         assert_eq!(header.derived, ["", "_depth"]);
         for names in
             [vec!["a", "b"], vec!["Timestamp (h)", "Event Type", "Name"], vec!["Timestamp (s)", "Name"]]
         {
-            assert_eq!(Header::of(&ByteRecord::from(names)), None);
+            assert_eq!(CsvHeader::of(&ByteRecord::from(names)), None);
         }
     }
 

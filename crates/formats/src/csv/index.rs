@@ -4,9 +4,9 @@
 //! locations alternate so often that this is too much, a second pass puts them in order in
 //! a temporary file, [`SPILL_BYTES`] at a time.
 
-use super::header::Header;
-use super::row::{Row, RowKind, message, row};
-use super::runs::{Run, append};
+use super::header::CsvHeader;
+use super::row::{CsvRow, RowKind, message, row};
+use super::runs::{FileStretch, append};
 use crate::heads::GZIP_MAGIC;
 use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
 use ouzel_files::input;
@@ -27,35 +27,35 @@ const SPILL_BYTES: usize = 32 << 20;
 
 /// Where the bytes of the table are.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum TablePlace {
     /// In the user's file.
     Given,
     /// In a temporary one: unpacked, or put in order.
     Temporary(Unfinished),
 }
 
-impl Place {
+impl TablePlace {
     /// Opens the table again.
     pub fn open(&self, given: &Path) -> io::Result<File> {
         match self {
-            Place::Given => input::open(given),
-            Place::Temporary(file) => input::open(file.path()),
+            TablePlace::Given => input::open(given),
+            TablePlace::Temporary(file) => input::open(file.path()),
         }
     }
 }
 
 /// What owns rows: process and thread.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct RowOwner {
     pub process: Option<i64>,
     pub thread: Vec<u8>,
 }
 
 /// The rows of one location.
 #[derive(Debug)]
-pub(super) struct Rows {
-    pub key: Key,
-    pub runs: Vec<Run>,
+pub(super) struct OwnedRows {
+    pub key: RowOwner,
+    pub runs: Vec<FileStretch>,
     pub n_rows: u64,
     /// Whether its times go back somewhere.
     pub is_unsorted: bool,
@@ -65,10 +65,10 @@ pub(super) struct Rows {
 /// What the pass found.
 #[derive(Debug)]
 pub(super) struct Index {
-    pub header: Header,
-    pub place: Place,
+    pub header: CsvHeader,
+    pub place: TablePlace,
     /// In the order of process and thread.
-    pub locations: Vec<Rows>,
+    pub locations: Vec<OwnedRows>,
     /// Names of regions, in the order of their first row.
     pub regions: Vec<Vec<u8>>,
     pub first_ns: Option<i64>,
@@ -84,13 +84,13 @@ pub(super) struct Index {
 }
 
 /// A reader of CSV as Pipit writes it.
-pub(super) fn csv_reader<R: Read>(input: R, has_headers: bool) -> Reader<Lines<R>> {
+pub(super) fn csv_reader<R: Read>(input: R, has_headers: bool) -> Reader<LimitedLines<R>> {
     ReaderBuilder::new()
         .has_headers(has_headers)
         .flexible(true)
         .trim(Trim::All)
         .buffer_capacity(64 << 10)
-        .from_reader(Lines { input, n_without_end: 0 })
+        .from_reader(LimitedLines { input, n_without_end: 0 })
 }
 
 /// Longest text without an end of line. The parser keeps a row of any length; a file with holes is one row.
@@ -103,12 +103,12 @@ const UNPACKED_MIN_BYTES: u64 = 64 << 20;
 
 /// Text whose lines have a limit.
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(super) struct LimitedLines<R> {
     input: R,
     n_without_end: u64,
 }
 
-impl<R: Read> Read for Lines<R> {
+impl<R: Read> Read for LimitedLines<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let n = self.input.read(bytes)?;
         self.n_without_end = match memchr::memrchr(b'\n', &bytes[..n]) {
@@ -132,7 +132,7 @@ pub(super) fn index(path: &Path) -> Result<Index, ReadError> {
         |error: io::Error| ReadError { file: file.clone(), offset: 0, record: 0, reason: error.to_string() };
     let place = unpacked(path).map_err(failed)?;
     let mut reader = csv_reader(place.open(path).map_err(failed)?, true);
-    let header = reader.byte_headers().ok().and_then(Header::of);
+    let header = reader.byte_headers().ok().and_then(CsvHeader::of);
     let Some(header) = header else {
         let reason = "the first line is not the header of an event table: it needs columns Timestamp (ns), Event Type \
                       and Name";
@@ -159,23 +159,23 @@ pub(super) fn index(path: &Path) -> Result<Index, ReadError> {
 }
 
 /// Threads that are numbers come in the order of numbers.
-fn order(key: &Key) -> (bool, Option<i64>, Option<u64>, &[u8]) {
+fn order(key: &RowOwner) -> (bool, Option<i64>, Option<u64>, &[u8]) {
     let number = std::str::from_utf8(&key.thread).ok().and_then(|text| text.parse().ok());
     (key.process.is_none(), key.process, number, &key.thread)
 }
 
-fn unpacked(path: &Path) -> io::Result<Place> {
+fn unpacked(path: &Path) -> io::Result<TablePlace> {
     let mut magic = [0; 2];
     let mut file = input::open(path)?;
     if file.read(&mut magic)? < 2 || magic != GZIP_MAGIC {
-        return Ok(Place::Given);
+        return Ok(TablePlace::Given);
     }
     file.seek(SeekFrom::Start(0))?;
     let limit_bytes = UNPACKED_MIN_BYTES.max(file.metadata()?.len().saturating_mul(UNPACKED_MAX_RATIO));
     let (unpacked, mut out) = Unfinished::temporary()?;
     let text = flate2::read::MultiGzDecoder::new(file).take(limit_bytes + 1);
     // A stream that was cut gives what comes before the cut; the lack of an end of line shows.
-    match io::copy(&mut Lines { input: text, n_without_end: 0 }, &mut out) {
+    match io::copy(&mut LimitedLines { input: text, n_without_end: 0 }, &mut out) {
         Ok(n) if limit_bytes < n => {
             let reason = format!("it unpacks to more than {limit_bytes} bytes, more than any event table");
             return Err(io::Error::other(reason));
@@ -185,13 +185,13 @@ fn unpacked(path: &Path) -> io::Result<Place> {
         Err(error) => return Err(error),
     }
     out.flush()?;
-    Ok(Place::Temporary(unpacked))
+    Ok(TablePlace::Temporary(unpacked))
 }
 
 impl Index {
     /// Takes every row and returns the number of runs.
-    fn scan(&mut self, reader: &mut Reader<Lines<File>>, file: &Arc<str>) -> usize {
-        let mut places: FxHashMap<Key, usize> = FxHashMap::default();
+    fn scan(&mut self, reader: &mut Reader<LimitedLines<File>>, file: &Arc<str>) -> usize {
+        let mut places: FxHashMap<RowOwner, usize> = FxHashMap::default();
         let mut names: FxHashSet<Vec<u8>> = FxHashSet::default();
         let mut record = ByteRecord::new();
         let (mut n_runs, mut n_rows) = (0, 0);
@@ -239,11 +239,11 @@ impl Index {
         }
     }
 
-    fn place_of(&mut self, row: &Row<'_>, places: &mut FxHashMap<Key, usize>) -> usize {
-        let key = Key { process: row.process, thread: row.thread.to_vec() };
+    fn place_of(&mut self, row: &CsvRow<'_>, places: &mut FxHashMap<RowOwner, usize>) -> usize {
+        let key = RowOwner { process: row.process, thread: row.thread.to_vec() };
         *places.entry(key.clone()).or_insert_with(|| {
             let last_ns = i64::MIN;
-            self.locations.push(Rows { key, runs: Vec::new(), n_rows: 0, is_unsorted: false, last_ns });
+            self.locations.push(OwnedRows { key, runs: Vec::new(), n_rows: 0, is_unsorted: false, last_ns });
             self.locations.len() - 1
         })
     }
@@ -251,18 +251,18 @@ impl Index {
     /// Writes the rows of each location contiguously, as far as memory allows.
     fn put_in_order(&mut self, path: &Path) -> io::Result<()> {
         let (ordered, mut out) = Unfinished::temporary()?;
-        let mut places: FxHashMap<Key, usize> = FxHashMap::default();
+        let mut places: FxHashMap<RowOwner, usize> = FxHashMap::default();
         for (place, rows) in self.locations.iter_mut().enumerate() {
             places.insert(rows.key.clone(), place);
             rows.runs = Vec::new();
         }
-        let mut waiting: Vec<Waiting> = self.locations.iter().map(|_| writer()).collect();
+        let mut waiting: Vec<UnwrittenRows> = self.locations.iter().map(|_| writer()).collect();
         let mut reader = csv_reader(self.place.open(path)?, true);
         let mut record = ByteRecord::new();
         let (mut n_waiting, mut at) = (0, 0);
         while reader.read_byte_record(&mut record).unwrap_or(false) {
             let Some(row) = row(&self.header, &record) else { continue };
-            let place = places[&Key { process: row.process, thread: row.thread.to_vec() }];
+            let place = places[&RowOwner { process: row.process, thread: row.thread.to_vec() }];
             waiting[place].write_byte_record(&record).map_err(io::Error::other)?;
             n_waiting += record.as_slice().len() + record.len();
             if SPILL_BYTES < n_waiting {
@@ -272,20 +272,25 @@ impl Index {
         }
         spill(&mut self.locations, &mut waiting, &mut out, &mut at)?;
         out.flush()?;
-        self.place = Place::Temporary(ordered);
+        self.place = TablePlace::Temporary(ordered);
         Ok(())
     }
 }
 
 /// Rows of one location that wait to be written.
-type Waiting = csv::Writer<Vec<u8>>;
+type UnwrittenRows = csv::Writer<Vec<u8>>;
 
-fn writer() -> Waiting {
+fn writer() -> UnwrittenRows {
     csv::WriterBuilder::new().flexible(true).from_writer(Vec::new())
 }
 
 /// Writes all rows that wait, those of each location contiguously, and notes where.
-fn spill(locations: &mut [Rows], waiting: &mut [Waiting], out: &mut File, at: &mut u64) -> io::Result<()> {
+fn spill(
+    locations: &mut [OwnedRows],
+    waiting: &mut [UnwrittenRows],
+    out: &mut File,
+    at: &mut u64,
+) -> io::Result<()> {
     for (rows, waiting) in locations.iter_mut().zip(waiting) {
         let full = std::mem::replace(waiting, writer());
         let bytes = full.into_inner().map_err(|error| io::Error::other(error.to_string()))?;

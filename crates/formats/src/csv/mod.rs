@@ -16,16 +16,16 @@ mod runs;
 use crate::detect::{Format, OpenError, Opened, Reader};
 use crate::heads::unpacked;
 use crate::naming;
-use header::Header;
-use index::{Index, Key, Place, csv_reader};
+use header::CsvHeader;
+use index::{Index, RowOwner, TablePlace, csv_reader};
 use ouzel_files::{Candidate, LOOK_BYTES};
 use ouzel_model::{
     ChunkReader, Clock, CommRank, Communicator, Content, Definitions, Level, Location, LocationGroup,
     LocationGroupId, LocationGroupKind, LocationId, LocationKind, Notice, NoticeCode, Provenance, ReadError,
     ReadPlan, Region, RegionId, TraceSource, WorldRank,
 };
-use reader::{LocationReader, Shared};
-use runs::{Run, RunsReader};
+use reader::{CsvLocation, Shared};
+use runs::{FileStretch, RunsReader};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -47,10 +47,10 @@ pub static READER: Reader = Reader {
 const FIRST_BYTES: usize = 4 << 10;
 
 /// The columns of a file, if its first line is that of a table of events.
-fn header_of(candidate: &Candidate) -> Option<Header> {
+fn header_of(candidate: &Candidate) -> Option<CsvHeader> {
     let in_first = |n_bytes: usize| {
         let text = unpacked(candidate.head(candidate.path(), n_bytes), LOOK_BYTES);
-        Header::of(csv_reader(&text[..], true).byte_headers().ok()?)
+        CsvHeader::of(csv_reader(&text[..], true).byte_headers().ok()?)
     };
     // A first line that is longer than a look is not that of a table of events.
     in_first(FIRST_BYTES).or_else(|| in_first(LOOK_BYTES))
@@ -62,7 +62,7 @@ pub struct CsvSource {
     path: PathBuf,
     definitions: Definitions,
     notices: Vec<Notice>,
-    place: Place,
+    place: TablePlace,
     locations: Vec<LocationRows>,
     shared: Shared,
     n_messages: u64,
@@ -71,7 +71,7 @@ pub struct CsvSource {
 /// The rows of one location.
 #[derive(Debug)]
 struct LocationRows {
-    runs: Arc<[Run]>,
+    runs: Arc<[FileStretch]>,
     is_unsorted: bool,
 }
 
@@ -159,7 +159,7 @@ fn definitions(index: &Index) -> Definitions {
     definitions.set_regions(index.regions.iter().enumerate().map(region).collect());
     let mut groups: FxHashMap<Option<i64>, LocationGroupId> = FxHashMap::default();
     for rows in &index.locations {
-        let Key { process, thread } = &rows.key;
+        let RowOwner { process, thread } = &rows.key;
         let rank = process.and_then(|process| u32::try_from(process).ok()).map(WorldRank);
         let group = *groups.entry(*process).or_insert_with(|| {
             let name = process.map_or("no process".to_owned(), |process| format!("process {process}"));
@@ -232,7 +232,7 @@ impl TraceSource for CsvSource {
             reason: error.to_string(),
         })?;
         let reader = csv_reader(RunsReader::new(file, runs.clone()), false);
-        let mut reader = LocationReader::new(&self.shared, reader, runs.clone(), plan.needs, location);
+        let mut reader = CsvLocation::new(&self.shared, reader, runs.clone(), plan.needs, location);
         if *is_unsorted {
             reader.sort()?;
         }

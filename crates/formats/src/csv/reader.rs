@@ -4,10 +4,10 @@
 //! swap an enter and its leave). Rows whose times go back are sorted by time in memory; equal
 //! times keep their order.
 
-use super::header::Header;
-use super::index::Lines;
-use super::row::{Row, RowKind, message, row};
-use super::runs::{Run, RunsReader, offset_in_file};
+use super::header::CsvHeader;
+use super::index::LimitedLines;
+use super::row::{CsvRow, RowKind, message, row};
+use super::runs::{FileStretch, RunsReader, offset_in_file};
 use csv::{ByteRecord, Reader};
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, CommId, CommRank, EventKind, Level, LocationId, MessageEnd,
@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub file: Arc<str>,
-    pub header: Header,
+    pub header: CsvHeader,
     pub regions: FxHashMap<Vec<u8>, RegionId>,
     pub unknown_region: RegionId,
     /// Time zero of the trace.
@@ -33,10 +33,10 @@ pub(super) struct Shared {
 pub(super) const INSTANT: ParameterId = ParameterId(0);
 
 /// The reader of one location.
-pub(super) struct LocationReader<'a> {
+pub(super) struct CsvLocation<'a> {
     shared: &'a Shared,
-    rows: Rows,
-    runs: Arc<[Run]>,
+    rows: RowOrder,
+    runs: Arc<[FileStretch]>,
     needs: Needs,
     location: LocationId,
     last: u64,
@@ -44,21 +44,21 @@ pub(super) struct LocationReader<'a> {
 }
 
 /// Rows as they come, or sorted.
-enum Rows {
-    File(Box<Reader<Lines<RunsReader>>>),
+enum RowOrder {
+    File(Box<Reader<LimitedLines<RunsReader>>>),
     Sorted(std::vec::IntoIter<ByteRecord>),
 }
 
-impl<'a> LocationReader<'a> {
+impl<'a> CsvLocation<'a> {
     pub fn new(
         shared: &'a Shared,
-        reader: Reader<Lines<RunsReader>>,
-        runs: Arc<[Run]>,
+        reader: Reader<LimitedLines<RunsReader>>,
+        runs: Arc<[FileStretch]>,
         needs: Needs,
         location: LocationId,
     ) -> Self {
-        let rows = Rows::File(Box::new(reader));
-        LocationReader { shared, rows, runs, needs, location, last: 0, ended: false }
+        let rows = RowOrder::File(Box::new(reader));
+        CsvLocation { shared, rows, runs, needs, location, last: 0, ended: false }
     }
 
     /// Reads all rows and sorts them by time.
@@ -75,14 +75,14 @@ impl<'a> LocationReader<'a> {
         }
         all.sort_by_key(|&(time_ns, _)| time_ns);
         let records: Vec<ByteRecord> = all.into_iter().map(|(_, record)| record).collect();
-        self.rows = Rows::Sorted(records.into_iter());
+        self.rows = RowOrder::Sorted(records.into_iter());
         Ok(())
     }
 
     fn next(&mut self, record: &mut ByteRecord) -> Result<bool, ReadError> {
         match &mut self.rows {
-            Rows::Sorted(rows) => Ok(rows.next().map(|next| *record = next).is_some()),
-            Rows::File(reader) => reader.read_byte_record(record).map_err(|error| ReadError {
+            RowOrder::Sorted(rows) => Ok(rows.next().map(|next| *record = next).is_some()),
+            RowOrder::File(reader) => reader.read_byte_record(record).map_err(|error| ReadError {
                 file: self.shared.file.clone(),
                 offset: offset_in_file(&self.runs, reader.position().byte()),
                 record: reader.position().record(),
@@ -91,7 +91,7 @@ impl<'a> LocationReader<'a> {
         }
     }
 
-    fn take(&mut self, row: &Row<'_>, record: &ByteRecord, buffer: &mut ChunkBuffer) {
+    fn take(&mut self, row: &CsvRow<'_>, record: &ByteRecord, buffer: &mut ChunkBuffer) {
         let shared = self.shared;
         let since = u64::try_from(row.time_ns.saturating_sub(shared.first_ns)).unwrap_or(0);
         self.last = self.last.max(since);
@@ -116,7 +116,7 @@ impl<'a> LocationReader<'a> {
         }
     }
 
-    fn instant(&mut self, now: Ticks, row: &Row<'_>, record: &ByteRecord, buffer: &mut ChunkBuffer) {
+    fn instant(&mut self, now: Ticks, row: &CsvRow<'_>, record: &ByteRecord, buffer: &mut ChunkBuffer) {
         let shared = self.shared;
         let message = shared.comm_ranks.as_ref().and_then(|ranks| {
             let message = message(&shared.header, record, row)?;
@@ -153,7 +153,7 @@ fn value(text: &[u8]) -> ParameterValue {
     }
 }
 
-impl ChunkReader for LocationReader<'_> {
+impl ChunkReader for CsvLocation<'_> {
     fn read(&mut self, buffer: &mut ChunkBuffer) -> Result<bool, ReadError> {
         buffer.clear();
         let mut record = ByteRecord::new();
@@ -175,7 +175,7 @@ impl ChunkReader for LocationReader<'_> {
     }
 
     fn notices(&mut self) -> Vec<Notice> {
-        let Rows::Sorted(_) = self.rows else { return Vec::new() };
+        let RowOrder::Sorted(_) = self.rows else { return Vec::new() };
         let message = "the rows are not in time order; they were sorted, with equal times in file order";
         vec![Notice::new(Level::Low, NoticeCode::TimeGoesBack, message).on(self.location)]
     }

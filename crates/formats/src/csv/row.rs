@@ -1,6 +1,6 @@
 //! One row as an event.
 
-use super::header::{Header, scaled};
+use super::header::{CsvHeader, scaled};
 use csv::ByteRecord;
 
 /// What happened.
@@ -13,7 +13,7 @@ pub(super) enum RowKind {
 
 /// A row that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row<'a> {
+pub(super) struct CsvRow<'a> {
     /// Nanoseconds, as in the file.
     pub time_ns: i64,
     pub kind: RowKind,
@@ -24,7 +24,7 @@ pub(super) struct Row<'a> {
 }
 
 /// Reads a row; `None` if time, type or name cannot be read.
-pub(super) fn row<'a>(header: &Header, record: &'a ByteRecord) -> Option<Row<'a>> {
+pub(super) fn row<'a>(header: &CsvHeader, record: &'a ByteRecord) -> Option<CsvRow<'a>> {
     let time_ns = scaled(record.get(header.time)?, header.exponent)?;
     let kind = record.get(header.kind)?;
     let kind = match () {
@@ -42,7 +42,7 @@ pub(super) fn row<'a>(header: &Header, record: &'a ByteRecord) -> Option<Row<'a>
     };
     let thread = header.thread.and_then(|column| record.get(column)).unwrap_or_default();
     let thread = thread.strip_suffix(b".0").unwrap_or(thread);
-    Some(Row { time_ns, kind, name, process, thread })
+    Some(CsvRow { time_ns, kind, name, process, thread })
 }
 
 /// One side of a message, as Pipit's `Attributes` hold it.
@@ -57,7 +57,11 @@ pub(super) struct Message<'a> {
 }
 
 /// The message of an instant named after the record of OTF2.
-pub(super) fn message<'a>(header: &Header, record: &'a ByteRecord, row: &Row<'_>) -> Option<Message<'a>> {
+pub(super) fn message<'a>(
+    header: &CsvHeader,
+    record: &'a ByteRecord,
+    row: &CsvRow<'_>,
+) -> Option<Message<'a>> {
     let sends = match row.name {
         b"MpiSend" | b"MpiIsend" => true,
         b"MpiRecv" | b"MpiIrecv" => false,
@@ -86,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_message_is_read_from_the_attributes() {
-        let header = Header::of(&ByteRecord::from(vec![
+        let header = CsvHeader::of(&ByteRecord::from(vec![
             "Timestamp (ns)",
             "Event Type",
             "Name",

@@ -10,27 +10,27 @@ use std::sync::Arc;
 
 /// A stretch of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct FileStretch {
     pub offset: u64,
     pub n_bytes: u64,
 }
 
 /// Appends a stretch; one that follows the last makes it longer. Whether it is a new run.
-pub(super) fn append(runs: &mut Vec<Run>, offset: u64, n_bytes: u64) -> bool {
+pub(super) fn append(runs: &mut Vec<FileStretch>, offset: u64, n_bytes: u64) -> bool {
     match runs.last_mut() {
         Some(last) if last.offset + last.n_bytes == offset => {
             last.n_bytes += n_bytes;
             false
         }
         _ => {
-            runs.push(Run { offset, n_bytes });
+            runs.push(FileStretch { offset, n_bytes });
             true
         }
     }
 }
 
 /// Where a position in the runs, read one after the other, lies in the file.
-pub(super) fn offset_in_file(runs: &[Run], mut at: u64) -> u64 {
+pub(super) fn offset_in_file(runs: &[FileStretch], mut at: u64) -> u64 {
     for run in runs {
         if at < run.n_bytes {
             return run.offset + at;
@@ -43,13 +43,13 @@ pub(super) fn offset_in_file(runs: &[Run], mut at: u64) -> u64 {
 /// Reads runs one after the other.
 pub(super) struct RunsReader {
     file: File,
-    runs: Arc<[Run]>,
+    runs: Arc<[FileStretch]>,
     next: usize,
     left: u64,
 }
 
 impl RunsReader {
-    pub fn new(file: File, runs: Arc<[Run]>) -> Self {
+    pub fn new(file: File, runs: Arc<[FileStretch]>) -> Self {
         RunsReader { file, runs, next: 0, left: 0 }
     }
 }
@@ -79,7 +79,7 @@ mod tests {
         let new: Vec<bool> =
             [(10, 5), (15, 5), (30, 2)].iter().map(|&(offset, n)| append(&mut runs, offset, n)).collect();
         assert_eq!(new, [true, false, true]);
-        assert_eq!(runs, [Run { offset: 10, n_bytes: 10 }, Run { offset: 30, n_bytes: 2 }]);
+        assert_eq!(runs, [FileStretch { offset: 10, n_bytes: 10 }, FileStretch { offset: 30, n_bytes: 2 }]);
         assert_eq!([0, 9, 10, 11, 12].map(|at| offset_in_file(&runs, at)), [10, 19, 30, 31, 32]);
     }
 }

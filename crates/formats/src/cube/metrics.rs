@@ -33,7 +33,7 @@ pub(super) struct Metrics {
 }
 
 /// What a metric of the file is.
-enum Source {
+enum MetricOrigin {
     Stored(MetricKind, DataType),
     Derived(Option<Scope>, Vec<cubepl::Step>),
 }
@@ -45,7 +45,7 @@ pub(super) fn resolve(anchor: &Anchor, file: &Arc<str>) -> Metrics {
         let message = format!("metric {:?} is left out: {reason}", name_of(metric));
         notices.push(Notice::new(Level::Medium, NoticeCode::NotRepresented, message).in_file(file.clone()));
     };
-    let mut sources: Vec<Option<Source>> = Vec::new();
+    let mut sources: Vec<Option<MetricOrigin>> = Vec::new();
     for metric in &anchor.metrics {
         let source = source_of(metric, is_old);
         sources.push(source.map_err(|reason| left_out(metric, &reason)).ok());
@@ -66,7 +66,7 @@ fn name_of(metric: &AnchorMetric) -> &str {
     if metric.unique_name.is_empty() { &metric.display_name } else { &metric.unique_name }
 }
 
-fn source_of(metric: &AnchorMetric, is_old: bool) -> Result<Source, String> {
+fn source_of(metric: &AnchorMetric, is_old: bool) -> Result<MetricOrigin, String> {
     let scope = match metric.kind.as_str() {
         "PREDERIVED_EXCLUSIVE" => Some(Scope::Exclusive),
         "PREDERIVED_INCLUSIVE" => Some(Scope::Inclusive),
@@ -79,10 +79,10 @@ fn source_of(metric: &AnchorMetric, is_old: bool) -> Result<Source, String> {
     let steps = cubepl::parse(&metric.expression);
     let steps =
         steps.map_err(|reason| format!("its expression {:?} cannot be used: {reason}", metric.expression))?;
-    Ok(Source::Derived(scope, steps))
+    Ok(MetricOrigin::Derived(scope, steps))
 }
 
-fn stored(metric: &AnchorMetric, kind: &str, is_old: bool) -> Result<Source, String> {
+fn stored(metric: &AnchorMetric, kind: &str, is_old: bool) -> Result<MetricOrigin, String> {
     let data_type = DataType::from_name(&metric.data_type)
         .ok_or_else(|| format!("value type {:?} is unknown", metric.data_type))?;
     let is_summed = matches!(data_type, DataType::Number(_));
@@ -94,18 +94,18 @@ fn stored(metric: &AnchorMetric, kind: &str, is_old: bool) -> Result<Source, Str
         "" | "SIMPLE" => MetricKind::Exclusive,
         other => return Err(format!("metric type {other:?} is unknown")),
     };
-    Ok(Source::Stored(kind, data_type))
+    Ok(MetricOrigin::Stored(kind, data_type))
 }
 
 /// Which metrics can be computed: stored ones, and derived ones of these, and so on; never those in a circle.
-fn keep_computable(anchor: &Anchor, sources: &[Option<Source>]) -> Vec<bool> {
+fn keep_computable(anchor: &Anchor, sources: &[Option<MetricOrigin>]) -> Vec<bool> {
     let mut names: FxHashMap<&str, usize> = FxHashMap::default();
     for (i, metric) in anchor.metrics.iter().enumerate() {
         names.entry(name_of(metric)).or_insert(i);
     }
     // A metric of several numbers has no value of its own.
-    let is_number = |source: &Option<Source>| {
-        matches!(source, Some(Source::Stored(_, DataType::Number(_) | DataType::Min | DataType::Max)))
+    let is_number = |source: &Option<MetricOrigin>| {
+        matches!(source, Some(MetricOrigin::Stored(_, DataType::Number(_) | DataType::Min | DataType::Max)))
     };
     let mut usable: Vec<bool> = sources.iter().map(is_number).collect();
     loop {
@@ -114,7 +114,7 @@ fn keep_computable(anchor: &Anchor, sources: &[Option<Source>]) -> Vec<bool> {
             _ => true,
         };
         let found = sources.iter().enumerate().filter(|(i, source)| match source {
-            Some(Source::Derived(_, steps)) => !usable[*i] && steps.iter().all(is_known),
+            Some(MetricOrigin::Derived(_, steps)) => !usable[*i] && steps.iter().all(is_known),
             _ => false,
         });
         let found: Vec<usize> = found.map(|(i, _)| i).collect();
@@ -128,11 +128,11 @@ fn keep_computable(anchor: &Anchor, sources: &[Option<Source>]) -> Vec<bool> {
     sources
         .iter()
         .zip(usable)
-        .map(|(source, usable)| usable || matches!(source, Some(Source::Stored(..))))
+        .map(|(source, usable)| usable || matches!(source, Some(MetricOrigin::Stored(..))))
         .collect()
 }
 
-fn build(anchor: &Anchor, sources: &[Option<Source>], built: &mut Metrics) {
+fn build(anchor: &Anchor, sources: &[Option<MetricOrigin>], built: &mut Metrics) {
     // The ids come first: a formula may name a metric that comes after it.
     let mut first_ids = Vec::new();
     let mut names: FxHashMap<&str, MetricId> = FxHashMap::default();
@@ -140,8 +140,8 @@ fn build(anchor: &Anchor, sources: &[Option<Source>], built: &mut Metrics) {
     for (metric, source) in anchor.metrics.iter().zip(sources) {
         first_ids.push(source.is_some().then(|| MetricId::from_index(next)));
         let n_parts = match source {
-            Some(Source::Stored(_, data_type)) => data_type.parts().len(),
-            Some(Source::Derived(..)) => 1,
+            Some(MetricOrigin::Stored(_, data_type)) => data_type.parts().len(),
+            Some(MetricOrigin::Derived(..)) => 1,
             None => 0,
         };
         if n_parts > 0 {
@@ -167,7 +167,7 @@ fn build(anchor: &Anchor, sources: &[Option<Source>], built: &mut Metrics) {
             hidden: metric.viz_type == "GHOST",
         };
         match source {
-            Some(Source::Stored(kind, data_type)) => {
+            Some(MetricOrigin::Stored(kind, data_type)) => {
                 for part in data_type.parts() {
                     built.metrics.push(metric_of_part(&base, kind.clone(), &part));
                     built.stored.push(Some(Stored {
@@ -178,7 +178,7 @@ fn build(anchor: &Anchor, sources: &[Option<Source>], built: &mut Metrics) {
                     }));
                 }
             }
-            Some(Source::Derived(scope, steps)) => {
+            Some(MetricOrigin::Derived(scope, steps)) => {
                 let formula = formula(steps, &names);
                 let (kind, aggregation) = match scope {
                     Some(scope) => (MetricKind::DerivedBefore(formula, *scope), Aggregation::Sum),

@@ -17,11 +17,11 @@ use std::ops::Range;
 const MAX_COUNT: u64 = 0xFFFF_FFFF_FFFF_FBFF;
 
 /// Reads rows of one metric, from the last call path to the first.
-struct Rows<'a> {
+struct StoredRows<'a> {
     source: &'a CubeSource,
     stored: Option<&'a Stored>,
     value_type: MetricValueType,
-    input: Input,
+    input: RowInput,
     first: u32,
     next: u32,
     not_finite: Vec<LocationId>,
@@ -31,7 +31,7 @@ struct Rows<'a> {
     damage: Vec<(CubeError, u64)>,
 }
 
-enum Input {
+enum RowInput {
     Nothing,
     Archive(MetricRows<File>),
     Xml(XmlRows),
@@ -45,20 +45,20 @@ pub(super) fn open(
     let stored = source.stored[metric.index()].as_ref();
     let mut damage = Vec::new();
     let input = match stored {
-        None => Input::Nothing,
+        None => RowInput::Nothing,
         Some(stored) if source.cube.kind() == Kind::Archive => {
             match source.cube.metric_rows(stored.metric, stored.data_type.n_bytes()) {
-                Ok(rows) => rows.map_or(Input::Nothing, Input::Archive),
+                Ok(rows) => rows.map_or(RowInput::Nothing, RowInput::Archive),
                 // The other metrics can be read all the same.
                 Err(error) => {
                     damage.push((error, 1));
-                    Input::Nothing
+                    RowInput::Nothing
                 }
             }
         }
-        Some(_) => Input::Xml(source.cube.xml_rows().map_err(read_error)?),
+        Some(_) => RowInput::Xml(source.cube.xml_rows().map_err(read_error)?),
     };
-    Ok(Box::new(Rows {
+    Ok(Box::new(StoredRows {
         source,
         stored,
         value_type: source.definitions.metric(metric).value_type,
@@ -73,10 +73,10 @@ pub(super) fn open(
     }))
 }
 
-impl SeverityRows for Rows<'_> {
+impl SeverityRows for StoredRows<'_> {
     fn read(&mut self, row: &mut SeverityRow) -> Result<bool, ReadError> {
         let Some(stored) = self.stored else { return Ok(false) };
-        if matches!(self.input, Input::Nothing) {
+        if matches!(self.input, RowInput::Nothing) {
             return Ok(false);
         }
         if row.values.value_type() != self.value_type {
@@ -97,7 +97,7 @@ impl SeverityRows for Rows<'_> {
     }
 
     fn notices(&mut self) -> Vec<Notice> {
-        if let Input::Archive(rows) = &mut self.input {
+        if let RowInput::Archive(rows) = &mut self.input {
             self.damage.append(&mut rows.take_damage());
         }
         let mut notices: Vec<Notice> =
@@ -122,19 +122,19 @@ impl SeverityRows for Rows<'_> {
     }
 }
 
-impl Rows<'_> {
+impl StoredRows<'_> {
     fn read_path(&mut self, path: u32, stored: &Stored, row: &mut SeverityRow) -> Result<bool, CubeError> {
         let n_locations = self.source.definitions.locations.len();
         row.locations = None;
         match &mut self.input {
-            Input::Nothing => return Ok(false),
-            Input::Archive(rows) => {
+            RowInput::Nothing => return Ok(false),
+            RowInput::Archive(rows) => {
                 let tree_index = if stored.is_wide { self.source.wide_index[path as usize] } else { path };
                 let is_little_endian = rows.is_little_endian();
                 let Some(bytes) = rows.read(tree_index)? else { return Ok(false) };
                 decode(bytes, stored, is_little_endian, &mut row.values);
             }
-            Input::Xml(rows) => {
+            RowInput::Xml(rows) => {
                 let cnode = self.source.cube.anchor().cnodes[path as usize].id;
                 let Some(&at) = self.source.xml_rows.get(&(stored.metric, cnode)) else { return Ok(false) };
                 let place = &self.source.cube.anchor().rows[at as usize];

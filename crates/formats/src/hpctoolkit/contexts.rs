@@ -5,7 +5,7 @@
 //! nothing that the model keeps.
 //! Law: parents come first; no path is deeper than [`MAX_SAMPLED_DEPTH`] frames.
 
-use super::regions::Regions;
+use super::regions::HpctoolkitRegions;
 use crate::position::u32_from;
 use ouzel_model::{
     CallNode, CallPathId, ContextId, Level, MAX_SAMPLED_DEPTH, Notice, NoticeCode, Region, RegionId,
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Where a node of the format's tree is in the model's.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Placed {
+pub(super) struct PlacedNode {
     /// The path with the place in its innermost frame.
     pub context: ContextId,
     /// The caller's path.
@@ -31,7 +31,7 @@ pub(super) struct Placed {
 #[derive(Debug, Default)]
 pub(super) struct ContextsBuilder {
     pub contexts: SampledContexts,
-    pub regions: Regions,
+    pub regions: HpctoolkitRegions,
     /// Every frame: what a profile's call tree is made of. Callers come first.
     pub frames: Vec<CallNode>,
     n_too_deep: u64,
@@ -45,7 +45,7 @@ impl ContextsBuilder {
     }
 
     /// A frame called from `parent`, which the format knows as `native_id`.
-    pub fn frame(&mut self, parent: Option<Placed>, region: Region, native_id: u64) -> Placed {
+    pub fn frame(&mut self, parent: Option<PlacedNode>, region: Region, native_id: u64) -> PlacedNode {
         let region = self.regions.id(region);
         let caller = parent.map(|parent| parent.context);
         if let Some(parent) = parent.filter(|parent| self.is_full(parent.context)) {
@@ -59,17 +59,17 @@ impl ContextsBuilder {
         }
         let frame = u32_from(self.frames.len());
         self.frames.push(node);
-        Placed { context: self.contexts.push(caller, region, None, None), caller, region, frame }
+        PlacedNode { context: self.contexts.push(caller, region, None, None), caller, region, frame }
     }
 
     /// A line in the frame of `parent`.
-    pub fn line(&mut self, parent: Placed, file: Option<Arc<str>>, line: Option<u32>) -> Placed {
+    pub fn line(&mut self, parent: PlacedNode, file: Option<Arc<str>>, line: Option<u32>) -> PlacedNode {
         let line = line.filter(|&line| line != 0);
         if line.is_none() {
             return parent;
         }
         let context = self.contexts.push(parent.caller, parent.region, file, line);
-        Placed { context, ..parent }
+        PlacedNode { context, ..parent }
     }
 
     fn is_full(&self, context: ContextId) -> bool {
@@ -77,7 +77,7 @@ impl ContextsBuilder {
     }
 
     /// The region of the innermost frame.
-    pub fn region(&self, placed: Placed) -> &Region {
+    pub fn region(&self, placed: PlacedNode) -> &Region {
         self.regions.get(placed.region)
     }
 

@@ -25,7 +25,7 @@ const PERIODS: u64 = 10;
 
 /// First and last sample of a line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ends {
+pub(super) struct LineEnds {
     pub first_ns: u64,
     pub last_ns: u64,
     /// Whether nothing runs at the last sample.
@@ -35,7 +35,7 @@ pub(super) struct Ends {
 }
 
 /// The ends of a line; `None` if it has no samples, or they cannot be read.
-pub(super) fn ends(file: &LineFile) -> Option<Ends> {
+pub(super) fn ends(file: &LineFile) -> Option<LineEnds> {
     let at = |index: u64| -> Option<TraceSample> {
         let start = file.line.start + index * file.line.layout.n_bytes();
         let line = Line { start, n_samples: 1, ..file.line };
@@ -43,7 +43,7 @@ pub(super) fn ends(file: &LineFile) -> Option<Ends> {
     };
     let n = file.line.n_samples;
     let (first, last) = (at(0).filter(|_| 0 < n)?, at(n.checked_sub(1)?)?);
-    Some(Ends {
+    Some(LineEnds {
         first_ns: first.time_ns,
         last_ns: last.time_ns,
         is_idle: file.ids.get(last.context) == NOTHING,
@@ -55,7 +55,7 @@ pub(super) fn ends(file: &LineFile) -> Option<Ends> {
 pub(super) fn notices(
     definitions: &Definitions,
     lines: &[LineFile],
-    ends: &[Option<Ends>],
+    ends: &[Option<LineEnds>],
     declared_last_ns: &[Option<u64>],
 ) -> Vec<Notice> {
     let mut notices = Vec::new();
@@ -100,7 +100,8 @@ pub(super) fn notices(
             continue;
         }
         let of_kind = latest.iter().find(|(of, _)| *of == kind(i)).and_then(|(_, latest)| *latest);
-        let (Some(Ends { is_idle: false, last_ns, period_ns, .. }), Some(latest)) = (ends[i], of_kind) else {
+        let (Some(LineEnds { is_idle: false, last_ns, period_ns, .. }), Some(latest)) = (ends[i], of_kind)
+        else {
             continue;
         };
         let early = latest.saturating_sub(last_ns);

@@ -4,7 +4,7 @@
 //! `experiment.mt`. Values of each thread are in `.metric-db` files, sums over all in the
 //! XML file. Law: the XML file gives the unit of times; without one it is microseconds.
 
-use super::contexts::{ContextIds, ContextsBuilder, Placed};
+use super::contexts::{ContextIds, ContextsBuilder, PlacedNode};
 use super::files::{TraceFile, sampled_trace, trace_files};
 use super::{damage_notice, io_error, metric_db, read_error, regions};
 use crate::detect::{OpenError, Opened};
@@ -123,7 +123,7 @@ fn with_unit(line: Line, experiment: &Experiment) -> Line {
 }
 
 /// What the tree of the XML file became.
-pub(super) struct Tree {
+pub(super) struct XmlTree {
     pub contexts: SampledContexts,
     pub regions: Vec<Region>,
     pub ids: Arc<ContextIds>,
@@ -132,10 +132,10 @@ pub(super) struct Tree {
     pub frame_of: Vec<Option<u32>>,
 }
 
-fn build(experiment: &Experiment, notices: &mut Vec<Notice>) -> Tree {
+fn build(experiment: &Experiment, notices: &mut Vec<Notice>) -> XmlTree {
     let mut builder = ContextsBuilder::default();
     builder.placeholder(regions::entry(&Arc::from("<unknown call path>")));
-    let mut placed: Vec<Option<Placed>> = Vec::with_capacity(experiment.nodes.len());
+    let mut placed: Vec<Option<PlacedNode>> = Vec::with_capacity(experiment.nodes.len());
     // Whether a node is the one for the time at which nothing runs, or below it.
     let mut is_idle: Vec<bool> = Vec::with_capacity(experiment.nodes.len());
     let mut numbers: Vec<(u32, Option<ContextId>)> = Vec::new();
@@ -153,7 +153,7 @@ fn build(experiment: &Experiment, notices: &mut Vec<Notice>) -> Tree {
     }
     notices.extend(builder.notice());
     let ids = ContextIds::new(&numbers, notices);
-    Tree {
+    XmlTree {
         contexts: builder.contexts,
         regions: builder.regions.into_vec(),
         ids: Arc::new(ids),
@@ -172,9 +172,9 @@ fn procedure_name(experiment: &Experiment, node: &Node) -> Option<Arc<str>> {
 fn place(
     experiment: &Experiment,
     node: &Node,
-    outer: Option<Placed>,
+    outer: Option<PlacedNode>,
     builder: &mut ContextsBuilder,
-) -> Option<Placed> {
+) -> Option<PlacedNode> {
     let file = node.file.and_then(|file| experiment.files.get(&file)).cloned();
     let id = u64::from(node.id);
     match node.kind {

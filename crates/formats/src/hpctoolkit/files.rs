@@ -4,7 +4,7 @@
 //! on are streams of accelerators.
 
 use super::contexts::ContextIds;
-use super::ends::{self, Ends};
+use super::ends::{self, LineEnds};
 use super::identity::{self, Identity};
 use super::source::{LineFile, SampledTrace};
 use super::{io_error, period, read_error};
@@ -148,7 +148,7 @@ pub(super) fn sampled_trace(
             ids: files[i].ids.clone().unwrap_or_else(|| Arc::clone(&no_ids)),
         })
         .collect();
-    let ends: Vec<Option<Ends>> = lines.iter().map(ends::ends).collect();
+    let ends: Vec<Option<LineEnds>> = lines.iter().map(ends::ends).collect();
     let start = ends.iter().flatten().map(|ends| ends.first_ns).min().unwrap_or_default();
     let end = ends.iter().flatten().map(|ends| ends.last_ns).max().unwrap_or_default();
     let mut definitions = Definitions::empty(Clock {

@@ -85,10 +85,13 @@ pub(super) fn define(
     native_id: impl Fn(usize) -> u64,
     n_events: impl Fn(usize) -> Option<u64>,
     notices: &mut Vec<Notice>,
-) -> Tables {
-    let mut tables = Tables::default();
+) -> IdentityTables {
+    let mut tables = IdentityTables::default();
     let definitions = &mut tables;
-    let mut groups = Groups { has_ranks: identities.iter().any(|i| i.rank.is_some()), ..Groups::default() };
+    let mut groups = IdentityGroups {
+        has_ranks: identities.iter().any(|i| i.rank.is_some()),
+        ..IdentityGroups::default()
+    };
     for (i, identity) in identities.iter().enumerate() {
         let process = groups.process(identity, definitions);
         let group =
@@ -117,7 +120,7 @@ pub(super) fn define(
 
 /// The tables that traces and profiles have in common.
 #[derive(Debug, Default)]
-pub(super) struct Tables {
+pub(super) struct IdentityTables {
     pub system_tree: SystemTree,
     pub location_groups: Vec<LocationGroup>,
     pub locations: Vec<Location>,
@@ -127,7 +130,7 @@ pub(super) struct Tables {
 type ProcessKey = (Option<u64>, Option<u64>, u64, u64);
 
 #[derive(Debug, Default)]
-struct Groups {
+struct IdentityGroups {
     has_ranks: bool,
     nodes: FxHashMap<u64, SystemNodeId>,
     processes: FxHashMap<ProcessKey, LocationGroupId>,
@@ -135,8 +138,8 @@ struct Groups {
     n_huge_ranks: u64,
 }
 
-impl Groups {
-    fn node(&mut self, node: u64, definitions: &mut Tables) -> SystemNodeId {
+impl IdentityGroups {
+    fn node(&mut self, node: u64, definitions: &mut IdentityTables) -> SystemNodeId {
         *self.nodes.entry(node).or_insert_with(|| {
             let nodes = &mut definitions.system_tree.nodes;
             nodes.push(SystemNode {
@@ -149,7 +152,7 @@ impl Groups {
         })
     }
 
-    fn process(&mut self, identity: &Identity, definitions: &mut Tables) -> LocationGroupId {
+    fn process(&mut self, identity: &Identity, definitions: &mut IdentityTables) -> LocationGroupId {
         let key = (identity.rank, identity.node, identity.process, identity.copy);
         if let Some(&id) = self.processes.get(&key) {
             return id;
@@ -185,7 +188,7 @@ impl Groups {
         &mut self,
         identity: &Identity,
         process: LocationGroupId,
-        definitions: &mut Tables,
+        definitions: &mut IdentityTables,
     ) -> LocationGroupId {
         let key = (process, identity.device, identity.context);
         if let Some(&id) = self.contexts.get(&key) {
@@ -214,7 +217,7 @@ impl Groups {
 /// The largest rank that is believed: no machine has so many cores, and tables are indexed by ranks.
 const MAX_RANK: u32 = 1 << 26;
 
-fn push(group: LocationGroup, definitions: &mut Tables) -> LocationGroupId {
+fn push(group: LocationGroup, definitions: &mut IdentityTables) -> LocationGroupId {
     definitions.location_groups.push(group);
     LocationGroupId::from_index(definitions.location_groups.len() - 1)
 }

@@ -20,7 +20,7 @@ pub(super) struct LineReader<'a> {
     generator: Option<InterruptGeneratorId>,
     /// Whether samples get rows.
     wanted: bool,
-    times: Times,
+    times: TraceTimes,
     before: Before<'a>,
     n_unknown: u64,
 }
@@ -54,14 +54,14 @@ impl Before<'_> {
 
 /// Turns absolute times to ticks since the trace start.
 #[derive(Debug)]
-struct Times {
+struct TraceTimes {
     trace_start: u64,
     last: u64,
     n_back: u64,
     n_before_start: u64,
 }
 
-impl Times {
+impl TraceTimes {
     #[inline]
     fn ticks(&mut self, time_ns: u64) -> Ticks {
         let ticks = time_ns.saturating_sub(self.trace_start);
@@ -82,7 +82,7 @@ impl<'a> LineReader<'a> {
         wanted: bool,
     ) -> Self {
         let trace_start = definitions.clock.offset_ticks;
-        let times = Times { trace_start, last: 0, n_back: 0, n_before_start: 0 };
+        let times = TraceTimes { trace_start, last: 0, n_back: 0, n_before_start: 0 };
         let before = Before { definitions, context: None };
         LineReader { lines, ids, location, generator, wanted, times, before, n_unknown: 0 }
     }

@@ -3,7 +3,7 @@
 //! Functions, loops and lines are not known yet: a frame is a place in a library. Its name
 //! is its address until `hpcprof` finds out what is there.
 
-use super::contexts::{ContextIds, ContextsBuilder, Placed};
+use super::contexts::{ContextIds, ContextsBuilder, PlacedNode};
 use super::files::{TraceFile, sampled_trace, trace_file, trace_files};
 use super::regions;
 use crate::detect::{OpenError, Opened};
@@ -98,7 +98,7 @@ fn build(measurement: &Measurement, builder: &mut ContextsBuilder, notices: &mut
     let modules: FxHashMap<u16, &str> =
         measurement.modules.iter().map(|(id, path)| (*id, path.rsplit('/').next().unwrap_or(path))).collect();
     let by_id: FxHashMap<u32, usize> = nodes.iter().enumerate().map(|(i, node)| (node.id, i)).collect();
-    let mut placed: Vec<Option<Placed>> = vec![None; nodes.len()];
+    let mut placed: Vec<Option<PlacedNode>> = vec![None; nodes.len()];
     let mut seen = vec![false; nodes.len()];
     let mut n_circular = 0;
     let mut numbers: Vec<(u32, Option<ContextId>)> = Vec::with_capacity(nodes.len());

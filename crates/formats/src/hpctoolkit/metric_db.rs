@@ -3,7 +3,7 @@
 //! Without files of threads, the sums are given at one location for all.
 //! Law: inclusive values are read, from which exclusive ones follow.
 
-use super::experiment::Tree;
+use super::experiment::XmlTree;
 use super::files::{files_with_ending, identities_of_names};
 use super::gathered::GatheredRows;
 use super::identity::{self, Identity};
@@ -25,12 +25,12 @@ pub(super) struct ExperimentProfile {
     notices: Vec<Notice>,
     /// For each node of the XML file that is a frame: its number and its call path.
     frames: Vec<(u32, CallPathId)>,
-    values: Values,
+    values: ValueOrigin,
 }
 
 /// Where values come from.
 #[derive(Debug)]
-enum Values {
+enum ValueOrigin {
     /// For each metric: call path and sum.
     Sums(Vec<Vec<(CallPathId, f64)>>),
     /// A file for each location, a column for each metric.
@@ -41,7 +41,7 @@ enum Values {
 pub(super) fn profile(
     folder: &Path,
     experiment: &Experiment,
-    tree: &Tree,
+    tree: &XmlTree,
     provenance: Provenance,
     mut notices: Vec<Notice>,
 ) -> Option<ExperimentProfile> {
@@ -67,7 +67,7 @@ pub(super) fn profile(
         let (identities, order) = identity::ordered(identities_of_names(&files));
         threads(&identities, &order, &mut definitions, &mut notices);
         definitions.metrics = columns.iter().map(|metric| define(&metric.name)).collect();
-        Values::Threads {
+        ValueOrigin::Threads {
             files: order.iter().map(|&i| files[i].clone()).collect(),
             columns: columns.iter().map(|metric| metric.column).collect(),
         }
@@ -111,7 +111,7 @@ fn sums(
     experiment: &Experiment,
     frames: &[(u32, CallPathId)],
     definitions: &mut ProfileDefinitions,
-) -> Option<Values> {
+) -> Option<ValueOrigin> {
     let path_of: rustc_hash::FxHashMap<u32, CallPathId> = frames.iter().copied().collect();
     let mut all = Vec::new();
     for metric in experiment.metrics.iter().filter(|metric| &*metric.scope == "inclusive") {
@@ -122,7 +122,7 @@ fn sums(
         };
         all.push(experiment.nodes.iter().filter_map(value).collect());
     }
-    (!all.is_empty()).then_some(Values::Sums(all))
+    (!all.is_empty()).then_some(ValueOrigin::Sums(all))
 }
 
 /// `CPUTIME (usec)` of `CPUTIME (usec):Sum (I)`.
@@ -155,8 +155,8 @@ impl ProfileSource for ExperimentProfile {
 
     fn severity_bytes(&self, metric: MetricId) -> u64 {
         match &self.values {
-            Values::Sums(values) => 16 * values[metric.index()].len() as u64,
-            Values::Threads { files, .. } => 8 * (files.len() * self.frames.len()) as u64,
+            ValueOrigin::Sums(values) => 16 * values[metric.index()].len() as u64,
+            ValueOrigin::Threads { files, .. } => 8 * (files.len() * self.frames.len()) as u64,
         }
     }
 
@@ -167,11 +167,11 @@ impl ProfileSource for ExperimentProfile {
     ) -> Result<Box<dyn SeverityRows + '_>, ReadError> {
         let mut rows = GatheredRows::default();
         match &self.values {
-            Values::Sums(values) => {
+            ValueOrigin::Sums(values) => {
                 let wanted = values[metric.index()].iter().filter(|value| paths.contains(&value.0));
                 rows.values.extend(wanted.map(|&(path, value)| (path.0, 0, value)));
             }
-            Values::Threads { files, columns } => {
+            ValueOrigin::Threads { files, columns } => {
                 let wanted: Vec<_> = self.frames.iter().filter(|frame| paths.contains(&frame.1)).collect();
                 let column = columns[metric.index()];
                 for (i, path) in files.iter().enumerate() {

@@ -45,7 +45,7 @@ pub static READER: Reader = Reader {
 };
 
 /// What a path holds.
-enum Found {
+enum HpctoolkitPath {
     /// The folder of a database of format 4.
     Database(PathBuf),
     /// The `experiment.xml` of an older database.
@@ -54,23 +54,24 @@ enum Found {
     Measurements(PathBuf),
 }
 
-fn find(candidate: &Candidate) -> Option<Found> {
+fn find(candidate: &Candidate) -> Option<HpctoolkitPath> {
     if let Some(folder) = database_folder(candidate) {
-        return Some(Found::Database(folder));
+        return Some(HpctoolkitPath::Database(folder));
     }
     let path = candidate.path();
     let file = if candidate.is_dir() { path.join("experiment.xml") } else { path.to_owned() };
     let first = candidate.head(&file, EXPERIMENT_BYTES);
     if is_experiment(&first) {
-        return Some(Found::Experiment(file));
+        return Some(HpctoolkitPath::Experiment(file));
     }
     if candidate.is_dir() {
         let named =
             |ending: &str| candidate.paths(path, |name| Path::new(name).extension() == Some(ending.as_ref()));
         let first = ["hpctrace", "hpcrun"].into_iter().flat_map(named).next()?;
-        return is_measurement(&candidate.head(&first, 24)).then(|| Found::Measurements(path.to_owned()));
+        return is_measurement(&candidate.head(&first, 24))
+            .then(|| HpctoolkitPath::Measurements(path.to_owned()));
     }
-    is_measurement(&first).then_some(Found::Measurements(file))
+    is_measurement(&first).then_some(HpctoolkitPath::Measurements(file))
 }
 
 /// Bytes of an `experiment.xml` that hold its outermost element, which follows a document type of 6 KiB.
@@ -78,19 +79,19 @@ const EXPERIMENT_BYTES: usize = 16 * 1024;
 
 fn recognise(candidate: &Candidate) -> Option<String> {
     Some(match find(candidate)? {
-        Found::Database(folder) => format!("HPCToolkit database {}", folder.display()),
-        Found::Experiment(file) => format!("HPCToolkit database {}", file.display()),
-        Found::Measurements(path) => format!("HPCToolkit measurements {}", path.display()),
+        HpctoolkitPath::Database(folder) => format!("HPCToolkit database {}", folder.display()),
+        HpctoolkitPath::Experiment(file) => format!("HPCToolkit database {}", file.display()),
+        HpctoolkitPath::Measurements(path) => format!("HPCToolkit measurements {}", path.display()),
     })
 }
 
 /// Databases and folders of measurements belong to HPCToolkit, with everything in them.
 fn add_files(candidate: &Candidate, inputs: &mut Inputs) {
     match find(candidate) {
-        Some(Found::Database(folder)) => inputs.add_folder(folder),
-        Some(Found::Experiment(file)) => inputs.add_folder(folder_of(&file)),
-        Some(Found::Measurements(path)) if path.is_dir() => inputs.add_folder(path),
-        Some(Found::Measurements(file)) => {
+        Some(HpctoolkitPath::Database(folder)) => inputs.add_folder(folder),
+        Some(HpctoolkitPath::Experiment(file)) => inputs.add_folder(folder_of(&file)),
+        Some(HpctoolkitPath::Measurements(path)) if path.is_dir() => inputs.add_folder(path),
+        Some(HpctoolkitPath::Measurements(file)) => {
             let stem = file.file_stem().unwrap_or_default().to_string_lossy();
             inputs.add_named(folder_of(&file), &format!("{stem}."), &["hpctrace", "hpcrun"]);
         }
@@ -108,9 +109,9 @@ fn folder_of(file: &Path) -> &Path {
 
 fn open(candidate: &Candidate) -> Result<Opened, OpenError> {
     match find(candidate) {
-        Some(Found::Database(folder)) => database::open(&folder),
-        Some(Found::Experiment(file)) => experiment::open(&file),
-        Some(Found::Measurements(path)) => measurements::open(&path),
+        Some(HpctoolkitPath::Database(folder)) => database::open(&folder),
+        Some(HpctoolkitPath::Experiment(file)) => experiment::open(&file),
+        Some(HpctoolkitPath::Measurements(path)) => measurements::open(&path),
         None => Err(OpenError::NotATrace {
             path: candidate.path().to_owned(),
             reason: "looked for meta.db, experiment.xml and *.hpctrace of HPCToolkit".to_owned(),

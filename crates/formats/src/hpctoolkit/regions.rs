@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 /// The regions so far; equal ones are one.
 #[derive(Debug, Default)]
-pub(super) struct Regions {
+pub(super) struct HpctoolkitRegions {
     ids: FxHashMap<Region, RegionId>,
     regions: Vec<Region>,
 }
 
-impl Regions {
+impl HpctoolkitRegions {
     /// The id of `region`.
     pub fn id(&mut self, region: Region) -> RegionId {
         let next = RegionId::from_index(self.regions.len());

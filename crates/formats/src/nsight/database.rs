@@ -87,7 +87,7 @@ impl Database {
         table: &str,
         columns: &[&str],
         condition: Option<&str>,
-        mut take: impl FnMut(&Columns<'_, '_>) -> Result<(), ReadError>,
+        mut take: impl FnMut(&QueryRow<'_, '_>) -> Result<(), ReadError>,
     ) -> Result<u64, ScanError> {
         if !self.has_table(table) {
             return Ok(0);
@@ -105,7 +105,7 @@ impl Database {
         loop {
             match rows.next() {
                 Ok(None) => return Ok(n_rows),
-                Ok(Some(row)) => take(&Columns { row }).map_err(ScanError::Fatal)?,
+                Ok(Some(row)) => take(&QueryRow { row }).map_err(ScanError::Fatal)?,
                 Err(error) => return Err(failed(&error, n_rows)),
             }
             n_rows += 1;
@@ -179,11 +179,11 @@ impl ScanError {
 }
 
 /// One row of a query.
-pub(super) struct Columns<'r, 's> {
+pub(super) struct QueryRow<'r, 's> {
     row: &'r rusqlite::Row<'s>,
 }
 
-impl Columns<'_, '_> {
+impl QueryRow<'_, '_> {
     /// The integer of a column; `None` if it is NULL or of another type.
     #[inline]
     pub fn int(&self, i: usize) -> Option<i64> {

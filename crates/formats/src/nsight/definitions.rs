@@ -3,10 +3,10 @@
 //! Law: order is by report, rank, process, then threads before contexts, each by number; the first lane of a place
 //! comes before its others. Names come from the export where it has them.
 
-use super::Placed;
+use super::PlacedRows;
 use super::reports::About;
-use super::scan::{CommHandle, Place, PlaceKind, Process};
-use super::store::Lane;
+use super::scan::{CommHandle, PlaceKind, Process, RowPlace};
+use super::store::StoredLane;
 use ouzel_model::{
     CommId, Communicator, Definitions, Location, LocationGroup, LocationGroupId, LocationGroupKind,
     LocationKind, SystemNode, SystemNodeId, WorldRank,
@@ -21,7 +21,7 @@ const MPICH_WORLD: i64 = 0x4400_0000;
 
 /// What the export says of its places.
 pub(super) struct Known<'a> {
-    pub places: &'a [Place],
+    pub places: &'a [RowPlace],
     pub processes: &'a [Process],
     pub abouts: &'a [About],
     /// Rank of each process.
@@ -32,12 +32,12 @@ pub(super) struct Known<'a> {
 pub(super) fn add_locations(
     definitions: &mut Definitions,
     known: &Known<'_>,
-    lanes: &[Vec<Lane>],
-) -> Vec<Placed> {
+    lanes: &[Vec<StoredLane>],
+) -> Vec<PlacedRows> {
     let nodes = add_nodes(definitions, known.abouts);
     let mut order: Vec<usize> = (0..known.places.len()).filter(|&place| !lanes[place].is_empty()).collect();
     order.sort_by_key(|&place| {
-        let Place { process, kind } = known.places[place];
+        let RowPlace { process, kind } = known.places[place];
         let of = &known.processes[process as usize];
         let rank = known.ranks[process as usize];
         (of.report, rank.is_none(), rank, of.global_pid, kind)
@@ -45,7 +45,7 @@ pub(super) fn add_locations(
     let mut groups: BTreeMap<(u32, Option<(i64, i64)>), LocationGroupId> = BTreeMap::new();
     let mut placed = Vec::new();
     for place in order {
-        let Place { process, kind } = known.places[place];
+        let RowPlace { process, kind } = known.places[place];
         let of = &known.processes[process as usize];
         let about = &known.abouts[of.report];
         let rank = known.ranks[process as usize].map(WorldRank);
@@ -81,7 +81,7 @@ pub(super) fn add_locations(
                 declared_events: None,
                 native_id: native_id(of, kind),
             });
-            placed.push(Placed { place, lane });
+            placed.push(PlacedRows { place, lane });
         }
     }
     placed

@@ -3,8 +3,8 @@
 //! Runs that follow each other in time, the common case, are read one after the other. Memory: one small buffer for
 //! each run. Law: every row comes once; rows that are equal in order come in the order of their runs.
 
-use super::rows::Row;
-use super::store::{Run, Spill, SpillReader};
+use super::rows::ReportRow;
+use super::store::{SortedRun, Spill, SpillReader};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
@@ -14,26 +14,26 @@ const READ_ROWS: usize = 1024;
 
 /// One run while it is read.
 #[derive(Debug)]
-struct Source {
-    rest: Run,
-    rows: Vec<Row>,
+struct RunReader {
+    rest: SortedRun,
+    rows: Vec<ReportRow>,
     next: usize,
 }
 
-type Key = (i64, Reverse<i64>, super::rows::RowKind, u32, u64);
+type RunKey = (i64, Reverse<i64>, super::rows::RowKind, u32, u64);
 
 /// The merge of all runs of a place, or of the rows of one that was never spilled.
 #[derive(Debug)]
 pub(super) struct Merge {
-    in_memory: std::vec::IntoIter<Row>,
-    sources: Vec<Source>,
-    heap: BinaryHeap<Reverse<(Key, usize)>>,
+    in_memory: std::vec::IntoIter<ReportRow>,
+    sources: Vec<RunReader>,
+    heap: BinaryHeap<Reverse<(RunKey, usize)>>,
     reader: Option<SpillReader>,
 }
 
 impl Merge {
     /// `in_memory` is sorted; if there are runs, it is empty.
-    pub fn new(in_memory: Vec<Row>, runs: &[Run], spill: Option<&Spill>) -> io::Result<Merge> {
+    pub fn new(in_memory: Vec<ReportRow>, runs: &[SortedRun], spill: Option<&Spill>) -> io::Result<Merge> {
         let reader = match spill {
             Some(spill) if !runs.is_empty() => Some(spill.reader()?),
             _ => None,
@@ -41,7 +41,7 @@ impl Merge {
         let mut merge =
             Merge { in_memory: in_memory.into_iter(), sources: Vec::new(), heap: BinaryHeap::new(), reader };
         for &rest in runs {
-            merge.sources.push(Source { rest, rows: Vec::new(), next: 0 });
+            merge.sources.push(RunReader { rest, rows: Vec::new(), next: 0 });
             merge.advance(merge.sources.len() - 1)?;
         }
         Ok(merge)
@@ -67,7 +67,7 @@ impl Merge {
     }
 
     /// The next row in order.
-    pub fn next(&mut self) -> io::Result<Option<Row>> {
+    pub fn next(&mut self) -> io::Result<Option<ReportRow>> {
         let Some(Reverse((_, source))) = self.heap.pop() else { return Ok(self.in_memory.next()) };
         let from = &mut self.sources[source];
         let row = from.rows[from.next];

@@ -32,9 +32,9 @@ mod tests;
 use crate::detect::{Format, OpenError, Opened, Reader};
 use ouzel_files::{Candidate, Inputs};
 use ouzel_model::{ChunkReader, Content, Definitions, LocationId, Notice, ReadError, ReadPlan, TraceSource};
-use reader::{LocationReader, Shared};
+use reader::{NsightLocation, Shared};
 use std::path::{Path, PathBuf};
-use store::{Block, Lane, Store};
+use store::{LaneBlock, Store, StoredLane};
 
 /// Nsight Systems among the formats.
 pub static READER: Reader = Reader {
@@ -71,7 +71,7 @@ fn add_files(candidate: &Candidate, inputs: &mut Inputs) {
 
 /// Where the rows of a location are.
 #[derive(Debug, Clone, Copy)]
-struct Placed {
+struct PlacedRows {
     place: usize,
     lane: usize,
 }
@@ -81,7 +81,7 @@ struct Placed {
 pub struct NsightSource {
     definitions: Definitions,
     notices: Vec<Notice>,
-    placed: Vec<Placed>,
+    placed: Vec<PlacedRows>,
     store: Store,
     shared: Shared,
     lacking: Vec<(Content, &'static str)>,
@@ -130,8 +130,8 @@ fn open_path(candidate: &Candidate) -> Result<Opened, OpenError> {
 }
 
 impl NsightSource {
-    fn lane(&self, location: LocationId) -> &Lane {
-        let Placed { place, lane } = self.placed[location.index()];
+    fn lane(&self, location: LocationId) -> &StoredLane {
+        let PlacedRows { place, lane } = self.placed[location.index()];
         &self.store.lanes[place][lane]
     }
 }
@@ -161,7 +161,7 @@ impl TraceSource for NsightSource {
     /// Blocks of rows outside of the time range are not read.
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
         let lane = self.lane(location);
-        let is_wanted = |block: &&Block| {
+        let is_wanted = |block: &&LaneBlock| {
             let Some(range) = plan.time_range else { return true };
             let ticks = |time: i64| time.wrapping_sub(self.shared.origin).cast_unsigned();
             let overlaps = ticks(block.start) < range.end.0 && range.start.0 <= ticks(block.end);
@@ -175,6 +175,6 @@ impl TraceSource for NsightSource {
             }
             None => None,
         };
-        Ok(Box::new(LocationReader::new(&self.shared, lane, location, plan.needs, blocks, spill)))
+        Ok(Box::new(NsightLocation::new(&self.shared, lane, location, plan.needs, blocks, spill)))
     }
 }

@@ -4,7 +4,7 @@ use super::database::Database;
 use super::definitions::{Known, add_locations, add_world};
 use super::reader::Shared;
 use super::reports::{About, ranks_from_names};
-use super::scan::{Place, PlaceKind, Process, Scan};
+use super::scan::{PlaceKind, Process, RowPlace, ScannedReports};
 use super::{NsightSource, scan};
 use crate::position::u32_from;
 use ouzel_model::{
@@ -29,7 +29,7 @@ impl NsightSource {
             abouts.push(About::read(&Database::open(export)?)?);
         }
         let (offsets, start_ns) = align(&abouts, &mut notices);
-        let mut scan = Scan::default();
+        let mut scan = ScannedReports::default();
         for (report, export) in exports.iter().enumerate() {
             // One at a time: a run may have more reports than files may be open.
             scan.take(&Database::open(export)?, report, offsets[report])?;
@@ -124,7 +124,7 @@ fn align(abouts: &[About], notices: &mut Vec<Notice>) -> (Vec<i64>, Option<i64>)
 
 /// The rank of each process, and how it was found.
 fn ranks_of(
-    scan: &Scan,
+    scan: &ScannedReports,
     abouts: &[About],
     exports: &[PathBuf],
     notices: &mut Vec<Notice>,
@@ -136,7 +136,7 @@ fn ranks_of(
     }
     let of_reports: Option<Vec<u32>> = if let [about] = abouts {
         // The environment of a launcher is that of all its processes: it gives the rank only if there is a single one.
-        let has_rows = |process: u32| scan.places.iter().any(|&Place { process: of, .. }| of == process);
+        let has_rows = |process: u32| scan.places.iter().any(|&RowPlace { process: of, .. }| of == process);
         let n_processes = (0..u32_from(scan.processes.len())).filter(|&process| has_rows(process)).count();
         about.environment_rank.filter(|_| n_processes == 1).map(|rank| vec![rank])
     } else {
@@ -179,7 +179,7 @@ fn provenance(abouts: &[About]) -> Provenance {
 }
 
 /// What the reports lack, with the reason.
-fn lacking(scan: &Scan) -> Vec<(Content, &'static str)> {
+fn lacking(scan: &ScannedReports) -> Vec<(Content, &'static str)> {
     let has_streams = scan.places.iter().any(|place| matches!(place.kind, PlaceKind::Stream { .. }));
     let mut lacking = vec![
         (Content::Counters, "counters of Nsight Systems exports are not read"),

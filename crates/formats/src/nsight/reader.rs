@@ -8,9 +8,9 @@
 //! Law: times do not decrease and calls nest, since the rows of a lane do.
 
 use super::requests::Requests;
-use super::rows::{NO_PEER, Row, RowKind};
+use super::rows::{NO_PEER, ReportRow, RowKind};
 use super::scan::temporary_error;
-use super::store::{Block, Lane, SpillReader};
+use super::store::{LaneBlock, SpillReader, StoredLane};
 use crate::position::index_from;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, Collective, CollectiveOp, CollectiveRoot, CommId, CommRank,
@@ -35,18 +35,18 @@ pub(super) struct Shared {
 }
 
 /// The reader of one location.
-pub(super) struct LocationReader<'a> {
+pub(super) struct NsightLocation<'a> {
     shared: &'a Shared,
-    lane: &'a Lane,
+    lane: &'a StoredLane,
     location: LocationId,
     needs: Needs,
     /// The blocks that are still to be read.
-    blocks: std::vec::IntoIter<Block>,
+    blocks: std::vec::IntoIter<LaneBlock>,
     spill: Option<SpillReader>,
-    rows: Vec<Row>,
+    rows: Vec<ReportRow>,
     next: usize,
     n_read: u64,
-    open: Vec<Row>,
+    open: Vec<ReportRow>,
     requests: Requests,
     /// Messages and collectives on communicators whose members are not known.
     n_unknown_comm: u64,
@@ -54,17 +54,17 @@ pub(super) struct LocationReader<'a> {
     n_no_peer: u64,
 }
 
-impl<'a> LocationReader<'a> {
+impl<'a> NsightLocation<'a> {
     /// `blocks` are those of the lane that are wanted.
     pub fn new(
         shared: &'a Shared,
-        lane: &'a Lane,
+        lane: &'a StoredLane,
         location: LocationId,
         needs: Needs,
-        blocks: Vec<Block>,
+        blocks: Vec<LaneBlock>,
         spill: Option<SpillReader>,
     ) -> Self {
-        LocationReader {
+        NsightLocation {
             shared,
             lane,
             location,
@@ -109,14 +109,14 @@ impl<'a> LocationReader<'a> {
         Ok(true)
     }
 
-    fn begin(&mut self, buffer: &mut ChunkBuffer, row: Row) {
+    fn begin(&mut self, buffer: &mut ChunkBuffer, row: ReportRow) {
         let at = self.ticks(row.start);
         if row.kind == RowKind::Sample {
             self.sample(buffer, at, row);
             return;
         }
         // A call that completes several requests has a row for each.
-        let is_same = |open: &Row| {
+        let is_same = |open: &ReportRow| {
             open.kind == RowKind::Wait
                 && (open.start, open.end, open.region) == (row.start, row.end, row.region)
         };
@@ -163,7 +163,7 @@ impl<'a> LocationReader<'a> {
         self.open.push(row);
     }
 
-    fn end(&mut self, buffer: &mut ChunkBuffer, row: Row) {
+    fn end(&mut self, buffer: &mut ChunkBuffer, row: ReportRow) {
         let at = self.ticks(row.end);
         match row.kind {
             RowKind::Recv => self.message(buffer, at, EventKind::MessageRecv, &row, None),
@@ -184,7 +184,7 @@ impl<'a> LocationReader<'a> {
         buffer.push(at, EventKind::Leave, RegionId(row.region));
     }
 
-    fn sample(&self, buffer: &mut ChunkBuffer, at: Ticks, row: Row) {
+    fn sample(&self, buffer: &mut ChunkBuffer, at: Ticks, row: ReportRow) {
         buffer.n_records += 1;
         if self.needs.contains(Needs::SAMPLES) {
             let context = row.region.checked_sub(1).map(ContextId);
@@ -193,7 +193,7 @@ impl<'a> LocationReader<'a> {
         }
     }
 
-    fn copied(&self, buffer: &mut ChunkBuffer, at: Ticks, row: Row) {
+    fn copied(&self, buffer: &mut ChunkBuffer, at: Ticks, row: ReportRow) {
         buffer.n_records += 1;
         if self.needs.contains(Needs::PARAMETERS) {
             let at_row = buffer.push(at, EventKind::Parameter, RegionId(0));
@@ -206,7 +206,7 @@ impl<'a> LocationReader<'a> {
     }
 
     /// The communicator of a row; counts those that are not known.
-    fn comm(&mut self, row: &Row) -> Option<CommId> {
+    fn comm(&mut self, row: &ReportRow) -> Option<CommId> {
         let handle = row.comm.checked_sub(1)?;
         let comm = self.shared.comms.get(handle as usize).copied().flatten();
         self.n_unknown_comm += u64::from(comm.is_none());
@@ -218,7 +218,7 @@ impl<'a> LocationReader<'a> {
         buffer: &mut ChunkBuffer,
         at: Ticks,
         kind: EventKind,
-        row: &Row,
+        row: &ReportRow,
         request: Option<u64>,
     ) {
         let Some(comm) = self.comm(row) else { return };
@@ -243,7 +243,7 @@ impl<'a> LocationReader<'a> {
         }
     }
 
-    fn collective_begin(&self, buffer: &mut ChunkBuffer, at: Ticks, row: &Row) {
+    fn collective_begin(&self, buffer: &mut ChunkBuffer, at: Ticks, row: &ReportRow) {
         let known = row.comm.checked_sub(1).and_then(|handle| *self.shared.comms.get(handle as usize)?);
         buffer.n_records += u64::from(known.is_some());
         if known.is_some() && self.needs.contains(Needs::COLLECTIVES) {
@@ -251,7 +251,7 @@ impl<'a> LocationReader<'a> {
         }
     }
 
-    fn collective_end(&mut self, buffer: &mut ChunkBuffer, at: Ticks, row: &Row, request: Option<u64>) {
+    fn collective_end(&mut self, buffer: &mut ChunkBuffer, at: Ticks, row: &ReportRow, request: Option<u64>) {
         let Some(comm) = self.comm(row) else { return };
         buffer.n_records += 1;
         if self.needs.contains(Needs::COLLECTIVES) {
@@ -273,13 +273,13 @@ impl<'a> LocationReader<'a> {
     }
 }
 
-impl ChunkReader for LocationReader<'_> {
+impl ChunkReader for NsightLocation<'_> {
     fn read(&mut self, buffer: &mut ChunkBuffer) -> Result<bool, ReadError> {
         buffer.clear();
         let mut span: Option<(Ticks, Ticks)> = None;
         while buffer.n_records < CHUNK_EVENTS as u64 && buffer.len() < CHUNK_EVENTS {
             let next = if self.fetch()? { Some(self.rows[self.next]) } else { None };
-            let ends = |open: &&Row| next.is_none_or(|next| open.end <= next.start);
+            let ends = |open: &&ReportRow| next.is_none_or(|next| open.end <= next.start);
             let at = if let Some(&row) = self.open.last().filter(ends) {
                 self.open.pop();
                 self.end(buffer, row);

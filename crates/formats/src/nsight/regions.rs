@@ -39,12 +39,12 @@ pub(super) enum Origin {
 
 /// All regions.
 #[derive(Debug, Default)]
-pub(super) struct Regions {
+pub(super) struct NsightRegions {
     by_name: FxHashMap<(Origin, Arc<str>), u32>,
     regions: Vec<Region>,
 }
 
-impl Regions {
+impl NsightRegions {
     /// The region of a name.
     pub fn get(&mut self, origin: Origin, name: &Arc<str>) -> u32 {
         let key = (origin, Arc::clone(name));
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn one_origin_and_one_name_is_one_region() {
-        let mut regions = Regions::default();
+        let mut regions = NsightRegions::default();
         let name: Arc<str> = Arc::from("step");
         let user = regions.get(Origin::Nvtx(None), &name);
         let of_domain = regions.get(Origin::Nvtx(Some(Arc::from("torch"))), &name);

@@ -79,7 +79,7 @@ impl RowKind {
 
 /// One row of any table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct ReportRow {
     /// Nanoseconds from the session start of the first report.
     pub start: i64,
     /// Likewise; not before `start`.
@@ -95,10 +95,10 @@ pub(super) struct Row {
     pub more: u64,
 }
 
-impl Row {
+impl ReportRow {
     /// A call without payload.
-    pub fn call(start: i64, end: i64, region: u32) -> Row {
-        Row {
+    pub fn call(start: i64, end: i64, region: u32) -> ReportRow {
+        ReportRow {
             start,
             end,
             region,
@@ -134,14 +134,14 @@ impl Row {
     }
 
     /// The row that was written as `bytes`; `None` if it was not.
-    pub fn read(bytes: &[u8; ROW_BYTES]) -> Option<Row> {
+    pub fn read(bytes: &[u8; ROW_BYTES]) -> Option<ReportRow> {
         let word = |i: usize| {
             let mut word = [0; 8];
             word.copy_from_slice(&bytes[8 * i..8 * i + 8]);
             u64::from_le_bytes(word)
         };
         let (ids, kinds) = (word(2), word(3));
-        Some(Row {
+        Some(ReportRow {
             start: word(0).cast_signed(),
             end: word(1).cast_signed(),
             region: (ids & 0xffff_ffff) as u32,
@@ -164,7 +164,7 @@ mod tests {
     fn rows_come_back_as_they_went() {
         for (i, kind) in RowKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, i);
-            let row = Row {
+            let row = ReportRow {
                 start: -5,
                 end: i64::MAX,
                 region: 7,
@@ -178,17 +178,22 @@ mod tests {
             };
             let mut bytes = Vec::new();
             row.write(&mut bytes);
-            assert_eq!(Row::read(bytes.as_slice().try_into().unwrap()), Some(row));
+            assert_eq!(ReportRow::read(bytes.as_slice().try_into().unwrap()), Some(row));
         }
         let mut no_kind = [0; ROW_BYTES];
         no_kind[24] = 13;
-        assert_eq!(Row::read(&no_kind), None);
+        assert_eq!(ReportRow::read(&no_kind), None);
     }
 
     #[test]
     fn a_caller_comes_before_what_it_calls() {
-        let mut rows = [Row::call(5, 6, 1), Row::call(5, 9, 2), Row::call(1, 9, 3), Row::call(5, 5, 4)];
-        rows.sort_unstable_by_key(Row::order);
+        let mut rows = [
+            ReportRow::call(5, 6, 1),
+            ReportRow::call(5, 9, 2),
+            ReportRow::call(1, 9, 3),
+            ReportRow::call(5, 5, 4),
+        ];
+        rows.sort_unstable_by_key(ReportRow::order);
         assert_eq!(rows.map(|row| row.region), [3, 2, 1, 4]);
     }
 }

@@ -12,7 +12,7 @@
 //! Blocks of a lane are in order, and calls in them nest. This module does not interpret rows.
 
 use super::merge::Merge;
-use super::rows::{ROW_BYTES, Row, RowKind};
+use super::rows::{ROW_BYTES, ReportRow, RowKind};
 use ouzel_files::unfinished::Unfinished;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -37,7 +37,7 @@ impl Spill {
     }
 
     /// Appends rows and returns where they begin.
-    pub fn append(&self, rows: &[Row], bytes: &mut Vec<u8>) -> io::Result<u64> {
+    pub fn append(&self, rows: &[ReportRow], bytes: &mut Vec<u8>) -> io::Result<u64> {
         bytes.clear();
         rows.iter().for_each(|row| row.write(bytes));
         let mut file = &self.file.1;
@@ -61,13 +61,13 @@ pub(super) struct SpillReader {
 
 impl SpillReader {
     /// Replaces `rows` by the `n_rows` rows at `offset`.
-    pub fn read(&mut self, offset: u64, n_rows: usize, rows: &mut Vec<Row>) -> io::Result<()> {
+    pub fn read(&mut self, offset: u64, n_rows: usize, rows: &mut Vec<ReportRow>) -> io::Result<()> {
         self.bytes.resize(n_rows * ROW_BYTES, 0);
         self.file.seek(SeekFrom::Start(offset))?;
         self.file.read_exact(&mut self.bytes)?;
         rows.clear();
         for bytes in self.bytes.as_chunks::<ROW_BYTES>().0 {
-            let row = Row::read(bytes).ok_or_else(|| {
+            let row = ReportRow::read(bytes).ok_or_else(|| {
                 io::Error::new(io::ErrorKind::InvalidData, "the temporary file was changed")
             })?;
             rows.push(row);
@@ -78,7 +78,7 @@ impl SpillReader {
 
 /// Sorted rows in a temporary file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct SortedRun {
     pub offset: u64,
     pub n_rows: u64,
 }
@@ -86,8 +86,8 @@ pub(super) struct Run {
 /// What was pushed to one place.
 #[derive(Debug, Default)]
 struct Pushed {
-    buffer: Vec<Row>,
-    runs: Vec<Run>,
+    buffer: Vec<ReportRow>,
+    runs: Vec<SortedRun>,
 }
 
 /// Takes rows of all places.
@@ -112,7 +112,7 @@ impl Partition {
     /// # Errors
     /// If the temporary file cannot be written.
     #[inline]
-    pub fn push(&mut self, place: usize, row: Row) -> io::Result<()> {
+    pub fn push(&mut self, place: usize, row: ReportRow) -> io::Result<()> {
         if self.places.len() <= place {
             self.places.resize_with(place + 1, Pushed::default);
         }
@@ -131,9 +131,9 @@ impl Partition {
         };
         self.spill = Some(spill.clone());
         for pushed in self.places.iter_mut().filter(|pushed| !pushed.buffer.is_empty()) {
-            pushed.buffer.sort_unstable_by_key(Row::order);
+            pushed.buffer.sort_unstable_by_key(ReportRow::order);
             let offset = spill.append(&pushed.buffer, &mut self.bytes)?;
-            pushed.runs.push(Run { offset, n_rows: pushed.buffer.len() as u64 });
+            pushed.runs.push(SortedRun { offset, n_rows: pushed.buffer.len() as u64 });
             pushed.buffer = Vec::new();
         }
         self.n_buffered = 0;
@@ -152,8 +152,8 @@ impl Partition {
             store.spill = Some(Spill::new()?);
         }
         for mut pushed in std::mem::take(&mut self.places) {
-            pushed.buffer.sort_unstable_by_key(Row::order);
-            let mut lanes = Lanes::default();
+            pushed.buffer.sort_unstable_by_key(ReportRow::order);
+            let mut lanes = FillingLanes::default();
             let mut merge = Merge::new(pushed.buffer, &pushed.runs, self.spill.as_ref())?;
             while let Some(row) = merge.next()? {
                 lanes.take(row, store.spill.as_ref())?;
@@ -167,7 +167,7 @@ impl Partition {
 
 /// One run of rows of a lane, to be read at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct LaneBlock {
     /// Start of the first row.
     pub start: i64,
     /// Latest end of a row.
@@ -181,10 +181,10 @@ pub(super) struct Block {
 
 /// The rows of a lane.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
-    pub blocks: Vec<Block>,
+pub(super) struct StoredLane {
+    pub blocks: Vec<LaneBlock>,
     /// The rows themselves where there is no temporary file.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ReportRow>,
     pub n_rows: u64,
     /// Whether there is nothing but samples.
     pub only_samples: bool,
@@ -195,7 +195,7 @@ pub(super) struct Lane {
 pub(super) struct Store {
     pub spill: Option<Spill>,
     /// The lanes of each place.
-    pub lanes: Vec<Vec<Lane>>,
+    pub lanes: Vec<Vec<StoredLane>>,
     /// Rows that were cut off because there were too many lanes.
     pub n_clipped: u64,
 }
@@ -203,23 +203,23 @@ pub(super) struct Store {
 /// A lane that is being filled.
 #[derive(Debug)]
 struct Filling {
-    lane: Lane,
+    lane: StoredLane,
     /// Ends of the open calls, the innermost last.
     open: Vec<i64>,
     /// Rows of the block that is being filled.
-    block: Vec<Row>,
+    block: Vec<ReportRow>,
 }
 
 #[derive(Debug, Default)]
-struct Lanes {
+struct FillingLanes {
     filling: Vec<Filling>,
     n_clipped: u64,
     bytes: Vec<u8>,
 }
 
-impl Lanes {
+impl FillingLanes {
     /// Puts a row into the first lane where it nests.
-    fn take(&mut self, mut row: Row, spill: Option<&Spill>) -> io::Result<()> {
+    fn take(&mut self, mut row: ReportRow, spill: Option<&Spill>) -> io::Result<()> {
         let fits = |filling: &mut Filling| {
             if row.kind == RowKind::Sample {
                 return true;
@@ -232,7 +232,7 @@ impl Lanes {
         let lane = match self.filling.iter_mut().position(fits) {
             Some(lane) => lane,
             None if self.filling.len() < MAX_LANES => {
-                let lane = Lane { only_samples: true, ..Lane::default() };
+                let lane = StoredLane { only_samples: true, ..StoredLane::default() };
                 self.filling.push(Filling { lane, open: Vec::new(), block: Vec::new() });
                 self.filling.len() - 1
             }
@@ -254,7 +254,7 @@ impl Lanes {
         Ok(())
     }
 
-    fn finish(mut self, spill: Option<&Spill>) -> io::Result<Vec<Lane>> {
+    fn finish(mut self, spill: Option<&Spill>) -> io::Result<Vec<StoredLane>> {
         for filling in &mut self.filling {
             filling.close_block(spill, &mut self.bytes)?;
         }
@@ -269,7 +269,7 @@ impl Filling {
             Some(spill) => spill.append(&self.block, bytes)?,
             None => self.lane.rows.len() as u64,
         };
-        self.lane.blocks.push(Block {
+        self.lane.blocks.push(LaneBlock {
             start: first.start,
             end: self.block.iter().map(|row| row.end).max().unwrap_or(first.end),
             has_requests: self.block.iter().any(|row| row.kind.has_request()),

@@ -23,7 +23,7 @@ pub(super) struct Collected {
     pub location_groups: Vec<def::LocationGroup>,
     pub locations: Vec<def::Location>,
     pub regions: Vec<def::Region>,
-    pub groups: Vec<Group>,
+    pub groups: Vec<OwnedGroup>,
     pub comms: Vec<Comm>,
     pub metric_members: Vec<def::MetricMember>,
     pub metric_classes: Vec<(u32, Vec<u32>)>,
@@ -41,7 +41,7 @@ pub(super) struct Collected {
 
 /// A group, owned.
 #[derive(Debug, Clone)]
-pub(super) struct Group {
+pub(super) struct OwnedGroup {
     pub group_type: GroupType,
     pub paradigm: Paradigm,
     pub members: Vec<u64>,
@@ -170,7 +170,7 @@ impl Collected {
 
     fn take_group(&mut self, d: &def::Group<'_>) {
         let members = d.members.iter().collect();
-        let group = Group { group_type: d.group_type, paradigm: d.paradigm, members };
+        let group = OwnedGroup { group_type: d.group_type, paradigm: d.paradigm, members };
         let same_id = self.groups_by_id.entry(d.id).or_default();
         match same_id.iter().find(|&&at| self.groups[at].group_type == group.group_type) {
             Some(&at) => self.groups[at] = group,

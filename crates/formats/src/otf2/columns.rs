@@ -55,7 +55,7 @@ pub(super) fn unwanted(needs: Needs) -> EventKinds {
 
 /// The base columns while they are filled: arrays of one length, so that a row costs one check and three stores.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct BaseColumns {
     /// Raw time of each row, in ticks of the location's own clock.
     time: [u64; CHUNK_EVENTS],
     kind: [EventKind; CHUNK_EVENTS],
@@ -63,9 +63,9 @@ pub(super) struct Rows {
     len: usize,
 }
 
-impl Rows {
+impl BaseColumns {
     pub fn new() -> Box<Self> {
-        Box::new(Rows {
+        Box::new(BaseColumns {
             time: [0; CHUNK_EVENTS],
             kind: [EventKind::Other; CHUNK_EVENTS],
             region: [RegionId(0); CHUNK_EVENTS],
@@ -107,9 +107,9 @@ impl Rows {
 
 /// Takes the records of one location.
 #[derive(Debug)]
-pub(super) struct Columns<'a, 'r> {
+pub(super) struct EventColumns<'a, 'r> {
     pub buffer: &'a mut ChunkBuffer,
-    pub rows: &'a mut Rows,
+    pub rows: &'a mut BaseColumns,
     pub refs: &'a mut LocationRefs<'r>,
     pub stack_changes: &'a mut StackChanges,
     /// Modes of the I/O operations that have begun, by handle and matching id.
@@ -118,7 +118,7 @@ pub(super) struct Columns<'a, 'r> {
     pub not_represented: &'a mut BTreeMap<&'static str, u64>,
 }
 
-impl Columns<'_, '_> {
+impl EventColumns<'_, '_> {
     #[inline]
     fn row(&mut self, time: u64, kind: EventKind, region: RegionId) -> u32 {
         self.rows.push(time, kind, region)
@@ -222,7 +222,7 @@ fn root(rank: u32) -> CollectiveRoot {
     }
 }
 
-impl EventSink for Columns<'_, '_> {
+impl EventSink for EventColumns<'_, '_> {
     #[inline]
     fn enter(&mut self, time: u64, region: u32) {
         let region = self.refs.region(region);

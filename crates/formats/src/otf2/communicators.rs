@@ -3,7 +3,7 @@
 //! A communicator without a definition has unknown members, with one exception: the first that all ranks talk on, where
 //! no other is that of all, is `MPI_COMM_WORLD` if both sides of its messages agree that its ranks are world ranks.
 
-use super::collect::{COMM_GROUPS, Collected, Comm, Group};
+use super::collect::{COMM_GROUPS, Collected, Comm, OwnedGroup};
 use super::evidence::{CommUse, Evidence};
 use ouzel_model::{
     CommId, Communicator, Definitions, Level, LocationId, Membership, Notice, NoticeCode, WorldRank,
@@ -31,7 +31,7 @@ pub(super) struct Communicators<'a> {
     world: &'a [Option<LocationId>],
     /// World rank of each location that has one.
     rank_of: BTreeMap<u64, u32>,
-    members: Members,
+    members: SharedMembers,
     notices: Vec<Notice>,
 }
 
@@ -39,18 +39,18 @@ pub(super) struct Communicators<'a> {
 ///
 /// Without sharing, a file of many communicators and one large group would ask for memory by the square of its size.
 #[derive(Debug, Default)]
-struct Members {
+struct SharedMembers {
     all_ranks: Option<Arc<[WorldRank]>>,
     ranks: FxHashMap<usize, Arc<[WorldRank]>>,
     locations: FxHashMap<usize, Option<Arc<[LocationId]>>>,
 }
 
-impl Members {
+impl SharedMembers {
     fn all_ranks(&mut self, n: usize) -> Arc<[WorldRank]> {
         self.all_ranks.get_or_insert_with(|| (0..n).map(WorldRank::from_index).collect()).clone()
     }
 
-    fn ranks(&mut self, at: usize, group: &Group) -> Arc<[WorldRank]> {
+    fn ranks(&mut self, at: usize, group: &OwnedGroup) -> Arc<[WorldRank]> {
         let rank = |&member: &u64| WorldRank(u32::try_from(member).unwrap_or(u32::MAX));
         self.ranks.entry(at).or_insert_with(|| group.members.iter().map(rank).collect()).clone()
     }
@@ -65,7 +65,7 @@ impl<'a> Communicators<'a> {
     ) -> Self {
         let number = |id: LocationId| collected.locations.get(id.index()).map(|location| location.id);
         let ranked = (0..).zip(world).filter_map(|(rank, location)| Some((number((*location)?)?, rank)));
-        let (members, notices) = (Members::default(), Vec::new());
+        let (members, notices) = (SharedMembers::default(), Vec::new());
         let rank_of = ranked.collect();
         Communicators { collected, evidence, locations, world, rank_of, members, notices }
     }
@@ -144,11 +144,11 @@ impl<'a> Communicators<'a> {
 
     /// Locations of the members of a group of a paradigm other than MPI: indices into the paradigm's group of all
     /// its locations. `None` if one of them is not defined.
-    fn member_locations(&mut self, at: usize, group: &Group) -> Option<Arc<[LocationId]>> {
+    fn member_locations(&mut self, at: usize, group: &OwnedGroup) -> Option<Arc<[LocationId]>> {
         if let Some(members) = self.members.locations.get(&at) {
             return members.clone();
         }
-        let all = |g: &&Group| g.group_type == GroupType::CommLocations && g.paradigm == group.paradigm;
+        let all = |g: &&OwnedGroup| g.group_type == GroupType::CommLocations && g.paradigm == group.paradigm;
         let all = self.collected.groups.iter().find(all).map(|g| g.members.as_slice()).unwrap_or_default();
         let native = |&member: &u64| match group.group_type {
             GroupType::CommGroup => all.get(usize::try_from(member).ok()?).copied(),

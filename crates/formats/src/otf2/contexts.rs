@@ -43,7 +43,7 @@ pub(super) fn contexts(
         let line = Some(d.line_number).filter(|&n| n != 0 && n != UNDEFINED);
         (d.id, (collected.some_text(d.file), line))
     };
-    let mut tree = Tree {
+    let mut tree = ContextForest {
         regions,
         unknown_region,
         lines: collected.source_code_locations.iter().map(line).collect(),
@@ -77,7 +77,7 @@ pub(super) fn contexts(
     (tree.contexts, tree.refs)
 }
 
-struct Tree<'c> {
+struct ContextForest<'c> {
     regions: &'c FxHashMap<u32, RegionId>,
     unknown_region: RegionId,
     lines: FxHashMap<u32, (Option<Arc<str>>, Option<u32>)>,
@@ -95,7 +95,7 @@ struct Lost {
     too_deep: u64,
 }
 
-impl Tree<'_> {
+impl ContextForest<'_> {
     fn place(&mut self, context: &def::CallingContext, parent: Option<ContextRef>) -> ContextRef {
         let region = self.regions.get(&context.region).copied();
         self.lost.regions += u64::from(region.is_none());

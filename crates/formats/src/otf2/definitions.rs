@@ -5,7 +5,7 @@
 //! definition leaves dangling gets a placeholder and a notice. Times and ranks get
 //! their meaning here: the clock, and which process is which world rank.
 
-use super::collect::{Collected, Group};
+use super::collect::{Collected, OwnedGroup};
 use super::communicators::Communicators;
 use super::contexts;
 use super::evidence::{Evidence, RegionUse};
@@ -206,7 +206,7 @@ impl Resolver<'_> {
         locations: &FxHashMap<u64, LocationId>,
     ) -> Vec<Option<LocationId>> {
         let of_mpi =
-            |g: &&Group| g.group_type == GroupType::CommLocations && g.paradigm == enums::Paradigm::Mpi;
+            |g: &&OwnedGroup| g.group_type == GroupType::CommLocations && g.paradigm == enums::Paradigm::Mpi;
         let world: Vec<Option<LocationId>> = match self.collected.groups.iter().find(of_mpi) {
             Some(group) => group.members.iter().map(|member| locations.get(member).copied()).collect(),
             None if self.loses_ranks() => self.world_by_numbers(locations),
@@ -244,7 +244,7 @@ impl Resolver<'_> {
 
     /// Whether a trace of MPI lacks the definition of who is which rank.
     fn loses_ranks(&self) -> bool {
-        let of_mpi = |group: &Group| group.paradigm == enums::Paradigm::Mpi;
+        let of_mpi = |group: &OwnedGroup| group.paradigm == enums::Paradigm::Mpi;
         self.collected.is_incomplete || self.collected.groups.iter().any(of_mpi)
     }
 

@@ -195,7 +195,8 @@ impl Evidence {
     fn read(&mut self, archive: &Archive, location: u64, lost: &Lost) {
         let Ok(mut events) = archive.events(location) else { return };
         let (local, _) = archive.read_local_definitions(location);
-        let mut scan = Scan { location, lost, mapping: &local.mapping, evidence: self, open: Vec::new() };
+        let mut scan =
+            EvidenceScan { location, lost, mapping: &local.mapping, evidence: self, open: Vec::new() };
         let is_whole = loop {
             match events.read(usize::MAX, &mut scan) {
                 Ok(0) => break true,
@@ -243,7 +244,7 @@ impl Lost {
 
 /// An open call.
 #[derive(Debug, Clone, Copy)]
-struct Call {
+struct EvidenceCall {
     /// Its global reference, if it is looked for.
     region: Option<u32>,
     local: u32,
@@ -254,20 +255,20 @@ struct Call {
 }
 
 /// The scan of one location.
-struct Scan<'a> {
+struct EvidenceScan<'a> {
     location: u64,
     lost: &'a Lost,
     mapping: &'a MappingTables,
     evidence: &'a mut Evidence,
-    open: Vec<Call>,
+    open: Vec<EvidenceCall>,
 }
 
-impl Scan<'_> {
+impl EvidenceScan<'_> {
     fn begin(&mut self, local: u32, region: Option<u32>) {
         if let Some(caller) = self.open.last_mut() {
             caller.calls = true;
         }
-        self.open.push(Call { region, local, calls: false, held: 0, op: None });
+        self.open.push(EvidenceCall { region, local, calls: false, held: 0, op: None });
     }
 
     fn end(&mut self, local: u32) {
@@ -280,7 +281,7 @@ impl Scan<'_> {
         }
     }
 
-    fn close(&mut self, call: Call) {
+    fn close(&mut self, call: EvidenceCall) {
         let Some(region) = call.region else { return };
         if self.evidence.regions.len() == MAX_REFERENCES && !self.evidence.regions.contains_key(&region) {
             return;
@@ -339,7 +340,7 @@ impl Scan<'_> {
     }
 }
 
-impl EventSink for Scan<'_> {
+impl EventSink for EvidenceScan<'_> {
     fn enter(&mut self, _: u64, region: u32) {
         let global = self.mapping.map_u32(RefKind::Region, region);
         let is_lost = !self.lost.known_regions.contains(&global);

@@ -27,7 +27,7 @@ use ouzel_model::{
     ReadError, ReadPlan, TraceSource,
 };
 use ouzel_otf2::{Archive, ReadErrorKind};
-use reader::{Empty, LocationReader, Opened};
+use reader::{Empty, OpenedLocation, Otf2Location};
 use refs::GlobalRefs;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -180,7 +180,7 @@ impl TraceSource for Otf2Source {
             }
             Err(error) => return Err(read_error(&error)),
         };
-        let opened = Opened {
+        let opened = OpenedLocation {
             location,
             local,
             notices,
@@ -188,7 +188,7 @@ impl TraceSource for Otf2Source {
             declared_events: defined.declared_events,
             has_peers: 1 < self.n_processes && defined.kind.runs_code(),
         };
-        Ok(Box::new(LocationReader::new(events, opened, &self.refs, plan)))
+        Ok(Box::new(Otf2Location::new(events, opened, &self.refs, plan)))
     }
 }
 

@@ -4,7 +4,7 @@
 //! their raw times are corrected in one go and become ticks since the trace start.
 //! Law: what the decoder delivered before an error is delivered before the error.
 
-use super::columns::{Columns, Rows, append_times, unwanted};
+use super::columns::{BaseColumns, EventColumns, append_times, unwanted};
 use super::refs::{GlobalRefs, LocationRefs};
 use super::stack_changes::StackChanges;
 use super::{notices, read_error};
@@ -20,7 +20,7 @@ use std::fs::File;
 
 /// What is known of a location before its events are read.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedLocation {
     pub location: LocationId,
     pub local: LocalDefinitions,
     /// Notices of the local definitions.
@@ -34,11 +34,11 @@ pub(super) struct Opened {
 }
 
 /// The reader of one location.
-pub(super) struct LocationReader<'a> {
+pub(super) struct Otf2Location<'a> {
     events: EventReader<File>,
-    opened: Opened,
+    opened: OpenedLocation,
     refs: LocationRefs<'a>,
-    rows: Box<Rows>,
+    rows: Box<BaseColumns>,
     stack_changes: StackChanges,
     open_io: FxHashMap<(u32, u64), IoMode>,
     last: u64,
@@ -50,19 +50,19 @@ pub(super) struct LocationReader<'a> {
     ended: bool,
 }
 
-impl<'a> LocationReader<'a> {
+impl<'a> Otf2Location<'a> {
     pub fn new(
         mut events: EventReader<File>,
-        mut opened: Opened,
+        mut opened: OpenedLocation,
         refs: &'a GlobalRefs,
         plan: &ReadPlan,
     ) -> Self {
         events.skip(unwanted(plan.needs));
-        LocationReader {
+        Otf2Location {
             events,
             refs: LocationRefs::new(refs, std::mem::take(&mut opened.local.mapping)),
             opened,
-            rows: Rows::new(),
+            rows: BaseColumns::new(),
             stack_changes: StackChanges::default(),
             open_io: FxHashMap::default(),
             last: 0,
@@ -85,10 +85,10 @@ impl<'a> LocationReader<'a> {
     }
 }
 
-impl ChunkReader for LocationReader<'_> {
+impl ChunkReader for Otf2Location<'_> {
     fn read(&mut self, buffer: &mut ChunkBuffer) -> Result<bool, ReadError> {
         self.rows.clear();
-        let mut columns = Columns {
+        let mut columns = EventColumns {
             buffer,
             rows: &mut self.rows,
             refs: &mut self.refs,

@@ -3,7 +3,7 @@
 //! They are gathered in a sweep of their own and then merged by time. Law: sorted by begin,
 //! outer ones first. Memory: 48 bytes for each, and its text.
 
-use super::record::Record;
+use super::record::LogRecord;
 use super::scan::{Log, scan};
 use ouzel_model::ReadError;
 use std::cmp::Reverse;
@@ -27,7 +27,7 @@ pub(super) fn brackets(log: &Log) -> (Vec<Bracket>, u64) {
     let mut open: Option<(i64, i64, u64)> = None;
     let mut n_single = 0;
     let stopped: Result<_, ReadError> = scan(log, &mut |scan| match scan.record {
-        Record::UserPair { id, time, event } => match open.take() {
+        LogRecord::UserPair { id, time, event } => match open.take() {
             Some((first, number, start)) if (first, number) == (id, event) => {
                 all.push(Bracket { start: start.min(time), end: start.max(time), id, text: None });
             }
@@ -36,7 +36,7 @@ pub(super) fn brackets(log: &Log) -> (Vec<Bracket>, u64) {
                 open = Some((id, event, time));
             }
         },
-        Record::BracketedNote { start, end, id, text } => {
+        LogRecord::BracketedNote { start, end, id, text } => {
             let text = Some(Arc::from(String::from_utf8_lossy(text)));
             all.push(Bracket { start, end, id, text });
         }

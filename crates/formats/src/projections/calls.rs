@@ -11,9 +11,9 @@ const MAX_OPEN: usize = 1024;
 
 /// What an open call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Call {
+pub(super) enum PeCall {
     /// An entry method.
-    Entry,
+    EntryMethod,
     /// Idle, pack, unpack, interrupt: by the number of the kind.
     Span(u8),
     /// A user's bracket: event and number of nesting.
@@ -26,15 +26,15 @@ pub(super) enum Call {
 
 /// Open calls, outermost first.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    open: Vec<(Call, RegionId)>,
+pub(super) struct PeCalls {
+    open: Vec<(PeCall, RegionId)>,
     /// Visits that were cut in two.
     pub n_cut: u64,
 }
 
-impl Calls {
+impl PeCalls {
     /// Whether such a call is open.
-    pub fn is_open(&self, call: Call) -> bool {
+    pub fn is_open(&self, call: PeCall) -> bool {
         self.open.iter().any(|&(open, _)| open == call)
     }
 
@@ -44,7 +44,7 @@ impl Calls {
     }
 
     /// Opens a call; `false` if there are too many.
-    pub fn enter(&mut self, call: Call, region: RegionId) -> bool {
+    pub fn enter(&mut self, call: PeCall, region: RegionId) -> bool {
         let has_room = self.open.len() < MAX_OPEN;
         if has_room {
             self.open.push((call, region));
@@ -54,7 +54,7 @@ impl Calls {
 
     /// Closes the innermost such call and shows each row: `true` with the region of an enter, `false` with that of a
     /// leave. Whether there was one.
-    pub fn leave(&mut self, call: Call, mut row: impl FnMut(bool, RegionId)) -> bool {
+    pub fn leave(&mut self, call: PeCall, mut row: impl FnMut(bool, RegionId)) -> bool {
         let Some(at) = self.open.iter().rposition(|&(open, _)| open == call) else { return false };
         let inside = &self.open[at + 1..];
         for &(_, region) in inside.iter().rev() {
@@ -83,12 +83,12 @@ mod tests {
 
     #[test]
     fn what_reaches_over_an_end_is_cut() {
-        let mut calls = Calls::default();
+        let mut calls = PeCalls::default();
         let mut rows = Vec::new();
-        calls.enter(Call::Entry, RegionId(1));
-        calls.enter(Call::Bracket(5, 0), RegionId(2));
-        assert!(calls.leave(Call::Entry, |enters, region| rows.push((enters, region.0))));
-        assert!(!calls.leave(Call::Entry, |_, _| unreachable!("nothing is open")));
+        calls.enter(PeCall::EntryMethod, RegionId(1));
+        calls.enter(PeCall::Bracket(5, 0), RegionId(2));
+        assert!(calls.leave(PeCall::EntryMethod, |enters, region| rows.push((enters, region.0))));
+        assert!(!calls.leave(PeCall::EntryMethod, |_, _| unreachable!("nothing is open")));
         calls.leave_all(|region| rows.push((false, region.0)));
         assert_eq!(rows, [(false, 2), (false, 1), (true, 2), (false, 2)]);
         assert_eq!(calls.n_cut, 1);

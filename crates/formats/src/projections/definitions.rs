@@ -24,8 +24,8 @@ pub(super) mod parameter {
     macro_rules! parameters {
         ($($(#[$doc:meta])* $name:ident $text:literal,)*) => {
             #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "named after the constants")]
-            enum Place { $($name,)* }
-            $($(#[$doc])* pub const $name: ParameterId = ParameterId(Place::$name as u32);)*
+            enum DefinitionPlace { $($name,)* }
+            $($(#[$doc])* pub const $name: ParameterId = ParameterId(DefinitionPlace::$name as u32);)*
             /// Their names, in the order of their ids.
             pub const NAMES: &[&str] = &[$($text,)*];
         };
@@ -151,7 +151,7 @@ fn regions_and_metrics(definitions: &mut Definitions, sts: &Sts) -> Refs {
         regions.push(region(&name, RegionRole::Function, Paradigm::User));
         id
     };
-    let full_name = |entry: &super::sts::Entry| match sts.chares.get(&entry.chare) {
+    let full_name = |entry: &super::sts::EntryMethod| match sts.chares.get(&entry.chare) {
         Some(chare) => format!("{}::{}", chare.name, entry.name),
         None => entry.name.clone(),
     };

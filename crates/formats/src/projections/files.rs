@@ -3,7 +3,7 @@
 //! Logs lie beside the `.sts` file or in folders `NAME.projdir.<n>`. What a file is, its
 //! content says; its name says to which run and PE it belongs.
 
-use super::lines::Lines;
+use super::lines::LogLines;
 use crate::heads::unpacked;
 use ouzel_files::{Candidate, Inputs};
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +64,7 @@ pub(super) fn find(candidate: &Candidate) -> Vec<Files> {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     // A renamed `.sts` file owns the logs of the folder if they are of one run.
     let run = runs.get(stem).or_else(|| runs.values().next().filter(|_| runs.len() == 1));
-    let Run { logs, n_summaries } = run.cloned().unwrap_or_default();
+    let RunFiles { logs, n_summaries } = run.cloned().unwrap_or_default();
     vec![Files { sts: Some(path.to_owned()), logs, n_summaries }]
 }
 
@@ -90,7 +90,7 @@ fn in_projdir(folder: &Path) -> Option<&Path> {
 
 /// The logs and summaries of one run.
 #[derive(Debug, Clone, Default)]
-struct Run {
+struct RunFiles {
     logs: BTreeMap<u32, PathBuf>,
     n_summaries: usize,
 }
@@ -117,8 +117,8 @@ fn in_folder(candidate: &Candidate, folder: &Path) -> Vec<Files> {
 }
 
 /// Every run of a folder, by name.
-fn runs_in(candidate: &Candidate, folder: &Path) -> BTreeMap<String, Run> {
-    let mut runs: BTreeMap<String, Run> = BTreeMap::new();
+fn runs_in(candidate: &Candidate, folder: &Path) -> BTreeMap<String, RunFiles> {
+    let mut runs: BTreeMap<String, RunFiles> = BTreeMap::new();
     let mut take = |folder: &Path, name: &str| {
         if let Some((run, pe)) = log_name(name) {
             let logs = &mut runs.entry(run.to_owned()).or_default().logs;
@@ -158,9 +158,9 @@ fn numbered<'a>(name: &'a str, extension: &str) -> Option<(&'a str, u32)> {
 const HEAD_BYTES: usize = 16 << 10;
 
 /// The lines a file begins with, unpacked if need be; the last one may be cut.
-fn head_lines(candidate: &Candidate, path: &Path) -> Lines {
+fn head_lines(candidate: &Candidate, path: &Path) -> LogLines {
     let head = candidate.head(path, HEAD_BYTES);
-    Lines::new(Box::new(Cursor::new(unpacked(head, HEAD_BYTES))))
+    LogLines::new(Box::new(Cursor::new(unpacked(head, HEAD_BYTES))))
 }
 
 /// Whether a file begins as a log does, packed or not.

@@ -15,7 +15,7 @@ const WINDOW_BYTES: usize = 64 << 10;
 const MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// Reads lines of text.
-pub(super) struct Lines {
+pub(super) struct LogLines {
     text: BufReader<Box<dyn Read + Send>>,
     line: Vec<u8>,
     /// Where the line begins.
@@ -25,7 +25,7 @@ pub(super) struct Lines {
     pub is_terminated: bool,
 }
 
-impl Lines {
+impl LogLines {
     /// Opens a file; one that begins as gzip does is unpacked on the way.
     ///
     /// # Errors
@@ -33,13 +33,13 @@ impl Lines {
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut file = BufReader::with_capacity(WINDOW_BYTES, ouzel_files::input::open(path)?);
         let is_gzip = file.fill_buf()?.starts_with(&GZIP_MAGIC);
-        Ok(Lines::new(if is_gzip { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) }))
+        Ok(LogLines::new(if is_gzip { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) }))
     }
 
     /// The lines of any bytes.
     pub fn new(text: Box<dyn Read + Send>) -> Self {
         let text = BufReader::with_capacity(WINDOW_BYTES, text);
-        Lines { text, line: Vec::new(), offset: 0, next_offset: 0, is_terminated: true }
+        LogLines { text, line: Vec::new(), offset: 0, next_offset: 0, is_terminated: true }
     }
 
     /// The next line without its end; `None` after the last.
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn lines_know_their_place() {
-        let mut lines = Lines::new(Box::new(&b"one\ntwo\r\n\nlast"[..]));
+        let mut lines = LogLines::new(Box::new(&b"one\ntwo\r\n\nlast"[..]));
         let mut all = Vec::new();
         while let Some(line) = lines.next().unwrap().map(<[u8]>::to_vec) {
             all.push((lines.offset, String::from_utf8(line).unwrap(), lines.is_terminated));
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_line_without_an_end_takes_no_more_than_the_limit() {
-        let mut lines = Lines::new(Box::new(io::repeat(b'7')));
+        let mut lines = LogLines::new(Box::new(io::repeat(b'7')));
         let error = lines.next().unwrap_err();
         assert!(error.to_string().contains("longer than 16777216 bytes"), "{error}");
     }

@@ -15,8 +15,8 @@
 //! Memory: 32 bytes for each creation or processing record during the scan, 16 bytes for each
 //! message and 8 for each receipt afterwards.
 
-use super::record::{Creation, Processing, Record};
-use super::scan::{Log, Scan, scan};
+use super::record::{Creation, LogRecord, Processing};
+use super::scan::{Log, ScannedRecord, scan};
 use crate::position::u32_from;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 
 /// What names a message, and what must agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct MessageKey {
     event: u32,
     entry: i64,
     bytes: Option<u64>,
@@ -32,10 +32,10 @@ struct Key {
 
 /// What one log records about messages.
 #[derive(Debug, Default)]
-struct Ends {
-    created: Vec<Key>,
+struct LogEnds {
+    created: Vec<MessageKey>,
     /// Source PE, key, number of the record in the log.
-    processed: Vec<(i64, Key, u64)>,
+    processed: Vec<(i64, MessageKey, u64)>,
 }
 
 /// The messages of one PE.
@@ -61,7 +61,7 @@ impl PeMessages {
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     next: AtomicUsize,
-    scanned: Mutex<Vec<(usize, Ends)>>,
+    scanned: Mutex<Vec<(usize, LogEnds)>>,
     n_done: Mutex<usize>,
     all_done: Condvar,
     joined: OnceLock<Vec<PeMessages>>,
@@ -102,7 +102,7 @@ impl Messages {
             let mut scanned =
                 std::mem::take(&mut *self.scanned.lock().unwrap_or_else(PoisonError::into_inner));
             scanned.sort_unstable_by_key(|&(at, _)| at);
-            let mut all: Vec<Ends> = (0..logs.len()).map(|_| Ends::default()).collect();
+            let mut all: Vec<LogEnds> = (0..logs.len()).map(|_| LogEnds::default()).collect();
             for (at, ends) in scanned {
                 all[at] = ends;
             }
@@ -113,13 +113,13 @@ impl Messages {
 }
 
 /// Gathers the ends of one log. Errors are reported when the location is read.
-fn ends(log: &Log) -> Ends {
-    let mut ends = Ends::default();
-    let stopped = scan(log, &mut |scan: Scan<'_>| match scan.record {
-        Record::Creation(Creation { event, entry, bytes, .. }) => {
+fn ends(log: &Log) -> LogEnds {
+    let mut ends = LogEnds::default();
+    let stopped = scan(log, &mut |scan: ScannedRecord<'_>| match scan.record {
+        LogRecord::Creation(Creation { event, entry, bytes, .. }) => {
             ends.created.extend(key(event, entry, bytes));
         }
-        Record::BeginProcessing(Processing { event, entry, bytes, source_pe, .. }) => {
+        LogRecord::BeginProcessing(Processing { event, entry, bytes, source_pe, .. }) => {
             ends.processed.extend(key(event, entry, bytes).map(|key| (source_pe, key, scan.number)));
         }
         _ => {}
@@ -129,12 +129,12 @@ fn ends(log: &Log) -> Ends {
 }
 
 /// `None` if the serial number is none of a message: it has more than 32 bits.
-fn key(event: i64, entry: i64, bytes: Option<u64>) -> Option<Key> {
-    Some(Key { event: u32::try_from(event).ok()?, entry, bytes })
+fn key(event: i64, entry: i64, bytes: Option<u64>) -> Option<MessageKey> {
+    Some(MessageKey { event: u32::try_from(event).ok()?, entry, bytes })
 }
 
 /// Pairs the ends of all logs; `pes` are the numbers of the PEs, ascending.
-fn join(all: &mut [Ends], pes: &[u32]) -> Vec<PeMessages> {
+fn join(all: &mut [LogEnds], pes: &[u32]) -> Vec<PeMessages> {
     for ends in all.iter_mut() {
         ends.created.sort_by_key(|key| key.event);
     }
@@ -166,8 +166,8 @@ fn join(all: &mut [Ends], pes: &[u32]) -> Vec<PeMessages> {
 mod tests {
     use super::*;
 
-    fn key(event: u32, entry: i64, bytes: u64) -> Key {
-        Key { event, entry, bytes: Some(bytes) }
+    fn key(event: u32, entry: i64, bytes: u64) -> MessageKey {
+        MessageKey { event, entry, bytes: Some(bytes) }
     }
 
     #[test]
@@ -180,8 +180,11 @@ mod tests {
     #[test]
     fn a_message_goes_once_to_each_pe_that_processes_it() {
         let mut all = [
-            Ends { created: vec![key(7, 128, 80), key(8, 3, 64)], processed: vec![(0, key(7, 151, 80), 5)] },
-            Ends {
+            LogEnds {
+                created: vec![key(7, 128, 80), key(8, 3, 64)],
+                processed: vec![(0, key(7, 151, 80), 5)],
+            },
+            LogEnds {
                 created: vec![],
                 processed: vec![
                     (0, key(7, 151, 80), 1),

@@ -30,14 +30,14 @@ mod sts;
 use crate::detect::{Format, OpenError, Opened, Reader};
 use definitions::Refs;
 use files::Files;
-use lines::Lines;
+use lines::LogLines;
 use messages::Messages;
 use ouzel_files::Candidate;
 use ouzel_model::{
     ChunkReader, Content, Definitions, Level, LocationId, Needs, Notice, NoticeCode, ReadError, ReadPlan,
     TraceSource,
 };
-use record::Layout;
+use record::RecordLayout;
 use scan::{Log, LogReader};
 use std::path::Path;
 use std::sync::Arc;
@@ -127,7 +127,7 @@ impl ProjectionsSource {
             let n = files.n_summaries as u64;
             notices.push(Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n));
         }
-        let layout = Layout { version: sts.version, n_counters: sts.n_counters() };
+        let layout = RecordLayout { version: sts.version, n_counters: sts.n_counters() };
         let log = |path: &std::path::PathBuf| Log {
             path: path.clone(),
             file: Arc::from(path.display().to_string()),
@@ -158,7 +158,7 @@ fn read_sts(files: &Files, notices: &mut Vec<Notice>) -> Result<Sts, ReadError> 
         record: 0,
         reason: error.to_string(),
     };
-    let mut lines = Lines::open(path).map_err(|error| failed(error, 0))?;
+    let mut lines = LogLines::open(path).map_err(|error| failed(error, 0))?;
     let damaged = |message: String| {
         Notice::new(Level::High, NoticeCode::DamagedDefinitions, message).in_file(file.clone())
     };
@@ -213,7 +213,7 @@ impl TraceSource for ProjectionsSource {
         let messages =
             plan.needs.contains(Needs::MESSAGES).then(|| self.messages.of(place, &self.logs, &self.pes));
         let brackets = if self.has_user_events { brackets::brackets(log) } else { (Vec::new(), 0) };
-        let opened = reader::Opened {
+        let opened = reader::OpenedLog {
             location,
             file: log.file.clone(),
             refs: &self.refs,
@@ -222,6 +222,6 @@ impl TraceSource for ProjectionsSource {
             brackets,
             pes: &self.pes,
         };
-        Ok(Box::new(reader::LocationReader::new(reader, opened)))
+        Ok(Box::new(reader::ProjectionsLocation::new(reader, opened)))
     }
 }

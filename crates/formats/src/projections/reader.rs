@@ -4,11 +4,11 @@
 //! record are adjacent: the enter, then the other data of the call.
 
 use super::brackets::Bracket;
-use super::calls::{Call, Calls};
+use super::calls::{PeCall, PeCalls};
 use super::definitions::{Refs, WORLD, parameter};
 use super::messages::PeMessages;
-use super::record::{Creation, Processing, Record};
-use super::scan::{LogReader, Scan};
+use super::record::{Creation, LogRecord, Processing};
+use super::scan::{LogReader, ScannedRecord};
 use crate::position::u32_from;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, CommRank, EventKind, Level, LocationId, MessageEnd, MetricId,
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What is known of a PE before its log is read.
-pub(super) struct Opened<'a> {
+pub(super) struct OpenedLog<'a> {
     pub location: LocationId,
     pub file: Arc<str>,
     pub refs: &'a Refs,
@@ -33,17 +33,17 @@ pub(super) struct Opened<'a> {
 }
 
 /// The reader of one PE.
-pub(super) struct LocationReader<'a> {
+pub(super) struct ProjectionsLocation<'a> {
     log: LogReader,
-    state: State<'a>,
+    state: PeState<'a>,
     error: Option<ReadError>,
     ended: bool,
 }
 
 /// All but the log, so that a record can be borrowed from the log.
-struct State<'a> {
-    opened: Opened<'a>,
-    calls: Calls,
+struct PeState<'a> {
+    opened: OpenedLog<'a>,
+    calls: PeCalls,
     /// The next bracket to open, and ends of those that are open, latest first.
     next_bracket: usize,
     bracket_ends: Vec<(u64, usize)>,
@@ -84,11 +84,11 @@ enum Tally {
     UnknownRecord,
 }
 
-impl<'a> LocationReader<'a> {
-    pub fn new(log: LogReader, opened: Opened<'a>) -> Self {
-        let state = State {
+impl<'a> ProjectionsLocation<'a> {
+    pub fn new(log: LogReader, opened: OpenedLog<'a>) -> Self {
+        let state = PeState {
             opened,
-            calls: Calls::default(),
+            calls: PeCalls::default(),
             next_bracket: 0,
             bracket_ends: Vec::new(),
             next_receipt: 0,
@@ -98,11 +98,11 @@ impl<'a> LocationReader<'a> {
             last_cpu: 0,
             tallies: BTreeMap::new(),
         };
-        LocationReader { log, state, error: None, ended: false }
+        ProjectionsLocation { log, state, error: None, ended: false }
     }
 }
 
-impl ChunkReader for LocationReader<'_> {
+impl ChunkReader for ProjectionsLocation<'_> {
     fn read(&mut self, buffer: &mut ChunkBuffer) -> Result<bool, ReadError> {
         buffer.clear();
         let mut first = None;
@@ -167,7 +167,7 @@ impl ChunkReader for LocationReader<'_> {
     }
 }
 
-impl State<'_> {
+impl PeState<'_> {
     fn needs(&self, needs: Needs) -> bool {
         self.opened.needs.contains(needs)
     }
@@ -192,7 +192,7 @@ impl State<'_> {
         }
     }
 
-    fn enter(&mut self, buffer: &mut ChunkBuffer, call: Call, region: RegionId) -> bool {
+    fn enter(&mut self, buffer: &mut ChunkBuffer, call: PeCall, region: RegionId) -> bool {
         let has_room = self.calls.enter(call, region);
         if has_room {
             self.pause_runtime(buffer);
@@ -203,7 +203,7 @@ impl State<'_> {
         has_room
     }
 
-    fn leave(&mut self, buffer: &mut ChunkBuffer, call: Call) -> bool {
+    fn leave(&mut self, buffer: &mut ChunkBuffer, call: PeCall) -> bool {
         let now = Ticks(self.now);
         let was_open = self.calls.leave(call, |enters, region| {
             buffer.push(now, if enters { EventKind::Enter } else { EventKind::Leave }, region);
@@ -245,7 +245,7 @@ impl State<'_> {
                 (Some((end, place)), start) if is_due(end) && start.is_none_or(|start| end <= start) => {
                     self.set_now(end, buffer);
                     self.bracket_ends.pop();
-                    self.leave(buffer, Call::Ahead(place));
+                    self.leave(buffer, PeCall::Ahead(place));
                 }
                 (_, Some(start)) if is_due(start) => {
                     self.set_now(start, buffer);
@@ -262,7 +262,7 @@ impl State<'_> {
         self.next_bracket += 1;
         let Bracket { end, id, text, .. } = self.opened.brackets.0[place].clone();
         let region = self.bracket_region(id);
-        if !self.enter(buffer, Call::Ahead(place), region) {
+        if !self.enter(buffer, PeCall::Ahead(place), region) {
             return;
         }
         let at = self.bracket_ends.partition_point(|&(other, _)| end < other);
@@ -279,62 +279,62 @@ impl State<'_> {
         })
     }
 
-    fn take(&mut self, scan: Scan<'_>, buffer: &mut ChunkBuffer) {
+    fn take(&mut self, scan: ScannedRecord<'_>, buffer: &mut ChunkBuffer) {
         match scan.record {
-            Record::Creation(creation) => {
+            LogRecord::Creation(creation) => {
                 self.go_to(creation.time, false, buffer);
                 self.creation(&creation, buffer);
             }
-            Record::BeginProcessing(processing) => {
-                self.go_to(processing.time, self.calls.is_open(Call::Entry), buffer);
+            LogRecord::BeginProcessing(processing) => {
+                self.go_to(processing.time, self.calls.is_open(PeCall::EntryMethod), buffer);
                 self.begin_processing(&processing, scan.number, buffer);
             }
-            Record::EndProcessing(processing) => {
+            LogRecord::EndProcessing(processing) => {
                 self.go_to(processing.time, true, buffer);
-                if self.calls.is_open(Call::Entry) {
+                if self.calls.is_open(PeCall::EntryMethod) {
                     self.counters(&processing, buffer);
-                    self.leave(buffer, Call::Entry);
+                    self.leave(buffer, PeCall::EntryMethod);
                 } else {
                     self.count(Tally::StrayEnd);
                 }
             }
-            Record::Begin(span, time) => {
+            LogRecord::Begin(span, time) => {
                 self.go_to(time, false, buffer);
-                let call = Call::Span(span as u8);
+                let call = PeCall::Span(span as u8);
                 if self.leave(buffer, call) {
                     self.count(Tally::EntryCutShort);
                 }
                 self.enter(buffer, call, self.opened.refs.span(span));
             }
-            Record::End(span, time) => {
+            LogRecord::End(span, time) => {
                 self.go_to(time, true, buffer);
-                if !self.leave(buffer, Call::Span(span as u8)) {
+                if !self.leave(buffer, PeCall::Span(span as u8)) {
                     self.count(Tally::StrayEnd);
                 }
             }
-            Record::BeginComputation(time) => {
+            LogRecord::BeginComputation(time) => {
                 self.go_to(time, false, buffer);
                 self.runs = true;
                 if self.calls.is_empty() && self.runtime == Runtime::Off {
                     self.runtime = Runtime::Due;
                 }
             }
-            Record::EndComputation(time) => {
+            LogRecord::EndComputation(time) => {
                 self.go_to(time, true, buffer);
                 self.close_all(buffer);
             }
-            Record::Tracing(is_on, time) => self.tracing(is_on, time, buffer),
-            Record::BeginFunction { id, line, time } => {
+            LogRecord::Tracing(is_on, time) => self.tracing(is_on, time, buffer),
+            LogRecord::BeginFunction { id, line, time } => {
                 self.go_to(time, false, buffer);
                 let region = self.opened.refs.function(id).unwrap_or(self.opened.refs.unknown);
-                self.enter(buffer, Call::Function(id), region);
+                self.enter(buffer, PeCall::Function(id), region);
                 if self.needs(Needs::PARAMETERS) {
                     self.parameter(buffer, parameter::LINE, ParameterValue::I64(line));
                 }
             }
-            Record::EndFunction { id, time } => {
+            LogRecord::EndFunction { id, time } => {
                 self.go_to(time, true, buffer);
-                if !self.leave(buffer, Call::Function(id)) {
+                if !self.leave(buffer, PeCall::Function(id)) {
                     self.count(Tally::StrayEnd);
                 }
             }
@@ -342,23 +342,23 @@ impl State<'_> {
         }
     }
 
-    fn user_record(&mut self, record: Record<'_>, buffer: &mut ChunkBuffer) {
+    fn user_record(&mut self, record: LogRecord<'_>, buffer: &mut ChunkBuffer) {
         let parameters = self.needs(Needs::PARAMETERS);
         match record {
-            Record::UserBracket { begins: true, id, nested, time } => {
+            LogRecord::UserBracket { begins: true, id, nested, time } => {
                 self.go_to(time, false, buffer);
                 let region = self.bracket_region(id);
-                self.enter(buffer, Call::Bracket(id, nested), region);
+                self.enter(buffer, PeCall::Bracket(id, nested), region);
             }
-            Record::UserBracket { begins: false, id, nested, time } => {
+            LogRecord::UserBracket { begins: false, id, nested, time } => {
                 self.go_to(time, true, buffer);
-                if !self.leave(buffer, Call::Bracket(id, nested)) {
+                if !self.leave(buffer, PeCall::Bracket(id, nested)) {
                     self.count(Tally::StrayEnd);
                 }
             }
             // Their rows were written when their time was reached.
-            Record::UserPair { .. } | Record::BracketedNote { .. } => {}
-            Record::UserEvent { id, time } => {
+            LogRecord::UserPair { .. } | LogRecord::BracketedNote { .. } => {}
+            LogRecord::UserEvent { id, time } => {
                 self.go_to(time, false, buffer);
                 if parameters {
                     let name = self.opened.refs.event_names.get(&id).cloned();
@@ -366,30 +366,30 @@ impl State<'_> {
                     self.parameter(buffer, parameter::USER_EVENT, ParameterValue::Text(name));
                 }
             }
-            Record::UserValue { value, time } => {
+            LogRecord::UserValue { value, time } => {
                 self.go_to(time.unwrap_or(self.now), false, buffer);
                 if parameters {
                     self.parameter(buffer, parameter::USER_VALUE, ParameterValue::I64(value));
                 }
             }
-            Record::Note { time, text } => {
+            LogRecord::Note { time, text } => {
                 self.go_to(time, false, buffer);
                 if parameters {
                     let text = Arc::from(String::from_utf8_lossy(text));
                     self.parameter(buffer, parameter::NOTE, ParameterValue::Text(text));
                 }
             }
-            Record::EndPhase { phase, time } => {
+            LogRecord::EndPhase { phase, time } => {
                 self.go_to(time, false, buffer);
                 if parameters {
                     self.parameter(buffer, parameter::PHASE, ParameterValue::I64(phase));
                 }
             }
-            Record::Memory { bytes, time } => {
+            LogRecord::Memory { bytes, time } => {
                 self.go_to(time, false, buffer);
                 self.metric(buffer, self.opened.refs.memory, bytes.cast_unsigned());
             }
-            Record::UserStat { time, user_time, value, id } => {
+            LogRecord::UserStat { time, user_time, value, id } => {
                 self.go_to(time, false, buffer);
                 match self.opened.refs.stat(id) {
                     Some(metric) => self.metric(buffer, metric, value.to_bits()),
@@ -400,7 +400,7 @@ impl State<'_> {
                     self.parameter(buffer, parameter::USER_TIME, text);
                 }
             }
-            Record::Other { name, time } => {
+            LogRecord::Other { name, time } => {
                 self.go_to(time, false, buffer);
                 self.count(Tally::NotRepresented(name));
                 self.other(buffer);
@@ -453,14 +453,14 @@ impl State<'_> {
     }
 
     fn begin_processing(&mut self, processing: &Processing<'_>, number: u64, buffer: &mut ChunkBuffer) {
-        if self.leave(buffer, Call::Entry) {
+        if self.leave(buffer, PeCall::EntryMethod) {
             self.count(Tally::EntryCutShort);
         }
         let region = self.opened.refs.entry(processing.entry).unwrap_or_else(|| {
             self.count(Tally::UnknownEntry);
             self.opened.refs.unknown
         });
-        self.enter(buffer, Call::Entry, region);
+        self.enter(buffer, PeCall::EntryMethod, region);
         if let Some(messages) = self.opened.messages {
             let receipt = messages.receipts.get(self.next_receipt);
             let event = u32::try_from(processing.event).ok().filter(|_| receipt == Some(&number));
@@ -517,7 +517,7 @@ impl State<'_> {
         self.go_to(time, !is_on, buffer);
         if !is_on {
             // What goes on while nothing is recorded is not known.
-            self.leave(buffer, Call::Entry);
+            self.leave(buffer, PeCall::EntryMethod);
             self.pause_runtime(buffer);
         } else if self.runs && self.calls.is_empty() && self.runtime == Runtime::Off {
             self.runtime = Runtime::Due;

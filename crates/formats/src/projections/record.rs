@@ -7,7 +7,7 @@
 
 /// Which fields records have.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Layout {
+pub(super) struct RecordLayout {
     pub version: f64,
     /// Values of hardware counters at the end of a record of processing.
     pub n_counters: usize,
@@ -15,7 +15,7 @@ pub(super) struct Layout {
 
 /// A record. Slices point into the fields of the line.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Record<'a> {
+pub(super) enum LogRecord<'a> {
     /// A message was made and sent.
     Creation(Creation<'a>),
     /// An entry method begins to process a message.
@@ -117,7 +117,7 @@ const MAX_TIME_US: i64 = 1_000_000_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Parsed<'a> {
     /// A record.
-    Record(Record<'a>),
+    Record(LogRecord<'a>),
     /// Its text goes on in the next line.
     Unfinished,
     /// It is not a record.
@@ -140,7 +140,7 @@ pub(super) fn split(line: &[u8], fields: &mut Vec<i64>) {
 }
 
 /// The record of a line whose numbers are `fields`.
-pub(super) fn record<'a>(line: &'a [u8], layout: Layout, fields: &'a [i64]) -> Parsed<'a> {
+pub(super) fn record<'a>(line: &'a [u8], layout: RecordLayout, fields: &'a [i64]) -> Parsed<'a> {
     let Some((&kind, fields)) = fields.split_first() else { return Parsed::Bad };
     let text = || word(&line).map_or(&line[..0], |(_, rest)| rest);
     let record = match kind {
@@ -185,51 +185,54 @@ fn time_at(fields: &[i64], place: usize) -> Option<u64> {
     time_us(fields.get(place).copied())
 }
 
-fn of_fields<'a>(kind: i64, fields: &'a [i64], layout: Layout) -> Option<Record<'a>> {
-    use Record::{Begin, End, Other};
+fn of_fields<'a>(kind: i64, fields: &'a [i64], layout: RecordLayout) -> Option<LogRecord<'a>> {
+    use LogRecord::{Begin, End, Other};
     let at = |place: usize| fields.get(place).copied();
     let time = |place: usize| time_at(fields, place);
     Some(match kind {
-        1 | 20 | 21 => Record::Creation(creation(kind, fields, layout)?),
-        2 => Record::BeginProcessing(begin_processing(fields, layout)?),
-        3 => Record::EndProcessing(end_processing(fields, layout)?),
+        1 | 20 | 21 => LogRecord::Creation(creation(kind, fields, layout)?),
+        2 => LogRecord::BeginProcessing(begin_processing(fields, layout)?),
+        3 => LogRecord::EndProcessing(end_processing(fields, layout)?),
         4 => Other { name: "ENQUEUE", time: time(1)? },
         5 => Other { name: "DEQUEUE", time: time(1)? },
-        6 => Record::BeginComputation(time(0)?),
-        7 => Record::EndComputation(time(0)?),
+        6 => LogRecord::BeginComputation(time(0)?),
+        7 => LogRecord::EndComputation(time(0)?),
         8 => Begin(Span::Interrupt, time(0)?),
         9 => End(Span::Interrupt, time(0)?),
         // Six fields as they are written now, five without the entry method as the reference reader expects.
         10 => Other { name: "MESSAGE_RECV", time: time(if 6 <= fields.len() { 2 } else { 1 })? },
-        11 => Record::Tracing(true, time(0)?),
-        12 => Record::Tracing(false, time(0)?),
-        13 => Record::UserEvent { id: at(0)?, time: time(1)? },
+        11 => LogRecord::Tracing(true, time(0)?),
+        12 => LogRecord::Tracing(false, time(0)?),
+        13 => LogRecord::UserEvent { id: at(0)?, time: time(1)? },
         14 => Begin(Span::Idle, time(0)?),
         15 => End(Span::Idle, time(0)?),
         16 => Begin(Span::Pack, time(0)?),
         17 => End(Span::Pack, time(0)?),
         18 => Begin(Span::Unpack, time(0)?),
         19 => End(Span::Unpack, time(0)?),
-        23 => Record::EndFunction { time: time(0)?, id: at(1)? },
-        26 => Record::UserValue { value: at(0)?, time: time(1) },
-        27 => Record::Memory { bytes: at(0)?, time: time(1)? },
-        30 => Record::EndPhase { phase: at(0)?, time: time(1)? },
-        98 | 99 => {
-            Record::UserBracket { begins: kind == 98, id: at(0)?, time: time(1)?, nested: at(4).unwrap_or(0) }
-        }
-        100 => Record::UserPair { id: at(0)?, time: time(1)?, event: at(2)? },
-        kind => Record::Unknown(kind),
+        23 => LogRecord::EndFunction { time: time(0)?, id: at(1)? },
+        26 => LogRecord::UserValue { value: at(0)?, time: time(1) },
+        27 => LogRecord::Memory { bytes: at(0)?, time: time(1)? },
+        30 => LogRecord::EndPhase { phase: at(0)?, time: time(1)? },
+        98 | 99 => LogRecord::UserBracket {
+            begins: kind == 98,
+            id: at(0)?,
+            time: time(1)?,
+            nested: at(4).unwrap_or(0),
+        },
+        100 => LogRecord::UserPair { id: at(0)?, time: time(1)?, event: at(2)? },
+        kind => LogRecord::Unknown(kind),
     })
 }
 
-fn bytes_at(fields: &[i64], place: usize, layout: Layout) -> Option<Option<u64>> {
+fn bytes_at(fields: &[i64], place: usize, layout: RecordLayout) -> Option<Option<u64>> {
     match layout.version < 2.0 {
         true => Some(None),
         false => fields.get(place).map(|&bytes| u64::try_from(bytes).ok()),
     }
 }
 
-fn creation(kind: i64, fields: &[i64], layout: Layout) -> Option<Creation<'_>> {
+fn creation(kind: i64, fields: &[i64], layout: RecordLayout) -> Option<Creation<'_>> {
     let &[message_type, entry, _, event, _pe, ..] = fields else { return None };
     let bytes = bytes_at(fields, 5, layout)?;
     let mut next = if layout.version < 2.0 { 5 } else { 6 };
@@ -248,7 +251,7 @@ fn creation(kind: i64, fields: &[i64], layout: Layout) -> Option<Creation<'_>> {
 /// Splits what follows the time of receipt. The index takes what the processor time and the counters leave: 3 numbers
 /// in versions 4 to 6, 4 in 7 and 8, since 9 as many as the array has dimensions or 4. Some versions write the number
 /// of counters before their values.
-fn begin_processing(fields: &[i64], layout: Layout) -> Option<Processing<'_>> {
+fn begin_processing(fields: &[i64], layout: RecordLayout) -> Option<Processing<'_>> {
     let (receive_us, tail): (Option<i64>, &[i64]) = match 4.0 <= layout.version {
         true => (fields.get(6).copied(), fields.get(7..).unwrap_or(&[])),
         false => (None, &[]),
@@ -278,7 +281,7 @@ fn begin_processing(fields: &[i64], layout: Layout) -> Option<Processing<'_>> {
     Some(Processing { receive_us, index, cpu_us, counters, ..processing(fields, layout)? })
 }
 
-fn end_processing(fields: &[i64], layout: Layout) -> Option<Processing<'_>> {
+fn end_processing(fields: &[i64], layout: RecordLayout) -> Option<Processing<'_>> {
     let cpu_us = (6.5 <= layout.version).then(|| fields.get(6).copied()).flatten();
     let tail = fields.get(7..).unwrap_or(&[]);
     let counters = &tail[tail.len() - layout.n_counters.min(tail.len())..];
@@ -286,7 +289,7 @@ fn end_processing(fields: &[i64], layout: Layout) -> Option<Processing<'_>> {
 }
 
 /// What begin and end have in the same places.
-fn processing(fields: &[i64], layout: Layout) -> Option<Processing<'_>> {
+fn processing(fields: &[i64], layout: RecordLayout) -> Option<Processing<'_>> {
     let &[message_type, entry, _, event, source_pe, ..] = fields else { return None };
     Some(Processing {
         message_type,
@@ -319,10 +322,10 @@ fn note(kind: i64, mut rest: &[u8]) -> Parsed<'_> {
     }
     let text = &text[..n_bytes];
     let record = match kind {
-        28 => time_us(Some(fields[0])).map(|time| Record::Note { time, text }),
+        28 => time_us(Some(fields[0])).map(|time| LogRecord::Note { time, text }),
         _ => time_us(Some(fields[0]))
             .zip(time_us(Some(fields[1])))
-            .map(|(start, end)| Record::BracketedNote { start, end: end.max(start), id: fields[2], text }),
+            .map(|(start, end)| LogRecord::BracketedNote { start, end: end.max(start), id: fields[2], text }),
     };
     record.map_or(Parsed::Bad, Parsed::Record)
 }
@@ -343,7 +346,7 @@ fn word<'a>(rest: &&'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     Some(text.split_at(end))
 }
 
-fn user_stat(mut rest: &[u8]) -> Option<Record<'static>> {
+fn user_stat(mut rest: &[u8]) -> Option<LogRecord<'static>> {
     let time = time_us(next_word_number(&mut rest))?;
     let mut float = || {
         let (text, after) = word(&rest)?;
@@ -353,14 +356,14 @@ fn user_stat(mut rest: &[u8]) -> Option<Record<'static>> {
     let (user_time, value) = (float()?, float()?);
     let _pe = next_word_number(&mut rest)?;
     let id = next_word_number(&mut rest)?;
-    Some(Record::UserStat { time, user_time, value, id })
+    Some(LogRecord::UserStat { time, user_time, value, id })
 }
 
-fn begin_function(mut rest: &[u8]) -> Option<Record<'static>> {
+fn begin_function(mut rest: &[u8]) -> Option<LogRecord<'static>> {
     let time = time_us(next_word_number(&mut rest))?;
     let id = next_word_number(&mut rest)?;
     let line = next_word_number(&mut rest)?;
-    Some(Record::BeginFunction { id, line, time })
+    Some(LogRecord::BeginFunction { id, line, time })
 }
 
 #[cfg(test)]
@@ -370,7 +373,7 @@ mod tests {
     fn check(version: f64, n_counters: usize, line: &str, expected: Option<&str>) {
         let mut fields = Vec::new();
         split(line.as_bytes(), &mut fields);
-        let found = record(line.as_bytes(), Layout { version, n_counters }, &fields);
+        let found = record(line.as_bytes(), RecordLayout { version, n_counters }, &fields);
         let found = match found {
             Parsed::Record(record) => Some(format!("{record:?}")),
             Parsed::Unfinished => Some("unfinished".to_owned()),

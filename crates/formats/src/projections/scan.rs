@@ -1,7 +1,7 @@
 //! One sweep over a log: its records with their numbers, and what is wrong with it.
 
-use super::lines::Lines;
-use super::record::{Layout, Parsed, Record, record, split};
+use super::lines::LogLines;
+use super::record::{LogRecord, Parsed, RecordLayout, record, split};
 use ouzel_model::ReadError;
 use std::io;
 use std::path::PathBuf;
@@ -13,20 +13,20 @@ pub(super) struct Log {
     pub path: PathBuf,
     /// As users see it.
     pub file: Arc<str>,
-    pub layout: Layout,
+    pub layout: RecordLayout,
 }
 
 /// One record and its place.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scan<'a> {
-    pub record: Record<'a>,
+pub(super) struct ScannedRecord<'a> {
+    pub record: LogRecord<'a>,
     /// Counts the lines of the log, good and bad ones.
     pub number: u64,
 }
 
 /// What a sweep found beside records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SweepFindings {
     /// Records the first line declares.
     pub declared: Option<u64>,
     /// Lines that are no records.
@@ -41,11 +41,11 @@ pub(super) struct Found {
 
 /// Reads a log record by record.
 pub(super) struct LogReader {
-    lines: Lines,
+    lines: LogLines,
     fields: Vec<i64>,
-    layout: Layout,
+    layout: RecordLayout,
     file: Arc<str>,
-    pub found: Found,
+    pub found: SweepFindings,
 }
 
 impl LogReader {
@@ -55,13 +55,13 @@ impl LogReader {
     /// If it cannot be read or is no log.
     pub fn open(log: &Log) -> Result<Self, ReadError> {
         let error = |reason: String| ReadError { file: log.file.clone(), offset: 0, record: 0, reason };
-        let mut lines = Lines::open(&log.path).map_err(|e| error(e.to_string()))?;
+        let mut lines = LogLines::open(&log.path).map_err(|e| error(e.to_string()))?;
         let first = lines.next().map_err(|e| error(e.to_string()))?.unwrap_or_default();
         let Some(rest) = first.strip_prefix(super::files::LOG_MAGIC) else {
             return Err(error("the log does not begin with PROJECTIONS-RECORD".to_owned()));
         };
         let declared = std::str::from_utf8(rest).ok().and_then(|rest| rest.trim().parse().ok());
-        let found = Found { declared, ..Found::default() };
+        let found = SweepFindings { declared, ..SweepFindings::default() };
         Ok(LogReader { lines, fields: Vec::new(), layout: log.layout, file: log.file.clone(), found })
     }
 
@@ -69,12 +69,12 @@ impl LogReader {
     ///
     /// # Errors
     /// If the rest cannot be read.
-    pub fn next(&mut self) -> Result<Option<Scan<'_>>, ReadError> {
+    pub fn next(&mut self) -> Result<Option<ScannedRecord<'_>>, ReadError> {
         if self.found.is_complete || !self.find()? {
             return Ok(None);
         }
         match record(self.lines.current(), self.layout, &self.fields) {
-            Parsed::Record(record) => Ok(Some(Scan { record, number: self.found.n_lines })),
+            Parsed::Record(record) => Ok(Some(ScannedRecord { record, number: self.found.n_lines })),
             Parsed::Unfinished | Parsed::Bad => Ok(None),
         }
     }
@@ -100,7 +100,7 @@ impl LogReader {
             split(self.lines.current(), &mut self.fields);
             match record(self.lines.current(), self.layout, &self.fields) {
                 Parsed::Record(record) => {
-                    self.found.is_complete = matches!(record, Record::EndComputation(_));
+                    self.found.is_complete = matches!(record, LogRecord::EndComputation(_));
                     // The end of the file may cut a number, which then reads as another.
                     return Ok(self.lines.is_terminated || self.found.is_complete);
                 }
@@ -128,7 +128,7 @@ impl LogReader {
 ///
 /// # Errors
 /// If the log cannot be read to its end.
-pub(super) fn scan(log: &Log, see: &mut dyn FnMut(Scan<'_>)) -> Result<Found, ReadError> {
+pub(super) fn scan(log: &Log, see: &mut dyn FnMut(ScannedRecord<'_>)) -> Result<SweepFindings, ReadError> {
     let mut reader = LogReader::open(log)?;
     while let Some(scan) = reader.next()? {
         see(scan);

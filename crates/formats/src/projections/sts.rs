@@ -3,7 +3,7 @@
 //! Keyword lines in any order; unknown ones are counted, `END` ends the file. Names are
 //! quoted in newer versions and may hold blanks in all of them.
 
-use super::lines::Lines;
+use super::lines::LogLines;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -24,7 +24,7 @@ pub(super) struct Sts {
     /// Worker PEs per process, and processes.
     pub smp: Option<(u64, u64)>,
     pub chares: BTreeMap<u64, Chare>,
-    pub entries: BTreeMap<u64, Entry>,
+    pub entries: BTreeMap<u64, EntryMethod>,
     /// Names of user events.
     pub events: BTreeMap<i64, String>,
     /// Names of user statistics.
@@ -47,7 +47,7 @@ pub(super) struct Chare {
 
 /// A method that messages call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct EntryMethod {
     pub name: String,
     pub chare: u64,
 }
@@ -90,7 +90,7 @@ impl Sts {
     ///
     /// # Errors
     /// Those of reading; `self` holds what came before.
-    pub fn read(&mut self, lines: &mut Lines) -> io::Result<()> {
+    pub fn read(&mut self, lines: &mut LogLines) -> io::Result<()> {
         while let Some(line) = lines.next()? {
             let line = String::from_utf8_lossy(line).into_owned();
             let (keyword, rest) = split(&line);
@@ -132,7 +132,7 @@ impl Sts {
                 let (id, rest) = split(split(rest).1);
                 let (rest, _message) = rest.rsplit_once(' ')?;
                 let (name, chare) = rest.trim_end().rsplit_once(' ')?;
-                let entry = Entry { name: unquoted(name).to_owned(), chare: chare.parse().ok()? };
+                let entry = EntryMethod { name: unquoted(name).to_owned(), chare: chare.parse().ok()? };
                 self.entries.insert(id.parse().ok()?, entry);
             }
             "EVENT" | "STAT" | "FUNCTION" => {
@@ -181,7 +181,7 @@ mod tests {
 
     fn sts(text: &str) -> Sts {
         let mut sts = Sts::default();
-        sts.read(&mut Lines::new(Box::new(io::Cursor::new(text.to_owned().into_bytes())))).unwrap();
+        sts.read(&mut LogLines::new(Box::new(io::Cursor::new(text.to_owned().into_bytes())))).unwrap();
         sts
     }
 
@@ -192,7 +192,7 @@ mod tests {
         );
         assert_eq!((old.version, old.is_complete, old.chares.len()), (3.0, true, 1));
         assert_eq!(old.chares[&8].name, "Map<int, 3>");
-        assert_eq!(old.entries[&13], Entry { name: "f(const A &a, int b)".to_owned(), chare: 8 });
+        assert_eq!(old.entries[&13], EntryMethod { name: "f(const A &a, int b)".to_owned(), chare: 8 });
         let new = sts(
             "CHARE 45 \"Ping \\\"1\" 1\nENTRY CHARE 7 \"g(A a, B b)\" 45 -1\nSMPMODE 2 1\nSTAT 200 a stat\n",
         );

@@ -14,7 +14,8 @@ impl Filter {
         if self.regions.is_empty() && self.predicate.is_none() && self.ranks.is_none() {
             return Vec::new();
         }
-        let known = Known { definitions, regions: definitions.regions.iter().map(|r| &*r.name).collect() };
+        let known =
+            KnownNames { definitions, regions: definitions.regions.iter().map(|r| &*r.name).collect() };
         let mut found = BTreeSet::new();
         for pattern in self.regions.iter().filter(|pattern| !known.like(pattern)) {
             found.insert((NoticeCode::EmptySelection, nobody_like(pattern, "it selects nothing")));
@@ -31,13 +32,13 @@ impl Filter {
 }
 
 /// What the trace has.
-struct Known<'a> {
+struct KnownNames<'a> {
     definitions: &'a Definitions,
     regions: BTreeSet<&'a str>,
 }
 
 /// Notices by code, each once.
-type Found = BTreeSet<(NoticeCode, String)>;
+type UnmatchedNotices = BTreeSet<(NoticeCode, String)>;
 
 const NO_CALL: &str = "no call passes this test";
 
@@ -45,13 +46,13 @@ fn nobody_like(pattern: &str, consequence: &str) -> String {
     format!("no region of the trace is named like {pattern:?}: {consequence}")
 }
 
-impl Known<'_> {
+impl KnownNames<'_> {
     fn like(&self, pattern: &str) -> bool {
         let pattern = WildMatch::new(pattern);
         self.regions.iter().any(|name| pattern.matches(name))
     }
 
-    fn visit(&self, predicate: &Predicate, found: &mut Found) {
+    fn visit(&self, predicate: &Predicate, found: &mut UnmatchedNotices) {
         match predicate {
             Predicate::All(parts) | Predicate::Any(parts) => {
                 parts.iter().for_each(|part| self.visit(part, found));
@@ -70,7 +71,7 @@ impl Known<'_> {
         }
     }
 
-    fn visit_names(&self, test: &TextTest, found: &mut Found) {
+    fn visit_names(&self, test: &TextTest, found: &mut UnmatchedNotices) {
         let messages: Vec<String> = match test {
             TextTest::OneOf(names) => {
                 let missing = names.iter().filter(|name| !self.regions.contains(name.as_str()));
@@ -86,7 +87,7 @@ impl Known<'_> {
 
     /// A path ends with the name of a region. Patterns with wildcards are not checked: call paths are known only after
     /// the pass.
-    fn visit_paths(&self, test: &TextTest, found: &mut Found) {
+    fn visit_paths(&self, test: &TextTest, found: &mut UnmatchedNotices) {
         let (TextTest::OneOf(paths) | TextTest::Like(paths)) = test;
         let is_pattern = |path: &str| matches!(test, TextTest::Like(_)) && path.contains(['*', '?']);
         for path in paths.iter().filter(|path| !is_pattern(path)) {
@@ -100,7 +101,7 @@ impl Known<'_> {
         }
     }
 
-    fn visit_ranks(&self, ranks: &RankSet, found: &mut Found) {
+    fn visit_ranks(&self, ranks: &RankSet, found: &mut UnmatchedNotices) {
         let there: BTreeSet<u32> = self
             .definitions
             .locations

@@ -173,14 +173,14 @@ enum Op {
 }
 
 /// A type of severities: its arithmetic saturates at its limits, and returns 1 if so.
-trait Value: Copy + Default + PartialOrd {
+trait SeverityNumber: Copy + Default + PartialOrd {
     fn add(self, other: Self) -> (Self, u64);
     fn subtract(self, other: Self) -> (Self, u64);
 }
 
 macro_rules! integer_values {
     ($($type:ty)*) => {$(
-        impl Value for $type {
+        impl SeverityNumber for $type {
             fn add(self, other: Self) -> (Self, u64) {
                 (self.saturating_add(other), u64::from(self.checked_add(other).is_none()))
             }
@@ -194,7 +194,7 @@ macro_rules! integer_values {
 
 integer_values! { u64 i64 }
 
-impl Value for f64 {
+impl SeverityNumber for f64 {
     fn add(self, other: Self) -> (Self, u64) {
         (self + other, 0)
     }
@@ -206,7 +206,7 @@ impl Value for f64 {
 
 impl Op {
     #[inline]
-    fn apply<T: Value>(self, mine: T, theirs: T) -> (T, u64) {
+    fn apply<T: SeverityNumber>(self, mine: T, theirs: T) -> (T, u64) {
         match self {
             Op::Add => mine.add(theirs),
             Op::Subtract => mine.subtract(theirs),
@@ -217,7 +217,7 @@ impl Op {
 
     /// The result where only the other side has a value.
     #[inline]
-    fn apply_to_nothing<T: Value>(self, theirs: T) -> (T, u64) {
+    fn apply_to_nothing<T: SeverityNumber>(self, theirs: T) -> (T, u64) {
         match self {
             Op::Subtract => T::default().subtract(theirs),
             Op::Add | Op::Min | Op::Max => (theirs, 0),
@@ -226,7 +226,7 @@ impl Op {
 }
 
 /// `mine op theirs` into `mine`; returns how many results stopped at the end of their type.
-fn combine<T: Value>(
+fn combine<T: SeverityNumber>(
     my_locations: &mut Option<Vec<LocationId>>,
     mine: &mut Vec<T>,
     their_locations: Option<&[LocationId]>,

@@ -65,7 +65,7 @@ pub struct ScopedRows<'a> {
     source: &'a dyn ProfileSource,
     metric: MetricId,
     base: Base<'a>,
-    step: Step,
+    step: ScopeStep,
     aggregation: Aggregation,
     /// For each level of the tree, what the nodes there sum up to, whose caller is still to come.
     levels: Vec<SeverityRow>,
@@ -83,7 +83,7 @@ pub struct ScopedRows<'a> {
 
 /// How stored rows become those of the scope.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum ScopeStep {
     Keep,
     AddCallees,
     TakeCallees,
@@ -173,14 +173,14 @@ impl<'a> ScopedRows<'a> {
             }
         };
         let step = match (base_scope, scope) {
-            (Scope::Exclusive, Scope::Inclusive) => Step::AddCallees,
-            (Scope::Inclusive, Scope::Exclusive) => Step::TakeCallees,
-            _ => Step::Keep,
+            (Scope::Exclusive, Scope::Inclusive) => ScopeStep::AddCallees,
+            (Scope::Inclusive, Scope::Exclusive) => ScopeStep::TakeCallees,
+            _ => ScopeStep::Keep,
         };
-        if step == Step::TakeCallees && of.aggregation != Aggregation::Sum {
+        if step == ScopeStep::TakeCallees && of.aggregation != Aggregation::Sum {
             return Err(SeverityError::NotAdditive { metric: of.name.to_string(), scope });
         }
-        let n_levels = if step == Step::Keep { 0 } else { definitions.call_tree.n_levels() + 1 };
+        let n_levels = if step == ScopeStep::Keep { 0 } else { definitions.call_tree.n_levels() + 1 };
         Ok(ScopedRows {
             source,
             metric,
@@ -210,7 +210,7 @@ impl<'a> ScopedRows<'a> {
             self.not_finite.clear();
             let n_locations = self.source.definitions().locations.len();
             self.n_undefined += self.base.read_at(path, n_locations, row, &mut self.not_finite)?;
-            if self.step != Step::Keep {
+            if self.step != ScopeStep::Keep {
                 self.apply_callees(path, row);
             }
             row.path = path;
@@ -229,7 +229,7 @@ impl<'a> ScopedRows<'a> {
         if here.is_empty() {
             std::mem::swap(here, &mut self.spare);
         }
-        if self.step == Step::AddCallees {
+        if self.step == ScopeStep::AddCallees {
             self.n_stopped += row.merge(below, self.aggregation);
             self.n_stopped += here.merge(row, self.aggregation);
         } else {
@@ -242,7 +242,7 @@ impl<'a> ScopedRows<'a> {
         }
         let (here, below) = self.unknown_levels.split_at_mut(depth + 1);
         let (here, below) = (&mut here[depth], &mut below[0]);
-        if self.step == Step::AddCallees {
+        if self.step == ScopeStep::AddCallees {
             unite(&mut self.not_finite, below);
             unite(here, &self.not_finite);
         } else {

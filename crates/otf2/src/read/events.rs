@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::chunks::parse_chunk_header;
-use super::run::{Run, RunContext, deliver, deliver_run};
+use super::run::{DeliveredRun, RunContext, deliver, deliver_run};
 use super::sink::{EventCounts, EventKinds, EventSink};
 use super::source::{EventRecord, EventSource};
 use super::window::{ByteSource, WINDOW_BYTES, Window};
@@ -23,19 +23,19 @@ use crate::records::{AttributeList, Event};
 use crate::wire::{Cursor, Endian, Fault};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ReadState {
     Running,
     Ended,
 }
 
 /// Why a group could not be read, before it is known what it is called.
-struct Stop {
+struct GroupStop {
     offset: u64,
     kind: ReadErrorKind,
 }
 
 /// An event and what belongs to it, as places in the window.
-struct Group {
+struct EventGroup {
     time: u64,
     attributes: Option<Range<usize>>,
     id: u8,
@@ -82,7 +82,7 @@ pub struct EventReader<R> {
     time: u64,
     skip: EventKinds,
     counts: EventCounts,
-    state: State,
+    state: ReadState,
     pending: Option<ReadError>,
 }
 
@@ -115,7 +115,7 @@ impl<R: ByteSource> EventReader<R> {
             time: 0,
             skip: EventKinds::NONE,
             counts: EventCounts::default(),
-            state: State::Running,
+            state: ReadState::Running,
             pending: None,
         };
         match reader.begin_chunk() {
@@ -184,7 +184,7 @@ impl<R: ByteSource> EventReader<R> {
     }
 
     fn deliver_run<S: EventSink>(&mut self, max_events: usize, sink: &mut S) -> usize {
-        if self.endian != Endian::Little || self.state != State::Running {
+        if self.endian != Endian::Little || self.state != ReadState::Running {
             return 0;
         }
         let offset = self.window.offset();
@@ -192,14 +192,14 @@ impl<R: ByteSource> EventReader<R> {
         let left = usize::try_from(self.chunk_end.saturating_sub(offset)).unwrap_or(usize::MAX);
         let bytes = &bytes[..left.min(bytes.len())];
         let context = RunContext { max_events, skip: self.skip, offset };
-        let Run { pos, time, n } = deliver_run(bytes, context, self.time, &mut self.counts, sink);
+        let DeliveredRun { pos, time, n } = deliver_run(bytes, context, self.time, &mut self.counts, sink);
         self.window.advance(pos);
         self.time = time;
         self.counts.events += n as u64;
         n
     }
 
-    fn deliver_one<S: EventSink>(&mut self, sink: &mut S) -> Result<bool, Stop> {
+    fn deliver_one<S: EventSink>(&mut self, sink: &mut S) -> Result<bool, GroupStop> {
         let Some(group) = self.next_group()? else { return Ok(false) };
         if self.skip.contains_id(group.id) {
             self.counts.skipped += 1;
@@ -264,14 +264,14 @@ impl<R: ByteSource> EventReader<R> {
         }))
     }
 
-    fn decode(&self, group: &Group) -> Result<DecodedGroup<'_>, Stop> {
-        decode_group(self.window.bytes(), group, self.endian).map_err(|(at, id, fault)| Stop {
+    fn decode(&self, group: &EventGroup) -> Result<DecodedGroup<'_>, GroupStop> {
+        decode_group(self.window.bytes(), group, self.endian).map_err(|(at, id, fault)| GroupStop {
             offset: self.window.offset() + at as u64,
             kind: ReadErrorKind::Field { id, fault },
         })
     }
 
-    fn finish_group(&mut self, group: &Group) {
+    fn finish_group(&mut self, group: &EventGroup) {
         if group.time < self.time {
             self.counts.step_back(self.time - group.time, self.window.offset());
         }
@@ -282,8 +282,8 @@ impl<R: ByteSource> EventReader<R> {
     }
 
     #[cold]
-    fn error(&mut self, stop: Stop) -> ReadError {
-        self.state = State::Ended;
+    fn error(&mut self, stop: GroupStop) -> ReadError {
+        self.state = ReadState::Ended;
         let record = self.number(self.counts.events);
         ReadError { file: self.file.clone(), offset: stop.offset, record, kind: stop.kind }
     }
@@ -294,8 +294,8 @@ impl<R: ByteSource> EventReader<R> {
     }
 
     /// Finds the next event and holds all of it, with what comes before it, in the window.
-    fn next_group(&mut self) -> Result<Option<Group>, Stop> {
-        if self.state == State::Ended {
+    fn next_group(&mut self) -> Result<Option<EventGroup>, GroupStop> {
+        if self.state == ReadState::Ended {
             return Ok(None);
         }
         let mut time = self.time;
@@ -342,14 +342,14 @@ impl<R: ByteSource> EventReader<R> {
                 _ => {
                     let bare = EventKinds::BARE.contains_id(id);
                     let body = if bare { self.bare_body(at)? } else { self.sized_body(at)? };
-                    return Ok(Some(Group { time, attributes, id, id_at: at, body }));
+                    return Ok(Some(EventGroup { time, attributes, id, id_at: at, body }));
                 }
             }
         }
     }
 
     /// Holds `n` bytes from place `at` of the window on.
-    fn need(&mut self, at: usize, n: usize) -> Result<(), Stop> {
+    fn need(&mut self, at: usize, n: usize) -> Result<(), GroupStop> {
         let left = self.chunk_end.saturating_sub(self.window.offset() + at as u64);
         if left < n as u64 && self.chunk_end != u64::MAX {
             return Err(self.stop(at, ReadErrorKind::RecordPastChunk { len: n as u64, left }));
@@ -364,7 +364,7 @@ impl<R: ByteSource> EventReader<R> {
         }
     }
 
-    fn byte(&mut self, at: usize) -> Result<u8, Stop> {
+    fn byte(&mut self, at: usize) -> Result<u8, GroupStop> {
         match self.window.fill(at + 1) {
             Ok(true) => Ok(self.window.bytes()[at]),
             Ok(false) => Err(self.stop(at, ReadErrorKind::NoEnd)),
@@ -378,7 +378,7 @@ impl<R: ByteSource> EventReader<R> {
     }
 
     /// The bytes of a record's fields; the record's id lies at `at`.
-    fn sized_body(&mut self, at: usize) -> Result<Range<usize>, Stop> {
+    fn sized_body(&mut self, at: usize) -> Result<Range<usize>, GroupStop> {
         self.need(at, 2)?;
         let short = self.window.bytes()[at + 1];
         let (start, len) = if short == 0xff {
@@ -393,7 +393,7 @@ impl<R: ByteSource> EventReader<R> {
         Ok(start..start + len)
     }
 
-    fn bare_body(&mut self, at: usize) -> Result<Range<usize>, Stop> {
+    fn bare_body(&mut self, at: usize) -> Result<Range<usize>, GroupStop> {
         self.need(at, 2)?;
         let digits = self.window.bytes()[at + 1];
         // A claim of more than eight digits is found wrong when the field is read.
@@ -402,20 +402,20 @@ impl<R: ByteSource> EventReader<R> {
         Ok(at + 1..at + 2 + n)
     }
 
-    fn stop(&self, at: usize, kind: ReadErrorKind) -> Stop {
-        Stop { offset: self.window.offset() + at as u64, kind }
+    fn stop(&self, at: usize, kind: ReadErrorKind) -> GroupStop {
+        GroupStop { offset: self.window.offset() + at as u64, kind }
     }
 
-    fn field(&self, at: usize, id: u8, fault: Fault) -> Stop {
+    fn field(&self, at: usize, id: u8, fault: Fault) -> GroupStop {
         self.stop(at, ReadErrorKind::Field { id, fault })
     }
 
     /// Goes from the end of a chunk to the next; gives back whether that was the last.
-    fn end_chunk(&mut self, at: usize) -> Result<bool, Stop> {
+    fn end_chunk(&mut self, at: usize) -> Result<bool, GroupStop> {
         self.count_chunk();
         let here = self.window.offset() + at as u64;
         if self.one_chunk {
-            self.state = State::Ended;
+            self.state = ReadState::Ended;
             return Ok(true);
         }
         self.window.advance(at);
@@ -427,14 +427,14 @@ impl<R: ByteSource> EventReader<R> {
         };
         match found {
             Ok(true) => {}
-            Ok(false) => return Err(Stop { offset: here, kind: ReadErrorKind::NoEnd }),
-            Err(error) => return Err(Stop { offset: here, kind: ReadErrorKind::Io(error) }),
+            Ok(false) => return Err(GroupStop { offset: here, kind: ReadErrorKind::NoEnd }),
+            Err(error) => return Err(GroupStop { offset: here, kind: ReadErrorKind::Io(error) }),
         }
         self.begin_chunk()?;
         Ok(false)
     }
 
-    fn end_file(&mut self, at: usize, id: u8) -> Result<(), Stop> {
+    fn end_file(&mut self, at: usize, id: u8) -> Result<(), GroupStop> {
         if id == END_OF_FILE {
             let last = self.byte(at + 1)?;
             if last != END_OF_BUFFER {
@@ -443,7 +443,7 @@ impl<R: ByteSource> EventReader<R> {
         }
         self.window.advance(at + if id == END_OF_FILE { 2 } else { 1 });
         self.count_chunk();
-        self.state = State::Ended;
+        self.state = ReadState::Ended;
         Ok(())
     }
 
@@ -454,7 +454,7 @@ impl<R: ByteSource> EventReader<R> {
         self.events_before_chunk = self.counts.events;
     }
 
-    fn begin_chunk(&mut self) -> Result<(), Stop> {
+    fn begin_chunk(&mut self) -> Result<(), GroupStop> {
         match self.window.fill(CHUNK_HEADER_BYTES) {
             Ok(true) => {}
             Ok(false) => {
@@ -482,7 +482,7 @@ type DecodedGroup<'a> = (Option<AttributeList<'a>>, Option<Event<'a>>, usize);
 
 fn decode_group<'a>(
     bytes: &'a [u8],
-    group: &Group,
+    group: &EventGroup,
     endian: Endian,
 ) -> Result<DecodedGroup<'a>, (usize, u8, Fault)> {
     let mut attributes = None;

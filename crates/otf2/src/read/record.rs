@@ -69,7 +69,7 @@ pub struct RecordReader<'a> {
     counts: RecordCounts,
 }
 
-struct Stop {
+struct RecordStop {
     at: usize,
     kind: ReadErrorKind,
 }
@@ -157,37 +157,37 @@ impl<'a> RecordReader<'a> {
             Err(fault) => {
                 self.counts.records -= 1;
                 let at = self.pos - raw.body.len() + cursor.position();
-                Err(self.error(Stop { at, kind: ReadErrorKind::Field { id: raw.id, fault } }))
+                Err(self.error(RecordStop { at, kind: ReadErrorKind::Field { id: raw.id, fault } }))
             }
         }
     }
 
     #[cold]
-    fn error(&mut self, stop: Stop) -> ReadError {
+    fn error(&mut self, stop: RecordStop) -> ReadError {
         self.ended = true;
         let record = self.counts.records + 1;
         ReadError { file: self.file.clone(), offset: stop.at as u64, record, kind: stop.kind }
     }
 
-    fn find(&mut self) -> Result<Option<RawRecord<'a>>, Stop> {
+    fn find(&mut self) -> Result<Option<RawRecord<'a>>, RecordStop> {
         loop {
             if self.pos == self.chunk_end && self.pos < self.bytes.len() {
                 self.begin_chunk()?;
             }
             let at = self.pos;
             let Some(&id) = self.bytes.get(at) else {
-                return Err(Stop { at, kind: ReadErrorKind::NoEnd });
+                return Err(RecordStop { at, kind: ReadErrorKind::NoEnd });
             };
             match id {
                 END_OF_CHUNK => self.end_chunk()?,
                 END_OF_FILE if self.bytes.get(at + 1) != Some(&END_OF_BUFFER) => {
-                    return Err(Stop { at: at + 1, kind: ReadErrorKind::NoEnd });
+                    return Err(RecordStop { at: at + 1, kind: ReadErrorKind::NoEnd });
                 }
                 END_OF_FILE | END_OF_BUFFER => {
                     self.pos = at + if id == END_OF_FILE { 2 } else { 1 };
                     return Ok(None);
                 }
-                CHUNK_HEADER => return Err(Stop { at, kind: ReadErrorKind::EarlyChunkHeader }),
+                CHUNK_HEADER => return Err(RecordStop { at, kind: ReadErrorKind::EarlyChunkHeader }),
                 TIMESTAMP if self.has_timestamps => {
                     self.take(1, 8)?;
                 }
@@ -207,42 +207,42 @@ impl<'a> RecordReader<'a> {
         }
     }
 
-    fn sized_body(&mut self) -> Result<&'a [u8], Stop> {
+    fn sized_body(&mut self) -> Result<&'a [u8], RecordStop> {
         let at = self.pos;
         let Some(&short) = self.bytes.get(at + 1) else {
-            return Err(Stop { at, kind: ReadErrorKind::Truncated { needed: 1 } });
+            return Err(RecordStop { at, kind: ReadErrorKind::Truncated { needed: 1 } });
         };
         if short != 0xff {
             return self.take(2, u64::from(short));
         }
         let len = Cursor::within(self.bytes, at + 2, self.bytes.len(), self.endian)
             .u64_full()
-            .map_err(|_| Stop { at, kind: ReadErrorKind::Truncated { needed: 1 } })?;
+            .map_err(|_| RecordStop { at, kind: ReadErrorKind::Truncated { needed: 1 } })?;
         self.take(10, len)
     }
 
     /// Moves over a head of `head` bytes and takes the `len` after it.
-    fn take(&mut self, head: usize, len: u64) -> Result<&'a [u8], Stop> {
+    fn take(&mut self, head: usize, len: u64) -> Result<&'a [u8], RecordStop> {
         let at = self.pos;
         let start = at + head;
         let left_in_chunk = self.chunk_end.saturating_sub(start) as u64;
         let left_in_file = self.bytes.len().saturating_sub(start) as u64;
         if len > left_in_file && self.chunk_end >= self.bytes.len() {
-            return Err(Stop { at, kind: ReadErrorKind::Truncated { needed: len - left_in_file } });
+            return Err(RecordStop { at, kind: ReadErrorKind::Truncated { needed: len - left_in_file } });
         }
         if len > left_in_chunk {
-            return Err(Stop { at, kind: ReadErrorKind::RecordPastChunk { len, left: left_in_chunk } });
+            return Err(RecordStop { at, kind: ReadErrorKind::RecordPastChunk { len, left: left_in_chunk } });
         }
         // No longer than the chunk, so it fits.
         let end = start + usize::try_from(len).unwrap_or(usize::MAX);
         let Some(body) = self.bytes.get(start..end) else {
-            return Err(Stop { at, kind: ReadErrorKind::Truncated { needed: len } });
+            return Err(RecordStop { at, kind: ReadErrorKind::Truncated { needed: len } });
         };
         self.pos = end;
         Ok(body)
     }
 
-    fn end_chunk(&mut self) -> Result<(), Stop> {
+    fn end_chunk(&mut self) -> Result<(), RecordStop> {
         let at = self.pos;
         self.pos = match self.chunk_bytes {
             Some(_) => self.chunk_end,
@@ -252,15 +252,15 @@ impl<'a> RecordReader<'a> {
             }
         };
         if self.pos >= self.bytes.len() {
-            return Err(Stop { at, kind: ReadErrorKind::NoEnd });
+            return Err(RecordStop { at, kind: ReadErrorKind::NoEnd });
         }
         self.begin_chunk()
     }
 
-    fn begin_chunk(&mut self) -> Result<(), Stop> {
+    fn begin_chunk(&mut self) -> Result<(), RecordStop> {
         let at = self.pos;
-        let header =
-            parse_chunk_header(&self.bytes[at..]).map_err(|(behind, kind)| Stop { at: at + behind, kind })?;
+        let header = parse_chunk_header(&self.bytes[at..])
+            .map_err(|(behind, kind)| RecordStop { at: at + behind, kind })?;
         self.endian = header.endian;
         self.chunk_end = match self.chunk_bytes.and_then(|size| usize::try_from(size.get()).ok()) {
             Some(size) => (at - at % size).saturating_add(size),

@@ -23,7 +23,7 @@ const DIGIT_MASKS: [u32; 5] = [0, 0xff, 0xffff, 0xff_ffff, 0xffff_ffff];
 
 /// The position of a run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct DeliveredRun {
     /// Next byte of the window.
     pub pos: usize,
     /// Time of the last event.
@@ -43,7 +43,7 @@ pub(super) struct RunContext {
 
 /// An event's id byte, where it lies, and the event's time.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct EventPlace {
     at: usize,
     id: u8,
     time: u64,
@@ -57,7 +57,7 @@ pub(super) fn deliver_run<S: EventSink>(
     mut time: u64,
     counts: &mut EventCounts,
     sink: &mut S,
-) -> Run {
+) -> DeliveredRun {
     let plain = !context.skip.contains_id(ENTER) && !context.skip.contains_id(LEAVE);
     let mut rest = bytes;
     let mut left = context.max_events;
@@ -82,8 +82,8 @@ pub(super) fn deliver_run<S: EventSink>(
         }
         let pos = bytes.len() - rest.len();
         let place = match kind {
-            TIMESTAMP => Place { at: pos + 9, id, time: now },
-            _ => Place { at: pos, id: kind, time },
+            TIMESTAMP => EventPlace { at: pos + 9, id, time: now },
+            _ => EventPlace { at: pos, id: kind, time },
         };
         let Some(next) = deliver_other(bytes, place, context.skip, counts, sink) else { break };
         if place.time < time {
@@ -93,14 +93,14 @@ pub(super) fn deliver_run<S: EventSink>(
         time = place.time;
         left -= 1;
     }
-    Run { pos: bytes.len() - rest.len(), time, n: context.max_events - left }
+    DeliveredRun { pos: bytes.len() - rest.len(), time, n: context.max_events - left }
 }
 
 /// Delivers one event of any kind; gives back where the next record begins.
 #[inline]
 fn deliver_other<S: EventSink>(
     bytes: &[u8],
-    Place { at, id, time }: Place,
+    EventPlace { at, id, time }: EventPlace,
     skip: EventKinds,
     counts: &mut EventCounts,
     sink: &mut S,

@@ -31,7 +31,7 @@ pub(super) struct ChunkFile {
 
 /// Where a record lies in its chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ChunkPlace {
     ChunkStart,
     Later,
 }
@@ -70,10 +70,10 @@ impl ChunkFile {
     pub(super) fn append(
         &mut self,
         n: u64,
-        put: impl Fn(&mut RecordBuffer, Place) -> Result<(), EncodeError>,
+        put: impl Fn(&mut RecordBuffer, ChunkPlace) -> Result<(), EncodeError>,
     ) -> Result<(), WriteError> {
         let before = self.body.len();
-        let place = if before == 0 { Place::ChunkStart } else { Place::Later };
+        let place = if before == 0 { ChunkPlace::ChunkStart } else { ChunkPlace::Later };
         if let Err(error) = put(&mut self.body, place) {
             self.body.truncate(before);
             return Err(self.error(error));
@@ -100,9 +100,9 @@ impl ChunkFile {
     #[inline(never)]
     fn put_first(
         &mut self,
-        put: impl Fn(&mut RecordBuffer, Place) -> Result<(), EncodeError>,
+        put: impl Fn(&mut RecordBuffer, ChunkPlace) -> Result<(), EncodeError>,
     ) -> Result<(), WriteError> {
-        let outcome = put(&mut self.body, Place::ChunkStart);
+        let outcome = put(&mut self.body, ChunkPlace::ChunkStart);
         let bytes = self.body.len();
         if bytes > self.body_max {
             self.body.clear();

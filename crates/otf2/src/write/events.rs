@@ -4,7 +4,7 @@
 //! the event before, and at the start of each chunk, so that chunks can be
 //! decoded on their own.
 
-use super::chunk_file::{ChunkFile, Place};
+use super::chunk_file::{ChunkFile, ChunkPlace};
 use super::error::{WriteError, WriteErrorKind};
 use super::ledger::{EventSummary, Ledger};
 use crate::records::{AttributeList, Event, encode_attributes, encode_timestamp};
@@ -49,7 +49,7 @@ impl EventWriter {
         let event = event.into();
         let same_time = self.admit(time)?;
         self.file.append(1, |buffer, place| {
-            if !same_time || place == Place::ChunkStart {
+            if !same_time || place == ChunkPlace::ChunkStart {
                 encode_timestamp(time, buffer);
             }
             event.encode(buffer)
@@ -74,7 +74,7 @@ impl EventWriter {
         let event = event.into();
         let same_time = self.admit(time)?;
         self.file.append(1, |buffer, place| {
-            if !same_time || place == Place::ChunkStart {
+            if !same_time || place == ChunkPlace::ChunkStart {
                 encode_timestamp(time, buffer);
             }
             encode_attributes(attributes, buffer)?;

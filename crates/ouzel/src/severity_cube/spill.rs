@@ -37,12 +37,12 @@ pub(super) struct Spill {
     out: BufWriter<File>,
     n_bytes: u64,
     max_bytes: u64,
-    parts: Vec<Part>,
+    parts: Vec<SpillPart>,
     counters: BTreeSet<MetricId>,
     has_outside: bool,
 }
 
-struct Part {
+struct SpillPart {
     call_paths: CallPathTree,
     locations: Vec<LocationId>,
     metrics: Vec<(Quantity, PartRows)>,
@@ -77,7 +77,7 @@ impl Spill {
             let Some(quantity) = metric.quantity else { continue };
             of_metrics.push((quantity, self.add_rows(&metric, call_paths.len())?));
         }
-        self.parts.push(Part { call_paths, locations, metrics: of_metrics });
+        self.parts.push(SpillPart { call_paths, locations, metrics: of_metrics });
         Ok(())
     }
 
@@ -198,7 +198,7 @@ impl ProfileSource for SpilledProfile {
             let of_part = part.metrics[metric.index()].as_ref()?;
             let position = |path: CallPathId| of_part.rows.partition_point(|(at, _)| *at < path);
             let (first, next) = (position(paths.start), position(paths.end));
-            let block = Block { file: &self.file, bytes: Vec::new(), start: 0 };
+            let block = SpillBlock { file: &self.file, bytes: Vec::new(), start: 0 };
             Some(PartStream { locations: &part.locations, rows: of_part, first, next, block })
         });
         let quantity = self.quantities[metric.index()];
@@ -244,7 +244,7 @@ struct PartStream<'a> {
     rows: &'a PartRows,
     first: usize,
     next: usize,
-    block: Block<'a>,
+    block: SpillBlock<'a>,
 }
 
 impl PartStream<'_> {
@@ -271,13 +271,13 @@ impl PartStream<'_> {
 }
 
 /// The part of the file that was read last.
-struct Block<'a> {
+struct SpillBlock<'a> {
     file: &'a File,
     bytes: Vec<u8>,
     start: u64,
 }
 
-impl Block<'_> {
+impl SpillBlock<'_> {
     /// Bytes of the file; also reads the bytes before them, down to `least`.
     fn get(&mut self, range: Range<u64>, least: u64) -> Result<&[u8], ReadError> {
         let is_there = self.start <= range.start && range.end <= self.start + self.bytes.len() as u64;

@@ -1,19 +1,19 @@
 //! Every analysis, for passes run by other processes.
 
 use ouzel_analyses::breakdown::BreakdownFold;
+use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_analyses::clock_repair::ClockRepairs;
 use ouzel_analyses::comm_matrix::CommMatrix;
 use ouzel_analyses::comm_over_time::CommOverTime;
-use ouzel_analyses::communication::Communication;
+use ouzel_analyses::communication_totals::Communication;
 use ouzel_analyses::critical_path::PathCalls;
 use ouzel_analyses::inventory::Inventory;
-use ouzel_analyses::late_messages::LateMessages;
 use ouzel_analyses::message_histogram::MessageHistogram;
+use ouzel_analyses::message_waits::LateMessages;
 use ouzel_analyses::metric_profile::MetricProfile;
-use ouzel_analyses::operations::Operations;
+use ouzel_analyses::paired_operations::Operations;
 use ouzel_analyses::patterns::CallSeriesFold;
 use ouzel_analyses::phases::PhasesFold;
-use ouzel_analyses::profile::Profile;
 use ouzel_analyses::severity_cube::SeverityCube;
 use ouzel_analyses::time_profile::TimeProfile;
 use ouzel_analyses::timeline::TimelineFold;
@@ -37,7 +37,7 @@ pub(super) fn catalogue() -> Catalogue {
     catalogue.add::<Operations>();
     catalogue.add::<PathCalls>();
     catalogue.add::<PhasesFold>();
-    catalogue.add::<Profile>();
+    catalogue.add::<CallPathProfile>();
     catalogue.add::<SeverityCube>();
     catalogue.add::<TimeProfile>();
     catalogue.add::<TimelineFold>();

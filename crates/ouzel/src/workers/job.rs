@@ -1,7 +1,7 @@
 //! One pass over one trace as bytes, and the steps of it that other processes do.
 
 use super::catalogue::catalogue;
-use super::part::{Coverage, Header, Part, sealed, unsealed};
+use super::part::{PartCoverage, PartialHeader, PartialKind, sealed, unsealed};
 use super::{BUILD, Fingerprint};
 use crate::Trace;
 use ouzel_analyses::clock_repair::ClockRepair;
@@ -159,12 +159,13 @@ impl Job {
     /// If `trace` is another one, or an analysis broke its contract.
     pub fn fold(&self, trace: &Trace, locations: &[LocationId]) -> Result<Vec<Vec<u8>>, JobError> {
         self.expect(trace)?;
-        let of = Coverage::of(locations);
+        let of = PartCoverage::of(locations);
         let whole = self.set.fold(trace.source(), locations.iter().copied())?;
         let (rest, pieces) = self.set.split(whole, self.n_buckets());
-        let rest = self.encoded(Header { part: Part::Rest, of }, rest);
-        let pieces =
-            (0..).zip(pieces).map(|(i, piece)| self.encoded(Header { part: Part::Bucket(i), of }, piece));
+        let rest = self.encoded(PartialHeader { part: PartialKind::Rest, of }, rest);
+        let pieces = (0..)
+            .zip(pieces)
+            .map(|(i, piece)| self.encoded(PartialHeader { part: PartialKind::Bucket(i), of }, piece));
         [rest].into_iter().chain(pieces).collect()
     }
 
@@ -194,12 +195,12 @@ impl Job {
     fn merged<'b>(
         &self,
         partials: impl IntoIterator<Item = &'b [u8]>,
-    ) -> Result<(Header, Partial), JobError> {
+    ) -> Result<(PartialHeader, Partial), JobError> {
         let mut whole = self.set.empty();
-        let mut header: Option<Header> = None;
+        let mut header: Option<PartialHeader> = None;
         for bytes in partials {
-            let (one, partial) = Header::read(bytes)?;
-            let header = header.get_or_insert(Header { of: Coverage::default(), ..one });
+            let (one, partial) = PartialHeader::read(bytes)?;
+            let header = header.get_or_insert(PartialHeader { of: PartCoverage::default(), ..one });
             if header.part != one.part {
                 return Err(JobError::Parts);
             }
@@ -217,29 +218,29 @@ impl Job {
         parts: Vec<Vec<u8>>,
         locations: &[LocationId],
     ) -> Result<Partial, JobError> {
-        let expected = Coverage::of(locations);
+        let expected = PartCoverage::of(locations);
         let n_parts = 1 + self.n_buckets();
-        let odd = |of: Coverage| JobError::Incomplete {
+        let odd = |of: PartCoverage| JobError::Incomplete {
             expected: locations.len(),
             found: of.n_locations as usize,
             n_parts,
         };
-        let mut missing: BTreeSet<Part> = (0..self.wire.n_buckets).map(Part::Bucket).collect();
-        missing.insert(Part::Rest);
+        let mut missing: BTreeSet<PartialKind> = (0..self.wire.n_buckets).map(PartialKind::Bucket).collect();
+        missing.insert(PartialKind::Rest);
         let mut whole = set.empty();
         // Each is dropped as soon as it is merged.
         for bytes in parts {
-            let (Header { part, of }, partial) = Header::read(&bytes)?;
+            let (PartialHeader { part, of }, partial) = PartialHeader::read(&bytes)?;
             if of != expected || !missing.remove(&part) {
                 return Err(odd(of));
             }
             set.merge(&mut whole, set.decode(partial)?)?;
         }
         let is_whole = missing.is_empty() && whole.folded().keys().eq(locations);
-        if is_whole { Ok(whole) } else { Err(odd(Coverage::of(whole.folded().keys()))) }
+        if is_whole { Ok(whole) } else { Err(odd(PartCoverage::of(whole.folded().keys()))) }
     }
 
-    fn encoded(&self, header: Header, partial: Partial) -> Result<Vec<u8>, JobError> {
+    fn encoded(&self, header: PartialHeader, partial: Partial) -> Result<Vec<u8>, JobError> {
         header.before(self.set.encode(partial)?)
     }
 }

@@ -17,7 +17,7 @@ use twox_hash::XxHash3_128;
 
 /// Which part of a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum Part {
+pub(super) enum PartialKind {
     /// What does not pair locations.
     Rest,
     /// One of the buckets.
@@ -26,25 +26,25 @@ pub(super) enum Part {
 
 /// Which locations are covered. Can be added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Coverage {
+pub(super) struct PartCoverage {
     pub n_locations: u64,
     /// Sum of a hash of each.
     sum: u64,
 }
 
-impl Coverage {
+impl PartCoverage {
     pub fn of<'l>(locations: impl IntoIterator<Item = &'l LocationId>) -> Self {
         let one = |location: &LocationId| {
             let mut hash = u64::from(location.0).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             hash ^= hash >> 31;
-            Coverage { n_locations: 1, sum: hash.wrapping_mul(0xBF58_476D_1CE4_E5B9) }
+            PartCoverage { n_locations: 1, sum: hash.wrapping_mul(0xBF58_476D_1CE4_E5B9) }
         };
-        let mut all = Coverage::default();
+        let mut all = PartCoverage::default();
         locations.into_iter().for_each(|location| all.add(one(location)));
         all
     }
 
-    pub fn add(&mut self, other: Coverage) {
+    pub fn add(&mut self, other: PartCoverage) {
         self.n_locations += other.n_locations;
         self.sum = self.sum.wrapping_add(other.sum);
     }
@@ -52,12 +52,12 @@ impl Coverage {
 
 /// The header of an encoded partial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Header {
-    pub part: Part,
-    pub of: Coverage,
+pub(super) struct PartialHeader {
+    pub part: PartialKind,
+    pub of: PartCoverage,
 }
 
-impl Header {
+impl PartialHeader {
     pub fn before(&self, mut partial: Vec<u8>) -> Result<Vec<u8>, JobError> {
         sealed(|bytes| {
             let mut bytes = postcard::to_extend(self, bytes)?;
@@ -67,7 +67,7 @@ impl Header {
     }
 
     /// The header, and the encoded partial after it.
-    pub fn read(bytes: &[u8]) -> Result<(Header, &[u8]), JobError> {
+    pub fn read(bytes: &[u8]) -> Result<(PartialHeader, &[u8]), JobError> {
         Ok(postcard::take_from_bytes(unsealed(bytes, "partial")?)?)
     }
 }

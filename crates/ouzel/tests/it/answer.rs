@@ -1,7 +1,7 @@
 //! What an archive answers: the profile of each location, and the notices.
 
+use ouzel::analyses::call_path_profile::{CallPathProfile, VisitTimes};
 use ouzel::analyses::inventory::Inventory;
-use ouzel::analyses::profile::{Profile, Times};
 use ouzel::analyses::{By, Per};
 use ouzel::engine::AnalysisSet;
 use ouzel::model::{Level, Notice, RegionId, Ticks};
@@ -25,7 +25,7 @@ pub struct LocationAnswer {
     pub span: Option<(Ticks, Ticks)>,
     pub outside: Ticks,
     /// By the regions of the call path.
-    pub rows: BTreeMap<Vec<RegionId>, Times>,
+    pub rows: BTreeMap<Vec<RegionId>, VisitTimes>,
     pub declared_events: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ impl Answer {
             }
         };
         let mut set = AnalysisSet::default();
-        let (profile, inventory) = (set.add(Profile), set.add(Inventory));
+        let (profile, inventory) = (set.add(CallPathProfile), set.add(Inventory));
         let options = ouzel::Options { jobs: NonZeroUsize::MIN, ..ouzel::Options::default() };
         let mut report = trace.run(&set, &options).expect("whatever the files hold, the pass ends");
         let profile = report.outputs.take(&profile).expect("the profile answers");

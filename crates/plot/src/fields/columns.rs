@@ -2,13 +2,13 @@
 
 use super::heat::ticks;
 use super::panel::{Box2, Font, HATCH, MISSING, Panel};
-use super::{Layout, MAX_VECTORS, label};
+use super::{GridLayout, MAX_VECTORS, label};
 use crate::PlotError;
 use crate::canvas::{GRID, INK};
 use plotters::prelude::DrawingBackend;
 
 /// Draws the columns and their axes.
-pub fn draw<DB: DrawingBackend>(panel: &Panel<'_, DB>, layout: &Layout) -> Result<(), PlotError> {
+pub fn draw<DB: DrawingBackend>(panel: &Panel<'_, DB>, layout: &GridLayout) -> Result<(), PlotError> {
     let inner = panel.inner();
     let n = layout.n_places;
     let n_columns = n.min(inner.width.max(1) as usize).min(MAX_VECTORS);

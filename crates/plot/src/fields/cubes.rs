@@ -6,7 +6,7 @@
 
 use super::panel::{Font, HATCH, Panel};
 use super::tiling::coordinate;
-use super::{FieldAxis, Layout};
+use super::{FieldAxis, GridLayout};
 use crate::PlotError;
 use crate::canvas::INK;
 use plotters::prelude::DrawingBackend;
@@ -20,7 +20,7 @@ const MIN_EDGE: f64 = 3.0;
 const MAX_EDGE: f64 = 30.0;
 
 /// A block of cubes and its position.
-struct Block {
+struct CubeBlock {
     /// Places along the three axes.
     sizes: [usize; 3],
     /// Steps from a place to the next along each in the values.
@@ -34,7 +34,7 @@ struct Block {
 }
 
 /// Draws the blocks; `false` if the cubes are too small or too many to be visible.
-pub fn draw<DB: DrawingBackend>(panel: &Panel<'_, DB>, layout: &Layout) -> Result<bool, PlotError> {
+pub fn draw<DB: DrawingBackend>(panel: &Panel<'_, DB>, layout: &GridLayout) -> Result<bool, PlotError> {
     let inner = panel.inner();
     let axes = &layout.axes;
     let mut by_size: Vec<usize> = (0..axes.len()).collect();
@@ -75,7 +75,7 @@ pub fn draw<DB: DrawingBackend>(panel: &Panel<'_, DB>, layout: &Layout) -> Resul
             (f64::from(inner.x) + x as f64 * pitch.0, f64::from(inner.y) + y as f64 * (pitch.1 + head));
         let left = corner.0 + sizes[0] as f64 * COS_30 * edge + (pitch.0 - extent.0 * edge) / 2.0;
         let top = corner.1 + head + sizes[2] as f64 * edge;
-        let block = Block { sizes, strides, first, origin: (left, top), edge };
+        let block = CubeBlock { sizes, strides, first, origin: (left, top), edge };
         if !outside.is_empty() {
             let names: Vec<String> =
                 outer.iter().zip(&at).map(|(axis, at)| format!("{} = {at}", axis.name)).collect();
@@ -107,7 +107,7 @@ const FACES: [Face; 3] = [
     Face { corners: [[0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]], towards: 2, light: 1.0 },
 ];
 
-impl Block {
+impl CubeBlock {
     fn place(&self, at: [usize; 3]) -> usize {
         self.first + at.iter().zip(&self.strides).map(|(at, stride)| at * stride).sum::<usize>()
     }

@@ -2,13 +2,13 @@
 
 use super::panel::{Box2, Font, HATCH, MISSING, Panel};
 use super::tiling::{Tiling, coordinate};
-use super::{FieldAxis, Layout, MAX_VECTORS};
+use super::{FieldAxis, GridLayout, MAX_VECTORS};
 use crate::PlotError;
 use crate::canvas::{GRID, INK};
 use plotters::prelude::DrawingBackend;
 
 /// Draws the cells, their axes and the names of tiles.
-pub fn draw<DB: DrawingBackend>(panel: &Panel<'_, DB>, layout: &Layout) -> Result<(), PlotError> {
+pub fn draw<DB: DrawingBackend>(panel: &Panel<'_, DB>, layout: &GridLayout) -> Result<(), PlotError> {
     let inner = panel.inner();
     let n_outer = layout.axes.len() - 2;
     // Names of rows of tiles are on the right.
@@ -37,7 +37,7 @@ pub fn draw<DB: DrawingBackend>(panel: &Panel<'_, DB>, layout: &Layout) -> Resul
 
 fn draw_vectors<DB: DrawingBackend>(
     panel: &Panel<'_, DB>,
-    layout: &Layout,
+    layout: &GridLayout,
     tiling: &Tiling,
     shown: Box2,
 ) -> Result<(), PlotError> {
@@ -65,7 +65,7 @@ struct Pixel {
 
 fn draw_pixels<DB: DrawingBackend>(
     panel: &Panel<'_, DB>,
-    layout: &Layout,
+    layout: &GridLayout,
     tiling: &Tiling,
     (shown, together): (Box2, (usize, usize)),
 ) -> Result<(), PlotError> {
@@ -105,7 +105,7 @@ fn draw_pixels<DB: DrawingBackend>(
 
 fn draw_axes<DB: DrawingBackend>(
     panel: &Panel<'_, DB>,
-    layout: &Layout,
+    layout: &GridLayout,
     tiling: &Tiling,
     (shown, together): (Box2, (usize, usize)),
 ) -> Result<(), PlotError> {
@@ -145,7 +145,7 @@ fn draw_axes<DB: DrawingBackend>(
 }
 
 /// Which axis runs where, and how many places share a pixel.
-fn caption(layout: &Layout, tiling: &Tiling, together: (usize, usize)) -> String {
+fn caption(layout: &GridLayout, tiling: &Tiling, together: (usize, usize)) -> String {
     let names = |axes: &[usize]| {
         let names: Vec<&str> = axes.iter().map(|&axis| &*layout.axes[axis].name).collect();
         names.join(" › ")
@@ -162,7 +162,7 @@ fn caption(layout: &Layout, tiling: &Tiling, together: (usize, usize)) -> String
 
 fn draw_tile_names<DB: DrawingBackend>(
     panel: &Panel<'_, DB>,
-    layout: &Layout,
+    layout: &GridLayout,
     tiling: &Tiling,
     (shown, together): (Box2, (usize, usize)),
 ) -> Result<(), PlotError> {

@@ -79,7 +79,7 @@ const HEAD: u32 = 64;
 
 /// The grid as it is drawn: axes of more than one place.
 #[derive(Debug, Clone)]
-struct Layout {
+struct GridLayout {
     axes: Vec<FieldAxis>,
     n_places: usize,
 }
@@ -108,10 +108,10 @@ impl Fields {
         (columns, n.div_ceil(columns))
     }
 
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> GridLayout {
         let axes: Vec<FieldAxis> = self.axes.iter().filter(|axis| 1 < axis.size).cloned().collect();
         let n_places = axes.iter().map(|axis| axis.size).product();
-        Layout { axes, n_places }
+        GridLayout { axes, n_places }
     }
 
     /// Draws the fields, each in its place.

@@ -8,7 +8,7 @@ use super::FieldAxis;
 
 /// Positions along one direction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lane {
+pub struct TileLane {
     /// Axes by their number, from the outermost to the innermost.
     pub axes: Vec<usize>,
     /// Pixels from one place of each axis to the next.
@@ -21,9 +21,9 @@ pub struct Lane {
 #[derive(Debug, Clone)]
 pub struct Tiling {
     /// Across.
-    pub x: Lane,
+    pub x: TileLane,
     /// Down.
-    pub y: Lane,
+    pub y: TileLane,
     /// The axis whose places are wrapped, and the number of places in a row.
     pub wrapped: Option<(usize, usize)>,
     /// Pixels of a cell.
@@ -37,9 +37,9 @@ const MAX_CHOICES: u32 = 10;
 /// Largest cell, so that a grid of four places does not fill the sheet.
 const MAX_CELL_POINTS: usize = 96;
 
-impl Lane {
+impl TileLane {
     /// Tiles of `sizes`, given from the outermost to the innermost, with `gap` between the innermost.
-    fn new(axes: Vec<usize>, sizes: &[usize], cell: usize, gap: usize) -> Lane {
+    fn new(axes: Vec<usize>, sizes: &[usize], cell: usize, gap: usize) -> TileLane {
         let mut strides = vec![0; axes.len()];
         let (mut stride, mut length) = (cell, cell);
         for (level, i) in (0..axes.len()).rev().enumerate() {
@@ -49,7 +49,7 @@ impl Lane {
             strides[i] = stride;
             length += stride * (sizes[axes[i]] - 1);
         }
-        Lane { axes, strides, length }
+        TileLane { axes, strides, length }
     }
 
     /// The pixel of a place.
@@ -134,8 +134,8 @@ impl Choice {
             Some(_) if 2 * point <= cell => 16 * point,
             _ => (cell / 2).clamp(1, 2 * point),
         };
-        let x = Lane::new(self.across.clone(), sizes, cell, gap);
-        let y = Lane::new(self.down.clone(), sizes, cell, gap);
+        let x = TileLane::new(self.across.clone(), sizes, cell, gap);
+        let y = TileLane::new(self.down.clone(), sizes, cell, gap);
         Tiling { x, y, wrapped: self.wrapped, cell, gap }
     }
 

@@ -5,7 +5,7 @@ use crate::axis::Scale;
 use crate::colour::Colour;
 use crate::lanes::{Interval, Lanes};
 use crate::{Marks, Picture};
-use ouzel_analyses::lateness::LatenessOutput;
+use ouzel_analyses::logical_lateness::LatenessOutput;
 use ouzel_model::{Definitions, Ticks, WorldRank};
 
 /// Steps of the scale of colours.

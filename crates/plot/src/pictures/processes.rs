@@ -4,7 +4,7 @@ use super::rank_name;
 use crate::axis::{Scale, number};
 use crate::bars::{Arrangement, Bars, Series, Ticks};
 use crate::colour::{Colour, of_region};
-use crate::rows::{Row, Rows};
+use crate::rows::{BarRow, BarRows};
 use crate::{Marks, Picture};
 use ouzel_analyses::breakdown::BreakdownOutput;
 use ouzel_analyses::idle::IdleOutput;
@@ -81,7 +81,7 @@ pub fn imbalance(output: &ImbalanceOutput, definitions: &Definitions, of: &str) 
     let rows = shown.iter().map(|row| {
         let name = definitions.region(row.key.region).name.to_string();
         let rank = row.exclusive.max_process.rank;
-        Row {
+        BarRow {
             note: format!("× {}  rank {}", number((row.imbalance * 100.0).round() / 100.0), rank_name(rank)),
             colour: of_region(&name, row.class),
             name,
@@ -89,7 +89,7 @@ pub fn imbalance(output: &ImbalanceOutput, definitions: &Definitions, of: &str) 
             smaller: row.exclusive.mean().ns(clock) as f64 / scale.divisor,
         }
     });
-    let marks = Rows {
+    let marks = BarRows {
         x_name: format!("exclusive time of a process ({})", scale.unit),
         legend: ["maximum (× mean, rank)", "mean over processes"],
         rows: rows.collect(),

@@ -5,7 +5,7 @@ use crate::colour::{Colour, of_region};
 use crate::lanes::{Arrow, Interval, Lanes};
 use crate::{Marks, Picture};
 use ouzel_analyses::critical_path::CriticalPathOutput;
-use ouzel_analyses::operations::OperationsOutput;
+use ouzel_analyses::paired_operations::OperationsOutput;
 use ouzel_analyses::semantics::Class;
 use ouzel_analyses::timeline::{TimelineOutput, TimelineRow};
 use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks};
@@ -93,7 +93,7 @@ struct Draft<'a> {
 }
 
 /// Names of the lanes, what is on them, and which locations they are.
-type Rows = (Vec<String>, Vec<Interval>, Vec<LocationId>);
+type LaneRows = (Vec<String>, Vec<Interval>, Vec<LocationId>);
 
 impl Draft<'_> {
     fn time(&self, ticks: Ticks) -> f64 {
@@ -123,7 +123,7 @@ impl Draft<'_> {
         }
     }
 
-    fn by_location(&self) -> Rows {
+    fn by_location(&self) -> LaneRows {
         let mut rows: Vec<&TimelineRow> = self.output.rows.iter().collect();
         rows.sort_by_key(|row| {
             let rank = self.definitions.location(row.location).rank;
@@ -151,7 +151,7 @@ impl Draft<'_> {
     }
 
     /// Frames of the same call path at a depth are one interval as long as no instant shows another.
-    fn by_depth(&self, location: LocationId) -> Rows {
+    fn by_depth(&self, location: LocationId) -> LaneRows {
         let mut open: Vec<(CallPathId, u32)> = Vec::new();
         let mut found: Vec<(usize, CallPathId, u32, u32)> = Vec::new();
         let mut column = 0;

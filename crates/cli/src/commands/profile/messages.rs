@@ -3,8 +3,8 @@
 //! Law: the rows are those of the profile; a row without communication has zeros. Data
 //! sent outside of every region have no row and are not included.
 
-use ouzel::analyses::communication::CommunicationOutput;
-use ouzel::analyses::profile::ProfileOutput;
+use ouzel::analyses::call_path_profile::ProfileOutput;
+use ouzel::analyses::communication_totals::CommunicationOutput;
 use ouzel::analyses::{By, Per, RowKey};
 use ouzel::model::{Column, ColumnData, Definitions, Table};
 use std::collections::BTreeMap;

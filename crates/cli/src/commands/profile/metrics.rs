@@ -4,8 +4,8 @@
 //! recorded is zero there. Only accumulated counters are supported.
 
 use anyhow::bail;
+use ouzel::analyses::call_path_profile::ProfileOutput;
 use ouzel::analyses::metric_profile::MetricProfileOutput;
-use ouzel::analyses::profile::ProfileOutput;
 use ouzel::analyses::{By, Per, RowKey};
 use ouzel::model::{ColumnData, Definitions, MetricId, Table, Unit};
 use std::collections::BTreeMap;

@@ -13,9 +13,9 @@ use crate::profile_session::ProfileSession;
 use crate::rows;
 use crate::session::{Session, outcome, taken};
 use clap::{Args, ValueEnum};
-use ouzel::analyses::communication::Communication;
+use ouzel::analyses::call_path_profile::CallPathProfile;
+use ouzel::analyses::communication_totals::Communication;
 use ouzel::analyses::metric_profile::MetricProfile;
-use ouzel::analyses::profile::Profile;
 use ouzel::analyses::{By, Per as PerWhat};
 use ouzel::engine::AnalysisSet;
 use ouzel::model::Table;
@@ -113,7 +113,7 @@ fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
         }
     };
     let mut set = AnalysisSet::default();
-    let profile = set.add(Profile);
+    let profile = set.add(CallPathProfile);
     let counters = (!chosen.is_empty()).then(|| set.add(MetricProfile));
     let communication = args.messages.then(|| set.add(Communication));
     let mut report = session.run(&set)?;

@@ -4,7 +4,7 @@ mod severities;
 mod tree;
 
 use super::contexts::ContextIds;
-use super::ends::{self, Ends};
+use super::ends::{self, LineEnds};
 use super::identity::{self, Identity};
 use super::source::{LineFile, SampledTrace};
 use super::{damage_notice, io_error, period, read_error};
@@ -16,7 +16,7 @@ use ouzel_model::{
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-use tree::Tree;
+use tree::DatabaseTree;
 
 /// Opens the database in `folder`.
 pub(super) fn open(folder: &Path) -> Result<Opened, OpenError> {
@@ -105,7 +105,7 @@ fn sampled_trace(
     meta: &Meta,
     profiles: Option<&ProfileDb>,
     trace: &TraceDb,
-    tree: Tree,
+    tree: DatabaseTree,
     mut notices: Vec<Notice>,
 ) -> SampledTrace {
     let mut definitions = Definitions::empty(Clock {
@@ -138,7 +138,7 @@ fn sampled_trace(
         definitions.interrupt_generators.push(generator);
         notices.push(notice);
     }
-    let ends: Vec<Option<Ends>> = lines.iter().map(ends::ends).collect();
+    let ends: Vec<Option<LineEnds>> = lines.iter().map(ends::ends).collect();
     notices.extend(ends::notices(&definitions, &lines, &ends, &vec![None; lines.len()]));
     SampledTrace { definitions, notices, lines, has_profile: profiles.is_some() }
 }

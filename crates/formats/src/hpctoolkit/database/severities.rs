@@ -8,9 +8,9 @@
 //! metric are gathered and sorted, 16 bytes each.
 
 use super::super::gathered::GatheredRows;
-use super::super::identity::{self, Tables};
+use super::super::identity::{self, IdentityTables};
 use super::super::io_error;
-use super::tree::Tree;
+use super::tree::DatabaseTree;
 use super::{identity_of, provenance};
 use ouzel_hpcdb::{FileKind, Meta, Metric, Profile, ProfileDb};
 use ouzel_model::{
@@ -41,7 +41,7 @@ pub(super) fn profile(
     folder: &Path,
     meta: &Meta,
     db: &ProfileDb,
-    tree: &Tree,
+    tree: &DatabaseTree,
     mut notices: Vec<Notice>,
 ) -> DatabaseProfile {
     let mut definitions = ProfileDefinitions::empty();
@@ -55,7 +55,7 @@ pub(super) fn profile(
     let identities = of_threads.iter().map(|profile| identity_of(meta, profile, &mut left_out)).collect();
     let (identities, order) = identity::ordered(identities);
     // Profile 0 is the summary, so threads have the numbers from 1 on.
-    let Tables { system_tree, location_groups, locations } =
+    let IdentityTables { system_tree, location_groups, locations } =
         identity::define(&identities, |i| order[i] as u64 + 1, |_| None, &mut left_out);
     notices.extend(left_out);
     definitions.system_tree = system_tree;

@@ -1,6 +1,6 @@
 //! From the tree of `meta.db` to regions and sampled contexts.
 
-use super::super::contexts::{ContextIds, ContextsBuilder, Placed};
+use super::super::contexts::{ContextIds, ContextsBuilder, PlacedNode};
 use super::super::regions;
 use ouzel_hpcdb::{Context, LexicalType, Meta, Relation};
 use ouzel_model::{CallNode, ContextId, Level, Notice, NoticeCode, Region, RegionRole, SampledContexts};
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// What the tree became.
-pub(super) struct Tree {
+pub(super) struct DatabaseTree {
     pub contexts: SampledContexts,
     pub regions: Vec<Region>,
     /// The contexts that the numbers refer to.
@@ -20,10 +20,10 @@ pub(super) struct Tree {
 }
 
 /// Builds the tree. The first context is the placeholder for numbers that are not defined.
-pub(super) fn build(meta: &Meta, notices: &mut Vec<Notice>) -> Tree {
+pub(super) fn build(meta: &Meta, notices: &mut Vec<Notice>) -> DatabaseTree {
     let mut builder = ContextsBuilder::default();
     builder.placeholder(regions::entry(&Arc::from("<unknown call path>")));
-    let mut placed: Vec<Placed> = Vec::with_capacity(meta.contexts.len());
+    let mut placed: Vec<PlacedNode> = Vec::with_capacity(meta.contexts.len());
     let mut numbers: Vec<(u32, Option<ContextId>)> = vec![(0, None)];
     let mut frame_of = FxHashMap::default();
     let mut n_instructions = 0;
@@ -44,7 +44,7 @@ pub(super) fn build(meta: &Meta, notices: &mut Vec<Notice>) -> Tree {
         notices.push(Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n_instructions));
     }
     let ids = ContextIds::new(&numbers, notices);
-    Tree {
+    DatabaseTree {
         contexts: builder.contexts,
         regions: builder.regions.into_vec(),
         ids,
@@ -53,7 +53,12 @@ pub(super) fn build(meta: &Meta, notices: &mut Vec<Notice>) -> Tree {
     }
 }
 
-fn place(meta: &Meta, context: &Context, parent: Option<Placed>, builder: &mut ContextsBuilder) -> Placed {
+fn place(
+    meta: &Meta,
+    context: &Context,
+    parent: Option<PlacedNode>,
+    builder: &mut ContextsBuilder,
+) -> PlacedNode {
     let native_id = u64::from(context.id);
     let file = |file: Option<u32>| file.and_then(|file| meta.files.get(file as usize)).cloned();
     let source = context.source.map(|(at, line)| (file(at), line));

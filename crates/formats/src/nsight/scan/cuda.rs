@@ -1,8 +1,8 @@
 //! Device work (kernels, copies, fills and graphs), and waits of the host for it.
 
 use super::links::link_id;
-use super::{Origin, PlaceKind, ReadError, ReportScan, Row};
-use crate::nsight::database::Columns;
+use super::{Origin, PlaceKind, ReadError, ReportRow, ReportScan};
+use crate::nsight::database::QueryRow;
 use crate::nsight::regions::{memcpy_name, sync_name};
 use crate::nsight::rows::RowKind;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl ReportScan<'_> {
                 return Ok(());
             };
             let region = scan.coded(&Origin::Sync, b'w', row.int(4).unwrap_or(0), sync_name);
-            scan.push(place, Row::call(start, end, region))
+            scan.push(place, ReportRow::call(start, end, region))
         })
     }
 
@@ -100,7 +100,7 @@ impl ReportScan<'_> {
 
     fn device_row(
         &mut self,
-        row: &Columns<'_, '_>,
+        row: &QueryRow<'_, '_>,
         region: u32,
         bytes: Option<i64>,
     ) -> Result<(), ReadError> {
@@ -116,12 +116,12 @@ impl ReportScan<'_> {
         self.all.n_links += u64::from(id != 0);
         let place = self.place(process, kind);
         let bytes = bytes.map(|bytes| u64::try_from(bytes).unwrap_or(0));
-        let row = Row {
+        let row = ReportRow {
             kind: RowKind::Device,
             id,
             bytes: bytes.unwrap_or(0),
             more: u64::from(bytes.is_some()),
-            ..Row::call(start, end, region)
+            ..ReportRow::call(start, end, region)
         };
         self.push(place, row)
     }

@@ -2,7 +2,7 @@
 //! other table that holds calls with a thread and a name.
 
 use super::links::link_id;
-use super::{Origin, ReadError, ReportScan, Row};
+use super::{Origin, ReadError, ReportRow, ReportScan};
 use crate::nsight::regions::without_api_version;
 
 /// The class of calls among the rows of `OSRT_API`; others mark the begin and end of the tracing.
@@ -28,7 +28,7 @@ impl ReportScan<'_> {
             if has_waits {
                 scan.callers.insert(link, place);
             }
-            scan.push(place, Row { id, ..Row::call(start, end, region) })
+            scan.push(place, ReportRow { id, ..ReportRow::call(start, end, region) })
         })?;
         self.waits()?;
         self.callers = super::Callers::default();
@@ -67,7 +67,7 @@ impl ReportScan<'_> {
     /// A call without payload: start, end, thread, name.
     pub(super) fn plain_call(
         &mut self,
-        row: &crate::nsight::database::Columns<'_, '_>,
+        row: &crate::nsight::database::QueryRow<'_, '_>,
         origin: &Origin,
         cache: u8,
     ) -> Result<(), ReadError> {
@@ -78,6 +78,6 @@ impl ReportScan<'_> {
         let end = self.end(row, start);
         let region = self.region(origin, cache, name, |name| name);
         let place = self.thread(thread);
-        self.push(place, Row::call(start, end, region))
+        self.push(place, ReportRow::call(start, end, region))
     }
 }

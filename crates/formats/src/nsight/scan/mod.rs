@@ -16,8 +16,8 @@ mod nvtx;
 mod samples;
 
 use super::database::{Database, ScanError, Strings};
-use super::regions::{Origin, Regions};
-use super::rows::Row;
+use super::regions::{NsightRegions, Origin};
+use super::rows::ReportRow;
 use super::store::Partition;
 use crate::position::u32_from;
 use links::{Callers, LinkedCalls};
@@ -43,9 +43,9 @@ pub(super) enum PlaceKind {
     Stream { device: i64, context: i64, stream: i64 },
 }
 
-/// A sequence of rows; the numbers of processes are those of [`Scan::processes`].
+/// A sequence of rows; the numbers of processes are those of [`ScannedReports::processes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
+pub(super) struct RowPlace {
     pub process: u32,
     pub kind: PlaceKind,
 }
@@ -77,12 +77,12 @@ pub(super) fn thread_id(global_id: i64) -> u32 {
 
 /// What the scans of all reports gather.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
-    pub regions: Regions,
+pub(super) struct ScannedReports {
+    pub regions: NsightRegions,
     pub contexts: SampledContexts,
     context_index: FxHashMap<(u32, u32), u32>,
-    pub places: Vec<Place>,
-    place_index: FxHashMap<Place, u32>,
+    pub places: Vec<RowPlace>,
+    place_index: FxHashMap<RowPlace, u32>,
     pub processes: Vec<Process>,
     process_index: FxHashMap<(usize, u64), u32>,
     pub handles: Vec<CommHandle>,
@@ -100,7 +100,7 @@ pub(super) struct Scan {
 
 /// The scan of one report.
 struct ReportScan<'a> {
-    all: &'a mut Scan,
+    all: &'a mut ScannedReports,
     database: &'a Database,
     strings: Strings<'a>,
     report: usize,
@@ -117,7 +117,7 @@ struct ReportScan<'a> {
     last: i64,
 }
 
-impl Scan {
+impl ScannedReports {
     /// Takes all rows of a report. Damage is a notice; what was read before it is kept.
     ///
     /// # Errors
@@ -166,7 +166,7 @@ impl ReportScan<'_> {
         table: &str,
         columns: &[&str],
         condition: Option<&str>,
-        mut take: impl FnMut(&mut Self, &super::database::Columns<'_, '_>) -> Result<(), ReadError>,
+        mut take: impl FnMut(&mut Self, &super::database::QueryRow<'_, '_>) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         self.scanned.insert(table.to_owned());
         let database = self.database;
@@ -185,7 +185,7 @@ impl ReportScan<'_> {
 
     /// Puts a row, in the time of its session, to its place.
     #[inline]
-    fn push(&mut self, place: u32, mut row: Row) -> Result<(), ReadError> {
+    fn push(&mut self, place: u32, mut row: ReportRow) -> Result<(), ReadError> {
         let is_sane = |time: i64| (-MAX_TIME_NS..=MAX_TIME_NS).contains(&time);
         if !is_sane(row.start) || !is_sane(row.end) || row.end < row.start {
             self.n_damaged += 1;
@@ -200,7 +200,7 @@ impl ReportScan<'_> {
     }
 
     /// Where a row ends, in its second column; the end of what was read if it is open.
-    fn end(&mut self, row: &super::database::Columns<'_, '_>, start: i64) -> i64 {
+    fn end(&mut self, row: &super::database::QueryRow<'_, '_>, start: i64) -> i64 {
         row.int(1).unwrap_or_else(|| {
             self.n_open += 1;
             self.last.max(start)
@@ -219,7 +219,7 @@ impl ReportScan<'_> {
 
     /// The number of a place.
     fn place(&mut self, process: u32, kind: PlaceKind) -> u32 {
-        let place = Place { process, kind };
+        let place = RowPlace { process, kind };
         *self.all.place_index.entry(place).or_insert_with(|| {
             self.all.places.push(place);
             u32_from(self.all.places.len() - 1)

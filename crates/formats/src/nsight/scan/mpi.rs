@@ -1,8 +1,8 @@
 //! Calls of MPI with what they sent. Which columns say what is in the format's own comments; the values are what
 //! the program passed: ranks are those of the communicator, handles are those of the process.
 
-use super::{Origin, ReadError, ReportScan, Row};
-use crate::nsight::database::Columns;
+use super::{Origin, ReadError, ReportRow, ReportScan};
+use crate::nsight::database::QueryRow;
 use crate::nsight::names::{mpi_collective, mpi_function};
 use crate::nsight::rows::{NO_PEER, RowKind};
 use crate::position::u32_from;
@@ -59,16 +59,16 @@ impl ReportScan<'_> {
         self.table("MPI_OTHER_EVENTS", &call, None, |scan, row| scan.plain_call(row, &Origin::Mpi, b'm'))
     }
 
-    fn mpi_name(&mut self, row: &Columns<'_, '_>) -> std::sync::Arc<str> {
+    fn mpi_name(&mut self, row: &QueryRow<'_, '_>) -> std::sync::Arc<str> {
         self.strings.get_kept(row.int(3).unwrap_or(-1))
     }
 
     fn mpi_call(
         &mut self,
-        row: &Columns<'_, '_>,
+        row: &QueryRow<'_, '_>,
         kind: RowKind,
         peer: Option<i64>,
-        payload: impl Fn(&mut Row, &Columns<'_, '_>),
+        payload: impl Fn(&mut ReportRow, &QueryRow<'_, '_>),
     ) -> Result<(), ReadError> {
         let (Some(start), Some(thread), Some(name)) = (row.int(0), row.int(2), row.int(3)) else {
             self.n_damaged += 1;
@@ -76,7 +76,7 @@ impl ReportScan<'_> {
         };
         let end = self.end(row, start);
         let region = self.region(&Origin::Mpi, b'm', name, |name| name);
-        let mut out = Row { kind, ..Row::call(start, end, region) };
+        let mut out = ReportRow { kind, ..ReportRow::call(start, end, region) };
         if kind != RowKind::Call {
             payload(&mut out, row);
         }

@@ -2,7 +2,7 @@
 //! thread and overlap, and get a place of their own. Marks, payloads and definitions are counted.
 
 use super::thread_id;
-use super::{Origin, PlaceKind, ReadError, ReportScan, Row};
+use super::{Origin, PlaceKind, ReadError, ReportRow, ReportScan};
 use crate::position::u32_from;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -35,12 +35,12 @@ struct Domain {
 
 /// Regions of texts, by the number of their domain: of registered strings and of others.
 #[derive(Debug, Default)]
-struct Texts {
+struct NvtxTexts {
     by_id: FxHashMap<(u32, i64), u32>,
     by_text: FxHashMap<u32, FxHashMap<Vec<u8>, u32>>,
 }
 
-impl Texts {
+impl NvtxTexts {
     fn region(
         &mut self,
         scan: &mut ReportScan<'_>,
@@ -78,7 +78,7 @@ impl ReportScan<'_> {
         let domains = self.domains()?;
         let mut columns = vec!["start", "end", "globalTid", "eventType", "textId", "text", "domainId"];
         columns.extend(PAYLOADS);
-        let mut texts = Texts::default();
+        let mut texts = NvtxTexts::default();
         self.table("NVTX_EVENTS", &columns, None, |scan, row| {
             let kind = row.int(3).unwrap_or(PUSH_POP);
             let is_async = matches!(kind, START_END | START_END_T);
@@ -100,7 +100,7 @@ impl ReportScan<'_> {
             let thread = thread_id(thread);
             let kind = if is_async { PlaceKind::Ranges(thread) } else { PlaceKind::Thread(thread) };
             let place = scan.place(process, kind);
-            scan.push(place, Row::call(start, end, region))
+            scan.push(place, ReportRow::call(start, end, region))
         })
     }
 

@@ -3,7 +3,7 @@
 //! A chain is a run of rows with one id, the innermost frame at depth 0. Frames without a symbol are named after
 //! their module, and neighbours of one module are one frame: addresses of two runs never agree.
 
-use super::{Origin, ReadError, ReportScan, Row};
+use super::{Origin, ReadError, ReportRow, ReportScan};
 use crate::nsight::rows::RowKind;
 use ouzel_model::{ContextId, MAX_SAMPLED_DEPTH, RegionId};
 use rustc_hash::FxHashMap;
@@ -58,7 +58,7 @@ impl ReportScan<'_> {
             scan.all.n_samples += 1;
             let place = scan.thread(thread);
             let context = contexts[found].1 + 1;
-            scan.push(place, Row { kind: RowKind::Sample, ..Row::call(start, start, context) })
+            scan.push(place, ReportRow { kind: RowKind::Sample, ..ReportRow::call(start, start, context) })
         })
     }
 

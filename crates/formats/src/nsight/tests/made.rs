@@ -2,7 +2,7 @@
 
 use super::super::open_path;
 use super::super::store::Partition;
-use super::super::{READER, rows::Row};
+use super::super::{READER, rows::ReportRow};
 use super::{Sums, all_sums, opened, sums_in, sums_of};
 use crate::detect::OpenError;
 use ouzel_files::Candidate;
@@ -227,7 +227,7 @@ fn rows_that_do_not_fit_in_memory_come_back_the_same() {
     let mut rows = Vec::new();
     for i in 0..20_000_u32 {
         let start = (rng.next_u64() % 100_000) as i64;
-        let row = Row::call(start, start + (rng.next_u64() % 50) as i64, i);
+        let row = ReportRow::call(start, start + (rng.next_u64() % 50) as i64, i);
         rows.push(((rng.next_u64() % 3) as usize, row));
     }
     let store = |limit: usize| {
@@ -248,7 +248,7 @@ fn rows_that_do_not_fit_in_memory_come_back_the_same() {
             all.append(&mut some);
         }
         assert_eq!(a.rows, all);
-        assert!(all.is_sorted_by_key(Row::order));
+        assert!(all.is_sorted_by_key(ReportRow::order));
         n_rows += all.len();
     }
     assert_eq!(n_rows, rows.len(), "every row is in one lane");

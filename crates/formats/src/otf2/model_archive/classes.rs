@@ -13,12 +13,12 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     by_members: FxHashMap<Box<[MetricId]>, u32>,
-    classes: Vec<Class>,
+    classes: Vec<ArchiveClass>,
 }
 
 /// One class.
 #[derive(Debug)]
-pub(super) struct Class {
+pub(super) struct ArchiveClass {
     pub members: Box<[MetricId]>,
     pub occurrence: MetricOccurrence,
 }
@@ -32,7 +32,7 @@ impl Classes {
                 let reference = u32_from(self.classes.len());
                 self.by_members.insert(members.into(), reference);
                 let occurrence = MetricOccurrence::SynchronousStrict;
-                self.classes.push(Class { members: members.into(), occurrence });
+                self.classes.push(ArchiveClass { members: members.into(), occurrence });
                 reference
             }
         };
@@ -51,7 +51,7 @@ impl Classes {
     }
 
     /// The classes, in the order of their references.
-    pub fn iter(&self) -> std::slice::Iter<'_, Class> {
+    pub fn iter(&self) -> std::slice::Iter<'_, ArchiveClass> {
         self.classes.iter()
     }
 }

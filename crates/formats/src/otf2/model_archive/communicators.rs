@@ -34,7 +34,7 @@ const OF_STREAMS: [Paradigm; 5] =
 
 /// Groups written so far; equal ones are one.
 #[derive(Default)]
-struct Groups {
+struct WrittenGroups {
     by_content: FxHashMap<(GroupType, u8, Vec<u64>), u32>,
     /// Place of each location in the group of all locations of its paradigm.
     places: BTreeMap<u8, FxHashMap<LocationId, u64>>,
@@ -44,7 +44,7 @@ struct Groups {
 pub(super) fn write(to: &mut ModelArchive) -> Result<(), WriteError> {
     let comms: Vec<CommId> = to.comms.ids().map(CommId).collect();
     let definitions = &*Arc::clone(&to.definitions);
-    let mut groups = Groups::default();
+    let mut groups = WrittenGroups::default();
     let of_processes = |&id: &CommId| definitions.communicator(id).member_locations.is_empty();
     if comms.iter().any(of_processes) || !ranks_count_processes(to, definitions) {
         let mut world: Vec<u64> = world(definitions)
@@ -74,7 +74,7 @@ pub(super) fn write(to: &mut ModelArchive) -> Result<(), WriteError> {
     Ok(())
 }
 
-impl Groups {
+impl WrittenGroups {
     fn define(
         &mut self,
         to: &mut ModelArchive,

@@ -2,8 +2,8 @@
 //!
 //! Damage in these files was reported when they were first read, to interpret the events; here it only ends the lines.
 
-use super::layout::{Head, Line, Place, Section, Widths};
-use super::names::Names;
+use super::layout::{PrintLine, PrintPlace, RecordHead, Section, Widths};
+use super::names::PrintNames;
 use super::{Page, PrintOptions};
 use ouzel_otf2::ReadError;
 use ouzel_otf2::read::{RawRecord, RecordReader};
@@ -25,34 +25,34 @@ pub(super) struct DefinitionFile<'a> {
 }
 
 /// A record of any of the files.
-enum Record<'a> {
+enum AnyRecord<'a> {
     Global(Definition<'a>),
     Local(LocalDefinition<'a>),
     Marker(MarkerRecord<'a>),
 }
 
-impl<'a> Record<'a> {
+impl<'a> AnyRecord<'a> {
     fn decode(section: Section, id: u8, cursor: &mut Cursor<'a>) -> Result<Option<Self>, Fault> {
         Ok(match section {
-            Section::Definitions | Section::Events => Definition::decode(id, cursor)?.map(Record::Global),
-            Section::LocalDefinitions => LocalDefinition::decode(id, cursor)?.map(Record::Local),
-            Section::Markers => MarkerRecord::decode(id, cursor)?.map(Record::Marker),
+            Section::Definitions | Section::Events => Definition::decode(id, cursor)?.map(AnyRecord::Global),
+            Section::LocalDefinitions => LocalDefinition::decode(id, cursor)?.map(AnyRecord::Local),
+            Section::Markers => MarkerRecord::decode(id, cursor)?.map(AnyRecord::Marker),
         })
     }
 
     fn name(&self) -> &'static str {
         match self {
-            Record::Global(record) => record.kind().name(),
-            Record::Local(record) => record.name(),
-            Record::Marker(record) => record.kind().name(),
+            AnyRecord::Global(record) => record.kind().name(),
+            AnyRecord::Local(record) => record.name(),
+            AnyRecord::Marker(record) => record.kind().name(),
         }
     }
 
     fn fields(&self, visit: &mut dyn FnMut(&'static str, FieldValue<'a>)) {
         match self {
-            Record::Global(record) => record.fields(visit),
-            Record::Local(record) => record.fields(visit),
-            Record::Marker(record) => record.fields(visit),
+            AnyRecord::Global(record) => record.fields(visit),
+            AnyRecord::Local(record) => record.fields(visit),
+            AnyRecord::Marker(record) => record.fields(visit),
         }
     }
 }
@@ -61,7 +61,7 @@ impl<'a> Record<'a> {
 pub(super) fn print(
     file: &DefinitionFile<'_>,
     options: &PrintOptions,
-    names: &mut Names<'_>,
+    names: &mut PrintNames<'_>,
     page: &mut Page<'_>,
 ) -> io::Result<Result<(), ReadError>> {
     // Local definition files speak of local ids.
@@ -71,7 +71,7 @@ pub(super) fn print(
         Err(error) => return Ok(Err(error)),
     };
     loop {
-        match reader.next_as(|id, cursor| Record::decode(file.section, id, cursor)) {
+        match reader.next_as(|id, cursor| AnyRecord::decode(file.section, id, cursor)) {
             Ok(Some((raw, record))) => put_record(&mut page.lines, file, options, names, (raw, record)),
             Ok(None) => return Ok(Ok(())),
             Err(error) => return Ok(Err(error)),
@@ -84,18 +84,18 @@ fn put_record(
     out: &mut String,
     file: &DefinitionFile<'_>,
     options: &PrintOptions,
-    names: &mut Names<'_>,
-    (raw, record): (RawRecord<'_>, Option<Record<'_>>),
+    names: &mut PrintNames<'_>,
+    (raw, record): (RawRecord<'_>, Option<AnyRecord<'_>>),
 ) {
-    let head = Head {
+    let head = RecordHead {
         section: file.section,
-        name: record.as_ref().map(Record::name),
+        name: record.as_ref().map(AnyRecord::name),
         id: raw.id,
         location: file.location,
         time: None,
-        place: options.offsets.then_some(Place { offset: raw.offset, number: raw.number }),
+        place: options.offsets.then_some(PrintPlace { offset: raw.offset, number: raw.number }),
     };
-    let mut line = Line::begin(out, names, options.layout, &head, file.widths);
+    let mut line = PrintLine::begin(out, names, options.layout, &head, file.widths);
     match record {
         None => line.unknown(raw.id, raw.body),
         Some(record) => record.fields(&mut |name, value| match (name, value) {

@@ -3,8 +3,8 @@
 //! Law: what is selected is decided on corrected times and global ids, whatever is shown.
 
 use super::PrintOptions;
-use super::layout::{Head, Line, Place, Section, Time, Widths};
-use super::names::Names;
+use super::layout::{PrintLine, PrintPlace, RecordHead, Section, Time, Widths};
+use super::names::PrintNames;
 use crate::otf2::{Otf2Source, notices, refs::GlobalRefs};
 use ouzel_model::{Clock, Level, LocationId, Notice, NoticeCode, Ticks};
 use ouzel_otf2::read::{EventReader, EventRecord, EventSource};
@@ -33,7 +33,7 @@ pub(super) struct LocationEvents<'s> {
     native_id: u64,
     local: LocalDefinitions,
     reader: EventReader<Reopened>,
-    calls: Calls,
+    calls: OpenRegions,
     damage: Option<ReadError>,
 }
 
@@ -54,7 +54,7 @@ impl<'s> LocationEvents<'s> {
                 native_id: defined.native_id,
                 local,
                 reader,
-                calls: Calls::default(),
+                calls: OpenRegions::default(),
                 damage: None,
             }),
             Err(error) if is_absent(&error) => {
@@ -72,7 +72,7 @@ impl<'s> LocationEvents<'s> {
     }
 
     /// Puts the next selected record into `out` and gives back its time; `None` at the end.
-    pub fn next(&mut self, names: &mut Names<'_>, out: &mut String) -> Option<u64> {
+    pub fn next(&mut self, names: &mut PrintNames<'_>, out: &mut String) -> Option<u64> {
         let raw_times = self.common.options.raw;
         loop {
             let record = match self.reader.next_record() {
@@ -116,7 +116,7 @@ impl<'s> LocationEvents<'s> {
 
 fn put_event(
     out: &mut String,
-    names: &mut Names<'_>,
+    names: &mut PrintNames<'_>,
     common: &Common<'_>,
     location: u64,
     record: EventRecord<'_>,
@@ -130,8 +130,8 @@ fn put_event(
         let since_start = Ticks(ticks.saturating_sub(common.clock.offset_ticks));
         Time { ticks, ns: Some(common.clock.ns_from_ticks(since_start)) }
     };
-    let place = options.offsets.then_some(Place { offset: record.offset, number: record.number });
-    let head = Head {
+    let place = options.offsets.then_some(PrintPlace { offset: record.offset, number: record.number });
+    let head = RecordHead {
         section: Section::Events,
         name: record.event.map(|event| event.kind().name()),
         id: record.id,
@@ -139,7 +139,7 @@ fn put_event(
         time: Some(time),
         place,
     };
-    let mut line = Line::begin(out, names, options.layout, &head, common.widths);
+    let mut line = PrintLine::begin(out, names, options.layout, &head, common.widths);
     match record.event {
         Some(mut event) => {
             if !options.raw {
@@ -166,12 +166,12 @@ fn put_event(
 
 /// Which calls are open, as far as the selection of regions needs it.
 #[derive(Debug, Default)]
-struct Calls {
+struct OpenRegions {
     /// For each open call whether its region is selected.
     open: Vec<bool>,
 }
 
-impl Calls {
+impl OpenRegions {
     /// Whether a record is selected: by its own region, or by that of the innermost open call.
     fn keep(
         &mut self,

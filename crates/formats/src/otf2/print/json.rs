@@ -4,11 +4,12 @@
 //! `{"type": "UINT64", "value": 5}`; values of enumerations are the names of the reference tools.
 
 use super::layout::{
-    Head, Layout, Line, Place, Section, Time, is_undefined, put, put_float, put_list, put_quoted,
+    Layout, PrintLine, PrintPlace, RecordHead, Section, Time, is_undefined, put, put_float, put_list,
+    put_quoted,
 };
 use ouzel_otf2::records::{FieldValue, IdMap, RefKind, Value};
 
-pub(super) fn put_head(out: &mut String, head: &Head) {
+pub(super) fn put_head(out: &mut String, head: &RecordHead) {
     let (what, whose) = match head.section {
         Section::Events => ("record", "location"),
         Section::Definitions => ("definition", ""),
@@ -25,13 +26,13 @@ pub(super) fn put_head(out: &mut String, head: &Head) {
             put!(out, "\"time_ns\":{ns},");
         }
     }
-    if let Some(Place { offset, number }) = head.place {
+    if let Some(PrintPlace { offset, number }) = head.place {
         put!(out, "\"file_offset\":{offset},\"number\":{number},");
     }
     put!(out, "\"{what}\":\"{}\"", head.name.unwrap_or("Unknown"));
 }
 
-pub(super) fn put_value(line: &mut Line<'_, '_>, value: FieldValue<'_>) {
+pub(super) fn put_value(line: &mut PrintLine<'_, '_>, value: FieldValue<'_>) {
     match value {
         FieldValue::Unsigned(number) | FieldValue::Ticks(number) | FieldValue::Key(_, number) => {
             put!(line.out, "{number}");
@@ -77,7 +78,7 @@ pub(super) fn put_value(line: &mut Line<'_, '_>, value: FieldValue<'_>) {
     }
 }
 
-fn put_ref(line: &mut Line<'_, '_>, kind: RefKind, id: u64) {
+fn put_ref(line: &mut PrintLine<'_, '_>, kind: RefKind, id: u64) {
     if is_undefined(kind, id) {
         line.out.push_str("null");
         return;
@@ -89,12 +90,12 @@ fn put_ref(line: &mut Line<'_, '_>, kind: RefKind, id: u64) {
     line.out.push('}');
 }
 
-fn put_typed(line: &mut Line<'_, '_>, before: &str, value: Value) {
+fn put_typed(line: &mut PrintLine<'_, '_>, before: &str, value: Value) {
     put!(line.out, "{{{before}");
     put_type_and_value(line, value);
 }
 
-fn put_type_and_value(line: &mut Line<'_, '_>, value: Value) {
+fn put_type_and_value(line: &mut PrintLine<'_, '_>, value: Value) {
     put!(line.out, "\"type\":\"{}\",\"value\":", value.value_type());
     match value {
         Value::Uint8(number) => put!(line.out, "{number}"),

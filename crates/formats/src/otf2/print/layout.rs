@@ -3,7 +3,7 @@
 //! A line has a head (where and when), the record's name and its fields in the order of
 //! the file. [`text`](super::text) and [`json`](super::json) say how each is written.
 
-use super::names::Names;
+use super::names::PrintNames;
 use super::{json, text};
 use ouzel_otf2::records::{FieldValue, RefKind};
 use ouzel_otf2::wire::UNDEFINED_U64;
@@ -38,7 +38,7 @@ pub(super) enum Section {
 
 /// Where and when a record is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Head {
+pub(super) struct RecordHead {
     pub section: Section,
     /// The record's name in the format's tables; `None` if this version does not know it.
     pub name: Option<&'static str>,
@@ -46,7 +46,7 @@ pub(super) struct Head {
     pub id: u8,
     pub location: Option<u64>,
     pub time: Option<Time>,
-    pub place: Option<Place>,
+    pub place: Option<PrintPlace>,
 }
 
 /// When an event happened.
@@ -59,7 +59,7 @@ pub(super) struct Time {
 
 /// Where a record is in its file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct PrintPlace {
     /// Of the id byte.
     pub offset: u64,
     /// In the file, from 1.
@@ -74,28 +74,28 @@ pub(super) struct Widths {
 }
 
 /// A line in the making.
-pub(super) struct Line<'l, 'd> {
+pub(super) struct PrintLine<'l, 'd> {
     pub out: &'l mut String,
-    pub names: &'l mut Names<'d>,
+    pub names: &'l mut PrintNames<'d>,
     layout: Layout,
     n_fields: usize,
     /// The metric class or instance that the record named, for the values that follow.
     pub metric: u64,
 }
 
-impl<'l, 'd> Line<'l, 'd> {
+impl<'l, 'd> PrintLine<'l, 'd> {
     pub fn begin(
         out: &'l mut String,
-        names: &'l mut Names<'d>,
+        names: &'l mut PrintNames<'d>,
         layout: Layout,
-        head: &Head,
+        head: &RecordHead,
         widths: Widths,
     ) -> Self {
         match layout {
             Layout::Text => text::put_head(out, head, widths),
             Layout::JsonLines => json::put_head(out, head),
         }
-        Line { out, names, layout, n_fields: 0, metric: UNDEFINED_U64 }
+        PrintLine { out, names, layout, n_fields: 0, metric: UNDEFINED_U64 }
     }
 
     pub fn field(&mut self, name: &str, value: FieldValue<'_>) {
@@ -142,9 +142,9 @@ pub(super) fn is_undefined(kind: RefKind, id: u64) -> bool {
 
 /// The items in brackets, one after the other.
 pub(super) fn put_list<T>(
-    line: &mut Line<'_, '_>,
+    line: &mut PrintLine<'_, '_>,
     items: impl Iterator<Item = T>,
-    put_item: impl Fn(&mut Line<'_, '_>, T),
+    put_item: impl Fn(&mut PrintLine<'_, '_>, T),
 ) {
     let between = match line.layout {
         Layout::Text => ", ",

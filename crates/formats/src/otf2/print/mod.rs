@@ -25,7 +25,7 @@ use super::{Otf2Source, notices};
 use definitions::DefinitionFile;
 use events::{Common, LocationEvents};
 use layout::{Section, Widths};
-use names::Names;
+use names::PrintNames;
 use ouzel_model::{Filter, LocationId, Notice, Selection, Ticks};
 use ouzel_otf2::{Definitions, ReadError, ReadErrorKind};
 use std::cmp::Reverse;
@@ -113,7 +113,7 @@ impl Printer {
     /// If `out` cannot be written. Damage in the archive is a notice.
     pub fn print(&self, out: &mut dyn Write) -> io::Result<Vec<Notice>> {
         let mut page = Page { out, lines: String::with_capacity(PAGE_BYTES + PAGE_BYTES / 4) };
-        let mut names = Names::new(&self.records);
+        let mut names = PrintNames::new(&self.records);
         let gathered = ouzel_model::Notices::default();
         gathered.extend(self.source.notices.iter().cloned());
         let selection = self.options.filter.resolve(&self.source.definitions);
@@ -175,7 +175,7 @@ impl Printer {
         Widths { location: location.unwrap_or(0).max("location".len()), ticks: digits(last).max(12) }
     }
 
-    fn print_definitions(&self, names: &mut Names<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    fn print_definitions(&self, names: &mut PrintNames<'_>, page: &mut Page<'_>) -> io::Result<()> {
         let archive = &self.source.archive;
         let Ok((name, bytes)) = archive.global_definition_bytes() else { return Ok(()) };
         let file = DefinitionFile {
@@ -193,7 +193,7 @@ impl Printer {
     fn print_local_definitions(
         &self,
         locations: &[LocationId],
-        names: &mut Names<'_>,
+        names: &mut PrintNames<'_>,
         page: &mut Page<'_>,
         notices: &mut Vec<Notice>,
     ) -> io::Result<()> {
@@ -221,7 +221,7 @@ impl Printer {
 
     fn print_markers(
         &self,
-        names: &mut Names<'_>,
+        names: &mut PrintNames<'_>,
         page: &mut Page<'_>,
         notices: &mut Vec<Notice>,
     ) -> io::Result<()> {
@@ -256,7 +256,7 @@ impl Printer {
 fn print_in_order(
     common: &Common<'_>,
     locations: &[LocationId],
-    names: &mut Names<'_>,
+    names: &mut PrintNames<'_>,
     page: &mut Page<'_>,
     notices: &mut Vec<Notice>,
 ) -> io::Result<()> {
@@ -274,7 +274,7 @@ fn print_in_order(
 fn print_merged(
     common: &Common<'_>,
     locations: &[LocationId],
-    names: &mut Names<'_>,
+    names: &mut PrintNames<'_>,
     page: &mut Page<'_>,
     notices: &mut Vec<Notice>,
 ) -> io::Result<()> {

@@ -9,16 +9,16 @@ use ouzel_otf2::records::{Definition, FieldValue, RefKind};
 use rustc_hash::FxHashMap;
 
 /// Finds names in the global definitions.
-pub(super) struct Names<'d> {
+pub(super) struct PrintNames<'d> {
     definitions: &'d Definitions,
     quoted: FxHashMap<(RefKind, u64), Option<Box<str>>>,
     members: FxHashMap<u64, Box<[u32]>>,
     ids_are_global: bool,
 }
 
-impl<'d> Names<'d> {
+impl<'d> PrintNames<'d> {
     pub fn new(definitions: &'d Definitions) -> Self {
-        Names {
+        PrintNames {
             definitions,
             quoted: FxHashMap::default(),
             members: FxHashMap::default(),

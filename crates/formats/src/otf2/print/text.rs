@@ -4,7 +4,8 @@
 //! are the names of the reference tools.
 
 use super::layout::{
-    Head, Layout, Line, Place, Section, Time, Widths, is_undefined, put, put_float, put_list, put_quoted,
+    Layout, PrintLine, PrintPlace, RecordHead, Section, Time, Widths, is_undefined, put, put_float, put_list,
+    put_quoted,
 };
 use ouzel_otf2::records::{FieldValue, IdMap, RefId, RefKind, Value};
 
@@ -31,12 +32,12 @@ pub(super) fn put_titles(out: &mut String, has_places: bool, has_seconds: bool, 
     put!(out, "{:<NAME_WIDTH$}  fields\n", "record");
 }
 
-pub(super) fn put_head(out: &mut String, head: &Head, widths: Widths) {
+pub(super) fn put_head(out: &mut String, head: &RecordHead, widths: Widths) {
     if head.section == Section::Events {
         // Below the sign that begins the titles.
         out.push(' ');
     }
-    if let Some(Place { offset, number }) = head.place {
+    if let Some(PrintPlace { offset, number }) = head.place {
         put!(out, "{offset:>#9x}  {number:>8}  ");
     }
     if let Some(location) = head.location {
@@ -54,7 +55,7 @@ pub(super) fn put_head(out: &mut String, head: &Head, widths: Widths) {
     }
 }
 
-pub(super) fn put_field(line: &mut Line<'_, '_>, name: &str, value: FieldValue<'_>) {
+pub(super) fn put_field(line: &mut PrintLine<'_, '_>, name: &str, value: FieldValue<'_>) {
     put!(line.out, "{name} ");
     match value {
         FieldValue::Unsigned(number) => match special(name, number) {
@@ -99,7 +100,7 @@ pub(super) fn put_field(line: &mut Line<'_, '_>, name: &str, value: FieldValue<'
     }
 }
 
-fn put_ref(line: &mut Line<'_, '_>, kind: RefKind, id: u64) {
+fn put_ref(line: &mut PrintLine<'_, '_>, kind: RefKind, id: u64) {
     if is_undefined(kind, id) {
         line.out.push_str("UNDEFINED");
         return;
@@ -110,7 +111,7 @@ fn put_ref(line: &mut Line<'_, '_>, kind: RefKind, id: u64) {
     put!(line.out, "<{id}>");
 }
 
-fn put_value(line: &mut Line<'_, '_>, value: Value) {
+fn put_value(line: &mut PrintLine<'_, '_>, value: Value) {
     put!(line.out, "{} ", value.value_type());
     match value {
         Value::Uint8(number) => put!(line.out, "{number}"),

@@ -4,13 +4,13 @@ use super::FilterError;
 
 /// A piece of a filter, and how many characters come before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token {
+pub(super) struct Lexeme {
     pub offset: usize,
-    pub kind: Kind,
+    pub kind: LexemeKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LexemeKind {
     /// Letters, digits and the signs of patterns.
     Word(String),
     /// A quoted text.
@@ -24,7 +24,7 @@ pub(super) enum Kind {
 const SIGNS: [&str; 10] = ["<=", ">=", "==", "!=", "<", ">", "=", "(", ")", ","];
 
 /// Cuts `text` into tokens.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, FilterError> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Lexeme>, FilterError> {
     let chars: Vec<char> = text.chars().collect();
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -38,27 +38,27 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, FilterError> {
         } else if c == '"' || c == '\'' {
             let (text, n_chars) = quoted(rest, offset)?;
             at += n_chars;
-            Kind::Text(text)
+            LexemeKind::Text(text)
         } else if c.is_ascii_digit() || c == '.' {
             let number = run(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '+'));
             at += number.chars().count();
-            Kind::Number(number)
+            LexemeKind::Number(number)
         } else if is_of_word(c) {
             let word = run(is_of_word);
             at += word.chars().count();
-            Kind::Word(word)
+            LexemeKind::Word(word)
         } else if let Some(sign) =
             SIGNS.into_iter().find(|sign| sign.chars().eq(rest.iter().take(sign.len()).copied()))
         {
             at += sign.len();
-            Kind::Sign(sign)
+            LexemeKind::Sign(sign)
         } else {
             return Err(FilterError {
                 offset,
                 reason: format!("unexpected {c:?}; quote text that is not a single word"),
             });
         };
-        tokens.push(Token { offset, kind });
+        tokens.push(Lexeme { offset, kind });
     }
     Ok(tokens)
 }

@@ -1,7 +1,7 @@
 //! Tokens to predicates, by recursive descent.
 
 use super::FilterError;
-use super::lexer::{Kind, Token, tokens};
+use super::lexer::{Lexeme, LexemeKind, tokens};
 use crate::filter::{NumberSet, Predicate, TextTest};
 
 /// Parentheses and nots inside each other: far more than people write, far less than the stack holds.
@@ -23,19 +23,19 @@ pub(super) fn parse(text: &str) -> Result<Predicate, FilterError> {
 
 struct Parser<'t> {
     /// What is still to be read.
-    tokens: &'t [Token],
+    tokens: &'t [Lexeme],
     n_chars: usize,
     depth: usize,
 }
 
 /// How the values of a field are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Values {
+enum ValueSyntax {
     Number,
     Nanoseconds,
 }
 
-type Field = Box<dyn Fn(NumberSet) -> Predicate>;
+type FieldSyntax = Box<dyn Fn(NumberSet) -> Predicate>;
 
 impl<'t> Parser<'t> {
     fn error(&self, reason: impl Into<String>) -> FilterError {
@@ -43,7 +43,7 @@ impl<'t> Parser<'t> {
         FilterError { offset, reason: reason.into() }
     }
 
-    fn next(&mut self, expected: &str) -> Result<&'t Token, FilterError> {
+    fn next(&mut self, expected: &str) -> Result<&'t Lexeme, FilterError> {
         let Some((first, rest)) = self.tokens.split_first() else {
             return Err(self.error(format!("expected {expected}")));
         };
@@ -54,7 +54,7 @@ impl<'t> Parser<'t> {
     /// Takes the next token if it is this keyword, in capitals or not.
     fn keyword(&mut self, keyword: &str) -> bool {
         let is = matches!(self.tokens.first(),
-            Some(Token { kind: Kind::Word(word), .. }) if word.eq_ignore_ascii_case(keyword));
+            Some(Lexeme { kind: LexemeKind::Word(word), .. }) if word.eq_ignore_ascii_case(keyword));
         if is {
             self.tokens = &self.tokens[1..];
         }
@@ -62,7 +62,7 @@ impl<'t> Parser<'t> {
     }
 
     fn sign(&mut self, sign: &str) -> bool {
-        let is = matches!(self.tokens.first(), Some(Token { kind: Kind::Sign(s), .. }) if *s == sign);
+        let is = matches!(self.tokens.first(), Some(Lexeme { kind: LexemeKind::Sign(s), .. }) if *s == sign);
         if is {
             self.tokens = &self.tokens[1..];
         }
@@ -107,27 +107,27 @@ impl<'t> Parser<'t> {
 
     fn test(&mut self) -> Result<Predicate, FilterError> {
         let at = self.tokens;
-        let Kind::Word(field) = &self.next(&format!("a test of {FIELDS}"))?.kind else {
+        let LexemeKind::Word(field) = &self.next(&format!("a test of {FIELDS}"))?.kind else {
             self.tokens = at;
             return Err(self.error(format!("expected a test of {FIELDS}")));
         };
-        let numbers = |make: fn(NumberSet) -> Predicate| Box::new(make) as Field;
+        let numbers = |make: fn(NumberSet) -> Predicate| Box::new(make) as FieldSyntax;
         match &*field.to_ascii_lowercase() {
             "name" => self.texts(Predicate::Name),
             "path" => self.texts(Predicate::Path),
             "within" => self.texts(Predicate::Within),
-            "depth" => self.numbers(Values::Number, &numbers(Predicate::Depth)),
-            "rank" => self.numbers(Values::Number, &numbers(Predicate::Rank)),
-            "thread" => self.numbers(Values::Number, &numbers(Predicate::Thread)),
-            "enter" => self.numbers(Values::Nanoseconds, &numbers(Predicate::Enter)),
-            "leave" => self.numbers(Values::Nanoseconds, &numbers(Predicate::Leave)),
-            "inclusive" => self.numbers(Values::Nanoseconds, &numbers(Predicate::Inclusive)),
-            "exclusive" => self.numbers(Values::Nanoseconds, &numbers(Predicate::Exclusive)),
-            "time" => self.numbers(Values::Nanoseconds, &(Box::new(|set| times(&set)) as Field)),
+            "depth" => self.numbers(ValueSyntax::Number, &numbers(Predicate::Depth)),
+            "rank" => self.numbers(ValueSyntax::Number, &numbers(Predicate::Rank)),
+            "thread" => self.numbers(ValueSyntax::Number, &numbers(Predicate::Thread)),
+            "enter" => self.numbers(ValueSyntax::Nanoseconds, &numbers(Predicate::Enter)),
+            "leave" => self.numbers(ValueSyntax::Nanoseconds, &numbers(Predicate::Leave)),
+            "inclusive" => self.numbers(ValueSyntax::Nanoseconds, &numbers(Predicate::Inclusive)),
+            "exclusive" => self.numbers(ValueSyntax::Nanoseconds, &numbers(Predicate::Exclusive)),
+            "time" => self.numbers(ValueSyntax::Nanoseconds, &(Box::new(|set| times(&set)) as FieldSyntax)),
             "metric" => {
                 let metric = self.metric_name()?;
                 let make = move |gain| Predicate::Metric { metric: metric.clone(), gain };
-                self.numbers(Values::Number, &(Box::new(make) as Field))
+                self.numbers(ValueSyntax::Number, &(Box::new(make) as FieldSyntax))
             }
             _ => {
                 self.tokens = at;
@@ -162,7 +162,7 @@ impl<'t> Parser<'t> {
     }
 
     /// What follows the name of a field of numbers.
-    fn numbers(&mut self, values: Values, make: &Field) -> Result<Predicate, FilterError> {
+    fn numbers(&mut self, values: ValueSyntax, make: &FieldSyntax) -> Result<Predicate, FilterError> {
         let negated = self.keyword("not");
         if self.keyword("in") {
             let ranges = self.list(|parser| parser.range(values))?;
@@ -176,12 +176,14 @@ impl<'t> Parser<'t> {
             }
             let last = self.number(values)?;
             // Of times the end lies outside, as in every range of time.
-            let last = if values == Values::Nanoseconds { last.checked_sub(1) } else { Some(last) };
+            let last = if values == ValueSyntax::Nanoseconds { last.checked_sub(1) } else { Some(last) };
             let set = make(NumberSet::from_ranges(last.map(|last| (first, last))));
             return Ok(if negated { !set } else { set });
         }
         let sign = match self.tokens.first() {
-            Some(Token { kind: Kind::Sign(sign), .. }) if !negated && !matches!(*sign, "(" | ")" | ",") => {
+            Some(Lexeme { kind: LexemeKind::Sign(sign), .. })
+                if !negated && !matches!(*sign, "(" | ")" | ",") =>
+            {
                 *sign
             }
             _ => return Err(self.error("expected <, <=, =, !=, >=, >, in or between")),
@@ -217,8 +219,8 @@ impl<'t> Parser<'t> {
     fn text(&mut self) -> Result<String, FilterError> {
         let at = self.tokens;
         match &self.next("text")?.kind {
-            Kind::Word(text) | Kind::Text(text) | Kind::Number(text) => Ok(text.clone()),
-            Kind::Sign(_) => {
+            LexemeKind::Word(text) | LexemeKind::Text(text) | LexemeKind::Number(text) => Ok(text.clone()),
+            LexemeKind::Sign(_) => {
                 self.tokens = at;
                 Err(self.error("expected text"))
             }
@@ -229,9 +231,9 @@ impl<'t> Parser<'t> {
     fn number_like<T>(&mut self, expected: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, FilterError> {
         let at = self.tokens;
         let found = match &self.next(expected)?.kind {
-            Kind::Number(text) => read(text).ok_or(text),
-            Kind::Word(text) | Kind::Text(text) => Err(text),
-            Kind::Sign(_) => {
+            LexemeKind::Number(text) => read(text).ok_or(text),
+            LexemeKind::Word(text) | LexemeKind::Text(text) => Err(text),
+            LexemeKind::Sign(_) => {
                 self.tokens = at;
                 return Err(self.error(format!("expected {expected}")));
             }
@@ -242,18 +244,22 @@ impl<'t> Parser<'t> {
         })
     }
 
-    fn number(&mut self, values: Values) -> Result<u64, FilterError> {
+    fn number(&mut self, values: ValueSyntax) -> Result<u64, FilterError> {
         match values {
-            Values::Number => self.number_like("a whole number", whole),
-            Values::Nanoseconds => self.number_like("a time (e.g. 10s, 1.5ms, 300us or 70ns)", nanoseconds),
+            ValueSyntax::Number => self.number_like("a whole number", whole),
+            ValueSyntax::Nanoseconds => {
+                self.number_like("a time (e.g. 10s, 1.5ms, 300us or 70ns)", nanoseconds)
+            }
         }
     }
 
     /// A number or a range; both ends of what is returned are inside.
-    fn range(&mut self, values: Values) -> Result<(u64, u64), FilterError> {
+    fn range(&mut self, values: ValueSyntax) -> Result<(u64, u64), FilterError> {
         match values {
-            Values::Number => self.number_like("a whole number or a range (e.g. 3 or 0-7)", number_range),
-            Values::Nanoseconds => {
+            ValueSyntax::Number => {
+                self.number_like("a whole number or a range (e.g. 3 or 0-7)", number_range)
+            }
+            ValueSyntax::Nanoseconds => {
                 self.number_like("a time range (e.g. 10s..20s, 1.5ms.. or ..20us)", time_range)
             }
         }
