@@ -52,7 +52,7 @@ pub use info::{InfoAbility, InfoAnswer, InfoLocation, InfoMetric};
 pub use lateness::LatenessAnswer;
 pub use messages::MessagesAnswer;
 pub use patterns::{Occurrence, PatternsAnswer};
-pub use profile::{ProfileAnswer, ProfileColumn};
+pub use profile::{ProfileAnswer, ProfileColumn, ProfileRows};
 pub use profile_info::{ProfileInfoAnswer, ProfileMetric, aggregation_text};
 pub use severities::SeveritiesAnswer;
 pub use time_profile::{BinnedRegion, TimeProfileAnswer};

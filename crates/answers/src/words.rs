@@ -74,6 +74,8 @@ rows! {
     LatenessRow;
     /// One region or call path.
     ProfileRow;
+    /// One region.
+    ProfileRegion;
     /// One region or call path.
     SeverityRow;
     /// One stretch.

@@ -1,29 +1,7 @@
-//! Choosing and ordering rows of a table.
+//! Ordering rows of a table.
 
 use ouzel::model::{Column, ColumnData, Table};
 use std::cmp::Ordering;
-
-/// The rows of `table` at the places `rows`, in that order.
-pub fn picked(table: &Table, rows: &[usize]) -> Table {
-    fn pick<T: Clone>(values: &[T], rows: &[usize]) -> Vec<T> {
-        rows.iter().map(|&row| values[row].clone()).collect()
-    }
-    let columns = table.columns.iter().map(|column| {
-        let data = match &column.data {
-            ColumnData::U64(v) => ColumnData::U64(pick(v, rows)),
-            ColumnData::OptionU64(v) => ColumnData::OptionU64(pick(v, rows)),
-            ColumnData::I64(v) => ColumnData::I64(pick(v, rows)),
-            ColumnData::OptionF64(v) => ColumnData::OptionF64(pick(v, rows)),
-            ColumnData::F64(v) => ColumnData::F64(pick(v, rows)),
-            ColumnData::Text(v) => ColumnData::Text(pick(v, rows)),
-            ColumnData::OptionText(v) => ColumnData::OptionText(pick(v, rows)),
-            ColumnData::TextList(v) => ColumnData::TextList(pick(v, rows)),
-            ColumnData::U64List(v) => ColumnData::U64List(pick(v, rows)),
-        };
-        Column { name: column.name.clone(), unit: column.unit.clone(), doc: column.doc, data }
-    });
-    Table { name: table.name, columns: columns.collect() }
-}
 
 /// The rows sorted by a column: numbers descending, text ascending; rows of equal value stay in their order.
 ///
@@ -33,7 +11,7 @@ pub fn sorted(table: &Table, column: &str) -> Table {
     let Some(Column { data, .. }) = table.column(column) else { missing(table, column) };
     let mut rows: Vec<usize> = (0..table.n_rows()).collect();
     rows.sort_by(|&a, &b| compare(data, a, b));
-    picked(table, &rows)
+    table.picked(&rows)
 }
 
 fn compare(data: &ColumnData, a: usize, b: usize) -> Ordering {

@@ -16,6 +16,7 @@ use ouzel::analyses::timeline::Timeline;
 use ouzel::analyses::{By, Per};
 use ouzel::model::{Column, ColumnData, Scope, Table};
 use ouzel::{CorrelationQuery, CorrelationRun, Options, Spectra, Trace};
+use ouzel_answers::ProfileRows;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -98,16 +99,20 @@ fn times(trace: &Trace, options: &Options<'_>, add: &mut dyn FnMut(&'static str,
     let idle = idle_time(&profile, definitions, &IdleRegions::named(definitions, IDLE));
     add("IdleRow", &[idle.table(definitions, Per::Location), idle.table(definitions, Per::Rank)]);
     let communication = trace.ask(Communication, options)?.output;
-    let mut tables = Vec::new();
+    let (mut tables, mut regions) = (Vec::new(), Vec::new());
     for by in [By::Region, By::CallPath] {
         for per in [Per::Total, Per::Rank, Per::Location] {
             let mut table = profile.table(definitions, by, per);
-            tables.push(table.clone());
+            let split = |table| ProfileRows::new(table, by, per);
+            let ProfileRows { rows, regions: of_rows, .. } = split(table.clone());
+            tables.push(rows);
+            regions.extend(of_rows);
             table.columns.extend(communication.table(definitions, by, per).columns);
-            tables.push(table);
+            tables.push(split(table).rows);
         }
     }
     add("ProfileRow", &tables);
+    add("ProfileRegion", &regions);
     let timeline = trace.ask(Timeline::default(), options)?.output;
     add("Stretch", &[timeline.table(definitions)]);
     Ok(())

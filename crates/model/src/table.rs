@@ -121,6 +121,29 @@ impl ColumnData {
 }
 
 impl Table {
+    /// The rows at the places `rows`, in that order.
+    #[must_use]
+    pub fn picked(&self, rows: &[usize]) -> Table {
+        fn pick<T: Clone>(values: &[T], rows: &[usize]) -> Vec<T> {
+            rows.iter().map(|&row| values[row].clone()).collect()
+        }
+        let columns = self.columns.iter().map(|column| {
+            let data = match &column.data {
+                ColumnData::U64(v) => ColumnData::U64(pick(v, rows)),
+                ColumnData::OptionU64(v) => ColumnData::OptionU64(pick(v, rows)),
+                ColumnData::I64(v) => ColumnData::I64(pick(v, rows)),
+                ColumnData::OptionF64(v) => ColumnData::OptionF64(pick(v, rows)),
+                ColumnData::F64(v) => ColumnData::F64(pick(v, rows)),
+                ColumnData::Text(v) => ColumnData::Text(pick(v, rows)),
+                ColumnData::OptionText(v) => ColumnData::OptionText(pick(v, rows)),
+                ColumnData::TextList(v) => ColumnData::TextList(pick(v, rows)),
+                ColumnData::U64List(v) => ColumnData::U64List(pick(v, rows)),
+            };
+            Column { name: column.name.clone(), unit: column.unit.clone(), doc: column.doc, data }
+        });
+        Table { name: self.name, columns: columns.collect() }
+    }
+
     /// An empty table.
     pub fn new(name: &'static str) -> Self {
         Table { name, columns: Vec::new() }

@@ -88,7 +88,7 @@ fn write_page(session: &Session<'_>, table: &Table, args: &BreakdownArgs, page: 
     title(session, page);
     let n_rows = table.n_rows();
     let n_shown = args.top.n_shown(n_rows);
-    let shown = crate::rows::picked(table, &first(n_shown));
+    let shown = table.picked(&first(n_shown));
     let span = crate::rows::integers(&shown, "span_ns");
     let part = |grid: Grid, name: &str, title: &str, order: u8| {
         let values = crate::rows::integers(&shown, name);

@@ -77,7 +77,7 @@ fn write_page(session: &Session<'_>, tree: &CallTreeOutput, args: &CallTreeArgs,
         inclusive >= u128::from(total) * u128::from(args.min_permille)
     };
     let shown: Vec<usize> = (0..tree.nodes.len()).filter(is_shown).collect();
-    let picked = crate::rows::picked(&tree.table(session.definitions()), &shown);
+    let picked = tree.table(session.definitions()).picked(&shown);
     let indent = |&i: &usize| {
         let node = &tree.nodes[i];
         format!("{}{}", "  ".repeat(usize::try_from(node.depth).unwrap_or(0).min(40)), clean(&node.region))

@@ -156,7 +156,7 @@ fn write_page(session: &Session<'_>, args: &CallsArgs, chosen: &[MetricId]) -> a
     if n_rows == 0 {
         page.text(0, "no call matches the selection", Paint::Plain);
     } else {
-        rows(&mut page, &grid(&crate::rows::picked(&head, &first(n_shown))), n_shown, n_rows);
+        rows(&mut page, &grid(&head.picked(&first(n_shown))), n_shown, n_rows);
         let n_calls = units::counted(answer.output, "call", "calls");
         page.text(0, &format!("{n_calls}, in the order in which they end"), Paint::Dim);
     }

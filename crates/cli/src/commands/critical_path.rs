@@ -68,7 +68,7 @@ fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs
         return;
     }
     let n_shown = args.top.n_shown(n_rows);
-    let shown = crate::rows::picked(&table, &first(n_shown));
+    let shown = table.picked(&first(n_shown));
     let total = crate::rows::integers(&shown, "total_ns");
     let length = definitions.clock.ns_from_ticks(path.length());
     let waits = path.rows.iter().any(|row| Ticks(0) < row.time.waiting);

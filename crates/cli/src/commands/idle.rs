@@ -93,7 +93,7 @@ fn write_page(session: &Session<'_>, table: &Table, names: &[Arc<str>], args: &I
     title(session, page);
     let n_rows = table.n_rows();
     let n_shown = args.top.n_shown(n_rows);
-    let shown = crate::rows::picked(table, &first(n_shown));
+    let shown = table.picked(&first(n_shown));
     let (idle, span) = (crate::rows::integers(&shown, "idle_ns"), crate::rows::integers(&shown, "span_ns"));
     let share = |(&ns, &of): (&u64, &u64)| units::percent((of != 0).then(|| ns as f64 / of as f64));
     let bar = |(&ns, &of): (&u64, &u64)| units::bar(ns, of, BAR_WIDTH);

@@ -96,7 +96,7 @@ fn write_page(session: &Session<'_>, table: &Table, n_processes: u64, args: &Imb
     title(session, page);
     let n_rows = table.n_rows();
     let n_shown = args.top.n_shown(n_rows);
-    let shown = crate::rows::picked(table, &first(n_shown));
+    let shown = table.picked(&first(n_shown));
     let lost = crate::rows::integers(&shown, "lost_ns");
     let largest = lost.iter().copied().max().unwrap_or(0);
     let ratio = match shown.column("imbalance").map(|column| &column.data) {

@@ -72,7 +72,7 @@ fn write_page(session: &Session<'_>, output: &LatenessOutput, args: &LatenessArg
     let table = output.table(&session.definitions().clock);
     let n_rows = table.n_rows();
     let n_shown = args.top.n_shown(n_rows);
-    let shown = crate::rows::picked(&table, &first(n_shown));
+    let shown = table.picked(&first(n_shown));
     let largest = crate::rows::integers(&table, "sum_ns").iter().copied().max().unwrap_or(0);
     let bars = crate::rows::integers(&shown, "sum_ns").iter().map(|&ns| units::bar(ns, largest, 16));
     let grid = Grid::default()

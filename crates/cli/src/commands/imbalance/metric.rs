@@ -42,7 +42,7 @@ pub fn run(session: &Session<'_>, args: &ImbalanceArgs, by: By, name: &str) -> a
             title(session, page);
             let table = judged.table_of_metric(&gains, definitions, by, metric, args.top_ranks);
             let n_shown = args.top.n_shown(table.n_rows());
-            rows(page, &grid(&crate::rows::picked(&table, &first(n_shown))), n_shown, table.n_rows());
+            rows(page, &grid(&table.picked(&first(n_shown))), n_shown, table.n_rows());
             let text = format!("{} in {}, over {} processes", metric.name, metric.unit, judged.n_processes);
             page.text(0, &text, Paint::Dim);
         },

@@ -19,7 +19,7 @@ use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::{By, Per as PerWhat};
 use ouzel::engine::AnalysisSet;
 use ouzel::model::Table;
-use ouzel_answers::ProfileAnswer;
+use ouzel_answers::{ProfileAnswer, ProfileRows};
 
 pub const COMMAND: Command = Command::about_a_run::<ProfileArgs>(
     "profile",
@@ -141,7 +141,8 @@ fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
             session.write_page(&page::lines(&session, args, &chosen, &table, span_ns))?;
         }
         OutputFormat::Json => {
-            let data = ProfileAnswer::new(&table, (by, per), span_ns);
+            let rows = ProfileRows::new(table, by, per);
+            let data = ProfileAnswer::new(&rows, span_ns);
             session.write_json("profile", report.coverage, &report.notices, data)?;
         }
         OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&table)?,

@@ -26,8 +26,8 @@ pub fn lines(
         top => top.min(n_rows),
     };
     // Calls hidden by a region filter were not asked for: their rows come last; all totals include them.
-    let table = &rows::picked(table, &selected_first(table));
-    let shown = rows::picked(table, &(0..n_shown).collect::<Vec<_>>());
+    let table = &table.picked(&selected_first(table));
+    let shown = table.picked(&(0..n_shown).collect::<Vec<_>>());
     let total_ns: u64 = rows::integers(table, "exclusive_ns").iter().sum();
     let mut grid = grid(args, &shown, table, total_ns);
     for &id in counters {

@@ -4,7 +4,6 @@ use super::ProfileArgs;
 use crate::args::{DEFAULT_TOP, OutputFormat, Scope as ScopeArg};
 use crate::exit::Outcome;
 use crate::profile_session::ProfileSession;
-use crate::rows;
 use crate::terminal::grid::{Grid, GridColumn, Importance};
 use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, Style};
@@ -162,7 +161,7 @@ fn lines(
         0 => n_rows,
         top => top.min(n_rows),
     };
-    let shown = rows::picked(table, &(0..n_shown).collect::<Vec<_>>());
+    let shown = table.picked(&(0..n_shown).collect::<Vec<_>>());
     page.grid(0, &grid(&shown, metric, scope, total));
     if n_shown < n_rows {
         let n_hidden = units::counted((n_rows - n_shown) as u64, "more row", "more rows");
