@@ -102,13 +102,12 @@ fn times(trace: &Trace, options: &Options<'_>, add: &mut dyn FnMut(&'static str,
     let (mut tables, mut regions) = (Vec::new(), Vec::new());
     for by in [By::Region, By::CallPath] {
         for per in [Per::Total, Per::Rank, Per::Location] {
-            let mut table = profile.table(definitions, by, per);
-            let split = |table| ProfileRows::new(table, by, per);
-            let ProfileRows { rows, regions: of_rows, .. } = split(table.clone());
-            tables.push(rows);
+            let table = profile.table(definitions, by, per);
+            let ProfileRows { mut rows, regions: of_rows, .. } = ProfileRows::new(table, by, per);
+            tables.push(rows.clone());
             regions.extend(of_rows);
-            table.columns.extend(communication.table(definitions, by, per).columns);
-            tables.push(split(table).rows);
+            rows.columns.extend(communication.table(definitions, by, per).columns);
+            tables.push(rows);
         }
     }
     add("ProfileRow", &tables);

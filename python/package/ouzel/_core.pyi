@@ -932,7 +932,7 @@ class BetweenProcesses(TypedDict):
     """Its name for people."""
     unit: str
     """Unit of its values; empty for a ratio."""
-    kind: Kind
+    kind: AttributeKind
     """Its kind."""
     by_cluster: list[float]
     """Mean value of a process, by cluster."""
@@ -943,7 +943,7 @@ class BetweenProcesses(TypedDict):
     advice: str
     """What is usually done about it."""
 
-Kind = Literal["instructions", "l1_misses", "l2_misses", "l3_misses", "tlb_misses", "branch_misses", "cycles_per_instruction", "stalled_cycles", "floating_point", "disk_bytes", "network_bytes", "messages", "collectives", "page_faults", "context_switches", "allocated", "counter", "visits", "communication"]
+AttributeKind = Literal["instructions", "l1_misses", "l2_misses", "l3_misses", "tlb_misses", "branch_misses", "cycles_per_instruction", "stalled_cycles", "floating_point", "disk_bytes", "network_bytes", "messages", "collectives", "page_faults", "context_switches", "allocated", "counter", "visits", "communication"]
 
 class Internal(TypedDict):
     """Which regions cost most."""
@@ -991,7 +991,7 @@ InRegion = TypedDict(
         "attribute": str,
         "label": str,
         "unit": str,
-        "kind": Kind,
+        "kind": AttributeKind,
         "mean": float,
         "elsewhere": float,
         "share_of_program": float | None,
@@ -1020,7 +1020,7 @@ class AttributeCard(TypedDict):
     """Its name for people."""
     unit: str
     """Unit of its values; empty for a ratio."""
-    kind: Kind
+    kind: AttributeKind
     """Its kind."""
     formula: str
     """How it is computed from metrics."""
