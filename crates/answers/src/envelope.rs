@@ -40,6 +40,8 @@ pub fn schema_version(command: &str) -> u32 {
         "comm-matrix" => 2,
         // Version 1 always had every operation.
         "lateness" => 2,
+        // In version 1, each row of a rank or location said what its region is.
+        "profile" => 2,
         _ => 1,
     }
 }
