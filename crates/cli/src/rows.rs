@@ -1,6 +1,6 @@
 //! Ordering rows of a table.
 
-use ouzel::model::{Column, ColumnData, Table};
+use ouzel::model::{ColumnData, Table};
 use std::cmp::Ordering;
 
 /// The rows sorted by a column: numbers descending, text ascending; rows of equal value stay in their order.
@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 /// # Panics
 /// If the table has no such column: commands name those of their own tables.
 pub fn sorted(table: &Table, column: &str) -> Table {
-    let Some(Column { data, .. }) = table.column(column) else { missing(table, column) };
+    let data = &table.own(column).data;
     let mut rows: Vec<usize> = (0..table.n_rows()).collect();
     rows.sort_by(|&a, &b| compare(data, a, b));
     table.picked(&rows)
@@ -29,21 +29,6 @@ fn compare(data: &ColumnData, a: usize, b: usize) -> Ordering {
     }
 }
 
-/// The values of a column of unsigned integers.
-///
-/// # Panics
-/// If the table has no such column: commands name those of their own tables.
-pub fn integers<'t>(table: &'t Table, column: &str) -> &'t [u64] {
-    match table.column(column) {
-        Some(Column { data: ColumnData::U64(values), .. }) => values,
-        _ => missing(table, column),
-    }
-}
-
-fn missing(table: &Table, column: &str) -> ! {
-    panic!("the table of {} has no column {column:?} of the type that its page shows", table.name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,11 +43,11 @@ mod tests {
             "",
             ColumnData::U64(vec![5, 7, 5]),
         );
-        assert_eq!(integers(&sorted(&table, "visits"), "visits"), [7, 5, 5]);
+        assert_eq!(sorted(&table, "visits").values::<u64>("visits"), [7, 5, 5]);
         assert_eq!(
             sorted(&table, "visits").columns[0].data,
             ColumnData::Text(["a", "b", "c"].map(std::sync::Arc::from).to_vec())
         );
-        assert_eq!(integers(&sorted(&table, "region"), "visits"), [7, 5, 5]);
+        assert_eq!(sorted(&table, "region").values::<u64>("visits"), [7, 5, 5]);
     }
 }

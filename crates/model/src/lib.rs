@@ -71,6 +71,6 @@ pub use samples::{
 pub use sink::EventSink;
 pub use source::{ChunkReader, ReadPlan, TraceSource};
 pub use system_tree::{SystemNode, SystemTree};
-pub use table::{Column, ColumnData, Table, Unit};
+pub use table::{Column, ColumnData, ColumnValue, Table, Unit};
 pub use topologies::{CartDimension, CartMembers, CartTopology, TopologyError, TopologyShape};
 pub use visible::{is_visible, json_text, put_json_text, put_visible, visible};

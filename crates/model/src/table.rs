@@ -79,44 +79,58 @@ pub enum ColumnData {
     U64List(Vec<Vec<u64>>),
 }
 
-impl ColumnData {
-    /// Number of values.
-    pub fn len(&self) -> usize {
-        match self {
-            ColumnData::U64(v) => v.len(),
-            ColumnData::OptionU64(v) => v.len(),
-            ColumnData::I64(v) => v.len(),
-            ColumnData::OptionF64(v) => v.len(),
-            ColumnData::F64(v) => v.len(),
-            ColumnData::Text(v) => v.len(),
-            ColumnData::OptionText(v) => v.len(),
-            ColumnData::TextList(v) => v.len(),
-            ColumnData::U64List(v) => v.len(),
-        }
-    }
+/// What a column holds one of: a type of values for each kind of [`ColumnData`].
+pub trait ColumnValue: Sized {
+    /// The values, if they are of this type.
+    fn values(data: &ColumnData) -> Option<&[Self]>;
+}
 
+macro_rules! column_values {
+    ($($kind:ident: $value:ty),+) => {
+        $(impl ColumnValue for $value {
+            fn values(data: &ColumnData) -> Option<&[Self]> {
+                if let ColumnData::$kind(values) = data { Some(values) } else { None }
+            }
+        })+
+
+        impl ColumnData {
+            /// Number of values.
+            pub fn len(&self) -> usize {
+                match self { $(ColumnData::$kind(values) => values.len(),)+ }
+            }
+
+            /// The values at the places `rows`, in that order.
+            fn picked(&self, rows: &[usize]) -> ColumnData {
+                match self { $(ColumnData::$kind(values) => ColumnData::$kind(picked(values, rows)),)+ }
+            }
+
+            /// Adds values of the same type behind.
+            ///
+            /// # Panics
+            /// If they are of another type.
+            fn append(&mut self, more: ColumnData) {
+                match (self, more) {
+                    $((ColumnData::$kind(values), ColumnData::$kind(mut more)) => values.append(&mut more),)+
+                    _ => panic!("columns of one name have one type"),
+                }
+            }
+        }
+    };
+}
+
+column_values! {
+    U64: u64, OptionU64: Option<u64>, I64: i64, F64: f64, OptionF64: Option<f64>,
+    Text: Arc<str>, OptionText: Option<Arc<str>>, TextList: Vec<Arc<str>>, U64List: Vec<u64>
+}
+
+fn picked<T: Clone>(values: &[T], rows: &[usize]) -> Vec<T> {
+    rows.iter().map(|&row| values[row].clone()).collect()
+}
+
+impl ColumnData {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Adds values of the same type behind.
-    ///
-    /// # Panics
-    /// If they are of another type.
-    fn append(&mut self, more: ColumnData) {
-        match (self, more) {
-            (ColumnData::U64(a), ColumnData::U64(mut b)) => a.append(&mut b),
-            (ColumnData::OptionU64(a), ColumnData::OptionU64(mut b)) => a.append(&mut b),
-            (ColumnData::I64(a), ColumnData::I64(mut b)) => a.append(&mut b),
-            (ColumnData::OptionF64(a), ColumnData::OptionF64(mut b)) => a.append(&mut b),
-            (ColumnData::F64(a), ColumnData::F64(mut b)) => a.append(&mut b),
-            (ColumnData::Text(a), ColumnData::Text(mut b)) => a.append(&mut b),
-            (ColumnData::OptionText(a), ColumnData::OptionText(mut b)) => a.append(&mut b),
-            (ColumnData::TextList(a), ColumnData::TextList(mut b)) => a.append(&mut b),
-            (ColumnData::U64List(a), ColumnData::U64List(mut b)) => a.append(&mut b),
-            _ => panic!("columns of one name have one type"),
-        }
     }
 }
 
@@ -124,22 +138,11 @@ impl Table {
     /// The rows at the places `rows`, in that order.
     #[must_use]
     pub fn picked(&self, rows: &[usize]) -> Table {
-        fn pick<T: Clone>(values: &[T], rows: &[usize]) -> Vec<T> {
-            rows.iter().map(|&row| values[row].clone()).collect()
-        }
-        let columns = self.columns.iter().map(|column| {
-            let data = match &column.data {
-                ColumnData::U64(v) => ColumnData::U64(pick(v, rows)),
-                ColumnData::OptionU64(v) => ColumnData::OptionU64(pick(v, rows)),
-                ColumnData::I64(v) => ColumnData::I64(pick(v, rows)),
-                ColumnData::OptionF64(v) => ColumnData::OptionF64(pick(v, rows)),
-                ColumnData::F64(v) => ColumnData::F64(pick(v, rows)),
-                ColumnData::Text(v) => ColumnData::Text(pick(v, rows)),
-                ColumnData::OptionText(v) => ColumnData::OptionText(pick(v, rows)),
-                ColumnData::TextList(v) => ColumnData::TextList(pick(v, rows)),
-                ColumnData::U64List(v) => ColumnData::U64List(pick(v, rows)),
-            };
-            Column { name: column.name.clone(), unit: column.unit.clone(), doc: column.doc, data }
+        let columns = self.columns.iter().map(|column| Column {
+            name: column.name.clone(),
+            unit: column.unit.clone(),
+            doc: column.doc,
+            data: column.data.picked(rows),
         });
         Table { name: self.name, columns: columns.collect() }
     }
@@ -177,6 +180,23 @@ impl Table {
     /// Number of rows.
     pub fn n_rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.data.len())
+    }
+
+    /// The column of a name that this program gave it.
+    ///
+    /// # Panics
+    /// If there is none: what users name is looked up with [`Table::column`].
+    pub fn own(&self, name: &str) -> &Column {
+        self.column(name).unwrap_or_else(|| panic!("the table of {} has no column {name:?}", self.name))
+    }
+
+    /// The values of a column of a name and type that this program gave it.
+    ///
+    /// # Panics
+    /// If there is no such column, or its values are of another type.
+    pub fn values<T: ColumnValue>(&self, name: &str) -> &[T] {
+        let values = T::values(&self.own(name).data);
+        values.unwrap_or_else(|| panic!("column {name:?} of the table of {} is of another type", self.name))
     }
 
     /// The column of a name.

@@ -126,6 +126,8 @@ pub struct PageData<'a> {
     pub unit: &'static str,
     pub unit_ns: u64,
     pub names: Vec<Cow<'a, str>>,
+    /// The name of index 1.
+    pub no_region: &'static str,
     /// For each index from 2 on, the names of its call path.
     pub paths: Vec<Vec<usize>>,
     pub figures: Vec<&'a FigureData>,
@@ -158,6 +160,7 @@ impl<'a> PageData<'a> {
             spacing_ns: pictures.timeline.spacing.0 as f64 * per_tick_ns,
             unit,
             unit_ns,
+            no_region: ouzel::diagnose::NO_REGION,
             names,
             paths,
             figures,

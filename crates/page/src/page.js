@@ -35,7 +35,7 @@
     }
     return ns.toFixed(0) + " ns";
   };
-  const path = (index) => index === 0 ? ["(not running)"] : index === 1 ? ["(outside of recorded regions)"]
+  const path = (index) => index === 0 ? ["(not running)"] : index === 1 ? [`(${data.no_region})`]
     : data.paths[index - 2].map((name) => data.names[name]);
 
   function follow(picture, figure, pixels) {

@@ -6,6 +6,7 @@ use crate::figure::{Figure, FigureData, RowData, swatch};
 use crate::raster::{PathIndex, Raster};
 use crate::{Pictures, units};
 use maud::{Markup, html};
+use ouzel::diagnose::NO_REGION;
 use ouzel::model::{CallPathId, RegionId};
 use std::collections::BTreeMap;
 
@@ -105,7 +106,7 @@ fn legend(pictures: &Pictures<'_>) -> Markup {
                 li.soft { (regions.len() - MAX_LEGEND) " further regions " (share(rest)) }
             }
             @if 0 < outside {
-                li { (swatch(Colour::OUTSIDE, "")) span { "outside of recorded regions " span.soft { (share(outside)) } } }
+                li { (swatch(Colour::OUTSIDE, "")) span { (NO_REGION) " " span.soft { (share(outside)) } } }
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::rules;
 use crate::session::Session;
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
@@ -89,9 +89,9 @@ fn write_page(session: &Session<'_>, table: &Table, args: &BreakdownArgs, page: 
     let n_rows = table.n_rows();
     let n_shown = args.top.n_shown(n_rows);
     let shown = table.picked(&first(n_shown));
-    let span = crate::rows::integers(&shown, "span_ns");
+    let span = shown.values::<u64>("span_ns");
     let part = |grid: Grid, name: &str, title: &str, order: u8| {
-        let values = crate::rows::integers(&shown, name);
+        let values = shown.values::<u64>(name);
         if values.iter().all(|&ns| ns == 0) && name != "overlap_ns" {
             return grid;
         }
@@ -99,10 +99,10 @@ fn write_page(session: &Session<'_>, table: &Table, args: &BreakdownArgs, page: 
             .iter()
             .zip(span)
             .map(|(&ns, &of)| units::percent((of != 0).then(|| ns as f64 / of as f64)));
-        grid.with_some(GridColumn::of(&shown, name, title))
-            .with(GridColumn::numbers("", shares).painted(Paint::Dim).importance(Importance::Optional(order)))
+        grid.with(GridColumn::of(&shown, name, title))
+            .with(GridColumn::numbers("", shares).painted(Paint::Dim).optional(order))
     };
-    let mut grid = Grid::default().with_some(GridColumn::of(&shown, "rank", "rank"));
+    let mut grid = Grid::default().with(GridColumn::of(&shown, "rank", "rank"));
     for (name, title, order) in [
         ("computation_ns", "computation", 1),
         ("overlap_ns", "overlap", 2),
@@ -113,7 +113,7 @@ fn write_page(session: &Session<'_>, table: &Table, args: &BreakdownArgs, page: 
     ] {
         grid = part(grid, name, title, order);
     }
-    rows(page, &grid.with_some(GridColumn::of(&shown, "span_ns", "span")), n_shown, n_rows);
+    rows(page, &grid.with(GridColumn::of(&shown, "span_ns", "span")), n_shown, n_rows);
     if n_rows == 0 {
         page.text(0, "no process ran in the selection", Paint::Plain);
         return;

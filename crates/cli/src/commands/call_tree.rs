@@ -6,7 +6,7 @@ use crate::command::{Command, Need, Question};
 use crate::commands::profile::metrics;
 use crate::exit::Outcome;
 use crate::session::{Session, taken};
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, clean};
 use crate::terminal::units;
@@ -84,16 +84,12 @@ fn write_page(session: &Session<'_>, tree: &CallTreeOutput, args: &CallTreeArgs,
     };
     let column = |name: &str, title: &str| GridColumn::of(&picked, name, title);
     let mut grid = Grid::default()
-        .with(
-            GridColumn::text("call path", shown.iter().map(indent))
-                .painted(Paint::Name)
-                .importance(Importance::Shortened),
-        )
-        .with_some(column("visits", "visits"))
-        .with_some(column("inclusive_ns", "inclusive"))
-        .with_some(column("exclusive_ns", "exclusive"));
+        .with(GridColumn::text("call path", shown.iter().map(indent)).painted(Paint::Name).shortened())
+        .with(column("visits", "visits"))
+        .with(column("inclusive_ns", "inclusive"))
+        .with(column("exclusive_ns", "exclusive"));
     for metric in picked.columns.iter().filter(|c| c.name.ends_with("clusive")) {
-        grid = grid.with_some(column(&metric.name, &metric.name));
+        grid = grid.with(column(&metric.name, &metric.name));
     }
     rows(page, &grid, shown.len(), shown.len());
     let n_hidden = tree.nodes.len() - shown.len();

@@ -8,7 +8,7 @@ use crate::commands::profile::metrics;
 use crate::exit::Outcome;
 use crate::output::Output;
 use crate::session::{Session, outcome};
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
@@ -167,25 +167,20 @@ fn write_page(session: &Session<'_>, args: &CallsArgs, chosen: &[MetricId]) -> a
 
 fn grid(shown: &Table) -> Grid {
     let column = |name: &str, title: &str| GridColumn::of(shown, name, title);
-    let optional = |name: &str, title: &str, order: u8| {
-        column(name, title).map(|column| column.importance(Importance::Optional(order)))
-    };
     let mut grid = Grid::default()
-        .with_some(
-            column("region", "region").map(|c| c.painted(Paint::Name).importance(Importance::Shortened)),
-        )
-        .with_some(column("rank", "rank"))
-        .with_some(optional("thread", "thread", 5))
-        .with_some(column("enter_ns", "enter"))
-        .with_some(optional("leave_ns", "leave", 4))
-        .with_some(column("inclusive_ns", "inclusive"))
-        .with_some(column("exclusive_ns", "exclusive"))
-        .with_some(optional("depth", "depth", 2))
-        .with_some(optional("call", "call", 3))
-        .with_some(optional("parent", "parent", 3))
-        .with_some(optional("n_children", "children", 3));
+        .with(column("region", "region").naming())
+        .with(column("rank", "rank"))
+        .with(column("thread", "thread").optional(5))
+        .with(column("enter_ns", "enter"))
+        .with(column("leave_ns", "leave").optional(4))
+        .with(column("inclusive_ns", "inclusive"))
+        .with(column("exclusive_ns", "exclusive"))
+        .with(column("depth", "depth").optional(2))
+        .with(column("call", "call").optional(3))
+        .with(column("parent", "parent").optional(3))
+        .with(column("n_children", "children").optional(3));
     for metric in shown.columns.iter().filter(|c| c.name.ends_with("clusive")) {
-        grid = grid.with_some(column(&metric.name, &metric.name));
+        grid = grid.with(column(&metric.name, &metric.name));
     }
     grid
 }

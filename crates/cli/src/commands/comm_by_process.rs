@@ -5,7 +5,7 @@ use crate::args::{Common, PlotArgs, TopArgs, TrafficArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
@@ -77,7 +77,7 @@ fn write_page(session: &Session<'_>, output: &CommMatrixOutput, args: &CommByPro
     let bars = |title: &str, value: &dyn Fn(&ProcessTraffic) -> u64| {
         GridColumn::text(title, texts(&|row| units::bar(value(row), largest, BAR_WIDTH)))
             .painted(Paint::Bar)
-            .importance(Importance::Optional(1))
+            .optional(1)
     };
     let shown = |row: &ProcessTraffic, value: u64| match row.has_events {
         true => amount(unit, value),

@@ -5,7 +5,7 @@ use crate::args::{Common, LowCommon, OutputFormat, PlotArgs, TopArgs, TrafficArg
 use crate::command::{Command, Need, Question, without_html};
 use crate::exit::Outcome;
 use crate::session::Session;
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
@@ -136,7 +136,7 @@ fn write_page(session: &Session<'_>, output: &CommMatrixOutput, args: &CommMatri
                 texts(&|cell| units::bar(unit.of(cell.traffic), unit.of(cells[0].traffic), 12)),
             )
             .painted(Paint::Bar)
-            .importance(Importance::Optional(1)),
+            .optional(1),
         );
     rows(page, &grid, n_shown, cells.len());
     let n_pairs = units::counted(cells.len() as u64, "pair of ranks", "pairs of ranks");

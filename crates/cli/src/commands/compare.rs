@@ -6,7 +6,7 @@ use crate::command::{Command, Need, Question};
 use crate::commands::profile::metrics;
 use crate::exit::Outcome;
 use crate::session::{Session, taken};
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, clean};
 use crate::terminal::units;
@@ -162,7 +162,7 @@ fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs
             .with(
                 GridColumn::text("trace", runs.iter().map(|run| run.name.to_string()))
                     .painted(Paint::Name)
-                    .importance(Importance::Shortened),
+                    .shortened(),
             )
             .with(GridColumn::numbers("processes", runs.iter().map(|run| units::count(run.n_processes))))
             .with(GridColumn::numbers("run time", runs.iter().map(|run| units::time(run.run_time_ns))))
@@ -175,7 +175,7 @@ fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs
     let mut grid = Grid::default().with(
         GridColumn::text("region", shown.iter().map(|row| row.region.to_string()))
             .painted(Paint::Name)
-            .importance(Importance::Shortened),
+            .shortened(),
     );
     for i in 0..runs.len() {
         let shown_as = if args.metric.metric.is_some() { units::count } else { units::time };

@@ -5,7 +5,7 @@ use crate::args::{Common, PlotArgs, TopArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
@@ -69,31 +69,26 @@ fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs
     }
     let n_shown = args.top.n_shown(n_rows);
     let shown = table.picked(&first(n_shown));
-    let total = crate::rows::integers(&shown, "total_ns");
+    let total = shown.values::<u64>("total_ns");
     let length = definitions.clock.ns_from_ticks(path.length());
     let waits = path.rows.iter().any(|row| Ticks(0) < row.time.waiting);
-    let optional = |name: &str, title: &str, order: u8| {
-        GridColumn::of(&shown, name, title).map(|column| column.importance(Importance::Optional(order)))
-    };
+    let column = |name: &str, title: &str| GridColumn::of(&shown, name, title);
     let grid = Grid::default()
-        .with_some(
-            GridColumn::of(&shown, "region", "region")
-                .map(|column| column.painted(Paint::Name).importance(Importance::Shortened)),
-        )
-        .with_some(GridColumn::of(&shown, "total_ns", "on the path"))
-        .with_some(GridColumn::of(&shown, "share", "share"))
+        .with(column("region", "region").naming())
+        .with(column("total_ns", "on the path"))
+        .with(column("share", "share"))
         .with(
             GridColumn::text("", total.iter().map(|&ns| units::bar(ns, length, 20)))
                 .painted(Paint::Bar)
-                .importance(Importance::Optional(2)),
+                .optional(2),
         )
-        .with_some(optional("working_ns", "working", 3))
-        .with_some(optional("in_mpi_ns", "in MPI", 3))
-        .with_some(optional("waiting_ns", "waiting", 3).filter(|_| waits))
-        .with_some(optional("message_ns", "in messages", 3))
-        .with_some(optional("collective_ns", "in collectives", 3))
-        .with_some(GridColumn::of(&shown, "top_rank", "most on rank"))
-        .with_some(GridColumn::of(&shown, "top_share", "of it"));
+        .with(column("working_ns", "working").optional(3))
+        .with(column("in_mpi_ns", "in MPI").optional(3))
+        .with_some(waits.then(|| column("waiting_ns", "waiting").optional(3)))
+        .with(column("message_ns", "in messages").optional(3))
+        .with(column("collective_ns", "in collectives").optional(3))
+        .with(column("top_rank", "most on rank"))
+        .with(column("top_share", "of it"));
     rows(page, &grid, n_shown, n_rows);
     let n = units::counted(path.segments.len() as u64, "segment", "segments");
     page.text(

@@ -5,7 +5,7 @@ use crate::args::{Common, Per, PlotArgs, TopArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
@@ -94,29 +94,23 @@ fn write_page(session: &Session<'_>, table: &Table, names: &[Arc<str>], args: &I
     let n_rows = table.n_rows();
     let n_shown = args.top.n_shown(n_rows);
     let shown = table.picked(&first(n_shown));
-    let (idle, span) = (crate::rows::integers(&shown, "idle_ns"), crate::rows::integers(&shown, "span_ns"));
+    let (idle, span) = (shown.values::<u64>("idle_ns"), shown.values::<u64>("span_ns"));
     let share = |(&ns, &of): (&u64, &u64)| units::percent((of != 0).then(|| ns as f64 / of as f64));
     let bar = |(&ns, &of): (&u64, &u64)| units::bar(ns, of, BAR_WIDTH);
-    // Rows of locations do not have it.
-    let has_streams = table.column("streams_ns").is_some()
-        && crate::rows::integers(table, "streams_ns").iter().any(|&ns| 0 < ns);
-    let mut grid = Grid::default()
-        .with_some(GridColumn::of(&shown, "rank", "rank"))
-        .with_some(GridColumn::of(&shown, "location", "location"))
-        .with_some(GridColumn::of(&shown, "idle_ns", "idle"))
-        .with(GridColumn::numbers("share", idle.iter().zip(span).map(share)));
-    if has_streams {
-        grid = grid.with_some(GridColumn::of(&shown, "threads_ns", "of threads")).with_some(GridColumn::of(
-            &shown,
-            "streams_ns",
-            "of streams",
-        ));
+    let column = |name: &str, title: &str| GridColumn::of(&shown, name, title);
+    let mut grid = Grid::default().with(column("rank", "rank"));
+    if args.per == Per::Location {
+        grid = grid.with(column("location", "location"));
     }
-    let grid = grid.with_some(GridColumn::of(&shown, "span_ns", "span")).with(
-        GridColumn::text("", idle.iter().zip(span).map(bar))
-            .painted(Paint::Bar)
-            .importance(Importance::Optional(1)),
-    );
+    grid = grid
+        .with(column("idle_ns", "idle"))
+        .with(GridColumn::numbers("share", idle.iter().zip(span).map(share)));
+    if args.per == Per::Rank && table.values::<u64>("streams_ns").iter().any(|&ns| 0 < ns) {
+        grid = grid.with(column("threads_ns", "of threads")).with(column("streams_ns", "of streams"));
+    }
+    let grid = grid
+        .with(column("span_ns", "span"))
+        .with(GridColumn::text("", idle.iter().zip(span).map(bar)).painted(Paint::Bar).optional(1));
     rows(page, &grid, n_shown, n_rows);
     if names.is_empty() {
         page.text(

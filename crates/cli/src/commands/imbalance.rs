@@ -8,7 +8,7 @@ use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::rules;
 use crate::session::Session;
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
@@ -97,36 +97,26 @@ fn write_page(session: &Session<'_>, table: &Table, n_processes: u64, args: &Imb
     let n_rows = table.n_rows();
     let n_shown = args.top.n_shown(n_rows);
     let shown = table.picked(&first(n_shown));
-    let lost = crate::rows::integers(&shown, "lost_ns");
+    let lost = shown.values::<u64>("lost_ns");
     let largest = lost.iter().copied().max().unwrap_or(0);
-    let ratio = match shown.column("imbalance").map(|column| &column.data) {
-        Some(ouzel::model::ColumnData::F64(values)) => {
-            values.iter().map(|&v| units::number(Some(v))).collect()
-        }
-        _ => Vec::new(),
-    };
+    let ratio = shown.values::<f64>("imbalance").iter().map(|&ratio| units::number(Some(ratio)));
     let name = if args.call_paths { ("call_path", "call path") } else { ("region", "region") };
-    let optional = |name: &str, title: &str, order: u8| {
-        GridColumn::of(&shown, name, title).map(|column| column.importance(Importance::Optional(order)))
-    };
+    let column = |name: &str, title: &str| GridColumn::of(&shown, name, title);
     let grid = Grid::default()
-        .with_some(
-            GridColumn::of(&shown, name.0, name.1)
-                .map(|column| column.painted(Paint::Name).importance(Importance::Shortened)),
-        )
+        .with(column(name.0, name.1).naming())
         .with(GridColumn::numbers("imbalance", ratio))
-        .with_some(GridColumn::of(&shown, "lost_ns", "max − mean"))
+        .with(column("lost_ns", "max − mean"))
         .with(
             GridColumn::text("", lost.iter().map(|&ns| units::bar(ns, largest, 10)))
                 .painted(Paint::Bar)
-                .importance(Importance::Optional(2)),
+                .optional(2),
         )
-        .with_some(GridColumn::of(&shown, "mean_ns", "mean"))
-        .with_some(GridColumn::of(&shown, "max_ns", "max"))
-        .with_some(GridColumn::of(&shown, "max_rank", "of rank"))
-        .with_some(optional("min_ns", "min", 3))
-        .with_some(optional("min_rank", "of rank", 4))
-        .with_some(optional("top_ranks", "ranks with most", 5));
+        .with(column("mean_ns", "mean"))
+        .with(column("max_ns", "max"))
+        .with(column("max_rank", "of rank"))
+        .with(column("min_ns", "min").optional(3))
+        .with(column("min_rank", "of rank").optional(4))
+        .with(column("top_ranks", "ranks with most").optional(5));
     rows(page, &grid, n_shown, n_rows);
     if n_rows == 0 {
         page.text(0, "no region was entered in the selection", Paint::Plain);

@@ -5,7 +5,7 @@ use crate::args::{Common, PlotArgs, TopArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::{Batched, Session};
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
@@ -73,16 +73,16 @@ fn write_page(session: &Session<'_>, output: &LatenessOutput, args: &LatenessArg
     let n_rows = table.n_rows();
     let n_shown = args.top.n_shown(n_rows);
     let shown = table.picked(&first(n_shown));
-    let largest = crate::rows::integers(&table, "sum_ns").iter().copied().max().unwrap_or(0);
-    let bars = crate::rows::integers(&shown, "sum_ns").iter().map(|&ns| units::bar(ns, largest, 16));
+    let largest = table.values::<u64>("sum_ns").iter().copied().max().unwrap_or(0);
+    let bars = shown.values::<u64>("sum_ns").iter().map(|&ns| units::bar(ns, largest, 16));
     let grid = Grid::default()
-        .with_some(GridColumn::of(&shown, "rank", "rank"))
-        .with_some(GridColumn::of(&shown, "operations", "operations"))
-        .with_some(GridColumn::of(&shown, "max_ns", "latest"))
-        .with_some(GridColumn::of(&shown, "sum_ns", "sum"))
-        .with(GridColumn::text("", bars).painted(Paint::Bar).importance(Importance::Optional(1)))
-        .with_some(GridColumn::of(&shown, "differential_max_ns", "most added at once"))
-        .with_some(GridColumn::of(&shown, "differential_sum_ns", "added in total"));
+        .with(GridColumn::of(&shown, "rank", "rank"))
+        .with(GridColumn::of(&shown, "operations", "operations"))
+        .with(GridColumn::of(&shown, "max_ns", "latest"))
+        .with(GridColumn::of(&shown, "sum_ns", "sum"))
+        .with(GridColumn::text("", bars).painted(Paint::Bar).optional(1))
+        .with(GridColumn::of(&shown, "differential_max_ns", "most added at once"))
+        .with(GridColumn::of(&shown, "differential_sum_ns", "added in total"));
     rows(page, &grid, n_shown, n_rows);
     let steps = units::counted(u64::from(output.n_steps), "logical step", "logical steps");
     page.text(

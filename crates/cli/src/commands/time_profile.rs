@@ -5,7 +5,7 @@ use crate::args::{Common, PlotArgs, TimeBinArgs, TopArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::{Page, call_path};
 use crate::terminal::style::Paint;
 use crate::terminal::{spark, units};
@@ -100,7 +100,7 @@ fn write_page(
                 names.chain(["(in no region)".to_owned()]),
             )
             .painted(Paint::Name)
-            .importance(Importance::Shortened),
+            .shortened(),
         )
         .with(GridColumn::numbers(
             "exclusive",
@@ -113,7 +113,7 @@ fn write_page(
                 shown.iter().map(|row| bars(&row.exclusive)).chain([bars(&output.idle)]),
             )
             .painted(Paint::Bar)
-            .importance(Importance::Optional(1)),
+            .optional(1),
         );
     rows(page, &grid, n_shown, functions.len());
     let range = output.grid.range();

@@ -14,6 +14,7 @@ use ouzel::analyses::critical_path::{CriticalPathOutput, critical_path};
 use ouzel::analyses::paired_operations::{Operations, OperationsOutput};
 use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::timeline::{Timeline, TimelineOutput, TimelineRow};
+use ouzel::diagnose::NO_REGION;
 use ouzel::engine::AnalysisSet;
 use ouzel::model::{LocationId, Notices, RegionId};
 use ouzel_answers::TimelineAnswer;
@@ -203,9 +204,7 @@ fn write_page(session: &Session<'_>, timeline: &TimelineOutput, page: &mut Page)
     let further = if LETTERS.len() < regions.len() { "; + is any other region" } else { "" };
     page.text(
         0,
-        &format!(
-            "from {from} to {to}; a dot is code outside recorded regions{further}; --plot FILE.svg draws it"
-        ),
+        &format!("from {from} to {to}; a dot is {NO_REGION}{further}; --plot FILE.svg draws it"),
         Paint::Dim,
     );
 }

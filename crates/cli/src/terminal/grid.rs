@@ -33,7 +33,7 @@ enum Align {
 
 /// What happens to a column if there is little room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Importance {
+enum Importance {
     /// It stays, whole.
     Always,
     /// It stays, its cells may be shortened.
@@ -59,9 +59,12 @@ impl GridColumn {
         GridColumn { align: Align::Right, ..Self::text(title, cells) }
     }
 
-    /// The column `name` of `table`, each value as people read its unit. `None` if there is no such column.
-    pub fn of(table: &Table, name: &str, title: &str) -> Option<Self> {
-        let column = table.column(name)?;
+    /// The column `name` of `table`, each value as people read its unit.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn of(table: &Table, name: &str, title: &str) -> Self {
+        let column = table.own(name);
         let missing = || "-".to_owned();
         let whole = |value: u64| match column.unit {
             Unit::Nanoseconds => units::time(value),
@@ -73,7 +76,7 @@ impl GridColumn {
             Unit::Ratio => units::percent(value),
             _ => units::number(value),
         };
-        Some(match &column.data {
+        match &column.data {
             ColumnData::U64(v) => Self::numbers(title, v.iter().map(|&value| whole(value))),
             ColumnData::OptionU64(v) => {
                 Self::numbers(title, v.iter().map(|value| value.map_or_else(missing, whole)))
@@ -97,7 +100,7 @@ impl GridColumn {
                     |list: &Vec<u64>| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
                 Self::text(title, v.iter().map(list))
             }
-        })
+        }
     }
 
     /// The same column, painted.
@@ -106,10 +109,22 @@ impl GridColumn {
         GridColumn { paint, ..self }
     }
 
-    /// The same column, with another importance.
+    /// The same column, which is left out if there is little room, those of a higher `order` first.
     #[must_use]
-    pub fn importance(self, importance: Importance) -> Self {
-        GridColumn { importance, ..self }
+    pub fn optional(self, order: u8) -> Self {
+        GridColumn { importance: Importance::Optional(order), ..self }
+    }
+
+    /// The same column, whose cells are shortened if there is little room.
+    #[must_use]
+    pub fn shortened(self) -> Self {
+        GridColumn { importance: Importance::Shortened, ..self }
+    }
+
+    /// The same column, which names the rows.
+    #[must_use]
+    pub fn naming(self) -> Self {
+        self.painted(Paint::Name).shortened()
     }
 
     fn natural_width(&self) -> usize {
@@ -200,11 +215,10 @@ mod tests {
         let texts = |cells: &[&str]| cells.iter().map(ToString::to_string).collect::<Vec<_>>();
         Grid::default()
             .with(
-                GridColumn::text("region", texts(&["main", "a_very_long_function_name_indeed"]))
-                    .importance(Importance::Shortened),
+                GridColumn::text("region", texts(&["main", "a_very_long_function_name_indeed"])).shortened(),
             )
             .with(GridColumn::numbers("visits", texts(&["1", "1,024"])))
-            .with(GridColumn::numbers("max", texts(&["1.000 s", "2 ns"])).importance(Importance::Optional(1)))
+            .with(GridColumn::numbers("max", texts(&["1.000 s", "2 ns"])).optional(1))
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use super::grid::Grid;
 use super::style::{Paint, Style, clean, shortened};
 use ouzel::Asked;
+use ouzel::diagnose::NO_REGION;
 
 /// Widest running text that is still easy to read.
 const MAX_TEXT_WIDTH: usize = 110;
@@ -99,13 +100,10 @@ pub fn command_line(asked: &Asked, words: &[String]) -> String {
     clean(&asked.command(words))
 }
 
-/// Shown for a call path without regions.
-pub const NO_REGION: &str = "(code outside of recorded regions)";
-
 /// The call path in at most `room` characters: the innermost regions are the most important.
 pub fn call_path<T: AsRef<str>>(regions: &[T], room: usize) -> String {
     if regions.is_empty() {
-        return NO_REGION.to_owned();
+        return format!("({NO_REGION})");
     }
     let mut text = String::new();
     for (i, region) in regions.iter().rev().enumerate() {
@@ -143,7 +141,7 @@ mod tests {
         assert_eq!(call_path(&path, 30), "… › output › write_hdf5");
         assert_eq!(call_path(&path, 12), "… › wr…_hdf5");
         assert_eq!(call_path(&path[3..], 8), "writ…df5");
-        assert_eq!(call_path::<&str>(&[], 8), NO_REGION);
+        assert_eq!(call_path::<&str>(&[], 8), format!("({NO_REGION})"));
     }
 
     #[test]

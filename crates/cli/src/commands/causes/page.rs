@@ -2,7 +2,7 @@
 
 use super::CausesArgs;
 use crate::profile_session::ProfileSession;
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::{Page, call_path};
 use crate::terminal::style::{Paint, Style};
 use crate::terminal::units;
@@ -164,11 +164,7 @@ fn clusters(page: &mut Page, causes: &Causes) {
         .with(GridColumn::numbers("kind", (0..shown.len()).map(|at| at.to_string())))
         .with(GridColumn::numbers("of", shown.iter().map(|cluster| cluster.processes.len().to_string())))
         .with(GridColumn::numbers("time each", shown.iter().map(|cluster| time(causes, cluster.time))))
-        .with(
-            GridColumn::text(unit, shown.iter().map(members))
-                .painted(Paint::Name)
-                .importance(Importance::Shortened),
-        );
+        .with(GridColumn::text(unit, shown.iter().map(members)).painted(Paint::Name).shortened());
     page.grid(2, &grid);
     if shown.len() < all.len() {
         page.text(2, &format!("… {} more kinds", all.len() - shown.len()), Paint::Dim);
@@ -183,15 +179,12 @@ fn critical(page: &mut Page, causes: &Causes) {
         let indent = "  ".repeat(ccr.level as usize - 1);
         format!("{indent}{}{}", names(&ccr.regions, room), if is_core(ccr) { " *" } else { "" })
     };
-    let mut grid = Grid::default().with(
-        GridColumn::text("region", external.ccr.iter().map(region))
-            .painted(Paint::Name)
-            .importance(Importance::Shortened),
-    );
+    let mut grid = Grid::default()
+        .with(GridColumn::text("region", external.ccr.iter().map(region)).painted(Paint::Name).shortened());
     for cluster in 0..external.clusters.len().min(MAX_CLUSTERS) {
         let cells = external.ccr.iter().map(|ccr| time(causes, ccr.time_by_cluster[cluster]));
         let column = GridColumn::numbers(&format!("kind {cluster}"), cells);
-        grid = grid.with(column.importance(Importance::Optional(cluster as u8)));
+        grid = grid.with(column.optional(cluster as u8));
     }
     page.grid(4, &grid);
 }
@@ -272,7 +265,7 @@ fn classes(page: &mut Page, causes: &Causes) {
         .with(
             GridColumn::text("region (* marks the core, where to look)", rows.iter().map(|row| region(row)))
                 .painted(Paint::Name)
-                .importance(Importance::Shortened),
+                .shortened(),
         )
         .with(GridColumn::numbers("share", rows.iter().map(|row| units::percent(Some(row.share)))));
     if internal.has_cycles_per_instruction {
@@ -336,12 +329,10 @@ fn decisions(page: &mut Page, of: &str, table: &TableCard) {
         (None, process) => process.map_or_else(String::new, |process| process.to_string()),
     };
     let title = if of == "regions" { "region" } else { "process" };
-    let mut grid = Grid::default().with(
-        GridColumn::text(title, rows.iter().map(who)).painted(Paint::Name).importance(Importance::Shortened),
-    );
+    let mut grid = Grid::default().with(GridColumn::text(title, rows.iter().map(who)).naming());
     for (at, attribute) in table.attributes.iter().enumerate() {
         let column = GridColumn::numbers(attribute, rows.iter().map(|row| row.values[at].to_string()));
-        grid = grid.with(column.importance(Importance::Optional(at as u8)));
+        grid = grid.with(column.optional(at as u8));
     }
     grid = grid.with(GridColumn::numbers("decision", rows.iter().map(|row| row.decision.to_string())));
     page.grid(2, &grid);

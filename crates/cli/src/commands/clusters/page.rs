@@ -2,7 +2,7 @@
 
 use super::data::{ClusterEntry, Data};
 use crate::session::Session;
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::{Page, call_path};
 use crate::terminal::style::Paint;
 use crate::terminal::{ranks, units};
@@ -77,14 +77,11 @@ fn grid(page: &Page, clusters: &[ClusterEntry]) -> Grid {
         .with(GridColumn::numbers("cluster", texts(&|c| c.id.to_string())).painted(Paint::Heading))
         .with(GridColumn::numbers("size", texts(&|c| units::count(c.size))))
         .with(GridColumn::text("shown by", texts(&shown_by)))
-        .with(
-            GridColumn::numbers("duration", texts(&|c| units::time(c.duration_ns)))
-                .importance(Importance::Optional(1)),
-        )
+        .with(GridColumn::numbers("duration", texts(&|c| units::time(c.duration_ns))).optional(1))
         .with(
             GridColumn::text("ranks", texts(&|c| ranks::text(&c.ranks.list, room)))
                 .painted(Paint::Name)
-                .importance(Importance::Shortened),
+                .shortened(),
         )
 }
 
@@ -104,6 +101,6 @@ fn differences(page: &Page, shown: &[&PathDifference], of: (u32, u32)) -> Grid {
         .with(
             GridColumn::text("exclusive time in", texts(&|d| call_path(&d.call_path, room)))
                 .painted(Paint::Name)
-                .importance(Importance::Shortened),
+                .shortened(),
         )
 }

@@ -2,7 +2,7 @@
 
 use super::CorrelateArgs;
 use crate::profile_session::ProfileSession;
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, Style, clean};
 use crate::terminal::units;
@@ -122,24 +122,11 @@ fn grid(
         .with(GridColumn::numbers("r", texts(&|row| number(row.r))))
         .with(GridColumn::text("sign", texts(&sign)))
         .with(GridColumn::numbers(&format!("shift {}", axes.join(" ")), texts(&shift)))
-        .with(
-            GridColumn::text("metric", texts(&metric)).painted(Paint::Name).importance(Importance::Shortened),
-        )
-        .with(
-            GridColumn::text("call path", texts(&path))
-                .painted(Paint::Name)
-                .importance(Importance::Shortened),
-        )
-        .with(
-            GridColumn::numbers("r_max", texts(&|row| number(row.r_max))).importance(Importance::Optional(2)),
-        )
-        .with(
-            GridColumn::numbers("r_min", texts(&|row| number(row.r_min))).importance(Importance::Optional(2)),
-        )
-        .with(
-            GridColumn::numbers("coverage", texts(&|row| units::percent(Some(row.coverage))))
-                .importance(Importance::Optional(1)),
-        )
+        .with(GridColumn::text("metric", texts(&metric)).naming())
+        .with(GridColumn::text("call path", texts(&path)).painted(Paint::Name).shortened())
+        .with(GridColumn::numbers("r_max", texts(&|row| number(row.r_max))).optional(2))
+        .with(GridColumn::numbers("r_min", texts(&|row| number(row.r_min))).optional(2))
+        .with(GridColumn::numbers("coverage", texts(&|row| units::percent(Some(row.coverage)))).optional(1))
 }
 
 fn counts(correlated: &Correlated) -> String {

@@ -6,7 +6,7 @@ use crate::commands::profile::metrics;
 use crate::exit::Outcome;
 use crate::rules;
 use crate::session::{Session, taken};
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::style::Paint;
 use anyhow::bail;
 use ouzel::Answer;
@@ -42,25 +42,27 @@ pub fn run(session: &Session<'_>, args: &ImbalanceArgs, by: By, name: &str) -> a
             title(session, page);
             let table = judged.table_of_metric(&gains, definitions, by, metric, args.top_ranks);
             let n_shown = args.top.n_shown(table.n_rows());
-            rows(page, &grid(&table.picked(&first(n_shown))), n_shown, table.n_rows());
+            rows(page, &grid(&table.picked(&first(n_shown)), by), n_shown, table.n_rows());
             let text = format!("{} in {}, over {} processes", metric.name, metric.unit, judged.n_processes);
             page.text(0, &text, Paint::Dim);
         },
     )
 }
 
-fn grid(shown: &Table) -> Grid {
+fn grid(shown: &Table, by: By) -> Grid {
     let column = |name: &str, title: &str| GridColumn::of(shown, name, title);
-    let name =
-        if shown.column("call_path").is_some() { ("call_path", "call path") } else { ("region", "region") };
+    let name = match by {
+        By::CallPath => ("call_path", "call path"),
+        By::Region => ("region", "region"),
+    };
     Grid::default()
-        .with_some(column(name.0, name.1).map(|c| c.painted(Paint::Name).importance(Importance::Shortened)))
-        .with_some(column("imbalance", "imbalance"))
-        .with_some(column("lost", "max − mean"))
-        .with_some(column("mean", "mean"))
-        .with_some(column("max", "max"))
-        .with_some(column("max_rank", "of rank"))
-        .with_some(column("min", "min"))
-        .with_some(column("min_rank", "of rank"))
-        .with_some(column("top_ranks", "ranks with most").map(|c| c.importance(Importance::Optional(2))))
+        .with(column(name.0, name.1).naming())
+        .with(column("imbalance", "imbalance"))
+        .with(column("lost", "max − mean"))
+        .with(column("mean", "mean"))
+        .with(column("max", "max"))
+        .with(column("max_rank", "of rank"))
+        .with(column("min", "min"))
+        .with(column("min_rank", "of rank"))
+        .with(column("top_ranks", "ranks with most").optional(2))
 }

@@ -1,13 +1,13 @@
 //! A profile for people.
 
 use super::ProfileArgs;
-use crate::args::DEFAULT_TOP;
-use crate::rows;
+use crate::args::{DEFAULT_TOP, Per};
 use crate::session::Session;
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::style::Paint;
 use crate::terminal::units;
-use ouzel::model::{ColumnData, MetricId, Table};
+use ouzel::model::{MetricId, Table};
+use std::sync::Arc;
 
 const BAR_WIDTH: usize = 10;
 
@@ -28,19 +28,19 @@ pub fn lines(
     // Calls hidden by a region filter were not asked for: their rows come last; all totals include them.
     let table = &table.picked(&selected_first(table));
     let shown = table.picked(&(0..n_shown).collect::<Vec<_>>());
-    let total_ns: u64 = rows::integers(table, "exclusive_ns").iter().sum();
+    let total_ns: u64 = table.values::<u64>("exclusive_ns").iter().sum();
     let mut grid = grid(args, &shown, table, total_ns);
     for &id in counters {
         let definitions = session.definitions();
         let name = super::metrics::exclusive_name(definitions, id);
-        grid = grid.with_some(GridColumn::of(&shown, &name, &definitions.metrics[id.index()].name));
+        grid = grid.with(GridColumn::of(&shown, &name, &definitions.metrics[id.index()].name));
     }
     let mut lines = grid.lines(session.common.width, style);
     if n_rows == 0 {
         lines.push("no region was entered in the selection".to_owned());
         return lines;
     }
-    let hidden_ns: u64 = rows::integers(table, "exclusive_ns").iter().skip(n_shown).sum();
+    let hidden_ns: u64 = table.values::<u64>("exclusive_ns").iter().skip(n_shown).sum();
     if n_shown < n_rows {
         let share = units::percent(Some(hidden_ns as f64 / total_ns.max(1) as f64));
         let n_hidden = units::counted((n_rows - n_shown) as u64, "more row", "more rows");
@@ -62,61 +62,57 @@ pub fn lines(
 
 /// The rows with those of the region `[filtered]` behind the others.
 fn selected_first(table: &Table) -> Vec<usize> {
-    let Some(ColumnData::Text(regions)) = table.column("region").map(|column| &column.data) else {
-        return (0..table.n_rows()).collect();
-    };
+    let regions = table.values::<Arc<str>>("region");
     let (hidden, selected): (Vec<usize>, Vec<usize>) =
         (0..table.n_rows()).partition(|&row| &*regions[row] == "[filtered]");
     [selected, hidden].concat()
 }
 
 fn grid(args: &ProfileArgs, shown: &Table, whole: &Table, total_ns: u64) -> Grid {
-    let exclusive = rows::integers(shown, "exclusive_ns");
-    let largest = rows::integers(whole, "exclusive_ns").iter().copied().max().unwrap_or(0);
+    let exclusive = shown.values::<u64>("exclusive_ns");
+    let largest = whole.values::<u64>("exclusive_ns").iter().copied().max().unwrap_or(0);
     let share = |&ns: &u64| units::percent((total_ns != 0).then(|| ns as f64 / total_ns as f64));
     let bars = exclusive.iter().map(|&ns| units::bar(ns, largest, BAR_WIDTH));
-    let name = if args.call_paths {
-        GridColumn::of(shown, "call_path", "call path")
-    } else {
-        GridColumn::of(shown, "region", "region")
-    };
-    let optional = |name: &str, title: &str, order: u8| {
-        GridColumn::of(shown, name, title).map(|column| column.importance(Importance::Optional(order)))
-    };
-    Grid::default()
-        .with_some(name.map(|column| column.painted(Paint::Name).importance(Importance::Shortened)))
-        .with_some(GridColumn::of(shown, "rank", "rank"))
-        .with_some(GridColumn::of(shown, "location", "location"))
-        .with_some(GridColumn::of(shown, "exclusive_ns", "exclusive"))
+    let name = if args.call_paths { ("call_path", "call path") } else { ("region", "region") };
+    let column = |name: &str, title: &str| GridColumn::of(shown, name, title);
+    let mut grid = Grid::default().with(column(name.0, name.1).naming());
+    if args.per.is_some() {
+        grid = grid.with(column("rank", "rank"));
+    }
+    if args.per == Some(Per::Location) {
+        grid = grid.with(column("location", "location"));
+    }
+    grid = grid
+        .with(column("exclusive_ns", "exclusive"))
         .with(GridColumn::numbers("share", exclusive.iter().map(share)))
-        .with(GridColumn::text("", bars).painted(Paint::Bar).importance(Importance::Optional(2)))
-        .with_some(GridColumn::of(shown, "inclusive_ns", "inclusive"))
-        .with_some(optional("visits", "visits", 1))
-        .with_some(GridColumn::of(shown, "sends", "sends"))
-        .with_some(GridColumn::of(shown, "bytes_sent", "sent"))
-        .with_some(GridColumn::of(shown, "receives", "receives"))
-        .with_some(GridColumn::of(shown, "bytes_received", "received"))
-        .with_some(GridColumn::of(shown, "collectives", "collectives"))
-        .with_some(optional("min_ns", "min", 4))
-        .with_some(optional("max_ns", "max", 3))
-        .with_some(optional("paradigm", "paradigm", 5))
-        .with_some(source(shown).map(|column| column.importance(Importance::Optional(6))))
+        .with(GridColumn::text("", bars).painted(Paint::Bar).optional(2))
+        .with(column("inclusive_ns", "inclusive"))
+        .with(column("visits", "visits").optional(1));
+    if args.messages {
+        grid = grid
+            .with(column("sends", "sends"))
+            .with(column("bytes_sent", "sent"))
+            .with(column("receives", "receives"))
+            .with(column("bytes_received", "received"))
+            .with(column("collectives", "collectives"));
+    }
+    grid.with(column("min_ns", "min").optional(4))
+        .with(column("max_ns", "max").optional(3))
+        .with(column("paradigm", "paradigm").optional(5))
+        .with_some(source(shown))
 }
 
 /// File and line of each region; `None` if no region has them.
 fn source(table: &Table) -> Option<GridColumn> {
-    use ouzel::model::ColumnData::{OptionText, OptionU64};
-    let (OptionText(files), OptionU64(lines)) = (&table.column("file")?.data, &table.column("line")?.data)
-    else {
-        return None;
-    };
+    let files = table.values::<Option<Arc<str>>>("file");
     if files.iter().all(Option::is_none) {
         return None;
     }
-    let place = |(file, line): (&Option<std::sync::Arc<str>>, &Option<u64>)| match (file, line) {
+    let place = |(file, line): (&Option<Arc<str>>, &Option<u64>)| match (file, line) {
         (Some(file), Some(line)) => format!("{file}:{line}"),
         (Some(file), None) => file.to_string(),
         (None, _) => String::new(),
     };
-    Some(GridColumn::text("source", files.iter().zip(lines).map(place)))
+    let lines = table.values::<Option<u64>>("line");
+    Some(GridColumn::text("source", files.iter().zip(lines).map(place)).optional(6))
 }

@@ -4,7 +4,7 @@ use super::ProfileArgs;
 use crate::args::{DEFAULT_TOP, OutputFormat, Scope as ScopeArg};
 use crate::exit::Outcome;
 use crate::profile_session::ProfileSession;
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, Style};
 use crate::terminal::units;
@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use ouzel::Profile;
 use ouzel::analyses::severities::Grouping;
 use ouzel::analyses::severity_cube::Quantity;
-use ouzel::model::{Aggregation, ColumnData, MetricId, ProfileMetric, Scope, SeverityError, Table};
+use ouzel::model::{Aggregation, MetricId, ProfileMetric, Scope, SeverityError, Table};
 use ouzel_answers::SeveritiesAnswer;
 use std::collections::BTreeSet;
 use wildmatch::WildMatch;
@@ -54,7 +54,7 @@ pub fn run(session: &ProfileSession<'_>, args: &ProfileArgs) -> anyhow::Result<O
     let notices = session.notices(answer.notices);
     match session.common.format {
         OutputFormat::Table | OutputFormat::Html => {
-            session.write_page(&lines(session, args, metric, (scope, total), &table))?;
+            session.write_page(&lines(session, args, metric, total, &table))?;
         }
         OutputFormat::Json => {
             let data = SeveritiesAnswer::new(metric, &table, (scope, grouping), total);
@@ -80,7 +80,7 @@ fn several(session: &ProfileSession<'_>, args: &ProfileArgs, ids: &[MetricId]) -
         match profile.severities(id, scope, grouping) {
             Ok(answer) => {
                 let (total, _) = profile.total(id)?;
-                page.append(&mut lines(session, args, metric, (scope, total), &answer.table(definitions)));
+                page.append(&mut lines(session, args, metric, total, &answer.table(definitions)));
                 more.extend(answer.notices);
             }
             Err(error @ SeverityError::NotAdditive { .. }) => page.push(error.to_string()),
@@ -141,9 +141,10 @@ fn lines(
     session: &ProfileSession<'_>,
     args: &ProfileArgs,
     metric: &ProfileMetric,
-    (scope, total): (Scope, Option<f64>),
+    total: Option<f64>,
     table: &Table,
 ) -> Vec<String> {
+    let (scope, grouping) = view(args);
     let mut page = Page::new(Style::new(session.common.page_colour), session.common.width);
     // Names that HPCToolkit shows already include their unit: `GXCOPY (sec)`.
     let has_unit = metric.unit.is_empty() || metric.display_name.ends_with(')');
@@ -162,7 +163,7 @@ fn lines(
         top => top.min(n_rows),
     };
     let shown = table.picked(&(0..n_shown).collect::<Vec<_>>());
-    page.grid(0, &grid(&shown, metric, scope, total));
+    page.grid(0, &grid(&shown, metric, (scope, grouping), total));
     if n_shown < n_rows {
         let n_hidden = units::counted((n_rows - n_shown) as u64, "more row", "more rows");
         page.text(0, &format!("… {n_hidden}: --top 0 shows all"), Paint::Dim);
@@ -178,19 +179,19 @@ fn lines(
     page.lines
 }
 
-fn grid(shown: &Table, metric: &ProfileMetric, scope: Scope, total: Option<f64>) -> Grid {
-    let totals = match shown.column("total").map(|column| &column.data) {
-        Some(ColumnData::OptionF64(totals)) => totals.clone(),
-        _ => Vec::new(),
+fn grid(
+    shown: &Table,
+    metric: &ProfileMetric,
+    (scope, grouping): (Scope, Grouping),
+    total: Option<f64>,
+) -> Grid {
+    let totals = shown.values::<Option<f64>>("total");
+    let column = |name: &str, title: &str| GridColumn::of(shown, name, title);
+    let name = match grouping {
+        Grouping::CallPath => ("call_path", "call path"),
+        Grouping::Region => ("region", "region"),
     };
-    let optional = |name: &str, title: &str, order: u8| {
-        GridColumn::of(shown, name, title).map(|column| column.importance(Importance::Optional(order)))
-    };
-    let name =
-        GridColumn::of(shown, "call_path", "call path").or_else(|| GridColumn::of(shown, "region", "region"));
-    let mut grid = Grid::default()
-        .with_some(name.map(|column| column.painted(Paint::Name).importance(Importance::Shortened)))
-        .with_some(GridColumn::of(shown, "total", "total"));
+    let mut grid = Grid::default().with(column(name.0, name.1).naming()).with(column("total", "total"));
     // Parts exist only of a sum that is not zero, and not of a difference.
     let is_part = |value: &Option<f64>| value.is_none_or(|value| value >= 0.0);
     if metric.aggregation == Aggregation::Sum
@@ -204,13 +205,12 @@ fn grid(shown: &Table, metric: &ProfileMetric, scope: Scope, total: Option<f64>)
             let per_mille = |value: &Option<f64>| (share(value).unwrap_or(0.0) * 1000.0) as u64;
             let largest = totals.iter().map(per_mille).max().unwrap_or(0);
             let bars = totals.iter().map(|value| units::bar(per_mille(value), largest, BAR_WIDTH));
-            grid =
-                grid.with(GridColumn::text("", bars).painted(Paint::Bar).importance(Importance::Optional(2)));
+            grid = grid.with(GridColumn::text("", bars).painted(Paint::Bar).optional(2));
         }
     }
-    grid.with_some(optional("mean", "mean", 3))
-        .with_some(optional("min", "min", 4))
-        .with_some(optional("max", "max", 1))
-        .with_some(optional("max_rank", "at rank", 2))
-        .with_some(optional("max_location", "location", 5))
+    grid.with(column("mean", "mean").optional(3))
+        .with(column("min", "min").optional(4))
+        .with(column("max", "max").optional(1))
+        .with(column("max_rank", "at rank").optional(2))
+        .with(column("max_location", "location").optional(5))
 }

@@ -3,7 +3,7 @@
 use super::diagnosis;
 use crate::session::Session;
 use crate::terminal::axis::{self, Interval};
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::{Page, call_path, capitalised, command_line};
 use crate::terminal::style::Paint;
 use crate::terminal::{spark, units};
@@ -137,17 +137,9 @@ fn segments_grid(data: &SegmentsCard, shown: &[&SegmentCard]) -> Grid {
     Grid::default()
         .with(GridColumn::numbers("id", texts(&|s| s.id.to_string())).painted(Paint::Heading))
         .with(GridColumn::numbers("from", texts(&|s| units::time(s.start_ns))))
-        .with(
-            GridColumn::numbers("to", texts(&|s| units::time(s.end_ns))).importance(Importance::Optional(1)),
-        )
-        .with(
-            GridColumn::numbers("times", texts(&|s| units::count(s.n_phases)))
-                .importance(Importance::Optional(2)),
-        )
-        .with(
-            GridColumn::numbers("duration", texts(&|s| units::time(s.duration_ns)))
-                .importance(Importance::Optional(3)),
-        )
+        .with(GridColumn::numbers("to", texts(&|s| units::time(s.end_ns))).optional(1))
+        .with(GridColumn::numbers("times", texts(&|s| units::count(s.n_phases))).optional(2))
+        .with(GridColumn::numbers("duration", texts(&|s| units::time(s.duration_ns))).optional(3))
         .with(GridColumn::numbers("imb(S)", lost(&|s| s.imb_sync_ns)))
         .with(GridColumn::numbers("Σimb", lost(&|s| s.sum_imb_ns)))
         .with(GridColumn::numbers("Σwait", lost(&|s| s.sum_wait_ns)))
@@ -207,13 +199,13 @@ fn paths_grid(page: &Page, data: &SegmentsCard, paths: &[SegmentPath]) -> Grid {
     let most = |p: &SegmentPath| p.most_rank.map_or_else(|| "-".to_owned(), |rank| format!("rank {rank}"));
     let sources = texts(&|p| p.source.clone().unwrap_or_default());
     let has_source = sources.iter().any(|source| !source.is_empty());
-    let source = has_source.then(|| GridColumn::text("source", sources).importance(Importance::Optional(3)));
+    let source = has_source.then(|| GridColumn::text("source", sources).optional(3));
     Grid::default()
         .with(GridColumn::text("call path", texts(&path)).painted(Paint::Name))
         .with(GridColumn::text("", texts(&|p| category(p.category).to_owned())))
         .with(GridColumn::numbers("imb", texts(&|p| share_of_run(p.imb_ns, run))))
         .with(GridColumn::numbers("wait", texts(&|p| share_of_run(p.wait_ns, run))))
-        .with(GridColumn::text("most on", texts(&most)).importance(Importance::Optional(2)))
+        .with(GridColumn::text("most on", texts(&most)).optional(2))
         .with_some(source)
 }
 
