@@ -7,7 +7,7 @@
 use crate::CubeError;
 use crate::anchor::*;
 use crate::tags;
-use crate::xml::{Tag, Token, XmlReader};
+use crate::xml::{Tag, Token, XmlReader, text};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -31,8 +31,8 @@ macro_rules! names {
 
         impl ElementName {
             /// Names by their texts: comparing each with forty texts takes longer than reading it.
-            fn table() -> FxHashMap<&'static str, ElementName> {
-                [$(($text, ElementName::$Name),)*].into_iter().collect()
+            fn table() -> FxHashMap<&'static [u8], ElementName> {
+                [$(($text.as_bytes(), ElementName::$Name),)*].into_iter().collect()
             }
         }
     };
@@ -88,8 +88,8 @@ names! {
 #[derive(Default)]
 struct OpenElements {
     elements: Vec<Element>,
-    /// Names of all of them, one after the other.
-    names: String,
+    /// Names of all of them, one after the other, as in the file.
+    names: Vec<u8>,
     /// Their texts: what belongs to an element begins after what the elements around it have so far.
     texts: String,
 }
@@ -107,10 +107,10 @@ struct Element {
 }
 
 impl OpenElements {
-    fn push(&mut self, name: ElementName, text: &str, at: usize) {
+    fn push(&mut self, name: ElementName, text: &[u8], at: usize) {
         let (name_text, text_at) = (self.names.len(), self.texts.len());
         self.elements.push(Element { name, name_text, text: text_at, at });
-        self.names.push_str(text);
+        self.names.extend_from_slice(text);
     }
 
     /// Forgets the last element.
@@ -126,7 +126,7 @@ impl OpenElements {
     }
 
     /// The name of the last element, as written in the file.
-    fn last_name(&self) -> Option<&str> {
+    fn last_name(&self) -> Option<&[u8]> {
         Some(&self.names[self.elements.last()?.name_text..])
     }
 }
@@ -134,7 +134,7 @@ impl OpenElements {
 struct Builder {
     anchor: Anchor,
     open: OpenElements,
-    names: FxHashMap<&'static str, ElementName>,
+    names: FxHashMap<&'static [u8], ElementName>,
     unknown: BTreeMap<String, u64>,
     is_cube: bool,
     /// Whether the definitions are complete: rows of severities have begun.
@@ -191,11 +191,11 @@ impl Builder {
                 Token::Text(text) if self.open.len() > 0 => self.open.texts.push_str(&text),
                 Token::Text(_) => {}
                 Token::Start(tag) => {
-                    let name = self.names.get(&*tag.name).copied().unwrap_or(ElementName::Unknown);
+                    let name = self.names.get(tag.name()).copied().unwrap_or(ElementName::Unknown);
                     let is_empty = tag.is_empty;
                     let begun = self.begin(name, &tag);
                     if let Ok(at) = begun {
-                        self.open.push(name, &tag.name, at);
+                        self.open.push(name, tag.name(), at);
                     }
                     begun.map_err(|reason| reader.error(reason))?;
                     if DEPTH_MAX < self.open.len() {
@@ -213,8 +213,8 @@ impl Builder {
                             self.end();
                             continue;
                         }
-                        Some(open) => format!("</{name}> closes <{open}>"),
-                        None => format!("</{name}> closes nothing"),
+                        Some(open) => format!("</{}> closes <{}>", text(name), text(open)),
+                        None => format!("</{}> closes nothing", text(name)),
                     };
                     return Err(reader.error(reason));
                 }
@@ -311,10 +311,10 @@ impl Builder {
                 self.anchor.rows.push(XmlRow { metric, cnode, offset: 0, n_bytes: 0 });
             }
             ElementName::Attr => {
-                let holder = self.open.last_name().unwrap_or_default();
+                let holder = text(self.open.last_name().unwrap_or_default());
                 *self.unknown.entry(format!("attr of {holder}")).or_default() += 1;
             }
-            ElementName::Unknown => *self.unknown.entry(tag.name.to_string()).or_default() += 1,
+            ElementName::Unknown => *self.unknown.entry(tag.name_text().into_owned()).or_default() += 1,
             // What they say is their text, or what is in them.
             _ => {}
         }

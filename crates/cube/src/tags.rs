@@ -48,13 +48,13 @@ pub(crate) fn system_node(
     kind: SystemNodeKind,
     parent: Option<usize>,
 ) -> Result<AnchorSystemNode, String> {
-    let class = if kind == SystemNodeKind::Tree { "" } else { &tag.name };
+    let class = if kind == SystemNodeKind::Tree { String::new() } else { tag.name_text().into_owned() };
     Ok(AnchorSystemNode {
         id: number(tag, "Id")?,
         kind,
         parent,
         name: String::new(),
-        class: class.to_owned(),
+        class,
     })
 }
 
@@ -79,8 +79,9 @@ pub(crate) fn attribute(tag: &Tag<'_>, name: &str) -> String {
 }
 
 pub(crate) fn number<T: std::str::FromStr>(tag: &Tag<'_>, name: &str) -> Result<T, String> {
-    let text = tag.attribute(name).ok_or_else(|| format!("<{}> has no attribute {name:?}", tag.name))?;
-    text.trim().parse().map_err(|_| format!("attribute {name:?} of <{}> is not a number: {text:?}", tag.name))
+    let text = tag.attribute(name).ok_or_else(|| format!("<{}> has no attribute {name:?}", tag.name_text()))?;
+    let malformed = |_| format!("attribute {name:?} of <{}> is not a number: {text:?}", tag.name_text());
+    text.trim().parse().map_err(malformed)
 }
 
 /// A line number; -1 if there is none.

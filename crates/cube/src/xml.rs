@@ -21,8 +21,8 @@ const TOKEN_BYTES_MAX: usize = 16 << 20;
 pub(crate) enum Token<'a> {
     /// An element begins.
     Start(Tag<'a>),
-    /// An element ends.
-    End(Cow<'a, str>),
+    /// An element of this name ends.
+    End(&'a [u8]),
     /// Text between tags, entities resolved. Where the text is kept out, its length in bytes alone.
     Text(Cow<'a, str>),
     /// Nothing more.
@@ -32,7 +32,8 @@ pub(crate) enum Token<'a> {
 /// The begin of an element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tag<'a> {
-    pub name: Cow<'a, str>,
+    /// As in the file: comparing bytes takes less time than proving that they are text.
+    name: &'a [u8],
     /// What follows the name; it was walked over once, so it is well formed.
     attributes: &'a [u8],
     /// Whether the element ends at once.
@@ -40,6 +41,15 @@ pub(crate) struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
+    pub fn name(&self) -> &'a [u8] {
+        self.name
+    }
+
+    /// The name for people; bytes that are not UTF-8 are replaced.
+    pub fn name_text(&self) -> Cow<'a, str> {
+        text(self.name)
+    }
+
     /// The value of an attribute, entities resolved.
     pub fn attribute(&self, name: &str) -> Option<Cow<'a, str>> {
         let mut rest = self.attributes;
@@ -148,7 +158,7 @@ impl<R: BufRead> XmlReader<R> {
                 Token::Text(String::from_utf8_lossy(verbatim.unwrap_or_default()))
             }
             TokenKind::Tag => match bytes {
-                [b'/', name @ ..] => Token::End(text(name.trim_ascii())),
+                [b'/', name @ ..] => Token::End(name.trim_ascii()),
                 bytes => {
                     let start = *offset - bytes.len() as u64 - 1;
                     let malformed = || CubeError::new(file, start, "a tag is malformed");
@@ -181,8 +191,17 @@ impl<R: BufRead> XmlReader<R> {
             start = end + 1;
         }
         let rest = &waiting[start..];
-        let Some(len) = memchr::memchr(b'>', rest) else { return Ok(None) };
-        if matches!(rest[0], b'!' | b'?') || !tag_is_complete(&rest[..=len], 0, &mut None) {
+        // Most tags are names of a few bytes, for which a search with vectors costs more than it saves.
+        let first = rest.iter().position(|byte| matches!(byte, b'>' | b'"' | b'\''));
+        let Some(mut len) = first else { return Ok(None) };
+        if rest[len] != b'>' {
+            let Some(after) = memchr::memchr(b'>', &rest[len..]) else { return Ok(None) };
+            len += after;
+            if !tag_is_complete(&rest[..=len], 0, &mut None) {
+                return Ok(None);
+            }
+        }
+        if matches!(rest[0], b'!' | b'?') {
             return Ok(None);
         }
         (self.in_tag, self.n_lent) = (false, start + len + 1);
@@ -289,7 +308,7 @@ fn tag_from_bytes(bytes: &[u8]) -> Option<Tag<'_>> {
     let (name, attributes) = bytes.split_at(name_len);
     let mut rest = attributes;
     while next_attribute(&mut rest)?.is_some() {}
-    (!name.is_empty()).then(|| Tag { name: text(name), attributes, is_empty })
+    (!name.is_empty()).then_some(Tag { name, attributes, is_empty })
 }
 
 /// Takes the next attribute off `rest`: its name and what is between the quotes, `Some(None)` at the end, `None` if it
@@ -309,7 +328,7 @@ fn next_attribute<'a>(rest: &mut &'a [u8]) -> Option<Option<(&'a [u8], &'a [u8])
 }
 
 /// Text; bytes that are not UTF-8 are replaced.
-fn text(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     // Faster than looking for what is to be replaced.
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
@@ -393,10 +412,10 @@ mod tests {
             tokens.push(match reader.next()? {
                 Token::Eof => return Ok(tokens),
                 Token::Text(text) => format!("text {text}"),
-                Token::End(name) => format!("end {name}"),
+                Token::End(name) => format!("end {}", text(name)),
                 Token::Start(tag) => {
                     let values = ["k", "l"].map(|name| tag.attribute(name));
-                    format!("{} {values:?} {}", tag.name, if tag.is_empty { "whole" } else { "begins" })
+                    format!("{} {values:?} {}", tag.name_text(), if tag.is_empty { "whole" } else { "begins" })
                 }
             });
         }
