@@ -232,7 +232,7 @@ fn settle(
 }
 
 /// World rank of the peer that `me` names `peer`, if it is known.
-pub(crate) fn peer_rank(
+pub fn peer_rank(
     definitions: &Definitions,
     comm: CommId,
     me: WorldRank,

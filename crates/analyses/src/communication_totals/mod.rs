@@ -12,6 +12,7 @@ mod state;
 mod tests;
 
 pub use fold::Communication;
-pub(crate) use fold::{LEAST_NULL_PEER, groups, peer_rank};
+pub use fold::peer_rank;
+pub(crate) use fold::{LEAST_NULL_PEER, groups};
 pub use output::{CommunicationOutput, CommunicationRow, LocationCommunication, UnmatchedChannel};
 pub use state::{Channel, CollectiveTotals, MessageTotals, PathCollectives, PathMessages};

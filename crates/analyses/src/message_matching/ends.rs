@@ -7,22 +7,28 @@ use std::collections::BTreeMap;
 
 /// Which side of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(crate) enum Side {
+pub enum Side {
+    /// The sender's.
     Send,
+    /// The receiver's.
     Receive,
 }
 
 /// One side of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MatchedEnd {
+pub struct MatchedEnd {
+    /// Where.
     pub location: LocationId,
+    /// Position among the posted ends of the location.
     pub nth: u32,
 }
 
 /// One side of a channel at one location: the number of its rows, which follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Queue {
+pub struct Queue {
+    /// The channel.
     pub channel: Channel,
+    /// The side.
     pub side: Side,
     /// Never zero.
     pub n: u32,
@@ -40,7 +46,7 @@ pub(super) const NO_CALL: CallPathId = CallPathId(u32::MAX);
 
 /// A call that an end of a message completes in, and may wait in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EndCall {
+pub struct EndCall {
     /// Its call path.
     pub path: CallPathId,
     /// When it was entered.
@@ -51,7 +57,7 @@ pub(crate) struct EndCall {
 
 /// The message ends of one location: one row each, queue by queue, sorted by (posted, nth) within a queue.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct LocationEnds {
+pub struct LocationEnds {
     /// Ascending.
     pub queues: Vec<Queue>,
     /// Position among the posted ends of the location, including those that never completed.
@@ -123,11 +129,14 @@ impl LocationEnds {
 
 /// One end of a message.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct End<'a> {
+pub struct End<'a> {
+    /// Where.
     pub location: LocationId,
     /// Index of the location among those of the [`MessageEnds`].
     pub of: u32,
+    /// Its row there.
     pub row: u32,
+    /// The ends of the location.
     pub ends: &'a LocationEnds,
 }
 
@@ -179,17 +188,18 @@ impl End<'_> {
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageEnds {
     /// Locations with at least one end.
-    pub(crate) locations: BTreeMap<LocationId, LocationEnds>,
+    pub locations: BTreeMap<LocationId, LocationEnds>,
     /// Selected ends whose other side is no rank of the communicator.
-    pub(crate) unresolved_peers: u64,
+    pub unresolved_peers: u64,
     /// Selected ends that have no other side (`MPI_PROC_NULL`).
-    pub(crate) null_peers: u64,
+    pub null_peers: u64,
     /// Selected receives that were posted and never completed: their senders are unknown.
-    pub(crate) uncompleted_receives: u64,
+    pub uncompleted_receives: u64,
 }
 
 impl MessageEnds {
-    pub(crate) fn remap(&mut self, remap: &Remap) {
+    /// Renumbers call paths.
+    pub fn remap(&mut self, remap: &Remap) {
         self.locations.values_mut().for_each(|ends| ends.remap(remap));
     }
 
@@ -198,7 +208,8 @@ impl MessageEnds {
         self.locations.values().map(|ends| ends.nth.len()).sum()
     }
 
-    pub(crate) fn merge(&mut self, from: MessageEnds) {
+    /// Adds the ends of other locations, or other queues of the same.
+    pub fn merge(&mut self, from: MessageEnds) {
         self.unresolved_peers += from.unresolved_peers;
         self.null_peers += from.null_peers;
         self.uncompleted_receives += from.uncompleted_receives;

@@ -14,7 +14,7 @@ use ouzel_model::{
 use rustc_hash::FxHashMap;
 
 /// Takes part in the fold: sees each record after the message ends have taken it.
-pub(crate) trait Observer {
+pub trait Observer {
     /// An end of a message with its place in the order of posting.
     fn end(&mut self, _end: &MessageEnd, _side: Side, _nth: u32, _path: CallPathId, _at: Ticks) {}
     /// A step of a request.
@@ -87,7 +87,7 @@ pub struct MatchingLocal {
 
 /// Takes the records of a chunk in their order.
 #[inline(never)]
-pub(crate) fn fold<O: Observer>(local: &mut MatchingLocal, observer: &mut O, chunk: &EventChunk<'_>) {
+pub fn fold<O: Observer>(local: &mut MatchingLocal, observer: &mut O, chunk: &EventChunk<'_>) {
     let EventChunk { time, call_path, region, visits, mut sends, mut recvs, .. } = *chunk;
     let EventChunk { mut requests, mut collectives, .. } = *chunk;
     let mut next_visit = 0;
@@ -148,7 +148,7 @@ fn n_before(visits: &[Visit], row: u32) -> usize {
 
 impl MatchingLocal {
     /// The state before the first record of a location.
-    pub(crate) fn new(cx: &LocationCx<'_>) -> Self {
+    pub fn new(cx: &LocationCx<'_>) -> Self {
         MatchingLocal { selected: cx.selected, ..MatchingLocal::default() }
     }
 
@@ -246,7 +246,7 @@ impl MatchingLocal {
     }
 
     /// Adds the ends of a complete location.
-    pub(crate) fn end(self, cx: &LocationCx<'_>, into: &mut MessageEnds) {
+    pub fn end(self, cx: &LocationCx<'_>, into: &mut MessageEnds) {
         // Only their number is needed, so the order of the map does not matter.
         into.uncompleted_receives +=
             self.uncompleted_receives + self.n_selected(self.posted.values().copied());

@@ -26,10 +26,8 @@ mod pairs;
 #[cfg(test)]
 mod tests;
 
-pub use ends::MessageEnds;
-pub(crate) use fold::MatchingLocal;
+pub use ends::{End, EndCall, LocationEnds, MatchedEnd, MessageEnds, Side};
+pub use fold::{MatchingLocal, Observer, fold};
+pub use pairs::{Pair, Unmatched, for_each_pair, report_unmatched};
 
-pub(crate) use ends::{End, EndCall, LocationEnds, MatchedEnd, Side};
-pub(crate) use fold::{Observer, fold};
 pub(crate) use matched::Matched;
-pub(crate) use pairs::{Pair, for_each_pair};

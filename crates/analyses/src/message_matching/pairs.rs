@@ -6,22 +6,28 @@
 
 use super::ends::{End, MessageEnds, Queue, Side};
 use crate::communication_totals::{Channel, groups};
-use ouzel_model::{Definitions, WorldRank};
+use ouzel_model::{Definitions, Level, Notice, NoticeCode, Notices, WorldRank};
 use std::collections::BTreeMap;
 
 /// A message: both ends.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pair<'a> {
+pub struct Pair<'a> {
+    /// Who sends.
     pub from: WorldRank,
+    /// Who receives.
     pub to: WorldRank,
+    /// The sender's end.
     pub send: End<'a>,
+    /// The receiver's end.
     pub receive: End<'a>,
 }
 
 /// How many selected ends belong to no other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Unmatched {
+pub struct Unmatched {
+    /// Sends.
     pub sends: u64,
+    /// Receives.
     pub receives: u64,
 }
 
@@ -44,7 +50,7 @@ type ChannelMembers<'a> = (&'a [WorldRank], &'a [WorldRank], WorldRank, WorldRan
 
 /// Hands over every message: by channel, those of a channel in the order of posting; then those that span
 /// communicators of the same members.
-pub(crate) fn for_each_pair<'a>(
+pub fn for_each_pair<'a>(
     ends: &'a MessageEnds,
     definitions: &Definitions,
     mut each: impl FnMut(Pair<'a>),
@@ -80,6 +86,23 @@ pub(crate) fn for_each_pair<'a>(
         }
     }
     unmatched
+}
+
+/// Says how many selected ends have no known other side; the counts of `ends` are those of all locations.
+pub fn report_unmatched(notices: &Notices, unmatched: Unmatched, ends: &MessageEnds) {
+    let push = |count: u64, level, what: &str| {
+        if 0 < count {
+            notices.push(Notice::new(level, NoticeCode::UnmatchedMessages, what).times(count));
+        }
+    };
+    push(unmatched.sends, Level::Medium, "a send has no matching receive");
+    push(unmatched.receives, Level::Medium, "a receive has no matching send");
+    push(
+        ends.uncompleted_receives,
+        Level::Low,
+        "a receive was posted and never completed; its sender is unknown",
+    );
+    push(ends.unresolved_peers, Level::Medium, "a message cannot be paired: its other side is not known");
 }
 
 /// The queues of all locations by channel, sends first, then by location.

@@ -2,7 +2,7 @@
 
 use super::output::{LateMessagesOutput, output};
 use super::settled::Settled;
-use crate::message_matching::{self, MatchingLocal, MessageEnds};
+use crate::message_matching::{self, MatchingLocal, MessageEnds, Unmatched, report_unmatched};
 use crate::semantics::Semantics;
 use ouzel_engine::{
     Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Pairing, Scope, SettleCx,
@@ -79,6 +79,8 @@ impl Analysis for LateMessages {
     ) -> Result<LateMessagesOutput, AnalysisError> {
         let settling = SettleCx { definitions: cx.definitions, call_paths: cx.call_paths };
         let LateMessagesPartial { ends, settled } = self.settle(partial, &settling);
+        let (sends, receives) = (settled.unmatched_sends, settled.unmatched_receives);
+        report_unmatched(cx.notices, Unmatched { sends, receives }, &ends);
         let output = output(&ends, settled, cx);
         report(cx, &output);
         Ok(output)
@@ -101,34 +103,14 @@ impl Pairing<LateMessagesPartial> for LateMessages {
 }
 
 fn report(cx: &FinishCx<'_>, output: &LateMessagesOutput) {
-    let push = |count: u64, level, code, what: &str| {
-        if 0 < count {
-            cx.notices.push(Notice::new(level, code, what).times(count));
-        }
-    };
-    let unmatched = NoticeCode::UnmatchedMessages;
-    push(output.unmatched_sends, Level::Medium, unmatched, "a send has no matching receive");
-    push(output.unmatched_receives, Level::Medium, unmatched, "a receive has no matching send");
-    push(
-        output.uncompleted_receives,
-        Level::Low,
-        unmatched,
-        "a receive was posted and never completed; its sender is unknown",
+    if output.received_before_sent == 0 {
+        return;
+    }
+    let text = format!(
+        "a message was received before it was sent, by up to {} ns: which rank waited for which is doubtful; \
+         --repair-clocks corrects clocks",
+        cx.clock().ns_from_ticks(output.received_before_sent_worst)
     );
-    push(
-        output.unresolved_peers,
-        Level::Medium,
-        unmatched,
-        "a message cannot be paired: its other side is not known",
-    );
-    push(
-        output.received_before_sent,
-        Level::Medium,
-        NoticeCode::MessageOrder,
-        &format!(
-            "a message was received before it was sent, by up to {} ns: which rank waited for which is doubtful; \
-             --repair-clocks corrects clocks",
-            cx.clock().ns_from_ticks(output.received_before_sent_worst)
-        ),
-    );
+    let notice = Notice::new(Level::Medium, NoticeCode::MessageOrder, text);
+    cx.notices.push(notice.times(output.received_before_sent));
 }

@@ -13,10 +13,12 @@ use std::collections::BTreeMap;
 
 /// One collective of one member.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct CollectiveMember {
+pub struct CollectiveMember {
     /// Index of the operation.
     pub op: u32,
+    /// What it is.
     pub part: CollectivePart,
+    /// When its call was left.
     pub leave: Ticks,
     /// Whether it counts.
     pub is_selected: bool,
@@ -33,7 +35,7 @@ type CollectiveMembers<'a> = (&'a [WorldRank], &'a [WorldRank], &'a [LocationId]
 type Queues = BTreeMap<Who, Vec<CollectiveMember>>;
 
 /// Members of each instance by rank, and the number of selected collectives that belong to none.
-pub(crate) fn instances(
+pub fn instances(
     members: &[CollectiveMember],
     location_of: impl Fn(u32) -> LocationId,
     definitions: &Definitions,
@@ -67,7 +69,7 @@ pub(crate) fn instances(
     for (id, queues) in by_comm {
         let comm = definitions.communicator(id);
         // Two communicators without definitions need not be the same just because they have the same ranks.
-        if comm.is_unknown() || queues.len() == size(comm) && is_balanced(&queues) {
+        if comm.is_unknown() || queues.len() == n_members(comm) && is_balanced(&queues) {
             complete.push(queues);
             continue;
         }
@@ -87,8 +89,8 @@ pub(crate) fn instances(
     (instances, n_unaligned)
 }
 
-/// Number of members.
-fn size(comm: &Communicator) -> usize {
+/// Number of members of a communicator.
+pub fn n_members(comm: &Communicator) -> usize {
     let remote = comm.remote_members.as_ref().map_or(0, |remote| remote.len());
     if comm.member_locations.is_empty() { comm.members.len() + remote } else { comm.member_locations.len() }
 }

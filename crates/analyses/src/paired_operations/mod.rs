@@ -25,8 +25,11 @@ mod state;
 mod tests;
 
 pub use fold::Operations;
-pub use output::{CollectiveInstance, LocationSpan, Message, Operation, OperationKind, OperationsOutput};
-pub use state::Rendezvous;
+pub use instances::{CollectiveMember, instances, n_members};
+pub use output::{
+    CollectiveInstance, LocationSpan, Message, Operation, OperationKind, OperationsOutput,
+    is_synchronous_send,
+};
+pub use state::{CollectivePart, Rendezvous};
 
-pub(crate) use instances::{CollectiveMember, instances, waits_for_all};
-pub(crate) use state::CollectivePart;
+pub(crate) use instances::waits_for_all;

@@ -3,6 +3,7 @@
 use super::instances::{CollectiveMember, instances};
 use super::state::{OperationsPartial, Rendezvous, What};
 use crate::message_matching::{End, EndCall, LocationEnds, MatchedEnd, Pair, for_each_pair};
+use crate::semantics::mpi_function;
 use ouzel_engine::FinishCx;
 use ouzel_model::{
     CallPathId, CallPathTree, CollectiveOp, CommId, Definitions, LocationId, LocationKind, RegionId, Ticks,
@@ -282,11 +283,9 @@ impl AllRendezvous {
     }
 }
 
-/// Whether calls of this name post a send that completes after its receive is posted. In any spelling: Fortran
-/// compilers change the case and append underscores, the profiling interface puts a `P` in front.
-fn is_synchronous_send(name: &str) -> bool {
-    let name = name.trim_end_matches("()").trim_end_matches('_').to_ascii_lowercase();
-    matches!(name.strip_prefix('p').unwrap_or(&name), "mpi_ssend" | "mpi_issend")
+/// Whether calls of this name post a send that completes after its receive is posted.
+pub fn is_synchronous_send(name: &str) -> bool {
+    matches!(mpi_function(name).as_deref(), Some("ssend" | "issend"))
 }
 
 fn lines(cx: &FinishCx<'_>) -> Vec<LocationSpan> {

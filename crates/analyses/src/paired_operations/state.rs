@@ -35,8 +35,10 @@ pub(super) struct Op {
 
 /// Further data of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct CollectivePart {
+pub struct CollectivePart {
+    /// What they do.
     pub op: CollectiveOp,
+    /// The communicator.
     pub comm: CommId,
     /// The root, if the operation has a known one.
     pub root: Option<WorldRank>,

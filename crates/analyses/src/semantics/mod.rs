@@ -260,6 +260,13 @@ fn mpi_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(standard)
 }
 
+/// The function of MPI that a region is, in lower case without prefix (`send`, `waitall`). In any spelling: Fortran
+/// compilers change the case and append underscores, the profiling interface puts a `P` in front.
+pub fn mpi_function(name: &str) -> Option<String> {
+    let name = plain_name(name).trim_end_matches('_').to_ascii_lowercase();
+    name.strip_prefix('p').unwrap_or(&name).strip_prefix("mpi_").map(str::to_owned)
+}
+
 /// The family that the trace records, if it is more specific than "code".
 fn recorded_family(region: &Region) -> Option<Family> {
     match region.paradigm {
