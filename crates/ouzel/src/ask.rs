@@ -30,6 +30,7 @@ use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Report};
 use ouzel_model::{Notice, Notices, Ticks, TimeRange, WorldRank};
+use ouzel_waits::{Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
 /// An answer, and how far it can be trusted.
@@ -175,6 +176,14 @@ impl Trace {
         let calls = self.ask(PathCalls::new(&path), options)?.output;
         let classes = Semantics::default().classes(definitions);
         Ok(Answer { notices: notices.to_vec(), ..answer.map(|_| profile(&path, &calls, &classes)) })
+    }
+
+    /// Which calls wait for other ranks, of which kind, how long, and for whom.
+    ///
+    /// # Errors
+    /// If the pass was cancelled, or the analysis cannot answer.
+    pub fn waits(&self, options: &Options<'_>) -> Result<Answer<WaitsOutput>, AskError> {
+        self.ask(Waits::new(self.definitions()), options)
     }
 
     /// How late each operation ends after the first of its peers.

@@ -46,6 +46,7 @@ pub use ouzel_diagnose as diagnose;
 pub use ouzel_engine as engine;
 pub use ouzel_formats as formats;
 pub use ouzel_model as model;
+pub use ouzel_waits as waits;
 
 pub use ask::{Answer, AskError, Beside, Diagnosed};
 pub use asked::Asked;

@@ -106,6 +106,7 @@ fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> 
         ("comm_over_time", text(&trace.ask_in_bins(n_bins, CommOverTime::new, options))),
         ("critical_path", text(&trace.critical_path(options))),
         ("lateness", text(&trace.lateness(options))),
+        ("waits", text(&trace.waits(options))),
         ("patterns", text(&trace.patterns(None, &PatternOptions::default(), options))),
         ("context_trees", text(&trace.context_trees(&semantics, options))),
         ("clusters", text(&trace.clusters(&semantics, options))),

@@ -19,6 +19,7 @@ use ouzel_analyses::time_profile::TimeProfile;
 use ouzel_analyses::timeline::TimelineFold;
 use ouzel_context_tree::ContextTreesFold;
 use ouzel_engine::Catalogue;
+use ouzel_waits::Waits;
 
 /// The analyses that processes know of each other; one that is not listed works on one machine only.
 pub(super) fn catalogue() -> Catalogue {
@@ -41,6 +42,7 @@ pub(super) fn catalogue() -> Catalogue {
     catalogue.add::<SeverityCube>();
     catalogue.add::<TimeProfile>();
     catalogue.add::<TimelineFold>();
+    catalogue.add::<Waits>();
     catalogue
 }
 
@@ -72,7 +74,8 @@ mod tests {
     #[test]
     fn no_analysis_is_forgotten() {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let n_analyses = ["analyses", "context-tree"].map(|name| n_analyses(&crates.join(name).join("src")));
+        let n_analyses =
+            ["analyses", "context-tree", "waits"].map(|name| n_analyses(&crates.join(name).join("src")));
         assert_eq!(catalogue().names().count(), n_analyses.iter().sum::<usize>());
     }
 }

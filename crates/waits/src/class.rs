@@ -1,0 +1,124 @@
+//! The classes of waiting, and which of them are added up.
+
+use serde::Serialize;
+
+/// What a class is in the sum of all waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClassRole {
+    /// Waiting; classes of this role never overlap within a visit and are added up.
+    Primary,
+    /// A part of the waiting of another class, counted there.
+    PartOf(WaitClass),
+    /// Not waiting for a late rank, and not added up.
+    Beside,
+}
+
+macro_rules! classes {
+    ($($(#[$doc:meta])* $class:ident $name:literal $words:literal $role:expr,)*) => {
+        /// What a call waits for.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum WaitClass { $($(#[$doc])* $class,)* }
+
+        impl WaitClass {
+            /// Every class, primary ones first.
+            pub const ALL: &[WaitClass] = &[$(WaitClass::$class,)*];
+
+            /// The term in snake case, as tables and JSON show it.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$class => $name,)* }
+            }
+
+            /// The class in words.
+            pub fn in_words(self) -> &'static str {
+                match self { $(Self::$class => $words,)* }
+            }
+
+            /// What it is in the sum of all waiting.
+            pub fn role(self) -> ClassRole {
+                use ClassRole::{Beside, PartOf, Primary};
+                match self { $(Self::$class => $role,)* }
+            }
+        }
+    };
+}
+
+classes! {
+    /// A receive waits for a message that is sent late.
+    LateSender "late_sender" "late sender" Primary,
+    /// A send waits for a receive that is posted late.
+    LateReceiver "late_receiver" "late receiver" Primary,
+    /// A barrier waits for its last member.
+    WaitAtBarrier "wait_at_barrier" "wait at barrier" Primary,
+    /// A collective in which all need data of all waits for its last member.
+    WaitAtNxn "wait_at_nxn" "wait at N×N" Primary,
+    /// Members of a broadcast or scatter wait for the root.
+    LateBroadcast "late_broadcast" "late broadcast" Primary,
+    /// The root of a reduction or gather waits for the last of the others.
+    WaitForLast "wait_for_last" "wait for the last at N×1" Primary,
+    /// A scan waits for the members of lower rank.
+    EarlyScan "early_scan" "early scan" Primary,
+    /// The start of MPI waits for the last process.
+    WaitAtInit "wait_at_init" "wait at init" Primary,
+    /// The end of MPI waits for the last process.
+    WaitAtFinalize "wait_at_finalize" "wait at finalize" Primary,
+    /// Making or freeing a communicator, window or file waits for the last member.
+    WaitAtCreate "wait_at_create" "wait at create" Primary,
+    /// Until the first of the others arrives: the waiting before any data could be taken.
+    EarlyReduce "early_reduce" "early reduce" PartOf(WaitClass::WaitForLast),
+    /// A message of the same rank that was sent earlier is received later.
+    WrongOrderSameSource "late_sender_wrong_order_same_source" "wrong order, same source"
+        PartOf(WaitClass::LateSender),
+    /// A message of another rank that was sent earlier is received later.
+    WrongOrderDifferentSource "late_sender_wrong_order_different_source" "wrong order, other source"
+        PartOf(WaitClass::LateSender),
+    /// In a barrier after its last member has arrived.
+    BarrierCompletion "barrier_completion" "barrier completion" Beside,
+    /// In a collective of all with all after its last member has arrived.
+    NxnCompletion "nxn_completion" "N×N completion" Beside,
+    /// In the start of MPI after the last process has arrived.
+    InitCompletion "init_completion" "init completion" Beside,
+    /// From the first test of a request that failed until it was complete.
+    Polling "polling" "polling" Beside,
+}
+
+impl WaitClass {
+    /// The class that it is a part of.
+    pub fn part_of(self) -> Option<WaitClass> {
+        match self.role() {
+            ClassRole::PartOf(whole) => Some(whole),
+            ClassRole::Primary | ClassRole::Beside => None,
+        }
+    }
+
+    /// The class of a name, as [`as_str`](WaitClass::as_str) writes it.
+    pub fn from_name(name: &str) -> Option<WaitClass> {
+        WaitClass::ALL.iter().copied().find(|class| class.as_str() == name)
+    }
+}
+
+/// How far a wait is known to be one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Certainty {
+    /// It follows from the records.
+    Certain,
+    /// It waits at most so long: which members exchange data is not recorded.
+    UpperBound,
+    /// The call may as well have been busy: it is counted apart.
+    Possible,
+    /// Clocks are wrong in more than one of a hundred waits.
+    Doubtful,
+}
+
+impl Certainty {
+    /// The term in snake case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Certainty::Certain => "certain",
+            Certainty::UpperBound => "upper_bound",
+            Certainty::Possible => "possible",
+            Certainty::Doubtful => "doubtful",
+        }
+    }
+}

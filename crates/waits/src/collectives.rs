@@ -1,0 +1,254 @@
+//! Waiting in collectives.
+//!
+//! | class | operations | member i waits |
+//! |---|---|---|
+//! | wait at barrier, at create | barrier; making and freeing communicators, windows, files | `min(B, x) − b` |
+//! | wait at N×N | allreduce, allgather(v), alltoall(v, w), reduce_scatter(_block) | `min(B, x) − b` |
+//! | late broadcast | bcast, scatter(v) | all but the root: `min(b of the root, x) − b` |
+//! | wait for the last | reduce, gather(v) | the root: `min(B, x) − b`; early reduce with the earliest `b` of the others in place of `B` |
+//! | early scan | scan, exscan | `min(B over the ranks up to its own, x) − b` |
+//! | completion | barrier, N×N | `x − max(X, B)` |
+//!
+//! `b` and `x` are the begin and end records of the member, in default of them enter and leave of its call; `B` is the
+//! latest `b`, `X` the earliest `x`. A non-blocking collective begins when it is posted, and waits in the call that
+//! completes it: `min(B, leave) − enter`. Members that neither send nor receive a byte have no part, but in barriers.
+//! On an inter-communicator, only members of the other group are waited for. An instance that lacks members of its
+//! communicator is counted, and has no waits. The last member is the culprit, of several the smallest location.
+
+use crate::calls::CallKind;
+use crate::class::{Certainty, WaitClass};
+use crate::records::{CollectiveRecord, LocationRecords};
+use crate::wait::{Culprit, Wait};
+use ouzel_analyses::paired_operations::{CollectiveMember, CollectivePart, instances, n_members};
+use ouzel_model::{CollectiveOp, Communicator, Definitions, LocationId, Ticks, WorldRank};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// What the collectives of a run say about waiting.
+#[derive(Debug, Default)]
+pub(crate) struct CollectiveWaits {
+    /// At most one of them counts for each visit.
+    pub waits: Vec<Wait>,
+    /// Parts of these, and what is no waiting.
+    pub beside: Vec<Wait>,
+    /// Selected collectives whose instance lacks members.
+    pub n_partial: u64,
+    /// Selected collectives that belong to no instance.
+    pub n_unaligned: u64,
+}
+
+/// Who waits for whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pattern {
+    AllForAll { class: WaitClass, completion: Option<WaitClass>, needs_data: bool, certainty: Certainty },
+    AllForRoot,
+    RootForAll,
+    EachForEarlier,
+}
+
+fn pattern(op: CollectiveOp) -> Option<Pattern> {
+    use CollectiveOp as Op;
+    let all = |class, completion, needs_data, certainty| {
+        Some(Pattern::AllForAll { class, completion, needs_data, certainty })
+    };
+    let (nxn, completion) = (WaitClass::WaitAtNxn, Some(WaitClass::NxnCompletion));
+    match op {
+        Op::Barrier => {
+            all(WaitClass::WaitAtBarrier, Some(WaitClass::BarrierCompletion), false, Certainty::Certain)
+        }
+        Op::Allreduce | Op::Allgather | Op::Allgatherv | Op::Alltoall => {
+            all(nxn, completion, true, Certainty::Certain)
+        }
+        Op::ReduceScatter | Op::ReduceScatterBlock => all(nxn, completion, true, Certainty::Certain),
+        Op::Alltoallv | Op::Alltoallw => all(nxn, completion, true, Certainty::UpperBound),
+        Op::Bcast | Op::Scatter | Op::Scatterv => Some(Pattern::AllForRoot),
+        Op::Reduce | Op::Gather | Op::Gatherv => Some(Pattern::RootForAll),
+        Op::Scan | Op::Exscan => Some(Pattern::EachForEarlier),
+        Op::CreateHandle
+        | Op::DestroyHandle
+        | Op::Allocate
+        | Op::Deallocate
+        | Op::CreateHandleAndAllocate
+        | Op::DestroyHandleAndDeallocate => all(WaitClass::WaitAtCreate, None, false, Certainty::Certain),
+        Op::Unknown => None,
+    }
+}
+
+/// A member of an instance.
+#[derive(Clone, Copy)]
+struct Member<'a> {
+    location: LocationId,
+    rank: Option<WorldRank>,
+    /// Whether it is in the remote group of an inter-communicator.
+    is_remote: bool,
+    record: &'a CollectiveRecord,
+}
+
+impl Member<'_> {
+    /// The key of the last to arrive: the greatest.
+    fn arrival(&self) -> (Ticks, Reverse<LocationId>) {
+        (self.record.arrived, Reverse(self.location))
+    }
+}
+
+/// The waits of all collectives.
+pub(crate) fn collective_waits(
+    records: &BTreeMap<LocationId, LocationRecords>,
+    kinds: &[CallKind],
+    definitions: &Definitions,
+) -> CollectiveWaits {
+    let all: Vec<(LocationId, &CollectiveRecord)> = records
+        .iter()
+        .flat_map(|(&location, of)| of.collectives.iter().map(move |record| (location, record)))
+        .collect();
+    let member = |(op, &(_, it)): (u32, &(LocationId, &CollectiveRecord))| CollectiveMember {
+        op,
+        part: CollectivePart { op: it.op, comm: it.comm, root: it.root, arrived: it.arrived },
+        leave: it.end,
+        is_selected: it.is_selected,
+    };
+    let members: Vec<CollectiveMember> = (0..).zip(&all).map(member).collect();
+    let (instances, n_unaligned) = instances(&members, |op| all[op as usize].0, definitions);
+    drop(members);
+    let mut found = Finding { kinds, result: CollectiveWaits { n_unaligned, ..CollectiveWaits::default() } };
+    for instance in instances {
+        let comm = definitions.communicator(instance[0].part.comm);
+        if instance.len() < n_members(comm) {
+            found.result.n_partial += instance.iter().filter(|it| it.is_selected).count() as u64;
+            continue;
+        }
+        let member = |it: &CollectiveMember| {
+            let (location, record) = all[it.op as usize];
+            let rank = definitions.location(location).rank;
+            let remote = comm.remote_members.as_deref().unwrap_or_default();
+            let is_remote = rank.is_some_and(|rank| remote.contains(&rank));
+            Member { location, rank, is_remote, record }
+        };
+        found.add(&instance.iter().map(member).collect::<Vec<_>>(), comm);
+    }
+    found.result
+}
+
+struct Finding<'a> {
+    /// By call path.
+    kinds: &'a [CallKind],
+    result: CollectiveWaits,
+}
+
+impl Finding<'_> {
+    fn add(&mut self, members: &[Member<'_>], comm: &Communicator) {
+        let is_inter = comm.remote_members.is_some();
+        let root = members.iter().find_map(|member| member.record.root);
+        let root = members.iter().find(|member| root.is_some() && member.rank == root);
+        let others = |root: &Member<'_>| -> Vec<Member<'_>> {
+            let is_other = |it: &&Member<'_>| {
+                it.location != root.location && !(is_inter && it.is_remote == root.is_remote)
+            };
+            members.iter().filter(is_other).filter(|it| it.record.moves_data).copied().collect()
+        };
+        match (pattern(members[0].record.op), root) {
+            (None, _) | (Some(Pattern::AllForRoot | Pattern::RootForAll), None) => {}
+            (Some(Pattern::AllForAll { class, completion, needs_data, certainty }), _) => {
+                let takes_part = |it: &&Member<'_>| it.record.moves_data || !needs_data;
+                let members: Vec<Member<'_>> = members.iter().filter(takes_part).copied().collect();
+                self.all_for_all((class, certainty), &members, is_inter);
+                if let Some(completion) = completion {
+                    self.completion((completion, certainty), &members);
+                }
+            }
+            (Some(Pattern::AllForRoot), Some(root)) => {
+                for member in others(root) {
+                    self.wait((WaitClass::LateBroadcast, Certainty::Certain), &member, root);
+                }
+            }
+            (Some(Pattern::RootForAll), Some(root)) => self.root_for_all(root, &others(root)),
+            (Some(Pattern::EachForEarlier), _) => self.each_for_earlier(members, comm),
+        }
+    }
+
+    fn all_for_all(&mut self, class: (WaitClass, Certainty), members: &[Member<'_>], is_inter: bool) {
+        let last = |group: Option<bool>| {
+            let of_group = members.iter().filter(|it| group.is_none_or(|group| it.is_remote == group));
+            of_group.max_by_key(|it| it.arrival())
+        };
+        let last = if is_inter { [last(Some(true)), last(Some(false))] } else { [last(None); 2] };
+        for member in members {
+            if let Some(last) = last[usize::from(member.is_remote)] {
+                self.wait(class, member, last);
+            }
+        }
+    }
+
+    fn root_for_all(&mut self, root: &Member<'_>, others: &[Member<'_>]) {
+        if let Some(last) = others.iter().max_by_key(|it| it.arrival()) {
+            self.wait((WaitClass::WaitForLast, Certainty::Certain), root, last);
+        }
+        if let Some(first) = others.iter().min_by_key(|it| (it.record.arrived, it.location)) {
+            let part = self.found((WaitClass::EarlyReduce, Certainty::Certain), root, first);
+            self.result.beside.extend(part);
+        }
+    }
+
+    fn each_for_earlier(&mut self, members: &[Member<'_>], comm: &Communicator) {
+        let mut members = members.to_vec();
+        members.sort_by_cached_key(|it| {
+            let rank = comm.members.iter().position(|&rank| Some(rank) == it.rank);
+            (rank.is_none(), rank, it.location)
+        });
+        let mut last = members[0];
+        for member in members {
+            if last.arrival() < member.arrival() {
+                last = member;
+            }
+            if member.record.moves_data {
+                self.wait((WaitClass::EarlyScan, Certainty::Certain), &member, &last);
+            }
+        }
+    }
+
+    /// What members do after the last one has arrived, and the first has left.
+    fn completion(&mut self, class: (WaitClass, Certainty), members: &[Member<'_>]) {
+        let last = members.iter().map(|it| it.record.arrived).max();
+        let first = members.iter().map(|it| it.record.end).min();
+        let Some(start) = last.max(first) else { return };
+        for member in members.iter().filter(|it| it.record.is_blocking) {
+            let range = (start, member.record.end);
+            let completion = self.range(class, member, range);
+            self.result.beside.extend(completion);
+        }
+    }
+
+    fn wait(&mut self, class: (WaitClass, Certainty), member: &Member<'_>, cause: &Member<'_>) {
+        let wait = self.found(class, member, cause);
+        self.result.waits.extend(wait);
+    }
+
+    fn found(&self, class: (WaitClass, Certainty), member: &Member<'_>, cause: &Member<'_>) -> Option<Wait> {
+        let end = cause.record.arrived.min(member.record.end);
+        let wait = self.range(class, member, (member.record.start(), end))?;
+        let culprit = Culprit { location: cause.location, path: cause.record.arrived_path };
+        Some(Wait { culprit: Some(culprit), ..wait })
+    }
+
+    /// A range of time in the call of a member, if that is one that waits.
+    fn range(
+        &self,
+        (class, certainty): (WaitClass, Certainty),
+        member: &Member<'_>,
+        (start, end): (Ticks, Ticks),
+    ) -> Option<Wait> {
+        let &CollectiveRecord { path, enter, .. } = member.record;
+        (start < end && self.kinds[path.index()].waits()).then_some(Wait {
+            class,
+            certainty,
+            is_clamped: false,
+            location: member.location,
+            path,
+            enter,
+            start,
+            end,
+            culprit: None,
+            nth: 0,
+        })
+    }
+}

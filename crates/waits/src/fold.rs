@@ -1,0 +1,290 @@
+//! The fold: notes the calls that synchronise a location with others.
+
+use crate::calls::CallKind;
+use crate::output::{WaitsOutput, output};
+use crate::records::{BareCall, BareKind, CollectiveRecord, LocationRecords, Poll, WaitsPartial};
+use ouzel_analyses::communication_totals::peer_rank;
+use ouzel_analyses::message_matching::{self, MatchingLocal, Observer, Side};
+use ouzel_analyses::semantics::Semantics;
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, Selected};
+use ouzel_model::{
+    CallPathId, CallPathTree, Collective, CollectiveRoot, Definitions, EventChunk, EventKind, LocationKind,
+    MessageEnd, Needs, RegionId, Remap, Request, RequestEvent, Ticks, Visit,
+};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// Wait states of messages and collectives.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Waits {
+    /// How calls of each region wait.
+    kinds: Vec<CallKind>,
+}
+
+impl Waits {
+    /// The analysis by the built-in rules of what regions mean.
+    pub fn new(definitions: &Definitions) -> Self {
+        Waits { kinds: CallKind::of_regions(definitions, &Semantics::default()) }
+    }
+}
+
+/// While a location is folded.
+#[derive(Debug)]
+pub struct WaitsLocal {
+    messages: MatchingLocal,
+    own: OpenRecords,
+}
+
+/// The records of the location, and what is open.
+#[derive(Debug, Default)]
+struct OpenRecords {
+    selected: Selected,
+    done: LocationRecords,
+    /// The root of each collective as recorded, and whether its begin is recorded.
+    roots: Vec<(CollectiveRoot, bool)>,
+    /// The last begin of a collective that has not ended.
+    begun: Option<Ticks>,
+    /// Collectives in open calls, those of inner calls last.
+    open: Vec<(CallPathId, u32)>,
+    /// Where and when collectives were posted.
+    posts: Vec<(CallPathId, Ticks)>,
+    /// Those posted in open calls, those of inner calls last.
+    posting: Vec<(CallPathId, u32)>,
+    /// Which of [`OpenRecords::posts`] was posted under a request.
+    posted: FxHashMap<u64, u32>,
+    /// Collectives with the post that they complete.
+    completes: Vec<(u32, u32)>,
+    /// When a request was first tested without success.
+    tested: FxHashMap<u64, Ticks>,
+    /// Polls whose last call is open.
+    polling: Vec<(CallPathId, u32)>,
+}
+
+/// [`OpenRecords`] while a chunk is read.
+struct Folding<'a> {
+    own: &'a mut OpenRecords,
+    kinds: &'a [CallKind],
+    chunk: &'a EventChunk<'a>,
+    /// The first row that was not searched for the begin of a collective.
+    row: usize,
+}
+
+impl Analysis for Waits {
+    type Local = WaitsLocal;
+    type Partial = WaitsPartial;
+    type Output = WaitsOutput;
+    const NAME: &'static str = "waits";
+    const PARTIAL_VERSION: u32 = 1;
+    const SCOPE: Scope = Scope::Trace;
+
+    fn needs(&self) -> Needs {
+        Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS | Needs::VISITS
+    }
+
+    fn empty(&self) -> WaitsPartial {
+        WaitsPartial::default()
+    }
+
+    fn begin(&self, cx: &LocationCx<'_>) -> WaitsLocal {
+        let own = OpenRecords { selected: cx.selected, ..OpenRecords::default() };
+        WaitsLocal { messages: MatchingLocal::new(cx), own }
+    }
+
+    fn fold(&self, local: &mut WaitsLocal, chunk: &EventChunk<'_>) {
+        let WaitsLocal { messages, own } = local;
+        let mut folding = Folding { own, kinds: &self.kinds, chunk, row: 0 };
+        message_matching::fold(messages, &mut folding, chunk);
+        folding.search_begin(chunk.kind.len());
+        own.add_bare_calls(&self.kinds, chunk);
+    }
+
+    fn end(&self, local: WaitsLocal, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut WaitsPartial) {
+        let WaitsLocal { messages, own } = local;
+        messages.end(cx, &mut into.ends);
+        let records = own.end(cx);
+        if records != LocationRecords::default() {
+            into.locations.insert(cx.location, records);
+        }
+    }
+
+    fn remap(&self, partial: &mut WaitsPartial, remap: &Remap) {
+        partial.remap(remap);
+    }
+
+    fn merge(&self, into: &mut WaitsPartial, from: WaitsPartial) {
+        into.merge(from);
+    }
+
+    fn finish(&self, partial: WaitsPartial, cx: &FinishCx<'_>) -> Result<WaitsOutput, AnalysisError> {
+        Ok(output(&partial, &self.kinds, cx))
+    }
+}
+
+impl Observer for Folding<'_> {
+    fn end(&mut self, end: &MessageEnd, side: Side, nth: u32, path: CallPathId, at: Ticks) {
+        let LocationRecords { recorded, received, .. } = &mut self.own.done;
+        let place = nth as usize;
+        if recorded.len() <= place {
+            recorded.resize(place + 1, Ticks(0));
+        }
+        recorded[place] = at;
+        if side == Side::Receive {
+            received.push(nth);
+            self.own.succeed(end.request, path, at);
+        }
+    }
+
+    fn request(&mut self, request: &Request, path: CallPathId, at: Ticks) {
+        let own = &mut *self.own;
+        match request.event {
+            RequestEvent::CollectivePosted => {
+                let posted = own.posts.len() as u32;
+                own.posts.push((path, at));
+                own.posted.insert(request.request, posted);
+                push_open(&mut own.posting, path, posted);
+            }
+            RequestEvent::Tested => {
+                own.tested.entry(request.request).or_insert(at);
+            }
+            RequestEvent::SendComplete => own.succeed(Some(request.request), path, at),
+            RequestEvent::Cancelled => {
+                own.tested.remove(&request.request);
+            }
+            RequestEvent::RecvPosted => {}
+        }
+    }
+
+    fn collective(&mut self, collective: &Collective, path: CallPathId, at: Ticks) {
+        self.search_begin(collective.row as usize);
+        let own = &mut *self.own;
+        let &Collective { op, comm, root, bytes_sent, bytes_received, request, .. } = collective;
+        let index = own.done.collectives.len() as u32;
+        let post = request.and_then(|request| own.posted.remove(&request));
+        own.completes.extend(post.map(|post| (index, post)));
+        let begun = own.begun.take();
+        own.roots.push((root, begun.is_some()));
+        own.done.collectives.push(CollectiveRecord {
+            op,
+            comm,
+            root: None,
+            moves_data: bytes_sent != 0 || bytes_received != 0,
+            is_blocking: post.is_none(),
+            is_selected: own.selected.has(at),
+            arrived_path: path,
+            arrived: begun.unwrap_or(at),
+            path,
+            enter: at,
+            end: at,
+        });
+        push_open(&mut own.open, path, index);
+        own.succeed(request, path, at);
+    }
+
+    fn is_waiting(&self) -> bool {
+        let own = &*self.own;
+        !own.open.is_empty() || !own.posting.is_empty() || !own.polling.is_empty()
+    }
+
+    fn leave(&mut self, visit: &Visit, region: RegionId) {
+        let OpenRecords { done, roots, open, posts, posting, polling, .. } = &mut *self.own;
+        let kind = self.kinds[region.index()];
+        let is_of_visit = |open: &mut (CallPathId, u32)| open.0 == visit.call_path;
+        while let Some((_, i)) = open.pop_if(is_of_visit) {
+            if kind.is_operation() {
+                let (_, has_begin) = roots[i as usize];
+                done.collectives[i as usize].put_into(visit, has_begin);
+            }
+        }
+        while let Some((_, i)) = posting.pop_if(is_of_visit) {
+            if kind.is_operation() {
+                posts[i as usize].1 = visit.enter;
+            }
+        }
+        while let Some((_, i)) = polling.pop_if(is_of_visit) {
+            // A call that waits for the request does so in the open.
+            if kind != CallKind::Tests {
+                let poll = &mut done.polls[i as usize];
+                poll.end = poll.end.min(visit.enter).max(poll.start);
+            }
+        }
+    }
+}
+
+impl Folding<'_> {
+    /// Looks for begins of collectives before a row.
+    fn search_begin(&mut self, before: usize) {
+        let rows = self.row..before;
+        let last = self.chunk.kind[rows.clone()].iter().rposition(|kind| *kind == EventKind::CollectiveBegin);
+        if let Some(last) = last {
+            self.own.begun = Some(self.chunk.time[rows.start + last]);
+        }
+        self.row = before;
+    }
+}
+
+fn push_open(open: &mut Vec<(CallPathId, u32)>, path: CallPathId, index: u32) {
+    if path != CallPathTree::ROOT {
+        open.push((path, index));
+    }
+}
+
+impl CollectiveRecord {
+    /// Once the call is known in which it ended.
+    fn put_into(&mut self, visit: &Visit, has_begin: bool) {
+        if self.is_blocking {
+            // Without a begin record it begins with its call; one before the call is of an end that is lost.
+            if !has_begin || self.arrived < visit.enter {
+                self.arrived = visit.enter;
+            }
+        } else {
+            self.end = visit.leave;
+        }
+        self.enter = visit.enter;
+    }
+}
+
+impl OpenRecords {
+    /// A request is complete.
+    fn succeed(&mut self, request: Option<u64>, path: CallPathId, at: Ticks) {
+        let Some(first) = request.and_then(|request| self.tested.remove(&request)) else { return };
+        let polls = &mut self.done.polls;
+        let start = polls.last().map_or(first, |last: &Poll| first.max(last.end));
+        push_open(&mut self.polling, path, polls.len() as u32);
+        polls.push(Poll { path, start, end: at.max(start) });
+    }
+
+    fn add_bare_calls(&mut self, kinds: &[CallKind], chunk: &EventChunk<'_>) {
+        for visit in chunk.visits {
+            let kind = match kinds[chunk.region[visit.row as usize].index()] {
+                CallKind::Probes => BareKind::Probe,
+                CallKind::StartsMpi => BareKind::Init,
+                CallKind::EndsMpi => BareKind::Finalize,
+                _ => continue,
+            };
+            let &Visit { call_path: path, enter, leave, .. } = visit;
+            self.done.bare.push(BareCall { kind, path, enter, leave });
+        }
+    }
+
+    fn end(self, cx: &LocationCx<'_>) -> LocationRecords {
+        let OpenRecords { mut done, roots, posts, completes, .. } = self;
+        let location = cx.definitions.location(cx.location);
+        if !matches!(location.kind, LocationKind::CpuThread | LocationKind::Unknown) {
+            // Streams have operations of their own, which no call of a process waits for.
+            done.collectives.clear();
+        }
+        for (it, (root, _)) in done.collectives.iter_mut().zip(roots) {
+            it.root = match (root, location.rank) {
+                (CollectiveRoot::This, me) => me,
+                (CollectiveRoot::Rank(rank), Some(me)) => peer_rank(cx.definitions, it.comm, me, rank),
+                _ => None,
+            };
+        }
+        for (index, post) in completes {
+            if let Some(it) = done.collectives.get_mut(index as usize) {
+                (it.arrived_path, it.arrived) = posts[post as usize];
+            }
+        }
+        done
+    }
+}

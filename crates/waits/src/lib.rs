@@ -1,0 +1,40 @@
+//! Wait states: which calls wait for another rank, of which kind, for how long, and for whom.
+//!
+//! ```text
+//! events ──fold──► Records of each location: message ends, collectives, calls without a record
+//!        ──finish──► messages and instances over the whole run ──► waits, at most one for each visit ──► rows
+//! ```
+//!
+//! A wait is a range of time in one visit of a call. Its class says what was waited for, see [`WaitClass`]; its culprit
+//! is the call that came late. Messages are paired by [`message_matching`](ouzel_analyses::message_matching), members of
+//! collectives by [`paired_operations`](ouzel_analyses::paired_operations): both over the whole run, whatever is
+//! selected. A selection then clips waits to the time range and keeps those of selected locations.
+//!
+//! Laws: waits lie within their visits, and of the classes that count no two are of one visit; all values are integers
+//! and do not depend on the grouping of locations; the waits of adjacent time ranges add up. Memory is 44 bytes for
+//! each message end with 12 more for the order of the records, and 64 for each collective of a location.
+//!
+//! Not covered: one-sided communication, threads and accelerators, which have no synchronising records in the model.
+//! The formulas follow Scalasca's wait states (F. Wolf and B. Mohr, 2003) where the module does not say otherwise.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod calls;
+mod class;
+mod collectives;
+mod fold;
+mod messages;
+mod order;
+mod output;
+mod processes;
+mod records;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod wait;
+
+pub use class::{Certainty, ClassRole, WaitClass};
+pub use fold::Waits;
+pub use output::{ClassSum, ClockViolations, WaitsOutput};
+pub use rows::{RowCulprit, WaitRow, WaitRows, WaitsPer};
+pub use wait::{Culprit, Wait};

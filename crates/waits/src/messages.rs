@@ -1,0 +1,211 @@
+//! Waiting for messages.
+//!
+//! | class | who waits, and how long |
+//! |---|---|
+//! | late sender | the call in which the receive completes: `min(send posted, leave) − enter` |
+//! | late receiver | the call in which the send completes: `min(receive posted, leave) − enter`; none if it is left before the receive is posted, unless the send is synchronous |
+//! | late sender of a probe | `min(send posted, leave) − enter`, for the message of the first receive that is posted after it |
+//!
+//! *Posted* is the time at which the posting call was entered. Whether a send waited for its receive is not recorded: the
+//! call may as well have copied the message. A send that is left before its receive is posted was buffered, so a late
+//! receiver is certain only for synchronous sends, and for messages that are longer than the shortest one of the same
+//! two locations above which none was buffered. A receive that is complete before its send is posted shows wrong
+//! clocks: its wait ends with its call, and is counted.
+
+use crate::calls::CallKind;
+use crate::class::{Certainty, WaitClass};
+use crate::output::ClockViolations;
+use crate::records::{BareKind, LocationRecords};
+use crate::wait::{Culprit, Wait};
+use ouzel_analyses::message_matching::{End, EndCall, MessageEnds, Pair, Unmatched, for_each_pair};
+use ouzel_model::{CallPathId, Definitions, LocationId, Ticks, WorldRank};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// What a receive that completed had to do with its message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Received {
+    /// When the send was recorded.
+    pub sent: Ticks,
+    pub from: WorldRank,
+    /// The call it completed in.
+    pub visit: Option<(Ticks, CallPathId)>,
+}
+
+/// What the messages of a run say about waiting.
+#[derive(Debug, Default)]
+pub(crate) struct MessageWaits {
+    pub waits: Vec<Wait>,
+    /// By location and place in the order of posting.
+    pub received: BTreeMap<LocationId, Vec<Option<Received>>>,
+    pub unmatched: Unmatched,
+    /// Those of the selection.
+    pub violations: ClockViolations,
+    /// Whether the whole run has any.
+    pub clocks_are_wrong: bool,
+}
+
+/// A receive for which an earlier probe may have waited.
+struct Probed {
+    posted: Ticks,
+    nth: u32,
+    sent: Ticks,
+    culprit: Culprit,
+}
+
+/// What is gathered over all messages.
+struct Gathering<'a> {
+    /// By call path.
+    kinds: &'a [CallKind],
+    records: &'a BTreeMap<LocationId, LocationRecords>,
+    result: MessageWaits,
+    /// Sends that may have waited, with the bytes of the message.
+    late_receivers: Vec<(Wait, u64)>,
+    /// The most bytes that were buffered between two locations.
+    buffered: FxHashMap<(LocationId, LocationId), u64>,
+    /// By location with probes.
+    probed: BTreeMap<LocationId, Vec<Probed>>,
+}
+
+/// The waits of all messages.
+pub(crate) fn message_waits(
+    ends: &MessageEnds,
+    records: &BTreeMap<LocationId, LocationRecords>,
+    kinds: &[CallKind],
+    definitions: &Definitions,
+) -> MessageWaits {
+    let probes = |of: &LocationRecords| of.bare.iter().any(|call| call.kind == BareKind::Probe);
+    let probed = records.iter().filter(|(_, of)| probes(of)).map(|(&id, _)| (id, Vec::new())).collect();
+    let posted = |(&id, of): (&LocationId, &LocationRecords)| (id, vec![None; of.recorded.len()]);
+    let result = MessageWaits { received: records.iter().map(posted).collect(), ..MessageWaits::default() };
+    let mut gathering = Gathering {
+        kinds,
+        records,
+        result,
+        late_receivers: Vec::new(),
+        buffered: FxHashMap::default(),
+        probed,
+    };
+    let unmatched = for_each_pair(ends, definitions, |pair| gathering.add(&pair));
+    gathering.result.unmatched = unmatched;
+    gathering.judge_late_receivers();
+    gathering.add_probes();
+    gathering.result
+}
+
+impl Gathering<'_> {
+    fn add(&mut self, pair: &Pair<'_>) {
+        let Pair { send, receive, from, .. } = pair;
+        if send.location == receive.location {
+            return;
+        }
+        let sent =
+            self.records.get(&send.location).map_or(send.posted(), |of| of.recorded[send.nth() as usize]);
+        let visit = receive.completed().map(|call| (call.enter, call.path));
+        if let Some(of) = self.result.received.get_mut(&receive.location) {
+            of[receive.nth() as usize] = Some(Received { sent, from: *from, visit });
+        }
+        if let Some(of) = self.probed.get_mut(&receive.location) {
+            let culprit = Culprit { location: send.location, path: send.path() };
+            of.push(Probed { posted: receive.posted(), nth: receive.nth(), sent: send.posted(), culprit });
+        }
+        self.add_late_sender(pair);
+        self.add_late_receiver(pair);
+    }
+
+    fn add_late_sender(&mut self, Pair { send, receive, .. }: &Pair<'_>) {
+        let Some(call) = receive.completed() else { return };
+        let is_clamped = call.leave < send.posted();
+        if is_clamped {
+            self.result.clocks_are_wrong = true;
+            if receive.is_selected() {
+                self.result.violations.add(send.posted().since(call.leave));
+            }
+        }
+        if self.kinds[call.path.index()].waits() {
+            let end = send.posted().min(call.leave);
+            let wait = wait(WaitClass::LateSender, receive, &call, end, send);
+            self.result.waits.extend(wait.map(|wait| Wait { is_clamped, ..wait }));
+        }
+    }
+
+    fn add_late_receiver(&mut self, Pair { send, receive, .. }: &Pair<'_>) {
+        let Some(call) = send.completed() else { return };
+        let is_synchronous = self.kinds[send.path().index()] == CallKind::SendsSynchronously;
+        if call.leave < receive.posted() && !is_synchronous {
+            let most = self.buffered.entry((send.location, receive.location)).or_default();
+            *most = (*most).max(send.bytes());
+            return;
+        }
+        if !self.kinds[call.path.index()].waits() {
+            return;
+        }
+        let end = receive.posted().min(call.leave);
+        let Some(wait) = wait(WaitClass::LateReceiver, send, &call, end, receive) else { return };
+        if is_synchronous {
+            self.result.waits.push(wait);
+        } else {
+            self.late_receivers.push((Wait { certainty: Certainty::Possible, ..wait }, send.bytes()));
+        }
+    }
+
+    /// Decides which sends must have waited.
+    fn judge_late_receivers(&mut self) {
+        let between = |wait: &Wait| (wait.location, wait.culprit.map_or(wait.location, |it| it.location));
+        // The shortest length at which no message was buffered.
+        let mut shortest: FxHashMap<(LocationId, LocationId), u64> = FxHashMap::default();
+        for (wait, bytes) in &self.late_receivers {
+            if self.buffered.get(&between(wait)).is_none_or(|most| most < bytes) {
+                let of = shortest.entry(between(wait)).or_insert(*bytes);
+                *of = (*of).min(*bytes);
+            }
+        }
+        for (mut wait, bytes) in std::mem::take(&mut self.late_receivers) {
+            if shortest.get(&between(&wait)).is_some_and(|&shortest| shortest < bytes) {
+                wait.certainty = Certainty::Certain;
+            }
+            self.result.waits.push(wait);
+        }
+    }
+
+    fn add_probes(&mut self) {
+        for (&location, probed) in &mut self.probed {
+            probed.sort_unstable_by_key(|it| (it.posted, it.nth));
+            let probes = self.records[&location].bare.iter().filter(|call| call.kind == BareKind::Probe);
+            for probe in probes {
+                let Some(it) = probed.get(probed.partition_point(|it| it.posted < probe.leave)) else {
+                    continue;
+                };
+                let (start, end) = (probe.enter, it.sent.min(probe.leave));
+                self.result.waits.extend((start < end).then_some(Wait {
+                    class: WaitClass::LateSender,
+                    certainty: Certainty::Certain,
+                    is_clamped: false,
+                    location,
+                    path: probe.path,
+                    enter: probe.enter,
+                    start,
+                    end,
+                    culprit: Some(it.culprit),
+                    nth: it.nth,
+                }));
+            }
+        }
+    }
+}
+
+/// A wait in `call`, in which the end `mine` completes.
+fn wait(class: WaitClass, mine: &End<'_>, call: &EndCall, end: Ticks, theirs: &End<'_>) -> Option<Wait> {
+    (call.enter < end).then(|| Wait {
+        class,
+        certainty: Certainty::Certain,
+        is_clamped: false,
+        location: mine.location,
+        path: call.path,
+        enter: call.enter,
+        start: call.enter,
+        end,
+        culprit: Some(Culprit { location: theirs.location, path: theirs.path() }),
+        nth: mine.nth(),
+    })
+}

@@ -1,0 +1,187 @@
+//! The result: all waits of the selection, and their sums.
+
+use crate::calls::CallKind;
+use crate::class::{Certainty, ClassRole, WaitClass};
+use crate::collectives::{CollectiveWaits, collective_waits};
+use crate::messages::{MessageWaits, message_waits};
+use crate::order::wrong_order;
+use crate::processes::{polling, process_waits};
+use crate::records::WaitsPartial;
+use crate::wait::{Culprit, Wait, longest_of_visits};
+use ouzel_analyses::message_matching::report_unmatched;
+use ouzel_engine::FinishCx;
+use ouzel_model::{CallPathTree, Definitions, Level, Notice, NoticeCode, Ticks, TimeRange, WorldRank};
+use std::collections::BTreeSet;
+
+/// Which calls of the selection waited.
+#[derive(Debug, Clone)]
+pub struct WaitsOutput {
+    /// The call paths that the waits refer to.
+    pub call_paths: CallPathTree,
+    /// From the first event of the selection to the last.
+    pub run_time: Ticks,
+    /// Ranks of the selection that have events; locations, if there are no ranks.
+    pub n_ranks: u64,
+    /// By location and time, cut to the time range; parts of waits and what lies beside them follow.
+    pub waits: Vec<Wait>,
+    /// Messages that were received before they were sent.
+    pub violations: ClockViolations,
+}
+
+/// Messages of the selection that were received before they were sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClockViolations {
+    /// How many.
+    pub n: u64,
+    /// The longest time from the receive back to the send.
+    pub worst: Ticks,
+}
+
+/// The waiting of one class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClassSum {
+    /// The class.
+    pub class: WaitClass,
+    /// Over all ranks, without what is only possible.
+    pub wait: Ticks,
+    /// Number of waits.
+    pub n: u64,
+}
+
+impl ClockViolations {
+    pub(crate) fn add(&mut self, early: Ticks) {
+        self.n += 1;
+        self.worst = self.worst.max(early);
+    }
+}
+
+impl WaitsOutput {
+    /// The classes that occur, primary ones first.
+    pub fn classes(&self) -> Vec<ClassSum> {
+        let sum = |&class: &WaitClass| {
+            let waits = || self.waits.iter().filter(|it| it.class == class && !it.is_only_possible());
+            ClassSum { class, wait: waits().map(Wait::ticks).sum(), n: waits().count() as u64 }
+        };
+        WaitClass::ALL.iter().map(sum).filter(|sum| 0 < sum.n).collect()
+    }
+
+    /// The sum of the primary classes over all ranks, without what is only possible.
+    pub fn total(&self) -> Ticks {
+        let counts = |it: &&Wait| it.class.role() == ClassRole::Primary && !it.is_only_possible();
+        self.waits.iter().filter(counts).map(Wait::ticks).sum()
+    }
+
+    /// The sum of what is only possible.
+    pub fn possible(&self) -> Ticks {
+        self.waits.iter().filter(|it| it.is_only_possible()).map(Wait::ticks).sum()
+    }
+
+    /// The part of the ranks' time that a wait is, from 0 to 1; 0 without time.
+    pub fn share(&self, wait: Ticks) -> f64 {
+        let all = self.run_time.0 as f64 * self.n_ranks as f64;
+        if all == 0.0 { 0.0 } else { wait.0 as f64 / all }
+    }
+}
+
+impl Wait {
+    fn is_only_possible(&self) -> bool {
+        self.certainty == Certainty::Possible
+    }
+}
+
+pub(crate) fn output(partial: &WaitsPartial, of_regions: &[CallKind], cx: &FinishCx<'_>) -> WaitsOutput {
+    let WaitsPartial { ends, locations } = partial;
+    let kinds = CallKind::of_paths(of_regions, cx.call_paths);
+    let messages = message_waits(ends, locations, &kinds, cx.definitions);
+    let collectives = collective_waits(locations, &kinds, cx.definitions);
+    report_unmatched(cx.notices, messages.unmatched, ends);
+    report(&messages, &collectives, cx);
+    let MessageWaits { mut waits, received, violations, clocks_are_wrong, .. } = messages;
+    waits.extend(collectives.waits);
+    longest_of_visits(&mut waits);
+    let mut beside = collectives.beside;
+    if !clocks_are_wrong {
+        beside.extend(wrong_order(&waits, &received, locations));
+    }
+    beside.extend(polling(locations));
+    let has_records = ends.locations.len() + locations.values().map(|of| of.collectives.len()).sum::<usize>();
+    if 0 < has_records {
+        let (of_processes, completions) = process_waits(locations, cx.definitions);
+        waits.extend(of_processes);
+        beside.extend(completions);
+    }
+    for of in [&mut waits, &mut beside] {
+        of.sort_unstable_by_key(|it| (it.location, it.start, it.end, it.path, it.class, it.nth));
+    }
+    waits.append(&mut beside);
+    let call_paths = select(&mut waits, cx);
+    WaitsOutput {
+        call_paths,
+        run_time: cx.run_range().map_or(Ticks(0), |run| run.end.since(run.start)),
+        n_ranks: n_ranks(cx),
+        waits,
+        violations,
+    }
+}
+
+/// Leaves what is selected, with the call paths that are shown.
+fn select(waits: &mut Vec<Wait>, cx: &FinishCx<'_>) -> CallPathTree {
+    waits.retain_mut(|wait| {
+        let selected = cx.selected_of(wait.location);
+        let TimeRange { start, end } = selected.clip(TimeRange { start: wait.start, end: wait.end });
+        (wait.start, wait.end) = (start, end);
+        selected.location && start < end
+    });
+    let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
+    for wait in waits {
+        wait.path = shown.path(wait.path);
+        wait.culprit = wait.culprit.map(|it| Culprit { path: shown.path(it.path), ..it });
+    }
+    call_paths
+}
+
+fn n_ranks(cx: &FinishCx<'_>) -> u64 {
+    let Definitions { locations, .. } = cx.definitions;
+    let with_events = cx.selected.iter().filter(|(_, summary)| summary.span.is_some());
+    let with_events = with_events.map(|(id, _)| &locations[id.index()]).filter(|it| it.kind.runs_code());
+    let ranks: BTreeSet<WorldRank> = with_events.clone().filter_map(|it| it.rank).collect();
+    if ranks.is_empty() { with_events.count() as u64 } else { ranks.len() as u64 }
+}
+
+fn report(messages: &MessageWaits, collectives: &CollectiveWaits, cx: &FinishCx<'_>) {
+    let push = |count: u64, level, code, what: String| {
+        if 0 < count {
+            cx.notices.push(Notice::new(level, code, what).times(count));
+        }
+    };
+    let ClockViolations { n, worst } = messages.violations;
+    push(
+        n,
+        Level::Medium,
+        NoticeCode::MessageOrder,
+        format!(
+            "a message was received before it was sent, by up to {} ns: its wait ends with its call; --repair-clocks \
+             corrects clocks",
+            cx.clock().ns_from_ticks(worst)
+        ),
+    );
+    push(
+        u64::from(messages.clocks_are_wrong),
+        Level::Low,
+        NoticeCode::MessageOrder,
+        "messages in wrong order are not looked for, as clocks are wrong".to_owned(),
+    );
+    let unaligned = NoticeCode::UnalignedSynchronisations;
+    push(
+        collectives.n_partial,
+        Level::Medium,
+        unaligned,
+        "a collective has no wait: members of its communicator are missing".to_owned(),
+    );
+    push(
+        collectives.n_unaligned,
+        Level::Medium,
+        unaligned,
+        "a collective has no wait: the matching collective of the other members is unknown".to_owned(),
+    );
+}
