@@ -1,7 +1,7 @@
 //! Events of golden values, in the language of traces for tests.
 
 /// The example of two processes in `golden/pipit_ops.json`, in nanoseconds.
-pub const TWO_PROCESSES: &str = "
+pub(crate) const TWO_PROCESSES: &str = "
     0: enter main() @0, enter foo() @1000000000, enter MPI_Send @3000000000, leave @5000000000, enter baz() @8000000000, leave @18000000000, leave @25000000000, leave @100000000000
     1: enter main() @0, enter bar() @1000000000, enter Idle @2000000000, leave @10000000000, enter MPI_Recv @10000000000, leave @14000000000, leave @39000000000, enter Idle @39000000000, leave @57000000000, enter grault() @57000000000, leave @77000000000, leave @100000000000";
 

@@ -14,7 +14,7 @@ pub struct Call {
 }
 
 /// Well-nested random traces of several sizes.
-pub fn random_traces() -> impl Iterator<Item = ToyTrace> {
+pub(crate) fn random_traces() -> impl Iterator<Item = ToyTrace> {
     (0..12).map(|seed| {
         let n_locations = 1 + (seed % 7) as u32;
         RandomTrace { seed, n_locations, n_events: 200, faults: Faults::None }.build()
@@ -22,7 +22,7 @@ pub fn random_traces() -> impl Iterator<Item = ToyTrace> {
 }
 
 /// Locations that run code.
-pub fn code_locations(trace: &ToyTrace) -> Vec<LocationId> {
+pub(crate) fn code_locations(trace: &ToyTrace) -> Vec<LocationId> {
     let definitions = trace.definitions();
     definitions.location_ids().filter(|&id| definitions.location(id).kind.runs_code()).collect()
 }
@@ -72,7 +72,7 @@ pub fn run_range(trace: &ToyTrace) -> TimeRange {
 
 /// A random program of up to five ranks on one clock, run realistically: no receive completes before its send is
 /// entered, no rank leaves a barrier before all have entered it. Receives may be non-blocking.
-pub fn agreeing_trace(seed: u64) -> ToyTrace {
+pub(crate) fn agreeing_trace(seed: u64) -> ToyTrace {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let n = 2 + random.below(4) as usize;
     let mut now: Vec<u64> = (0..n).map(|_| random.below(5)).collect();

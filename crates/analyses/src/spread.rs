@@ -161,7 +161,7 @@ impl<'a> Processes<'a> {
     }
 
     /// The first CPU thread of each process.
-    pub fn masters(&self, definitions: &Definitions) -> Vec<LocationId> {
+    pub(crate) fn masters(&self, definitions: &Definitions) -> Vec<LocationId> {
         let first = |locations: &Vec<&LocationProfile>| {
             locations.iter().map(|l| l.location).find(|&l| runs_on_cpu(definitions, l))
         };
@@ -177,7 +177,7 @@ impl<'a> Processes<'a> {
     }
 
     /// Spreads what `value` gives for each row, summed within each process. Sorted by nothing: the caller sorts.
-    pub fn spread_unsorted<K: Copy + Eq + Hash>(
+    pub(crate) fn spread_unsorted<K: Copy + Eq + Hash>(
         &self,
         value: impl Fn(LocationId, &PathTimes) -> Option<(K, Ticks)>,
     ) -> Vec<(K, Spread)> {

@@ -139,7 +139,7 @@ pub(crate) struct BinCursor {
 impl BinCursor {
     /// Moves to the bin in which an interval that ends at `leave` ends, as far as there are bins:
     /// the first with `leave <= end`.
-    pub fn advance_to_end(&mut self, leave: Ticks) {
+    pub(crate) fn advance_to_end(&mut self, leave: Ticks) {
         let last = self.grid.n_bins() - 1;
         if leave <= self.end || self.bin == last {
             return;
@@ -150,7 +150,7 @@ impl BinCursor {
     }
 
     /// Moves to the bin of an instant, as far as there are bins; `at` must not be before the bin.
-    pub fn advance_to(&mut self, at: Ticks) {
+    pub(crate) fn advance_to(&mut self, at: Ticks) {
         if self.end <= at {
             self.set(self.grid.bin(at).unwrap_or(self.grid.n_bins() - 1));
         }

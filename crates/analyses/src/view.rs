@@ -99,19 +99,19 @@ impl<'a> RowView<'a> {
 
     /// Whether inclusive values of `path` count in its row. Below a call of the same region they do not:
     /// that call holds them already.
-    pub fn counts_inclusive(&self, path: CallPathId) -> bool {
+    pub(crate) fn counts_inclusive(&self, path: CallPathId) -> bool {
         !self.recursive.get(path.index()).copied().unwrap_or(false)
     }
 
     /// Sorts rows of equal value: by name or by path, then by rank and location.
-    pub fn tie_break(&self, key: &RowKey) -> impl Ord + use<'_> {
+    pub(crate) fn tie_break(&self, key: &RowKey) -> impl Ord + use<'_> {
         let place = key.call_path.map(|path| self.place[path.index()]);
         let name: &str = if place.is_some() { "" } else { &self.definitions.region(key.region).name };
         (place, name, key.region, key.rank, key.location)
     }
 
     /// The columns that name the rows, in front of the values.
-    pub fn name_columns(&self, name: &'static str, keys: &[RowKey]) -> Table {
+    pub(crate) fn name_columns(&self, name: &'static str, keys: &[RowKey]) -> Table {
         let region_name = |region: RegionId| self.definitions.region(region).name.clone();
         let mut table = Table::new(name).with(
             "region",

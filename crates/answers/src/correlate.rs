@@ -135,7 +135,7 @@ impl CorrelateAnswer {
 }
 
 /// What became of the cache.
-pub fn cache_text(cache: &CacheUse) -> &'static str {
+pub(crate) fn cache_text(cache: &CacheUse) -> &'static str {
     match cache {
         CacheUse::Off => "off",
         CacheUse::NotWorth => "not_worth",

@@ -69,7 +69,7 @@ pub struct ProfileMetric {
 }
 
 /// The word for an aggregation.
-pub fn aggregation_text(aggregation: Aggregation) -> &'static str {
+pub(crate) fn aggregation_text(aggregation: Aggregation) -> &'static str {
     match aggregation {
         Aggregation::Sum => "sum",
         Aggregation::Min => "min",

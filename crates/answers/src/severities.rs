@@ -1,6 +1,7 @@
 //! `ouzel profile` of a profile.
 
-use crate::{ProfileColumn, aggregation_text};
+use crate::ProfileColumn;
+use crate::profile_info::aggregation_text;
 use ouzel::analyses::severities::Grouping;
 use ouzel::model::{ProfileMetric, Scope, Table};
 use ouzel_export::Rows;

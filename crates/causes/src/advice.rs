@@ -3,7 +3,7 @@
 use crate::attributes::{Attribute, AttributeKind};
 
 /// What is usually done where processes differ in the attribute.
-pub fn between_processes(attribute: &Attribute) -> String {
+pub(crate) fn between_processes(attribute: &Attribute) -> String {
     let text = match attribute.kind {
         AttributeKind::Instructions | AttributeKind::FloatingPoint => {
             "Some processes execute more work here than others: divide the data by its cost, not by its size, or hand \
@@ -54,7 +54,7 @@ pub fn between_processes(attribute: &Attribute) -> String {
 }
 
 /// What is usually done where a region is high in the attribute.
-pub fn in_region(attribute: &Attribute) -> String {
+pub(crate) fn in_region(attribute: &Attribute) -> String {
     let text = match attribute.kind {
         AttributeKind::Instructions | AttributeKind::FloatingPoint => {
             "Most of the work is here: a better algorithm, common expressions computed once, vector instructions and \

@@ -43,5 +43,4 @@ pub use output::{
     TableCard, Tables, TimeCard,
 };
 pub use processes::Unit;
-pub use regions::MIN_SHARE;
 pub use time::TimeKind;

@@ -18,7 +18,7 @@ pub struct Refined {
 }
 
 /// Classifies regions by `weights`; `parents` names the caller of each.
-pub fn refine(weights: &[f64], parents: &[Option<usize>]) -> Refined {
+pub(crate) fn refine(weights: &[f64], parents: &[Option<usize>]) -> Refined {
     let classes = classes(weights);
     let mut highest_below = vec![None; classes.len()];
     for (region, parent) in parents.iter().enumerate() {

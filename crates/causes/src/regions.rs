@@ -17,7 +17,7 @@ use ouzel_model::{CallPathId, Level, MetricId, Notice, NoticeCode, ProfileSource
 use rustc_hash::FxHashMap;
 
 /// Share of the time of a process that a call path must take, in any process, to be a region.
-pub const MIN_SHARE: f64 = 0.001;
+pub(crate) const MIN_SHARE: f64 = 0.001;
 /// Maximum number of values kept for each quantity: 160 MB. Beyond, more call paths count towards their callers.
 const MAX_NUMBERS: usize = 20_000_000;
 

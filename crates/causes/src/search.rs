@@ -22,11 +22,11 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 /// Maximum number of regions in a composite.
-pub const MAX_MEMBERS: usize = 4;
+pub(crate) const MAX_MEMBERS: usize = 4;
 /// Maximum number of composites tried.
-pub const MAX_SUBSETS: u64 = 100_000;
+pub(crate) const MAX_SUBSETS: u64 = 100_000;
 /// Maximum number of vector components that the search for composites compares: some seconds on one core.
-pub const MAX_EFFORT: u64 = 6_000_000_000;
+pub(crate) const MAX_EFFORT: u64 = 6_000_000_000;
 /// Maximum number of composites tried between two checks of the effort.
 const BATCH: u64 = 64;
 /// Number of clusters from which pairs that may be near are listed once instead of searched each time.

@@ -23,7 +23,7 @@ impl Vectors {
     ///
     /// # Panics
     /// If a column does not have `n` values.
-    pub fn from_columns(n: usize, columns: &[&[f64]]) -> Self {
+    pub(crate) fn from_columns(n: usize, columns: &[&[f64]]) -> Self {
         let mut kept: Vec<(f64, usize)> = Vec::new();
         for (at, column) in columns.iter().enumerate() {
             assert_eq!(column.len(), n, "a column has one value for each vector");
@@ -54,7 +54,7 @@ impl Vectors {
     }
 
     /// Number of dimensions in which any vector is not zero.
-    pub fn n_dims(&self) -> usize {
+    pub(crate) fn n_dims(&self) -> usize {
         self.n_dims
     }
 
@@ -90,7 +90,7 @@ impl Vectors {
     }
 
     /// The squared distance of two vectors; any value not below `limit` if the distance is not below it.
-    pub fn squared_distance(&self, a: usize, b: usize, limit: f64) -> f64 {
+    pub(crate) fn squared_distance(&self, a: usize, b: usize, limit: f64) -> f64 {
         let mut sum = 0.0;
         for (a, b) in self.steps(a).iter().zip(self.steps(b)) {
             sum += total(squares(a, b));

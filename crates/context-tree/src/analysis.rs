@@ -45,7 +45,7 @@ pub struct ContextTreesFold {
 }
 
 /// A location while it is folded: its group, its index there, and its tree; `None` if it has no peers.
-pub type ContextTreesLocal = Option<Box<FoldedMember>>;
+pub(crate) type ContextTreesLocal = Option<Box<FoldedMember>>;
 
 /// A location of a peer group.
 #[derive(Debug)]

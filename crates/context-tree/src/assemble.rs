@@ -66,12 +66,12 @@ impl Assembler {
     }
 
     /// Whether `id` is a loop found among the calls of `caller`, which the trace marks as a loop: then the two are one.
-    pub fn is_loop_of(&self, id: StaticId, caller: Option<StaticId>) -> bool {
+    pub(crate) fn is_loop_of(&self, id: StaticId, caller: Option<StaticId>) -> bool {
         matches!(id, StaticId::FoundLoop { .. }) && self.is_marked(caller.and_then(StaticId::region))
     }
 
     /// How a loop over children of `caller` that are `key` became known.
-    pub fn loop_source(&self, caller: Option<RegionId>, key: Option<RegionId>) -> LoopSource {
+    pub(crate) fn loop_source(&self, caller: Option<RegionId>, key: Option<RegionId>) -> LoopSource {
         let is_marked = |region| self.is_marked(region);
         if is_marked(caller) || is_marked(key) { LoopSource::Marked } else { LoopSource::TandemRepeat }
     }
@@ -112,7 +112,7 @@ impl Assembler {
 }
 
 /// The key of a loop over children of these ids: the region that identifies it and how many like it are inside.
-pub fn loop_key(body: impl Iterator<Item = StaticId> + Clone) -> (RegionId, u8) {
+pub(crate) fn loop_key(body: impl Iterator<Item = StaticId> + Clone) -> (RegionId, u8) {
     let region_of = |id: StaticId| match id {
         StaticId::Region(region)
         | StaticId::CallSite { region, .. }

@@ -48,7 +48,7 @@ pub trait Clustering {
 
 /// Merges clusters until they are at most `k` and unlike. Gives the indices of what was merged, ascending, with
 /// the cluster; sorted by the smallest index.
-pub fn merge_clusters<C: Clustering>(
+pub(crate) fn merge_clusters<C: Clustering>(
     clusters: Vec<C::Cluster>,
     k: usize,
     clustering: &mut C,
@@ -129,7 +129,7 @@ impl Clustering for Trees<'_, '_> {
 }
 
 /// [`merge_clusters`] over trees.
-pub fn merge_cluster_set(
+pub(crate) fn merge_cluster_set(
     clusters: Vec<Weighted>,
     k: usize,
     merger: &Merger<'_>,

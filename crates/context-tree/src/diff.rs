@@ -62,7 +62,7 @@ impl<'a> Differ<'a> {
     ///
     /// Calls are aligned child by child, profiles by id, loops iteration by iteration (in groups,
     /// see `groups`). If only one of them has order, it is ignored.
-    pub fn diff(&self, a: &Node, b: &Node) -> f64 {
+    pub(crate) fn diff(&self, a: &Node, b: &Node) -> f64 {
         match (&a.body, &b.body) {
             (Body::Call { gaps: ga, children: ca }, Body::Call { gaps: gb, children: cb }) => {
                 let steps = Alignment::new(self.order, a.id, ca, cb);
@@ -83,7 +83,7 @@ impl<'a> Differ<'a> {
     }
 
     /// The difference from an instance that takes no time and has nothing inside.
-    pub fn diff_dummy(&self, node: &Node) -> f64 {
+    pub(crate) fn diff_dummy(&self, node: &Node) -> f64 {
         if self.dummies == Dummies::Whole {
             return self.gap(node.duration(), 0.0);
         }

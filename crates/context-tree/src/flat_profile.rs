@@ -25,7 +25,7 @@ struct Totals {
 
 impl FlatProfile {
     /// Adds a token and the time before it; `aux` is the tree of a loop or profile token.
-    pub fn add_token(&mut self, token: Token, time: f64, aux: Option<&Node>) {
+    pub(crate) fn add_token(&mut self, token: Token, time: f64, aux: Option<&Node>) {
         self.add_time(self.open.last().copied(), time);
         match token {
             LEAVE => {
@@ -44,7 +44,7 @@ impl FlatProfile {
     }
 
     /// Adds `n` instances of a tree, called from the call in which the profile hangs.
-    pub fn add_tree(&mut self, node: &Node, n: f64) {
+    pub(crate) fn add_tree(&mut self, node: &Node, n: f64) {
         self.add(None, node, n);
     }
 
@@ -84,7 +84,7 @@ impl FlatProfile {
     }
 
     /// A node that holds it.
-    pub fn into_node(self, id: StaticId) -> Node {
+    pub(crate) fn into_node(self, id: StaticId) -> Node {
         let children = self.regions.into_iter().map(|(region, Totals { exclusive, visits })| {
             Node::profile(StaticId::Region(region), exclusive, visits, Vec::new())
         });

@@ -24,7 +24,11 @@ struct Piece {
 /// Folds the shortest calls until at most `n_tokens_max` tokens are left; gives the old index of each token left.
 ///
 /// Profiles are not counted: there is at most one for each call kept.
-pub fn fold_short(strip: &mut Strip, n_tokens_max: usize, is_anchor: impl Fn(RegionId) -> bool) -> Vec<u32> {
+pub(crate) fn fold_short(
+    strip: &mut Strip,
+    n_tokens_max: usize,
+    is_anchor: impl Fn(RegionId) -> bool,
+) -> Vec<u32> {
     let pieces = pieces(strip, is_anchor);
     let limit = limit(&pieces, n_tokens_max);
     let is_folded = |at: usize| {

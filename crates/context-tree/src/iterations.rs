@@ -30,7 +30,7 @@ const WORK_PER_TOKEN: u64 = 4;
 const WORK_FREE: u64 = 20_000;
 /// Most iterations of a loop that are distinguished. A longer loop becomes a profile: the list of its clusters alone
 /// would be a hundred times larger than its tree.
-pub const ITERATIONS_MAX: u32 = 65_536;
+pub(crate) const ITERATIONS_MAX: u32 = 65_536;
 
 /// Iterations of a loop that is not complete.
 #[derive(Debug, Default)]
@@ -332,7 +332,7 @@ impl IterationAverage {
 
 impl LoopBody {
     /// A loop of one location over these iterations.
-    pub fn of_iterations(iterations: Vec<Node>, source: LoopSource, merger: &Merger<'_>) -> Self {
+    pub(crate) fn of_iterations(iterations: Vec<Node>, source: LoopSource, merger: &Merger<'_>) -> Self {
         let merger = Merger { over: Over::Iterations, ..*merger };
         let n = iterations.len();
         let mut cluster_of = vec![0; n];

@@ -29,7 +29,7 @@ impl SideWeights {
     }
 
     /// The weight of the left part in the mean.
-    pub fn left_part(self, left: f64) -> f64 {
+    pub(crate) fn left_part(self, left: f64) -> f64 {
         self.mean(left, 0.0)
     }
 

@@ -273,7 +273,7 @@ impl Node {
     }
 
     /// The iterations, if it is a loop.
-    pub fn as_loop(&self) -> Option<&LoopBody> {
+    pub(crate) fn as_loop(&self) -> Option<&LoopBody> {
         match &self.body {
             Body::Loop(body) => Some(body),
             _ => None,

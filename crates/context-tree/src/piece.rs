@@ -87,7 +87,12 @@ impl Piece {
     }
 
     /// One iteration of which only sums by region are kept.
-    pub fn unordered(columns: IterationColumns<'_>, aux: &[Inner], duration: f64, tools: Tools<'_>) -> Self {
+    pub(crate) fn unordered(
+        columns: IterationColumns<'_>,
+        aux: &[Inner],
+        duration: f64,
+        tools: Tools<'_>,
+    ) -> Self {
         let mut profile = FlatProfile::default();
         let mut aux = aux.iter();
         for (&token, &time) in columns.tokens.iter().zip(columns.times) {
@@ -103,19 +108,19 @@ impl Piece {
     }
 
     /// Keeps only sums by region.
-    pub fn forget_order(&mut self, tools: Tools<'_>) {
+    pub(crate) fn forget_order(&mut self, tools: Tools<'_>) {
         let mut profile = FlatProfile::default();
         profile.add_tree(self.tree(tools), 1.0);
         *self = Piece::of_tree(profile.into_node(StaticId::Iteration), self.duration);
     }
 
     /// Whether all its iterations have the same tokens.
-    pub fn is_flat(&self) -> bool {
+    pub(crate) fn is_flat(&self) -> bool {
         self.flat.is_some()
     }
 
     /// Whether both have the same tokens.
-    pub fn is_flat_like(&self, other: &Piece) -> bool {
+    pub(crate) fn is_flat_like(&self, other: &Piece) -> bool {
         matches!((&self.flat, &other.flat), (Some(a), Some(b)) if is_same(&a.tokens, &b.tokens))
     }
 
@@ -129,12 +134,12 @@ impl Piece {
     }
 
     /// Whether it has these tokens and no others were averaged into it.
-    pub fn is_like(&self, columns: IterationColumns<'_>) -> bool {
+    pub(crate) fn is_like(&self, columns: IterationColumns<'_>) -> bool {
         self.flat.as_ref().is_some_and(|flat| *flat.tokens == *columns.tokens)
     }
 
     /// The difference from an iteration for which [`is_like`](Self::is_like) holds, or any value above `limit`.
-    pub fn diff_like(
+    pub(crate) fn diff_like(
         &self,
         columns: IterationColumns<'_>,
         aux: &[Inner],
@@ -154,7 +159,7 @@ impl Piece {
 
     /// Makes it, the average of `n`, the average of `n + 1` with an iteration for which
     /// [`is_like`](Self::is_like) holds.
-    pub fn add_like(
+    pub(crate) fn add_like(
         &mut self,
         n: f64,
         columns: IterationColumns<'_>,
@@ -187,7 +192,7 @@ impl Piece {
 
 impl Inner {
     /// As a tree.
-    pub fn to_node(&self, tools: Tools<'_>) -> Node {
+    pub(crate) fn to_node(&self, tools: Tools<'_>) -> Node {
         match self {
             Inner::Loop(inner) => inner.to_node(tools),
             Inner::Tree(node) => node.clone(),
@@ -209,7 +214,7 @@ impl Inner {
 
 impl InnerLoop {
     /// As a tree.
-    pub fn to_node(&self, tools: Tools<'_>) -> Node {
+    pub(crate) fn to_node(&self, tools: Tools<'_>) -> Node {
         let LoopBody { source, gap, clusters, map, profiles, rejected } = &self.body;
         let tree = |cluster: &IterationCluster<Piece>| IterationCluster {
             n: cluster.n,
@@ -231,7 +236,7 @@ impl InnerLoop {
 
 impl Tools<'_> {
     /// The time by which two pieces differ, in ticks.
-    pub fn diff(self, a: &Piece, b: &Piece) -> f64 {
+    pub(crate) fn diff(self, a: &Piece, b: &Piece) -> f64 {
         if let (Some(x), Some(y)) = (&a.flat, &b.flat)
             && is_same(&x.tokens, &y.tokens)
         {

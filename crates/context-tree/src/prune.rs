@@ -8,7 +8,7 @@
 use crate::node::{Body, Node, StaticId, Stats, add_profile};
 
 /// Folds the shortest calls until there are about `n_max` nodes; the leaves of profiles are not counted.
-pub fn prune(node: &mut Node, n_max: usize) {
+pub(crate) fn prune(node: &mut Node, n_max: usize) {
     if node.n_nodes() <= n_max {
         return;
     }

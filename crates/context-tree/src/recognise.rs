@@ -14,7 +14,7 @@
 /// Most elements of a body: loops with longer bodies are not found.
 const BODY_MAX: usize = 64;
 /// Number of times a body must occur to be a loop.
-pub const REPEATS_MIN: usize = 3;
+pub(crate) const REPEATS_MIN: usize = 3;
 
 /// A position in the observed sequence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,7 +109,7 @@ impl<K: Copy + Eq> Recogniser<K> {
     /// Call this before a child is passed on: a loop at the end of the stretch that `key` does not continue may end
     /// an iteration of an outer loop. The stretch ends at `end`.
     #[inline]
-    pub fn settle_stretch(
+    pub(crate) fn settle_stretch(
         &mut self,
         scope: SequenceScope,
         key: Option<K>,
@@ -123,7 +123,7 @@ impl<K: Copy + Eq> Recogniser<K> {
     }
 
     /// The same for blocks; call this before an anchor is passed on. Only the start of the stretch is kept.
-    pub fn settle_blocks(
+    pub(crate) fn settle_blocks(
         &mut self,
         scope: SequenceScope,
         key: Option<K>,
@@ -141,7 +141,7 @@ impl<K: Copy + Eq> Recogniser<K> {
     }
 
     /// Where the stretch begins, if anything is in it.
-    pub fn stretch_start(&self, scope: SequenceScope) -> Option<Mark> {
+    pub(crate) fn stretch_start(&self, scope: SequenceScope) -> Option<Mark> {
         self.items.get(scope.stretch as usize).map(|first| first.start)
     }
 

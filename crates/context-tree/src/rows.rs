@@ -7,7 +7,7 @@ use crate::run_length::Runs;
 use serde::{Deserialize, Serialize};
 
 /// Rows kept of one loop: as many as a screen has columns, and enough to see single iterations of most programs.
-pub const ROWS_MAX: usize = 4096;
+pub(crate) const ROWS_MAX: usize = 4096;
 
 /// Neighbouring iterations of a loop of one location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ impl LoopRows {
     }
 
     /// Says which cluster each iteration is in; of a row, the cluster of its longest.
-    pub fn set_clusters(&mut self, map: &Runs) {
+    pub(crate) fn set_clusters(&mut self, map: &Runs) {
         let (mut runs, mut end, mut cluster) = (map.runs().iter(), 0_u64, 0);
         for row in &mut self.rows {
             while end <= u64::from(row.longest) {

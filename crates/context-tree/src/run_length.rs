@@ -19,7 +19,7 @@ pub struct EqualRun {
 
 impl Runs {
     /// The sequence of `values`.
-    pub fn from_values(values: impl IntoIterator<Item = u32>) -> Self {
+    pub(crate) fn from_values(values: impl IntoIterator<Item = u32>) -> Self {
         let mut runs = Runs::default();
         for value in values {
             runs.push(value, 1);

@@ -14,7 +14,7 @@ use crate::rows::LoopRows;
 /// A token: a region below [`LOOPS`], then the loops, then [`PROFILE`] and [`LEAVE`].
 pub type Token = u32;
 /// The first token of a loop; further ones follow in the order in which loops were found.
-pub const LOOPS: Token = 1 << 31;
+pub(crate) const LOOPS: Token = 1 << 31;
 /// Calls too short to be kept in order.
 pub const PROFILE: Token = u32::MAX - 1;
 /// The innermost region is left.

@@ -106,7 +106,7 @@ fn plane_offset(n_half: usize, view: usize, part: Part) -> u64 {
 }
 
 /// Whether a file is of spectra, damaged or not.
-pub fn is_spectra(path: &Path) -> io::Result<bool> {
+pub(crate) fn is_spectra(path: &Path) -> io::Result<bool> {
     let mut magic = [0; 8];
     let mut file = input::open(path)?;
     match file.read_exact(&mut magic) {

@@ -19,9 +19,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const MAX_FILES: usize = 100_000;
 const SUFFIX: &str = ".spectra";
 /// Maximum bytes of the user's folder: 17 profiles of 65,536 locations and 850 views.
-pub const MAX_FOLDER_BYTES: u64 = 8 << 30;
+pub(crate) const MAX_FOLDER_BYTES: u64 = 8 << 30;
 /// Maximum bytes of one file in it.
-pub const MAX_FILE_BYTES: u64 = MAX_FOLDER_BYTES / 2;
+pub(crate) const MAX_FILE_BYTES: u64 = MAX_FOLDER_BYTES / 2;
 /// Spectra that are computed in about 0.1 s are not worth a file: 16 MB.
 const MIN_FILE_BYTES: u64 = 16 << 20;
 /// Unfinished files of this age belong to processes that were killed.

@@ -10,7 +10,7 @@ use crate::{Correlation, Question, View};
 use num_complex::Complex;
 
 /// A filtered energy below this share of the whole is rounding, not variation.
-pub const NO_ENERGY: f64 = 1e-20;
+pub(crate) const NO_ENERGY: f64 = 1e-20;
 
 /// The reference, prepared for comparisons.
 #[derive(Debug)]

@@ -50,12 +50,12 @@ impl Shape {
     }
 
     /// For each axis its position in the grid.
-    pub fn grid_axes(&self) -> &[usize] {
+    pub(crate) fn grid_axes(&self) -> &[usize] {
         &self.grid_axes
     }
 
     /// Number of axes of the grid.
-    pub fn n_grid_axes(&self) -> usize {
+    pub(crate) fn n_grid_axes(&self) -> usize {
         self.n_grid_axes
     }
 
@@ -74,12 +74,12 @@ impl Shape {
     }
 
     /// Number of frequencies of a half spectrum.
-    pub fn n_half(&self) -> usize {
+    pub(crate) fn n_half(&self) -> usize {
         self.half().iter().product()
     }
 
     /// The coordinates in the grid of a place of the shape.
-    pub fn grid_coordinates(&self, place: usize) -> Vec<u32> {
+    pub(crate) fn grid_coordinates(&self, place: usize) -> Vec<u32> {
         let mut rest = place;
         let mut coordinates = vec![0; self.n_grid_axes];
         for (&size, &axis) in self.sizes.iter().zip(&self.grid_axes).rev() {

@@ -35,7 +35,7 @@ impl Peaks {
 }
 
 /// The extremes of `values` / `norm`, one value for each shift in the order of the shape.
-pub fn peaks(shape: &Shape, values: &[f64], norm: f64, peak: Peak) -> Peaks {
+pub(crate) fn peaks(shape: &Shape, values: &[f64], norm: f64, peak: Peak) -> Peaks {
     let (mut max, mut min) = (f64::NEG_INFINITY, f64::INFINITY);
     for &v in values {
         max = max.max(v);

@@ -47,7 +47,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// The best, best first.
-    pub fn into_rows(mut self) -> Vec<Correlation> {
+    pub(crate) fn into_rows(mut self) -> Vec<Correlation> {
         self.rows.sort_by_key(|(key, _)| *key);
         self.rows.into_iter().map(|(_, row)| row).collect()
     }

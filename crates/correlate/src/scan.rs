@@ -54,7 +54,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Number of views, if every metric had a row for every call path.
-    pub fn n_at_most(&self) -> u64 {
+    pub(crate) fn n_at_most(&self) -> u64 {
         let definitions = self.source.definitions();
         (definitions.metrics.len() * definitions.call_tree.len()) as u64
     }

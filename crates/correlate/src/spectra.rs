@@ -20,7 +20,7 @@ const N_BANDS: usize = 16;
 const BANDS_PER_OCTAVE: f64 = 3.0;
 
 /// A spectrum in single precision.
-pub type Plane = Vec<Complex<f32>>;
+pub(crate) type Plane = Vec<Complex<f32>>;
 
 /// What is known of a view without its spectrum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -135,7 +135,7 @@ pub fn aggregation(source: &dyn ProfileSource, metric: MetricId) -> Aggregation 
 }
 
 /// Reads the row of one view; `None` if it has none, else the locations whose value is not finite.
-pub fn read_row(
+pub(crate) fn read_row(
     source: &dyn ProfileSource,
     view: View,
     scope: Scope,

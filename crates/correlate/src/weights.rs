@@ -8,7 +8,7 @@ use crate::{AxisSet, Weights};
 
 /// The frequency of index `k` on an axis of `size` places, −d/2 < k ≤ d/2. Its sign at d/2 is irrelevant here: it is
 /// squared.
-pub fn signed_frequency(k: usize, size: usize) -> f64 {
+pub(crate) fn signed_frequency(k: usize, size: usize) -> f64 {
     if 2 * k > size { k as f64 - size as f64 } else { k as f64 }
 }
 
@@ -24,7 +24,7 @@ pub fn squares(shape: &Shape, weights: Weights) -> Vec<Vec<f64>> {
 }
 
 /// Calls `each` with the position and the u_i² of the outer axes for every line of the half spectrum.
-pub fn for_each_line(shape: &Shape, squares: &[Vec<f64>], mut each: impl FnMut(usize, &[f64])) {
+pub(crate) fn for_each_line(shape: &Shape, squares: &[Vec<f64>], mut each: impl FnMut(usize, &[f64])) {
     let n_axes = shape.sizes().len();
     let n_lines = shape.n_half() / shape.half()[n_axes - 1];
     let mut index = vec![0_usize; n_axes - 1];
@@ -62,7 +62,7 @@ pub fn filter(shape: &Shape, weights: Weights, axes: AxisSet) -> Vec<f64> {
 
 /// How many frequencies one of the half spectrum represents, itself and its mirror: 1 or 2, for each index of the last
 /// axis.
-pub fn multiplicities(shape: &Shape) -> Vec<f64> {
+pub(crate) fn multiplicities(shape: &Shape) -> Vec<f64> {
     let size = shape.sizes()[shape.sizes().len() - 1];
     (0..=size / 2).map(|k| if k == 0 || 2 * k == size { 1.0 } else { 2.0 }).collect()
 }

@@ -49,13 +49,7 @@ pub(crate) fn system_node(
     parent: Option<usize>,
 ) -> Result<AnchorSystemNode, String> {
     let class = if kind == SystemNodeKind::Tree { String::new() } else { tag.name_text().into_owned() };
-    Ok(AnchorSystemNode {
-        id: number(tag, "Id")?,
-        kind,
-        parent,
-        name: String::new(),
-        class,
-    })
+    Ok(AnchorSystemNode { id: number(tag, "Id")?, kind, parent, name: String::new(), class })
 }
 
 pub(crate) fn group(tag: &Tag<'_>, kind: &str, parent: Option<usize>) -> Result<AnchorGroup, String> {
@@ -79,7 +73,8 @@ pub(crate) fn attribute(tag: &Tag<'_>, name: &str) -> String {
 }
 
 pub(crate) fn number<T: std::str::FromStr>(tag: &Tag<'_>, name: &str) -> Result<T, String> {
-    let text = tag.attribute(name).ok_or_else(|| format!("<{}> has no attribute {name:?}", tag.name_text()))?;
+    let text =
+        tag.attribute(name).ok_or_else(|| format!("<{}> has no attribute {name:?}", tag.name_text()))?;
     let malformed = |_| format!("attribute {name:?} of <{}> is not a number: {text:?}", tag.name_text());
     text.trim().parse().map_err(malformed)
 }

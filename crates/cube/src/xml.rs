@@ -415,7 +415,11 @@ mod tests {
                 Token::End(name) => format!("end {}", text(name)),
                 Token::Start(tag) => {
                     let values = ["k", "l"].map(|name| tag.attribute(name));
-                    format!("{} {values:?} {}", tag.name_text(), if tag.is_empty { "whole" } else { "begins" })
+                    format!(
+                        "{} {values:?} {}",
+                        tag.name_text(),
+                        if tag.is_empty { "whole" } else { "begins" }
+                    )
                 }
             });
         }

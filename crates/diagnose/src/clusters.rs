@@ -110,7 +110,7 @@ impl Data {
 }
 
 /// The contents of the column `peers`.
-pub fn peers_text(kind: PeerKind) -> &'static str {
+pub(crate) fn peers_text(kind: PeerKind) -> &'static str {
     match kind {
         PeerKind::MainThread => "main_thread",
         PeerKind::HelperThread => "helper_thread",

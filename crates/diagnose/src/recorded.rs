@@ -57,7 +57,7 @@ impl Recorded {
     }
 
     /// Whether one thread can be compared with another.
-    pub fn several_threads(&self) -> bool {
+    pub(crate) fn several_threads(&self) -> bool {
         1 < self.n_threads
     }
 }

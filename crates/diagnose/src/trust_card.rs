@@ -83,7 +83,7 @@ impl TrustCard {
     }
 
     /// What is missing from the trace in a sentence; `None` if nothing is.
-    pub fn incomplete_in_words(&self) -> Option<String> {
+    pub(crate) fn incomplete_in_words(&self) -> Option<String> {
         if self.lost.is_empty() {
             return None;
         }
@@ -105,7 +105,7 @@ impl TrustCard {
     }
 
     /// The ranks of which not all is known.
-    pub fn incomplete_ranks(&self) -> Ranks {
+    pub(crate) fn incomplete_ranks(&self) -> Ranks {
         Ranks::new(self.ranks_without_events.list.iter().chain(&self.ranks_cut.list).copied())
     }
 

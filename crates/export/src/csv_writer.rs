@@ -14,7 +14,7 @@ use std::fmt::{Display, Write as _};
 use std::io::Write;
 
 /// Separates the elements of a list, e.g. the regions of a call path. Names in C, C++ and Fortran do not contain it.
-pub const LIST_SEPARATOR: &str = ";";
+pub(crate) const LIST_SEPARATOR: &str = ";";
 
 /// How text is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

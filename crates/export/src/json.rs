@@ -124,13 +124,6 @@ impl Serialize for TableRows {
     }
 }
 
-/// The rows of `table` as a JSON value.
-///
-/// A text list becomes an array, a missing value and a number that is not finite become `null`.
-pub fn to_json(table: &Table) -> serde_json::Value {
-    serde_json::to_value(Rows(table)).expect("rows have text keys and plain values")
-}
-
 /// The rows of the batches that a function gives, serialised as one list; only one batch is in memory at a time.
 #[derive(Debug, Clone, Copy)]
 pub struct Batches<F>(pub F);
@@ -244,7 +237,7 @@ mod tests {
 
     #[test]
     fn rows_are_objects_in_the_order_of_the_columns() {
-        let json = super::to_json(&table()).to_string();
+        let json = serde_json::to_string(&super::Rows(&table())).unwrap();
         assert_eq!(
             json,
             concat!(

@@ -18,10 +18,10 @@ mod json;
 #[cfg(feature = "parquet")]
 mod parquet_writer;
 
-pub use csv_writer::{CsvText, CsvWriter, LIST_SEPARATOR};
+pub use csv_writer::{CsvText, CsvWriter};
 pub use error::ExportError;
 pub use events::EventTable;
-pub use json::{Batches, Rows, TableRows, to_json, write_pretty};
+pub use json::{Batches, Rows, TableRows, write_pretty};
 #[cfg(feature = "parquet")]
 pub use parquet_writer::ParquetWriter;
 

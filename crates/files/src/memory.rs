@@ -79,7 +79,7 @@ pub fn check() -> Result<(), LimitReached> {
 ///
 /// # Errors
 /// If they would reach the limit.
-pub fn room_for(more_bytes: u64) -> Result<(), LimitReached> {
+pub(crate) fn room_for(more_bytes: u64) -> Result<(), LimitReached> {
     let Some(limit_bytes) = limit() else { return Ok(()) };
     let bytes = resident_bytes().unwrap_or(0).saturating_add(more_bytes);
     if bytes < limit_bytes { Ok(()) } else { Err(LimitReached { limit_bytes, bytes }) }

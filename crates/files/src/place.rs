@@ -77,7 +77,7 @@ pub fn folder_of(path: &Path) -> &Path {
 }
 
 /// The folders that `path` is in, innermost first, links resolved. Folders that do not exist are left out.
-pub fn folders_around(path: &Path) -> impl Iterator<Item = Id> {
+pub(crate) fn folders_around(path: &Path) -> impl Iterator<Item = Id> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let innermost = path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
     let all: Vec<PathBuf> = innermost.iter().flat_map(|path| path.ancestors()).map(Path::to_owned).collect();

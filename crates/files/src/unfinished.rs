@@ -113,7 +113,7 @@ impl Unfinished {
     ///
     /// # Errors
     /// If it cannot be made.
-    pub fn folder_in(parent: &Path, target: &Path) -> io::Result<Unfinished> {
+    pub(crate) fn folder_in(parent: &Path, target: &Path) -> io::Result<Unfinished> {
         let name = begin_of_name(target);
         let mut builder = Builder::new();
         builder.prefix(&name).suffix(ENDING);
@@ -131,7 +131,7 @@ impl Unfinished {
     ///
     /// # Errors
     /// If one cannot be made.
-    pub fn folders_for(folder: &Path) -> io::Result<Vec<Unfinished>> {
+    pub(crate) fn folders_for(folder: &Path) -> io::Result<Vec<Unfinished>> {
         let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.is_dir();
         let missing: Vec<&Path> = folder.ancestors().take_while(is_missing).collect();
         let mut made = Vec::new();
@@ -236,7 +236,7 @@ fn begin_of_name(target: &Path) -> String {
 }
 
 /// Whether `name` is that of something unfinished.
-pub fn is_unfinished(name: &str) -> bool {
+pub(crate) fn is_unfinished(name: &str) -> bool {
     name.starts_with('.') && (name.ends_with(ENDING) || name.ends_with(".part-gone"))
 }
 

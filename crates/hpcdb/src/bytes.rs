@@ -60,7 +60,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// An array of `n` structures of `stride` bytes each, as their offsets. All lie in the file.
-    pub fn array_of(
+    pub(crate) fn array_of(
         &self,
         at: u64,
         n: u64,

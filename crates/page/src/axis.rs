@@ -59,7 +59,7 @@ impl Axis {
 }
 
 /// The smallest of 1, 2, 5, 10, 20, … that gives at most `most` steps.
-pub fn round_step(length: u64, most: u64) -> u64 {
+pub(crate) fn round_step(length: u64, most: u64) -> u64 {
     let mut power = 1_u64;
     loop {
         for factor in [1, 2, 5] {

@@ -100,7 +100,7 @@ pub fn shade(colour: Colour) -> &'static str {
 }
 
 /// A patch of colour with a text on it.
-pub fn swatch(colour: Colour, text: &str) -> Markup {
+pub(crate) fn swatch(colour: Colour, text: &str) -> Markup {
     html! {
         span class={ "swatch " (shade(colour)) } style={ "background:" (colour.css()) } aria-hidden="true" { (text) }
     }

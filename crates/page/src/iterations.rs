@@ -34,7 +34,7 @@ const LINES: [(&str, &str); 6] = [
 ];
 
 /// The charts of the loops.
-pub fn charts(loops: &[LoopPicture]) -> Markup {
+pub(crate) fn charts(loops: &[LoopPicture]) -> Markup {
     html! {
         div.charts {
             @for picture in loops.iter().take(MAX_LOOPS) { (chart(picture)) }

@@ -92,7 +92,7 @@ impl Raster {
     }
 
     /// Appends a row in which nothing is drawn.
-    pub fn push_nothing(&mut self) {
+    pub(crate) fn push_nothing(&mut self) {
         self.pixels.resize(self.pixels.len() + self.width as usize, NOTHING);
     }
 
@@ -102,7 +102,7 @@ impl Raster {
     }
 
     /// The image as a PNG in a `data:` address; `None` if it has no pixel.
-    pub fn data_url(&self, palette: &[Colour]) -> Option<String> {
+    pub(crate) fn data_url(&self, palette: &[Colour]) -> Option<String> {
         let height = self.height();
         let n_pixels = self.width as usize * height as usize;
         if n_pixels == 0 {

@@ -11,17 +11,17 @@ pub struct Scale {
 
 impl Scale {
     /// Nanoseconds up to `largest_ns` in ns, µs, ms or s.
-    pub fn of_ns(largest_ns: f64) -> Self {
+    pub(crate) fn of_ns(largest_ns: f64) -> Self {
         Scale::chosen(largest_ns, &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")])
     }
 
     /// Bytes up to `largest` in B, kB, MB, GB or TB.
-    pub fn of_bytes(largest: f64) -> Self {
+    pub(crate) fn of_bytes(largest: f64) -> Self {
         Scale::chosen(largest, &[(1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")])
     }
 
     /// The same by powers of 1024, for sizes that are powers of two.
-    pub fn of_binary_bytes(bytes: f64) -> Self {
+    pub(crate) fn of_binary_bytes(bytes: f64) -> Self {
         let units = [(0, "B"), (10, "KiB"), (20, "MiB"), (30, "GiB"), (40, "TiB")];
         let fitting = units.iter().rfind(|(power, _)| 2_f64.powi(*power) <= bytes);
         let &(power, unit) = fitting.unwrap_or(&units[0]);

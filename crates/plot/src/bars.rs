@@ -10,7 +10,7 @@ use plotters::chart::ChartBuilder;
 use plotters::prelude::{Color, DrawingBackend, PathElement, RGBColor, Rectangle};
 
 /// More bars would be thinner than two points.
-pub const MAX_BARS: usize = 400;
+pub(crate) const MAX_BARS: usize = 400;
 
 /// More bars than this touch each other.
 const MAX_APART: usize = 100;
@@ -65,7 +65,7 @@ pub enum Arrangement {
 
 impl Bars {
     /// Bars of things with names, such as ranks: the edges of bar `i` are `i − ½` and `i + ½`.
-    pub fn named_edges(n: usize) -> Vec<f64> {
+    pub(crate) fn named_edges(n: usize) -> Vec<f64> {
         (0..=n).map(|i| i as f64 - 0.5).collect()
     }
 

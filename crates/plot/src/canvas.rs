@@ -9,13 +9,13 @@ use plotters::style::{IntoFont, RGBColor, TextStyle, register_font};
 use std::sync::LazyLock;
 
 /// The one font of all pictures, as SVG files name it.
-pub const FONT: &str = "sans-serif";
+pub(crate) const FONT: &str = "sans-serif";
 /// Ink of text and axes.
-pub const INK: RGBColor = RGBColor(40, 44, 52);
+pub(crate) const INK: RGBColor = RGBColor(40, 44, 52);
 /// Ink of less important text.
-pub const PALE_INK: RGBColor = RGBColor(100, 106, 116);
+pub(crate) const PALE_INK: RGBColor = RGBColor(100, 106, 116);
 /// Lines behind the marks.
-pub const GRID: RGBColor = RGBColor(222, 225, 230);
+pub(crate) const GRID: RGBColor = RGBColor(222, 225, 230);
 
 /// The font of the program for bitmaps, and for the widths of text: registered once.
 static REGISTERED: LazyLock<bool> = LazyLock::new(|| {
@@ -85,7 +85,7 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
     }
 
     /// The legend's place, for scales of colours.
-    pub fn legend_area(&self) -> &DrawingArea<DB, Shift> {
+    pub(crate) fn legend_area(&self) -> &DrawingArea<DB, Shift> {
         &self.legend
     }
 

@@ -60,9 +60,9 @@ pub struct Interval {
 /// Half points of the axis.
 const N_PLACES: f64 = 1600.0;
 /// Intervals that are drawn one by one.
-pub const MAX_VECTORS: usize = 6000;
+pub(crate) const MAX_VECTORS: usize = 6000;
 /// Arrows that are drawn.
-pub const MAX_ARROWS: usize = 3000;
+pub(crate) const MAX_ARROWS: usize = 3000;
 /// With more lanes there are no gaps: they would be thinner than a pixel.
 const MAX_GAPS: usize = 64;
 

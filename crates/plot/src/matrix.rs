@@ -10,7 +10,7 @@ use plotters::chart::ChartBuilder;
 use plotters::prelude::{Color, DrawingBackend, Rectangle, Text};
 
 /// More cells would be thinner than three points.
-pub const MAX_CELLS: usize = 160;
+pub(crate) const MAX_CELLS: usize = 160;
 
 /// How values become colours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -60,7 +60,7 @@ impl Intervals {
 
     /// Takes out the ticks before `at`.
     #[must_use]
-    pub fn take_before(&mut self, at: u64) -> Intervals {
+    pub(crate) fn take_before(&mut self, at: u64) -> Intervals {
         let n = self.0.partition_point(|&(_, end)| end <= at);
         let mut before: Vec<(u64, u64)> = self.0.drain(..n).collect();
         if let Some((start, _)) = self.0.first_mut()

@@ -39,7 +39,7 @@ impl VisitTimes {
     }
 
     /// Adds visits whose inclusive time is part of the inclusive time here already.
-    pub fn add_all_but_inclusive(&mut self, other: &VisitTimes) {
+    pub(crate) fn add_all_but_inclusive(&mut self, other: &VisitTimes) {
         self.visits += other.visits;
         self.exclusive = sum(self.exclusive, other.exclusive);
         self.min = self.min.min(other.min);

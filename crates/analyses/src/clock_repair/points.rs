@@ -201,7 +201,7 @@ impl Dependencies {
     }
 
     /// Number of points that depend on something.
-    pub fn n_causes(&self) -> u64 {
+    pub(crate) fn n_causes(&self) -> u64 {
         self.causes.iter().map(|causes| causes.len() as u64).sum()
     }
 }

@@ -36,7 +36,5 @@ pub(crate) mod tests;
 mod traffic;
 
 pub use fold::{CommMatrix, Expansion};
-pub use output::{
-    CommMatrixOutput, DENSE_RANKS_MAX, MatrixCell, PairTraffic, ProcessTraffic, TooManyRanks, TrafficUnit,
-};
+pub use output::{CommMatrixOutput, MatrixCell, PairTraffic, ProcessTraffic, TooManyRanks, TrafficUnit};
 pub use traffic::Traffic;

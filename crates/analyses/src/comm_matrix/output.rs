@@ -25,7 +25,7 @@ pub struct CommMatrixOutput {
 }
 
 /// Most ranks of a whole matrix. Our choice: its 16.8 million cells take 134 MB, and no screen shows more.
-pub const DENSE_RANKS_MAX: usize = 4096;
+pub(crate) const DENSE_RANKS_MAX: usize = 4096;
 
 /// A matrix that would be too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

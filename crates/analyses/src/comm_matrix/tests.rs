@@ -1,3 +1,4 @@
+use super::output::DENSE_RANKS_MAX;
 use super::state::CommMatrixPartial;
 use super::*;
 use crate::reference::random_traces;

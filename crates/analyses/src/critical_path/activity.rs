@@ -50,7 +50,7 @@ impl Activity {
     }
 
     /// That of a segment, given what the call path does that takes most of it.
-    pub fn of_segment(kind: SegmentKind, of_path: Activity) -> Activity {
+    pub(crate) fn of_segment(kind: SegmentKind, of_path: Activity) -> Activity {
         match kind {
             SegmentKind::Local => of_path,
             SegmentKind::Message => Activity::Message,

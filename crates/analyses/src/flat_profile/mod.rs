@@ -40,12 +40,12 @@ pub struct FlatRow {
 
 impl FlatRow {
     /// Exclusive time / number of processes.
-    pub fn mean_all(&self) -> MeanTicks {
+    pub(crate) fn mean_all(&self) -> MeanTicks {
         self.exclusive.mean()
     }
 
     /// Exclusive time / number of processes that call it.
-    pub fn mean_callers(&self) -> MeanTicks {
+    pub(crate) fn mean_callers(&self) -> MeanTicks {
         mean_callers(&self.exclusive)
     }
 }

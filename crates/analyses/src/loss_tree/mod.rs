@@ -25,6 +25,6 @@ mod slot;
 mod thresholds;
 
 pub use diagnosis::{Diagnosis, diagnosis, projected};
-pub use node::{LossNode, TreeSegment, significant, sums, tree_segments};
+pub use node::{LossNode, significant, sums};
 pub use segments::{PathLoss, PhaseLoss, Segment, Segments, segments};
 pub use thresholds::{SelfTime, Significance, Thresholds};

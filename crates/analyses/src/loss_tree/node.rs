@@ -68,34 +68,3 @@ fn is_origin(own: MeanTicks, sum: MeanTicks, run: Ticks, thresholds: &Thresholds
     let is_own = ratio(own.sum, sum.sum).is_none_or(|part| thresholds.origin_ratio < part);
     0 < own.sum && is_enough && is_own
 }
-
-/// Significant paths up to a synchronisation, by position in the tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TreeSegment {
-    /// The synchronisation; `None` where the program ends without one.
-    pub sync: Option<usize>,
-    /// The significant nodes before it.
-    pub paths: Vec<usize>,
-    /// Their imbalance and waiting.
-    pub sum: Loss,
-}
-
-/// Cuts the significant nodes after each synchronisation (paper, §4.3.3).
-pub fn tree_segments(nodes: &[LossNode], significant: &[bool], n_processes: u64) -> Vec<TreeSegment> {
-    let empty = || TreeSegment { sync: None, paths: Vec::new(), sum: Loss::none(n_processes) };
-    let mut segments = Vec::new();
-    let mut open = empty();
-    for (i, node) in nodes.iter().enumerate() {
-        if node.category == Category::Synchronization {
-            open.sync = Some(i);
-            segments.push(std::mem::replace(&mut open, empty()));
-        } else if significant[i] {
-            open.sum.add(&node.loss);
-            open.paths.push(i);
-        }
-    }
-    if !open.paths.is_empty() {
-        segments.push(open);
-    }
-    segments
-}

@@ -89,7 +89,7 @@ impl LocationEnds {
     }
 
     /// An exclusive upper bound of [`nth`](LocationEnds::nth).
-    pub fn n_posted(&self) -> usize {
+    pub(crate) fn n_posted(&self) -> usize {
         self.nth.iter().max().map_or(0, |&nth| nth as usize + 1)
     }
 

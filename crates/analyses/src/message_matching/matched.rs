@@ -51,7 +51,7 @@ impl Matched {
     }
 
     /// For each location an exclusive upper bound of the places there.
-    pub fn n_posted(&self) -> BTreeMap<LocationId, usize> {
+    pub(crate) fn n_posted(&self) -> BTreeMap<LocationId, usize> {
         let mut n: BTreeMap<LocationId, usize> = BTreeMap::new();
         self.for_each(|send, receive| {
             for place in [send, receive] {

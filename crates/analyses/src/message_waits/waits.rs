@@ -137,7 +137,7 @@ impl WaitTimes {
     }
 
     /// Determines for each wait how much of it the culprit spent waiting itself.
-    pub fn mark_indirect(&self, waits: &mut [Wait]) {
+    pub(crate) fn mark_indirect(&self, waits: &mut [Wait]) {
         for wait in waits {
             let Some(covered) = self.0.get(&wait.culprit_location) else { continue };
             wait.indirect = covered.before(wait.end).since(covered.before(wait.start));

@@ -25,7 +25,7 @@ impl Operations {
     }
 
     /// The analysis by the rules of `semantics`.
-    pub fn with_semantics(definitions: &Definitions, semantics: &Semantics) -> Self {
+    pub(crate) fn with_semantics(definitions: &Definitions, semantics: &Semantics) -> Self {
         let classes = semantics.classes(definitions);
         let is_operation = classes.iter().map(|class| class.category != Category::Computation).collect();
         Operations { is_operation }

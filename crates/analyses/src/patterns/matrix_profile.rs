@@ -81,7 +81,7 @@ impl std::fmt::Display for ProfileError {
 impl std::error::Error for ProfileError {}
 
 /// Windows closer than this to another, in points, are the same one shifted: `⌈m / 4⌉`.
-pub fn exclusion(window: usize) -> usize {
+pub(crate) fn exclusion(window: usize) -> usize {
     window.div_ceil(4)
 }
 

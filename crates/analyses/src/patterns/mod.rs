@@ -33,7 +33,7 @@ mod start;
 mod tests;
 
 pub use detect::{Occurrence, PatternError, PatternOptions, PatternsOutput, patterns};
-pub use matrix_profile::{ProfileError, ProfilePoint, exclusion, matrix_profile};
+pub use matrix_profile::{ProfileError, ProfilePoint, matrix_profile};
 pub use motif::{Match, Motif, matches, motif};
 pub use series::{CallSeries, CallSeriesFold, CallSeriesOutput, SeriesCall};
-pub use start::{StartRegion, find_start};
+pub use start::StartRegion;

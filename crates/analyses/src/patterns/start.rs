@@ -46,7 +46,7 @@ impl Visits {
 
 /// The region whose visits among `calls` repeat most regularly at the shallowest depth, as described in
 /// [`patterns`](super); `None` if no call path is visited three times.
-pub fn find_start(calls: &[SeriesCall], call_paths: &CallPathTree) -> Option<StartRegion> {
+pub(crate) fn find_start(calls: &[SeriesCall], call_paths: &CallPathTree) -> Option<StartRegion> {
     let mut by_path: BTreeMap<CallPathId, Visits> = BTreeMap::new();
     for (i, call) in calls.iter().enumerate() {
         let new = Visits { n: 0, first: i, last: i, enter: call.enter, leave: call.leave, squares: 0 };

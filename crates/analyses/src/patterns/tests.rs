@@ -1,3 +1,4 @@
+use super::matrix_profile::exclusion;
 use super::*;
 use crate::reference::{calls, code_locations, random_traces};
 use ouzel_model::{LocationId, RegionId, TraceSource, WorldRank};

@@ -34,11 +34,11 @@ impl Flags {
     /// It synchronises all members unless its record says otherwise.
     pub const ANCHOR: Flags = Flags(4);
     /// It synchronises all members only if its record says so.
-    pub const ANCHOR_IF_RECORDED: Flags = Flags(8);
+    pub(crate) const ANCHOR_IF_RECORDED: Flags = Flags(8);
     /// The record inside this call says that all members took part.
-    pub const RECORDED_ALL: Flags = Flags(16);
+    pub(crate) const RECORDED_ALL: Flags = Flags(16);
     /// The record inside this call says that some members did not take part.
-    pub const RECORDED_SUBSET: Flags = Flags(32);
+    pub(crate) const RECORDED_SUBSET: Flags = Flags(32);
 
     /// It waits or synchronises: its own time is not busy time.
     pub const WAITS: Flags = Flags(64);
@@ -53,7 +53,7 @@ impl Flags {
     }
 
     /// Whether it is an anchor, and nothing else.
-    pub fn of_anchor(self) -> Flags {
+    pub(crate) fn of_anchor(self) -> Flags {
         Flags(self.0 & Flags::SYNC.union(Flags::ANCHOR).union(Flags::ANCHOR_IF_RECORDED).0)
     }
 
@@ -67,7 +67,7 @@ impl Flags {
 
     /// Whether a call with these flags synchronised some members only.
     #[inline]
-    pub fn is_subset(self) -> bool {
+    pub(crate) fn is_subset(self) -> bool {
         self.has(Flags::SYNC) && self.has(Flags::RECORDED_SUBSET)
     }
 }
@@ -103,7 +103,7 @@ impl AnchorRules {
 
     /// The remaining flags of a hidden call. A hidden region is hidden at all members, so its calls are no
     /// anchors; if calls are hidden one by one, the other members must still find their own anchor.
-    pub fn of_hidden(&self, flags: Flags) -> Flags {
+    pub(crate) fn of_hidden(&self, flags: Flags) -> Flags {
         if self.hides_unevenly { flags.of_anchor() } else { Flags::default() }
     }
 

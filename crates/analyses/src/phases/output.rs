@@ -300,7 +300,7 @@ impl PhaseGroup {
 
 impl PeerKind {
     /// The members in words.
-    pub fn members_as_str(self) -> &'static str {
+    pub(crate) fn members_as_str(self) -> &'static str {
         match self {
             PeerKind::MainThread => "main threads",
             PeerKind::HelperThread => "helper threads",

@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// Most slots that are kept separate. Reports list slots; chosen by the author.
-pub const MAX_SLOTS: usize = 512;
+pub(crate) const MAX_SLOTS: usize = 512;
 
 /// Number of blocks side by side that make a loop.
 const N_BLOCKS: usize = 3;
@@ -81,7 +81,7 @@ impl Structure {
     }
 
     /// The loops of a sequence in which equal numbers are like phases.
-    pub fn of_sequence(sequence: &[u32]) -> Self {
+    pub(crate) fn of_sequence(sequence: &[u32]) -> Self {
         let mut stack = Stack::default();
         for (phase, &symbol) in sequence.iter().enumerate() {
             stack.push_phase(phase as u32, symbol);

@@ -36,26 +36,26 @@ pub(super) struct Spacing {
 impl Spacing {
     /// The initial spacing for a run declared to take `length`: 64 times finer than the final one, so that a length
     /// that is somewhat too long does no harm. Each doubling that is avoided saves a thousand steps per location.
-    pub fn before_run_of(length: Ticks) -> Spacing {
+    pub(crate) fn before_run_of(length: Ticks) -> Spacing {
         Spacing::default().widened_to(Ticks(0), Ticks(length.0 / 64))
     }
 
     /// The smallest, not below this one, that gives the half-open range at most `2 * W` instants.
     #[must_use]
-    pub fn widened_to(mut self, start: Ticks, end: Ticks) -> Spacing {
+    pub(crate) fn widened_to(mut self, start: Ticks, end: Ticks) -> Spacing {
         self.widen_to(start, end);
         self
     }
 
     /// Doubles until the range has at most `2 * W` instants. Terminates: from 53 on, no range of `u64` has more.
-    pub fn widen_to(&mut self, start: Ticks, end: Ticks) {
+    pub(crate) fn widen_to(&mut self, start: Ticks, end: Ticks) {
         while 2 * W < self.first_from(end).saturating_sub(self.first_from(start)) {
             self.log2 += 1;
         }
     }
 
     /// Index of the first instant that is not before `at`.
-    pub fn first_from(self, at: Ticks) -> u64 {
+    pub(crate) fn first_from(self, at: Ticks) -> u64 {
         at.0.div_ceil(1 << self.log2)
     }
 }
@@ -81,7 +81,7 @@ impl RunLengthRow {
     }
 
     /// Keeps only the instants of a coarser grid.
-    pub fn coarsen(&mut self, from: Spacing, to: Spacing) {
+    pub(crate) fn coarsen(&mut self, from: Spacing, to: Spacing) {
         let factor = 1_u64 << (to.log2 - from.log2);
         if factor == 1 {
             return;

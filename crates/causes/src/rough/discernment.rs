@@ -48,7 +48,7 @@ impl DecisionTable {
     ///
     /// # Panics
     /// If there are more than [`MAX_ATTRIBUTES`] attributes.
-    pub fn discernment(&self) -> Discernment {
+    pub(crate) fn discernment(&self) -> Discernment {
         assert!(self.columns.len() <= MAX_ATTRIBUTES, "a set of attributes has 64 bits");
         let kinds = self.kinds();
         let mut clauses: FxHashSet<AttributeSet> = FxHashSet::default();

@@ -11,7 +11,7 @@ impl ControlFlow {
     /// reach, and takes successors in ascending order. Irreducible flow depends on that order, so it is fixed.
     ///
     /// Takes the square of the number of vertices in bits.
-    pub fn from_edges(edges: &[(Option<StaticId>, StaticId)], source: LoopSource) -> Self {
+    pub(crate) fn from_edges(edges: &[(Option<StaticId>, StaticId)], source: LoopSource) -> Self {
         let ids = edges.iter().flat_map(|&(from, to)| from.into_iter().chain([to]));
         let vertices: Vec<StaticId> = ids.collect::<BTreeSet<_>>().into_iter().collect();
         let place = |id: StaticId| vertices.binary_search(&id).expect("ends of edges are vertices");
@@ -29,7 +29,7 @@ impl ControlFlow {
     }
 
     /// The call sites and inner loops, ascending.
-    pub fn vertices(&self) -> &[StaticId] {
+    pub(crate) fn vertices(&self) -> &[StaticId] {
         &self.vertices
     }
 

@@ -26,7 +26,10 @@ const MAX_ROUNDS: u32 = 10;
 /// Learns the order of the children of one static loop from all its instances, over all locations. Of two that were
 /// never seen in one iteration, the one further up in the source comes first, if both lines are known: call sites of
 /// one loop are in one function. `source` is [`LoopSource::LearnedExact`] or [`LoopSource::LearnedSampled`].
-pub fn learn<'s>(instances: impl IntoIterator<Item = &'s [StaticId]>, source: LoopSource) -> ControlFlow {
+pub(crate) fn learn<'s>(
+    instances: impl IntoIterator<Item = &'s [StaticId]>,
+    source: LoopSource,
+) -> ControlFlow {
     let instances: Vec<&[StaticId]> = instances.into_iter().collect();
     let vertices = vertices(&instances);
     let index = |id: &StaticId| vertices.binary_search(id).ok();

@@ -20,7 +20,7 @@ mod successors;
 mod tests;
 
 pub use acceptance::{Acceptance, decide};
-pub use learned::learn;
+pub(crate) use learned::learn;
 
 use crate::align::Order;
 use crate::node::{LoopSource, StaticId};

@@ -41,7 +41,7 @@ impl Successors {
     }
 
     /// Adds an edge between vertices: also for rows that reach `from`.
-    pub fn add_everywhere(&mut self, n_rows: usize, from: usize, to: usize) {
+    pub(crate) fn add_everywhere(&mut self, n_rows: usize, from: usize, to: usize) {
         for row in 0..n_rows {
             if row == from || self.has(row, from) {
                 self.add(row, to);

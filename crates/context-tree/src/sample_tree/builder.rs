@@ -50,7 +50,7 @@ impl Default for SampleTreeBuilder {
 
 impl SampleTreeBuilder {
     /// A builder of trees with about so many nodes at most.
-    pub fn with_max_nodes(max_nodes: usize) -> Self {
+    pub(crate) fn with_max_nodes(max_nodes: usize) -> Self {
         SampleTreeBuilder { max_nodes, ..SampleTreeBuilder::default() }
     }
 

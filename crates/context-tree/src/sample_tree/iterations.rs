@@ -116,7 +116,10 @@ fn iteration_node(children: Vec<SampledNode>) -> Option<SampledNode> {
 }
 
 /// The control flow of every loop in these trees, learned from the order of their children, whose lines are known.
-pub fn learn_flows<'t>(trees: impl IntoIterator<Item = &'t SampledNode>, source: LoopSource) -> ControlFlows {
+pub(crate) fn learn_flows<'t>(
+    trees: impl IntoIterator<Item = &'t SampledNode>,
+    source: LoopSource,
+) -> ControlFlows {
     let mut sequences: BTreeMap<StaticId, Vec<Vec<StaticId>>> = BTreeMap::new();
     let mut pending: Vec<&SampledNode> = trees.into_iter().collect();
     while let Some(node) = pending.pop() {

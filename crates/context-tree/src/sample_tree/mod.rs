@@ -62,7 +62,7 @@ impl LcaQuality {
 }
 
 /// What a frame of a sampled path is an instance of.
-pub fn static_id(definitions: &Definitions, frame: SampledFrame) -> StaticId {
+pub(crate) fn static_id(definitions: &Definitions, frame: SampledFrame) -> StaticId {
     let SampledFrame { region, call_line } = frame;
     let defined = definitions.region(region);
     match (defined.role, call_line) {
@@ -191,7 +191,7 @@ impl SampledNode {
     }
 
     /// The tree in relative form; iterations are clustered by `merger`, inner loops first.
-    pub fn into_node(self, merger: &Merger<'_>) -> Node {
+    pub(crate) fn into_node(self, merger: &Merger<'_>) -> Node {
         let SampledNode { id, start, end, inside, .. } = self;
         match inside {
             Inside::Profile(profile) => *profile,

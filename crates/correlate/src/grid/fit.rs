@@ -18,10 +18,10 @@ const MAX_PLACES_PER_LOCATED: u64 = 64;
 /// So many places are used always: a view of them costs 0.1 ms.
 const FREE_PLACES: u64 = 4096;
 /// Most axes: a filter has one bit for each.
-pub const MAX_AXES: usize = 31;
+pub(crate) const MAX_AXES: usize = 31;
 
 /// Whether axes and coordinates can be used at all.
-pub fn check_shape(topology: &CartTopology) -> Result<(), GridError> {
+pub(crate) fn check_shape(topology: &CartTopology) -> Result<(), GridError> {
     let sizes = || topology.dimensions.iter().map(|axis| axis.size);
     if !(1..=MAX_AXES).contains(&topology.dimensions.len()) || sizes().any(|size| size == 0) {
         return Err(GridError::Shape {
@@ -125,7 +125,7 @@ pub struct AxisRun {
 }
 
 /// On each axis the shortest run that holds all coordinates.
-pub fn used_runs(axes: &[CartDimension], coordinates: &[u32]) -> Vec<AxisRun> {
+pub(crate) fn used_runs(axes: &[CartDimension], coordinates: &[u32]) -> Vec<AxisRun> {
     let run = |(i, axis): (usize, &CartDimension)| {
         let mut used: Vec<u32> = coordinates.iter().skip(i).step_by(axes.len()).copied().collect();
         used.sort_unstable();
@@ -147,7 +147,7 @@ pub fn cut((axis, run): (&CartDimension, &AxisRun)) -> CartDimension {
 }
 
 /// The place of coordinates on a grid of these runs, which hold them.
-pub fn place_in(at: &[u32], axes: &[CartDimension], runs: &[AxisRun]) -> usize {
+pub(crate) fn place_in(at: &[u32], axes: &[CartDimension], runs: &[AxisRun]) -> usize {
     let step = |place: usize, ((at, axis), run): ((&u32, &CartDimension), &AxisRun)| {
         let from_start =
             (u64::from(*at) + u64::from(axis.size) - u64::from(run.start)) % u64::from(axis.size);
@@ -166,7 +166,7 @@ fn places_text(n: Option<u64>) -> String {
 }
 
 /// Sizes as people write them.
-pub fn by_x(sizes: impl Iterator<Item = u32>) -> String {
+pub(crate) fn by_x(sizes: impl Iterator<Item = u32>) -> String {
     sizes.map(|size| size.to_string()).collect::<Vec<_>>().join("x")
 }
 

@@ -4,7 +4,10 @@ use ouzel_model::{CartMembers, LocationId, ProfileDefinitions};
 use std::collections::BTreeMap;
 
 /// For each member its locations, ascending; none of them is in two lists.
-pub fn locations_of_members(definitions: &ProfileDefinitions, members: &CartMembers) -> Vec<Vec<LocationId>> {
+pub(crate) fn locations_of_members(
+    definitions: &ProfileDefinitions,
+    members: &CartMembers,
+) -> Vec<Vec<LocationId>> {
     let mut owned = vec![Vec::new(); members.len()];
     let mut gather = |member_of: &dyn Fn(LocationId) -> Option<usize>| {
         for location in definitions.location_ids() {
@@ -43,7 +46,7 @@ pub fn locations_of_members(definitions: &ProfileDefinitions, members: &CartMemb
 }
 
 /// What the axis of locations within their member is called.
-pub fn within_name(members: &CartMembers) -> &'static str {
+pub(crate) fn within_name(members: &CartMembers) -> &'static str {
     match members {
         CartMembers::SystemNodes(_) => "location",
         CartMembers::Ranks(_) | CartMembers::Locations(_) | CartMembers::Groups(_) => "thread",
@@ -51,7 +54,7 @@ pub fn within_name(members: &CartMembers) -> &'static str {
 }
 
 /// A member by its id.
-pub fn member_name(members: &CartMembers, at: usize) -> String {
+pub(crate) fn member_name(members: &CartMembers, at: usize) -> String {
     match members {
         CartMembers::Ranks(v) => format!("rank {}", v[at].0),
         CartMembers::Locations(v) => format!("location {}", v[at].0),

@@ -43,13 +43,13 @@ impl<'a> Context<'a> {
     }
 
     /// "even the busiest rank", or "the rank" where there is only one.
-    pub fn even_the_busiest(&self) -> String {
+    pub(crate) fn even_the_busiest(&self) -> String {
         let one = words::peer(self.group.kind);
         if self.n_peers() == 1 { format!("the {one}") } else { format!("even the busiest {one}") }
     }
 
     /// "all ranks", or "the rank" where there is only one.
-    pub fn all_peers(&self) -> String {
+    pub(crate) fn all_peers(&self) -> String {
         let one = words::peer(self.group.kind);
         if self.n_peers() == 1 { format!("the {one}") } else { format!("all {one}s") }
     }
@@ -73,7 +73,7 @@ impl<'a> Context<'a> {
         ticks as f64 / self.run() as f64
     }
 
-    pub fn is_significant(&self, ticks: u64) -> bool {
+    pub(crate) fn is_significant(&self, ticks: u64) -> bool {
         SIGNIFICANT <= self.share(ticks)
     }
 
@@ -121,7 +121,7 @@ impl<'a> Context<'a> {
     }
 
     /// Whether a path or one of its callers waits or synchronises.
-    pub fn is_inside_waiting(&self, path: CallPathId) -> bool {
+    pub(crate) fn is_inside_waiting(&self, path: CallPathId) -> bool {
         let mut at = path;
         while at != CallPathTree::ROOT {
             if self.category(at, false) != Category::Computation {
@@ -133,12 +133,12 @@ impl<'a> Context<'a> {
     }
 
     /// Whether a stage is the start of the parallel program.
-    pub fn starts_mpi(&self, stage: &Stage) -> bool {
+    pub(crate) fn starts_mpi(&self, stage: &Stage) -> bool {
         stage.anchor.is_some_and(|anchor| anchor.role == AnchorRole::Start)
     }
 
     /// Whether a stage is the end of the parallel program.
-    pub fn ends_mpi(&self, stage: &Stage) -> bool {
+    pub(crate) fn ends_mpi(&self, stage: &Stage) -> bool {
         stage.anchor.is_some_and(|anchor| anchor.role == AnchorRole::End)
     }
 
@@ -170,7 +170,7 @@ impl<'a> Context<'a> {
     }
 
     /// Time of each peer in a path over the whole run, in the order of the group.
-    pub fn by_peer(&self, path: CallPathId, times: Times) -> Vec<(LocationId, u64)> {
+    pub(crate) fn by_peer(&self, path: CallPathId, times: Times) -> Vec<(LocationId, u64)> {
         let of = |location: &LocationId| {
             let ticks = self.profile_of(*location).map_or(0, |profile| match times {
                 Times::Exclusive if path == CallPathTree::ROOT => profile.outside.0,
@@ -205,7 +205,7 @@ impl<'a> Context<'a> {
     }
 
     /// How certain numbers from phases are, and why.
-    pub fn confidence_of_phases(&self) -> (Confidence, String) {
+    pub(crate) fn confidence_of_phases(&self) -> (Confidence, String) {
         if !self.nothing_lost {
             return (Confidence::Possible, "part of the trace is missing".to_owned());
         }

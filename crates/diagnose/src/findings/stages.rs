@@ -81,7 +81,7 @@ impl PhaseTimes {
     }
 
     /// `mean S − min S`, times the number of peers: how far apart the peers arrive.
-    pub fn spread_of_arrival(&self) -> u128 {
+    pub(crate) fn spread_of_arrival(&self) -> u128 {
         let spread = |sync: Stat| {
             u128::from(sync.sum.0).saturating_sub(u128::from(sync.min.0) * u128::from(self.n_peers))
         };
@@ -91,12 +91,12 @@ impl PhaseTimes {
 
 impl PathTimes {
     /// `max − mean` of exclusive time, times the number of peers.
-    pub fn exclusive_imbalance(&self, n_peers: u64) -> u128 {
+    pub(crate) fn exclusive_imbalance(&self, n_peers: u64) -> u128 {
         (self.exclusive_max * u128::from(n_peers)).saturating_sub(self.exclusive_sum)
     }
 
     /// `max − mean` of inclusive time, times the number of peers.
-    pub fn inclusive_imbalance(&self, n_peers: u64) -> u128 {
+    pub(crate) fn inclusive_imbalance(&self, n_peers: u64) -> u128 {
         (self.inclusive_max * u128::from(n_peers)).saturating_sub(self.inclusive_sum)
     }
 
@@ -134,7 +134,7 @@ impl Stage {
     }
 
     /// `Σ min S`.
-    pub fn cost_of_sync(&self) -> u64 {
+    pub(crate) fn cost_of_sync(&self) -> u64 {
         self.phases.iter().filter_map(|phase| phase.sync).map(|sync| sync.min.0).sum()
     }
 

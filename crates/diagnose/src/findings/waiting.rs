@@ -130,7 +130,7 @@ fn theme(cx: &Context<'_>, path: CallPathId, subset: bool) -> Theme {
 
 impl Waiting<'_> {
     /// The call that waits longest.
-    pub fn main_path(&self) -> CallPathId {
+    pub(crate) fn main_path(&self) -> CallPathId {
         self.paths.first().map_or(CallPathTree::ROOT, |&(path, _)| path)
     }
 

@@ -76,7 +76,7 @@ fn main_path(cx: &Context<'_>, stage: &Stage) -> CallPathId {
 
 impl Uneven<'_> {
     /// The stage with the greatest imbalance.
-    pub fn main_stage(&self) -> &Stage {
+    pub(crate) fn main_stage(&self) -> &Stage {
         self.stages[0]
     }
 
@@ -99,12 +99,12 @@ impl Uneven<'_> {
     }
 
     /// Time of each peer in the path, over the run.
-    pub fn by_peer(&self, cx: &Context<'_>) -> Vec<(LocationId, u64)> {
+    pub(crate) fn by_peer(&self, cx: &Context<'_>) -> Vec<(LocationId, u64)> {
         cx.by_peer(self.path, self.times(cx))
     }
 
     /// Time of each peer in all paths of the stages that compute, over the run.
-    pub fn busy_by_peer(&self, cx: &Context<'_>) -> Vec<(LocationId, u64)> {
+    pub(crate) fn busy_by_peer(&self, cx: &Context<'_>) -> Vec<(LocationId, u64)> {
         let paths: BTreeSet<CallPathId> = self
             .stages
             .iter()
@@ -124,7 +124,7 @@ impl Uneven<'_> {
 
     /// Share of the path's time that the slowest peer has, phase by phase.
     #[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
-    pub fn share_of_one(&self, cx: &Context<'_>) -> f64 {
+    pub(crate) fn share_of_one(&self, cx: &Context<'_>) -> f64 {
         let times = self.times(cx);
         let (mut max, mut sum) = (0, 0);
         for path in self.stages.iter().filter_map(|stage| stage.paths.get(&(self.path, false))) {

@@ -39,7 +39,7 @@ impl ByteBlock {
 
     /// Which bytes cannot be part of a number or a word.
     #[inline]
-    pub fn not_bare(self) -> u32 {
+    pub(crate) fn not_bare(self) -> u32 {
         let is_among =
             |bytes: u8x16, first: u8, n: u8| (bytes - u8x16::splat(first)).simd_lt(u8x16::splat(n));
         let letters = is_among(self.0 | u8x16::splat(0x20), b'a', 26);

@@ -147,7 +147,7 @@ pub(super) struct Collector {
 
 impl Collector {
     /// A new file begins; what follows belongs to it.
-    pub fn begin_file(&mut self, name: Arc<str>) {
+    pub(crate) fn begin_file(&mut self, name: Arc<str>) {
         self.files.push(FileFacts { name, ..FileFacts::default() });
         self.track_ids.clear();
         self.group_ids.clear();
@@ -184,7 +184,7 @@ impl Collector {
     }
 
     /// Everything counted, each with the place where it was seen first.
-    pub fn take_notices(&mut self) -> Vec<Notice> {
+    pub(crate) fn take_notices(&mut self) -> Vec<Notice> {
         if let Some(rounded) = self.rounded.take() {
             let what = "digits below the nanosecond were rounded".to_owned();
             self.oddities.insert((Level::Low, NoticeCode::NotRepresented, what), rounded);

@@ -27,7 +27,7 @@ pub(super) const FLOW_IDS: u64 = 1 << 62;
 
 impl Flows {
     /// Ids of another file are other ids.
-    pub fn begin_file(&mut self) {
+    pub(crate) fn begin_file(&mut self) {
         self.ids.clear();
         self.n_launch = 0;
     }

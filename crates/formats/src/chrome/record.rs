@@ -150,13 +150,13 @@ pub(super) struct Store {
 
 impl Store {
     /// A new track, without a record.
-    pub fn add_track(&mut self) -> usize {
+    pub(crate) fn add_track(&mut self) -> usize {
         self.tracks.push(Track::default());
         self.tracks.len() - 1
     }
 
     /// The track of an index.
-    pub fn track(&self, track: usize) -> &Track {
+    pub(crate) fn track(&self, track: usize) -> &Track {
         &self.tracks[track]
     }
 

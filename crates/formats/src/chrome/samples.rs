@@ -107,7 +107,7 @@ struct StackFrame {
 
 impl Samples {
     /// Profiles of another file are other profiles.
-    pub fn begin_file(&mut self) {
+    pub(crate) fn begin_file(&mut self) {
         self.profiles.clear();
     }
 

@@ -123,7 +123,7 @@ impl Window {
     }
 
     /// Reads nothing more: what is in the window is stepped over, and the text ends there.
-    pub fn give_up(&mut self) {
+    pub(crate) fn give_up(&mut self) {
         self.at = self.end;
         self.is_at_end = true;
     }

@@ -33,7 +33,7 @@ impl HpctoolkitRegions {
     }
 
     /// All of them.
-    pub fn into_vec(self) -> Vec<Region> {
+    pub(crate) fn into_vec(self) -> Vec<Region> {
         self.regions
     }
 }

@@ -58,22 +58,22 @@ impl Database {
     }
 
     /// Names of all tables, in order.
-    pub fn table_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn table_names(&self) -> impl Iterator<Item = &str> {
         self.tables.keys().map(String::as_str)
     }
 
     /// Names of views and virtual tables, in order. They are never read.
-    pub fn view_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn view_names(&self) -> impl Iterator<Item = &str> {
         self.views.iter().map(String::as_str)
     }
 
     /// Whether there is such a table.
-    pub fn has_table(&self, table: &str) -> bool {
+    pub(crate) fn has_table(&self, table: &str) -> bool {
         self.tables.contains_key(table)
     }
 
     /// Whether there is such a table with such a column.
-    pub fn has_column(&self, table: &str, column: &str) -> bool {
+    pub(crate) fn has_column(&self, table: &str, column: &str) -> bool {
         self.tables.get(table).is_some_and(|columns| columns.contains(column))
     }
 
@@ -223,7 +223,7 @@ pub(super) struct Strings<'d> {
 
 impl Strings<'_> {
     /// The string of an id that is looked up often; empty if there is none.
-    pub fn get_kept(&mut self, id: i64) -> Arc<str> {
+    pub(crate) fn get_kept(&mut self, id: i64) -> Arc<str> {
         if let Some(text) = self.known.get(&id) {
             return Arc::clone(text);
         }

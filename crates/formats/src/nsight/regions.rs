@@ -58,12 +58,12 @@ impl NsightRegions {
     }
 
     /// Whether a region is the placeholder for frames without a symbol.
-    pub fn is_unresolved(&self, region: u32) -> bool {
+    pub(crate) fn is_unresolved(&self, region: u32) -> bool {
         self.regions[region as usize].name.starts_with("<unresolved in ")
     }
 
     /// All of them, in the order of their numbers.
-    pub fn into_vec(self) -> Vec<Region> {
+    pub(crate) fn into_vec(self) -> Vec<Region> {
         self.regions
     }
 }

@@ -39,7 +39,7 @@ impl Requests {
     }
 
     /// The open call completes a request.
-    pub fn wait_for(&mut self, handle: u64) {
+    pub(crate) fn wait_for(&mut self, handle: u64) {
         self.waited.push(handle);
     }
 

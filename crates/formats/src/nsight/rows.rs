@@ -64,7 +64,7 @@ impl RowKind {
     ];
 
     /// Whether its events depend on rows before or after it.
-    pub fn has_request(self) -> bool {
+    pub(crate) fn has_request(self) -> bool {
         !matches!(
             self,
             RowKind::Call

@@ -103,7 +103,7 @@ pub(super) struct Partition {
 impl Partition {
     /// One that keeps at most so many rows in memory.
     #[cfg(test)]
-    pub fn with_limit(max_buffered: usize) -> Partition {
+    pub(crate) fn with_limit(max_buffered: usize) -> Partition {
         Partition { max_buffered: Some(max_buffered), ..Partition::default() }
     }
 

@@ -203,24 +203,24 @@ impl Collected {
     }
 
     /// The text of a reference, if there is one and it says something.
-    pub fn some_text(&self, reference: u32) -> Option<Arc<str>> {
+    pub(crate) fn some_text(&self, reference: u32) -> Option<Arc<str>> {
         self.strings.get(&reference).filter(|text| !text.is_empty()).cloned()
     }
 
     /// Whether a region says by name or role what it is.
-    pub fn has_meaning(&self, region: &def::Region) -> bool {
+    pub(crate) fn has_meaning(&self, region: &def::Region) -> bool {
         let has_role = region.region_role != RegionRole::Unknown && region.paradigm != Paradigm::Unknown;
         has_role || [region.name, region.canonical_name].iter().any(|&name| self.some_text(name).is_some())
     }
 
     /// Whether the groups of a communicator are defined.
-    pub fn has_members(&self, comm: &Comm) -> bool {
+    pub(crate) fn has_members(&self, comm: &Comm) -> bool {
         std::iter::once(comm.group).chain(comm.remote_group).all(|id| self.group(id, &COMM_GROUPS).is_some())
     }
 
     /// Whether definitions have a hole: events may name what no definition explains. Archives number regions and
     /// communicators without gaps, those of communicators from zero.
-    pub fn has_holes(&self) -> bool {
+    pub(crate) fn has_holes(&self) -> bool {
         let n_missing = |ids: &mut dyn Iterator<Item = u32>, first: Option<u32>| {
             let ids: Vec<u32> = ids.collect();
             let (min, max) = (ids.iter().copied().min()?, ids.iter().copied().max()?);

@@ -83,7 +83,7 @@ impl BaseColumns {
     }
 
     /// Copies kinds and regions to the columns of `buffer`.
-    pub fn append_to(&self, buffer: &mut ChunkBuffer) {
+    pub(crate) fn append_to(&self, buffer: &mut ChunkBuffer) {
         buffer.kind.extend_from_slice(&self.kind[..self.len]);
         buffer.region.extend_from_slice(&self.region[..self.len]);
     }

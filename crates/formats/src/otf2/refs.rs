@@ -132,7 +132,7 @@ impl<'a> LocationRefs<'a> {
     }
 
     /// References met that have no definition, and how often.
-    pub fn take_undefined(&mut self) -> BTreeMap<(RefKind, u32), u64> {
+    pub(crate) fn take_undefined(&mut self) -> BTreeMap<(RefKind, u32), u64> {
         std::mem::take(&mut self.undefined)
     }
 }

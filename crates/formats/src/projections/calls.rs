@@ -70,7 +70,7 @@ impl PeCalls {
     }
 
     /// Closes all and shows the region of each.
-    pub fn leave_all(&mut self, mut row: impl FnMut(RegionId)) {
+    pub(crate) fn leave_all(&mut self, mut row: impl FnMut(RegionId)) {
         for (_, region) in self.open.drain(..).rev() {
             row(region);
         }

@@ -69,7 +69,7 @@ pub enum Solid {
 }
 
 /// Marks of a field that are drawn one by one.
-pub const MAX_VECTORS: usize = 2500;
+pub(crate) const MAX_VECTORS: usize = 2500;
 /// Points of one field, width and height.
 const PANEL: (u32, u32) = (460, 380);
 /// The same for columns over one axis.

@@ -11,9 +11,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontTransform, RGBColor};
 
 /// Background of a place without a value.
-pub const MISSING: RGBColor = RGBColor(236, 237, 240);
+pub(crate) const MISSING: RGBColor = RGBColor(236, 237, 240);
 /// Hatching of a place without a value.
-pub const HATCH: RGBColor = RGBColor(168, 172, 180);
+pub(crate) const HATCH: RGBColor = RGBColor(168, 172, 180);
 
 /// Where one field is drawn; lengths are in pixels.
 pub struct Panel<'a, DB: DrawingBackend> {
@@ -97,7 +97,7 @@ impl<'a, DB: DrawingBackend> Panel<'a, DB> {
         rgb(colour)
     }
 
-    pub fn draw_title(&self) -> Result<(), PlotError> {
+    pub(crate) fn draw_title(&self) -> Result<(), PlotError> {
         let room = (self.size.0 / self.px(7)).max(20) as usize;
         let (x, y) = (self.corner.0 + self.px(20), self.corner.1);
         self.text(&shortened(&self.field.title, room), (x, y + self.px(4)), Font::TITLE)?;
@@ -133,7 +133,7 @@ impl<'a, DB: DrawingBackend> Panel<'a, DB> {
     }
 
     /// A place without a value.
-    pub fn hatch(&self, at: Box2) -> Result<(), PlotError> {
+    pub(crate) fn hatch(&self, at: Box2) -> Result<(), PlotError> {
         self.fill(at, MISSING)?;
         let ends = [(at.x, at.y + at.height), (at.x + at.width, at.y)];
         self.line(&ends, HATCH)
@@ -145,7 +145,7 @@ impl<'a, DB: DrawingBackend> Panel<'a, DB> {
     }
 
     /// Fills a polygon.
-    pub fn polygon(&self, points: &[(i32, i32)], colour: RGBColor) -> Result<(), PlotError> {
+    pub(crate) fn polygon(&self, points: &[(i32, i32)], colour: RGBColor) -> Result<(), PlotError> {
         self.canvas.plot.draw(&Polygon::new(points.to_vec(), colour.filled())).map_err(failed)
     }
 
@@ -168,9 +168,9 @@ pub struct Font {
 }
 
 impl Font {
-    pub const TITLE: Font = Font::new(13, INK);
-    pub const PALE: Font = Font::new(11, PALE_INK);
-    pub const LABEL: Font = Font::new(11, INK);
+    pub(crate) const TITLE: Font = Font::new(13, INK);
+    pub(crate) const PALE: Font = Font::new(11, PALE_INK);
+    pub(crate) const LABEL: Font = Font::new(11, INK);
 
     const fn new(points: u32, colour: RGBColor) -> Font {
         Font { points, colour, across: HPos::Left, down: VPos::Top, is_upright: false }
@@ -192,7 +192,7 @@ impl Font {
     }
 
     /// Read from below to above.
-    pub const fn upright(self) -> Font {
+    pub(crate) const fn upright(self) -> Font {
         Font { is_upright: true, ..self }
     }
 }

@@ -69,7 +69,7 @@ impl Flows {
     }
 
     /// Messages of which one end only was written.
-    pub fn n_half_written(&self) -> u64 {
+    pub(crate) fn n_half_written(&self) -> u64 {
         self.messages.len() as u64
     }
 }

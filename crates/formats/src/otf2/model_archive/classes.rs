@@ -43,7 +43,7 @@ impl Classes {
     }
 
     /// An event of the class had no other event at its time.
-    pub fn stands_alone(&mut self, reference: u32) {
+    pub(crate) fn stands_alone(&mut self, reference: u32) {
         let occurrence = &mut self.classes[reference as usize].occurrence;
         if *occurrence == MetricOccurrence::SynchronousStrict {
             *occurrence = MetricOccurrence::Synchronous;

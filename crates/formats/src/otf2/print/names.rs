@@ -27,7 +27,7 @@ impl<'d> PrintNames<'d> {
     }
 
     /// Says whether the ids that come are global; local ones have no names.
-    pub fn ids_are_global(&mut self, global: bool) {
+    pub(crate) fn ids_are_global(&mut self, global: bool) {
         self.ids_are_global = global;
     }
 
