@@ -1,9 +1,9 @@
-//! Traces for tests: a small language for events, the law harness, the synthetic generator.
+//! Traces for tests: a small language for events, the law harness, the synthetic generator, the simulator.
 //!
 //! [`ToyProfile`] is a profile in memory, [`ToyTrace`] a trace in memory, from text or a seed ([`RandomTrace`]).
 //! [`laws::check`] checks an analysis against the laws of [`Analysis`](ouzel_engine::Analysis) on dozens of random
-//! traces. [`run`] gives the answer of one analysis; [`shared_data`] finds real traces,
-//! [`golden`] golden values; [`skips`] counts the tests that found none.
+//! traces. [`simulator`] executes parallel programs and knows the truth about them. [`run`] gives the answer of one
+//! analysis; [`shared_data`] finds real traces, [`golden`] golden values; [`skips`] counts the tests that found none.
 
 mod data;
 pub mod hpctoolkit;
@@ -14,6 +14,7 @@ pub mod pytorch;
 mod rng;
 mod run;
 mod serialised_output;
+pub mod simulator;
 pub mod skips;
 pub mod synth;
 mod toy;
