@@ -278,7 +278,10 @@ impl<'p> Execution<'p> {
         let at = &mut self.ranks[rank];
         at.now = time;
         at.posted.retain(|_, part| !completed.contains(part));
-        if let (Call::Poll(..), Some(start)) = (pending.call, at.polls_since.take()) {
+        // A test that fails completes nothing.
+        if let (Call::Poll(..), false) = (pending.call, completed.is_empty())
+            && let Some(start) = at.polls_since.take()
+        {
             let call_path = self.run.visits[pending.visit].call_path.clone();
             self.run.polling.push(Polling { rank, call_path, start, ticks: enter - start });
         }

@@ -46,8 +46,8 @@
 //! - **Polling** ([`Polling`]) is not waiting: the rank may work in between.
 //!
 //! With [`Transfer::InFlight`], the default, a receiver that comes late finds its message arrived. A replay that keeps
-//! what a call took after its wait cannot know that; its projections equal the truth to the tick on machines that cost
-//! nothing, and with [`Transfer::InCall`].
+//! what a call took after its wait cannot know that; if it knows which sends wait for their receivers, its projections
+//! equal the truth to the tick on machines that cost nothing, and with [`Transfer::InCall`].
 //!
 //! Times may be decided by the order of events only where a program says so: receives from any source, `MPI_Waitany`,
 //! tests. Without them ([`MatchingOrder::Fixed`]), less work never lengthens a run.

@@ -9,7 +9,7 @@ fn run(program: &Program) -> Run {
 }
 
 /// `late_sender MPI_Recv: 1 waits 90 from 10 for 0 in MPI_Send`, one for each wait.
-fn waits(run: &Run) -> Vec<String> {
+pub(super) fn waits(run: &Run) -> Vec<String> {
     let line = |wait: &Wait| {
         let (class, call, of) = (wait.class.as_str(), wait.call_path.join("/"), wait.culprit_path.join("/"));
         let Wait { rank, ticks, start, culprit, .. } = wait;

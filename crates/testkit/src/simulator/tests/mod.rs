@@ -1,2 +1,3 @@
+mod by_hand;
 mod golden;
 mod laws;
