@@ -17,6 +17,7 @@
 
 use crate::calls::CallKind;
 use crate::class::{Certainty, WaitClass};
+use crate::delays::GroupPoint;
 use crate::records::{CollectiveRecord, LocationRecords};
 use crate::wait::{Culprit, Wait};
 use ouzel_analyses::paired_operations::{CollectiveMember, CollectivePart, instances, n_members};
@@ -31,6 +32,8 @@ pub(crate) struct CollectiveWaits {
     pub waits: Vec<Wait>,
     /// Parts of these, and what is no waiting.
     pub beside: Vec<Wait>,
+    /// Instances that none left before all had come, and in which one waited.
+    pub groups: Vec<GroupPoint>,
     /// Selected collectives whose instance lacks members.
     pub n_partial: u64,
     /// Selected collectives that belong to no instance.
@@ -129,6 +132,17 @@ pub(crate) fn collective_waits(
     found.result
 }
 
+/// The point that members of a collective of all have in common.
+fn group_point(members: &[Member<'_>]) -> Option<GroupPoint> {
+    let arrivals = members.iter().map(|it| it.record.arrived);
+    let (first, last) = (arrivals.clone().min()?, arrivals.max()?);
+    let at = members.iter().map(|it| it.record.end).min()?;
+    let is_common = first < last && last <= at && members.iter().all(|it| it.record.is_blocking);
+    let mut left: Vec<(LocationId, Ticks)> = members.iter().map(|it| (it.location, it.record.end)).collect();
+    left.sort_unstable();
+    is_common.then_some(GroupPoint { at, members: left })
+}
+
 struct Finding<'a> {
     /// By call path.
     kinds: &'a [CallKind],
@@ -152,6 +166,7 @@ impl Finding<'_> {
                 let takes_part = |it: &&Member<'_>| it.record.moves_data || !needs_data;
                 let members: Vec<Member<'_>> = members.iter().filter(takes_part).copied().collect();
                 self.all_for_all((class, certainty), &members, is_inter);
+                self.result.groups.extend(group_point(&members));
                 if let Some(completion) = completion {
                     self.completion((completion, certainty), &members);
                 }
@@ -226,7 +241,9 @@ impl Finding<'_> {
     fn found(&self, class: (WaitClass, Certainty), member: &Member<'_>, cause: &Member<'_>) -> Option<Wait> {
         let end = cause.record.arrived.min(member.record.end);
         let wait = self.range(class, member, (member.record.start(), end))?;
-        let culprit = Culprit { location: cause.location, path: cause.record.arrived_path };
+        let CollectiveRecord { arrived, arrived_path, is_blocking, end: left, .. } = *cause.record;
+        let left = if is_blocking { left } else { arrived };
+        let culprit = Culprit { location: cause.location, path: arrived_path, arrived, left };
         Some(Wait { culprit: Some(culprit), ..wait })
     }
 
@@ -237,7 +254,7 @@ impl Finding<'_> {
         member: &Member<'_>,
         (start, end): (Ticks, Ticks),
     ) -> Option<Wait> {
-        let &CollectiveRecord { path, enter, .. } = member.record;
+        let &CollectiveRecord { path, enter, end: leave, .. } = member.record;
         (start < end && self.kinds[path.index()].waits()).then_some(Wait {
             class,
             certainty,
@@ -245,6 +262,7 @@ impl Finding<'_> {
             location: member.location,
             path,
             enter,
+            leave,
             start,
             end,
             culprit: None,

@@ -19,12 +19,27 @@ use serde::{Deserialize, Serialize};
 pub struct Waits {
     /// How calls of each region wait.
     kinds: Vec<CallKind>,
+    depth: Depth,
+}
+
+/// What is kept of the waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Depth {
+    /// Those that are selected.
+    Waits,
+    /// Also what they depend on.
+    Dependencies,
 }
 
 impl Waits {
     /// The analysis by the built-in rules of what regions mean.
     pub fn new(definitions: &Definitions) -> Self {
-        Waits { kinds: CallKind::of_regions(definitions, &Semantics::default()) }
+        Waits { kinds: CallKind::of_regions(definitions, &Semantics::default()), depth: Depth::Waits }
+    }
+
+    /// The same, with what is needed to find the causes of waits.
+    pub fn with_dependencies(definitions: &Definitions) -> Self {
+        Waits { depth: Depth::Dependencies, ..Waits::new(definitions) }
     }
 }
 
@@ -116,7 +131,7 @@ impl Analysis for Waits {
     }
 
     fn finish(&self, partial: WaitsPartial, cx: &FinishCx<'_>) -> Result<WaitsOutput, AnalysisError> {
-        Ok(output(&partial, &self.kinds, cx))
+        Ok(output(&partial, &self.kinds, self.depth, cx))
     }
 }
 

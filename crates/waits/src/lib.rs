@@ -22,6 +22,7 @@
 mod calls;
 mod class;
 mod collectives;
+mod delays;
 mod fold;
 mod messages;
 mod order;
@@ -34,6 +35,7 @@ mod tests;
 mod wait;
 
 pub use class::{Certainty, ClassRole, WaitClass};
+pub use delays::{DelayRow, DelaysOutput, Dependencies, UnexplainedRow};
 pub use fold::Waits;
 pub use output::{ClassSum, ClockViolations, WaitsOutput};
 pub use rows::{RowCulprit, WaitRow, WaitRows, WaitsPer};

@@ -106,7 +106,7 @@ impl Gathering<'_> {
             of[receive.nth() as usize] = Some(Received { sent, from: *from, visit });
         }
         if let Some(of) = self.probed.get_mut(&receive.location) {
-            let culprit = Culprit { location: send.location, path: send.path() };
+            let culprit = culprit(send);
             of.push(Probed { posted: receive.posted(), nth: receive.nth(), sent: send.posted(), culprit });
         }
         self.add_late_sender(pair);
@@ -184,6 +184,7 @@ impl Gathering<'_> {
                     location,
                     path: probe.path,
                     enter: probe.enter,
+                    leave: probe.leave,
                     start,
                     end,
                     culprit: Some(it.culprit),
@@ -192,6 +193,13 @@ impl Gathering<'_> {
             }
         }
     }
+}
+
+/// The call that posted an end.
+fn culprit(end: &End<'_>) -> Culprit {
+    let arrived = end.posted();
+    let left = end.completed().filter(|call| call.enter == arrived).map_or(arrived, |call| call.leave);
+    Culprit { location: end.location, path: end.path(), arrived, left }
 }
 
 /// A wait in `call`, in which the end `mine` completes.
@@ -203,9 +211,10 @@ fn wait(class: WaitClass, mine: &End<'_>, call: &EndCall, end: Ticks, theirs: &E
         location: mine.location,
         path: call.path,
         enter: call.enter,
+        leave: call.leave,
         start: call.enter,
         end,
-        culprit: Some(Culprit { location: theirs.location, path: theirs.path() }),
+        culprit: Some(culprit(theirs)),
         nth: mine.nth(),
     })
 }

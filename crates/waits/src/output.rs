@@ -1,16 +1,18 @@
 //! The result: all waits of the selection, and their sums.
 
 use crate::calls::CallKind;
-use crate::class::{Certainty, ClassRole, WaitClass};
+use crate::class::WaitClass;
 use crate::collectives::{CollectiveWaits, collective_waits};
+use crate::delays::{CausedWait, Dependencies, GroupPoint};
+use crate::fold::Depth;
 use crate::messages::{MessageWaits, message_waits};
 use crate::order::wrong_order;
-use crate::processes::{polling, process_waits};
+use crate::processes::{polling, process_waits, start_of_mpi};
 use crate::records::WaitsPartial;
 use crate::wait::{Culprit, Wait, longest_of_visits};
 use ouzel_analyses::message_matching::report_unmatched;
 use ouzel_engine::FinishCx;
-use ouzel_model::{CallPathTree, Definitions, Level, Notice, NoticeCode, Ticks, TimeRange, WorldRank};
+use ouzel_model::{CallPathTree, Definitions, Level, Notice, NoticeCode, Remap, Ticks, TimeRange, WorldRank};
 use std::collections::BTreeSet;
 
 /// Which calls of the selection waited.
@@ -26,6 +28,8 @@ pub struct WaitsOutput {
     pub waits: Vec<Wait>,
     /// Messages that were received before they were sent.
     pub violations: ClockViolations,
+    /// What the waits depend on, if it was asked for.
+    pub dependencies: Option<Dependencies>,
 }
 
 /// Messages of the selection that were received before they were sent.
@@ -67,8 +71,7 @@ impl WaitsOutput {
 
     /// The sum of the primary classes over all ranks, without what is only possible.
     pub fn total(&self) -> Ticks {
-        let counts = |it: &&Wait| it.class.role() == ClassRole::Primary && !it.is_only_possible();
-        self.waits.iter().filter(counts).map(Wait::ticks).sum()
+        self.waits.iter().filter(|it| it.is_counted()).map(Wait::ticks).sum()
     }
 
     /// The sum of what is only possible.
@@ -83,13 +86,12 @@ impl WaitsOutput {
     }
 }
 
-impl Wait {
-    fn is_only_possible(&self) -> bool {
-        self.certainty == Certainty::Possible
-    }
-}
-
-pub(crate) fn output(partial: &WaitsPartial, of_regions: &[CallKind], cx: &FinishCx<'_>) -> WaitsOutput {
+pub(crate) fn output(
+    partial: &WaitsPartial,
+    of_regions: &[CallKind],
+    depth: Depth,
+    cx: &FinishCx<'_>,
+) -> WaitsOutput {
     let WaitsPartial { ends, locations } = partial;
     let kinds = CallKind::of_paths(of_regions, cx.call_paths);
     let messages = message_waits(ends, locations, &kinds, cx.definitions);
@@ -110,34 +112,59 @@ pub(crate) fn output(partial: &WaitsPartial, of_regions: &[CallKind], cx: &Finis
         waits.extend(of_processes);
         beside.extend(completions);
     }
+    let mut groups = collectives.groups;
+    groups.extend(start_of_mpi(locations, cx.definitions));
     for of in [&mut waits, &mut beside] {
         of.sort_unstable_by_key(|it| (it.location, it.start, it.end, it.path, it.class, it.nth));
     }
+    let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
+    let dependencies =
+        (depth == Depth::Dependencies).then(|| dependencies(&waits, &groups, (&call_paths, &shown), cx));
     waits.append(&mut beside);
-    let call_paths = select(&mut waits, cx);
+    select(&mut waits, &shown, cx);
     WaitsOutput {
         call_paths,
         run_time: cx.run_range().map_or(Ticks(0), |run| run.end.since(run.start)),
         n_ranks: n_ranks(cx),
         waits,
         violations,
+        dependencies,
     }
 }
 
+/// All waits with a culprit, and how much of each is selected.
+fn dependencies(
+    waits: &[Wait],
+    groups: &[GroupPoint],
+    (call_paths, shown): (&CallPathTree, &Remap),
+    cx: &FinishCx<'_>,
+) -> Dependencies {
+    let caused = |wait: &Wait| {
+        let counted = clipped(wait, cx).map_or(Ticks(0), |range| range.end.since(range.start));
+        CausedWait::new(&Wait { path: shown.path(wait.path), ..*wait }, counted)
+    };
+    let waits = waits.iter().filter(|wait| wait.is_counted()).filter_map(caused).collect();
+    let starts = cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?.0))).collect();
+    Dependencies::new(waits, groups, &starts, call_paths.clone())
+}
+
+/// The part of a wait that is selected.
+fn clipped(wait: &Wait, cx: &FinishCx<'_>) -> Option<TimeRange> {
+    let selected = cx.selected_of(wait.location);
+    let range = selected.clip(TimeRange { start: wait.start, end: wait.end });
+    (selected.location && range.start < range.end).then_some(range)
+}
+
 /// Leaves what is selected, with the call paths that are shown.
-fn select(waits: &mut Vec<Wait>, cx: &FinishCx<'_>) -> CallPathTree {
+fn select(waits: &mut Vec<Wait>, shown: &Remap, cx: &FinishCx<'_>) {
     waits.retain_mut(|wait| {
-        let selected = cx.selected_of(wait.location);
-        let TimeRange { start, end } = selected.clip(TimeRange { start: wait.start, end: wait.end });
-        (wait.start, wait.end) = (start, end);
-        selected.location && start < end
+        let range = clipped(wait, cx);
+        range.map(|range| (wait.start, wait.end) = (range.start, range.end)).is_some()
     });
-    let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
     for wait in waits {
         wait.path = shown.path(wait.path);
         wait.culprit = wait.culprit.map(|it| Culprit { path: shown.path(it.path), ..it });
     }
-    call_paths
 }
 
 fn n_ranks(cx: &FinishCx<'_>) -> u64 {

@@ -10,9 +10,10 @@
 //! count.
 
 use crate::class::{Certainty, WaitClass};
+use crate::delays::GroupPoint;
 use crate::records::{BareCall, BareKind, LocationRecords};
 use crate::wait::{Culprit, Wait};
-use ouzel_model::{Definitions, LocationId, LocationKind, WorldRank};
+use ouzel_model::{Definitions, LocationId, LocationKind, Ticks, WorldRank};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +31,8 @@ pub(crate) fn process_waits(
         else {
             continue;
         };
-        let culprit = Culprit { location: *culprit, path: last.path };
+        let BareCall { path, enter: arrived, leave: left, .. } = *last;
+        let culprit = Culprit { location: *culprit, path, arrived, left };
         let first_leave = calls.iter().map(|(_, it)| it.leave).min().unwrap_or_default();
         let completion = first_leave.max(last.enter);
         for &(location, it) in &calls {
@@ -46,6 +48,18 @@ pub(crate) fn process_waits(
         wait.retain(|wait| wait.start < wait.end);
     }
     (waits, beside)
+}
+
+/// The start of MPI, after which all processes go on together.
+pub(crate) fn start_of_mpi(
+    records: &BTreeMap<LocationId, LocationRecords>,
+    definitions: &Definitions,
+) -> Option<GroupPoint> {
+    let calls = calls(BareKind::Init, records, definitions);
+    let at = calls.iter().map(|(_, call)| call.leave).min()?;
+    let mut members: Vec<(LocationId, Ticks)> = calls.iter().map(|&(id, call)| (id, call.leave)).collect();
+    members.sort_unstable();
+    Some(GroupPoint { at, members })
 }
 
 /// One call of each process; none if there are less than two, or if one has no such call.
@@ -86,6 +100,7 @@ fn of_call(class: WaitClass, location: LocationId, call: BareCall) -> Wait {
         location,
         path: call.path,
         enter: call.enter,
+        leave: call.leave,
         start: call.enter,
         end: call.leave,
         culprit: None,

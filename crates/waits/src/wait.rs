@@ -1,6 +1,6 @@
 //! A wait, and which wait of a visit counts.
 
-use crate::class::{Certainty, WaitClass};
+use crate::class::{Certainty, ClassRole, WaitClass};
 use ouzel_model::{CallPathId, LocationId, Ticks};
 use std::cmp::Reverse;
 
@@ -11,6 +11,10 @@ pub struct Culprit {
     pub location: LocationId,
     /// Its call path.
     pub path: CallPathId,
+    /// When it arrived: the call was entered, or the collective began.
+    pub arrived: Ticks,
+    /// When the call was left; `arrived` where that is not kept (non-blocking operations).
+    pub left: Ticks,
 }
 
 /// A range of time in which a call waited.
@@ -28,6 +32,8 @@ pub struct Wait {
     pub path: CallPathId,
     /// When the call was entered.
     pub enter: Ticks,
+    /// When it was left.
+    pub leave: Ticks,
     /// When it began to wait.
     pub start: Ticks,
     /// When it could go on.
@@ -42,6 +48,15 @@ impl Wait {
     /// How long.
     pub fn ticks(&self) -> Ticks {
         self.end.since(self.start)
+    }
+
+    /// Whether it is in the sum of all waiting.
+    pub fn is_counted(&self) -> bool {
+        self.class.role() == ClassRole::Primary && !self.is_only_possible()
+    }
+
+    pub(crate) fn is_only_possible(&self) -> bool {
+        self.certainty == Certainty::Possible
     }
 
     /// What tells visits apart: calls of one location that take time begin at different times or are inside each other.
@@ -59,7 +74,8 @@ pub(crate) fn longest_of_visits(waits: &mut Vec<Wait>) {
             (WaitClass::LateReceiver, _) => 1,
             _ => 0,
         };
-        (wait.visit(), preference, Reverse(wait.ticks()), wait.culprit, wait.nth, wait.class)
+        let culprit = wait.culprit.map(|it| it.location);
+        (wait.visit(), preference, Reverse(wait.ticks()), culprit, wait.nth, wait.class)
     });
     waits.dedup_by_key(|wait| wait.visit());
 }

@@ -20,6 +20,11 @@ pub struct PathCalls {
 }
 
 impl PathCalls {
+    /// The exclusive time of calls in ranges of each location, which are numbered and in the order of time.
+    pub fn in_ranges(ranges: BTreeMap<LocationId, Vec<(u32, TimeRange)>>) -> Self {
+        PathCalls { segments: ranges.into_iter().map(|(id, list)| (id, list.into())).collect() }
+    }
+
     /// The second pass for a path.
     pub fn new(path: &CriticalPathOutput) -> Self {
         let mut segments: BTreeMap<LocationId, Vec<(u32, TimeRange)>> = BTreeMap::new();
@@ -28,7 +33,7 @@ impl PathCalls {
                 segments.entry(segment.location).or_default().push((number, segment.range));
             }
         }
-        PathCalls { segments: segments.into_iter().map(|(id, list)| (id, list.into())).collect() }
+        PathCalls::in_ranges(segments)
     }
 }
 

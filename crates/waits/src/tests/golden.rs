@@ -4,14 +4,14 @@ use super::*;
 use std::fmt::Write;
 
 /// A program of ranks that work and exchange messages, with the times that follow.
-struct Ranks(Vec<(String, u64)>);
+pub(crate) struct Ranks(Vec<(String, u64)>);
 
 impl Ranks {
-    fn new(n: usize) -> Self {
+    pub(crate) fn new(n: usize) -> Self {
         Ranks((0..n).map(|rank| (format!("{rank}: enter main @0"), 0)).collect())
     }
 
-    fn work(&mut self, rank: usize, time: u64) {
+    pub(crate) fn work(&mut self, rank: usize, time: u64) {
         let (line, now) = &mut self.0[rank];
         let start = *now;
         *now += time;
@@ -29,7 +29,7 @@ impl Ranks {
         (self.0[from].1, self.0[to].1) = (left, done);
     }
 
-    fn send(&mut self, from: usize, to: usize) {
+    pub(crate) fn send(&mut self, from: usize, to: usize) {
         self.message(from, to, "MPI_Send");
     }
 
@@ -46,11 +46,11 @@ impl Ranks {
         }
     }
 
-    fn barrier(&mut self) {
+    pub(crate) fn barrier(&mut self) {
         self.collective("MPI_Barrier", "barrier", |_, arrived| arrived.iter().copied().max().unwrap_or(0));
     }
 
-    fn end(self) -> ToyTrace {
+    pub(crate) fn end(self) -> ToyTrace {
         let lines: Vec<String> =
             self.0.into_iter().map(|(line, now)| format!("{line}, leave @{now}")).collect();
         ToyTrace::new(&lines.join("\n"))
@@ -193,7 +193,7 @@ fn late_roots_and_early_roots() {
 }
 
 /// Rank 0 starts a chain over the others; each works, passes on, then reports to rank 0.
-fn reports(n: usize, repetitions: usize, work: u64, order: impl Fn(usize) -> Vec<usize>) -> WaitsOutput {
+pub(crate) fn reports(n: usize, repetitions: usize, work: u64, order: impl Fn(usize) -> Vec<usize>) -> Ranks {
     let mut ranks = Ranks::new(n);
     for _ in 0..repetitions {
         for rank in 1..n {
@@ -204,13 +204,13 @@ fn reports(n: usize, repetitions: usize, work: u64, order: impl Fn(usize) -> Vec
             ranks.send(rank, 0);
         }
     }
-    ranks.waits().0
+    ranks
 }
 
 #[test]
 fn messages_in_right_and_wrong_order() {
     let wrong = [WaitClass::WrongOrderSameSource, WaitClass::WrongOrderDifferentSource];
-    let right = reports(5, 3, 10, |n| (1..n).collect());
+    let right = reports(5, 3, 10, |n| (1..n).collect()).waits().0;
     assert_eq!(right.total().0, 420);
     assert_eq!(wrong.map(|class| sum(&right, class)), [0, 0]);
     let of_root = |output: &WaitsOutput| -> Vec<u64> {
@@ -218,7 +218,7 @@ fn messages_in_right_and_wrong_order() {
         waits.map(|it| it.ticks().0).collect()
     };
     assert_eq!(of_root(&right), [10; 12]);
-    let reversed = reports(5, 3, 10, |n| (1..n).rev().collect());
+    let reversed = reports(5, 3, 10, |n| (1..n).rev().collect()).waits().0;
     assert_eq!(reversed.total().0, 420);
     assert_eq!(of_root(&reversed), [40; 3]);
     assert_eq!(wrong.map(|class| sum(&reversed, class)), [0, 120]);

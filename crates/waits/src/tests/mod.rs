@@ -4,7 +4,7 @@ use ouzel_testkit::laws::{Parts, Sums, check_additive, check_made_for};
 use ouzel_testkit::{ToyTrace, random_program, run, run_report};
 
 mod collectives;
-mod golden;
+pub(crate) mod golden;
 mod messages;
 
 const BY_RANK: WaitRows = WaitRows { per: WaitsPer::Rank, classes: Vec::new() };

@@ -1,0 +1,150 @@
+//! The costs of delays, by class, call path and location.
+
+use super::dependencies::Dependencies;
+use crate::class::WaitClass;
+use ouzel_analyses::critical_path::PathCallsOutput;
+use ouzel_model::{
+    CallPathId, CallPathTree, ColumnData, Definitions, LocationId, RegionId, Table, Ticks, Unit, WorldRank,
+};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Which code makes others wait.
+#[derive(Debug, Clone)]
+pub struct DelaysOutput {
+    /// The call paths that the rows refer to.
+    pub call_paths: CallPathTree,
+    /// By class, call path and location.
+    pub costs: BTreeMap<(WaitClass, CallPathId, LocationId), (Ticks, Ticks)>,
+    /// Waits whose cause is not known, by class and waiting call path.
+    pub unexplained: BTreeMap<(WaitClass, CallPathId), Ticks>,
+}
+
+/// Waiting that one call path of one rank causes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DelayRow {
+    /// The class of the waits.
+    pub class: WaitClass,
+    /// The code that takes longer than elsewhere.
+    pub call_path: CallPathId,
+    /// The rank that runs it.
+    pub rank: Option<WorldRank>,
+    /// Waits of those who waited for this rank.
+    pub short_term: Ticks,
+    /// Waits of others, who waited for ranks that waited themselves.
+    pub long_term: Ticks,
+}
+
+/// Waiting of one call path whose cause is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnexplainedRow {
+    /// The class of the waits.
+    pub class: WaitClass,
+    /// The call that waits.
+    pub call_path: CallPathId,
+    /// How long.
+    pub wait: Ticks,
+}
+
+/// The sums while waits are settled; call paths of costs and of unexplained waits are of different trees.
+#[derive(Debug, Default)]
+pub(super) struct DelaySums {
+    costs: BTreeMap<(WaitClass, CallPathId, LocationId), (Ticks, Ticks)>,
+    unexplained: BTreeMap<(WaitClass, CallPathId), Ticks>,
+}
+
+impl DelaySums {
+    pub fn cost(&mut self, at: (WaitClass, CallPathId, LocationId), cost: u64, is_short: bool) {
+        if 0 < cost {
+            let (short, long) = self.costs.entry(at).or_default();
+            *(if is_short { short } else { long }) += Ticks(cost);
+        }
+    }
+
+    pub fn unexplained(&mut self, class: WaitClass, path: CallPathId, wait: u64) {
+        if 0 < wait {
+            *self.unexplained.entry((class, path)).or_default() += Ticks(wait);
+        }
+    }
+
+    pub fn finish(self, of: &Dependencies, calls: &PathCallsOutput) -> DelaysOutput {
+        let mut call_paths = calls.call_paths.clone();
+        let remap = call_paths.absorb(&of.call_paths);
+        let unexplained = self.unexplained.into_iter();
+        let unexplained =
+            unexplained.map(|((class, path), wait)| ((class, remap.path(path)), wait)).collect();
+        DelaysOutput { call_paths, costs: self.costs, unexplained }
+    }
+}
+
+impl DelaysOutput {
+    /// One row for each class, call path and rank, the most waiting first.
+    pub fn rows(&self, definitions: &Definitions) -> Vec<DelayRow> {
+        let mut sums: BTreeMap<(WaitClass, CallPathId, Option<WorldRank>), (Ticks, Ticks)> = BTreeMap::new();
+        for (&(class, path, location), &(short, long)) in &self.costs {
+            let sum = sums.entry((class, path, definitions.location(location).rank)).or_default();
+            *sum = (sum.0 + short, sum.1 + long);
+        }
+        let row = |((class, call_path, rank), (short_term, long_term))| DelayRow {
+            class,
+            call_path,
+            rank,
+            short_term,
+            long_term,
+        };
+        let mut rows: Vec<DelayRow> = sums.into_iter().map(row).collect();
+        rows.sort_by_key(|row| Reverse(row.short_term + row.long_term));
+        rows
+    }
+
+    /// The rows as a table.
+    pub fn table(&self, definitions: &Definitions) -> Table {
+        let rows = self.rows(definitions);
+        let ns = |value: &dyn Fn(&DelayRow) -> Ticks| {
+            ColumnData::U64(rows.iter().map(|row| definitions.clock.ns_from_ticks(value(row))).collect())
+        };
+        let classes = rows.iter().map(|row| Arc::from(row.class.as_str())).collect();
+        let paths = rows.iter().map(|row| self.names(row.call_path, definitions)).collect();
+        let ranks = rows.iter().map(|row| row.rank.map(|rank| u64::from(rank.0))).collect();
+        Table::new("delays")
+            .with("class", Unit::None, "The class of the waits", ColumnData::Text(classes))
+            .with(
+                "call_path",
+                Unit::None,
+                "The code that takes longer than elsewhere, from the root; empty outside all regions",
+                ColumnData::TextList(paths),
+            )
+            .with("rank", Unit::None, "World rank that runs it", ColumnData::OptionU64(ranks))
+            .with(
+                "short_term_ns",
+                Unit::Nanoseconds,
+                "Waiting of those who wait for this rank",
+                ns(&|row| row.short_term),
+            )
+            .with(
+                "long_term_ns",
+                Unit::Nanoseconds,
+                "Waiting of others, who wait for ranks that waited themselves",
+                ns(&|row| row.long_term),
+            )
+    }
+
+    /// Waits whose cause is not known, the longest first.
+    pub fn unexplained_rows(&self) -> Vec<UnexplainedRow> {
+        let row = |(&(class, call_path), &wait): (&(WaitClass, CallPathId), &Ticks)| UnexplainedRow {
+            class,
+            call_path,
+            wait,
+        };
+        let mut rows: Vec<UnexplainedRow> = self.unexplained.iter().map(row).collect();
+        rows.sort_by_key(|row| Reverse(row.wait));
+        rows
+    }
+
+    /// The names of the regions of a call path, from the root.
+    pub fn names(&self, path: CallPathId, definitions: &Definitions) -> Vec<Arc<str>> {
+        let name = |region: &RegionId| definitions.region(*region).name.clone();
+        self.call_paths.regions(path).iter().map(name).collect()
+    }
+}

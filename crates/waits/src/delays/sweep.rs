@@ -1,0 +1,179 @@
+//! The costs of delays: waits are handed on to what caused them, the last ones first.
+//!
+//! The culprit of a wait is `D` ahead in call paths that took it longer than the waiter, and waited `P` itself since
+//! their common point. The wait, and the costs that later waits have handed on to it, are divided among these parts in
+//! proportion to their times, by largest remainder. A wait is settled after all that its location does later, so that
+//! it has all costs: locations are gone through backward, and stop at an arrival until the wait for it is settled.
+
+use super::dependencies::{CausedWait, Dependencies};
+use super::intervals::Interval;
+use super::output::{DelaySums, DelaysOutput};
+use super::pieces::Pieces;
+use crate::class::WaitClass;
+use ouzel_analyses::critical_path::PathCallsOutput;
+use ouzel_model::{CallPathId, LocationId, Ticks};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// What a location does, in the order of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// It waits.
+    Wait(usize),
+    /// It arrives where another one waits.
+    Arrive(usize),
+}
+
+/// What a wait is divided among.
+struct Causes {
+    /// Call paths of the culprit with their delays.
+    delays: Vec<(CallPathId, u64)>,
+    /// Waits of the culprit.
+    waits: Vec<(usize, u64)>,
+}
+
+struct Sweep<'a> {
+    of: &'a Dependencies,
+    pieces: &'a Pieces,
+    /// The costs that later waits have handed on to each wait.
+    handed_on: Vec<BTreeMap<WaitClass, u64>>,
+    sums: DelaySums,
+}
+
+pub(super) fn sweep(of: &Dependencies, pieces: &Pieces, calls: &PathCallsOutput) -> DelaysOutput {
+    let mut sweep =
+        Sweep { of, pieces, handed_on: vec![BTreeMap::new(); of.waits.len()], sums: DelaySums::default() };
+    let mut steps = steps(&of.waits);
+    let mut is_settled = vec![false; of.waits.len()];
+    let mut ready: Vec<LocationId> = steps.keys().copied().collect();
+    while let Some(location) = ready.pop() {
+        let Some(steps) = steps.get_mut(&location) else { continue };
+        while let Some((_, step)) = steps.pop_if(|(_, step)| match *step {
+            Step::Wait(_) => true,
+            Step::Arrive(wait) => is_settled[wait],
+        }) {
+            if let Step::Wait(wait) = step {
+                sweep.settle(wait);
+                is_settled[wait] = true;
+                ready.push(of.waits[wait].culprit.location);
+            }
+        }
+    }
+    // Waits that wait for each other in a circle: clocks are wrong.
+    for wait in (0..of.waits.len()).filter(|&wait| !is_settled[wait]) {
+        sweep.give_up(wait, of.waits[wait].counted.0);
+    }
+    sweep.sums.finish(of, calls)
+}
+
+/// The steps of each location, in the order of time; a wait ends before what its location does at the same time.
+fn steps(waits: &[CausedWait]) -> BTreeMap<LocationId, Vec<(Ticks, Step)>> {
+    let mut steps: BTreeMap<LocationId, Vec<(Ticks, Step)>> = BTreeMap::new();
+    for (i, wait) in waits.iter().enumerate() {
+        steps.entry(wait.location).or_default().push((wait.end, Step::Wait(i)));
+        steps.entry(wait.culprit.location).or_default().push((wait.culprit.arrived, Step::Arrive(i)));
+    }
+    steps.values_mut().for_each(|steps| steps.sort_unstable());
+    steps
+}
+
+impl Sweep<'_> {
+    fn settle(&mut self, index: usize) {
+        let wait = self.of.waits[index];
+        let Causes { delays, waits } = self.causes(&wait, self.of.intervals[index]);
+        let parts: Vec<u64> = delays.iter().map(|it| it.1).chain(waits.iter().map(|it| it.1)).collect();
+        let sum: u64 = parts.iter().sum();
+        if sum == 0 {
+            return self.give_up(index, wait.counted.0);
+        }
+        // With clocks that agree, the culprit is at least as far behind as the wait is long.
+        let explained = part(wait.counted.0, sum.min(wait.ticks().0), wait.ticks().0);
+        self.sums.unexplained(wait.class, wait.path, wait.counted.0 - explained);
+        let costs = std::mem::take(&mut self.handed_on[index]);
+        let own = std::iter::once((wait.class, explained, true));
+        for (class, cost, is_short) in own.chain(costs.into_iter().map(|(class, cost)| (class, cost, false)))
+        {
+            let shares = shares(cost, &parts);
+            let (to_delays, to_waits) = shares.split_at(delays.len());
+            for (&(path, _), &share) in delays.iter().zip(to_delays) {
+                self.sums.cost((class, path, wait.culprit.location), share, is_short);
+            }
+            for (&(before, _), &share) in waits.iter().zip(to_waits).filter(|(_, share)| 0 < **share) {
+                *self.handed_on[before].entry(class).or_default() += share;
+            }
+        }
+    }
+
+    fn give_up(&mut self, index: usize, own: u64) {
+        let CausedWait { class, path, .. } = self.of.waits[index];
+        self.sums.unexplained(class, path, own);
+        for (class, cost) in std::mem::take(&mut self.handed_on[index]) {
+            self.sums.unexplained(class, path, cost);
+        }
+    }
+
+    fn causes(&self, wait: &CausedWait, interval: Interval) -> Causes {
+        let culprit = wait.culprit;
+        let theirs = self.pieces.times(culprit.location, interval.of_culprit, culprit.arrived);
+        let mine = self.pieces.times(wait.location, interval.of_waiter, wait.start);
+        let delay = |&(path, ticks): &(CallPathId, u64)| {
+            let known = mine.binary_search_by_key(&path, |time| time.0);
+            let ticks = ticks.saturating_sub(known.map_or(0, |i| mine[i].1));
+            (0 < ticks).then_some((path, ticks))
+        };
+        Causes {
+            delays: theirs.iter().filter_map(delay).collect(),
+            waits: self.of.waits_between(culprit.location, interval.of_culprit, culprit.arrived),
+        }
+    }
+}
+
+impl Dependencies {
+    /// The waits of a location, in the order of time.
+    pub(super) fn waits_at(&self, location: LocationId) -> &[CausedWait] {
+        let start = self.waits.partition_point(|wait| wait.location < location);
+        let end = self.waits.partition_point(|wait| wait.location <= location);
+        &self.waits[start..end]
+    }
+
+    /// The waits of a location that end in a range, with what lies in it of each.
+    fn waits_between(&self, location: LocationId, start: Ticks, end: Ticks) -> Vec<(usize, u64)> {
+        let first = self.waits.partition_point(|it| (it.location, it.end) <= (location, start));
+        let last = self.waits.partition_point(|it| (it.location, it.end) <= (location, end)).max(first);
+        let lengths = self.waits[first..last].iter().map(|it| it.end.since(it.start.max(start)).0);
+        (first..last).zip(lengths).collect()
+    }
+}
+
+/// `whole · numerator / denominator`, rounded down; all if the denominator is 0.
+fn part(whole: u64, numerator: u64, denominator: u64) -> u64 {
+    if denominator == 0 {
+        return whole;
+    }
+    (u128::from(whole) * u128::from(numerator) / u128::from(denominator)) as u64
+}
+
+/// Divides a sum in proportion to `parts`, whose sum is not 0: all of it, by largest remainder.
+fn shares(whole: u64, parts: &[u64]) -> Vec<u64> {
+    let sum: u128 = parts.iter().map(|&part| u128::from(part)).sum();
+    let exact = |&part: &u64| u128::from(whole) * u128::from(part);
+    let mut shares: Vec<u64> = parts.iter().map(|part| (exact(part) / sum) as u64).collect();
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    order.sort_by_key(|&i| Reverse(exact(&parts[i]) % sum));
+    let rest = (whole - shares.iter().sum::<u64>()) as usize;
+    order[..rest].iter().for_each(|&i| shares[i] += 1);
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_all_of_it() {
+        assert_eq!(shares(10, &[1, 1, 1]), [4, 3, 3]);
+        assert_eq!(shares(10, &[0, 5, 15]), [0, 3, 7]);
+        assert_eq!(shares(u64::MAX, &[u64::MAX / 2, 1]), [u64::MAX - 2, 2]);
+        assert_eq!(shares(0, &[3]), [0]);
+    }
+}

@@ -1,0 +1,135 @@
+use super::*;
+use crate::tests::golden::{Ranks, reports};
+use crate::{WaitClass, Waits, WaitsOutput};
+use ouzel_model::{Filter, Ticks, TraceSource};
+use ouzel_testkit::laws::check_made_for;
+use ouzel_testkit::{ToyTrace, random_program, run, run_report};
+
+/// Both passes: the waits of what is selected, and their causes.
+fn delays(trace: &ToyTrace, filter: &Filter) -> (WaitsOutput, DelaysOutput) {
+    let mut output = run_report(trace, filter, Waits::with_dependencies(trace.definitions())).0;
+    let dependencies = output.dependencies.take().expect("they were asked for");
+    let calls = run(trace, dependencies.second_pass());
+    let delays = dependencies.delays(&calls);
+    (output, delays)
+}
+
+/// `class rank path: short-term + long-term`.
+fn described(trace: &ToyTrace) -> Vec<String> {
+    let (output, delays) = delays(trace, &Filter::default());
+    check_conservation(&output, &delays, "a program");
+    assert_eq!(delays.unexplained_rows(), []);
+    let rows = delays.rows(trace.definitions()).into_iter().map(|row| {
+        let rank = row.rank.map_or(u32::MAX, |rank| rank.0);
+        let path = delays.names(row.call_path, trace.definitions()).join("/");
+        format!("{} {rank} {path}: {} + {}", row.class.as_str(), row.short_term.0, row.long_term.0)
+    });
+    let mut rows: Vec<String> = rows.collect();
+    rows.sort_unstable();
+    rows
+}
+
+/// Of each class, everything is explained or said not to be.
+fn check_conservation(output: &WaitsOutput, delays: &DelaysOutput, what: &str) {
+    for &class in WaitClass::ALL {
+        let of_class = output.waits.iter().filter(|it| it.class == class && it.is_counted());
+        let waits: Ticks = of_class.map(crate::Wait::ticks).sum();
+        let costs = delays.costs.iter().filter(|(at, _)| at.0 == class).map(|(_, cost)| cost.0 + cost.1);
+        let unexplained = delays.unexplained.iter().filter(|(at, _)| at.0 == class).map(|(_, wait)| *wait);
+        assert_eq!(costs.chain(unexplained).sum::<Ticks>(), waits, "{what}: {}", class.as_str());
+    }
+}
+
+#[test]
+fn a_chain_is_caused_where_it_begins() {
+    let mut ranks = Ranks::new(3);
+    ranks.work(0, 100);
+    (1..3).for_each(|rank| ranks.work(rank, 10));
+    ranks.send(0, 1);
+    ranks.work(1, 10);
+    ranks.send(1, 2);
+    assert_eq!(
+        described(&ranks.end()),
+        ["late_sender 0 main/foo: 90 + 90", "late_sender 1 main/foo: 10 + 0"]
+    );
+}
+
+#[test]
+fn a_barrier_is_caused_by_its_last() {
+    let mut ranks = Ranks::new(4);
+    (0..3).for_each(|rank| ranks.work(rank, 10));
+    ranks.work(3, 100);
+    ranks.barrier();
+    assert_eq!(described(&ranks.end()), ["wait_at_barrier 3 main/foo: 270 + 0"]);
+}
+
+#[test]
+fn a_wait_at_a_barrier_is_caused_by_a_message_before_it() {
+    let mut ranks = Ranks::new(3);
+    ranks.work(0, 50);
+    ranks.work(1, 10);
+    ranks.send(0, 1);
+    ranks.work(0, 10);
+    ranks.work(1, 30);
+    ranks.work(2, 20);
+    ranks.barrier();
+    assert_eq!(
+        described(&ranks.end()),
+        [
+            "late_sender 0 main/foo: 40 + 0",
+            "wait_at_barrier 0 main/foo: 0 + 40",
+            "wait_at_barrier 1 main/foo: 40 + 0"
+        ]
+    );
+}
+
+#[test]
+fn balanced_code_causes_nothing() {
+    let trace = ToyTrace::new(
+        "0: enter main @0, enter foo @0, leave @60, enter bar @60, leave @80, enter MPI_Send @80, send>1 @80, leave @80, leave @80
+         1: enter main @0, enter foo @0, leave @30, enter bar @30, leave @70, enter MPI_Recv @70, recv<0 @80, leave @80, leave @80",
+    );
+    assert_eq!(described(&trace), ["late_sender 0 main/foo: 10 + 0"]);
+}
+
+#[test]
+fn right_and_wrong_order_have_different_causes() {
+    let short_term = |trace: &ToyTrace| -> Vec<u64> {
+        let (output, delays) = delays(trace, &Filter::default());
+        check_conservation(&output, &delays, "reports");
+        assert_eq!((output.total().0, delays.unexplained_rows().len()), (420 * 6, 0));
+        let rows = delays.rows(trace.definitions());
+        let of = |rank: u32| rows.iter().filter(move |row| row.rank.is_some_and(|it| it.0 == rank));
+        (1..5).map(|rank| of(rank).map(|row| row.short_term.0).sum()).collect()
+    };
+    // For a work of 10: 40, 20, 55/3, 15/2, and 10, 10, 10, 30.
+    let right = reports(5, 3, 60, |n| (1..n).collect()).end();
+    assert_eq!(short_term(&right), [240, 120, 110, 45]);
+    let wrong = reports(5, 3, 60, |n| (1..n).rev().collect()).end();
+    assert_eq!(short_term(&wrong), [60, 60, 60, 180]);
+}
+
+#[test]
+fn all_waiting_is_explained_or_said_not_to_be() {
+    let (mut n_explained, mut n_unexplained) = (0, 0);
+    for seed in 0..300 {
+        let trace = random_program(seed);
+        let window = Filter { time_ns: Some((100, 300)), ..Filter::default() };
+        let ranks = Filter { ranks: Some("1-2".parse().expect("ranks")), ..Filter::default() };
+        for filter in [Filter::default(), window, ranks] {
+            let (output, delays) = delays(&trace, &filter);
+            check_conservation(&output, &delays, &format!("program {seed} {filter:?}"));
+            n_explained += delays.costs.len();
+            n_unexplained += delays.unexplained.len();
+        }
+    }
+    assert!(n_unexplained < n_explained, "{n_unexplained} of {n_explained}");
+}
+
+#[test]
+fn laws_hold() {
+    check_made_for(Waits::with_dependencies, |output| {
+        let of = output.dependencies.as_ref().expect("they were asked for");
+        format!("{:?} {:?}", of.waits, of.intervals)
+    });
+}
