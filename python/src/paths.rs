@@ -5,6 +5,7 @@ use crate::table::Table;
 use crate::trace::Trace;
 use ouzel::analyses::patterns::PatternOptions;
 use ouzel::model::{Definitions, RegionId, WorldRank};
+use ouzel::waits::{WaitClass, WaitRows, WaitsPer};
 use ouzel_plot::pictures;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -55,6 +56,28 @@ impl Trace {
                 };
                 (table, pictures::lateness(&late, definitions, &origin))
             }))
+        })
+    }
+
+    #[pyo3(signature = (*, per="total", classes=None))]
+    fn waits(&self, py: Python<'_>, per: &str, classes: Option<Vec<String>>) -> PyResult<Table> {
+        let per = choice("per", per, &[("total", WaitsPer::Total), ("rank", WaitsPer::Rank)])?;
+        let known: Vec<(&str, WaitClass)> =
+            WaitClass::ALL.iter().map(|&class| (class.as_str(), class)).collect();
+        let classes = classes.unwrap_or_default();
+        let classes =
+            classes.iter().map(|class| choice("classes", class, &known)).collect::<PyResult<_>>()?;
+        let which = WaitRows { per, classes };
+        self.table(py, |trace, options| {
+            let definitions = trace.definitions();
+            Ok(trace.waits(options)?.map(|waits| waits.table(&waits.rows(&which, definitions), definitions)))
+        })
+    }
+
+    fn delays(&self, py: Python<'_>) -> PyResult<Table> {
+        self.table(py, |trace, options| {
+            let definitions = trace.definitions();
+            Ok(trace.delays(options)?.map(|(_, delays)| delays.table(definitions)))
         })
     }
 

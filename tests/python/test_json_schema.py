@@ -36,6 +36,7 @@ CALLS = {
     "critical-path": [[], ["--ranks", "0-1"]],
     "timeline": [[], ["--ranks", "0-1"]],
     "lateness": [[], ["--ranks", "0-1"], ["--operations"]],
+    "waits": [[], ["--per", "rank"]],
     "patterns": [["--time", "..1us"]],
     "calls": [[], ["--time", "1ms..2ms"]],
     "call-tree": [[], ["--ranks", "0-1"]],

@@ -31,6 +31,7 @@ mod severities;
 mod time_profile;
 mod timeline;
 mod topology;
+mod waits;
 #[cfg(feature = "schema")]
 mod words;
 
@@ -58,6 +59,9 @@ pub use severities::SeveritiesAnswer;
 pub use time_profile::{BinnedRegion, TimeProfileAnswer};
 pub use timeline::TimelineAnswer;
 pub use topology::{TopologyAnswer, TopologyDimension};
+pub use waits::{
+    UnexplainedWait, WaitClassSum, WaitClockViolations, WaitCulprit, WaitDelay, WaitsAnswer, WaitsRow,
+};
 
 pub use ouzel_causes::Causes as CausesAnswer;
 pub use ouzel_diagnose::RunReport as ReportAnswer;

@@ -71,6 +71,7 @@ pub fn all(rows: &Rows) -> Result<Schemas> {
         ("severities", Of::Profile, shape::<SeveritiesAnswer<'_>>()),
         ("time-profile", Of::Trace, shape::<TimeProfileAnswer>()),
         ("timeline", Of::Trace, shape::<TimelineAnswer>()),
+        ("waits", Of::Trace, shape::<WaitsAnswer>()),
     ];
     let mut all = vec![("envelope", envelope())];
     for (name, of, shape) in shapes {

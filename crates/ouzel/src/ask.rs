@@ -29,8 +29,8 @@ use ouzel_diagnose::clusters::Data as Clusters;
 use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Report};
-use ouzel_model::{Notice, Notices, Ticks, TimeRange, WorldRank};
-use ouzel_waits::{Waits, WaitsOutput};
+use ouzel_model::{Filter, Notice, Notices, Ticks, TimeRange, WorldRank};
+use ouzel_waits::{DelaysOutput, Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
 /// An answer, and how far it can be trusted.
@@ -184,6 +184,20 @@ impl Trace {
     /// If the pass was cancelled, or the analysis cannot answer.
     pub fn waits(&self, options: &Options<'_>) -> Result<Answer<WaitsOutput>, AskError> {
         self.ask(Waits::new(self.definitions()), options)
+    }
+
+    /// Which calls wait for other ranks, and which earlier code makes them wait. Two passes; the second looks at the
+    /// whole run, whatever is selected.
+    ///
+    /// # Errors
+    /// If a pass was cancelled, or an analysis cannot answer.
+    pub fn delays(&self, options: &Options<'_>) -> Result<Answer<(WaitsOutput, DelaysOutput)>, AskError> {
+        let mut answer = self.ask(Waits::with_dependencies(self.definitions()), options)?;
+        let dependencies = answer.output.dependencies.take().expect("they were asked for");
+        let filter = Filter { ranks: None, time_ns: None, ..options.filter.clone() };
+        let calls = self.ask(dependencies.second_pass(), &Options { filter, ..options.clone() })?.output;
+        let delays = dependencies.delays(&calls);
+        Ok(answer.map(|waits| (waits, delays)))
     }
 
     /// How late each operation ends after the first of its peers.

@@ -1,8 +1,8 @@
-//! The critical path, lateness and patterns of real archives keep their laws.
+//! The critical path, waits, lateness and patterns of real archives keep their laws.
 //!
 //! What they say of small programs is tested beside them against slow ways to get the same. Here, on every archive at
 //! hand: the path tiles the run and its calls fill it, steps keep the order of messages and of locations,
-//! occurrences lie in the run.
+//! occurrences lie in the run, waits lie in their visits and are explained to the tick.
 
 use ouzel::analyses::critical_path::{PathCalls, critical_path, profile};
 use ouzel::analyses::logical_lateness::lateness;
@@ -10,7 +10,8 @@ use ouzel::analyses::paired_operations::Operations;
 use ouzel::analyses::patterns::{CallSeries, PatternError, PatternOptions, patterns};
 use ouzel::analyses::semantics::Semantics;
 use ouzel::engine::{AnalysisSet, Question};
-use ouzel::model::Notices;
+use ouzel::model::{Notices, Ticks};
+use ouzel::waits::{ClassRole, WaitClass};
 use ouzel::{Options, Trace};
 use std::num::NonZeroUsize;
 
@@ -27,6 +28,36 @@ fn answer<Q: Question>(trace: &Trace, question: Q) -> Q::Output {
     let key = set.add(question);
     let mut report = trace.run(&set, &Options::default()).expect("the pass succeeds");
     report.outputs.take(&key).expect("the analysis answers")
+}
+
+#[test]
+fn waits_lie_in_their_visits_and_are_explained() {
+    for (name, trace) in archives() {
+        let (waits, delays) = trace.delays(&Options::default()).expect("the analysis answers").output;
+        let sum = |of: &mut dyn Iterator<Item = Ticks>| of.sum::<Ticks>();
+        let mut before = None;
+        for wait in waits.waits.iter().filter(|wait| wait.is_counted()) {
+            assert!(wait.enter <= wait.start && wait.start < wait.end && wait.end <= wait.leave, "{name}");
+            assert!(before <= Some((wait.location, wait.start)), "two waits at once in {name}: {wait:?}");
+            before = Some((wait.location, wait.end));
+        }
+        let costs = sum(&mut delays.costs.values().map(|&(short, long)| short + long));
+        let unexplained = sum(&mut delays.unexplained.values().copied());
+        assert_eq!(costs + unexplained, waits.total(), "{name}");
+        assert_eq!(
+            sum(&mut waits.classes().iter().filter(|it| is_primary(it.class)).map(|it| it.wait)),
+            waits.total()
+        );
+        println!(
+            "{name}: {:?} of waiting, {:?} possible, {unexplained:?} unexplained",
+            waits.total(),
+            waits.possible()
+        );
+    }
+}
+
+fn is_primary(class: WaitClass) -> bool {
+    class.role() == ClassRole::Primary
 }
 
 #[test]
@@ -49,11 +80,7 @@ fn critical_paths_tile_the_run_and_steps_keep_the_order() {
         assert_eq!(main_threads.map(|line| line.end).max(), Some(range.end), "{name}");
         let length = range.end.since(range.start);
         assert_eq!(calls.length(), length, "{name}");
-        assert_eq!(
-            calls.rows.iter().map(|row| row.time.total()).sum::<ouzel::model::Ticks>(),
-            length,
-            "{name}"
-        );
+        assert_eq!(calls.rows.iter().map(|row| row.time.total()).sum::<Ticks>(), length, "{name}");
         println!(
             "{name}: {} operations, {} messages, {} collectives, {} segments, {} unmatched, {} unaligned, {} out of order",
             operations.operations.len(),

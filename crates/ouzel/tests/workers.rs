@@ -107,6 +107,7 @@ fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> 
         ("critical_path", text(&trace.critical_path(options))),
         ("lateness", text(&trace.lateness(options))),
         ("waits", text(&trace.waits(options))),
+        ("delays", text(&trace.delays(options))),
         ("patterns", text(&trace.patterns(None, &PatternOptions::default(), options))),
         ("context_trees", text(&trace.context_trees(&semantics, options))),
         ("clusters", text(&trace.clusters(&semantics, options))),

@@ -1621,6 +1621,19 @@ class Trace:
         Raises :class:`OuzelError` if operations wait for each other in a circle. Pipit, ``calculate_lateness``, after
         Isaacs et al. (2016).
         """
+    def waits(self, *, per: Literal["total", "rank"] = "total", classes: list[str] | None = None) -> Table:
+        """Which calls wait for other ranks, of which kind, how long, and for whom.
+
+        One row for each class and call path, and with ``per="rank"`` for each rank that waits: first the classes that
+        are added up, then their parts, then completion and polling; most waiting first. ``classes``: only these, e.g.
+        ``["late_sender", "wait_at_barrier"]``.
+        """
+    def delays(self) -> Table:
+        """Which code of which rank makes others wait: what takes it longer than those who wait for it.
+
+        One row for each class of waiting, call path and rank. ``short_term_ns`` is waiting of those who wait for the
+        rank, ``long_term_ns`` that of others, who wait for ranks that waited themselves. Two passes.
+        """
     def pattern_detection(
         self,
         start_event: str | None = None,

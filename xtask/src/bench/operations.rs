@@ -21,6 +21,7 @@ const OPERATIONS: &[(&[&str], f64)] = &[
     (&["imbalance"], 1.5),
     (&["critical-path"], 4.0),
     (&["lateness"], 4.0),
+    (&["waits"], 3.0),
 ];
 
 /// Threads of every contender.

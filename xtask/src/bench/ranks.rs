@@ -46,6 +46,7 @@ const COMMANDS: &[&[&str]] = &[
     &["idle", "--plot", "idle.svg"],
     &["critical-path", "--plot", "critical-path.svg"],
     &["lateness", "--plot", "lateness.svg"],
+    &["waits", "--per", "rank"],
     &["patterns"],
     &["call-tree"],
     &["causes"],

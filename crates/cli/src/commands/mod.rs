@@ -30,6 +30,7 @@ mod report;
 mod segments;
 mod time_profile;
 mod timeline;
+mod waits;
 
 use crate::args::Traffic;
 use crate::command::{Command, Need};
@@ -63,6 +64,7 @@ pub const COMMANDS: &[Command] = &[
     breakdown::COMMAND,
     imbalance::COMMAND,
     idle::COMMAND,
+    waits::COMMAND,
     critical_path::COMMAND,
     lateness::COMMAND,
     patterns::COMMAND,

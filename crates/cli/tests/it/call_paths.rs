@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Commands that print call paths, with what makes them print all of them.
-const COMMANDS: [&[&str]; 17] = [
+const COMMANDS: [&[&str]; 18] = [
     &["report"],
     &["segments", "--all"],
     &["segments"],
     &["clusters", "--top", "0"],
     &["iterations", "--top", "0"],
     &["critical-path"],
+    &["waits", "--delays"],
     &["lateness"],
     &["patterns"],
     &["imbalance", "--call-paths"],
@@ -29,7 +30,7 @@ const COMMANDS: [&[&str]; 17] = [
 ];
 
 /// Commands run on long traces: those whose call paths are not the profile's own rows.
-const FIRST: usize = 6;
+const FIRST: usize = 7;
 /// From this size of events in bytes, a trace is long.
 const LONG: u64 = 3_000_000;
 

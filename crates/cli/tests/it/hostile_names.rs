@@ -70,7 +70,7 @@ fn check(what: &str, text: &[u8]) {
     assert!(odd.is_empty(), "{what}: {odd:?} in {text}");
 }
 
-const COMMANDS: [&[&str]; 26] = [
+const COMMANDS: [&[&str]; 27] = [
     &["report"],
     &["segments"],
     &["clusters"],
@@ -91,6 +91,7 @@ const COMMANDS: [&[&str]; 26] = [
     &["idle", "--idle", "*"],
     &["critical-path"],
     &["lateness"],
+    &["waits", "--per", "rank"],
     &["patterns", "--start", "new\nline\r\tcol"],
     &["calls"],
     &["call-tree"],

@@ -200,6 +200,7 @@ fn tables_have_the_rows_of_the_json() {
         ("idle", 8),
         ("critical-path", 0),
         ("lateness", 0),
+        ("waits", 0),
         ("patterns", 0),
     ] {
         let csv = ran_on(&archive, &[command, "--format", "csv"]).out;
@@ -223,6 +224,7 @@ fn pages_fit_their_width() {
         "idle",
         "critical-path",
         "lateness",
+        "waits",
     ] {
         let ran = ran_on(&testdata("pmpi-jacobi"), &[command]);
         let longest = ran.out.lines().map(|line| line.chars().count()).max().unwrap_or(0);

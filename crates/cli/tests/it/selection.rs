@@ -154,6 +154,7 @@ fn names_that_the_trace_does_not_have_are_told_by_every_command() {
         "idle",
         "critical-path",
         "lateness",
+        "waits",
         "calls",
         "call-tree",
     ];

@@ -1,0 +1,190 @@
+//! `ouzel waits`.
+
+use ouzel::model::Definitions;
+use ouzel::waits::{ClassSum, DelaysOutput, WaitClass, WaitRow, WaitsOutput};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Which calls wait for other ranks, of which kind, how long, and for whom.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitsAnswer {
+    /// From the first event of the selection to the last.
+    pub run_time_ns: u64,
+    /// Sum of the classes that are waiting and no part of another one, over all ranks.
+    pub total_wait_ns: u64,
+    /// Waiting that is only possible, see `certainty`; not in the total.
+    pub possible_wait_ns: u64,
+    /// The classes that occur: those that are added up, then parts of these, then `barrier_completion`,
+    /// `nxn_completion`, `init_completion` and `polling`, which are no waiting for a late rank.
+    pub classes: Vec<WaitClassSum>,
+    /// In the order of the classes' roles, most waiting first.
+    pub rows: Vec<WaitsRow>,
+    /// With `--delays`: which earlier code makes others wait, the most waiting first; else `null`.
+    pub delays: Option<Vec<WaitDelay>>,
+    /// With `--delays`: waiting without a known cause, the longest first; else empty. It is the sum of the waits less
+    /// all costs of delays.
+    pub unexplained: Vec<UnexplainedWait>,
+    /// Share of the waiting whose causes are found without an approximation.
+    pub exact_share: f64,
+    /// Messages that were received before they were sent.
+    pub clock_violations: WaitClockViolations,
+}
+
+/// The waiting of one class.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitClassSum {
+    /// What is waited for.
+    pub class: &'static str,
+    /// The class that it is a part of; `null` if it is none.
+    pub part_of: Option<&'static str>,
+    /// Time waited, over all ranks, without what is only possible.
+    pub wait_ns: u64,
+    /// Number of waits.
+    pub n: u64,
+    /// wait / (run time × ranks).
+    pub share_of_run: f64,
+}
+
+/// The waits of one class in one call path.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitsRow {
+    /// What is waited for.
+    pub class: &'static str,
+    /// Names from the outermost region to the call that waits.
+    pub call_path: Vec<Arc<str>>,
+    /// With `--per rank`: world rank that waits; else `null`.
+    pub rank: Option<u32>,
+    /// Time waited.
+    pub wait_ns: u64,
+    /// Number of waits.
+    pub n: u64,
+    /// The longest wait.
+    pub longest_ns: u64,
+    /// When the longest wait began, since the trace start.
+    pub longest_at_ns: u64,
+    /// `certain`, `upper_bound` (which members exchange data is not recorded), `possible` (the send may as well have
+    /// been busy) or `doubtful` (more than 1 % of the waits have wrong clocks).
+    #[cfg_attr(feature = "schema", schemars(with = "crate::words::WaitCertainty"))]
+    pub certainty: &'static str,
+    /// The call that is waited for, of several the one with the most waiting; `null` if it is no single call.
+    pub culprit: Option<WaitCulprit>,
+}
+
+/// The call that is waited for.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitCulprit {
+    /// World rank; `null` if it has none.
+    pub rank: Option<u32>,
+    /// Names from the outermost region.
+    pub call_path: Vec<Arc<str>>,
+}
+
+/// Waiting of one class that one call path of one rank causes.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitDelay {
+    /// What is waited for.
+    pub class: &'static str,
+    /// Names from the outermost region to the code that takes longer than elsewhere; empty outside all regions.
+    pub call_path: Vec<Arc<str>>,
+    /// World rank that runs it; `null` if it has none.
+    pub rank: Option<u32>,
+    /// Waiting of those who wait for this rank.
+    pub short_term_ns: u64,
+    /// Waiting of others, who wait for ranks that waited themselves.
+    pub long_term_ns: u64,
+}
+
+/// Waiting of one class in one call path whose cause is not known.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UnexplainedWait {
+    /// What is waited for.
+    pub class: &'static str,
+    /// Names from the outermost region to the call that waits.
+    pub call_path: Vec<Arc<str>>,
+    /// Time waited.
+    pub wait_ns: u64,
+}
+
+/// Messages of the selection that were received before they were sent.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitClockViolations {
+    /// How many.
+    pub n: u64,
+    /// The longest time from the receive back to the send.
+    pub worst_ns: u64,
+}
+
+impl WaitsAnswer {
+    /// The shape of `output` with `rows` of it, and of the causes if they are asked for.
+    pub fn new(
+        output: &WaitsOutput,
+        rows: &[WaitRow],
+        causes: Option<&DelaysOutput>,
+        definitions: &Definitions,
+    ) -> Self {
+        let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
+        let class = |&ClassSum { class, wait, n }: &ClassSum| WaitClassSum {
+            class: class.as_str(),
+            part_of: class.part_of().map(WaitClass::as_str),
+            wait_ns: ns(wait),
+            n,
+            share_of_run: output.share(wait),
+        };
+        let row = |row: &WaitRow| WaitsRow {
+            class: row.class.as_str(),
+            call_path: output.names(row.call_path, definitions),
+            rank: row.rank.map(|rank| rank.0),
+            wait_ns: ns(row.wait),
+            n: row.n,
+            longest_ns: ns(row.longest),
+            longest_at_ns: ns(row.longest_at),
+            certainty: row.certainty.as_str(),
+            culprit: row.culprit.map(|it| WaitCulprit {
+                rank: it.rank.map(|rank| rank.0),
+                call_path: output.names(it.call_path, definitions),
+            }),
+        };
+        WaitsAnswer {
+            run_time_ns: ns(output.run_time),
+            total_wait_ns: ns(output.total()),
+            possible_wait_ns: ns(output.possible()),
+            classes: output.classes().iter().map(class).collect(),
+            rows: rows.iter().map(row).collect(),
+            delays: causes.map(|causes| delays(causes, definitions)),
+            unexplained: causes.map_or_else(Vec::new, |causes| unexplained(causes, definitions)),
+            exact_share: 1.0,
+            clock_violations: WaitClockViolations {
+                n: output.violations.n,
+                worst_ns: ns(output.violations.worst),
+            },
+        }
+    }
+}
+
+fn delays(causes: &DelaysOutput, definitions: &Definitions) -> Vec<WaitDelay> {
+    let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
+    let rows = causes.rows(definitions).into_iter().map(|row| WaitDelay {
+        class: row.class.as_str(),
+        call_path: causes.names(row.call_path, definitions),
+        rank: row.rank.map(|rank| rank.0),
+        short_term_ns: ns(row.short_term),
+        long_term_ns: ns(row.long_term),
+    });
+    rows.collect()
+}
+
+fn unexplained(causes: &DelaysOutput, definitions: &Definitions) -> Vec<UnexplainedWait> {
+    let rows = causes.unexplained_rows().into_iter().map(|row| UnexplainedWait {
+        class: row.class.as_str(),
+        call_path: causes.names(row.call_path, definitions),
+        wait_ns: definitions.clock.ns_from_ticks(row.wait),
+    });
+    rows.collect()
+}

@@ -1,0 +1,219 @@
+//! `ouzel waits`: which calls wait, of which kind, how long, and for whom.
+
+use super::{rows, title};
+use crate::args::{Common, TopArgs};
+use crate::command::{Command, Need, Question};
+use crate::exit::Outcome;
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::page::{self, Page};
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use ouzel::Trace;
+use ouzel::model::Ticks;
+use ouzel::waits::{Certainty, ClassRole, DelaysOutput, WaitClass, WaitRow, WaitRows, WaitsOutput, WaitsPer};
+use ouzel_answers::WaitsAnswer;
+
+pub const COMMAND: Command =
+    Command::about_a_run::<WaitsArgs>("waits", &[Need::Messages.always(), Need::Collectives.always()]);
+
+/// Which calls wait for other ranks, of which kind, how long, and for whom
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ouzel waits scorep-run/
+  ouzel waits scorep-run/ --per rank --class late_sender
+  ouzel waits scorep-run/ --delays                 the code that makes others wait
+  ouzel waits scorep-run/ --format json | jq '.data.classes'
+
+A call that waits for several others counts once, for the longest wait. Below the waits stand their parts
+(early_reduce, wrong order), which are counted in them, and what is not waiting for a late rank: completion,
+from the last arrival on, and polling with MPI_Test. docs/method.md has the formulas.")]
+pub struct WaitsArgs {
+    /// One row for each rank that waits, instead of sums over all
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub per: Option<PerRank>,
+
+    /// Only these classes, separated by commas, e.g. late_sender,wait_at_barrier
+    #[arg(long, value_name = "CLASS,…", value_delimiter = ',', value_parser = class_parser())]
+    pub class: Vec<WaitClass>,
+
+    /// Also find which earlier code of which rank makes others wait; CSV and Parquet then list that
+    #[arg(long)]
+    pub delays: bool,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+}
+
+/// What rows are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PerRank {
+    /// Each rank
+    Rank,
+}
+
+fn class_parser() -> impl TypedValueParser<Value = WaitClass> {
+    let names = WaitClass::ALL.iter().map(|class| class.as_str());
+    PossibleValuesParser::new(names).try_map(|name| WaitClass::from_name(&name).ok_or("no class"))
+}
+
+impl Question for WaitsArgs {
+    fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
+        run(&Session::open(common)?, self)
+    }
+}
+
+fn run(session: &Session<'_>, args: &WaitsArgs) -> anyhow::Result<Outcome> {
+    let definitions = session.definitions();
+    let answer = match args.delays {
+        true => session.answer(Trace::delays)?.map(|(waits, delays)| (waits, Some(delays))),
+        false => session.answer(Trace::waits)?.map(|waits| (waits, None)),
+    };
+    let per = if args.per.is_some() { WaitsPer::Rank } else { WaitsPer::Total };
+    let which = WaitRows { per, classes: args.class.clone() };
+    let rows = answer.output.0.rows(&which, definitions);
+    session.reply(
+        "waits",
+        &answer,
+        |(waits, delays)| WaitsAnswer::new(waits, &rows, delays.as_ref(), definitions),
+        |(waits, delays)| match delays {
+            Some(delays) => delays.table(definitions),
+            None => waits.table(&rows, definitions),
+        },
+        |(waits, delays), page| {
+            write_page(session, waits, &rows, args, page);
+            if let Some(delays) = delays {
+                write_causes(session, delays, args, page);
+            }
+        },
+    )
+}
+
+/// Characters of a call path.
+const PATH_WIDTH: usize = 22;
+/// The same of code that makes others wait, which has a line to itself.
+const CAUSE_WIDTH: usize = 52;
+
+fn write_page(
+    session: &Session<'_>,
+    output: &WaitsOutput,
+    waits: &[WaitRow],
+    args: &WaitsArgs,
+    page: &mut Page,
+) {
+    title(session, page);
+    if output.waits.is_empty() {
+        page.text(0, "no call of the selection waits for another rank", Paint::Plain);
+        return;
+    }
+    let ns = |ticks: Ticks| session.definitions().clock.ns_from_ticks(ticks);
+    page.gap();
+    page.text(0, &total(output, ns), Paint::Plain);
+    page.gap();
+    page.grid(0, &classes(output, ns));
+    let n_shown = args.top.n_shown(waits.len());
+    rows(page, &places(session, output, &waits[..n_shown], ns), n_shown, waits.len());
+    let text = "Each call waits for the longest of what it waits for. A row names the call that it waits for longest. \
+                Shares are of the time of all ranks. --per rank has a row for each rank that waits.";
+    page.text(0, text, Paint::Dim);
+}
+
+/// How much of the ranks' time is waiting.
+fn total(output: &WaitsOutput, ns: impl Fn(Ticks) -> u64) -> String {
+    let mut text = format!(
+        "{} of {} × {} ({}) is waiting for late ranks",
+        units::time(ns(output.total())),
+        units::counted(output.n_ranks, "rank", "ranks"),
+        units::time(ns(output.run_time)),
+        units::percent(Some(output.share(output.total()))),
+    );
+    if Ticks(0) < output.possible() {
+        text += &format!("; another {} possibly", units::time(ns(output.possible())));
+    }
+    text
+}
+
+/// The sum of each class.
+fn classes(output: &WaitsOutput, ns: impl Fn(Ticks) -> u64) -> Grid {
+    let sums = output.classes();
+    let most = sums.iter().map(|sum| ns(sum.wait)).max().unwrap_or(0);
+    let name = |class: WaitClass| match class.role() {
+        ClassRole::Primary => class.in_words().to_owned(),
+        ClassRole::PartOf(_) => format!("  of it {}", class.in_words()),
+        ClassRole::Beside => format!("({})", class.in_words()),
+    };
+    let shares = sums.iter().map(|sum| units::percent(Some(output.share(sum.wait))));
+    Grid::default()
+        .with(GridColumn::text("kind", sums.iter().map(|sum| name(sum.class))).painted(Paint::Name))
+        .with(GridColumn::numbers("time", sums.iter().map(|sum| units::time(ns(sum.wait)))))
+        .with(GridColumn::numbers("share", shares))
+        .with(GridColumn::numbers("times", sums.iter().map(|sum| units::count(sum.n))))
+        .with(
+            GridColumn::text("", sums.iter().map(|sum| units::bar(ns(sum.wait), most, 20)))
+                .painted(Paint::Bar)
+                .importance(Importance::Optional(1)),
+        )
+}
+
+/// Where calls wait, and for whom.
+fn places(session: &Session<'_>, output: &WaitsOutput, waits: &[WaitRow], ns: impl Fn(Ticks) -> u64) -> Grid {
+    let definitions = session.definitions();
+    let path = |path| page::call_path(&output.names(path, definitions), PATH_WIDTH);
+    let rank = |rank: Option<ouzel::model::WorldRank>| rank.map_or("-".to_owned(), |rank| rank.0.to_string());
+    let culprit = |row: &WaitRow| row.culprit.map_or_else(String::new, |it| path(it.call_path));
+    let of_rank = |row: &WaitRow| row.culprit.map_or_else(String::new, |it| rank(it.rank));
+    let class = |row: &WaitRow| match row.certainty {
+        Certainty::Certain => row.class.in_words().to_owned(),
+        Certainty::UpperBound => format!("{}, at most", row.class.in_words()),
+        Certainty::Possible => format!("{}, possibly", row.class.in_words()),
+        Certainty::Doubtful => format!("{}, doubtful", row.class.in_words()),
+    };
+    let by_rank = waits.iter().any(|row| row.rank.is_some());
+    let ranks = by_rank.then(|| GridColumn::numbers("rank", waits.iter().map(|row| rank(row.rank))));
+    let longest = GridColumn::numbers("longest", waits.iter().map(|row| units::time(ns(row.longest))));
+    Grid::default()
+        .with(GridColumn::numbers("wait", waits.iter().map(|row| units::time(ns(row.wait)))))
+        .with(GridColumn::numbers("times", waits.iter().map(|row| units::count(row.n))))
+        .with(longest.importance(Importance::Optional(2)))
+        .with(GridColumn::text("kind", waits.iter().map(class)))
+        .with_some(ranks)
+        .with(
+            GridColumn::text("in", waits.iter().map(|row| path(row.call_path)))
+                .painted(Paint::Name)
+                .importance(Importance::Shortened),
+        )
+        .with(GridColumn::numbers("for rank", waits.iter().map(of_rank)))
+        .with(GridColumn::text("in", waits.iter().map(culprit)).importance(Importance::Optional(1)))
+}
+
+/// Which code makes others wait.
+fn write_causes(session: &Session<'_>, delays: &DelaysOutput, args: &WaitsArgs, page: &mut Page) {
+    let definitions = session.definitions();
+    let ns = |ticks: Ticks| definitions.clock.ns_from_ticks(ticks);
+    let causes = delays.rows(definitions);
+    let n_shown = args.top.n_shown(causes.len());
+    let shown = &causes[..n_shown];
+    let path = |path| page::call_path(&delays.names(path, definitions), CAUSE_WIDTH);
+    let rank = |rank: Option<ouzel::model::WorldRank>| rank.map_or("-".to_owned(), |rank| rank.0.to_string());
+    let grid = Grid::default()
+        .with(GridColumn::numbers("makes wait", shown.iter().map(|row| units::time(ns(row.short_term)))))
+        .with(GridColumn::numbers("further on", shown.iter().map(|row| units::time(ns(row.long_term)))))
+        .with(GridColumn::text("kind", shown.iter().map(|row| row.class.in_words().to_owned())))
+        .with(GridColumn::numbers("rank", shown.iter().map(|row| rank(row.rank))))
+        .with(
+            GridColumn::text("takes longer in", shown.iter().map(|row| path(row.call_path)))
+                .painted(Paint::Name)
+                .importance(Importance::Shortened),
+        );
+    rows(page, &grid, n_shown, causes.len());
+    let unexplained: Ticks = delays.unexplained_rows().iter().map(|row| row.wait).sum();
+    let text = format!(
+        "A rank makes those wait that wait for it, and further on those that wait for them. {} of waiting has no known \
+         cause. docs/method.md has the formulas.",
+        units::time(ns(unexplained))
+    );
+    page.text(0, &text, Paint::Dim);
+}
