@@ -3,14 +3,15 @@
 //! Messages are therefore posted in the order of time, and what a rank finds posted does not depend on anything later.
 //! A call is entered, waits until all it needs is posted, and is left when the machine says.
 
+mod waits;
+
 use super::instance::Instance;
 use super::machine::{Machine, Need, Transfer};
 use super::matching::{Matching, VisitId};
 use super::program::{Call, CollectiveCall, Comm, Program, Slot, Step};
 use super::record::Recorder;
-use super::run::{Polling, Run, Span, Visit, Wait, WaitClass, WrongOrder};
+use super::run::{Polling, Run, Span, Visit, WaitClass};
 use ouzel_model::RequestEvent;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Runs `program` on `machine`.
@@ -309,57 +310,6 @@ impl<'p> Execution<'p> {
         self.recorder.leave(rank, time);
     }
 
-    /// The wait of a call that completes these parts: for the latest sender; for the latest receiver if no sender was
-    /// late; for the last of those whose data a collective operation needs.
-    fn wait(&self, pending: &Pending, completed: &[Part]) -> Option<Wait> {
-        let Visit { rank, enter, ref call_path, .. } = self.run.visits[pending.visit];
-        let mut waited_for = Vec::new();
-        for part in completed {
-            waited_for.extend(self.other_side(part.side));
-        }
-        let instance = pending.instance.map(|number| &self.run.instances[number]);
-        if let Some(instance) = instance {
-            let class = WaitClass::of(instance.call.kind);
-            waited_for.extend(instance.waited_for(rank).iter().flatten().map(|&visit| (class, visit)));
-        }
-        let visits = &self.run.visits;
-        let late = waited_for.into_iter().filter(|&(_, visit)| enter < visits[visit].enter);
-        let (class, culprit_visit) = late
-            .min_by_key(|&(class, visit)| (class, Reverse(visits[visit].enter), visits[visit].rank, visit))?;
-        let culprit = &visits[culprit_visit];
-        let first = match (class, instance) {
-            (WaitClass::WaitForLast, Some(instance)) => {
-                instance.others().map(|visit| visits[visit].enter).min()
-            }
-            _ => None,
-        };
-        Some(Wait {
-            rank,
-            call_path: call_path.clone(),
-            class,
-            start: enter,
-            ticks: culprit.enter - enter,
-            culprit: culprit.rank,
-            culprit_path: culprit.call_path.clone(),
-            wrong_order: None,
-            early_reduce: first.map_or(0, |first| first.saturating_sub(enter)),
-            visit: pending.visit,
-            culprit_visit,
-        })
-    }
-
-    /// The posting that one side of a message waits for, if it waits at all.
-    fn other_side(&self, side: Side) -> Option<(WaitClass, VisitId)> {
-        let Matching { messages, receives } = &self.matching;
-        match side {
-            Side::Receive(number) => Some((WaitClass::LateSender, messages[receives[number].message?].post)),
-            Side::Message(number) if messages[number].is_eager => None,
-            Side::Message(number) => {
-                Some((WaitClass::LateReceiver, receives[messages[number].receive?].post))
-            }
-        }
-    }
-
     fn finish(mut self) -> Run {
         for (number, rank) in self.ranks.iter().enumerate() {
             let n_steps = self.program.ranks[number].len();
@@ -368,27 +318,9 @@ impl<'p> Execution<'p> {
             assert!(self.recorder.call_path(number).is_empty(), "rank {number} ends with open regions");
         }
         for wait in self.run.waits.iter_mut().filter(|wait| wait.class == WaitClass::LateSender) {
-            wait.wrong_order = wrong_order(wait, &self.run.visits, &self.received, &self.matching);
+            wait.wrong_order = waits::wrong_order(wait, &self.run.visits, &self.received, &self.matching);
         }
         self.run.trace = self.recorder.finish();
         self.run
     }
-}
-
-/// Compares a message that was waited for with those that the same rank received in later calls: the first that was
-/// sent earlier tells.
-fn wrong_order(
-    wait: &Wait,
-    visits: &[Visit],
-    received: &[(VisitId, usize)],
-    matching: &Matching,
-) -> Option<WrongOrder> {
-    let sent = visits[wait.culprit_visit].enter;
-    let overtakes = |&&(visit, message): &&(VisitId, usize)| {
-        let is_later = visits[visit].rank == wait.rank && wait.visit < visit;
-        is_later && visits[matching.messages[message].post].enter < sent
-    };
-    let &(_, message) = received.iter().find(overtakes)?;
-    let is_same = matching.messages[message].from == wait.culprit;
-    Some(if is_same { WrongOrder::SameSource } else { WrongOrder::DifferentSource })
 }

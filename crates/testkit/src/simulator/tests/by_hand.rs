@@ -1,6 +1,6 @@
 //! Cases counted by hand: what calls cost, and what they wait for.
 
-use super::golden::waits;
+use super::golden::{costs, waits};
 use crate::simulator::*;
 
 const COSTLY: Machine = Machine {
@@ -118,4 +118,23 @@ fn members_wait_for_those_whose_data_they_need() {
     check(&uncoupled, ranks(CollectiveKind::Allreduce), &[], &[30, 10, 20]);
     let run = simulate(&Program::new(ranks(CollectiveKind::Gather)), &Machine::default());
     assert_eq!(run.waits.iter().map(|wait| wait.early_reduce).collect::<Vec<_>>(), [10]);
+}
+
+#[test]
+fn what_comes_before_a_barrier_delays_nothing_after_it() {
+    let check = |first: [Vec<Step>; 2], second: [Vec<Step>; 2], short_term: &[&str]| {
+        let rank = |(first, second)| [first, barrier(), second, barrier()].concat();
+        let program = Program::new(first.into_iter().zip(second).map(rank).collect());
+        let delays = simulate(&program, &Machine::default()).delays();
+        assert_eq!(
+            (costs(&delays.short_term), delays.long_term.len()),
+            (short_term.iter().map(|&line| line.to_owned()).collect(), 0)
+        );
+    };
+    // Each makes the other wait once. Over both phases they do the same.
+    let both = ["wait_at_barrier: 0 in foo costs 10", "wait_at_barrier: 1 in foo costs 10"];
+    check([work("foo", 20), work("foo", 10)], [work("foo", 10), work("foo", 20)], &both);
+    // Nobody waits at the first barrier.
+    let last = ["wait_at_barrier: 1 in foo costs 10"];
+    check([work("foo", 10), work("bar", 10)], [work("foo", 10), work("foo", 20)], &last);
 }

@@ -19,7 +19,7 @@ pub(super) fn waits(run: &Run) -> Vec<String> {
 }
 
 /// `late_sender: 0 in foo costs 90`, one for each entry.
-fn costs(costs: &BTreeMap<DelayKey, u64>) -> Vec<String> {
+pub(super) fn costs(costs: &BTreeMap<DelayKey, u64>) -> Vec<String> {
     let line = |((class, rank, call_path), ticks): (&DelayKey, &u64)| {
         format!("{}: {rank} in {} costs {ticks}", class.as_str(), call_path.join("/"))
     };
