@@ -3,7 +3,7 @@
 //! Only [`Step::Work`] changes; calls of MPI cost what they cost. The stretch of a rank between two calls of MPI is a
 //! segment, that between two operations of all ranks with all a phase. Rounding keeps sums: the new time of a rank (of
 //! a rank in a phase, for [`Change::Balanced`]) is shared among its segments in proportion to their old times, and the
-//! time of a segment among its steps, both by [`share`].
+//! time of a segment among its steps, both by [`share()`].
 
 use super::program::{Call, Program, Shape, Step};
 use super::share;

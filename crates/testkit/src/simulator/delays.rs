@@ -10,7 +10,7 @@
 //! K(w) is shared in the same way: long-term costs of p, and K of the waits further back
 //! ```
 //!
-//! Sharing is by [`share`](super::share): terms d by call path, then waits by time. A wait that lies partly before the
+//! Sharing is by [`share()`]: terms d by call path, then waits by time. A wait that lies partly before the
 //! common synchronisation counts with its part after it.
 //!
 //! Two ranks have synchronised where one waited for the other, and where an operation of all with all ended of which no
