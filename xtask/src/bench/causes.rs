@@ -19,9 +19,9 @@ pub fn rows(root: &Path, ouzel: &Path, examples: &Path) -> Result<Vec<Row>> {
     let folder = workspace::cache(root).join("bench");
     std::fs::create_dir_all(&folder).context("cannot make the folder of generated profiles")?;
     let profile = folder.join("uneven.cubex");
-    let mut make = Command::new(examples.join("make_uneven_cubex"));
+    let mut make = Command::new(examples.join("make_cubex"));
     make.arg(&profile).args(SIZE);
-    anyhow::ensure!(run(&mut make)?.status.success(), "make_uneven_cubex failed");
+    anyhow::ensure!(run(&mut make)?.status.success(), "make_cubex failed");
     let arguments = ["causes".into(), profile, "--jobs".into(), "2".into(), "--format".into(), "csv".into()];
     let runs = alternate(&[Contender::whole_process(ouzel, arguments)], ROUNDS)?;
     let what = "ouzel causes, 100 regions, 2 threads";
