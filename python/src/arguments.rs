@@ -1,11 +1,16 @@
 //! Arguments that are words of a short list, and numbers of bins.
 
+use crate::errors::invalid;
 use crate::selection::patterns;
 use ouzel::analyses::comm_matrix::TrafficUnit;
+use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::{By, Per};
+use ouzel::rules::RuleError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::io;
 use std::num::NonZeroU16;
+use std::path::PathBuf;
 
 /// The value of the name that `given` is.
 pub fn choice<T: Copy>(what: &str, given: &str, choices: &[(&str, T)]) -> PyResult<T> {
@@ -37,6 +42,15 @@ pub fn traffic_unit(output: &str) -> PyResult<TrafficUnit> {
 pub fn bins(n_bins: i64, what: &str) -> PyResult<NonZeroU16> {
     let n_bins = u16::try_from(n_bins).ok().and_then(NonZeroU16::new);
     n_bins.ok_or_else(|| PyValueError::new_err(format!("{what} must be from 1 to 65535")))
+}
+
+/// What regions mean: by the rules of a file before those that are built in.
+#[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
+pub fn semantics(rules: Option<PathBuf>) -> PyResult<Semantics> {
+    ouzel::rules::semantics(rules.as_deref()).map_err(|error| match &error {
+        RuleError::Read { source, .. } => io::Error::new(source.kind(), error.to_string()).into(),
+        RuleError::Rules { .. } => invalid(error),
+    })
 }
 
 /// Beginnings of the names of columns that Pipit's names of metrics mean; all times for none.

@@ -1,10 +1,10 @@
 //! The results of the diagnosis, in the shape of the JSON output.
 
+use crate::arguments::semantics;
 use crate::output;
 use crate::table::Table;
 use crate::trace::Trace;
 use crate::value::to_python;
-use ouzel::analyses::semantics::Semantics;
 use ouzel::diagnose::RunReport;
 use ouzel::diagnose::iterations::Data as Iterations;
 use ouzel::diagnose::segments::Which;
@@ -14,43 +14,65 @@ use std::path::PathBuf;
 
 #[pymethods]
 impl Trace {
-    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.run_report(py)?)
+    #[pyo3(signature = (*, rules=None))]
+    fn report<'py>(&self, py: Python<'py>, rules: Option<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.run_report(py, rules)?)
     }
 
-    #[pyo3(signature = (path, *, force=false))]
+    #[pyo3(signature = (path, *, rules=None, force=false))]
     #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
-    fn save_report(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
+    fn save_report(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        rules: Option<PathBuf>,
+        force: bool,
+    ) -> PyResult<()> {
+        let semantics = semantics(rules)?;
         // Before the pass, so that a path that cannot be written fails at once.
         let target = py.detach(|| output::target(&path, force))?;
         let answer = self.answer(py, |trace, options| {
             let asked = Asked::new(trace.path().display().to_string(), &options.filter);
-            ouzel_page::of_trace(trace, &Semantics::default(), &asked, options)
+            ouzel_page::of_trace(trace, &semantics, &asked, options)
         })?;
         py.detach(|| target.write(answer.output.as_bytes()).map_err(output::of_output))
     }
 
-    fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.run_report(py)?.findings)
+    #[pyo3(signature = (*, rules=None))]
+    fn findings<'py>(&self, py: Python<'py>, rules: Option<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.run_report(py, rules)?.findings)
     }
 
-    #[pyo3(signature = (*, all=false))]
-    fn segments<'py>(&self, py: Python<'py>, all: bool) -> PyResult<Bound<'py, PyAny>> {
+    #[pyo3(signature = (*, all=false, rules=None))]
+    fn segments<'py>(
+        &self,
+        py: Python<'py>,
+        all: bool,
+        rules: Option<PathBuf>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let semantics = semantics(rules)?;
         let which = if all { Which::All } else { Which::Reported };
-        let answer =
-            self.answer(py, |trace, options| trace.segments(&Semantics::default(), which, options))?;
+        let answer = self.answer(py, |trace, options| trace.segments(&semantics, which, options))?;
         to_python(py, &answer.output.segments)
     }
 
-    fn clusters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let answer = self.answer(py, |trace, options| trace.clusters(&Semantics::default(), options))?;
+    #[pyo3(signature = (*, rules=None))]
+    fn clusters<'py>(&self, py: Python<'py>, rules: Option<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
+        let semantics = semantics(rules)?;
+        let answer = self.answer(py, |trace, options| trace.clusters(&semantics, options))?;
         to_python(py, &answer.output.clusters)
     }
 
-    #[pyo3(signature = (*, table=false))]
-    fn iterations<'py>(&self, py: Python<'py>, table: bool) -> PyResult<Bound<'py, PyAny>> {
+    #[pyo3(signature = (*, table=false, rules=None))]
+    fn iterations<'py>(
+        &self,
+        py: Python<'py>,
+        table: bool,
+        rules: Option<PathBuf>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let semantics = semantics(rules)?;
         let definitions = self.inner.definitions();
-        let answer = self.answer(py, |trace, options| trace.context_trees(&Semantics::default(), options))?;
+        let answer = self.answer(py, |trace, options| trace.context_trees(&semantics, options))?;
         let run = answer.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
         let run_time_ns = definitions.clock.ns_from_ticks(run);
         let answer = answer.map(|trees| Iterations::new(&trees, definitions, run_time_ns));
@@ -63,9 +85,10 @@ impl Trace {
 }
 
 impl Trace {
-    fn run_report(&self, py: Python<'_>) -> PyResult<RunReport> {
-        let answer = self
-            .answer(py, |trace, options| trace.diagnose(&Semantics::default(), Beside::Nothing, options))?;
+    fn run_report(&self, py: Python<'_>, rules: Option<PathBuf>) -> PyResult<RunReport> {
+        let semantics = semantics(rules)?;
+        let answer =
+            self.answer(py, |trace, options| trace.diagnose(&semantics, Beside::Nothing, options))?;
         Ok(answer.output.report)
     }
 }

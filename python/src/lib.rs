@@ -14,6 +14,7 @@ mod calls;
 mod causes;
 mod cluster;
 mod compare;
+mod convert;
 mod diagnosis;
 mod errors;
 mod events;

@@ -1,7 +1,7 @@
 //! The operations under the names that Pipit gave them (Bhatele et al., *Pipit*, SC 2023).
 
 use crate::arguments;
-use crate::arguments::{by_what, choice, per_what, time_columns, traffic_unit};
+use crate::arguments::{by_what, choice, per_what, semantics, time_columns, traffic_unit};
 use crate::selection::patterns;
 use crate::shapes::{CommMatrix, Histogram};
 use crate::table::Table;
@@ -23,6 +23,7 @@ use ouzel::engine::AnalysisSet;
 use ouzel::model::Filter;
 use ouzel_plot::{ColourScale, pictures};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 
 #[pymethods]
 impl Trace {
@@ -176,8 +177,15 @@ impl Trace {
         Py::new(py, PyClassInitializer::from(table).add_subclass(histogram))
     }
 
-    #[pyo3(signature = (*, host_code="without_streams", requests=true))]
-    fn comm_comp_breakdown(&self, py: Python<'_>, host_code: &str, requests: bool) -> PyResult<Table> {
+    #[pyo3(signature = (*, host_code="without_streams", requests=true, rules=None))]
+    fn comm_comp_breakdown(
+        &self,
+        py: Python<'_>,
+        host_code: &str,
+        requests: bool,
+        rules: Option<PathBuf>,
+    ) -> PyResult<Table> {
+        let semantics = semantics(rules)?;
         let host_codes = [
             ("without_streams", HostCode::ComputesWithoutStreams),
             ("always", HostCode::Computes),
@@ -188,7 +196,7 @@ impl Trace {
         let origin = self.origin();
         self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
-            let classes = Semantics::default().classes(definitions);
+            let classes = semantics.classes(definitions);
             let breakdown = Breakdown::new(&classes, host_code, requests);
             Ok(trace.ask(breakdown, options)?.map(|output| {
                 (output.table(definitions), pictures::breakdown(&output, definitions, &origin))
@@ -196,22 +204,23 @@ impl Trace {
         })
     }
 
-    #[pyo3(signature = (metric="time.exc", *, num_processes=5, by="region"))]
+    #[pyo3(signature = (metric="time.exc", *, num_processes=5, by="region", rules=None))]
     fn load_imbalance(
         &self,
         py: Python<'_>,
         metric: &str,
         num_processes: usize,
         by: &str,
+        rules: Option<PathBuf>,
     ) -> PyResult<Table> {
-        let by = by_what(by)?;
+        let (by, semantics) = (by_what(by)?, semantics(rules)?);
         if metric != "time.exc" {
-            return self.imbalance_of_counter(py, metric, num_processes, by);
+            return self.imbalance_of_counter(py, metric, num_processes, by, &semantics);
         }
         let origin = self.origin();
         self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
-            let classes = Semantics::default().classes(definitions);
+            let classes = semantics.classes(definitions);
             Ok(trace.ask(CallPathProfile, options)?.map(|profile| {
                 let output = imbalance(&profile, definitions, &classes, by);
                 let picture = pictures::imbalance(&output, definitions, &origin);
@@ -257,7 +266,14 @@ impl Trace {
 
 impl Trace {
     /// How unevenly what a counter gained is spread.
-    fn imbalance_of_counter(&self, py: Python<'_>, name: &str, n_top: usize, by: By) -> PyResult<Table> {
+    fn imbalance_of_counter(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        n_top: usize,
+        by: By,
+        semantics: &Semantics,
+    ) -> PyResult<Table> {
         let id = self.counter(name)?;
         let definitions = self.inner.definitions();
         let answer = self.answer(py, |trace, options| {
@@ -266,7 +282,7 @@ impl Trace {
             let mut report = trace.run(&set, options)?;
             let profile = report.outputs.take(&profile)?;
             let gains = report.outputs.take(&counters)?.in_place_of_time(&profile, id);
-            let classes = Semantics::default().classes(definitions);
+            let classes = semantics.classes(definitions);
             let output = imbalance(&gains, definitions, &classes, by);
             let metric = &definitions.metrics[id.index()];
             let table = output.table_of_metric(&gains, definitions, by, metric, n_top);

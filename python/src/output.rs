@@ -26,11 +26,20 @@ pub fn remember(path: &Path) {
 /// # Errors
 /// If it is an input, exists and must be kept, is no regular file, or cannot be written.
 pub fn target(path: &Path, force: bool) -> PyResult<Target> {
+    Target::file(path, existing(force), &inputs()).map_err(of_output)
+}
+
+/// Everything that this process has opened.
+pub fn inputs() -> Inputs {
     let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let mut inputs = Inputs::default();
     opened.iter().for_each(|path| inputs.extend(ouzel::inputs(path)));
-    let existing = if force { Existing::Replace } else { Existing::Keep };
-    Target::file(path, existing, &inputs).map_err(of_output)
+    inputs
+}
+
+/// What happens to a file that is there.
+pub fn existing(force: bool) -> Existing {
+    if force { Existing::Replace } else { Existing::Keep }
 }
 
 /// Why something is not written.

@@ -23,7 +23,6 @@ mod output;
 mod profile_session;
 mod progress;
 mod rows;
-mod rules;
 mod session;
 mod terminal;
 

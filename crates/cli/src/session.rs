@@ -148,13 +148,20 @@ impl<'a> Session<'a> {
         self.with_bar(|options| ask(&self.trace, options))
     }
 
-    fn with_bar<T>(&self, work: impl FnOnce(&Options<'_>) -> Result<T, AskError>) -> anyhow::Result<T> {
+    /// What `work` gives, with a progress bar if enabled.
+    ///
+    /// # Errors
+    /// The error of `work`.
+    pub fn with_bar<T, E: Into<anyhow::Error>>(
+        &self,
+        work: impl FnOnce(&Options<'_>) -> Result<T, E>,
+    ) -> anyhow::Result<T> {
         let Common { filter, jobs, .. } = self.common;
         let total_bytes = self.trace.event_bytes(filter);
-        let answer = progress::with_bar(self.common.progress, total_bytes, |progress| {
+        progress::with_bar(self.common.progress, total_bytes, |progress| {
             work(&Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress), workers: None })
-        })?;
-        Ok(answer)
+        })
+        .map_err(Into::into)
     }
 
     /// Gives an answer in the form that was asked for: `data` for JSON, `table` for files of tables, `page` for people.
@@ -164,7 +171,6 @@ impl<'a> Session<'a> {
     /// If the output cannot be written.
     pub fn reply<'t, T, D: Serialize, B: InBatches>(
         &self,
-        command: &str,
         answer: &'t Answer<T>,
         data: impl FnOnce(&'t T) -> D,
         table: impl FnOnce(&'t T) -> B,
@@ -172,7 +178,7 @@ impl<'a> Session<'a> {
     ) -> anyhow::Result<Outcome> {
         match self.common.format {
             OutputFormat::Json => {
-                self.write_json(command, answer.coverage, &answer.notices, data(&answer.output))?;
+                self.write_json(answer.coverage, &answer.notices, data(&answer.output))?;
             }
             OutputFormat::Csv | OutputFormat::Parquet => {
                 write_batches_as(self.common, table(&answer.output).batches())?;
@@ -205,19 +211,18 @@ impl<'a> Session<'a> {
         out.close()
     }
 
-    /// Writes `data` in the envelope of `command`.
+    /// Writes `data` in the envelope of the command.
     ///
     /// # Errors
     /// If the output cannot be written.
     pub fn write_json(
         &self,
-        command: &str,
         coverage: Coverage,
         notices: &[Notice],
         data: impl Serialize,
     ) -> anyhow::Result<()> {
         let notices = self.entries(notices);
-        self.write_envelope(&Envelope::new(command, self.input(), coverage, notices, data))
+        self.write_envelope(&Envelope::new(self.common.command, self.input(), coverage, notices, data))
     }
 
     /// Writes an envelope, whole or streamed.

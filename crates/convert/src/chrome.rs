@@ -1,32 +1,20 @@
-//! `--to chrome`: the events as Chrome JSON, for Perfetto and chrome://tracing.
+//! `chrome`: the events as Chrome JSON, for Perfetto and chrome://tracing.
 
-use super::ConvertArgs;
-use super::tables::{answer, listed};
-use super::{Written, cannot_write, file_target};
-use crate::args::Common;
-use crate::exit::Outcome;
-use crate::output::refused;
-use crate::session::Session;
-use anyhow::{Context, bail};
+use super::{ConvertError, Outcome, failed, listed};
 use ouzel::engine::Listed;
 use ouzel::formats::chrome::write::ChromeWriter;
+use ouzel::{Options, Trace};
+use ouzel_answers::Written;
+use ouzel_files::output::Target;
 
 /// Writes the file.
-///
-/// # Errors
-/// If the trace cannot be opened, something is in the way, or writing fails.
-pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
-    if args.out.is_dir() {
-        bail!("{:?} is a directory; name a file, e.g. trace.json", args.out);
-    }
-    let target = file_target(common, &args.out)?;
-    let session = Session::open(common)?;
+pub(crate) fn write(trace: &Trace, options: &Options<'_>, target: &Target) -> Result<Outcome, ConvertError> {
+    let failed = |error| failed(target.path(), error);
     let file = target.begin()?;
-    let writer = ChromeWriter::create(file.writer(), session.definitions())?;
-    let Listed { sink, outcome, report, .. } = listed(&session, writer)?;
-    let (n_events, unsaid) = outcome.and_then(|()| sink.finish()).with_context(|| cannot_write(&args.out))?;
-    let files = vec![Written::new(&args.out, n_events, file.complete().map_err(refused)?)];
-    answer(&session, report, unsaid, files)
+    let writer = ChromeWriter::create(file.writer(), trace.definitions()).map_err(failed)?;
+    let Listed { sink, outcome, report, .. } = listed(trace, options, writer)?;
+    let (n_events, unsaid) = outcome.and_then(|()| sink.finish()).map_err(failed)?;
+    Ok((report, unsaid, vec![Written::new(target.path(), n_events, file.complete()?)]))
 }
 
 #[cfg(test)]

@@ -5,17 +5,13 @@
 //! up, include them: see the column `scope`. A missing row is zero in a metric that is
 //! summed, and no value in any other. One batch is in memory at a time.
 
-use super::super::Written;
-use super::Place;
-use crate::args::OutputFormat;
-use crate::exit::Outcome;
-use crate::profile_session::ProfileSession;
-use crate::terminal::units;
+use super::ConvertError;
+use super::tables::Tables;
 use ouzel::model::{
     ColumnData, MetricId, Notice, ProfileDefinitions, ProfileSource, Scope, ScopedRows, SeverityError,
     SeverityRow, Table, Unit,
 };
-use ouzel_answers::ConvertAnswer;
+use ouzel_answers::Written;
 use ouzel_export::TableWriter;
 use std::sync::Arc;
 
@@ -23,48 +19,23 @@ use std::sync::Arc;
 const BATCH_ROWS: usize = 1 << 16;
 
 /// Writes the table.
-///
-/// # Errors
-/// If something is in the way, severities cannot be read, or writing fails.
-pub fn run(session: &ProfileSession<'_>, place: Place) -> anyhow::Result<Outcome> {
-    let tables = place.begin()?;
-    let source = session.profile.source();
-    let definitions = source.definitions();
+pub(crate) fn write(
+    source: &dyn ProfileSource,
+    tables: Tables,
+) -> Result<(Vec<Written>, Vec<Notice>), ConvertError> {
     let file = tables.create("severities")?;
     let mut batch = Batch::default();
     let mut writer = tables.writer(&file, &batch.take())?;
     let mut notices = Vec::new();
     let mut n_rows = 0;
-    for id in definitions.metric_ids() {
+    for id in source.definitions().metric_ids() {
         n_rows += write_metric(source, id, &mut batch, writer.as_mut(), &mut notices)?;
     }
     writer.write(&batch.take())?;
     writer.finish()?;
-    let notices = session.notices(notices);
-    let files = [tables.written("severities", file, n_rows)?];
+    let files = vec![tables.written("severities", file, n_rows)?];
     tables.complete()?;
-    written(session, &notices, &files)
-}
-
-/// Reports what was written of a profile.
-///
-/// # Errors
-/// If that cannot be written.
-pub fn written(
-    session: &ProfileSession<'_>,
-    notices: &[Notice],
-    files: &[Written],
-) -> anyhow::Result<Outcome> {
-    if session.common.format == OutputFormat::Json {
-        session.write_json("convert", notices, ConvertAnswer { files: files.to_vec() })?;
-    } else if !session.common.quiet {
-        let line = |file: &Written| {
-            let rows = units::counted(file.n_rows, "row", "rows");
-            format!("{}  {rows}, {}", file.path, units::bytes(file.size_bytes))
-        };
-        session.write_page(&files.iter().map(line).collect::<Vec<_>>())?;
-    }
-    Ok(session.end(notices))
+    Ok((files, notices))
 }
 
 fn write_metric(
@@ -73,7 +44,7 @@ fn write_metric(
     batch: &mut Batch,
     writer: &mut dyn TableWriter,
     notices: &mut Vec<Notice>,
-) -> anyhow::Result<u64> {
+) -> Result<u64, ConvertError> {
     let definitions = source.definitions();
     let metric = definitions.metric(id);
     let all = definitions.call_tree.all();
@@ -86,7 +57,7 @@ fn write_metric(
     let mut row = SeverityRow::new(metric.value_type);
     let (name, scope): (_, Arc<str>) = (metric.name.clone(), Arc::from(scope.as_str()));
     let mut n_rows = 0;
-    while rows.read(&mut row)? {
+    while rows.read(&mut row).map_err(SeverityError::from)? {
         batch.push(definitions, (&name, &scope), &row);
         n_rows += row.values.len() as u64;
         if BATCH_ROWS <= batch.value.len() {

@@ -1,45 +1,28 @@
-//! `--to csv` and `--to parquet`: the events as a table, and what they refer to in tables beside it.
+//! `csv` and `parquet`: the events as a table, and what they refer to in tables beside it.
 //!
 //! Law: an output whose name ends in the format is one file with the events alone, any other a directory. All files get
 //! their names when all are complete, so that no table is partial and no two come from different conversions.
 
-pub(super) mod severities;
-
-use super::ConvertArgs;
-use super::{Written, cannot_write, file_target};
-use crate::args::{Common, OutputFormat};
-use crate::exit::Outcome;
-use crate::found::{Either, Found};
-use crate::output::refused;
-use crate::progress;
-use crate::session::{Session, outcome};
-use crate::terminal::style::clean;
-use crate::terminal::units;
-use anyhow::Context;
-use ouzel::catalogue;
-use ouzel::engine::{Listed, Report, list};
-use ouzel::model::{EventSink, Notice, Notices, Table};
-use ouzel_answers::ConvertAnswer;
+use super::{ConvertError, Outcome, Place, To, failed, listed};
+use ouzel::engine::Listed;
+use ouzel::model::Table;
+use ouzel::{Options, Trace, catalogue};
+use ouzel_answers::Written;
 use ouzel_export::{CsvText, CsvWriter, EventTable, ExportError, ParquetWriter, TableWriter};
-use ouzel_files::folder::{self, Entry, FolderOutput, Others};
-use ouzel_files::output::{Output, Target};
-use std::path::PathBuf;
+use ouzel_files::Inputs;
+use ouzel_files::folder::{Entry, Folder, FolderOutput, Others};
+use ouzel_files::output::{Existing, Output, OutputError, Target};
+use std::path::{Path, PathBuf};
 
-/// Runs the command.
-///
-/// # Errors
-/// If the trace cannot be opened, something is in the way, or writing fails.
-pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
-    let place = Place::new(common, args)?;
-    let session = match Found::new(common).either()? {
-        Either::Trace(session) => session,
-        Either::Profile(session) => return severities::run(&session, place),
-    };
-    let tables = place.begin()?;
-    let mut files = Vec::new();
-    let report = write_events(&session, &tables, &mut files)?;
-    let definitions = session.definitions();
-    if matches!(tables.out, Begun::Folder(_)) {
+/// Writes the tables.
+pub(crate) fn write(trace: &Trace, options: &Options<'_>, tables: Tables) -> Result<Outcome, ConvertError> {
+    let file = tables.create("events")?;
+    let writer = tables.writer(&file, &EventTable::columns())?;
+    let definitions = trace.definitions();
+    let Listed { sink, outcome, report, .. } = listed(trace, options, EventTable::new(definitions, writer))?;
+    let n_rows = outcome.and_then(|()| sink.finish()).map_err(|error| failed(&tables.out, error))?;
+    let mut files = vec![tables.written("events", file, n_rows)?];
+    if matches!(tables.begun, Begun::Folder(_)) {
         for table in [
             catalogue::locations(definitions, &report.locations),
             catalogue::regions(definitions),
@@ -53,103 +36,34 @@ pub fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
         }
     }
     tables.complete()?;
-    answer(&session, report, Vec::new(), files)
-}
-
-/// Reports what was written, and what could not be.
-pub(super) fn answer(
-    session: &Session<'_>,
-    report: Report,
-    unsaid: Vec<Notice>,
-    files: Vec<Written>,
-) -> anyhow::Result<Outcome> {
-    let notices = Notices::default();
-    notices.extend(report.notices.into_iter().chain(unsaid));
-    let notices = &notices.to_vec();
-    if session.common.format == OutputFormat::Json {
-        session.write_json("convert", report.coverage, notices, ConvertAnswer { files })?;
-    } else if !session.common.quiet {
-        let line = |file: &Written| {
-            let rows = units::counted(file.n_rows, "row", "rows");
-            format!("{}  {rows}, {}", clean(&file.path), units::bytes(file.size_bytes))
-        };
-        session.write_page(&files.iter().map(line).collect::<Vec<_>>())?;
-    }
-    session.tell(notices);
-    Ok(outcome(notices))
-}
-
-/// Hands what is selected to `sink`, in the order of the trace, with a progress bar if enabled.
-pub(super) fn listed<S: EventSink>(session: &Session<'_>, sink: S) -> anyhow::Result<Listed<S>> {
-    let (trace, filter) = (&session.trace, &session.common.filter);
-    let locations = filter.resolve(trace.definitions()).locations;
-    let listed = progress::with_bar(session.common.progress, trace.event_bytes(filter), |progress| {
-        list(trace.source(), filter, locations, sink, Some(progress))
-    })?;
-    Ok(listed)
-}
-
-fn write_events(session: &Session<'_>, tables: &Tables, files: &mut Vec<Written>) -> anyhow::Result<Report> {
-    let file = tables.create("events")?;
-    let writer = tables.writer(&file, &EventTable::columns())?;
-    let Listed { sink, outcome, report, .. } =
-        listed(session, EventTable::new(session.definitions(), writer))?;
-    let n_rows = outcome.and_then(|()| sink.finish()).with_context(|| cannot_write(&tables.path))?;
-    files.push(tables.written("events", file, n_rows)?);
-    Ok(report)
+    Ok((report, Vec::new(), files))
 }
 
 /// Every table that a conversion makes, of a trace or of a profile: a new conversion replaces all of them.
 const TABLES: [&str; 5] = ["events", "locations", "regions", "metrics", "severities"];
 
 /// Where the tables go.
-pub(super) struct Place {
-    out: PathBuf,
-    target: Destination,
-    is_parquet: bool,
-    csv_text: CsvText,
-}
-
-enum Destination {
-    File(Target),
-    Folder(folder::Folder),
-}
-
-impl Place {
-    fn new(common: &Common, args: &ConvertArgs) -> anyhow::Result<Self> {
-        let is_parquet = args.to == super::Target::Parquet;
-        let out = args.out.clone();
-        let is_file = out.extension().is_some_and(|e| e == extension(is_parquet)) && !out.is_dir();
-        let target = if is_file {
-            Destination::File(file_target(common, &out)?)
-        } else {
-            let file = |table: &&str| Entry::File(format!("{table}.{}", extension(is_parquet)));
-            let entries = TABLES.iter().map(file).collect();
-            let (others, inputs) = (Others::AreInTheWay, &common.outputs.inputs);
-            let folder = folder::Folder::new(&out, entries, others, common.existing, inputs);
-            Destination::Folder(folder.map_err(refused)?)
-        };
-        Ok(Place { out, target, is_parquet, csv_text: common.csv_text })
+pub(crate) fn place(
+    (to, out): (To, &Path),
+    existing: Existing,
+    inputs: &Inputs,
+) -> Result<Place, OutputError> {
+    if out.extension().is_some_and(|e| e == extension(to)) && !out.is_dir() {
+        return Target::file(out, existing, inputs).map(Place::File);
     }
-
-    fn begin(self) -> anyhow::Result<Tables> {
-        let out = match self.target {
-            Destination::File(target) => Begun::File(target),
-            Destination::Folder(folder) => Begun::Folder(folder.begin()?),
-        };
-        Ok(Tables { path: self.out, out, is_parquet: self.is_parquet, csv_text: self.csv_text })
-    }
+    let entries = TABLES.iter().map(|table| Entry::File(format!("{table}.{}", extension(to)))).collect();
+    Folder::new(out, entries, Others::AreInTheWay, existing, inputs).map(Place::Folder)
 }
 
-fn extension(is_parquet: bool) -> &'static str {
-    if is_parquet { "parquet" } else { "csv" }
+fn extension(to: To) -> &'static str {
+    if to == To::Parquet { "parquet" } else { "csv" }
 }
 
 /// Tables that are being written: one in its own file, or all in a folder that appears when it is complete.
-struct Tables {
-    path: PathBuf,
-    out: Begun,
-    is_parquet: bool,
+pub(crate) struct Tables {
+    to: To,
+    out: PathBuf,
+    begun: Begun,
     csv_text: CsvText,
 }
 
@@ -159,38 +73,50 @@ enum Begun {
 }
 
 impl Tables {
+    pub(crate) fn begin(
+        (to, out): (To, PathBuf),
+        place: Place,
+        csv_text: CsvText,
+    ) -> Result<Self, OutputError> {
+        let begun = match place {
+            Place::File(target) => Begun::File(target),
+            Place::Folder(folder) => Begun::Folder(folder.begin()?),
+            Place::Archive(_) => unreachable!("tables have a place of their own"),
+        };
+        Ok(Tables { to, out, begun, csv_text })
+    }
+
     fn file_name(&self, table: &str) -> String {
-        format!("{table}.{}", extension(self.is_parquet))
+        format!("{table}.{}", extension(self.to))
     }
 
-    fn create(&self, table: &str) -> anyhow::Result<Output> {
-        Ok(match &self.out {
-            Begun::File(target) => target.begin()?,
-            Begun::Folder(folder) => folder.begin(&self.file_name(table))?,
-        })
+    pub(crate) fn create(&self, table: &str) -> Result<Output, OutputError> {
+        match &self.begun {
+            Begun::File(target) => target.begin(),
+            Begun::Folder(folder) => folder.begin(&self.file_name(table)),
+        }
     }
 
-    fn writer(&self, out: &Output, table: &Table) -> Result<Box<dyn TableWriter>, ExportError> {
-        Ok(if self.is_parquet {
-            Box::new(ParquetWriter::new(out.writer(), table)?)
-        } else {
-            Box::new(CsvWriter::new(out.writer(), table, self.csv_text)?)
+    pub(crate) fn writer(&self, out: &Output, table: &Table) -> Result<Box<dyn TableWriter>, ExportError> {
+        Ok(match self.to {
+            To::Parquet => Box::new(ParquetWriter::new(out.writer(), table)?),
+            _ => Box::new(CsvWriter::new(out.writer(), table, self.csv_text)?),
         })
     }
 
     /// Ends a file.
-    fn written(&self, table: &str, file: Output, n_rows: u64) -> anyhow::Result<Written> {
-        let size_bytes = file.complete().map_err(refused)?;
-        Ok(match &self.out {
-            Begun::File(_) => Written::new(&self.path, n_rows, size_bytes),
-            Begun::Folder(_) => Written::new(&self.path.join(self.file_name(table)), n_rows, size_bytes),
+    pub(crate) fn written(&self, table: &str, file: Output, n_rows: u64) -> Result<Written, OutputError> {
+        let size_bytes = file.complete()?;
+        Ok(match &self.begun {
+            Begun::File(_) => Written::new(&self.out, n_rows, size_bytes),
+            Begun::Folder(_) => Written::new(&self.out.join(self.file_name(table)), n_rows, size_bytes),
         })
     }
 
-    fn complete(self) -> anyhow::Result<()> {
-        match self.out {
+    pub(crate) fn complete(self) -> Result<(), OutputError> {
+        match self.begun {
             Begun::File(_) => Ok(()),
-            Begun::Folder(folder) => folder.complete().map_err(refused),
+            Begun::Folder(folder) => folder.complete(),
         }
     }
 }

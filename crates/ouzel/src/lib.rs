@@ -34,6 +34,7 @@ pub mod multi_run;
 mod profile;
 mod repaired;
 mod root_causes;
+pub mod rules;
 mod severity_cube;
 mod variations;
 pub mod workers;

@@ -10,11 +10,12 @@
 //!
 //! Law: a file that cannot be understood is an error; no rule is ever skipped.
 
-use anyhow::Context;
-use ouzel::analyses::semantics::{Category, Class, Family, Rule, Semantics};
+use ouzel_analyses::semantics::{Category, Class, Family, Rule, Semantics};
 use ouzel_files::input;
 use serde::Deserialize;
-use std::path::Path;
+use std::error::Error;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Longest file that is read: rules are written by hand.
 const MAX_BYTES: u64 = 1 << 20;
@@ -38,18 +39,39 @@ fn user() -> Family {
     Family::User
 }
 
+/// Rules that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RuleError {
+    /// The file cannot be read.
+    #[error("cannot read rules from {}: {source}", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// It does not hold rules.
+    #[error("cannot read rules from {}: {source}", file.display())]
+    Rules {
+        /// The file.
+        file: PathBuf,
+        /// The reason.
+        source: Box<dyn Error + Send + Sync>,
+    },
+}
+
 /// The rules of the file, if there is one, followed by the built-in ones.
 ///
 /// # Errors
 /// If the file cannot be read, is not such TOML, or contains an invalid regular expression.
-pub fn semantics(file: Option<&Path>) -> anyhow::Result<Semantics> {
+pub fn semantics(file: Option<&Path>) -> Result<Semantics, RuleError> {
     let Some(file) = file else { return Ok(Semantics::default()) };
-    let in_file = || format!("cannot read rules from {}", file.display());
-    let text = input::read_text(file, MAX_BYTES).with_context(in_file)?;
-    from_text(&text).with_context(in_file)
+    let text = input::read_text(file, MAX_BYTES)
+        .map_err(|source| RuleError::Read { file: file.to_owned(), source })?;
+    from_text(&text).map_err(|source| RuleError::Rules { file: file.to_owned(), source })
 }
 
-fn from_text(text: &str) -> anyhow::Result<Semantics> {
+fn from_text(text: &str) -> Result<Semantics, Box<dyn Error + Send + Sync>> {
     let RuleFile { rule } = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
     let rules: Vec<Rule> = rule
         .into_iter()
@@ -62,10 +84,10 @@ fn from_text(text: &str) -> anyhow::Result<Semantics> {
 }
 
 /// What is wrong and where, without the parser's drawing of several lines.
-fn in_one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
+fn in_one_line(text: &str, error: &toml::de::Error) -> String {
     let n_line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
     let place = n_line.map(|n| format!("line {n}: ")).unwrap_or_default();
-    anyhow::anyhow!("{place}{}", error.message().replace('\n', ", "))
+    format!("{place}{}", error.message().replace('\n', ", "))
 }
 
 #[cfg(test)]
@@ -87,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_said() {
-        let error = |text: &str| format!("{:#}", from_text(text).expect_err("no rules"));
+        let error = |text: &str| format!("{}", from_text(text).expect_err("no rules"));
         assert!(error("[[rule]]\nregion = '('\ncategory = 'wait'").contains("not a regular expression"));
         assert!(error("[[rule]]\nregion = 'a'\ncategory = 'waiting'").contains("line 3: unknown variant"));
         assert!(error("[[rule]]\nname = 'a'\ncategory = 'wait'").contains("unknown field"));

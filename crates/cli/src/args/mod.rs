@@ -31,6 +31,8 @@ pub use shared::{
 /// What every command takes.
 #[derive(Debug, Clone)]
 pub struct Common {
+    /// The name of the command.
+    pub command: &'static str,
     /// The trace.
     pub path: PathBuf,
     /// How to answer.
@@ -109,7 +111,10 @@ impl Words {
                     .map_err(|message| usage_error(command.name, message))?;
                 let existing = if low.force { Existing::Replace } else { Existing::Keep };
                 let outputs = outputs(command, matches, existing)?;
-                Ok(Words::AboutARun(Box::new(common(low, format, outputs, existing)), question))
+                Ok(Words::AboutARun(
+                    Box::new(common(command.name, low, format, (outputs, existing))),
+                    question,
+                ))
             }
         }
     }
@@ -206,7 +211,12 @@ fn usage_error(command: &str, message: &str) -> clap::Error {
     }
 }
 
-fn common(low: LowCommon, format: OutputFormat, outputs: Outputs, existing: Existing) -> Common {
+fn common(
+    command: &'static str,
+    low: LowCommon,
+    format: OutputFormat,
+    (outputs, existing): (Outputs, Existing),
+) -> Common {
     let LowCommon {
         path,
         format: _,
@@ -242,6 +252,7 @@ fn common(low: LowCommon, format: OutputFormat, outputs: Outputs, existing: Exis
         (false, false) => CsvText::Guarded,
     };
     Common {
+        command,
         path,
         format,
         csv_text,

@@ -4,7 +4,6 @@ use super::{first, origin, plot, rows, title};
 use crate::args::{Common, PlotArgs, RuleArgs, TopArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
-use crate::rules;
 use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
@@ -65,7 +64,7 @@ pub enum HostCodeWord {
 
 fn run(session: &Session<'_>, args: &BreakdownArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
-    let classes = rules::semantics(args.rules.file())?.classes(definitions);
+    let classes = ouzel::rules::semantics(args.rules.file())?.classes(definitions);
     let host_code = match args.host_code {
         HostCodeWord::WithoutStreams => HostCode::ComputesWithoutStreams,
         HostCodeWord::Always => HostCode::Computes,
@@ -76,7 +75,6 @@ fn run(session: &Session<'_>, args: &BreakdownArgs) -> anyhow::Result<Outcome> {
     let answer = session.ask(analysis)?;
     plot(session, || pictures::breakdown(&answer.output, definitions, &origin(session)))?;
     session.reply(
-        "breakdown",
         &answer,
         |output| BreakdownAnswer::new(output, definitions),
         |output| output.table(definitions),

@@ -60,7 +60,6 @@ fn run(session: &Session<'_>, args: &CallTreeArgs) -> anyhow::Result<Outcome> {
     let tree = call_tree(&profile, counters.as_ref(), &chosen, definitions);
     let answer = Answer::new(tree, report);
     session.reply(
-        "call-tree",
         &answer,
         |tree| CallTreeAnswer::new(tree, definitions),
         |tree| tree.table(definitions),

@@ -103,7 +103,7 @@ fn write_json(session: &Session<'_>, chosen: &[MetricId]) -> anyhow::Result<Outc
     let coverage = |answer: &Answer<u64>| answer.coverage;
     let notices = |answer: &Answer<u64>| session.entries(&answer.notices);
     let envelope = StreamedEnvelope::new(
-        "calls",
+        session.common.command,
         session.input(),
         CallsAnswer {
             rows: StreamedRows { session, chosen, ended: &ended },

@@ -53,7 +53,6 @@ fn run(session: &Session<'_>, args: &CommByProcessArgs) -> anyhow::Result<Outcom
     let answer = super::comm_matrix::asked(session, args.collectives)?;
     plot(session, || pictures::comm_by_process(&answer.output, unit, &origin(session)))?;
     session.reply(
-        "comm-by-process",
         &answer,
         |output| CommByProcessAnswer::new(output, unit),
         CommMatrixOutput::by_process_table,

@@ -81,7 +81,6 @@ fn run(session: &Session<'_>, args: &CommMatrixArgs) -> anyhow::Result<Outcome> 
     let form = if args.dense { CommMatrixForm::Dense } else { CommMatrixForm::Pairs };
     plot(session, || pictures::comm_matrix(&answer.output, unit, scale, &origin(session)))?;
     session.reply(
-        "comm-matrix",
         &answer,
         |output| CommMatrixAnswer::new(output, unit, form),
         |output| if args.dense { output.dense_table(unit) } else { output.table() },

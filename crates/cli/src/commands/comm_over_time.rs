@@ -50,7 +50,6 @@ fn run(session: &Session<'_>, args: &CommOverTimeArgs) -> anyhow::Result<Outcome
     let answer = session.ask_in_bins(args.time.bins, CommOverTime::new)?;
     plot(session, || pictures::comm_over_time(&answer.output, definitions, unit, &origin(session)))?;
     session.reply(
-        "comm-over-time",
         &answer,
         |output| CommOverTimeAnswer::new(output, definitions, unit),
         |output| output.table(definitions),
@@ -63,6 +62,8 @@ fn is_silent(output: &CommOverTimeOutput) -> bool {
 }
 
 const BARS_WIDTH: usize = 60;
+/// Columns of the names and amounts before the bars.
+const AMOUNTS_WIDTH: usize = 37;
 
 fn write_page(session: &Session<'_>, output: &CommOverTimeOutput, unit: TrafficUnit, page: &mut Page) {
     title(session, page);
@@ -73,6 +74,7 @@ fn write_page(session: &Session<'_>, output: &CommOverTimeOutput, unit: TrafficU
     let CommOverTimeAnswer { sent, received, .. } =
         CommOverTimeAnswer::new(output, session.definitions(), unit);
     let sides = [sent, received];
+    let room = BARS_WIDTH.min(page.width.saturating_sub(AMOUNTS_WIDTH));
     let grid = Grid::default()
         .with(GridColumn::text("", ["sent", "received"].map(str::to_owned)))
         .with(GridColumn::numbers("total", sides.iter().map(|side| amount(unit, side.iter().sum()))))
@@ -81,7 +83,7 @@ fn write_page(session: &Session<'_>, output: &CommOverTimeOutput, unit: TrafficU
             sides.iter().map(|side| amount(unit, side.iter().copied().max().unwrap_or(0))),
         ))
         .with(
-            GridColumn::text("over the run", sides.iter().map(|side| spark::bars(side, BARS_WIDTH)))
+            GridColumn::text("over the run", sides.iter().map(|side| spark::bars(side, room)))
                 .painted(Paint::Bar),
         );
     rows(page, &grid, sides.len(), sides.len());

@@ -76,7 +76,6 @@ fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome> {
     let answer = answer.map(|runs| multi_run(&runs));
     plot(session, || picture(session, &answer.output))?;
     session.reply(
-        "compare",
         &answer,
         |output| CompareAnswer::new(output, metric),
         |output| table(output, metric),

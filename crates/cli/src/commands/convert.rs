@@ -1,19 +1,17 @@
 //! `ouzel convert`: the trace's events, or the severities of a profile, in another format.
 
-mod chrome;
-mod cube;
-mod otf2;
-mod tables;
-
 use crate::args::{Common, LowCommon, OutputFormat};
 use crate::command::{Command, Question};
 use crate::exit::Outcome;
+use crate::found::{Either, Found};
 use crate::output::refused;
+use crate::profile_session::ProfileSession;
+use crate::session::{Session, outcome};
+use crate::terminal::style::clean;
+use crate::terminal::units;
 use clap::{Args, ValueEnum};
-use ouzel::model::{Borders, Filter};
-use ouzel_answers::Written;
-use ouzel_files::output;
-use std::path::Path;
+use ouzel_answers::{ConvertAnswer, Written};
+use ouzel_convert::{Conversion, ConvertError, To};
 use std::path::PathBuf;
 
 pub const COMMAND: Command = Command::about_a_run::<ConvertArgs>("convert", &[]);
@@ -80,27 +78,62 @@ pub enum Target {
 }
 
 fn run(common: &Common, args: &ConvertArgs) -> anyhow::Result<Outcome> {
-    match args.to {
-        Target::Chrome => chrome::run(&cut(common), args),
-        Target::Otf2 => otf2::run(&cut(common), args),
-        Target::Cube => cube::run(common, args),
-        Target::Csv | Target::Parquet => tables::run(common, args),
+    let to = match args.to {
+        Target::Otf2 => To::Otf2,
+        Target::Csv => To::Csv,
+        Target::Parquet => To::Parquet,
+        Target::Chrome => To::Chrome,
+        Target::Cube => To::Cube,
+    };
+    let out = (to, &*args.out);
+    let conversion =
+        Conversion::new(out, common.existing, &common.outputs.inputs, common.csv_text).map_err(said)?;
+    let common = &Common { filter: conversion.filter(&common.filter), ..common.clone() };
+    let mut found = Found::new(common);
+    match to {
+        To::Otf2 | To::Chrome => of_trace(&found.trace()?, conversion),
+        To::Cube => of_profile(&found.profile_or_made()?, conversion),
+        To::Csv | To::Parquet => match found.either()? {
+            Either::Trace(session) => of_trace(&session, conversion),
+            Either::Profile(session) => of_profile(&session, conversion),
+        },
     }
 }
 
-/// Where one file goes.
-fn file_target(common: &Common, out: &Path) -> anyhow::Result<output::Target> {
-    output::Target::file(out, common.existing, &common.outputs.inputs).map_err(refused)
+fn of_trace(session: &Session<'_>, conversion: Conversion) -> anyhow::Result<Outcome> {
+    let written = session.with_bar(|options| conversion.trace(&session.trace, options).map_err(said))?;
+    if session.common.format == OutputFormat::Json {
+        let data = ConvertAnswer { files: written.output };
+        session.write_json(written.coverage, &written.notices, data)?;
+    } else if !session.common.quiet {
+        session.write_page(&lines(&written.output))?;
+    }
+    session.tell(&written.notices);
+    Ok(outcome(&written.notices))
 }
 
-/// The context of a write error.
-fn cannot_write(out: &Path) -> String {
-    format!("cannot write {out:?}")
+fn of_profile(session: &ProfileSession<'_>, conversion: Conversion) -> anyhow::Result<Outcome> {
+    let (files, notices) = conversion.profile(&session.profile).map_err(said)?;
+    let notices = session.notices(notices);
+    if session.common.format == OutputFormat::Json {
+        session.write_json(session.common.command, &notices, ConvertAnswer { files })?;
+    } else if !session.common.quiet {
+        session.write_page(&lines(&files))?;
+    }
+    Ok(session.end(&notices))
 }
 
-/// With calls cut to the range of time: readers of the output sum it up, and whole calls would give other sums than the
-/// range. Tables are listings and keep calls whole unless `--trim` is given.
-fn cut(common: &Common) -> Common {
-    let filter = Filter { borders: Borders::Trim, ..common.filter.clone() };
-    Common { filter, ..common.clone() }
+fn lines(files: &[Written]) -> Vec<String> {
+    let line = |file: &Written| {
+        let rows = units::counted(file.n_rows, "row", "rows");
+        format!("{}  {rows}, {}", clean(&file.path), units::bytes(file.size_bytes))
+    };
+    files.iter().map(line).collect()
+}
+
+fn said(error: ConvertError) -> anyhow::Error {
+    match error {
+        ConvertError::Output(error) => refused(error),
+        error => error.into(),
+    }
 }

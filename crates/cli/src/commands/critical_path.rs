@@ -50,7 +50,6 @@ fn run(session: &Session<'_>, args: &CriticalPathArgs) -> anyhow::Result<Outcome
     let answer = session.answer(Trace::critical_path)?;
     plot(session, || pictures::critical_path(&answer.output, definitions, &origin(session)))?;
     session.reply(
-        "critical-path",
         &answer,
         |path| CriticalPathAnswer::new(path, definitions),
         |path| path.segments_table(definitions),

@@ -64,7 +64,6 @@ fn run(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcome> {
     let answer = session.ask(CallPathProfile)?.map(|profile| idle_time(&profile, definitions, &idle));
     plot(session, || pictures::idle(&answer.output, definitions, &origin(session)))?;
     session.reply(
-        "idle",
         &answer,
         |output| IdleAnswer::new(output, &idle, definitions, per),
         |output| output.table(definitions, per),

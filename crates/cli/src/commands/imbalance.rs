@@ -6,7 +6,6 @@ use super::{first, origin, plot, rows, title};
 use crate::args::{Common, MetricArgs, PlotArgs, RuleArgs, TopArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
-use crate::rules;
 use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
@@ -65,7 +64,7 @@ impl Question for ImbalanceArgs {
 
 fn run(session: &Session<'_>, args: &ImbalanceArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
-    let classes = rules::semantics(args.rules.file())?.classes(definitions);
+    let classes = ouzel::rules::semantics(args.rules.file())?.classes(definitions);
     let by = if args.call_paths { By::CallPath } else { By::Region };
     if let Some(name) = &args.metric.metric {
         return metric::run(session, args, by, name);
@@ -76,7 +75,6 @@ fn run(session: &Session<'_>, args: &ImbalanceArgs) -> anyhow::Result<Outcome> {
     });
     plot(session, || pictures::imbalance(&answer.output.1, definitions, &origin(session)))?;
     session.reply(
-        "imbalance",
         &answer,
         |(profile, judged)| ImbalanceAnswer::new(profile, judged, definitions, by, args.top_ranks),
         |(profile, judged)| judged.table(profile, definitions, by, args.top_ranks),

@@ -53,7 +53,6 @@ fn run(session: &Session<'_>, args: &LatenessArgs) -> anyhow::Result<Outcome> {
     let answer = answer.try_map(|operations| lateness(operations, definitions)).context("no lateness")?;
     plot(session, || pictures::lateness(&answer.output, definitions, &origin(session)))?;
     session.reply(
-        "lateness",
         &answer,
         |output| {
             let operations = args.operations.then_some(Batches(|| output.operation_batches(definitions)));

@@ -52,7 +52,6 @@ fn run(session: &Session<'_>, args: &MessagesArgs) -> anyhow::Result<Outcome> {
         pictures::message_histogram(&histogram(&answer.output, args), args.log, &origin(session))
     })?;
     session.reply(
-        "messages",
         &answer,
         |output| MessagesAnswer::new(output, histogram(output, args)),
         |output| histogram(output, args).table(),

@@ -80,7 +80,6 @@ fn run(session: &Session<'_>, args: &PatternsArgs) -> anyhow::Result<Outcome> {
         answer.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
     }
     session.reply(
-        "patterns",
         &answer,
         |found| PatternsAnswer::new(found.as_ref(), definitions),
         |found| match found {

@@ -59,7 +59,6 @@ fn run(session: &Session<'_>, args: &TimeProfileArgs) -> anyhow::Result<Outcome>
         pictures::time_profile(&answer.output, definitions, &classes, &origin(session))
     })?;
     session.reply(
-        "time-profile",
         &answer,
         |output| TimeProfileAnswer::new(output, definitions, by),
         |output| output.table(definitions, by, Scale::Time),

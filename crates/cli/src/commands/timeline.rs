@@ -74,7 +74,6 @@ fn run(session: &Session<'_>, args: &TimelineArgs) -> anyhow::Result<Outcome> {
     plot(session, || picture(session, &answer.output, args))?;
     let answer = answer.map(|material| material.timeline);
     session.reply(
-        "timeline",
         &answer,
         |timeline| TimelineAnswer::new(timeline, definitions),
         |timeline| timeline.table(definitions),

@@ -5,7 +5,7 @@ use crate::args::{Common, TopArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
-use crate::terminal::grid::{Grid, GridColumn, Importance};
+use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::{self, Page};
 use crate::terminal::style::Paint;
 use crate::terminal::units;
@@ -76,7 +76,6 @@ fn run(session: &Session<'_>, args: &WaitsArgs) -> anyhow::Result<Outcome> {
     let which = WaitRows { per, classes: args.class.clone() };
     let rows = answer.output.0.rows(&which, definitions);
     session.reply(
-        "waits",
         &answer,
         |(waits, delays)| WaitsAnswer::new(waits, &rows, delays.as_ref(), definitions),
         |(waits, delays)| match delays {
@@ -154,7 +153,7 @@ fn classes(output: &WaitsOutput, ns: impl Fn(Ticks) -> u64) -> Grid {
         .with(
             GridColumn::text("", sums.iter().map(|sum| units::bar(ns(sum.wait), most, 20)))
                 .painted(Paint::Bar)
-                .importance(Importance::Optional(1)),
+                .optional(1),
         )
 }
 
@@ -177,16 +176,16 @@ fn places(session: &Session<'_>, output: &WaitsOutput, waits: &[WaitRow], ns: im
     Grid::default()
         .with(GridColumn::numbers("wait", waits.iter().map(|row| units::time(ns(row.wait)))))
         .with(GridColumn::numbers("times", waits.iter().map(|row| units::count(row.n))))
-        .with(longest.importance(Importance::Optional(2)))
+        .with(longest.optional(2))
         .with(GridColumn::text("kind", waits.iter().map(class)))
         .with_some(ranks)
         .with(
             GridColumn::text("in", waits.iter().map(|row| path(row.call_path)))
                 .painted(Paint::Name)
-                .importance(Importance::Shortened),
+                .shortened(),
         )
         .with(GridColumn::numbers("for rank", waits.iter().map(of_rank)))
-        .with(GridColumn::text("in", waits.iter().map(culprit)).importance(Importance::Optional(1)))
+        .with(GridColumn::text("in", waits.iter().map(culprit)).optional(1))
 }
 
 /// Which code makes others wait.
@@ -206,7 +205,7 @@ fn write_causes(session: &Session<'_>, delays: &DelaysOutput, args: &WaitsArgs, 
         .with(
             GridColumn::text("takes longer in", shown.iter().map(|row| path(row.call_path)))
                 .painted(Paint::Name)
-                .importance(Importance::Shortened),
+                .shortened(),
         );
     rows(page, &grid, n_shown, causes.len());
     let unexplained: Ticks = delays.unexplained_rows().iter().map(|row| row.wait).sum();

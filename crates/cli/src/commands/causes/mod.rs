@@ -6,7 +6,6 @@ use crate::args::{Common, OutputFormat, RuleArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::found::Found;
-use crate::rules;
 use clap::{Args, ValueEnum};
 use ouzel::causes::Options;
 use ouzel::causes::clusters::Clustering;
@@ -85,7 +84,7 @@ impl ClusteringArg {
 }
 
 fn run(common: &Common, args: &CausesArgs) -> anyhow::Result<Outcome> {
-    let semantics = rules::semantics(args.rules.file())?;
+    let semantics = ouzel::rules::semantics(args.rules.file())?;
     let session = Found::new(common).profile_or_made()?;
     let options = Options {
         metric: args.metric.as_deref(),
@@ -103,7 +102,7 @@ fn run(common: &Common, args: &CausesArgs) -> anyhow::Result<Outcome> {
         OutputFormat::Table | OutputFormat::Html => {
             session.write_page(&page::lines(&session, args, &causes))?;
         }
-        OutputFormat::Json => session.write_json("causes", &notices, &causes)?,
+        OutputFormat::Json => session.write_json(session.common.command, &notices, &causes)?,
         OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&causes.table())?,
     }
     Ok(session.end(&notices))

@@ -5,7 +5,6 @@ mod page;
 use crate::args::{Common, RuleArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
-use crate::rules;
 use crate::session::Session;
 use clap::Args;
 pub use ouzel::diagnose::clusters as data;
@@ -39,12 +38,11 @@ impl Question for ClustersArgs {
 }
 
 fn run(common: &Common, args: &ClustersArgs) -> anyhow::Result<Outcome> {
-    let semantics = rules::semantics(args.rules.file())?;
+    let semantics = ouzel::rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;
     let definitions = session.definitions();
     let answer = session.answer(|trace, options| trace.clusters(&semantics, options))?;
     session.reply(
-        "clusters",
         &answer,
         |data| data,
         |data| data.table(definitions),

@@ -221,7 +221,11 @@ fn run(common: &Common, args: &CorrelateArgs) -> anyhow::Result<Outcome> {
             session.write_page(&page::lines(&session, args, &answer))?;
         }
         OutputFormat::Json => {
-            session.write_json("correlate", &notices, CorrelateAnswer::new(definitions, &answer))?;
+            session.write_json(
+                session.common.command,
+                &notices,
+                CorrelateAnswer::new(definitions, &answer),
+            )?;
         }
         OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&answer.table(definitions))?,
     }

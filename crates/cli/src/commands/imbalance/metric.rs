@@ -4,7 +4,6 @@ use super::super::{first, rows, title};
 use super::ImbalanceArgs;
 use crate::commands::profile::metrics;
 use crate::exit::Outcome;
-use crate::rules;
 use crate::session::{Session, taken};
 use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::style::Paint;
@@ -25,7 +24,7 @@ pub fn run(session: &Session<'_>, args: &ImbalanceArgs, by: By, name: &str) -> a
     let definitions = session.definitions();
     let id = metrics::one(definitions, name)?;
     let metric = &definitions.metrics[id.index()];
-    let classes = rules::semantics(args.rules.file())?.classes(definitions);
+    let classes = ouzel::rules::semantics(args.rules.file())?.classes(definitions);
     let mut set = AnalysisSet::default();
     let (profile, counters) = (set.add(CallPathProfile), set.add(MetricProfile));
     let mut report = session.run(&set)?;
@@ -34,7 +33,6 @@ pub fn run(session: &Session<'_>, args: &ImbalanceArgs, by: By, name: &str) -> a
     let judged = imbalance(&gains, definitions, &classes, by);
     let answer = Answer::new(judged, report);
     session.reply(
-        "imbalance",
         &answer,
         |judged| MetricImbalanceAnswer::new(&gains, judged, definitions, (by, args.top_ranks), metric),
         |judged| judged.table_of_metric(&gains, definitions, by, metric, args.top_ranks),

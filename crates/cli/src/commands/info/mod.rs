@@ -62,7 +62,7 @@ fn run(common: &Common, _args: &InfoArgs) -> anyhow::Result<Outcome> {
             }
             session.write_page(&lines)?;
         }
-        OutputFormat::Json => session.write_json("info", answer.coverage, notices, info)?,
+        OutputFormat::Json => session.write_json(answer.coverage, notices, info)?,
         OutputFormat::Csv | OutputFormat::Parquet => {
             session.write_table(&catalogue::locations(session.definitions(), &answer.output.locations))?;
             session.tell(notices);

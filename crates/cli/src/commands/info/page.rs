@@ -2,6 +2,7 @@
 
 use crate::notices;
 use crate::session::Session;
+use crate::terminal::page::wrapped;
 use crate::terminal::style::{Paint, Style, clean};
 use crate::terminal::units::{count, counted, time};
 use ouzel::diagnose::findings::Ranks;
@@ -9,23 +10,41 @@ use ouzel::model::Notice;
 use ouzel_answers::{InfoAnswer, TopologyAnswer, TopologyDimension};
 use std::collections::BTreeSet;
 
+/// Columns of the names of facts.
+const NAME_WIDTH: usize = 14;
+
+/// Columns of what can be analysed.
+const ABILITY_WIDTH: usize = 32;
+
 /// The page.
 pub fn lines(session: &Session<'_>, data: &InfoAnswer, notices: &[Notice]) -> Vec<String> {
     let style = session.style();
     let heading = |text: &str| style.paint(Paint::Heading, text);
     let mut lines = vec![title(session, data, style)];
-    lines.extend(facts(data).into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| {
-        format!("  {}{}", style.paint(Paint::Dim, &format!("{name:<14}")), clean(&text))
-    }));
+    for (name, text) in facts(data).iter().filter(|(_, text)| !text.is_empty()) {
+        let texts = wrapped(text, session.common.width.saturating_sub(2 + NAME_WIDTH));
+        lines.extend(texts.iter().enumerate().map(|(i, text)| {
+            let name = if i == 0 { name } else { "" };
+            format!("  {}{text}", style.paint(Paint::Dim, &format!("{name:<NAME_WIDTH$}")))
+        }));
+    }
     lines.extend([String::new(), heading("what can be analysed")]);
-    lines.extend(data.abilities.iter().map(|ability| {
+    for ability in &data.abilities {
         let (mark, paint) = if ability.available { ("yes", Paint::Good) } else { ("no ", Paint::Dim) };
-        let mut reason = clean(&ability.reason);
+        let mut reason = ability.reason.clone();
         if !ability.available && !ability.commands.is_empty() {
             reason += &format!("; not possible: {}", ability.commands.join(", "));
         }
-        format!("  {}  {:<32}{}", style.paint(paint, mark), ability.what, style.paint(Paint::Dim, &reason))
-    }));
+        let before = format!("  {}  {:<ABILITY_WIDTH$}", style.paint(paint, mark), ability.what);
+        let reasons = wrapped(&reason, session.common.width.saturating_sub(7 + ABILITY_WIDTH));
+        lines.extend(reasons.iter().enumerate().map(|(i, reason)| {
+            let before = if i == 0 { before.clone() } else { " ".repeat(7 + ABILITY_WIDTH) };
+            before + &style.paint(Paint::Dim, reason)
+        }));
+        if reasons.is_empty() {
+            lines.push(before);
+        }
+    }
     if !data.metrics.is_empty() {
         lines.extend([String::new(), heading("metrics")]);
         lines.extend(data.metrics.iter().map(|metric| {

@@ -5,7 +5,6 @@ pub mod page;
 use crate::args::{Common, OutputFormat, RuleArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
-use crate::rules;
 use crate::session::{Session, outcome, taken};
 use clap::Args;
 use data::Data;
@@ -41,7 +40,7 @@ impl Question for IterationsArgs {
 }
 
 fn run(common: &Common, args: &IterationsArgs) -> anyhow::Result<Outcome> {
-    let semantics = rules::semantics(args.rules.file())?;
+    let semantics = ouzel::rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;
     let definitions = session.definitions();
     let mut set = AnalysisSet::default();
@@ -51,7 +50,7 @@ fn run(common: &Common, args: &IterationsArgs) -> anyhow::Result<Outcome> {
     let run = report.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
     let data = Data::new(&trees, definitions, definitions.clock.ns_from_ticks(run));
     match common.format {
-        OutputFormat::Json => session.write_json("iterations", report.coverage, &report.notices, &data)?,
+        OutputFormat::Json => session.write_json(report.coverage, &report.notices, &data)?,
         OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&data.table())?,
         OutputFormat::Table | OutputFormat::Html => {
             session.write_page(&page::lines(&session, &data, args.top))?;

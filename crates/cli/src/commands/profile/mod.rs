@@ -143,7 +143,7 @@ fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
         OutputFormat::Json => {
             let rows = ProfileRows::new(table, by, per);
             let data = ProfileAnswer::new(&rows, span_ns);
-            session.write_json("profile", report.coverage, &report.notices, data)?;
+            session.write_json(report.coverage, &report.notices, data)?;
         }
         OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&table)?,
     }

@@ -9,7 +9,6 @@ mod shape;
 use crate::args::{Common, LowCommon, OutputFormat, RuleArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
-use crate::rules;
 use crate::session::{Session, outcome};
 use clap::Args;
 use ouzel::Beside;
@@ -45,7 +44,7 @@ impl Question for ReportArgs {
 }
 
 fn run(common: &Common, args: &ReportArgs) -> anyhow::Result<Outcome> {
-    let semantics = rules::semantics(args.rules.file())?;
+    let semantics = ouzel::rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;
     if common.format == OutputFormat::Html {
         let asked = session.asked();
@@ -61,7 +60,7 @@ fn run(common: &Common, args: &ReportArgs) -> anyhow::Result<Outcome> {
         OutputFormat::Table | OutputFormat::Html => {
             session.write_page(&page::lines(&session, &answer.output))?;
         }
-        OutputFormat::Json => session.write_json("report", answer.coverage, notices, report)?,
+        OutputFormat::Json => session.write_json(answer.coverage, notices, report)?,
         OutputFormat::Csv | OutputFormat::Parquet => {
             session.write_table(&findings::table(&report.findings))?;
             session.tell(notices);

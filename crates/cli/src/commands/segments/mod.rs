@@ -6,7 +6,6 @@ pub mod page;
 use crate::args::{Common, OutputFormat, RuleArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
-use crate::rules;
 use crate::session::{Session, outcome};
 use anyhow::bail;
 use clap::Args;
@@ -55,7 +54,7 @@ impl Question for SegmentsArgs {
 }
 
 fn run(common: &Common, args: &SegmentsArgs) -> anyhow::Result<Outcome> {
-    let semantics = rules::semantics(args.rules.file())?;
+    let semantics = ouzel::rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;
     let which = if args.all || args.id.is_some() { Which::All } else { Which::Reported };
     let report = session.answer(|trace, options| trace.segments(&semantics, which, options))?;
@@ -72,7 +71,7 @@ fn run(common: &Common, args: &SegmentsArgs) -> anyhow::Result<Outcome> {
     }
     match (common.format, args.id, data.segments.first()) {
         (OutputFormat::Json, ..) => {
-            session.write_json("segments", report.coverage, &report.notices, &data)?;
+            session.write_json(report.coverage, &report.notices, &data)?;
         }
         (OutputFormat::Csv | OutputFormat::Parquet, Some(_), Some(segment)) => {
             session.write_table(&segment.paths_table())?;
