@@ -1,12 +1,21 @@
 //! Every command is known wherever commands are listed.
 
+use crate::run::{command, testdata};
 use std::path::Path;
 
 /// Commands about a run.
-fn commands() -> Vec<String> {
+pub fn commands() -> Vec<String> {
     let takes_a_run = |command: &&clap::Command| command.get_arguments().any(|arg| arg.get_id() == "path");
     let program = ouzel_cli::command_line();
     program.get_subcommands().filter(takes_a_run).map(|command| command.get_name().to_owned()).collect()
+}
+
+/// The same without `exceptions`.
+pub fn commands_but(exceptions: &[&str]) -> Vec<String> {
+    let (left_out, kept): (Vec<_>, Vec<_>) =
+        commands().into_iter().partition(|command| exceptions.contains(&command.as_str()));
+    assert_eq!(left_out.len(), exceptions.len(), "an exception is no command any more: {exceptions:?}");
+    kept
 }
 
 fn text(path: &str) -> String {
@@ -17,12 +26,8 @@ fn text(path: &str) -> String {
 /// Each command but `exceptions` is in the file, in the words of `named`.
 fn check(path: &str, exceptions: &[&str], named: impl Fn(&str) -> String) {
     let text = text(path);
-    let commands = commands();
-    for exception in exceptions {
-        assert!(commands.iter().any(|command| command == exception), "{exception} is no command any more");
-    }
-    for command in commands.iter().filter(|command| !exceptions.contains(&command.as_str())) {
-        assert!(text.contains(&named(command)), "{path} has forgotten `{}`", named(command));
+    for command in commands_but(exceptions) {
+        assert!(text.contains(&named(&command)), "{path} has forgotten `{}`", named(&command));
     }
 }
 
@@ -49,8 +54,32 @@ fn every_command_is_measured_on_many_ranks() {
 fn every_answer_in_json_is_described_and_checked_against_its_schema() {
     check("docs/json.md", &["print"], |command| format!("{command}`"));
     check("tests/python/test_json_schema.py", &["print"], |command| format!("\"{command}\""));
-    for command in commands().iter().filter(|command| *command != "print") {
+    for command in commands_but(&["print"]) {
         text(&format!("docs/schema/{command}.json"));
+    }
+}
+
+#[test]
+fn pages_fit_their_width_and_are_never_empty() {
+    for name in commands_but(&["print", "compare", "convert"]) {
+        for archive in ["pmpi-jacobi", "eztrace-fortran-ring", "zoo/lock_convoy/faulty"] {
+            for columns in [80, 200] {
+                let mut command = command();
+                command.arg(&name).arg(testdata(archive)).env("COLUMNS", columns.to_string());
+                let output = command.output().expect("the binary is there");
+                assert!(output.status.success(), "{name} {archive}");
+                let page = String::from_utf8(output.stdout).expect("pages are UTF-8");
+                // Where there is nothing to show, a notice gives the reason.
+                let n_lines = page.lines().count() + output.stderr.len();
+                assert!(!page.contains('\x1b') && 3 < n_lines, "{name} {archive}: {page}");
+                // Commands, file names and the notices at the end of `info` are never broken.
+                let prose = |line: &&str| !line.contains("ouzel ") && !line.contains('/');
+                let is_shown = |line: &&str| !line.starts_with("what was lost, repaired");
+                for line in page.lines().take_while(is_shown).filter(prose) {
+                    assert!(line.chars().count() <= columns, "{name} {archive} {columns}: {line}");
+                }
+            }
+        }
     }
 }
 

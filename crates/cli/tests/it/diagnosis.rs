@@ -1,6 +1,6 @@
 //! `segments`, `clusters`, `iterations` and the findings of `report`, from outside.
 
-use crate::run::{Scratch, command, json, ran_on, testdata};
+use crate::run::{Scratch, json, ran_on, testdata};
 use expect_test::expect;
 use serde_json::Value;
 use std::path::Path;
@@ -162,27 +162,6 @@ fn a_run_without_losses_says_so() {
     );
     let all = json(&testdata("zoo/redundant_collective/fixed"), &["segments", "--all"]);
     assert!(!list(&all, "segments").is_empty());
-}
-
-#[test]
-fn pages_fit_their_width_and_are_never_empty() {
-    for archive in ["pmpi-jacobi", "eztrace-fortran-ring", "zoo/lock_convoy/faulty"] {
-        for (words, columns) in COMMANDS.iter().flat_map(|word| [(word, 80), (word, 200)]) {
-            let output = command()
-                .arg(words)
-                .arg(testdata(archive))
-                .env("COLUMNS", columns.to_string())
-                .output()
-                .expect("the binary is there");
-            let page = String::from_utf8(output.stdout).expect("pages are UTF-8");
-            assert!(!page.contains('\x1b') && 3 < page.lines().count(), "{words} {archive}: {page}");
-            // Commands and file names are never broken.
-            let prose = |line: &&str| !line.contains("ouzel ") && !line.contains('/');
-            for line in page.lines().filter(prose) {
-                assert!(line.chars().count() <= columns, "{words} {archive} {columns}: {line}");
-            }
-        }
-    }
 }
 
 #[test]

@@ -214,25 +214,6 @@ fn tables_have_the_rows_of_the_json() {
 }
 
 #[test]
-fn pages_fit_their_width() {
-    for command in [
-        "timeline",
-        "time-profile",
-        "comm-matrix",
-        "comm-by-process",
-        "imbalance",
-        "idle",
-        "critical-path",
-        "lateness",
-        "waits",
-    ] {
-        let ran = ran_on(&testdata("pmpi-jacobi"), &[command]);
-        let longest = ran.out.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-        assert!(longest <= 100, "{command}: {}", ran.out);
-    }
-}
-
-#[test]
 fn the_critical_path_tiles_the_run() {
     for archive in ARCHIVES {
         let data = json(&testdata(archive), &["critical-path"])["data"].take();

@@ -1,6 +1,7 @@
 //! `--where`, `--trim`, `calls`, `call-tree`, `--metric` and `timeline`: what is shown is what was asked for.
 
-use crate::run::{Scratch, command, json, ran_on, testdata};
+use crate::commands::commands_but;
+use crate::run::{Scratch, json, ran_on, testdata};
 use ouzel_testkit::synth::{self, Counters, SynthOptions};
 use serde_json::Value;
 
@@ -117,50 +118,12 @@ fn the_user_says_how_many_ranks_are_named() {
 }
 
 #[test]
-fn pages_of_listings_fit_their_width() {
-    for words in [&["calls"][..], &["call-tree"], &["timeline"], &["imbalance"], &["calls", "--trim"]] {
-        for width in ["80", "200"] {
-            let mut command = command();
-            command.arg(words[0]).arg(testdata("pmpi-jacobi")).args(&words[1..]).env("COLUMNS", width);
-            let out = command.output().expect("the binary is there");
-            assert_eq!(out.status.code(), Some(0), "{words:?}");
-            let page = String::from_utf8(out.stdout).expect("UTF-8");
-            let limit: usize = width.parse().expect("a number");
-            let path = testdata("").display().to_string();
-            let long = page.lines().find(|line| limit < line.chars().count() && !line.contains(&path));
-            assert_eq!(long, None, "{words:?} at {width}");
-        }
-    }
-}
-
-#[test]
 fn names_that_the_trace_does_not_have_are_told_by_every_command() {
     let archive = testdata("pmpi-jacobi");
-    let commands = [
-        "report",
-        "segments",
-        "clusters",
-        "iterations",
-        "info",
-        "profile",
-        "timeline",
-        "time-profile",
-        "comm-matrix",
-        "messages",
-        "comm-by-process",
-        "comm-over-time",
-        "breakdown",
-        "imbalance",
-        "idle",
-        "critical-path",
-        "lateness",
-        "waits",
-        "calls",
-        "call-tree",
-    ];
-    for command in commands {
+    // These take no such selection or need more words.
+    for command in commands_but(&["print", "patterns", "correlate", "causes", "compare", "convert"]) {
         for selection in [["--region", "nope*"], ["--where", "name = nope"]] {
-            let answer = json(&archive, &[command, selection[0], selection[1]]);
+            let answer = json(&archive, &[&command, selection[0], selection[1]]);
             let told = answer["notices"].as_array().expect("an array").iter().filter(|notice| {
                 notice["code"] == "empty-selection"
                     && notice["message"].as_str().is_some_and(|text| text.contains("nope"))
