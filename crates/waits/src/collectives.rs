@@ -32,7 +32,7 @@ pub(crate) struct CollectiveWaits {
     pub waits: Vec<Wait>,
     /// Parts of these, and what is no waiting.
     pub beside: Vec<Wait>,
-    /// Instances that none left before all had come, and in which one waited.
+    /// Instances that none left before all had come.
     pub groups: Vec<GroupPoint>,
     /// Selected collectives whose instance lacks members.
     pub n_partial: u64,
@@ -134,10 +134,9 @@ pub(crate) fn collective_waits(
 
 /// The point that members of a collective of all have in common.
 fn group_point(members: &[Member<'_>]) -> Option<GroupPoint> {
-    let arrivals = members.iter().map(|it| it.record.arrived);
-    let (first, last) = (arrivals.clone().min()?, arrivals.max()?);
+    let last = members.iter().map(|it| it.record.arrived).max()?;
     let at = members.iter().map(|it| it.record.end).min()?;
-    let is_common = first < last && last <= at && members.iter().all(|it| it.record.is_blocking);
+    let is_common = last <= at && members.iter().all(|it| it.record.is_blocking);
     let mut left: Vec<(LocationId, Ticks)> = members.iter().map(|it| (it.location, it.record.end)).collect();
     left.sort_unstable();
     is_common.then_some(GroupPoint { at, members: left })

@@ -198,7 +198,10 @@ impl Gathering<'_> {
 /// The call that posted an end.
 fn culprit(end: &End<'_>) -> Culprit {
     let arrived = end.posted();
-    let left = end.completed().filter(|call| call.enter == arrived).map_or(arrived, |call| call.leave);
+    let left = end
+        .completed()
+        .filter(|call| (call.enter, call.path) == (arrived, end.path()))
+        .map_or(arrived, |call| call.leave);
     Culprit { location: end.location, path: end.path(), arrived, left }
 }
 

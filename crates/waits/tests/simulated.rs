@@ -1,0 +1,131 @@
+//! Waits and their causes beside the truth of simulated programs.
+
+use ouzel_model::{Filter, TraceSource};
+use ouzel_testkit::simulator::{self, Machine, MatchingOrder, RandomOptions, Run, WrongOrder, simulate};
+use ouzel_testkit::{run, run_report};
+use ouzel_waits::{DelaysOutput, Wait, WaitClass, Waits, WaitsOutput};
+use std::collections::BTreeMap;
+
+const SEEDS: u64 = 1000;
+
+fn simulated(seed: u64, machine: &Machine) -> Run {
+    let options = RandomOptions { matching: MatchingOrder::ByTime, ..RandomOptions::new(seed) };
+    simulate(&options.build().program(), machine)
+}
+
+fn waits(truth: &Run) -> WaitsOutput {
+    let (output, report) =
+        run_report(&truth.trace, &Filter::default(), Waits::with_dependencies(truth.trace.definitions()));
+    assert!(report.notices.is_empty(), "{:?}", report.notices);
+    output
+}
+
+fn delays(truth: &Run, output: &mut WaitsOutput) -> DelaysOutput {
+    let dependencies = output.dependencies.take().expect("they were asked for");
+    dependencies.delays(&run(&truth.trace, dependencies.second_pass()))
+}
+
+/// Class, rank, start, ticks and culprit.
+type Found = (&'static str, usize, u64, u64, Option<usize>);
+
+fn found(output: &WaitsOutput, truth: &Run, is_wanted: impl Fn(&Wait) -> bool) -> Vec<Found> {
+    let rank = |location| truth.trace.definitions().location(location).rank.expect("a rank").index();
+    let row = |it: &Wait| {
+        let culprit = it.culprit.map(|culprit| rank(culprit.location));
+        (it.class.as_str(), rank(it.location), it.start.0, it.ticks().0, culprit)
+    };
+    let mut rows: Vec<Found> = output.waits.iter().filter(|it| is_wanted(it)).map(row).collect();
+    rows.sort_unstable();
+    rows
+}
+
+fn expected(truth: &Run, part: impl Fn(&simulator::Wait) -> Option<(&'static str, u64)>) -> Vec<Found> {
+    let row = |it: &simulator::Wait| {
+        let (class, ticks) = part(it)?;
+        Some((class, it.rank, it.start, ticks, Some(it.culprit)))
+    };
+    let mut rows: Vec<Found> = truth.waits.iter().filter_map(row).collect();
+    rows.sort_unstable();
+    rows
+}
+
+fn is_primary(wait: &Wait) -> bool {
+    wait.class.role() == ouzel_waits::ClassRole::Primary
+}
+
+#[test]
+fn waits_are_those_of_the_truth() {
+    // Where only synchronous sends wait, it is certain which do.
+    let free = Machine::default();
+    let mut n_waits = 0;
+    for seed in 0..SEEDS {
+        let truth = simulated(seed, &free);
+        let output = waits(&truth);
+        let all = expected(&truth, |it| Some((it.class.as_str(), it.ticks)));
+        assert_eq!(found(&output, &truth, Wait::is_counted), all, "seed {seed}");
+        n_waits += all.len();
+        for class in [WaitClass::WrongOrderSameSource, WaitClass::WrongOrderDifferentSource] {
+            let order = match class {
+                WaitClass::WrongOrderSameSource => WrongOrder::SameSource,
+                _ => WrongOrder::DifferentSource,
+            };
+            let part =
+                |it: &simulator::Wait| (it.wrong_order == Some(order)).then_some((class.as_str(), it.ticks));
+            assert_eq!(found(&output, &truth, |it| it.class == class), expected(&truth, part), "seed {seed}");
+        }
+        let early: u64 = truth.waits.iter().map(|it| it.early_reduce).sum();
+        let found: u64 =
+            output.waits.iter().filter(|it| it.class == WaitClass::EarlyReduce).map(|it| it.ticks().0).sum();
+        assert_eq!(found, early, "seed {seed}");
+    }
+    assert!(10_000 < n_waits, "{n_waits}");
+}
+
+#[test]
+fn costs_of_calls_and_transfers_are_no_waits() {
+    let costly =
+        Machine { eager_limit: 50, overhead: 3, latency: 20, bytes_per_tick: Some(50), ..Machine::default() };
+    for seed in 0..SEEDS {
+        let truth = simulated(seed, &costly);
+        let output = waits(&truth);
+        // Whether a send waited is not recorded.
+        let known = |class: &str| class != "late_receiver";
+        let all = expected(&truth, |it| known(it.class.as_str()).then_some((it.class.as_str(), it.ticks)));
+        let is_known = |it: &Wait| is_primary(it) && known(it.class.as_str());
+        assert_eq!(found(&output, &truth, is_known), all, "seed {seed}");
+    }
+}
+
+#[test]
+fn causes_are_those_of_the_truth() {
+    type Sums = BTreeMap<(&'static str, usize), u64>;
+    let (mut n_short, mut n_long) = (0, 0);
+    for seed in 0..SEEDS {
+        // Where only synchronous sends wait, it is certain which do.
+        let truth = simulated(seed, &Machine::default());
+        let mut output = waits(&truth);
+        let found = delays(&truth, &mut output);
+        let mut sums = [Sums::new(), Sums::new()];
+        for row in found.rows(truth.trace.definitions()) {
+            let rank = row.rank.expect("a rank").index();
+            for (sums, ticks) in sums.iter_mut().zip([row.short_term.0, row.long_term.0]) {
+                if 0 < ticks {
+                    *sums.entry((row.class.as_str(), rank)).or_default() += ticks;
+                }
+            }
+        }
+        let expected = truth.delays();
+        let sums_of = |of: &BTreeMap<simulator::DelayKey, u64>| {
+            let mut sums = Sums::new();
+            for ((class, rank, _), ticks) in of {
+                *sums.entry((class.as_str(), *rank)).or_default() += ticks;
+            }
+            sums
+        };
+        assert_eq!(sums, [sums_of(&expected.short_term), sums_of(&expected.long_term)], "seed {seed}");
+        assert_eq!(found.unexplained_rows(), [], "seed {seed}");
+        n_short += sums[0].len();
+        n_long += sums[1].len();
+    }
+    assert!(1000 < n_short && 1000 < n_long, "{n_short} {n_long}");
+}
