@@ -21,23 +21,15 @@ pub const COMMAND: Command =
 
 /// Which calls wait for other ranks, of which kind, how long, and for whom
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  ouzel waits scorep-run/
-  ouzel waits scorep-run/ --per rank --class late_sender
-  ouzel waits scorep-run/ --delays                 the code that makes others wait
-  ouzel waits scorep-run/ --format json | jq '.data.classes'
-
-A call that waits for several others counts once, for the longest wait. Below the waits stand their parts
-(early_reduce, wrong order), which are counted in them, and what is not waiting for a late rank: completion,
-from the last arrival on, and polling with MPI_Test. docs/method.md has the formulas.")]
+#[command(after_help = after_help())]
 pub struct WaitsArgs {
     /// One row for each rank that waits, instead of sums over all
     #[arg(long, value_enum, value_name = "WHAT")]
     pub per: Option<PerRank>,
 
     /// Only these classes, separated by commas, e.g. late_sender,wait_at_barrier
-    #[arg(long, value_name = "CLASS,…", value_delimiter = ',', value_parser = class_parser())]
+    #[arg(long, value_name = "CLASS,…", value_delimiter = ',')]
+    #[arg(value_parser = class_parser(), hide_possible_values = true)]
     pub class: Vec<WaitClass>,
 
     /// Also find which earlier code of which rank makes others wait; CSV and Parquet then list that
@@ -53,6 +45,23 @@ pub struct WaitsArgs {
 pub enum PerRank {
     /// Each rank
     Rank,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ouzel waits scorep-run/
+  ouzel waits scorep-run/ --per rank --class late_sender
+  ouzel waits scorep-run/ --delays                 the code that makes others wait
+  ouzel waits scorep-run/ --format json | jq '.data.classes'
+
+A call that waits for several others counts once, for the longest wait. The waits are followed by their parts
+(early_reduce, wrong order), which they include, and by time that is not spent waiting for a late rank:
+completion (after the last arrival) and polling with MPI_Test. docs/method.md has the formulas.";
+
+fn after_help() -> String {
+    let names: Vec<&str> = WaitClass::ALL.iter().map(|class| class.as_str()).collect();
+    let indented = textwrap::Options::new(100).initial_indent("  ").subsequent_indent("  ");
+    format!("{EXAMPLES}\n\nClasses:\n{}", textwrap::fill(&names.join(", "), indented))
 }
 
 fn class_parser() -> impl TypedValueParser<Value = WaitClass> {
@@ -93,7 +102,7 @@ fn run(session: &Session<'_>, args: &WaitsArgs) -> anyhow::Result<Outcome> {
 
 /// Characters of a call path.
 const PATH_WIDTH: usize = 22;
-/// The same of code that makes others wait, which has a line to itself.
+/// The same, of code that makes others wait.
 const CAUSE_WIDTH: usize = 52;
 
 fn write_page(
@@ -115,8 +124,8 @@ fn write_page(
     page.grid(0, &classes(output, ns));
     let n_shown = args.top.n_shown(waits.len());
     rows(page, &places(session, output, &waits[..n_shown], ns), n_shown, waits.len());
-    let text = "Each call waits for the longest of what it waits for. A row names the call that it waits for longest. \
-                Shares are of the time of all ranks. --per rank has a row for each rank that waits.";
+    let text = "A call that waits for several others counts once, for the longest wait. The last two columns name the call that \
+                a row waits for longest. Shares are of the time of all ranks. --per rank shows each rank that waits.";
     page.text(0, text, Paint::Dim);
 }
 
@@ -185,7 +194,7 @@ fn places(session: &Session<'_>, output: &WaitsOutput, waits: &[WaitRow], ns: im
                 .shortened(),
         )
         .with(GridColumn::numbers("for rank", waits.iter().map(of_rank)))
-        .with(GridColumn::text("in", waits.iter().map(culprit)).optional(1))
+        .with(GridColumn::text("for call", waits.iter().map(culprit)).optional(1))
 }
 
 /// Which code makes others wait.
@@ -198,20 +207,20 @@ fn write_causes(session: &Session<'_>, delays: &DelaysOutput, args: &WaitsArgs, 
     let path = |path| page::call_path(&delays.names(path, definitions), CAUSE_WIDTH);
     let rank = |rank: Option<ouzel::model::WorldRank>| rank.map_or("-".to_owned(), |rank| rank.0.to_string());
     let grid = Grid::default()
-        .with(GridColumn::numbers("makes wait", shown.iter().map(|row| units::time(ns(row.short_term)))))
-        .with(GridColumn::numbers("further on", shown.iter().map(|row| units::time(ns(row.long_term)))))
+        .with(GridColumn::numbers("short-term", shown.iter().map(|row| units::time(ns(row.short_term)))))
+        .with(GridColumn::numbers("long-term", shown.iter().map(|row| units::time(ns(row.long_term)))))
         .with(GridColumn::text("kind", shown.iter().map(|row| row.class.in_words().to_owned())))
         .with(GridColumn::numbers("rank", shown.iter().map(|row| rank(row.rank))))
         .with(
-            GridColumn::text("takes longer in", shown.iter().map(|row| path(row.call_path)))
+            GridColumn::text("extra time in", shown.iter().map(|row| path(row.call_path)))
                 .painted(Paint::Name)
                 .shortened(),
         );
     rows(page, &grid, n_shown, causes.len());
     let unexplained: Ticks = delays.unexplained_rows().iter().map(|row| row.wait).sum();
     let text = format!(
-        "A rank makes those wait that wait for it, and further on those that wait for them. {} of waiting has no known \
-         cause. docs/method.md has the formulas.",
+        "Short-term: waiting of the ranks that wait for this rank. Long-term: waiting of others, further down the chain. \
+         {} of the waiting has no known cause. docs/method.md has the formulas.",
         units::time(ns(unexplained))
     );
     page.text(0, &text, Paint::Dim);
