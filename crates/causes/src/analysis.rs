@@ -44,7 +44,7 @@ pub struct Options<'a> {
     pub waiting: &'a [bool],
     /// Whether miss rates are misses / (misses + accesses), as AutoAnalyzer is printed.
     pub printed_rates: bool,
-    /// Maximum number of vector components that the search for composites compares; see [`MAX_EFFORT`].
+    /// Maximum number of vector components that the search for composites compares; see `MAX_EFFORT`.
     pub max_effort: u64,
     /// Number of threads; the answer does not depend on it.
     pub jobs: NonZeroUsize,

@@ -12,7 +12,7 @@
 //! Partitions are compared, never labels.
 //!
 //! Law: the result does not depend on the number of threads. The number of composites has no bound; the search for them
-//! ends at [`MAX_MEMBERS`] regions, [`MAX_SUBSETS`] composites or [`MAX_EFFORT`], and reports that. Times, call paths
+//! ends at `MAX_MEMBERS` regions, `MAX_SUBSETS` composites or `MAX_EFFORT`, and reports that. Times, call paths
 //! and causes are handled elsewhere.
 
 use crate::clusters::{Clustering, Evaluated, NearPairs, Partition, evaluate, partition, severity};

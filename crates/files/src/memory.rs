@@ -2,7 +2,7 @@
 //!
 //! There is one limit for the process, like that of a job or container. It applies to the resident memory that the
 //! system reports: buffers, tables, what allocators keep and the program itself. It is checked when data are read
-//! ([`check`]), and before a file is read as a whole ([`room_for`]). A program that owns its process also has it
+//! ([`check`]), and before a file is read as a whole (`room_for`). A program that owns its process also has it
 //! [watched](watch) all the time.
 //!
 //! Law: without a limit nothing is checked. What may be moved to a file is decided elsewhere, within [`share`].

@@ -105,7 +105,7 @@ impl CommMatrixOutput {
     /// Whether the run is small enough for [`matrix`](CommMatrixOutput::matrix).
     ///
     /// # Errors
-    /// If there are more than [`DENSE_RANKS_MAX`] ranks.
+    /// If there are more than `DENSE_RANKS_MAX` ranks.
     pub fn check_dense(&self) -> Result<(), TooManyRanks> {
         let n_ranks = self.ranks.len();
         if n_ranks <= DENSE_RANKS_MAX { Ok(()) } else { Err(TooManyRanks { n_ranks }) }

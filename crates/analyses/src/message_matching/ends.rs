@@ -68,7 +68,7 @@ pub struct LocationEnds {
     pub path: Vec<CallPathId>,
     /// Length of the message.
     pub bytes: Vec<u64>,
-    /// The call path of the call that it completed in; [`NO_CALL`] if it never did.
+    /// The call path of the call that it completed in; `NO_CALL` if it never did.
     pub call: Vec<CallPathId>,
     /// When that one was entered.
     pub enter: Vec<Ticks>,

@@ -68,7 +68,7 @@ pub struct Structure {
     pub slot_of: Vec<u32>,
     /// For each phase the number of its iteration in each loop around it, outermost first.
     pub iterations_of: Vec<Vec<u32>>,
-    /// Whether there were more than [`MAX_SLOTS`] slots, so that those with the same synchronisation are one,
+    /// Whether there were more than `MAX_SLOTS` slots, so that those with the same synchronisation are one,
     /// outside of all loops.
     pub slots_are_merged: bool,
 }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Law: all fields of a picture have the same layout, so that a place has the same position in each. A place without a
-//! value is hatched grey and never has a colour of the scale. Few places are vectors; beyond [`MAX_VECTORS`] they are
+//! value is hatched grey and never has a colour of the scale. Few places are vectors; beyond `MAX_VECTORS` they are
 //! pixels. With more places than pixels a pixel is the mean of its places, and the caption reports it. Of a block of
 //! cubes only the visible part is drawn. The meaning of the values is not known here.
 
