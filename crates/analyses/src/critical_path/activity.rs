@@ -59,8 +59,8 @@ impl Activity {
     }
 }
 
-/// What each call path does in a segment without a wait.
-pub(super) fn activities(call_paths: &CallPathTree, classes: &[Class]) -> Vec<Activity> {
+/// What each call path does in a segment without a wait. `classes` are those of the regions.
+pub fn activities(call_paths: &CallPathTree, classes: &[Class]) -> Vec<Activity> {
     let mut activities = vec![Activity::Working; call_paths.len()];
     for path in call_paths.paths() {
         let Some(class) = call_paths.region(path).and_then(|region| classes.get(region.index())) else {

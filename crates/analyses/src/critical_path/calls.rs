@@ -49,7 +49,7 @@ pub struct PathCallsLocal {
     since: Ticks,
     /// Time in the segment that is open.
     open: FxHashMap<PathState, Ticks>,
-    done: Vec<(u32, Vec<Share>)>,
+    done: Vec<StateTime>,
 }
 
 /// What a location does, as far as one event shows it. The caller is looked up once the call-path tree is complete.
@@ -61,13 +61,14 @@ enum PathState {
     CallerOf(CallPathId),
 }
 
-/// Time of one state in one segment.
-type Share = (PathState, Ticks);
+/// Number of a segment, what the location does in it, and how long.
+type StateTime = (u32, PathState, Ticks);
 
 /// Time by segment and call path.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathCallsPartial {
-    segments: BTreeMap<u32, Vec<Share>>,
+    /// By location, in the order of segments.
+    locations: BTreeMap<LocationId, Vec<StateTime>>,
 }
 
 /// The calls of each local segment.
@@ -75,8 +76,28 @@ pub struct PathCallsPartial {
 pub struct PathCallsOutput {
     /// The call paths that the shares refer to.
     pub call_paths: CallPathTree,
-    /// By number of the segment: exclusive time by call path, ascending; the root is time outside of every region.
-    pub segments: BTreeMap<u32, Vec<(CallPathId, Ticks)>>,
+    /// Ascending by segment and call path, each pair once.
+    pub shares: Vec<SegmentShare>,
+}
+
+/// Exclusive time of one call path in one segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SegmentShare {
+    /// Number of the segment.
+    pub segment: u32,
+    /// The call path; the root is time outside of every region.
+    pub call_path: CallPathId,
+    /// How long.
+    pub time: Ticks,
+}
+
+impl PathCallsOutput {
+    /// The calls of one segment.
+    pub fn of_segment(&self, number: u32) -> &[SegmentShare] {
+        let first = self.shares.partition_point(|share| share.segment < number);
+        let n = self.shares[first..].partition_point(|share| share.segment == number);
+        &self.shares[first..first + n]
+    }
 }
 
 impl Analysis for PathCalls {
@@ -84,7 +105,7 @@ impl Analysis for PathCalls {
     type Partial = PathCallsPartial;
     type Output = PathCallsOutput;
     const NAME: &'static str = "critical-path-calls";
-    const PARTIAL_VERSION: u32 = 2;
+    const PARTIAL_VERSION: u32 = 3;
 
     fn needs(&self) -> Needs {
         Needs::CALL_PATHS
@@ -129,44 +150,50 @@ impl Analysis for PathCalls {
     fn end(
         &self,
         mut local: PathCallsLocal,
-        _: &LocationCx<'_>,
+        cx: &LocationCx<'_>,
         _: &LocationSummary,
         into: &mut PathCallsPartial,
     ) {
         local.advance(Ticks(u64::MAX));
-        into.segments.extend(local.done);
+        if !local.done.is_empty() {
+            into.locations.insert(cx.location, local.done);
+        }
     }
 
     fn remap(&self, partial: &mut PathCallsPartial, remap: &Remap) {
-        for shares in partial.segments.values_mut() {
-            for (state, _) in shares.iter_mut() {
+        for times in partial.locations.values_mut() {
+            for (_, state, _) in times.iter_mut() {
                 *state = match *state {
                     PathState::In(path) => PathState::In(remap.path(path)),
                     PathState::CallerOf(path) => PathState::CallerOf(remap.path(path)),
                 };
             }
-            shares.sort_unstable();
+            times.sort_unstable();
         }
     }
 
     fn merge(&self, into: &mut PathCallsPartial, mut from: PathCallsPartial) {
-        into.segments.append(&mut from.segments);
+        into.locations.append(&mut from.locations);
     }
 
     fn finish(&self, partial: PathCallsPartial, cx: &FinishCx<'_>) -> Result<PathCallsOutput, AnalysisError> {
-        let resolve = |shares: Vec<Share>| {
-            let mut sums: BTreeMap<CallPathId, Ticks> = BTreeMap::new();
-            for (state, ticks) in shares {
-                let path = match state {
-                    PathState::In(path) => path,
-                    PathState::CallerOf(path) => cx.call_paths.parent(path),
-                };
-                *sums.entry(path).or_default() += ticks;
-            }
-            sums.into_iter().collect()
+        let share = |(segment, state, time): StateTime| {
+            let call_path = match state {
+                PathState::In(path) => path,
+                PathState::CallerOf(path) => cx.call_paths.parent(path),
+            };
+            SegmentShare { segment, call_path, time }
         };
-        let segments = partial.segments.into_iter().map(|(number, shares)| (number, resolve(shares)));
-        Ok(PathCallsOutput { call_paths: cx.call_paths.clone(), segments: segments.collect() })
+        let mut shares: Vec<SegmentShare> = partial.locations.into_values().flatten().map(share).collect();
+        shares.sort_unstable();
+        shares.dedup_by(|later, first| {
+            let is_same = (later.segment, later.call_path) == (first.segment, first.call_path);
+            if is_same {
+                first.time += later.time;
+            }
+            is_same
+        });
+        Ok(PathCallsOutput { call_paths: cx.call_paths.clone(), shares })
     }
 }
 
@@ -195,9 +222,9 @@ impl PathCallsLocal {
             if at < range.end {
                 break;
             }
-            let mut shares: Vec<Share> = self.open.drain().collect();
-            shares.sort_unstable();
-            self.done.push((number, shares));
+            let first = self.done.len();
+            self.done.extend(self.open.drain().map(|(state, time)| (number, state, time)));
+            self.done[first..].sort_unstable();
             self.next += 1;
         }
         self.since = at;

@@ -39,8 +39,8 @@ mod tests;
 mod waits;
 mod walk;
 
-pub use activity::{Activity, PathTime};
-pub use calls::{PathCalls, PathCallsOutput};
+pub use activity::{Activity, PathTime, activities};
+pub use calls::{PathCalls, PathCallsOutput, SegmentShare};
 pub use profile::{PathProfile, PathRow, RegionTime, profile};
 pub use waits::SegmentKind;
 pub use walk::{CriticalPathOutput, Segment, critical_path};

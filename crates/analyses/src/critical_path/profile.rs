@@ -70,15 +70,15 @@ pub fn profile(path: &CriticalPathOutput, calls: &PathCallsOutput, classes: &[Cl
             add(segment.call_path, segment.ticks());
             continue;
         }
-        let shares = calls.segments.get(&number).map(Vec::as_slice).unwrap_or_default();
-        shares.iter().for_each(|&(path, ticks)| add(path, ticks));
+        let shares = calls.of_segment(number);
+        shares.iter().for_each(|share| add(share.call_path, share.time));
         // A location without enters and leaves has no calls.
-        let known: Ticks = shares.iter().map(|share| share.1).sum();
+        let known: Ticks = shares.iter().map(|share| share.time).sum();
         if known < segment.ticks() {
             add(CallPathTree::ROOT, segment.ticks().since(known));
         }
-        let most = shares.iter().max_by_key(|&&(path, ticks)| (ticks, Reverse(path)));
-        segment.call_path = most.map_or(CallPathTree::ROOT, |share| share.0);
+        let most = shares.iter().max_by_key(|share| (share.time, Reverse(share.call_path)));
+        segment.call_path = most.map_or(CallPathTree::ROOT, |share| share.call_path);
     }
     let mut ranks: ActivitySums<()> = ActivitySums::new();
     for (&rank, &time) in sums.values().flatten() {

@@ -343,7 +343,7 @@ fn laws_hold_for_the_second_pass() {
         || PathCalls::new(&path),
         |output| {
             let paths: Vec<_> = output.call_paths.paths().map(|p| output.call_paths.regions(p)).collect();
-            format!("{paths:?} {:?}", output.segments)
+            format!("{paths:?} {:?}", output.shares)
         },
     );
 }

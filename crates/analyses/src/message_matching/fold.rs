@@ -17,8 +17,9 @@ use rustc_hash::FxHashMap;
 pub trait Observer {
     /// An end of a message with its place in the order of posting.
     fn end(&mut self, _end: &MessageEnd, _side: Side, _nth: u32, _path: CallPathId, _at: Ticks) {}
-    /// A step of a request.
-    fn request(&mut self, _request: &Request, _path: CallPathId, _at: Ticks) {}
+    /// A step of a request, with the place in the order of posting of the receive that it posts or the send that it
+    /// completes.
+    fn request(&mut self, _request: &Request, _nth: Option<u32>, _path: CallPathId, _at: Ticks) {}
     /// The end of a collective.
     fn collective(&mut self, _collective: &Collective, _path: CallPathId, _at: Ticks) {}
     /// Whether it waits for the end of a call.
@@ -127,8 +128,8 @@ pub fn fold<O: Observer>(local: &mut MatchingLocal, observer: &mut O, chunk: &Ev
             && let Some((request, rest)) = requests.split_first()
         {
             requests = rest;
-            local.request(request, path, at);
-            observer.request(request, path, at);
+            let nth = local.request(request, path, at);
+            observer.request(request, nth, path, at);
         } else if let Some((collective, rest)) = collectives.split_first() {
             collectives = rest;
             observer.collective(collective, path, at);
@@ -219,24 +220,27 @@ impl MatchingLocal {
         slot
     }
 
-    fn request(&mut self, request: &Request, path: CallPathId, at: Ticks) {
+    /// The slot of a receive that is posted, or of a send that completes.
+    fn request(&mut self, request: &Request, path: CallPathId, at: Ticks) -> Option<u32> {
         match request.event {
             RequestEvent::RecvPosted => {
                 let slot = self.post(path, at);
                 self.wait(path, slot, true, false);
                 let lost = self.posted.insert(request.request, slot);
                 self.uncompleted_receives += self.n_selected(lost);
+                Some(slot)
             }
             RequestEvent::SendComplete => {
-                if let Some(slot) = self.sending.remove(&request.request) {
-                    self.wait(path, slot, false, true);
-                }
+                let slot = self.sending.remove(&request.request)?;
+                self.wait(path, slot, false, true);
+                Some(slot)
             }
             RequestEvent::Cancelled => {
                 self.posted.remove(&request.request);
                 self.sending.remove(&request.request);
+                None
             }
-            RequestEvent::Tested | RequestEvent::CollectivePosted => {}
+            RequestEvent::Tested | RequestEvent::CollectivePosted => None,
         }
     }
 

@@ -187,7 +187,7 @@ impl Observer for Folding<'_> {
         }
     }
 
-    fn request(&mut self, request: &Request, path: CallPathId, at: Ticks) {
+    fn request(&mut self, request: &Request, _: Option<u32>, path: CallPathId, at: Ticks) {
         if request.event != RequestEvent::CollectivePosted {
             return;
         }
