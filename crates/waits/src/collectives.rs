@@ -18,7 +18,8 @@
 use crate::calls::CallKind;
 use crate::class::{Certainty, WaitClass};
 use crate::delays::GroupPoint;
-use crate::records::{CollectiveRecord, LocationRecords};
+use crate::edges::{Join, Need, Place, Post};
+use crate::records::{CollectiveRecord, LocationRecords, Steps};
 use crate::wait::{Culprit, Wait};
 use ouzel_analyses::paired_operations::{CollectiveMember, CollectivePart, instances, n_members};
 use ouzel_model::{CollectiveOp, Communicator, Definitions, LocationId, Ticks, WorldRank};
@@ -38,6 +39,10 @@ pub(crate) struct CollectiveWaits {
     pub n_partial: u64,
     /// Selected collectives that belong to no instance.
     pub n_unaligned: u64,
+    /// Who needs whom, if the order of calls is kept.
+    pub joins: Vec<Join>,
+    /// Parts of instances that lack members, or of none, selected or not.
+    pub n_without_edges: u64,
 }
 
 /// Who waits for whom.
@@ -85,9 +90,22 @@ struct Member<'a> {
     /// Whether it is in the remote group of an inter-communicator.
     is_remote: bool,
     record: &'a CollectiveRecord,
+    /// Where in the sequence of its location, if the order of calls is kept.
+    steps: Option<Steps>,
 }
 
 impl Member<'_> {
+    fn post(&self) -> Option<Post> {
+        let place = Place::Nth(self.steps?.posted);
+        Some(Post { location: self.location, place, at: self.record.arrived })
+    }
+
+    fn need(&self) -> Option<Need> {
+        let place = Place::Nth(self.steps?.completed);
+        let &CollectiveRecord { end: leave, .. } = self.record;
+        Some(Need { location: self.location, place, at: self.record.start(), leave })
+    }
+
     /// The key of the last to arrive: the greatest.
     fn arrival(&self) -> (Ticks, Reverse<LocationId>) {
         (self.record.arrived, Reverse(self.location))
@@ -95,16 +113,18 @@ impl Member<'_> {
 }
 
 /// The waits of all collectives.
-pub(crate) fn collective_waits(
-    records: &BTreeMap<LocationId, LocationRecords>,
+pub(crate) fn collective_waits<'a>(
+    records: &'a BTreeMap<LocationId, LocationRecords>,
     kinds: &[CallKind],
     definitions: &Definitions,
 ) -> CollectiveWaits {
-    let all: Vec<(LocationId, &CollectiveRecord)> = records
-        .iter()
-        .flat_map(|(&location, of)| of.collectives.iter().map(move |record| (location, record)))
-        .collect();
-    let member = |(op, &(_, it)): (u32, &(LocationId, &CollectiveRecord))| CollectiveMember {
+    type Part<'a> = (LocationId, &'a CollectiveRecord, Option<Steps>);
+    let parts = |(&location, of): (&LocationId, &'a LocationRecords)| {
+        let steps = of.order.collectives.iter().copied().map(Some).chain(std::iter::repeat(None));
+        of.collectives.iter().zip(steps).map(move |(record, steps)| (location, record, steps))
+    };
+    let all: Vec<Part<'_>> = records.iter().flat_map(parts).collect();
+    let member = |(op, &(_, it, _)): (u32, &Part<'_>)| CollectiveMember {
         op,
         part: CollectivePart { op: it.op, comm: it.comm, root: it.root, arrived: it.arrived },
         leave: it.end,
@@ -117,15 +137,16 @@ pub(crate) fn collective_waits(
     for instance in instances {
         let comm = definitions.communicator(instance[0].part.comm);
         if instance.len() < n_members(comm) {
+            found.result.n_without_edges += instance.len() as u64;
             found.result.n_partial += instance.iter().filter(|it| it.is_selected).count() as u64;
             continue;
         }
         let member = |it: &CollectiveMember| {
-            let (location, record) = all[it.op as usize];
+            let (location, record, steps) = all[it.op as usize];
             let rank = definitions.location(location).rank;
             let remote = comm.remote_members.as_deref().unwrap_or_default();
             let is_remote = rank.is_some_and(|rank| remote.contains(&rank));
-            Member { location, rank, is_remote, record }
+            Member { location, rank, is_remote, record, steps }
         };
         found.add(&instance.iter().map(member).collect::<Vec<_>>(), comm);
     }
@@ -171,7 +192,9 @@ impl Finding<'_> {
                 }
             }
             (Some(Pattern::AllForRoot), Some(root)) => {
-                for member in others(root) {
+                let others = others(root);
+                self.join([*root].into_iter(), others.iter().copied());
+                for member in others {
                     self.wait((WaitClass::LateBroadcast, Certainty::Certain), &member, root);
                 }
             }
@@ -186,6 +209,7 @@ impl Finding<'_> {
             of_group.max_by_key(|it| it.arrival())
         };
         let last = if is_inter { [last(Some(true)), last(Some(false))] } else { [last(None); 2] };
+        self.joins_of_all(members, is_inter);
         for member in members {
             if let Some(last) = last[usize::from(member.is_remote)] {
                 self.wait(class, member, last);
@@ -193,7 +217,22 @@ impl Finding<'_> {
         }
     }
 
+    fn joins_of_all(&mut self, members: &[Member<'_>], is_inter: bool) {
+        if is_inter {
+            for group in [false, true] {
+                let of =
+                    |is_remote: bool| members.iter().copied().filter(move |it| it.is_remote == is_remote);
+                self.join(of(group), of(!group));
+            }
+            return;
+        }
+        let all: Option<Vec<(Post, Need)>> =
+            members.iter().map(|it| Some((it.post()?, it.need()?))).collect();
+        self.result.joins.extend(all.filter(|all| !all.is_empty()).map(Join::of_all));
+    }
+
     fn root_for_all(&mut self, root: &Member<'_>, others: &[Member<'_>]) {
+        self.join(others.iter().copied(), [*root].into_iter());
         if let Some(last) = others.iter().max_by_key(|it| it.arrival()) {
             self.wait((WaitClass::WaitForLast, Certainty::Certain), root, last);
         }
@@ -211,6 +250,13 @@ impl Finding<'_> {
         });
         let mut last = members[0];
         for member in members {
+            if let (Some(post), Some(need)) = (member.post(), member.need()) {
+                let before =
+                    self.result.joins.len().checked_sub(1).filter(|_| last.location != member.location);
+                let needs = if member.record.moves_data { vec![need] } else { Vec::new() };
+                let after = before.map(|before| before as u32);
+                self.result.joins.push(Join { after, posts: vec![post], needs, is_of_all: false });
+            }
             if last.arrival() < member.arrival() {
                 last = member;
             }
@@ -235,6 +281,19 @@ impl Finding<'_> {
     fn wait(&mut self, class: (WaitClass, Certainty), member: &Member<'_>, cause: &Member<'_>) {
         let wait = self.found(class, member, cause);
         self.result.waits.extend(wait);
+    }
+
+    /// All of `calls` need all of `causes`.
+    fn join<'a>(
+        &mut self,
+        causes: impl Iterator<Item = Member<'a>>,
+        calls: impl Iterator<Item = Member<'a>>,
+    ) {
+        let posts: Vec<Post> = causes.filter_map(|it| it.post()).collect();
+        let needs: Vec<Need> = calls.filter_map(|it| it.need()).collect();
+        if !posts.is_empty() && !needs.is_empty() {
+            self.result.joins.push(Join { posts, needs, ..Join::default() });
+        }
     }
 
     fn found(&self, class: (WaitClass, Certainty), member: &Member<'_>, cause: &Member<'_>) -> Option<Wait> {

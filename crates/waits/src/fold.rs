@@ -2,7 +2,7 @@
 
 use crate::calls::CallKind;
 use crate::output::{WaitsOutput, output};
-use crate::records::{BareCall, BareKind, CollectiveRecord, LocationRecords, Poll, WaitsPartial};
+use crate::records::{BareCall, BareKind, CollectiveRecord, LocationRecords, Poll, Steps, WaitsPartial};
 use ouzel_analyses::communication_totals::peer_rank;
 use ouzel_analyses::message_matching::{self, MatchingLocal, Observer, Side};
 use ouzel_analyses::semantics::Semantics;
@@ -27,8 +27,10 @@ pub struct Waits {
 pub(crate) enum Depth {
     /// Those that are selected.
     Waits,
-    /// Also what they depend on.
-    Dependencies,
+    /// Also what their causes are found from.
+    Causes,
+    /// Also who needs whom.
+    Edges,
 }
 
 impl Waits {
@@ -39,7 +41,12 @@ impl Waits {
 
     /// The same, with what is needed to find the causes of waits.
     pub fn with_dependencies(definitions: &Definitions) -> Self {
-        Waits { depth: Depth::Dependencies, ..Waits::new(definitions) }
+        Waits { depth: Depth::Causes, ..Waits::new(definitions) }
+    }
+
+    /// The same, with who needs whom, whether it waited or not.
+    pub fn with_edges(definitions: &Definitions) -> Self {
+        Waits { depth: Depth::Edges, ..Waits::new(definitions) }
     }
 }
 
@@ -73,6 +80,10 @@ struct OpenRecords {
     tested: FxHashMap<u64, Ticks>,
     /// Polls whose last call is open.
     polling: Vec<(CallPathId, u32)>,
+    /// Number of calls with records that are over, if their order is kept.
+    call: Option<u32>,
+    /// The call in which each of [`OpenRecords::posts`] was made, if their order is kept.
+    post_calls: Vec<u32>,
 }
 
 /// [`OpenRecords`] while a chunk is read.
@@ -101,7 +112,8 @@ impl Analysis for Waits {
     }
 
     fn begin(&self, cx: &LocationCx<'_>) -> WaitsLocal {
-        let own = OpenRecords { selected: cx.selected, ..OpenRecords::default() };
+        let call = (self.depth == Depth::Edges).then_some(0);
+        let own = OpenRecords { selected: cx.selected, call, ..OpenRecords::default() };
         WaitsLocal { messages: MatchingLocal::new(cx), own }
     }
 
@@ -137,24 +149,28 @@ impl Analysis for Waits {
 
 impl Observer for Folding<'_> {
     fn end(&mut self, end: &MessageEnd, side: Side, nth: u32, path: CallPathId, at: Ticks) {
-        let LocationRecords { recorded, received, .. } = &mut self.own.done;
+        let recorded = &mut self.own.done.recorded;
         let place = nth as usize;
         if recorded.len() <= place {
             recorded.resize(place + 1, Ticks(0));
         }
         recorded[place] = at;
+        self.own.order_end(end, side, nth);
         if side == Side::Receive {
+            let received = &mut self.own.done.received;
             received.push(nth);
             self.own.succeed(end.request, path, at);
         }
     }
 
-    fn request(&mut self, request: &Request, path: CallPathId, at: Ticks) {
+    fn request(&mut self, request: &Request, nth: Option<u32>, path: CallPathId, at: Ticks) {
         let own = &mut *self.own;
+        own.order_request(request, nth);
         match request.event {
             RequestEvent::CollectivePosted => {
                 let posted = own.posts.len() as u32;
                 own.posts.push((path, at));
+                own.post_calls.extend(own.call);
                 own.posted.insert(request.request, posted);
                 push_open(&mut own.posting, path, posted);
             }
@@ -176,6 +192,10 @@ impl Observer for Folding<'_> {
         let index = own.done.collectives.len() as u32;
         let post = request.and_then(|request| own.posted.remove(&request));
         own.completes.extend(post.map(|post| (index, post)));
+        if let Some(completed) = own.call {
+            let posted = post.map_or(completed, |post| own.post_calls[post as usize]);
+            own.done.order.collectives.push(Steps { posted, completed });
+        }
         let begun = own.begun.take();
         own.roots.push((root, begun.is_some()));
         own.done.collectives.push(CollectiveRecord {
@@ -201,7 +221,10 @@ impl Observer for Folding<'_> {
     }
 
     fn leave(&mut self, visit: &Visit, region: RegionId) {
-        let OpenRecords { done, roots, open, posts, posting, polling, .. } = &mut *self.own;
+        let OpenRecords { done, roots, open, posts, posting, polling, call, .. } = &mut *self.own;
+        if let Some(call) = call {
+            *call += 1;
+        }
         let kind = self.kinds[region.index()];
         let is_of_visit = |open: &mut (CallPathId, u32)| open.0 == visit.call_path;
         while let Some((_, i)) = open.pop_if(is_of_visit) {
@@ -259,6 +282,31 @@ impl CollectiveRecord {
 }
 
 impl OpenRecords {
+    /// The steps of an end of a message, if they are kept.
+    fn steps(&mut self, nth: u32) -> Option<(&mut Steps, u32)> {
+        let (call, ends, place) = (self.call?, &mut self.done.order.ends, nth as usize);
+        if ends.len() <= place {
+            ends.resize(place + 1, Steps::NONE);
+        }
+        Some((&mut ends[place], call))
+    }
+
+    fn order_end(&mut self, end: &MessageEnd, side: Side, nth: u32) {
+        let Some((steps, call)) = self.steps(nth) else { return };
+        if side == Side::Send || end.request.is_none() || steps.posted == Steps::NONE.posted {
+            steps.posted = call;
+        }
+        steps.completed = call;
+    }
+
+    fn order_request(&mut self, request: &Request, nth: Option<u32>) {
+        let Some((steps, call)) = nth.and_then(|nth| self.steps(nth)) else { return };
+        if request.event == RequestEvent::RecvPosted {
+            steps.posted = call;
+        }
+        steps.completed = call;
+    }
+
     /// A request is complete.
     fn succeed(&mut self, request: Option<u64>, path: CallPathId, at: Ticks) {
         let Some(first) = request.and_then(|request| self.tested.remove(&request)) else { return };

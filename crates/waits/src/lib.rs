@@ -23,6 +23,7 @@ mod calls;
 mod class;
 mod collectives;
 mod delays;
+pub mod edges;
 mod fold;
 mod messages;
 mod order;

@@ -9,13 +9,15 @@
 //! *Posted* is the time at which the posting call was entered. Whether a send waited for its receive is not recorded: the
 //! call may as well have copied the message. A send that is left before its receive is posted was buffered, so a late
 //! receiver is certain only for synchronous sends, and for messages that are longer than the shortest one of the same
-//! two locations above which none was buffered. A receive that is complete before its send is posted shows wrong
+//! two locations above which none was buffered. A call that could not be left before the receive was posted, because it
+//! received a message that was sent even later, shows nothing of its send. A receive that is complete before its send is posted shows wrong
 //! clocks: its wait ends with its call, and is counted.
 
 use crate::calls::CallKind;
 use crate::class::{Certainty, WaitClass};
+use crate::edges::{MessageEdge, Need, Place, Post};
 use crate::output::ClockViolations;
-use crate::records::{BareKind, LocationRecords};
+use crate::records::{BareKind, CallOrder, LocationRecords, Steps};
 use crate::wait::{Culprit, Wait};
 use ouzel_analyses::message_matching::{End, EndCall, MessageEnds, Pair, Unmatched, for_each_pair};
 use ouzel_model::{CallPathId, Definitions, LocationId, Ticks, WorldRank};
@@ -43,6 +45,10 @@ pub(crate) struct MessageWaits {
     pub violations: ClockViolations,
     /// Whether the whole run has any.
     pub clocks_are_wrong: bool,
+    /// Which calls need which posts, if the order of calls is kept.
+    pub edges: Vec<MessageEdge>,
+    /// Sends of the whole run that may or may not have waited for their receivers.
+    pub n_possible: u64,
 }
 
 /// A receive for which an earlier probe may have waited.
@@ -51,6 +57,16 @@ struct Probed {
     nth: u32,
     sent: Ticks,
     culprit: Culprit,
+    /// The post of the send.
+    post: Option<Post>,
+    bytes: u64,
+}
+
+/// A visit of a call: location, enter and call path.
+type Visit = (LocationId, Ticks, CallPathId);
+
+fn visit(wait: &Wait) -> Visit {
+    (wait.location, wait.enter, wait.path)
 }
 
 /// What is gathered over all messages.
@@ -61,6 +77,8 @@ struct Gathering<'a> {
     result: MessageWaits,
     /// Sends that may have waited, with the bytes of the message.
     late_receivers: Vec<(Wait, u64)>,
+    /// Sends that were not left before their receive was posted, with what they may have needed.
+    possible_edges: Vec<((LocationId, LocationId), MessageEdge)>,
     /// The most bytes that were buffered between two locations.
     buffered: FxHashMap<(LocationId, LocationId), u64>,
     /// By location with probes.
@@ -83,6 +101,7 @@ pub(crate) fn message_waits(
         records,
         result,
         late_receivers: Vec::new(),
+        possible_edges: Vec::new(),
         buffered: FxHashMap::default(),
         probed,
     };
@@ -107,8 +126,17 @@ impl Gathering<'_> {
         }
         if let Some(of) = self.probed.get_mut(&receive.location) {
             let culprit = culprit(send);
-            of.push(Probed { posted: receive.posted(), nth: receive.nth(), sent: send.posted(), culprit });
+            let post = self.records.get(&send.location).and_then(|of| of.order.post(send));
+            of.push(Probed {
+                posted: receive.posted(),
+                nth: receive.nth(),
+                sent: send.posted(),
+                culprit,
+                post,
+                bytes: send.bytes(),
+            });
         }
+        self.result.edges.extend(self.edge(send, receive));
         self.add_late_sender(pair);
         self.add_late_receiver(pair);
     }
@@ -129,6 +157,13 @@ impl Gathering<'_> {
         }
     }
 
+    /// What the call in which `theirs` completes needs of `mine`.
+    fn edge(&self, mine: &End<'_>, theirs: &End<'_>) -> Option<MessageEdge> {
+        let post = self.records.get(&mine.location)?.order.post(mine)?;
+        let need = self.records.get(&theirs.location)?.need(theirs)?;
+        Some(MessageEdge { post, need, bytes: mine.bytes() })
+    }
+
     fn add_late_receiver(&mut self, Pair { send, receive, .. }: &Pair<'_>) {
         let Some(call) = send.completed() else { return };
         let is_synchronous = self.kinds[send.path().index()] == CallKind::SendsSynchronously;
@@ -136,6 +171,12 @@ impl Gathering<'_> {
             let most = self.buffered.entry((send.location, receive.location)).or_default();
             *most = (*most).max(send.bytes());
             return;
+        }
+        if let Some(edge) = self.edge(receive, send) {
+            match is_synchronous {
+                true => self.result.edges.push(edge),
+                false => self.possible_edges.push(((send.location, receive.location), edge)),
+            }
         }
         if !self.kinds[call.path.index()].waits() {
             return;
@@ -152,9 +193,11 @@ impl Gathering<'_> {
     /// Decides which sends must have waited.
     fn judge_late_receivers(&mut self) {
         let between = |wait: &Wait| (wait.location, wait.culprit.map_or(wait.location, |it| it.location));
+        let held = self.held_by_receives();
+        let is_held = |wait: &Wait| held.get(&visit(wait)).is_some_and(|sent| wait.end <= *sent);
         // The shortest length at which no message was buffered.
         let mut shortest: FxHashMap<(LocationId, LocationId), u64> = FxHashMap::default();
-        for (wait, bytes) in &self.late_receivers {
+        for (wait, bytes) in self.late_receivers.iter().filter(|(wait, _)| !is_held(wait)) {
             if self.buffered.get(&between(wait)).is_none_or(|most| most < bytes) {
                 let of = shortest.entry(between(wait)).or_insert(*bytes);
                 *of = (*of).min(*bytes);
@@ -166,6 +209,26 @@ impl Gathering<'_> {
             }
             self.result.waits.push(wait);
         }
+        for (between, edge) in std::mem::take(&mut self.possible_edges) {
+            let must_wait = shortest.get(&between).is_some_and(|&shortest| shortest < edge.bytes);
+            match must_wait {
+                true => self.result.edges.push(edge),
+                false => self.result.n_possible += u64::from(edge.need.at < edge.post.at),
+            }
+        }
+    }
+
+    /// When the last message was sent that is received in the visit of a send that may have waited.
+    fn held_by_receives(&self) -> FxHashMap<Visit, Ticks> {
+        let visits = self.late_receivers.iter().map(|(wait, _)| (visit(wait), Ticks(0)));
+        let mut held: FxHashMap<Visit, Ticks> = visits.collect();
+        for (&location, received) in self.result.received.iter().filter(|_| !self.late_receivers.is_empty()) {
+            for Received { sent, visit, .. } in received.iter().flatten() {
+                let of_visit = visit.and_then(|(enter, path)| held.get_mut(&(location, enter, path)));
+                of_visit.into_iter().for_each(|held| *held = (*held).max(*sent));
+            }
+        }
+        held
     }
 
     fn add_probes(&mut self) {
@@ -177,6 +240,8 @@ impl Gathering<'_> {
                     continue;
                 };
                 let (start, end) = (probe.enter, it.sent.min(probe.leave));
+                let need = Need { location, place: Place::Before, at: start, leave: probe.leave };
+                self.result.edges.extend(it.post.map(|post| MessageEdge { post, need, bytes: it.bytes }));
                 self.result.waits.extend((start < end).then_some(Wait {
                     class: WaitClass::LateSender,
                     certainty: Certainty::Certain,
@@ -192,6 +257,28 @@ impl Gathering<'_> {
                 }));
             }
         }
+    }
+}
+
+impl CallOrder {
+    /// The posting of an end, if its place is known.
+    fn post(&self, end: &End<'_>) -> Option<Post> {
+        let steps = self.ends.get(end.nth() as usize).filter(|steps| steps.posted != Steps::NONE.posted)?;
+        Some(Post { location: end.location, place: Place::Nth(steps.posted), at: end.posted() })
+    }
+}
+
+impl LocationRecords {
+    /// The call in which an end completes; outside of every call, the moment at which it was recorded.
+    fn need(&self, end: &End<'_>) -> Option<Need> {
+        let steps =
+            self.order.ends.get(end.nth() as usize).filter(|it| it.completed != Steps::NONE.completed)?;
+        let recorded = self.recorded.get(end.nth() as usize).copied().filter(|at| Ticks(0) < *at);
+        let (at, leave) = match end.completed() {
+            Some(call) => (call.enter, call.leave),
+            None => (recorded?, recorded?),
+        };
+        Some(Need { location: end.location, place: Place::Nth(steps.completed), at, leave })
     }
 }
 

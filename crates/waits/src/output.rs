@@ -4,10 +4,11 @@ use crate::calls::CallKind;
 use crate::class::WaitClass;
 use crate::collectives::{CollectiveWaits, collective_waits};
 use crate::delays::{CausedWait, Dependencies, GroupPoint};
+use crate::edges::{Edges, MissingEdges};
 use crate::fold::Depth;
 use crate::messages::{MessageWaits, message_waits};
 use crate::order::wrong_order;
-use crate::processes::{polling, process_waits, start_of_mpi};
+use crate::processes::{polling, process_joins, process_waits, start_of_mpi};
 use crate::records::WaitsPartial;
 use crate::wait::{Culprit, Wait, longest_of_visits};
 use ouzel_analyses::message_matching::report_unmatched;
@@ -30,6 +31,8 @@ pub struct WaitsOutput {
     pub violations: ClockViolations,
     /// What the waits depend on, if it was asked for.
     pub dependencies: Option<Dependencies>,
+    /// Who needs whom, if it was asked for.
+    pub edges: Option<Edges>,
 }
 
 /// Messages of the selection that were received before they were sent.
@@ -98,7 +101,17 @@ pub(crate) fn output(
     let collectives = collective_waits(locations, &kinds, cx.definitions);
     report_unmatched(cx.notices, messages.unmatched, ends);
     report(&messages, &collectives, cx);
-    let MessageWaits { mut waits, received, violations, clocks_are_wrong, .. } = messages;
+    let MessageWaits { mut waits, received, violations, clocks_are_wrong, edges, .. } = messages;
+    let edges = (depth == Depth::Edges).then(|| Edges {
+        messages: edges,
+        joins: collectives.joins.into_iter().chain(process_joins(locations, cx.definitions)).collect(),
+        spans: cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?))).collect(),
+        missing: MissingEdges {
+            possible_receivers: messages.n_possible,
+            unmatched: messages.unmatched.sends + messages.unmatched.receives,
+            partial: collectives.n_without_edges,
+        },
+    });
     waits.extend(collectives.waits);
     longest_of_visits(&mut waits);
     let mut beside = collectives.beside;
@@ -119,7 +132,7 @@ pub(crate) fn output(
     }
     let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
     let dependencies =
-        (depth == Depth::Dependencies).then(|| dependencies(&waits, &groups, (&call_paths, &shown), cx));
+        (depth == Depth::Causes).then(|| dependencies(&waits, &groups, (&call_paths, &shown), cx));
     waits.append(&mut beside);
     select(&mut waits, &shown, cx);
     WaitsOutput {
@@ -129,6 +142,7 @@ pub(crate) fn output(
         waits,
         violations,
         dependencies,
+        edges,
     }
 }
 

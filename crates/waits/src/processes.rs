@@ -11,6 +11,7 @@
 
 use crate::class::{Certainty, WaitClass};
 use crate::delays::GroupPoint;
+use crate::edges::{Join, Need, Place, Post};
 use crate::records::{BareCall, BareKind, LocationRecords};
 use crate::wait::{Culprit, Wait};
 use ouzel_model::{Definitions, LocationId, LocationKind, Ticks, WorldRank};
@@ -60,6 +61,22 @@ pub(crate) fn start_of_mpi(
     let mut members: Vec<(LocationId, Ticks)> = calls.iter().map(|&(id, call)| (id, call.leave)).collect();
     members.sort_unstable();
     Some(GroupPoint { at, members })
+}
+
+/// All processes need all others at the start of MPI and at its end.
+pub(crate) fn process_joins(
+    records: &BTreeMap<LocationId, LocationRecords>,
+    definitions: &Definitions,
+) -> impl Iterator<Item = Join> {
+    let join = |(kind, place)| {
+        let calls = calls(kind, records, definitions);
+        let member = |(location, call): (LocationId, BareCall)| {
+            let post = Post { location, place, at: call.enter };
+            (post, Need { location, place, at: call.enter, leave: call.leave })
+        };
+        (!calls.is_empty()).then(|| Join::of_all(calls.into_iter().map(member)))
+    };
+    [(BareKind::Init, Place::Before), (BareKind::Finalize, Place::After)].into_iter().filter_map(join)
 }
 
 /// One call of each process; none if there are less than two, or if one has no such call.

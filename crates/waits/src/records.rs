@@ -29,6 +29,29 @@ pub(crate) struct LocationRecords {
     pub collectives: Vec<CollectiveRecord>,
     pub bare: Vec<BareCall>,
     pub polls: Vec<Poll>,
+    pub order: CallOrder,
+}
+
+/// The numbers of calls in the sequence of the location: where something was posted, and where it was complete. Empty
+/// unless dependencies are asked for.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CallOrder {
+    /// Of each end of a message, by its place in the order of posting.
+    pub ends: Vec<Steps>,
+    /// Of each collective.
+    pub collectives: Vec<Steps>,
+}
+
+/// The calls in which something was posted and complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Steps {
+    pub posted: u32,
+    pub completed: u32,
+}
+
+impl Steps {
+    /// In no known call.
+    pub const NONE: Steps = Steps { posted: u32::MAX, completed: u32::MAX };
 }
 
 /// One collective of one member.

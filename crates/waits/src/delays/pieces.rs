@@ -52,10 +52,10 @@ impl Pieces {
         let pieces = Pieces::ranges(of).into_iter().map(|(location, ranges)| {
             let mut paths: BTreeMap<CallPathId, Vec<(usize, Ticks)>> = BTreeMap::new();
             for piece in 0..ranges.len() {
-                for &(path, ticks) in calls.segments.get(&number).into_iter().flatten() {
-                    let times = paths.entry(path).or_default();
+                for share in calls.of_segment(number) {
+                    let times = paths.entry(share.call_path).or_default();
                     let before = times.last().map_or(Ticks(0), |last| last.1);
-                    times.push((piece, before + ticks));
+                    times.push((piece, before + share.time));
                 }
                 number += 1;
             }

@@ -66,6 +66,11 @@ fn laws_hold() {
 }
 
 #[test]
+fn laws_hold_for_dependencies() {
+    check_made_for(Waits::with_edges, |output| format!("{:?}", output.edges));
+}
+
+#[test]
 fn waits_add_up_over_the_parts_of_a_selection() {
     check_additive(Parts::TimesAndRanks, Waits::new, |output, definitions| {
         let mut sums = Sums::new();
