@@ -1,0 +1,296 @@
+//! Changes of a program, and what they make of the pieces.
+
+use crate::graph::Graph;
+use crate::pieces::Pieces;
+use ouzel_analyses::critical_path::SegmentShare;
+use ouzel_model::{CallPathId, RankSet, WorldRank};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+/// Something that somebody could change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The code takes `denominator / numerator` of its time: `2/1` is twice as fast. On each rank the sum is rounded
+    /// down.
+    Faster {
+        /// The code.
+        code: Code,
+        /// How many times faster,
+        numerator: u64,
+        /// divided by this.
+        denominator: u64,
+    },
+    /// The code takes no time.
+    Removed(Code),
+    /// In each phase between synchronisations of all ranks, each rank that runs the code takes the mean over all ranks.
+    /// Ranks that do not run it count as zero and get nothing.
+    Balanced(Code),
+    /// Another network.
+    Network(Network),
+}
+
+/// A network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// Calls of MPI take no time but waiting.
+    Ideal,
+}
+
+/// Code that is changed: the exclusive time of a region wherever it is called (`solve`), of one call path
+/// (`main/step/solve`), or of either with all that it calls except MPI and waiting (`solve/**`); `@0-3` limits it to ranks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Code {
+    /// The region or call path.
+    name: String,
+    with_callees: bool,
+    ranks: Option<RankSet>,
+}
+
+/// A change that cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CodeError {
+    /// Nothing has this name.
+    #[error("no region or call path is named {0:?}")]
+    Unknown(String),
+    /// It is not of the form `CODE=FACTOR`.
+    #[error("{0:?} is not of the form CODE=FACTOR, e.g. solve=2")]
+    Form(String),
+    /// The factor is no number above zero.
+    #[error(
+        "{0:?} is no factor; a factor is a number from 0.001 to 1,000,000 with at most three digits after the point"
+    )]
+    Factor(String),
+}
+
+impl FromStr for Code {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // What follows the last @ may belong to the name.
+        let of_ranks = text.rsplit_once('@').and_then(|(name, ranks)| Some((name, ranks.parse().ok()?)));
+        let (name, ranks) = of_ranks.map_or((text, None), |(name, ranks)| (name, Some(ranks)));
+        let with_callees = name.strip_suffix("/**");
+        let name = with_callees.unwrap_or(name).to_owned();
+        Ok(Code { name, with_callees: with_callees.is_some(), ranks })
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if self.with_callees {
+            f.write_str("/**")?;
+        }
+        self.ranks.as_ref().map_or(Ok(()), |ranks| write!(f, "@{ranks}"))
+    }
+}
+
+impl Change {
+    /// From `CODE=FACTOR`.
+    ///
+    /// # Errors
+    /// If it has another form, or the factor is no number above zero.
+    pub fn faster(text: &str) -> Result<Self, CodeError> {
+        let (code, factor) = text.rsplit_once('=').ok_or_else(|| CodeError::Form(text.to_owned()))?;
+        let value: f64 = factor.parse().map_err(|_| CodeError::Factor(factor.to_owned()))?;
+        let thousandths = value * 1000.0;
+        if !(1.0..=1e9).contains(&thousandths) || 1e-6 < (thousandths - thousandths.round()).abs() {
+            return Err(CodeError::Factor(factor.to_owned()));
+        }
+        let Ok(code) = code.parse();
+        // Exact: it is a whole number in the range above.
+        Ok(Change::Faster { code, numerator: thousandths.round() as u64, denominator: 1000 })
+    }
+
+    /// The code that is changed; a network is none.
+    fn code(&self) -> Option<&Code> {
+        match self {
+            Change::Faster { code, .. } | Change::Removed(code) | Change::Balanced(code) => Some(code),
+            Change::Network(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Faster { code, numerator, denominator } => {
+                write!(f, "{code} {} times as fast", *numerator as f64 / *denominator as f64)
+            }
+            Change::Removed(code) => write!(f, "{code} removed"),
+            Change::Balanced(code) => write!(f, "{code} balanced"),
+            Change::Network(Network::Ideal) => f.write_str("ideal network"),
+        }
+    }
+}
+
+/// Call paths of a change, and ranks.
+pub(crate) struct Selection<'a> {
+    paths: Vec<bool>,
+    ranks: Option<&'a RankSet>,
+}
+
+impl<'a> Selection<'a> {
+    /// One call path on all ranks.
+    pub fn of_path(path: CallPathId, pieces: &Pieces) -> Self {
+        let mut paths = vec![false; pieces.call_paths.len()];
+        paths[path.index()] = true;
+        Selection { paths, ranks: None }
+    }
+
+    fn of_code(code: &'a Code, pieces: &Pieces) -> Result<Self, CodeError> {
+        let tree = &pieces.call_paths;
+        let is_path = code.name.contains('/');
+        let mut paths = vec![false; tree.len()];
+        let mut is_below = vec![false; tree.len()];
+        for path in tree.paths() {
+            let names = pieces.names(path);
+            let is_named = names.last().is_some_and(|name| **name == *code.name)
+                || is_path && names.join("/") == code.name;
+            is_below[path.index()] = is_named || is_below[tree.parent(path).index()];
+            paths[path.index()] =
+                is_named || code.with_callees && is_below[path.index()] && pieces.works(path);
+        }
+        match paths.contains(&true) {
+            true => Ok(Selection { paths, ranks: code.ranks.as_ref() }),
+            false => Err(CodeError::Unknown(code.name.clone())),
+        }
+    }
+
+    fn of_mpi(pieces: &Pieces) -> Self {
+        let in_mpi = pieces.call_paths.paths().map(|path| pieces.is_in_mpi(path));
+        Selection { paths: std::iter::once(false).chain(in_mpi).collect(), ranks: None }
+    }
+
+    fn has_rank(&self, rank: Option<WorldRank>) -> bool {
+        self.ranks.is_none_or(|ranks| rank.is_some_and(|rank| ranks.contains(rank)))
+    }
+}
+
+/// The sum of the shares so far, before and after.
+struct ScaledSum {
+    before: u64,
+    after: u64,
+    /// Numerator and denominator.
+    part: (u64, u64),
+}
+
+impl ScaledSum {
+    /// Adds a share; returns what is left of it.
+    fn add(&mut self, time: u64) -> u64 {
+        let (numerator, denominator) = self.part;
+        self.before += time;
+        let after = u128::from(self.before) * u128::from(numerator) / u128::from(denominator);
+        let scaled = after as u64 - self.after;
+        self.after += scaled;
+        scaled
+    }
+}
+
+/// The lengths of pieces while changes are made, one after the other.
+pub(crate) struct Changing<'a> {
+    graph: &'a Graph,
+    pieces: &'a Pieces,
+    /// The new times of the shares.
+    times: Vec<u64>,
+    /// Ranks that do not run code that was balanced.
+    pub n_without: usize,
+}
+
+impl<'a> Changing<'a> {
+    pub fn new(graph: &'a Graph, pieces: &'a Pieces) -> Self {
+        let times = pieces.shares.iter().map(|share| share.time.0).collect();
+        Changing { graph, pieces, times, n_without: 0 }
+    }
+
+    /// Makes a change.
+    pub fn make(&mut self, change: &'a Change) -> Result<(), CodeError> {
+        let selection = match change.code() {
+            Some(code) => Selection::of_code(code, self.pieces)?,
+            None => Selection::of_mpi(self.pieces),
+        };
+        match *change {
+            Change::Faster { numerator, denominator, .. } => self.scale(&selection, (denominator, numerator)),
+            Change::Removed(_) | Change::Network(Network::Ideal) => self.scale(&selection, (0, 1)),
+            Change::Balanced(_) => self.balance(&selection),
+        }
+        Ok(())
+    }
+
+    /// Gives code `numerator / denominator` of its time.
+    pub fn scale(&mut self, selection: &Selection<'_>, part: (u64, u64)) {
+        self.scale_each(selection, |_| (), |()| part);
+    }
+
+    /// In each phase, ranks take the mean over all.
+    pub fn balance(&mut self, selection: &Selection<'_>) {
+        let mut sums: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        let pieces = self.pieces;
+        let key = |share: &SegmentShare| {
+            let piece = share.segment as usize;
+            (pieces.phase[piece], pieces.timeline[piece])
+        };
+        for (share, time) in pieces.shares.iter().zip(&self.times) {
+            if selection.paths[share.call_path.index()] {
+                *sums.entry(key(share)).or_default() += time;
+            }
+        }
+        let timelines: Vec<u32> = (0..)
+            .zip(&self.graph.timelines)
+            .filter(|(_, it)| selection.has_rank(it.rank))
+            .map(|it| it.0)
+            .collect();
+        sums.retain(|(_, timeline), sum| 0 < *sum && timelines.contains(timeline));
+        let mut of_phases: BTreeMap<u32, u64> = BTreeMap::new();
+        for (&(phase, _), sum) in &sums {
+            *of_phases.entry(phase).or_default() += sum;
+        }
+        let n = timelines.len() as u64;
+        let mean = |(phase, timeline): (u32, u32)| {
+            let sum = of_phases.get(&phase).copied().unwrap_or_default();
+            let nth = timelines.partition_point(|&other| other < timeline) as u64;
+            sum / n + u64::from(nth < sum % n)
+        };
+        let n_running = sums.keys().filter(|(phase, _)| of_phases.contains_key(phase)).count();
+        self.n_without += of_phases.len() * timelines.len() - n_running;
+        let of = |at: (u32, u32)| sums.get(&at).map_or((1, 1), |&sum| (mean(at), sum));
+        self.scale_each(selection, key, of);
+    }
+
+    /// Scales the sum of each group of shares on each timeline; the sums of first shares are rounded down, so that
+    /// each sum is.
+    fn scale_each<K: Ord>(
+        &mut self,
+        selection: &Selection<'_>,
+        key: impl Fn(&SegmentShare) -> K,
+        part: impl Fn(K) -> (u64, u64),
+    ) {
+        let mut sums: BTreeMap<(u32, K), ScaledSum> = BTreeMap::new();
+        for (share, time) in self.pieces.shares.iter().zip(&mut self.times) {
+            let timeline = self.pieces.timeline[share.segment as usize];
+            if !selection.paths[share.call_path.index()]
+                || !selection.has_rank(self.graph.timelines[timeline as usize].rank)
+            {
+                continue;
+            }
+            let new_sum = || ScaledSum { before: 0, after: 0, part: part(key(share)) };
+            *time = sums.entry((timeline, key(share))).or_insert_with(new_sum).add(*time);
+        }
+    }
+
+    /// The times of the shares.
+    pub fn times(&self) -> &[u64] {
+        &self.times
+    }
+
+    /// The lengths of the pieces.
+    pub fn lengths(&self) -> Vec<u64> {
+        let mut lengths = self.pieces.lengths.clone();
+        for (share, time) in self.pieces.shares.iter().zip(&self.times) {
+            let length = &mut lengths[share.segment as usize];
+            *length = (*length + time).saturating_sub(share.time.0);
+        }
+        lengths
+    }
+}

@@ -1,0 +1,103 @@
+//! What fills the pieces between points: the exclusive time of each call path.
+
+use crate::graph::Graph;
+use ouzel_analyses::critical_path::{Activity, PathCalls, PathCallsOutput, SegmentShare, activities};
+use ouzel_analyses::semantics::Semantics;
+use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks, TimeRange};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The pieces of a run with the time of each call path.
+#[derive(Debug, Clone)]
+pub struct Pieces {
+    /// The call paths of the shares.
+    pub call_paths: CallPathTree,
+    /// By piece and call path.
+    pub(crate) shares: Vec<SegmentShare>,
+    /// The recorded length of each piece.
+    pub(crate) lengths: Vec<u64>,
+    /// The timeline of each piece.
+    pub(crate) timeline: Vec<u32>,
+    /// The phase of each piece: how often all ranks had synchronised before.
+    pub(crate) phase: Vec<u32>,
+    /// What each call path does.
+    activities: Vec<Activity>,
+    names: Vec<Arc<str>>,
+}
+
+impl Pieces {
+    /// The pass that finds the times. It must see the whole run.
+    pub fn second_pass(graph: &Graph) -> PathCalls {
+        let mut of: BTreeMap<LocationId, Vec<(u32, TimeRange)>> = BTreeMap::new();
+        for (number, timeline) in graph.timelines.iter().enumerate() {
+            let mut start = timeline.start;
+            let mut ranges = Vec::with_capacity(timeline.n_points + 1);
+            let piece = graph.first_piece(number) as u32;
+            let points = graph.points[timeline.first..timeline.first + timeline.n_points].iter();
+            let ends = points.map(|point| (point.at, point.until));
+            for ((end, until), piece) in ends.chain([(timeline.end, timeline.end)]).zip(piece..) {
+                if start < end {
+                    ranges.push((piece, TimeRange { start: Ticks(start), end: Ticks(end) }));
+                }
+                start = until;
+            }
+            of.insert(timeline.location, ranges);
+        }
+        PathCalls::in_ranges(of)
+    }
+
+    /// From the result of the second pass.
+    pub fn new(graph: &Graph, calls: PathCallsOutput, definitions: &Definitions) -> Self {
+        let classes = Semantics::default().classes(definitions);
+        let PathCallsOutput { call_paths, shares } = calls;
+        let mut timeline = Vec::with_capacity(graph.n_pieces());
+        for (number, of) in (0..).zip(&graph.timelines) {
+            timeline.resize(timeline.len() + of.n_points + 1, number);
+        }
+        Pieces {
+            activities: activities(&call_paths, &classes),
+            names: definitions.regions.iter().map(|region| region.name.clone()).collect(),
+            call_paths,
+            shares,
+            lengths: graph.lengths(),
+            timeline,
+            phase: phases(graph),
+        }
+    }
+
+    /// Whether a call path is in MPI, or in what MPI calls.
+    pub(crate) fn is_in_mpi(&self, path: CallPathId) -> bool {
+        self.activities[path.index()] == Activity::InMpi
+    }
+
+    /// Whether a call path is the program's own work.
+    pub(crate) fn works(&self, path: CallPathId) -> bool {
+        self.activities[path.index()] == Activity::Working
+    }
+
+    /// The names of the regions of a call path, from the root.
+    pub fn names(&self, path: CallPathId) -> Vec<Arc<str>> {
+        let name = |region: &RegionId| self.names[region.index()].clone();
+        self.call_paths.regions(path).iter().map(name).collect()
+    }
+}
+
+/// How often all timelines had synchronised before each piece.
+fn phases(graph: &Graph) -> Vec<u32> {
+    let n_points = graph.points.len();
+    let mut n_needing = vec![0; graph.joins.len()];
+    let joins_of =
+        |point: usize| graph.needs_of(point).iter().filter_map(|&need| (need as usize).checked_sub(n_points));
+    (0..n_points).flat_map(joins_of).for_each(|join| n_needing[join] += 1);
+    let is_of_all = |join: usize| graph.joins[join].is_of_all && n_needing[join] == graph.timelines.len();
+    let mut phases = Vec::with_capacity(graph.n_pieces());
+    for of in &graph.timelines {
+        let mut phase = 0;
+        phases.push(phase);
+        for point in of.first..of.first + of.n_points {
+            phase += u32::from(joins_of(point).any(is_of_all));
+            phases.push(phase);
+        }
+    }
+    phases
+}

@@ -1,0 +1,196 @@
+use crate::{Change, Code, Graph, Pieces, Projection, ideal_run_time, ranking, what_if};
+use ouzel_model::{Filter, Ticks, TraceSource};
+use ouzel_testkit::simulator::{
+    self, Machine, MatchingOrder, Program, RandomOptions, SendMode, Transfer, golden, simulate,
+};
+use ouzel_testkit::{ToyTrace, random_program, run, run_report};
+use ouzel_waits::Waits;
+
+const SEEDS: u64 = 1000;
+
+fn replay(trace: &ToyTrace) -> (Graph, Pieces) {
+    let definitions = trace.definitions();
+    let mut output = run_report(trace, &Filter::default(), Waits::with_edges(definitions)).0;
+    let graph = Graph::new(&output.edges.take().expect("they were asked for"), definitions);
+    let pieces = Pieces::new(&graph, run(trace, Pieces::second_pass(&graph)), definitions);
+    (graph, pieces)
+}
+
+fn project(trace: &ToyTrace, changes: &[Change]) -> Projection {
+    let (graph, pieces) = replay(trace);
+    what_if(&graph, &pieces, changes).expect("the code is there")
+}
+
+fn code(text: &str) -> Code {
+    let Ok(code) = text.parse();
+    code
+}
+
+fn projected(program: &Program, change: &str) -> u64 {
+    let truth = simulate(program, &Machine::default());
+    project(&truth.trace, &[Change::faster(change).expect("a factor")]).projected.0
+}
+
+#[test]
+fn golden_programs_are_faster_as_published() {
+    assert_eq!(projected(&golden::chain(), "foo@0=2"), 60);
+    assert_eq!(projected(&golden::through_a_collective(), "foo@0=2"), 55);
+    assert_eq!(projected(&golden::through_a_collective(), "foo@1=2"), 65);
+}
+
+#[test]
+fn golden_programs_have_their_ideal_time() {
+    for (program, ideal) in
+        [(golden::chain(), 110), (golden::through_a_collective(), 80), (golden::in_turn(), 2000)]
+    {
+        let (graph, pieces) = replay(&simulate(&program, &Machine::default()).trace);
+        assert_eq!(ideal_run_time(&graph, &pieces).0, ideal);
+    }
+}
+
+#[test]
+fn without_a_change_every_time_is_as_recorded() {
+    let costly =
+        Machine { eager_limit: 50, overhead: 3, latency: 20, bytes_per_tick: Some(50), ..Machine::default() };
+    for seed in 0..SEEDS {
+        let options = RandomOptions { matching: MatchingOrder::ByTime, ..RandomOptions::new(seed) };
+        for machine in [Machine::default(), costly] {
+            let truth = simulate(&options.build().program(), &machine);
+            let found = project(&truth.trace, &[]);
+            assert_eq!(found.identity_error, Ticks(0), "seed {seed}");
+            assert_eq!((found.run_time, found.projected), (Ticks(truth.run_time), Ticks(truth.run_time)));
+            // Of a call that waits for a sender and a receiver, only the sender is a wait state.
+            let wait: u64 = found.ranks.iter().map(|rank| rank.wait.0).sum();
+            assert!(machine != Machine::default() || truth.total_wait() <= wait, "seed {seed}");
+        }
+    }
+    for seed in 0..SEEDS {
+        assert_eq!(project(&random_program(seed), &[]).identity_error, Ticks(0), "seed {seed}");
+    }
+}
+
+/// Programs with machines on which a replay is exact: calls and transfers cost nothing, or cost the same whoever is
+/// late and every send waits for its receiver, as the region tells.
+fn exact_cases(seed: u64) -> Vec<(Program, Machine)> {
+    let mut program = RandomOptions::new(seed).build().program();
+    // A visit that takes no time is none that could be balanced.
+    program.ranks.iter_mut().for_each(|steps| steps.retain(|step| *step != simulator::Step::Work(0)));
+    let costly = Machine {
+        overhead: 3,
+        latency: 20,
+        bytes_per_tick: Some(50),
+        transfer: Transfer::InCall,
+        ..Machine::default()
+    };
+    let synchronous = all_synchronous(&program).map(|program| (program, costly));
+    [(program, Machine::default())].into_iter().chain(synchronous).collect()
+}
+
+/// `None` if it has a call that sends and receives: which mode it sends in is not recorded.
+fn all_synchronous(program: &Program) -> Option<Program> {
+    let mut program = program.clone();
+    for step in program.ranks.iter_mut().flatten() {
+        match step {
+            simulator::Step::Call(simulator::Call::Send(out) | simulator::Call::Isend(_, out)) => {
+                out.mode = SendMode::Synchronous;
+            }
+            simulator::Step::Call(simulator::Call::Sendrecv(..)) => return None,
+            _ => {}
+        }
+    }
+    Some(program)
+}
+
+#[test]
+fn changes_give_the_run_times_of_changed_programs() {
+    let (mut n_gains, mut n_costly) = (0, 0);
+    for seed in 0..SEEDS {
+        for (program, machine) in exact_cases(seed) {
+            n_costly += u64::from(machine != Machine::default());
+            let truth = simulate(&program, &machine);
+            let (graph, pieces) = replay(&truth.trace);
+            for name in regions(&program) {
+                for (change, truly) in changes(name) {
+                    let changed = simulate(&program.changed(&truly), &machine).run_time;
+                    let found = what_if(&graph, &pieces, std::slice::from_ref(&change)).expect("it is there");
+                    let error = found.projected.0.abs_diff(changed);
+                    // Shares of a mean are rounded, here for each piece, there for each step.
+                    let allowed = 20 * u64::from(matches!(change, Change::Balanced(_)));
+                    assert!(error <= allowed, "seed {seed}: {change}: {:?} {changed}", found.projected);
+                    n_gains += u64::from(changed < truth.run_time);
+                }
+            }
+        }
+    }
+    assert!(1000 < n_gains && 20 < n_costly, "{n_gains} {n_costly}");
+}
+
+fn changes(name: &str) -> Vec<(Change, simulator::Change)> {
+    let (below, all) = (format!("{name}/**"), || simulator::Code::named(name));
+    let faster = [
+        (format!("{name}=2"), simulator::Change::faster(all(), 2)),
+        (format!("{name}@0-1=3"), simulator::Change::faster(all().on(0..=1), 3)),
+        (format!("{below}=2"), simulator::Change::faster(simulator::Code::named(&below), 2)),
+    ];
+    let others = [
+        (Change::Removed(code(name)), simulator::Change::removed(all())),
+        (Change::Balanced(code(name)), simulator::Change::Balanced(all())),
+    ];
+    let faster = faster.map(|(text, truly)| (Change::faster(&text).expect("a factor"), truly));
+    faster.into_iter().chain(others).collect()
+}
+
+/// The regions in which a program works.
+fn regions(program: &Program) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for steps in &program.ranks {
+        let mut open = Vec::new();
+        for step in steps {
+            match step {
+                simulator::Step::Enter(name) => open.push(*name),
+                simulator::Step::Leave => drop(open.pop()),
+                simulator::Step::Work(_) => names.extend(open.last()),
+                simulator::Step::Call(_) => {}
+            }
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+#[test]
+fn the_ideal_run_time_is_that_of_a_machine_without_costs() {
+    for seed in 0..SEEDS {
+        for (program, machine) in exact_cases(seed) {
+            let (graph, pieces) = replay(&simulate(&program, &machine).trace);
+            let ideal = simulate(&program, &machine.ideal()).run_time;
+            assert_eq!(ideal_run_time(&graph, &pieces).0, ideal, "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn less_work_is_never_slower_and_gains_no_more_than_its_part_of_the_critical_path() {
+    for seed in 0..SEEDS {
+        let program = RandomOptions::new(seed).build().program();
+        let (graph, pieces) = replay(&simulate(&program, &Machine::default()).trace);
+        let run_time = graph.run().end.since(graph.run().start);
+        for row in ranking(&graph, &pieces, usize::MAX) {
+            let crate::Gains::Replayed { halved, removed, .. } = row.gains else {
+                panic!("all are replayed")
+            };
+            assert!(halved <= removed && removed <= row.critical && row.critical <= run_time, "{row:?}");
+            assert!(2 * halved.0 <= row.critical.0, "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn the_critical_path_is_as_long_as_the_run() {
+    for seed in 0..SEEDS {
+        let found = project(&random_program(seed), &[]);
+        let critical: Ticks = found.critical_path.iter().map(|it| it.1).sum();
+        assert!(critical <= found.run_time, "seed {seed}");
+    }
+}

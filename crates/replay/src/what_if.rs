@@ -1,0 +1,186 @@
+//! How long a run would take with changes, and which changes would gain most.
+
+use crate::change::{Change, Changing, CodeError, Selection};
+use crate::graph::Graph;
+use crate::pieces::Pieces;
+use crate::replayed::Replayed;
+use ouzel_model::{CallPathId, Ticks, WorldRank};
+use std::cmp::Reverse;
+
+/// A run with changes, beside the recorded one.
+#[derive(Debug, Clone)]
+pub struct Projection {
+    /// As recorded.
+    pub run_time: Ticks,
+    /// With the changes.
+    pub projected: Ticks,
+    /// The most by which a replay without changes misses a recorded time.
+    pub identity_error: Ticks,
+    /// By location.
+    pub ranks: Vec<RankProjection>,
+    /// The call paths of the critical path with the changes, the longest first.
+    pub critical_path: Vec<(CallPathId, Ticks)>,
+    /// How often a rank did not run code that was balanced, counted once for each phase.
+    pub n_without: usize,
+}
+
+/// One rank with changes, beside the recorded one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RankProjection {
+    /// Who; `None` for a location without a rank.
+    pub rank: Option<WorldRank>,
+    /// From the start of the run to its last event, as recorded.
+    pub end: Ticks,
+    /// The same with the changes.
+    pub projected_end: Ticks,
+    /// Time waited, as recorded.
+    pub wait: Ticks,
+    /// The same with the changes.
+    pub projected_wait: Ticks,
+}
+
+/// What changes of one call path would gain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathGain {
+    /// The code: its exclusive time on all ranks.
+    pub call_path: CallPathId,
+    /// Its time on the critical path.
+    pub critical: Ticks,
+    /// By replay, or the most that it can be.
+    pub gains: Gains,
+}
+
+/// What would be gained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gains {
+    /// Found by replay.
+    Replayed {
+        /// If it took half its time.
+        halved: Ticks,
+        /// If it took no time.
+        removed: Ticks,
+        /// If it were spread evenly in each phase; below zero if that makes the run longer.
+        balanced: i64,
+    },
+    /// For small changes, the gain is in proportion to the time on the critical path, which is also the most that
+    /// could be gained.
+    AtMost {
+        /// If it took half its time.
+        halved: Ticks,
+        /// If it took no time.
+        removed: Ticks,
+    },
+}
+
+/// The run with `changes`, one after the other.
+///
+/// # Errors
+/// If a change names code that the run does not have.
+pub fn what_if(graph: &Graph, pieces: &Pieces, changes: &[Change]) -> Result<Projection, CodeError> {
+    let recorded = graph.replay(&pieces.lengths);
+    let mut changing = Changing::new(graph, pieces);
+    for change in changes {
+        changing.make(change)?;
+    }
+    let lengths = changing.lengths();
+    let projected = graph.replay(&lengths);
+    let run = graph.run();
+    let ranks = graph.timelines.iter().enumerate().map(|(number, of)| {
+        let since_start = |end: u64| Ticks(end - run.start.0);
+        RankProjection {
+            rank: of.rank,
+            end: since_start(of.end),
+            projected_end: since_start(projected.ends[number]),
+            wait: graph.waited(number, &recorded),
+            projected_wait: graph.waited(number, &projected),
+        }
+    });
+    Ok(Projection {
+        run_time: run.end.since(run.start),
+        projected: projected.run_time(),
+        identity_error: graph.identity_error(&recorded),
+        ranks: ranks.collect(),
+        critical_path: critical_times(graph, pieces, &projected, changing.times()),
+        n_without: changing.n_without,
+    })
+}
+
+/// What changes of each call path of the program's own work on the critical path would gain: by replay for the first
+/// `n_replayed`, which lead.
+pub fn ranking(graph: &Graph, pieces: &Pieces, n_replayed: usize) -> Vec<PathGain> {
+    let recorded = graph.replay(&pieces.lengths);
+    let times: Vec<u64> = pieces.shares.iter().map(|share| share.time.0).collect();
+    let critical = critical_times(graph, pieces, &recorded, &times);
+    let critical = critical.into_iter().filter(|&(path, _)| pieces.works(path));
+    let run_time = recorded.run_time();
+    let gains = |(nth, (call_path, critical)): (usize, (CallPathId, Ticks))| {
+        let gains = match nth < n_replayed {
+            true => replayed_gains(graph, pieces, call_path, run_time),
+            false => Gains::AtMost { halved: Ticks(critical.0 / 2), removed: critical },
+        };
+        PathGain { call_path, critical, gains }
+    };
+    let mut rows: Vec<PathGain> = critical.enumerate().map(gains).collect();
+    rows.sort_by_key(|row| match row.gains {
+        Gains::Replayed { removed, balanced, .. } => {
+            (0, Reverse(removed.0.max(balanced.try_into().unwrap_or_default())))
+        }
+        Gains::AtMost { removed, .. } => (1, Reverse(removed.0)),
+    });
+    rows
+}
+
+fn replayed_gains(graph: &Graph, pieces: &Pieces, path: CallPathId, run_time: Ticks) -> Gains {
+    let selection = Selection::of_path(path, pieces);
+    let with = |change: &dyn Fn(&mut Changing<'_>)| {
+        let mut changing = Changing::new(graph, pieces);
+        change(&mut changing);
+        graph.replay(&changing.lengths()).run_time()
+    };
+    let balanced = with(&|it| it.balance(&selection));
+    Gains::Replayed {
+        halved: run_time.since(with(&|it| it.scale(&selection, (1, 2)))),
+        removed: run_time.since(with(&|it| it.scale(&selection, (0, 1)))),
+        balanced: run_time.0.cast_signed().wrapping_sub(balanced.0.cast_signed()),
+    }
+}
+
+/// The time of each call path on the critical path of a replay, the longest first.
+fn critical_times(
+    graph: &Graph,
+    pieces: &Pieces,
+    replayed: &Replayed,
+    times: &[u64],
+) -> Vec<(CallPathId, Ticks)> {
+    let mut is_critical = vec![false; graph.n_pieces()];
+    graph.critical_pieces(replayed).into_iter().for_each(|piece| is_critical[piece] = true);
+    let mut sums = vec![0; pieces.call_paths.len()];
+    for (share, time) in pieces.shares.iter().zip(times) {
+        if is_critical[share.segment as usize] {
+            sums[share.call_path.index()] += time;
+        }
+    }
+    let mut sums: Vec<(CallPathId, Ticks)> =
+        (0..).map(CallPathId).zip(sums.into_iter().map(Ticks)).filter(|it| Ticks(0) < it.1).collect();
+    sums.sort_by_key(|&(path, time)| (Reverse(time), path));
+    sums
+}
+
+impl Graph {
+    /// How long a timeline waits.
+    fn waited(&self, timeline: usize, replayed: &Replayed) -> Ticks {
+        let of = &self.timelines[timeline];
+        let points = of.first..of.first + of.n_points;
+        let waits = replayed.until[points.clone()].iter().zip(&replayed.at[points]);
+        Ticks(waits.map(|(until, at)| until - at).sum())
+    }
+
+    /// The most by which a replay misses a recorded time.
+    fn identity_error(&self, replayed: &Replayed) -> Ticks {
+        let points = self.points.iter().zip(replayed.at.iter().zip(&replayed.until));
+        let errors =
+            points.map(|(point, (at, until))| point.at.abs_diff(*at).max(point.until.abs_diff(*until)));
+        let ends = self.timelines.iter().zip(&replayed.ends).map(|(of, end)| of.end.abs_diff(*end));
+        Ticks(errors.chain(ends).max().unwrap_or_default())
+    }
+}
