@@ -56,7 +56,10 @@ fn a_send_waits_for_its_receive_only_if_it_blocks() {
     let blocked = "0: enter MPI_Send @10, send>1 @11, leave @50
                    1: enter MPI_Recv @40, recv<0 @48, leave @48";
     check(blocked, &["LateReceiver MPI_Send for MPI_Recv: 30 (0 indirect) [0<-1 1x 30]"]);
-    let buffered = "0: enter MPI_Send @10, send>1 @11, leave @12
+    let just_blocked = "0: enter MPI_Send @10, send>1 @11, leave @40
+                        1: enter MPI_Recv @40, recv<0 @48, leave @48";
+    check(just_blocked, &["LateReceiver MPI_Send for MPI_Recv: 30 (0 indirect) [0<-1 1x 30]"]);
+    let buffered = "0: enter MPI_Send @10, send>1 @11, leave @39
                     1: enter MPI_Recv @40, recv<0 @48, leave @48";
     check(buffered, &[]);
 }

@@ -3,7 +3,7 @@
 //! | kind | who waits, and how long |
 //! |---|---|
 //! | late sender | the call in which the receive completes: `min(send posted, leave) − enter` |
-//! | late receiver | the call in which the send completes, if it is left after the receive was posted: `receive posted − enter` |
+//! | late receiver | the call in which the send completes, if it is not left before the receive is posted: `receive posted − enter` |
 //!
 //! *Posted* is the time at which the posting call was entered. Only calls that wait or
 //! synchronise by their class can wait. The longest wait of each visit of a call counts. A visit that
@@ -97,7 +97,7 @@ fn late_receiver(pair: &Pair<'_>, waits_here: impl Fn(&EndCall) -> bool) -> Opti
     let call = pair.send.completed().filter(waits_here)?;
     let end = pair.receive.posted();
     let by = (LateKind::LateReceiver, pair.from, pair.to);
-    if end < call.leave { wait(by, &pair.send, &pair.receive, &call, end) } else { None }
+    if call.leave < end { None } else { wait(by, &pair.send, &pair.receive, &call, end) }
 }
 
 fn wait(
