@@ -1,5 +1,5 @@
 use super::*;
-use crate::tests::golden::{Ranks, reports};
+use crate::tests::programs::{chain, late_at_barrier, message_before_barrier, reports};
 use crate::{WaitClass, Waits, WaitsOutput};
 use ouzel_model::{Filter, Ticks, TraceSource};
 use ouzel_testkit::laws::check_made_for;
@@ -42,39 +42,21 @@ fn check_conservation(output: &WaitsOutput, delays: &DelaysOutput, what: &str) {
 
 #[test]
 fn a_chain_is_caused_where_it_begins() {
-    let mut ranks = Ranks::new(3);
-    ranks.work(0, 100);
-    (1..3).for_each(|rank| ranks.work(rank, 10));
-    ranks.send(0, 1);
-    ranks.work(1, 10);
-    ranks.send(1, 2);
     assert_eq!(
-        described(&ranks.end()),
+        described(&chain().end()),
         ["late_sender 0 main/foo: 90 + 90", "late_sender 1 main/foo: 10 + 0"]
     );
 }
 
 #[test]
 fn a_barrier_is_caused_by_its_last() {
-    let mut ranks = Ranks::new(4);
-    (0..3).for_each(|rank| ranks.work(rank, 10));
-    ranks.work(3, 100);
-    ranks.barrier();
-    assert_eq!(described(&ranks.end()), ["wait_at_barrier 3 main/foo: 270 + 0"]);
+    assert_eq!(described(&late_at_barrier().end()), ["wait_at_barrier 3 main/foo: 270 + 0"]);
 }
 
 #[test]
 fn a_wait_at_a_barrier_is_caused_by_a_message_before_it() {
-    let mut ranks = Ranks::new(3);
-    ranks.work(0, 50);
-    ranks.work(1, 10);
-    ranks.send(0, 1);
-    ranks.work(0, 10);
-    ranks.work(1, 30);
-    ranks.work(2, 20);
-    ranks.barrier();
     assert_eq!(
-        described(&ranks.end()),
+        described(&message_before_barrier().end()),
         [
             "late_sender 0 main/foo: 40 + 0",
             "wait_at_barrier 0 main/foo: 0 + 40",

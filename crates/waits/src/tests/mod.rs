@@ -4,8 +4,9 @@ use ouzel_testkit::laws::{Parts, Sums, check_additive, check_made_for};
 use ouzel_testkit::{ToyTrace, random_program, run, run_report};
 
 mod collectives;
-pub(crate) mod golden;
+mod golden;
 mod messages;
+pub(crate) mod programs;
 
 const BY_RANK: WaitRows = WaitRows { per: WaitsPer::Rank, classes: Vec::new() };
 
