@@ -55,7 +55,8 @@ impl Wait {
         self.class.role() == ClassRole::Primary && !self.is_only_possible()
     }
 
-    pub(crate) fn is_only_possible(&self) -> bool {
+    /// Whether the send may as well have been busy.
+    pub fn is_only_possible(&self) -> bool {
         self.certainty == Certainty::Possible
     }
 
