@@ -11,22 +11,24 @@ use std::sync::Arc;
 pub struct WaitsAnswer {
     /// From the first event of the selection to the last.
     pub run_time_ns: u64,
-    /// Sum of the classes that are waiting and no part of another one, over all ranks.
-    pub total_wait_ns: u64,
-    /// Waiting that is only possible, see `certainty`; not in the total.
-    pub possible_wait_ns: u64,
+    /// Sum of the classes that are waiting and no part of another one, over all ranks; `null` if unknown, see `missing`.
+    pub total_wait_ns: Option<u64>,
+    /// Waiting that is only possible, see `certainty`; not in the total. `null` if unknown, see `missing`.
+    pub possible_wait_ns: Option<u64>,
+    /// Why waiting is unknown: the trace records no messages and no collectives; `null` if it is known.
+    pub missing: Option<&'static str>,
     /// The classes that occur: those that are added up, then parts of these, then `barrier_completion`,
     /// `nxn_completion`, `init_completion` and `polling`, which are no waiting for a late rank.
     pub classes: Vec<WaitClassSum>,
     /// In the order of the classes' roles, most waiting first.
     pub rows: Vec<WaitsRow>,
-    /// With `--delays`: which earlier code makes others wait, the most waiting first; else `null`.
+    /// With `--delays`: which earlier code makes others wait, the most waiting first; else, and if unknown, `null`.
     pub delays: Option<Vec<WaitDelay>>,
     /// With `--delays`: waiting without a known cause, the longest first; else empty. It is the sum of the waits less
     /// all costs of delays.
     pub unexplained: Vec<UnexplainedWait>,
-    /// Share of the waiting whose causes are found without an approximation.
-    pub exact_share: f64,
+    /// Share of the waiting whose causes are found without an approximation; `null` if unknown.
+    pub exact_share: Option<f64>,
     /// Messages that were received before they were sent.
     pub clock_violations: WaitClockViolations,
 }
@@ -130,6 +132,8 @@ impl WaitsAnswer {
         definitions: &Definitions,
     ) -> Self {
         let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
+        let missing = output.missing();
+        let is_known = missing.is_none();
         let class = |&ClassSum { class, wait, n }: &ClassSum| WaitClassSum {
             class: class.as_str(),
             part_of: class.part_of().map(WaitClass::as_str),
@@ -153,13 +157,14 @@ impl WaitsAnswer {
         };
         WaitsAnswer {
             run_time_ns: ns(output.run_time),
-            total_wait_ns: ns(output.total()),
-            possible_wait_ns: ns(output.possible()),
+            total_wait_ns: is_known.then(|| ns(output.total())),
+            possible_wait_ns: is_known.then(|| ns(output.possible())),
+            missing,
             classes: output.classes().iter().map(class).collect(),
             rows: rows.iter().map(row).collect(),
-            delays: causes.map(|causes| delays(causes, definitions)),
+            delays: causes.filter(|_| is_known).map(|causes| delays(causes, definitions)),
             unexplained: causes.map_or_else(Vec::new, |causes| unexplained(causes, definitions)),
-            exact_share: 1.0,
+            exact_share: is_known.then_some(1.0),
             clock_violations: WaitClockViolations {
                 n: output.violations.n,
                 worst_ns: ns(output.violations.worst),

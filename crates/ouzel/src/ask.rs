@@ -29,7 +29,7 @@ use ouzel_diagnose::clusters::Data as Clusters;
 use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Report};
-use ouzel_model::{Filter, Notice, Notices, Ticks, TimeRange, WorldRank};
+use ouzel_model::{Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank};
 use ouzel_waits::{DelaysOutput, Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
@@ -183,7 +183,7 @@ impl Trace {
     /// # Errors
     /// If the pass was cancelled, or the analysis cannot answer.
     pub fn waits(&self, options: &Options<'_>) -> Result<Answer<WaitsOutput>, AskError> {
-        self.ask(Waits::new(self.definitions()), options)
+        Ok(explained(self.ask(Waits::new(self.definitions()), options)?))
     }
 
     /// Which calls wait for other ranks, and which earlier code makes them wait. Two passes; the second looks at the
@@ -192,7 +192,7 @@ impl Trace {
     /// # Errors
     /// If a pass was cancelled, or an analysis cannot answer.
     pub fn delays(&self, options: &Options<'_>) -> Result<Answer<(WaitsOutput, DelaysOutput)>, AskError> {
-        let mut answer = self.ask(Waits::with_dependencies(self.definitions()), options)?;
+        let mut answer = explained(self.ask(Waits::with_dependencies(self.definitions()), options)?);
         let dependencies = answer.output.dependencies.take().expect("they were asked for");
         let filter = Filter { ranks: None, time_ns: None, ..options.filter.clone() };
         let calls = self.ask(dependencies.second_pass(), &Options { filter, ..options.clone() })?.output;
@@ -319,4 +319,17 @@ impl Trace {
         let diagnosed = Diagnosed { material, report, classes, variations, trees, timeline };
         Ok(Answer { notices, ..Answer::new(diagnosed, pass) })
     }
+}
+
+/// The same with a notice that says why waiting is unknown, unless the pass has said what the trace lacks.
+fn explained(mut answer: Answer<WaitsOutput>) -> Answer<WaitsOutput> {
+    let is_said = answer.notices.iter().any(|notice| notice.code == NoticeCode::NotAvailable);
+    if let (Some(missing), false) = (answer.output.missing(), is_said) {
+        let notices = Notices::default();
+        notices.extend(answer.notices.drain(..));
+        let message = format!("waiting is unknown: {missing}");
+        notices.push(Notice::new(Level::Medium, NoticeCode::NotAvailable, message));
+        answer.notices = notices.to_vec();
+    }
+    answer
 }

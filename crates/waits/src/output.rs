@@ -27,6 +27,8 @@ pub struct WaitsOutput {
     pub n_ranks: u64,
     /// By location and time, cut to the time range; parts of waits and what lies beside them follow.
     pub waits: Vec<Wait>,
+    /// Whether any process of the run records a message or a collective; without them, waiting is unknown.
+    pub has_records: bool,
     /// Messages that were received before they were sent.
     pub violations: ClockViolations,
     /// What the waits depend on, if it was asked for.
@@ -82,6 +84,11 @@ impl WaitsOutput {
         self.waits.iter().filter(|it| it.is_only_possible()).map(Wait::ticks).sum()
     }
 
+    /// Why the sums are unknown, if they are.
+    pub fn missing(&self) -> Option<&'static str> {
+        (!self.has_records).then_some("the trace records no messages and no collectives of processes")
+    }
+
     /// The part of the ranks' time that a wait is, from 0 to 1; 0 without time.
     pub fn share(&self, wait: Ticks) -> f64 {
         let all = self.run_time.0 as f64 * self.n_ranks as f64;
@@ -119,8 +126,8 @@ pub(crate) fn output(
         beside.extend(wrong_order(&waits, &received, locations));
     }
     beside.extend(polling(locations));
-    let has_records = ends.locations.len() + locations.values().map(|of| of.collectives.len()).sum::<usize>();
-    if 0 < has_records {
+    let has_records = !ends.locations.is_empty() || locations.values().any(|of| !of.collectives.is_empty());
+    if has_records {
         let (of_processes, completions) = process_waits(locations, cx.definitions);
         waits.extend(of_processes);
         beside.extend(completions);
@@ -140,6 +147,7 @@ pub(crate) fn output(
         run_time: cx.run_range().map_or(Ticks(0), |run| run.end.since(run.start)),
         n_ranks: n_ranks(cx),
         waits,
+        has_records,
         violations,
         dependencies,
         edges,

@@ -1646,7 +1646,7 @@ class Trace:
 
         One row for each class and call path, and with ``per="rank"`` for each rank that waits: first the classes that
         are added up, then their parts, then completion and polling; most waiting first. ``classes``: only these, e.g.
-        ``["late_sender", "wait_at_barrier"]``.
+        ``["late_sender", "wait_at_barrier"]``. Without rows, nothing waits, or a notice says why waiting is unknown.
         """
     def delays(self) -> Table:
         """Which code of which rank makes others wait: what takes it longer than those who wait for it.

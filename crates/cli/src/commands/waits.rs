@@ -12,7 +12,7 @@ use crate::terminal::units;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use ouzel::Trace;
-use ouzel::model::Ticks;
+use ouzel::model::{Ticks, WorldRank};
 use ouzel::waits::{Certainty, ClassRole, DelaysOutput, WaitClass, WaitRow, WaitRows, WaitsOutput, WaitsPer};
 use ouzel_answers::WaitsAnswer;
 
@@ -93,7 +93,7 @@ fn run(session: &Session<'_>, args: &WaitsArgs) -> anyhow::Result<Outcome> {
         },
         |(waits, delays), page| {
             write_page(session, waits, &rows, args, page);
-            if let Some(delays) = delays {
+            if let Some(delays) = delays.as_ref().filter(|_| !waits.waits.is_empty()) {
                 write_causes(session, delays, args, page);
             }
         },
@@ -113,6 +113,10 @@ fn write_page(
     page: &mut Page,
 ) {
     title(session, page);
+    if let Some(missing) = output.missing() {
+        page.text(0, &format!("waiting is unknown: {missing}"), Paint::Plain);
+        return;
+    }
     if output.waits.is_empty() {
         page.text(0, "no call of the selection waits for another rank", Paint::Plain);
         return;
@@ -166,11 +170,15 @@ fn classes(output: &WaitsOutput, ns: impl Fn(Ticks) -> u64) -> Grid {
         )
 }
 
+/// A rank, or a dash for what has none.
+fn rank(rank: Option<WorldRank>) -> String {
+    rank.map_or_else(|| "-".to_owned(), |rank| rank.0.to_string())
+}
+
 /// Where calls wait, and for whom.
 fn places(session: &Session<'_>, output: &WaitsOutput, waits: &[WaitRow], ns: impl Fn(Ticks) -> u64) -> Grid {
     let definitions = session.definitions();
     let path = |path| page::call_path(&output.names(path, definitions), PATH_WIDTH);
-    let rank = |rank: Option<ouzel::model::WorldRank>| rank.map_or("-".to_owned(), |rank| rank.0.to_string());
     let culprit = |row: &WaitRow| row.culprit.map_or_else(String::new, |it| path(it.call_path));
     let of_rank = |row: &WaitRow| row.culprit.map_or_else(String::new, |it| rank(it.rank));
     let class = |row: &WaitRow| match row.certainty {
@@ -205,7 +213,6 @@ fn write_causes(session: &Session<'_>, delays: &DelaysOutput, args: &WaitsArgs, 
     let n_shown = args.top.n_shown(causes.len());
     let shown = &causes[..n_shown];
     let path = |path| page::call_path(&delays.names(path, definitions), CAUSE_WIDTH);
-    let rank = |rank: Option<ouzel::model::WorldRank>| rank.map_or("-".to_owned(), |rank| rank.0.to_string());
     let grid = Grid::default()
         .with(GridColumn::numbers("short-term", shown.iter().map(|row| units::time(ns(row.short_term)))))
         .with(GridColumn::numbers("long-term", shown.iter().map(|row| units::time(ns(row.long_term)))))

@@ -214,6 +214,20 @@ fn tables_have_the_rows_of_the_json() {
 }
 
 #[test]
+fn waiting_is_unknown_without_messages_and_collectives() {
+    let archive = testdata("nsight-made");
+    let page = ran_on(&archive, &["waits", "--delays"]).out;
+    assert!(page.contains("waiting is unknown: the trace records no messages"), "{page}");
+    let data = json(&archive, &["waits", "--delays"])["data"].take();
+    for total in ["total_wait_ns", "possible_wait_ns", "delays", "exact_share"] {
+        assert!(data[total].is_null(), "{total}: {data}");
+    }
+    assert!(data["missing"].is_string(), "{data}");
+    let data = json(&testdata("pmpi-masterio"), &["waits"])["data"].take();
+    assert!(data["missing"].is_null() && data["total_wait_ns"].is_u64(), "{data}");
+}
+
+#[test]
 fn the_critical_path_tiles_the_run() {
     for archive in ARCHIVES {
         let data = json(&testdata(archive), &["critical-path"])["data"].take();

@@ -148,3 +148,17 @@ fn wrong_clocks_are_clamped_and_counted() {
     assert_eq!((output.violations.n, output.violations.worst.0), (1, 5));
     assert!(report.notices.iter().any(|notice| notice.code == NoticeCode::MessageOrder));
 }
+
+#[test]
+fn without_records_waiting_is_unknown() {
+    let missing = |text: &str| waits(&ToyTrace::new(text)).missing();
+    assert!(
+        missing("0: enter main @0, enter MPI_Init @1, leave @2, leave @9\n1: enter MPI_Init @0, leave @9")
+            .is_some()
+    );
+    assert!(missing("0: enter MPI_Barrier @1, collective barrier @2, leave @2").is_none());
+    assert!(
+        missing("0: enter MPI_Send @1, send>1 @2, leave @2\n1: enter MPI_Recv @1, recv<0 @2, leave @2")
+            .is_none()
+    );
+}
