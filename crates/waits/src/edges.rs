@@ -81,10 +81,12 @@ pub struct Edges {
     pub missing: MissingEdges,
 }
 
-/// Dependencies that the records do not tell; of the whole run.
+/// What the records do not tell of the dependencies of the whole run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MissingEdges {
-    /// Sends that may or may not have waited for their receivers.
+    /// Sends that are taken to wait for their receivers, though it is not certain.
+    pub likely_receivers: u64,
+    /// Sends that may have waited for their receivers, and are taken not to.
     pub possible_receivers: u64,
     /// Ends of messages without another end.
     pub unmatched: u64,

@@ -47,7 +47,9 @@ pub(crate) struct MessageWaits {
     pub clocks_are_wrong: bool,
     /// Which calls need which posts, if the order of calls is kept.
     pub edges: Vec<MessageEdge>,
-    /// Sends of the whole run that may or may not have waited for their receivers.
+    /// Sends of the whole run that are taken to wait for their receivers, though it is not certain.
+    pub n_likely: u64,
+    /// Those that may have waited, and are taken not to.
     pub n_possible: u64,
 }
 
@@ -209,11 +211,36 @@ impl Gathering<'_> {
             }
             self.result.waits.push(wait);
         }
-        for (between, edge) in std::mem::take(&mut self.possible_edges) {
+        self.add_likely_edges(&shortest);
+    }
+
+    /// Decides which sends are taken to have waited where dependencies are asked for: those that must have, and all
+    /// from the length on at which one did so by all appearances. It was left sooner after the receive was posted than
+    /// it had been entered before, nothing else is known to have held it, and no message of its length was buffered.
+    fn add_likely_edges(&mut self, shortest: &FxHashMap<(LocationId, LocationId), u64>) {
+        let possible = std::mem::take(&mut self.possible_edges);
+        let call = |edge: &MessageEdge| (edge.need.location, edge.need.place);
+        let mut held: FxHashMap<(LocationId, Place), Ticks> =
+            possible.iter().map(|(_, edge)| (call(edge), Ticks(0))).collect();
+        for edge in &self.result.edges {
+            held.entry(call(edge)).and_modify(|until| *until = edge.post.at.max(*until));
+        }
+        let most_buffered = self.buffered.values().max().copied();
+        let seems_to_wait = |edge: &MessageEdge| {
+            let MessageEdge { post, need, bytes } = edge;
+            let is_held = held.get(&call(edge)).is_some_and(|until| post.at <= *until);
+            let wait = post.at.since(need.at);
+            !is_held && most_buffered.is_none_or(|most| most < *bytes) && need.leave.since(post.at) < wait
+        };
+        let least = possible.iter().map(|it| &it.1).filter(|it| seems_to_wait(it)).map(|it| it.bytes).min();
+        for (between, edge) in possible {
             let must_wait = shortest.get(&between).is_some_and(|&shortest| shortest < edge.bytes);
-            match must_wait {
-                true => self.result.edges.push(edge),
-                false => self.result.n_possible += u64::from(edge.need.at < edge.post.at),
+            let may_have_waited = u64::from(edge.need.at < edge.post.at);
+            if must_wait || least.is_some_and(|least| least <= edge.bytes) {
+                self.result.edges.push(edge);
+                self.result.n_likely += if must_wait { 0 } else { may_have_waited };
+            } else {
+                self.result.n_possible += may_have_waited;
             }
         }
     }

@@ -114,6 +114,7 @@ pub(crate) fn output(
         joins: collectives.joins.into_iter().chain(process_joins(locations, cx.definitions)).collect(),
         spans: cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?))).collect(),
         missing: MissingEdges {
+            likely_receivers: messages.n_likely,
             possible_receivers: messages.n_possible,
             unmatched: messages.unmatched.sends + messages.unmatched.receives,
             partial: collectives.n_without_edges,
