@@ -32,6 +32,7 @@ mod time_profile;
 mod timeline;
 mod topology;
 mod waits;
+mod what_if;
 #[cfg(feature = "schema")]
 mod words;
 
@@ -62,6 +63,7 @@ pub use topology::{TopologyAnswer, TopologyDimension};
 pub use waits::{
     UnexplainedWait, WaitClassSum, WaitClockViolations, WaitCulprit, WaitDelay, WaitsAnswer, WaitsRow,
 };
+pub use what_if::{WhatIfAnswer, WhatIfChange, WhatIfCriticalPath, WhatIfGain, WhatIfRank};
 
 pub use ouzel_causes::Causes as CausesAnswer;
 pub use ouzel_diagnose::RunReport as ReportAnswer;

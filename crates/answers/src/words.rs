@@ -39,6 +39,7 @@ words! {
     TopologyMembers = "ranks" | "locations" | "location groups" | "system nodes";
     TopologyOrigin = "defined" | "system_tree" | "by_hand";
     TrafficUnit = "bytes" | "messages";
+    WhatIfKind = "faster" | "remove" | "balance" | "network";
     WaitCertainty = "certain" | "upper_bound" | "possible" | "doubtful";
     Weights = "poster" | "physical";
 }

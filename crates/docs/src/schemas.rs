@@ -72,6 +72,7 @@ pub fn all(rows: &Rows) -> Result<Schemas> {
         ("time-profile", Of::Trace, shape::<TimeProfileAnswer>()),
         ("timeline", Of::Trace, shape::<TimelineAnswer>()),
         ("waits", Of::Trace, shape::<WaitsAnswer>()),
+        ("what-if", Of::Trace, shape::<WhatIfAnswer>()),
     ];
     let mut all = vec![("envelope", envelope())];
     for (name, of, shape) in shapes {

@@ -4,6 +4,7 @@
 //! ask          analysis ──one pass──► output
 //! ask_in_bins  guess of the range ──pass──► run range ──is the guess exact?──► output, else a second pass ──► output
 //! critical_path  pass over operations ──► path ──pass over the calls in it──► profile of the path
+//! what_if      pass over dependencies ──► graph ──pass over the calls between its points──► replays, see what_if.rs
 //! diagnose     pass of the report ──messages cost time?──► second pass over messages ──► report
 //! ```
 //!
@@ -30,6 +31,7 @@ use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Report};
 use ouzel_model::{Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank};
+use ouzel_replay::ChangeError;
 use ouzel_waits::{DelaysOutput, Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
@@ -116,6 +118,21 @@ pub enum AskError {
     /// Nothing repeats.
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    /// A change cannot be made.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+    /// A change names code that the run does not have.
+    #[error("no region or call path is named {name:?}{}", did_you_mean(near))]
+    NoSuchCode {
+        /// What was asked for.
+        name: String,
+        /// Regions that are spelled much like it.
+        near: Vec<String>,
+    },
+}
+
+fn did_you_mean(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) }
 }
 
 impl Trace {

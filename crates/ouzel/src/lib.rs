@@ -37,6 +37,7 @@ mod root_causes;
 pub mod rules;
 mod severity_cube;
 mod variations;
+mod what_if;
 pub mod workers;
 
 pub use ouzel_analyses as analyses;
@@ -47,6 +48,7 @@ pub use ouzel_diagnose as diagnose;
 pub use ouzel_engine as engine;
 pub use ouzel_formats as formats;
 pub use ouzel_model as model;
+pub use ouzel_replay as replay;
 pub use ouzel_waits as waits;
 
 pub use ask::{Answer, AskError, Beside, Diagnosed};
@@ -60,6 +62,7 @@ pub use profile::{Profile, open_profile};
 pub use root_causes::wants_causes;
 pub use severity_cube::CubeStorage;
 pub use variations::{Variation, Variations, wants_variations};
+pub use what_if::{WhatIf, signed_ns};
 
 use ouzel_analyses::clock_repair::ClockRepair;
 use ouzel_engine::{AnalysisSet, PassError, Progress, Report};

@@ -1,6 +1,7 @@
 //! Changes of a program, and what they make of the pieces.
 
 use crate::graph::Graph;
+use crate::network::{Network, NetworkFit};
 use crate::pieces::Pieces;
 use ouzel_analyses::critical_path::SegmentShare;
 use ouzel_model::{CallPathId, RankSet, WorldRank};
@@ -30,13 +31,6 @@ pub enum Change {
     Network(Network),
 }
 
-/// A network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Network {
-    /// Calls of MPI take no time but waiting.
-    Ideal,
-}
-
 /// Code that is changed: the exclusive time of a region wherever it is called (`solve`), of one call path
 /// (`main/step/solve`), or of either with all that it calls except MPI and waiting (`solve/**`); `@0-3` limits it to ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +43,7 @@ pub struct Code {
 
 /// A change that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CodeError {
+pub enum ChangeError {
     /// Nothing has this name.
     #[error("no region or call path is named {0:?}")]
     Unknown(String),
@@ -61,6 +55,9 @@ pub enum CodeError {
         "{0:?} is no factor; a factor is a number from 0.001 to 1,000,000 with at most three digits after the point"
     )]
     Factor(String),
+    /// It is no network.
+    #[error("{0:?} is no network; a network is ideal, or e.g. latency=5us,bandwidth=12GB/s")]
+    Network(String),
 }
 
 impl FromStr for Code {
@@ -91,12 +88,12 @@ impl Change {
     ///
     /// # Errors
     /// If it has another form, or the factor is no number above zero.
-    pub fn faster(text: &str) -> Result<Self, CodeError> {
-        let (code, factor) = text.rsplit_once('=').ok_or_else(|| CodeError::Form(text.to_owned()))?;
-        let value: f64 = factor.parse().map_err(|_| CodeError::Factor(factor.to_owned()))?;
+    pub fn faster(text: &str) -> Result<Self, ChangeError> {
+        let (code, factor) = text.rsplit_once('=').ok_or_else(|| ChangeError::Form(text.to_owned()))?;
+        let value: f64 = factor.parse().map_err(|_| ChangeError::Factor(factor.to_owned()))?;
         let thousandths = value * 1000.0;
         if !(1.0..=1e9).contains(&thousandths) || 1e-6 < (thousandths - thousandths.round()).abs() {
-            return Err(CodeError::Factor(factor.to_owned()));
+            return Err(ChangeError::Factor(factor.to_owned()));
         }
         let Ok(code) = code.parse();
         // Exact: it is a whole number in the range above.
@@ -120,7 +117,7 @@ impl fmt::Display for Change {
             }
             Change::Removed(code) => write!(f, "{code} removed"),
             Change::Balanced(code) => write!(f, "{code} balanced"),
-            Change::Network(Network::Ideal) => f.write_str("ideal network"),
+            Change::Network(network) => write!(f, "{network}"),
         }
     }
 }
@@ -139,7 +136,7 @@ impl<'a> Selection<'a> {
         Selection { paths, ranks: None }
     }
 
-    fn of_code(code: &'a Code, pieces: &Pieces) -> Result<Self, CodeError> {
+    fn of_code(code: &'a Code, pieces: &Pieces) -> Result<Self, ChangeError> {
         let tree = &pieces.call_paths;
         let is_path = code.name.contains('/');
         let mut paths = vec![false; tree.len()];
@@ -154,11 +151,12 @@ impl<'a> Selection<'a> {
         }
         match paths.contains(&true) {
             true => Ok(Selection { paths, ranks: code.ranks.as_ref() }),
-            false => Err(CodeError::Unknown(code.name.clone())),
+            false => Err(ChangeError::Unknown(code.name.clone())),
         }
     }
 
-    fn of_mpi(pieces: &Pieces) -> Self {
+    /// Calls of MPI, and what they call.
+    pub fn of_mpi(pieces: &Pieces) -> Self {
         let in_mpi = pieces.call_paths.paths().map(|path| pieces.is_in_mpi(path));
         Selection { paths: std::iter::once(false).chain(in_mpi).collect(), ranks: None }
     }
@@ -194,6 +192,8 @@ pub(crate) struct Changing<'a> {
     pieces: &'a Pieces,
     /// The new times of the shares.
     times: Vec<u64>,
+    /// What is added to pieces, and taken away.
+    transfers: Vec<(usize, u64, u64)>,
     /// Ranks that do not run code that was balanced.
     pub n_without: usize,
 }
@@ -201,11 +201,11 @@ pub(crate) struct Changing<'a> {
 impl<'a> Changing<'a> {
     pub fn new(graph: &'a Graph, pieces: &'a Pieces) -> Self {
         let times = pieces.shares.iter().map(|share| share.time.0).collect();
-        Changing { graph, pieces, times, n_without: 0 }
+        Changing { graph, pieces, times, transfers: Vec::new(), n_without: 0 }
     }
 
     /// Makes a change.
-    pub fn make(&mut self, change: &'a Change) -> Result<(), CodeError> {
+    pub fn make(&mut self, change: &'a Change) -> Result<(), ChangeError> {
         let selection = match change.code() {
             Some(code) => Selection::of_code(code, self.pieces)?,
             None => Selection::of_mpi(self.pieces),
@@ -214,8 +214,24 @@ impl<'a> Changing<'a> {
             Change::Faster { numerator, denominator, .. } => self.scale(&selection, (denominator, numerator)),
             Change::Removed(_) | Change::Network(Network::Ideal) => self.scale(&selection, (0, 1)),
             Change::Balanced(_) => self.balance(&selection),
+            Change::Network(network) => self.transfer(network),
         }
         Ok(())
+    }
+
+    /// Gives transfers of messages other lengths.
+    fn transfer(&mut self, network: Network) {
+        let recorded = NetworkFit::of(&self.graph.transfers);
+        let changed = self.graph.transfers.iter().map(|it| {
+            let point = it.point as usize;
+            let piece = point + 1 + self.graph.timeline_of[point] as usize;
+            (
+                piece,
+                network.ticks(it.bytes, self.pieces.ticks_per_second),
+                recorded.ticks(it.bytes).min(it.rest),
+            )
+        });
+        self.transfers = changed.collect();
     }
 
     /// Gives code `numerator / denominator` of its time.
@@ -284,12 +300,29 @@ impl<'a> Changing<'a> {
         &self.times
     }
 
+    /// The time in MPI in each piece.
+    pub fn times_in_mpi(&self) -> Vec<u64> {
+        let mut times = vec![0; self.pieces.lengths.len()];
+        for (share, time) in self.pieces.shares.iter().zip(&self.times) {
+            if self.pieces.is_in_mpi(share.call_path) {
+                times[share.segment as usize] += time;
+            }
+        }
+        for &(piece, longer, shorter) in &self.transfers {
+            times[piece] = (times[piece] + longer).saturating_sub(shorter);
+        }
+        times
+    }
+
     /// The lengths of the pieces.
     pub fn lengths(&self) -> Vec<u64> {
         let mut lengths = self.pieces.lengths.clone();
         for (share, time) in self.pieces.shares.iter().zip(&self.times) {
             let length = &mut lengths[share.segment as usize];
             *length = (*length + time).saturating_sub(share.time.0);
+        }
+        for &(piece, longer, shorter) in &self.transfers {
+            lengths[piece] = (lengths[piece] + longer).saturating_sub(shorter);
         }
         lengths
     }

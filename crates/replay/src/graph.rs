@@ -25,6 +25,8 @@ pub struct Graph {
     pub(crate) inputs: Vec<Signal>,
     /// Points and joins, each after all that it needs.
     pub(crate) steps: Vec<Signal>,
+    /// Calls that completed messages, ascending by point.
+    pub(crate) transfers: Vec<Transfer>,
     dropped: Dropped,
 }
 
@@ -58,6 +60,16 @@ pub(crate) struct JoinNode {
     pub inputs_end: u32,
     /// Whether every timeline takes part, and needs all others.
     pub is_of_all: bool,
+}
+
+/// The messages that a call completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    pub point: u32,
+    /// The sum over its messages.
+    pub bytes: u64,
+    /// From the end of its wait to its leave.
+    pub rest: u64,
 }
 
 /// What is not replayed.
@@ -108,6 +120,7 @@ impl Graph {
             joins: Vec::new(),
             inputs: Vec::new(),
             steps: Vec::new(),
+            transfers: Vec::new(),
             dropped: Dropped { locations, missing: edges.missing, ..Dropped::default() },
         };
         for location in taking_part {
@@ -119,9 +132,10 @@ impl Graph {
             let found = of_location.binary_search_by_key(&entry, |it| it.0).ok()?;
             Some(of_location[found].1)
         };
-        graph.add_needs(edges, point_of);
+        graph.add_needs(edges, &point_of);
         let steps = order(&mut graph);
         graph.steps = steps;
+        graph.add_transfers(edges, point_of);
         graph
     }
 
@@ -237,6 +251,24 @@ impl Graph {
         }
         self.needs = found.into_iter().map(|it| it.1).collect();
         self.set_until();
+    }
+
+    fn add_transfers(&mut self, edges: &Edges, point_of: impl Fn(LocationId, Entry) -> Option<u32>) {
+        let transfer = |&MessageEdge { need, bytes, .. }: &MessageEdge| {
+            let point = point_of(need.location, Entry::of_need(&need))?;
+            let rest = need.leave.0.saturating_sub(self.points[point as usize].until);
+            Some(Transfer { point, bytes, rest })
+        };
+        let mut transfers: Vec<Transfer> = edges.messages.iter().filter_map(transfer).collect();
+        transfers.sort_unstable_by_key(|it| (it.point, it.rest, it.bytes));
+        transfers.dedup_by(|later, first| {
+            let is_same = later.point == first.point;
+            if is_same {
+                first.bytes += later.bytes;
+            }
+            is_same
+        });
+        self.transfers = transfers;
     }
 
     /// When the points were left, as recorded.

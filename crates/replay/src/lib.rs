@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! Edges (crate waits) ──Graph::new──► points of each location, in an order in which every cause comes before its effect
-//! Graph ──Pieces (second pass)──► exclusive time of each call path in each piece
-//! pieces with changes ──Graph::replay──► when each point would be reached, and the end of the run
+//! Graph ──second pass──► exclusive time of each call path in each piece
+//! Replay: pieces with changes ──► when each point would be reached, and the end of the run
 //! ```
 //!
 //! Between two points a location works for itself: a *piece*, whose length is its own. At a *point* it posts what others
@@ -22,17 +22,17 @@
 
 mod change;
 mod graph;
-mod ideal;
+mod network;
 mod order;
 mod pieces;
 mod replayed;
+mod run;
 #[cfg(test)]
 mod tests;
 mod what_if;
 
-pub use change::{Change, Code, CodeError, Network};
+pub use change::{Change, ChangeError, Code};
 pub use graph::{Dropped, Graph};
-pub use ideal::ideal_run_time;
-pub use pieces::Pieces;
-pub use replayed::Replayed;
-pub use what_if::{Gains, PathGain, Projection, RankProjection, ranking, what_if};
+pub use network::Network;
+pub use run::{RankSpans, Replay, SpanKind};
+pub use what_if::{Gains, PathGain, Projection, RankProjection};

@@ -9,31 +9,32 @@ use std::sync::Arc;
 
 /// The pieces of a run with the time of each call path.
 #[derive(Debug, Clone)]
-pub struct Pieces {
+pub(crate) struct Pieces {
     /// The call paths of the shares.
     pub call_paths: CallPathTree,
     /// By piece and call path.
-    pub(crate) shares: Vec<SegmentShare>,
+    pub shares: Vec<SegmentShare>,
     /// The recorded length of each piece.
-    pub(crate) lengths: Vec<u64>,
+    pub lengths: Vec<u64>,
     /// The timeline of each piece.
-    pub(crate) timeline: Vec<u32>,
+    pub timeline: Vec<u32>,
     /// The phase of each piece: how often all ranks had synchronised before.
-    pub(crate) phase: Vec<u32>,
+    pub phase: Vec<u32>,
     /// What each call path does.
     activities: Vec<Activity>,
     names: Vec<Arc<str>>,
+    pub ticks_per_second: u64,
 }
 
-impl Pieces {
-    /// The pass that finds the times. It must see the whole run.
-    pub fn second_pass(graph: &Graph) -> PathCalls {
+impl Graph {
+    /// The pass that finds the time of each call path in each piece. It must see the whole run.
+    pub fn second_pass(&self) -> PathCalls {
         let mut of: BTreeMap<LocationId, Vec<(u32, TimeRange)>> = BTreeMap::new();
-        for (number, timeline) in graph.timelines.iter().enumerate() {
+        for (number, timeline) in self.timelines.iter().enumerate() {
             let mut start = timeline.start;
             let mut ranges = Vec::with_capacity(timeline.n_points + 1);
-            let piece = graph.first_piece(number) as u32;
-            let points = graph.points[timeline.first..timeline.first + timeline.n_points].iter();
+            let piece = self.first_piece(number) as u32;
+            let points = self.points[timeline.first..timeline.first + timeline.n_points].iter();
             let ends = points.map(|point| (point.at, point.until));
             for ((end, until), piece) in ends.chain([(timeline.end, timeline.end)]).zip(piece..) {
                 if start < end {
@@ -45,7 +46,9 @@ impl Pieces {
         }
         PathCalls::in_ranges(of)
     }
+}
 
+impl Pieces {
     /// From the result of the second pass.
     pub fn new(graph: &Graph, calls: PathCallsOutput, definitions: &Definitions) -> Self {
         let classes = Semantics::default().classes(definitions);
@@ -57,6 +60,7 @@ impl Pieces {
         Pieces {
             activities: activities(&call_paths, &classes),
             names: definitions.regions.iter().map(|region| region.name.clone()).collect(),
+            ticks_per_second: definitions.clock.ticks_per_second,
             call_paths,
             shares,
             lengths: graph.lengths(),
@@ -66,12 +70,12 @@ impl Pieces {
     }
 
     /// Whether a call path is in MPI, or in what MPI calls.
-    pub(crate) fn is_in_mpi(&self, path: CallPathId) -> bool {
+    pub fn is_in_mpi(&self, path: CallPathId) -> bool {
         self.activities[path.index()] == Activity::InMpi
     }
 
     /// Whether a call path is the program's own work.
-    pub(crate) fn works(&self, path: CallPathId) -> bool {
+    pub fn works(&self, path: CallPathId) -> bool {
         self.activities[path.index()] == Activity::Working
     }
 

@@ -1,4 +1,4 @@
-use crate::{Change, Code, Graph, Pieces, Projection, ideal_run_time, ranking, what_if};
+use crate::{Change, Code, Gains, Graph, Projection, Replay};
 use ouzel_model::{Filter, Ticks, TraceSource};
 use ouzel_testkit::simulator::{
     self, Machine, MatchingOrder, Program, RandomOptions, SendMode, Transfer, golden, simulate,
@@ -8,17 +8,16 @@ use ouzel_waits::Waits;
 
 const SEEDS: u64 = 1000;
 
-fn replay(trace: &ToyTrace) -> (Graph, Pieces) {
+fn replay(trace: &ToyTrace) -> Replay {
     let definitions = trace.definitions();
     let mut output = run_report(trace, &Filter::default(), Waits::with_edges(definitions)).0;
     let graph = Graph::new(&output.edges.take().expect("they were asked for"), definitions);
-    let pieces = Pieces::new(&graph, run(trace, Pieces::second_pass(&graph)), definitions);
-    (graph, pieces)
+    let calls = run(trace, graph.second_pass());
+    Replay::new(graph, calls, definitions)
 }
 
 fn project(trace: &ToyTrace, changes: &[Change]) -> Projection {
-    let (graph, pieces) = replay(trace);
-    what_if(&graph, &pieces, changes).expect("the code is there")
+    replay(trace).what_if(changes).expect("the code is there")
 }
 
 fn code(text: &str) -> Code {
@@ -43,8 +42,8 @@ fn golden_programs_have_their_ideal_time() {
     for (program, ideal) in
         [(golden::chain(), 110), (golden::through_a_collective(), 80), (golden::in_turn(), 2000)]
     {
-        let (graph, pieces) = replay(&simulate(&program, &Machine::default()).trace);
-        assert_eq!(ideal_run_time(&graph, &pieces).0, ideal);
+        let replay = replay(&simulate(&program, &Machine::default()).trace);
+        assert_eq!(replay.ideal_run_time().0, ideal);
     }
 }
 
@@ -108,11 +107,11 @@ fn changes_give_the_run_times_of_changed_programs() {
         for (program, machine) in exact_cases(seed) {
             n_costly += u64::from(machine != Machine::default());
             let truth = simulate(&program, &machine);
-            let (graph, pieces) = replay(&truth.trace);
+            let replay = replay(&truth.trace);
             for name in regions(&program) {
                 for (change, truly) in changes(name) {
                     let changed = simulate(&program.changed(&truly), &machine).run_time;
-                    let found = what_if(&graph, &pieces, std::slice::from_ref(&change)).expect("it is there");
+                    let found = replay.what_if(std::slice::from_ref(&change)).expect("it is there");
                     let error = found.projected.0.abs_diff(changed);
                     // Shares of a mean are rounded, here for each piece, there for each step.
                     let allowed = 20 * u64::from(matches!(change, Change::Balanced(_)));
@@ -163,9 +162,9 @@ fn regions(program: &Program) -> Vec<&'static str> {
 fn the_ideal_run_time_is_that_of_a_machine_without_costs() {
     for seed in 0..SEEDS {
         for (program, machine) in exact_cases(seed) {
-            let (graph, pieces) = replay(&simulate(&program, &machine).trace);
+            let replay = replay(&simulate(&program, &machine).trace);
             let ideal = simulate(&program, &machine.ideal()).run_time;
-            assert_eq!(ideal_run_time(&graph, &pieces).0, ideal, "seed {seed}");
+            assert_eq!(replay.ideal_run_time().0, ideal, "seed {seed}");
         }
     }
 }
@@ -174,12 +173,10 @@ fn the_ideal_run_time_is_that_of_a_machine_without_costs() {
 fn less_work_is_never_slower_and_gains_no_more_than_its_part_of_the_critical_path() {
     for seed in 0..SEEDS {
         let program = RandomOptions::new(seed).build().program();
-        let (graph, pieces) = replay(&simulate(&program, &Machine::default()).trace);
-        let run_time = graph.run().end.since(graph.run().start);
-        for row in ranking(&graph, &pieces, usize::MAX) {
-            let crate::Gains::Replayed { halved, removed, .. } = row.gains else {
-                panic!("all are replayed")
-            };
+        let replay = replay(&simulate(&program, &Machine::default()).trace);
+        let run_time = replay.what_if(&[]).expect("nothing is changed").run_time;
+        for row in replay.ranking(usize::MAX) {
+            let Gains::Replayed { halved, removed, .. } = row.gains else { panic!("all are replayed") };
             assert!(halved <= removed && removed <= row.critical && row.critical <= run_time, "{row:?}");
             assert!(2 * halved.0 <= row.critical.0, "{row:?}");
         }
@@ -193,4 +190,45 @@ fn the_critical_path_is_as_long_as_the_run() {
         let critical: Ticks = found.critical_path.iter().map(|it| it.1).sum();
         assert!(critical <= found.run_time, "seed {seed}");
     }
+}
+
+#[test]
+fn another_network_changes_what_transfers_take() {
+    // 20 ticks and 10 bytes a tick; the receiver is there first.
+    let program = Program::new(vec![
+        [simulator::work("work", 100), simulator::send(1)].concat(),
+        [simulator::work("work", 50), simulator::recv(0), simulator::work("work", 50)].concat(),
+    ]);
+    let machine = Machine { latency: 20, bytes_per_tick: Some(8), ..Machine::default() };
+    let truth = simulate(&program, &machine);
+    assert_eq!(truth.run_time, 100 + 20 + 1 + 50);
+    let network = |text: &str| Change::Network(text.parse().expect("a network"));
+    let run_time = |text: &str| project(&truth.trace, &[network(text)]).projected.0;
+    assert_eq!(run_time("latency=5ns,bandwidth=8GB/s"), 100 + 5 + 1 + 50);
+    assert_eq!(run_time("latency=40ns,bandwidth=4GB/s"), 100 + 40 + 2 + 50);
+    assert_eq!(run_time("ideal"), 150);
+}
+
+#[test]
+fn spans_fill_the_time_of_each_rank() {
+    for seed in 0..100 {
+        let program = RandomOptions::new(seed).build().program();
+        let replay = replay(&simulate(&program, &Machine::default()).trace);
+        let changes = [Change::Network(crate::Network::Ideal)];
+        let found = replay.what_if(&changes).expect("a network is no code");
+        for (spans, rank) in replay.spans(&changes, 64).expect("the same").iter().zip(&found.ranks) {
+            for (of, end) in [(&spans.recorded, rank.end), (&spans.projected, rank.projected_end)] {
+                assert!(of.windows(2).all(|pair| pair[0].2 == pair[1].1), "seed {seed}: gaps");
+                assert_eq!(of.last().map_or(Ticks(0), |span| span.2), end, "seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn unknown_code_is_an_error() {
+    let replay = replay(&simulate(&golden::chain(), &Machine::default()).trace);
+    let unknown = replay.what_if(&[Change::Removed(code("nowhere"))]).unwrap_err();
+    assert_eq!(unknown.to_string(), "no region or call path is named \"nowhere\"");
+    assert!(Change::faster("foo").is_err() && Change::faster("foo=0").is_err());
 }

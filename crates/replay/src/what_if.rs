@@ -1,6 +1,6 @@
 //! How long a run would take with changes, and which changes would gain most.
 
-use crate::change::{Change, Changing, CodeError, Selection};
+use crate::change::{Change, ChangeError, Changing, Selection};
 use crate::graph::Graph;
 use crate::pieces::Pieces;
 use crate::replayed::Replayed;
@@ -72,11 +72,35 @@ pub enum Gains {
     },
 }
 
+impl Gains {
+    /// If the code took half its time.
+    pub fn halved(self) -> Ticks {
+        match self {
+            Gains::Replayed { halved, .. } | Gains::AtMost { halved, .. } => halved,
+        }
+    }
+
+    /// If it took no time.
+    pub fn removed(self) -> Ticks {
+        match self {
+            Gains::Replayed { removed, .. } | Gains::AtMost { removed, .. } => removed,
+        }
+    }
+
+    /// If it were spread evenly; `None` if that was not replayed.
+    pub fn balanced(self) -> Option<i64> {
+        match self {
+            Gains::Replayed { balanced, .. } => Some(balanced),
+            Gains::AtMost { .. } => None,
+        }
+    }
+}
+
 /// The run with `changes`, one after the other.
 ///
 /// # Errors
 /// If a change names code that the run does not have.
-pub fn what_if(graph: &Graph, pieces: &Pieces, changes: &[Change]) -> Result<Projection, CodeError> {
+pub(crate) fn what_if(graph: &Graph, pieces: &Pieces, changes: &[Change]) -> Result<Projection, ChangeError> {
     let recorded = graph.replay(&pieces.lengths);
     let mut changing = Changing::new(graph, pieces);
     for change in changes {
@@ -107,7 +131,7 @@ pub fn what_if(graph: &Graph, pieces: &Pieces, changes: &[Change]) -> Result<Pro
 
 /// What changes of each call path of the program's own work on the critical path would gain: by replay for the first
 /// `n_replayed`, which lead.
-pub fn ranking(graph: &Graph, pieces: &Pieces, n_replayed: usize) -> Vec<PathGain> {
+pub(crate) fn ranking(graph: &Graph, pieces: &Pieces, n_replayed: usize) -> Vec<PathGain> {
     let recorded = graph.replay(&pieces.lengths);
     let times: Vec<u64> = pieces.shares.iter().map(|share| share.time.0).collect();
     let critical = critical_times(graph, pieces, &recorded, &times);

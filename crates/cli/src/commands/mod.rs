@@ -31,6 +31,7 @@ mod segments;
 mod time_profile;
 mod timeline;
 mod waits;
+mod what_if;
 
 use crate::args::Traffic;
 use crate::command::{Command, Need};
@@ -65,6 +66,7 @@ pub const COMMANDS: &[Command] = &[
     imbalance::COMMAND,
     idle::COMMAND,
     waits::COMMAND,
+    what_if::COMMAND,
     critical_path::COMMAND,
     lateness::COMMAND,
     patterns::COMMAND,

@@ -11,6 +11,7 @@ mod processes;
 mod runs;
 mod time;
 mod timeline;
+mod what_if;
 
 pub use correlation::{CorrelationViews, correlation, view_path};
 pub use fields::fields;
@@ -21,6 +22,7 @@ pub use processes::{breakdown, idle, imbalance};
 pub use runs::{RegionInRuns, runs};
 pub use time::time_profile;
 pub use timeline::{Connections, TimelineRows, timeline};
+pub use what_if::what_if;
 
 /// Names of ranks on an axis.
 fn rank_name(rank: Option<ouzel_model::WorldRank>) -> String {
