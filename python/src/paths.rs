@@ -3,9 +3,12 @@
 use crate::arguments::choice;
 use crate::table::Table;
 use crate::trace::Trace;
+use crate::value::to_python;
 use ouzel::analyses::patterns::PatternOptions;
 use ouzel::model::{Definitions, RegionId, WorldRank};
+use ouzel::replay::{Change, ChangeError, Code};
 use ouzel::waits::{WaitClass, WaitRows, WaitsPer};
+use ouzel_answers::WhatIfAnswer;
 use ouzel_plot::pictures;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -72,6 +75,33 @@ impl Trace {
             let definitions = trace.definitions();
             Ok(trace.waits(options)?.map(|waits| waits.table(&waits.rows(&which, definitions), definitions)))
         })
+    }
+
+    #[pyo3(signature = (*, faster=None, remove=None, balance=None, network=None))]
+    fn what_if<'py>(
+        &self,
+        py: Python<'py>,
+        faster: Option<Vec<String>>,
+        remove: Option<Vec<String>>,
+        balance: Option<Vec<String>>,
+        network: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let codes = |codes: Option<Vec<String>>| {
+            codes.into_iter().flatten().map(|code| {
+                let Ok(code) = code.parse::<Code>();
+                code
+            })
+        };
+        let faster = faster.iter().flatten().map(|text| Change::faster(text));
+        let network = network.map(|text| text.parse().map(Change::Network));
+        let changes = faster
+            .chain(codes(remove).map(|code| Ok(Change::Removed(code))))
+            .chain(codes(balance).map(|code| Ok(Change::Balanced(code))))
+            .chain(network)
+            .collect::<Result<Vec<Change>, ChangeError>>()
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let answer = self.answer(py, |trace, options| trace.what_if(changes, options))?;
+        to_python(py, &WhatIfAnswer::new(&answer.output, self.inner.definitions()))
     }
 
     fn delays(&self, py: Python<'_>) -> PyResult<Table> {

@@ -42,6 +42,7 @@ CALLS = {
     "timeline": [[], ["--ranks", "0-1"]],
     "lateness": [[], ["--ranks", "0-1"], ["--operations"]],
     "waits": [[], ["--per", "rank"]],
+    "what-if": [[], ["--network", "ideal"]],
     "patterns": [["--time", "..1us"]],
     "calls": [[], ["--time", "1ms..2ms"]],
     "call-tree": [[], ["--ranks", "0-1"]],

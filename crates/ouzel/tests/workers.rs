@@ -108,6 +108,7 @@ fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> 
         ("lateness", text(&trace.lateness(options))),
         ("waits", text(&trace.waits(options))),
         ("delays", text(&trace.delays(options))),
+        ("what_if", text(&trace.what_if(Vec::new(), options))),
         ("patterns", text(&trace.patterns(None, &PatternOptions::default(), options))),
         ("context_trees", text(&trace.context_trees(&semantics, options))),
         ("clusters", text(&trace.clusters(&semantics, options))),

@@ -132,7 +132,7 @@ impl Graph {
             let found = of_location.binary_search_by_key(&entry, |it| it.0).ok()?;
             Some(of_location[found].1)
         };
-        graph.add_needs(edges, &point_of);
+        graph.add_needs(edges, point_of);
         let steps = order(&mut graph);
         graph.steps = steps;
         graph.add_transfers(edges, point_of);

@@ -22,6 +22,8 @@ const OPERATIONS: &[(&[&str], f64)] = &[
     (&["critical-path"], 4.0),
     (&["lateness"], 4.0),
     (&["waits"], 3.0),
+    (&["waits", "--delays"], 4.5),
+    (&["what-if"], 6.0),
 ];
 
 /// Threads of every contender.

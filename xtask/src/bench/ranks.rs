@@ -47,6 +47,7 @@ const COMMANDS: &[&[&str]] = &[
     &["critical-path", "--plot", "critical-path.svg"],
     &["lateness", "--plot", "lateness.svg"],
     &["waits", "--per", "rank"],
+    &["what-if", "--plot", "what-if.svg"],
     &["patterns"],
     &["call-tree"],
     &["causes"],

@@ -71,6 +71,7 @@ const COMMANDS: &[(&str, Shape)] = &[
     ("critical-path TRACE --format json", Shape::Json),
     ("lateness TRACE --operations --format json", Shape::Json),
     ("waits TRACE --per rank --format json", Shape::Json),
+    ("what-if TRACE --network ideal --format json", Shape::Json),
     ("patterns TRACE --format json", Shape::Json),
     ("segments TRACE --format json", Shape::Json),
     ("clusters TRACE --format json", Shape::Json),

@@ -79,7 +79,8 @@ fn run(session: &Session<'_>, args: &WhatIfArgs) -> anyhow::Result<Outcome> {
     let changes = args.changes();
     let answer = session.answer(|trace, options| trace.what_if(changes.clone(), options))?;
     let spans = answer.output.replay.spans(&changes, N_DRAWN)?;
-    plot(session, || pictures::what_if(&spans, &in_words(&changes), definitions, &origin(session)))?;
+    let with = (!changes.is_empty()).then(|| in_words(&changes));
+    plot(session, || pictures::what_if(&spans, with.as_deref(), definitions, &origin(session)))?;
     session.reply(
         &answer,
         |found| WhatIfAnswer::new(found, definitions),
@@ -89,10 +90,7 @@ fn run(session: &Session<'_>, args: &WhatIfArgs) -> anyhow::Result<Outcome> {
 }
 
 fn in_words(changes: &[Change]) -> String {
-    match changes {
-        [] => "no change".to_owned(),
-        _ => changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-    }
+    changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Characters of a call path.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Commands that print call paths, with what makes them print all of them.
-const COMMANDS: [&[&str]; 18] = [
+const COMMANDS: [&[&str]; 19] = [
     &["report"],
     &["segments", "--all"],
     &["segments"],
@@ -16,6 +16,7 @@ const COMMANDS: [&[&str]; 18] = [
     &["iterations", "--top", "0"],
     &["critical-path"],
     &["waits", "--delays"],
+    &["what-if", "--top", "0"],
     &["lateness"],
     &["patterns"],
     &["imbalance", "--call-paths"],
@@ -30,7 +31,7 @@ const COMMANDS: [&[&str]; 18] = [
 ];
 
 /// Commands run on long traces: those whose call paths are not the profile's own rows.
-const FIRST: usize = 7;
+const FIRST: usize = 8;
 /// From this size of events in bytes, a trace is long.
 const LONG: u64 = 3_000_000;
 

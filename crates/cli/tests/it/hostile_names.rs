@@ -92,6 +92,7 @@ const COMMANDS: [&[&str]; 27] = [
     &["critical-path"],
     &["lateness"],
     &["waits", "--per", "rank"],
+    &["what-if"],
     &["patterns", "--start", "new\nline\r\tcol"],
     &["calls"],
     &["call-tree"],

@@ -201,6 +201,7 @@ fn tables_have_the_rows_of_the_json() {
         ("critical-path", 0),
         ("lateness", 0),
         ("waits", 0),
+        ("what-if", 0),
         ("patterns", 0),
     ] {
         let csv = ran_on(&archive, &[command, "--format", "csv"]).out;
@@ -210,6 +211,45 @@ fn tables_have_the_rows_of_the_json() {
         let ran = ran_on(&archive, &[command, "-o", file.to_str().unwrap()]);
         assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{command}: {}", ran.err);
         assert!(std::fs::read(&file).unwrap().starts_with(b"PAR1"), "{command}");
+    }
+}
+
+#[test]
+fn a_replay_without_a_change_is_the_run() {
+    for archive in ARCHIVES {
+        let data = json(&testdata(archive), &["what-if"])["data"].take();
+        assert_eq!(data["identity_error_ns"], 0, "{archive}");
+        assert_eq!(data["run_time_ns"], data["projected_run_time_ns"], "{archive}");
+        let critical = sum_of(&data["critical_path"], "time_ns");
+        assert!(critical <= data["run_time_ns"].as_u64().unwrap(), "{archive}");
+        for row in data["ranking"].as_array().unwrap() {
+            let part = |key: &str| row[key].as_u64().unwrap();
+            assert!(part("gain_halved_ns") <= part("gain_removed_ns"), "{archive}: {row}");
+            assert!(part("gain_removed_ns") <= part("critical_ns"), "{archive}: {row}");
+        }
+    }
+}
+
+#[test]
+fn changes_make_the_run_shorter() {
+    let archive = testdata("pmpi-masterio");
+    let ranking = json(&archive, &["what-if"])["data"]["ranking"].take();
+    let solve = ranking.as_array().unwrap().iter().find(|row| row["call_path"][1] == "solve").unwrap();
+    let gain = |words: &[&str]| json(&archive, &[&["what-if"], words].concat())["data"]["gain_ns"].take();
+    assert_eq!(gain(&["--faster", "step/solve=2"]), solve["gain_halved_ns"]);
+    assert_eq!(gain(&["--remove", "solve"]), solve["gain_removed_ns"]);
+    assert_eq!(gain(&["--balance", "solve"]), solve["gain_balanced_ns"]);
+    assert_eq!(gain(&["--faster", "solve=1"]), 0);
+    let both = gain(&["--faster", "solve=2", "--balance", "write_chunk", "--network", "ideal"]);
+    assert!(solve["gain_halved_ns"].as_i64() < both.as_i64(), "{both}");
+    let ran = ran_on(&archive, &["what-if", "--remove", "slove"]);
+    assert!(
+        ran.err.contains("no region or call path is named \"slove\"; did you mean solve?"),
+        "{}",
+        ran.err
+    );
+    for bad in [["--faster", "solve"], ["--faster", "solve=0"], ["--network", "fast"]] {
+        assert_eq!(ran_on(&archive, &[&["what-if"], &bad[..]].concat()).code, Some(64), "{bad:?}");
     }
 }
 

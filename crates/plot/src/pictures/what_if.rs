@@ -7,11 +7,14 @@ use crate::lanes::{Interval, Lanes};
 use crate::{Marks, Picture};
 use ouzel_model::{Definitions, Ticks};
 use ouzel_replay::{RankSpans, SpanKind};
+use std::iter;
 
-/// Two lanes for each rank: as recorded, and with the changes that `with` names.
-pub fn what_if(ranks: &[RankSpans], with: &str, definitions: &Definitions, of: &str) -> Picture {
+/// A lane for each rank as recorded and, below it, one with the changes that `with` names. In a stretch between waits,
+/// time in MPI is drawn first.
+pub fn what_if(ranks: &[RankSpans], with: Option<&str>, definitions: &Definitions, of: &str) -> Picture {
     let ns = |ticks: Ticks| definitions.clock.ns_from_ticks(ticks) as f64;
-    let both = || ranks.iter().flat_map(|rank| [&rank.recorded, &rank.projected]);
+    let projected = |rank: &'_ RankSpans| with.map(|_| rank.projected.as_slice());
+    let both = || ranks.iter().flat_map(|rank| iter::once(rank.recorded.as_slice()).chain(projected(rank)));
     let last = both().filter_map(|spans| spans.last()).map(|span| ns(span.2)).fold(0.0, f64::max);
     let scale = Scale::of_ns(last);
     let interval = |lane: usize, &(kind, start, end): &(SpanKind, Ticks, Ticks)| Interval {
@@ -24,10 +27,12 @@ pub fn what_if(ranks: &[RankSpans], with: &str, definitions: &Definitions, of: &
         both().enumerate().flat_map(|(lane, spans)| spans.iter().map(move |span| interval(lane, span)));
     let mut intervals: Vec<Interval> = intervals.collect();
     intervals.sort_by(|a, b| a.range.0.total_cmp(&b.range.0));
-    let names = ranks.iter().flat_map(|rank| [rank_name(rank.rank), "changed".to_owned()]);
+    let names = ranks
+        .iter()
+        .flat_map(|rank| iter::once(rank_name(rank.rank)).chain(with.map(|_| "changed".to_owned())));
     let kinds = [
         (SpanKind::Work, "working"),
-        (SpanKind::Mpi, "in MPI (drawn at the start of each stretch)"),
+        (SpanKind::Mpi, "in MPI"),
         (SpanKind::Wait, "waiting for another rank"),
     ];
     let lanes = Lanes {
@@ -40,7 +45,9 @@ pub fn what_if(ranks: &[RankSpans], with: &str, definitions: &Definitions, of: &
         legend: kinds.into_iter().map(|(kind, words)| (colour(kind), words.to_owned())).collect(),
         names: names.collect(),
     };
-    Picture::new(&format!("As recorded, and with {with}"), of, Marks::Lanes(lanes))
+    let title =
+        with.map_or_else(|| "The run as recorded".to_owned(), |with| format!("As recorded, and with {with}"));
+    Picture::new(title, of, Marks::Lanes(lanes))
 }
 
 fn colour(kind: SpanKind) -> Colour {
