@@ -9,6 +9,7 @@ use ouzel::formats::otf2::print::{Layout, PrintOptions, Printer};
 use ouzel::model::Borders;
 use ouzel_convert::{Conversion, ConvertError, To};
 use ouzel_export::CsvText;
+use ouzel_files::output::Existing;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::io::{self, Write};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 #[pymethods]
 impl Trace {
-    #[pyo3(signature = (path, to, *, force=false))]
+    #[pyo3(signature = (path, to, *, force=false, csv_raw=false))]
     #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
     fn convert<'py>(
         &self,
@@ -24,8 +25,9 @@ impl Trace {
         path: PathBuf,
         to: &str,
         force: bool,
+        csv_raw: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let conversion = planned(py, &path, to, force)?;
+        let conversion = planned(py, (to, &path), output::existing(force), csv_raw)?;
         let trace = &*self.inner;
         let written =
             crate::pass::run(py, trace, &self.selection, |options| Ok(conversion.trace(trace, options)))?;
@@ -89,7 +91,7 @@ impl Trace {
 
 #[pymethods]
 impl Profile {
-    #[pyo3(signature = (path, to, *, force=false))]
+    #[pyo3(signature = (path, to, *, force=false, csv_raw=false))]
     #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
     fn convert<'py>(
         &self,
@@ -97,8 +99,9 @@ impl Profile {
         path: PathBuf,
         to: &str,
         force: bool,
+        csv_raw: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let conversion = planned(py, &path, to, force)?;
+        let conversion = planned(py, (to, &path), output::existing(force), csv_raw)?;
         let profile = &*self.inner;
         let written = py.detach(|| conversion.profile(profile));
         let (files, notices) = written.map_err(|error| of_convert(py, error))?;
@@ -108,7 +111,12 @@ impl Profile {
 }
 
 /// What is to be written, if it may be: checked before the pass, so that a path that cannot be written fails at once.
-fn planned(py: Python<'_>, path: &Path, to: &str, force: bool) -> PyResult<Conversion> {
+fn planned(
+    py: Python<'_>,
+    (to, path): (&str, &Path),
+    existing: Existing,
+    csv_raw: bool,
+) -> PyResult<Conversion> {
     let formats = [
         ("otf2", To::Otf2),
         ("csv", To::Csv),
@@ -117,8 +125,9 @@ fn planned(py: Python<'_>, path: &Path, to: &str, force: bool) -> PyResult<Conve
         ("cube", To::Cube),
     ];
     let to = choice("to", to, &formats)?;
-    let (existing, inputs) = (output::existing(force), output::inputs());
-    py.detach(|| Conversion::new((to, path), existing, &inputs, CsvText::default()))
+    let csv_text = if csv_raw { CsvText::Raw } else { CsvText::default() };
+    let inputs = output::inputs();
+    py.detach(|| Conversion::new((to, path), existing, &inputs, csv_text))
         .map_err(|error| of_convert(py, error))
 }
 

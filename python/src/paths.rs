@@ -5,11 +5,13 @@ use crate::table::Table;
 use crate::trace::Trace;
 use crate::value::to_python;
 use ouzel::analyses::patterns::PatternOptions;
+use ouzel::analyses::semantics::Semantics;
 use ouzel::model::{Definitions, RegionId, WorldRank};
 use ouzel::replay::{Change, ChangeError, Code};
 use ouzel::waits::{WaitClass, WaitRows, WaitsPer};
+use ouzel::{ConnectedTimeline, TimelineConnections};
 use ouzel_answers::WhatIfAnswer;
-use ouzel_plot::pictures;
+use ouzel_plot::pictures::{self, Connections, TimelineRows};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
@@ -102,6 +104,25 @@ impl Trace {
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         let answer = self.answer(py, |trace, options| trace.what_if(changes, options))?;
         to_python(py, &WhatIfAnswer::new(&answer.output, self.inner.definitions()))
+    }
+
+    #[pyo3(signature = (*, depth=false, messages=false, critical_path=false))]
+    fn timeline(&self, py: Python<'_>, depth: bool, messages: bool, critical_path: bool) -> PyResult<Table> {
+        if depth && (messages || critical_path) {
+            return Err(PyValueError::new_err("depth draws the calls of one rank: nothing connects them"));
+        }
+        let rows = if depth { TimelineRows::Depths } else { TimelineRows::Locations };
+        let wanted = TimelineConnections { messages, critical_path };
+        let origin = self.origin();
+        self.drawn(py, |trace, options| {
+            let definitions = trace.definitions();
+            let classes = Semantics::default().classes(definitions);
+            Ok(trace.timeline(wanted, options)?.map(|ConnectedTimeline { timeline, messages, path }| {
+                let over = Connections { messages: messages.as_ref(), path: path.as_ref() };
+                let picture = pictures::timeline(&timeline, definitions, &classes, rows, over, &origin);
+                (timeline.table(definitions), picture)
+            }))
+        })
     }
 
     fn delays(&self, py: Python<'_>) -> PyResult<Table> {

@@ -31,6 +31,17 @@ def test_tables_are_a_file_or_a_folder(trace, tmp_path, to):
     assert several[0]["n_rows"] == one[0]["n_rows"]
 
 
+def test_texts_that_look_like_formulas_are_guarded_unless_raw(tmp_path):
+    events = {"traceEvents": [{"ph": "X", "name": "=1+1", "pid": 0, "tid": 0, "ts": 0, "dur": 5}]}
+    (tmp_path / "trace.json").write_text(json.dumps(events))
+    trace = ouzel.open(tmp_path / "trace.json")
+    trace.convert(tmp_path / "guarded", "csv")
+    trace.convert(tmp_path / "raw", "csv", csv_raw=True)
+    assert "'=1+1" in (tmp_path / "guarded" / "regions.csv").read_text()
+    raw = (tmp_path / "raw" / "regions.csv").read_text()
+    assert "=1+1" in raw and "'=1+1" not in raw
+
+
 def test_chrome_and_cube_are_files_that_are_read_back(trace, tmp_path):
     trace.convert(tmp_path / "run.json", "chrome")
     assert ouzel.open(tmp_path / "run.json").format == "Chrome trace"

@@ -82,3 +82,20 @@ def test_runs_stand_side_by_side(jacobi, testdata):
     for wrong in [lambda: ouzel.multi_run_analysis([]), lambda: ouzel.multi_run_analysis([jacobi], ["a", "b"])]:
         with pytest.raises(ValueError):
             wrong()
+
+
+def test_a_timeline_is_stretches_with_a_picture(jacobi, tmp_path):
+    table = jacobi.timeline(messages=True, critical_path=True)
+    assert len(table) == sum(table["end_ns"][i] > table["start_ns"][i] for i in range(len(table)))
+    table.save_picture(tmp_path / "timeline.svg")
+    assert "critical path" in (tmp_path / "timeline.svg").read_text()
+    jacobi.timeline(depth=True).save_picture(tmp_path / "flames.svg")
+    assert "depth of the call" in (tmp_path / "flames.svg").read_text()
+    with pytest.raises(ValueError, match="depth"):
+        jacobi.timeline(depth=True, messages=True)
+
+
+def test_without_records_a_notice_says_that_waiting_is_unknown(testdata):
+    waits = ouzel.open(testdata / "nsight-made").waits()
+    assert len(waits) == 0
+    assert any(notice["code"] == "not-available" for notice in waits.notices)

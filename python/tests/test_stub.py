@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from pathlib import Path
 
 import ouzel
@@ -48,3 +49,43 @@ def test_parameters_and_defaults_are_those_of_the_module(node, function):
         shown = default if parameter.default is Ellipsis else parameter.default
         actual.append((name, parameter.kind is parameter.KEYWORD_ONLY, shown))
     assert actual == list(declared(node))
+
+
+TABLES = {"Table", "CommMatrix", "Histogram", "MultiRun", "Correlations"}
+ARGUMENTS = {
+    "Profile.correlate": {"topology": "3x3"},
+    "Trace.pattern_detection": {"start_event": "MPI_Waitall"},
+    "Trace.detect_pattern": {"start_event": "MPI_Waitall"},
+}
+
+
+def tables():
+    """Each function that returns a table, by its name, with its stub."""
+    for name, node, _ in FUNCTIONS:
+        if isinstance(node.returns, ast.Name) and node.returns.id in TABLES:
+            yield pytest.param(name, node, id=name)
+
+
+def answer(name, trace):
+    """The table that a function returns for a small trace."""
+    owner, _, method = name.rpartition(".")
+    if not owner:
+        return getattr(ouzel, method)([trace])
+    of = trace.severity_cube() if owner == "Profile" else trace
+    return getattr(of, method)(**ARGUMENTS.get(name, {}))
+
+
+@pytest.mark.parametrize(("name", "node"), list(tables()))
+def test_docstrings_name_columns_that_exist(name, node, testdata):
+    """What a docstring has in double backticks and is no parameter, value or method is a column of the table."""
+    doc = ast.get_docstring(node)
+    words = set(re.findall(r"``(\w+)``", doc))
+    words -= {name for name, _, _ in declared(node)}
+    aliases = [alias for alias in STUB.body if isinstance(alias, ast.Assign)]
+    values = (value for of in [node.args, *aliases] for value in ast.walk(of) if isinstance(value, ast.Constant))
+    words -= {value.value for value in values}
+    words -= set(dir(ouzel.Trace)) | set(dir(ouzel.Profile)) | set(dir(ouzel.Table)) | set(dir(ouzel))
+    table = answer(name, ouzel.open(testdata / "pmpi-jacobi"))
+    assert all(table.docs.values()), "each column is explained"
+    words = {word for word in words if word.islower()}
+    assert words <= set(table.columns), words - set(table.columns)

@@ -25,6 +25,7 @@ mod asked;
 mod call_paths;
 mod calls;
 pub mod catalogue;
+mod connected_timeline;
 mod correlation;
 pub mod events;
 pub mod info;
@@ -54,6 +55,7 @@ pub use ouzel_waits as waits;
 pub use ask::{Answer, AskError, Beside, Diagnosed};
 pub use asked::Asked;
 pub use call_paths::CallPathError;
+pub use connected_timeline::{ConnectedTimeline, TimelineConnections};
 pub use correlation::{
     Correlated, CorrelationError, CorrelationQuery, CorrelationRun, Spectra, TopologyOrigin,
 };

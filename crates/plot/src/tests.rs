@@ -12,7 +12,7 @@ use ouzel_analyses::time_grid::TimeGrid;
 use ouzel_analyses::time_profile::TimeProfile;
 use ouzel_analyses::timeline::Timeline;
 use ouzel_analyses::{By, imbalance};
-use ouzel_model::{LocationId, Ticks as ModelTicks, TimeRange, TraceSource};
+use ouzel_model::{Ticks as ModelTicks, TimeRange, TraceSource};
 use ouzel_testkit::{ToyTrace, run};
 use std::num::NonZeroU16;
 
@@ -186,7 +186,7 @@ fn calls_are_drawn_by_depth() {
         let Marks::Lanes(lanes) = picture.marks else { panic!("a timeline has lanes") };
         lanes
     };
-    let flames = draw(TimelineRows::Depths(LocationId(0)));
+    let flames = draw(TimelineRows::Depths);
     assert_eq!(flames.names, ["0", "1"]);
     let lanes: Vec<usize> = flames.intervals.iter().map(|interval| interval.lane).collect();
     assert_eq!(lanes, [0, 1], "main is one interval below solve");

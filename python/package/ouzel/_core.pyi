@@ -15,6 +15,7 @@ __version__: str
 
 _By = Literal["region", "call_path"]
 _Per = Literal["total", "rank", "location"]
+_Scope = Literal["exclusive", "inclusive"]
 _Output = Literal["size", "count", "bytes", "messages"]
 _Ranks = int | str | Iterable[int]
 _Names = str | Iterable[str]
@@ -1413,7 +1414,9 @@ class Profile:
 
         Raises ``ValueError`` if none or several match; the error names them.
         """
-    def severities(self, metric: str | None = None, *, scope: str = "exclusive", by: str = "region") -> Table:
+    def severities(
+        self, metric: str | None = None, *, scope: _Scope = "exclusive", by: _By = "region"
+    ) -> Table:
         """A metric for each ``region`` or ``call_path``: ``total``, ``mean``, ``min``, ``max`` over locations, and where.
 
         ``scope``: ``exclusive`` or ``inclusive`` of callees. Units are those of the profile. ``metric``: the metric for
@@ -1422,7 +1425,9 @@ class Profile:
         """
     def info(self) -> ProfileInfo:
         """What is in the profile, with the totals of all metrics: ``data`` of ``ouzel info``; shown as a table."""
-    def convert(self, path: str | os.PathLike[str], to: _Format, *, force: bool = False) -> list[Written]:
+    def convert(
+        self, path: str | os.PathLike[str], to: _Format, *, force: bool = False, csv_raw: bool = False
+    ) -> list[Written]:
         """Writes the profile as ``cube``, ``csv`` or ``parquet``, the tables with a row for each value; the rest is as
         for :meth:`Trace.convert`. Raises ``ValueError`` for a format of events.
         """
@@ -1431,7 +1436,7 @@ class Profile:
         metric: str | None = None,
         *,
         exclude: str | None = None,
-        clustering: str = "ball",
+        clustering: Literal["ball", "dbscan"] = "ball",
         with_communication: bool = False,
         printed_rates: bool = False,
         rules: str | os.PathLike[str] | None = None,
@@ -1452,15 +1457,15 @@ class Profile:
         axes: Sequence[str] | None = None,
         top: int | None = 20,
         *,
-        scope: str = "exclusive",
+        scope: _Scope = "exclusive",
         topology: str | None = None,
-        weights: str = "poster",
-        peak: str = "absolute",
+        weights: Literal["poster", "physical"] = "poster",
+        peak: Literal["absolute", "max"] = "absolute",
         cache: bool = True,
         spectra: str | os.PathLike[str] | None = None,
         jobs: int | None = None,
-        palette: str = "cividis",
-        draw: str = "slices",
+        palette: Literal["cividis", "viridis", "green-yellow-red"] = "cividis",
+        draw: Literal["slices", "cubes"] = "slices",
         views: int = 3,
     ) -> Correlations:
         """The views that vary over the topology with ``metric`` of ``path``: filtered correlation, see docs/method.md.
@@ -1735,6 +1740,16 @@ class Trace:
         Without any, ``ranking`` says what changing each call path would gain. Raises ``ValueError`` for a change of another
         form, :class:`OuzelError` for code that the run does not have.
         """
+    def timeline(
+        self, *, depth: bool = False, messages: bool = False, critical_path: bool = False
+    ) -> Table:
+        """What each location does over time, at instants of a grid as fine as the picture.
+
+        One row for each stretch in which a location does the same thing. The arguments are for the picture
+        (:meth:`Table.save_picture`): ``messages`` as arrows and the ``critical_path`` over the locations, or with
+        ``depth`` the calls of the lowest rank as flames. Calls between two instants are not seen; select a range of
+        time with :meth:`filter` for a finer grid. Beyond 1,024 locations, only every n-th has rows.
+        """
     def delays(self) -> Table:
         """Which code of which rank makes others wait: what takes it longer than those who wait for it.
 
@@ -1809,13 +1824,16 @@ class Trace:
         ``table``: a :class:`Table` with a row for each iteration; pass ``start_ns`` and ``end_ns`` to :meth:`filter`.
         ``rules``: as for :meth:`report`. Wei and Mellor-Crummey (ICS 2018), section 3.
         """
-    def convert(self, path: str | os.PathLike[str], to: _Format, *, force: bool = False) -> list[Written]:
+    def convert(
+        self, path: str | os.PathLike[str], to: _Format, *, force: bool = False, csv_raw: bool = False
+    ) -> list[Written]:
         """Writes the selection in another format, as ``ouzel convert PATH --to FORMAT`` does; see docs/convert.md.
 
         ``to``: ``otf2`` (an archive), ``csv`` or ``parquet`` (``path`` is the table of events if its name ends in the
         format, else a folder of tables), ``chrome`` (a file for Perfetto), ``cube`` (a profile of everything that is
         counted, :meth:`severity_cube`). Returns what was written: each file with its rows and its size in bytes.
-        Files are complete or absent; ``force`` replaces existing ones, never inputs. Raises ``FileExistsError``,
+        Files are complete or absent; ``force`` replaces existing ones, never inputs. ``csv_raw``: texts in CSV as they
+        are; otherwise, those that a spreadsheet would take for a formula get an apostrophe. Raises ``FileExistsError``,
         ``ValueError`` for an input or an unknown format, ``OSError`` or :class:`OuzelError` if writing fails.
         """
     def print_records(

@@ -2,7 +2,7 @@
 
 use super::state::{TimelinePartial, TimelineState};
 use ouzel_engine::FinishCx;
-use ouzel_model::{CallPathId, CallPathTree, LocationId, Ticks};
+use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, Ticks};
 
 /// What each location did at regular instants.
 #[derive(Debug, Clone, Default)]
@@ -50,6 +50,16 @@ impl TimelineOutput {
     pub fn row(&self, location: LocationId) -> Option<&TimelineRow> {
         let i = self.rows.binary_search_by_key(&location, |row| row.location).ok()?;
         Some(&self.rows[i])
+    }
+
+    /// The rows by rank, those without one last.
+    pub fn rows_by_rank(&self, definitions: &Definitions) -> Vec<&TimelineRow> {
+        let mut rows: Vec<&TimelineRow> = self.rows.iter().collect();
+        rows.sort_by_key(|row| {
+            let rank = definitions.location(row.location).rank;
+            (rank.is_none(), rank, row.location)
+        });
+        rows
     }
 }
 

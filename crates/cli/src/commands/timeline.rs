@@ -4,19 +4,16 @@ use super::{origin, plot, title};
 use crate::args::{Common, PlotArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
-use crate::session::{Session, taken};
+use crate::session::Session;
 use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, clean, shortened};
 use crate::terminal::units;
 use clap::Args;
-use ouzel::Answer;
-use ouzel::analyses::critical_path::{CriticalPathOutput, critical_path};
-use ouzel::analyses::paired_operations::{Operations, OperationsOutput};
 use ouzel::analyses::semantics::Semantics;
-use ouzel::analyses::timeline::{Timeline, TimelineOutput, TimelineRow};
+use ouzel::analyses::timeline::TimelineOutput;
 use ouzel::diagnose::NO_REGION;
-use ouzel::engine::AnalysisSet;
-use ouzel::model::{LocationId, Notices, RegionId};
+use ouzel::model::RegionId;
+use ouzel::{ConnectedTimeline, TimelineConnections};
 use ouzel_answers::TimelineAnswer;
 use ouzel_plot::Picture;
 use ouzel_plot::pictures::{self, Connections, TimelineRows};
@@ -61,18 +58,12 @@ impl Question for TimelineArgs {
     }
 }
 
-/// The data from which a picture is drawn.
-struct Material {
-    timeline: TimelineOutput,
-    operations: Option<OperationsOutput>,
-    path: Option<CriticalPathOutput>,
-}
-
 fn run(session: &Session<'_>, args: &TimelineArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
-    let answer = material(session, args)?;
+    let wanted = TimelineConnections { messages: args.messages, critical_path: args.critical_path };
+    let answer = session.answer(|trace, options| trace.timeline(wanted, options))?;
     plot(session, || picture(session, &answer.output, args))?;
-    let answer = answer.map(|material| material.timeline);
+    let answer = answer.map(|connected| connected.timeline);
     session.reply(
         &answer,
         |timeline| TimelineAnswer::new(timeline, definitions),
@@ -81,51 +72,13 @@ fn run(session: &Session<'_>, args: &TimelineArgs) -> anyhow::Result<Outcome> {
     )
 }
 
-/// The timeline, and in the same pass what connects its rows.
-fn material(session: &Session<'_>, args: &TimelineArgs) -> anyhow::Result<Answer<Material>> {
+fn picture(session: &Session<'_>, connected: &ConnectedTimeline, args: &TimelineArgs) -> Picture {
     let definitions = session.definitions();
-    let _filter = &session.common.filter;
-    let mut set = AnalysisSet::default();
-    let timeline = set.add(Timeline::default());
-    let wants_operations = args.messages || args.critical_path;
-    let operations = wants_operations.then(|| set.add(Operations::new(definitions)));
-    let mut pass = session.run(&set)?;
-    let timeline = taken(pass.outputs.take(&timeline), "timeline")?;
-    let operations = operations.map(|key| taken(pass.outputs.take(&key), "messages")).transpose()?;
-    let notices = Notices::default();
-    notices.extend(pass.notices.iter().cloned());
-    let with_path = operations.as_ref().filter(|_| args.critical_path);
-    let path = with_path.map(|operations| critical_path(operations, definitions, &notices));
-    let material = Material { timeline, operations, path };
-    Ok(Answer { notices: notices.to_vec(), ..Answer::new(material, pass) })
-}
-
-fn picture(session: &Session<'_>, material: &Material, args: &TimelineArgs) -> Picture {
-    let definitions = session.definitions();
-    let Material { timeline, operations, path } = material;
-    let rows = match main_thread(session, timeline).filter(|_| args.depth) {
-        Some(location) => TimelineRows::Depths(location),
-        None => TimelineRows::Locations,
-    };
-    let connections =
-        Connections { messages: operations.as_ref().filter(|_| args.messages), path: path.as_ref() };
+    let ConnectedTimeline { timeline, messages, path } = connected;
+    let rows = if args.depth { TimelineRows::Depths } else { TimelineRows::Locations };
+    let connections = Connections { messages: messages.as_ref(), path: path.as_ref() };
     let classes = Semantics::default().classes(definitions);
     pictures::timeline(timeline, definitions, &classes, rows, connections, &origin(session))
-}
-
-/// The first location of the smallest rank that has a row.
-fn main_thread(session: &Session<'_>, timeline: &TimelineOutput) -> Option<LocationId> {
-    in_order(session, timeline).first().map(|row| row.location)
-}
-
-/// The rows by rank; those without one last.
-fn in_order<'a>(session: &Session<'_>, timeline: &'a TimelineOutput) -> Vec<&'a TimelineRow> {
-    let mut rows: Vec<&TimelineRow> = timeline.rows.iter().collect();
-    rows.sort_by_key(|row| {
-        let rank = session.definitions().location(row.location).rank;
-        (rank.is_none(), rank, row.location)
-    });
-    rows
 }
 
 /// Regions that have a letter of their own.
@@ -139,7 +92,7 @@ const MAX_ROWS: usize = 32;
 fn write_page(session: &Session<'_>, timeline: &TimelineOutput, page: &mut Page) {
     let definitions = session.definitions();
     title(session, page);
-    let rows = in_order(session, timeline);
+    let rows = timeline.rows_by_rank(definitions);
     if rows.is_empty() || timeline.n_columns == 0 {
         page.text(0, "nothing ran in the selection", Paint::Plain);
         return;

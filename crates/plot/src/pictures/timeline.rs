@@ -21,8 +21,8 @@ const MAX_DEPTH: usize = 48;
 pub enum TimelineRows {
     /// A location, with its innermost call.
     Locations,
-    /// A depth of the calls of one location: flames over time.
-    Depths(LocationId),
+    /// A depth of the calls of the first location of the smallest rank: flames over time.
+    Depths,
 }
 
 /// What is drawn over the rows of locations.
@@ -47,9 +47,11 @@ pub fn timeline(
     let range = (ns(output.at(0)), ns(output.at(output.n_columns)));
     let scale = Scale::of_ns(range.1);
     let draft = Draft { output, definitions, classes, divisor: scale.divisor };
-    let (names, mut intervals, locations) = match rows {
-        TimelineRows::Locations => draft.by_location(),
-        TimelineRows::Depths(location) => draft.by_depth(location),
+    let rows_by_rank = output.rows_by_rank(definitions);
+    let of_depths = rows_by_rank.first().map(|row| row.location).filter(|_| rows == TimelineRows::Depths);
+    let (names, mut intervals, locations) = match of_depths {
+        None => draft.by_location(&rows_by_rank),
+        Some(location) => draft.by_depth(location),
     };
     intervals
         .sort_by(|a, b| (a.range.0, a.lane).partial_cmp(&(b.range.0, b.lane)).expect("times are numbers"));
@@ -60,9 +62,9 @@ pub fn timeline(
     if !path.is_empty() {
         legend.insert(0, (path_colour(), "critical path".to_owned()));
     }
-    let (title, y_name) = match rows {
-        TimelineRows::Locations => ("What every location does over time".to_owned(), "rank".to_owned()),
-        TimelineRows::Depths(location) => {
+    let (title, y_name) = match of_depths {
+        None => ("What every location does over time".to_owned(), "rank".to_owned()),
+        Some(location) => {
             let name = draft.name(location);
             (format!("The calls of {name} over time"), "depth of the call".to_owned())
         }
@@ -123,12 +125,7 @@ impl Draft<'_> {
         }
     }
 
-    fn by_location(&self) -> LaneRows {
-        let mut rows: Vec<&TimelineRow> = self.output.rows.iter().collect();
-        rows.sort_by_key(|row| {
-            let rank = self.definitions.location(row.location).rank;
-            (rank.is_none(), rank, row.location)
-        });
+    fn by_location(&self, rows: &[&TimelineRow]) -> LaneRows {
         let mut intervals = Vec::new();
         for (lane, row) in rows.iter().enumerate() {
             let mut column = 0;
