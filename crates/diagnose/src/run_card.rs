@@ -1,9 +1,11 @@
 //! What ran: who recorded it, on how many ranks, for how long.
 
+use crate::findings::Ranks;
 use crate::recorded::{Recorded, ranks_without_events};
 use ouzel_analyses::communication_totals::CommunicationOutput;
 use ouzel_analyses::inventory::InventoryOutput;
 use ouzel_engine::Report;
+use ouzel_model::units::{self, counted};
 use ouzel_model::{Definitions, LocationKind};
 use serde::Serialize;
 
@@ -60,6 +62,56 @@ impl RunCard {
         if self.span_ns == 0 { 0.0 } else { ns as f64 / self.span_ns as f64 }
     }
 
+    /// What ran, in words: who recorded it, on how many ranks, for how long.
+    pub fn facts(&self) -> Vec<String> {
+        let by = if self.creator.is_empty() { String::new() } else { format!(" by {}", self.creator) };
+        let on = match self.n_nodes {
+            0 => String::new(),
+            n => format!(" on {}", counted(n, "node", "nodes")),
+        };
+        let mut facts = vec![format!("{}{by}", self.format), self.ranks() + &on];
+        if self.n_processes < self.n_threads {
+            facts.push(counted(self.n_threads, "thread", "threads"));
+        }
+        if 0 < self.n_accelerator_streams {
+            facts.push(counted(self.n_accelerator_streams, "accelerator stream", "accelerator streams"));
+        }
+        facts.push(units::time(self.span_ns));
+        facts.push(counted(self.n_events, "event read", "events read"));
+        facts
+    }
+
+    /// What else is known about the run, in words: machine, clock, communication.
+    pub fn further_facts(&self) -> Vec<String> {
+        let mut facts = Vec::new();
+        if !self.machine.is_empty() {
+            facts.push(format!("machine {}", self.machine));
+        }
+        facts.push(format!("clock of {}", frequency(self.ticks_per_second)));
+        if 0 < self.n_messages {
+            let sent = counted(self.n_messages, "message", "messages");
+            facts.push(format!("{sent} ({})", units::bytes(self.message_bytes)));
+        }
+        if 0 < self.n_collectives {
+            facts.push(counted(self.n_collectives, "collective call", "collective calls"));
+        }
+        if 0 < self.n_metric_locations {
+            facts.push(counted(self.n_metric_locations, "metric source", "metric sources"));
+        }
+        facts
+    }
+
+    /// `8 ranks`, or `5 of 8 ranks (no events of ranks 5-7)`.
+    fn ranks(&self) -> String {
+        if self.ranks_without_events.is_empty() {
+            return counted(self.n_processes, "rank", "ranks");
+        }
+        let missing = Ranks::new(self.ranks_without_events.iter().copied());
+        let n_with_events = self.recorded.n_processes;
+        let all = counted(n_with_events + missing.list.len() as u64, "rank", "ranks");
+        format!("{} of {all} (no events of {})", units::count(n_with_events), missing.in_words(usize::MAX))
+    }
+
     pub(crate) fn new(
         definitions: &Definitions,
         report: &Report,
@@ -91,6 +143,16 @@ impl RunCard {
             n_messages: messages.sends,
             message_bytes: messages.bytes_sent,
             n_collectives: communication.total_collectives().operations,
+        }
+    }
+}
+
+fn frequency(ticks_per_second: u64) -> String {
+    match ticks_per_second {
+        0..1_000_000 => format!("{} ticks per second", units::count(ticks_per_second)),
+        _ => {
+            let ns = format!("{:.3}", 1e9 / ticks_per_second as f64);
+            format!("{} ns", ns.trim_end_matches('0').trim_end_matches('.'))
         }
     }
 }

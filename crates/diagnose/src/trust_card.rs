@@ -5,7 +5,7 @@
 
 use crate::findings::Ranks;
 use ouzel_engine::{LocationEnd, LocationSummary};
-use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode};
+use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, units};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,6 +44,21 @@ pub struct Concern {
     pub example: String,
     /// Whether the notices differ in words, so that the example is one of several.
     pub is_one_of_many: bool,
+}
+
+impl Concern {
+    /// The example, and how often there is another one like it.
+    pub fn in_words(&self) -> String {
+        let places = match self.n_locations {
+            0 | 1 => String::new(),
+            n => format!(" at {}", units::counted(n, "location", "locations")),
+        };
+        match (self.is_one_of_many, self.count) {
+            (true, n) => format!("{} (one of {}{places})", self.example, units::count(n)),
+            (false, 0 | 1) => self.example.clone(),
+            (false, n) => format!("{} (×{})", self.example, units::count(n)),
+        }
+    }
 }
 
 impl TrustCard {

@@ -2,7 +2,7 @@
 
 use crate::units;
 use maud::{Markup, html};
-use ouzel::diagnose::{Concern, NO_REGION, RankTime, RunCard, RunReport, TrustCard};
+use ouzel::diagnose::{NO_REGION, RankTime, RunCard, RunReport, TrustCard};
 use std::sync::Arc;
 
 /// Losses that the table shows; JSON has all of them.
@@ -24,29 +24,7 @@ pub fn call_path(path: &[Arc<str>]) -> Markup {
 
 /// What ran, in one line.
 pub fn facts(run: &RunCard) -> String {
-    let by = if run.creator.is_empty() { String::new() } else { format!(" by {}", run.creator) };
-    let mut parts = vec![format!("{}{by}", run.format)];
-    let on = match run.n_nodes {
-        0 => String::new(),
-        n => format!(" on {}", units::counted(n, "node", "nodes")),
-    };
-    parts.push(units::counted(run.n_processes, "rank", "ranks") + &on);
-    if run.n_processes < run.n_threads {
-        parts.push(units::counted(run.n_threads, "thread", "threads"));
-    }
-    if 0 < run.n_accelerator_streams {
-        parts.push(units::counted(run.n_accelerator_streams, "accelerator stream", "accelerator streams"));
-    }
-    parts.push(units::time(run.span_ns));
-    parts.push(units::counted(run.n_events, "event read", "events read"));
-    if 0 < run.n_messages {
-        let sent = units::counted(run.n_messages, "message", "messages");
-        parts.push(format!("{sent} ({})", units::bytes(run.message_bytes)));
-    }
-    if !run.machine.is_empty() {
-        parts.push(format!("machine {}", run.machine));
-    }
-    parts.join(" · ")
+    [run.facts(), run.further_facts()].concat().join(" · ")
 }
 
 /// Efficiencies with their formulas.
@@ -130,17 +108,6 @@ pub fn losses(report: &RunReport) -> Markup {
 
 /// How far the answer can be trusted.
 pub fn trust(card: &TrustCard) -> Markup {
-    let in_words = |concern: &Concern| {
-        let places = match concern.n_locations {
-            0 | 1 => String::new(),
-            n => format!(" at {}", units::counted(n, "location", "locations")),
-        };
-        match (concern.is_one_of_many, concern.count) {
-            (true, n) => format!("{} (one of {}{places})", concern.example, units::count(n)),
-            (false, 0 | 1) => concern.example.clone(),
-            (false, n) => format!("{} (×{})", concern.example, units::count(n)),
-        }
-    };
     html! {
         @if card.is_clean() {
             p { span.fine { "Complete. " } "Nothing was lost, repaired or doubtful." }
@@ -149,7 +116,7 @@ pub fn trust(card: &TrustCard) -> Markup {
             @for (concerns, word, class) in
                 [(&card.lost, "lost", "bad"), (&card.doubtful, "doubtful", "doubt"), (&card.remarks, "note", "soft")] {
                 @for concern in concerns {
-                    li { span class=(class) { (word) } span { (in_words(concern)) } }
+                    li { span class=(class) { (word) } span { (concern.in_words()) } }
                 }
             }
         }
