@@ -36,13 +36,6 @@ fn damaged_archives_are_given_to_every_command() {
     check("xtask/src/mutate/commands.rs", &[], |command| format!("(\"{command} TRACE"));
 }
 
-#[test]
-fn hostile_names_are_given_to_every_command() {
-    check("crates/cli/tests/it/hostile_names.rs", &["compare", "convert"], |command| {
-        format!("&[\"{command}\"")
-    });
-}
-
 /// The answers of these are as long as the trace, or those of two profiles.
 #[test]
 fn every_command_is_measured_on_many_ranks() {

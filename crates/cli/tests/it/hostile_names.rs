@@ -1,5 +1,6 @@
 //! Names from files control no terminal, browser or spreadsheet, whichever command shows them.
 
+use crate::commands::commands_but;
 use crate::run::{Scratch, command};
 use ouzel::model::is_visible;
 use serde_json::json;
@@ -70,43 +71,26 @@ fn check(what: &str, text: &[u8]) {
     assert!(odd.is_empty(), "{what}: {odd:?} in {text}");
 }
 
-const COMMANDS: [&[&str]; 27] = [
-    &["report"],
-    &["segments"],
-    &["clusters"],
-    &["iterations"],
-    &["info"],
-    &["profile"],
-    &["profile", "--call-paths", "--per", "location"],
-    &["profile", "--metric", "*"],
-    &["timeline"],
-    &["timeline", "--depth"],
-    &["time-profile"],
-    &["comm-matrix"],
-    &["messages"],
-    &["comm-by-process"],
-    &["comm-over-time"],
-    &["breakdown"],
-    &["imbalance"],
-    &["idle", "--idle", "*"],
-    &["critical-path"],
-    &["lateness"],
-    &["waits", "--per", "rank"],
-    &["what-if"],
-    &["patterns", "--start", "new\nline\r\tcol"],
-    &["calls"],
-    &["call-tree"],
-    &["correlate", "--metric", "=met\x1bric"],
-    &["causes"],
-    &["print", "--all"],
+/// Words with which commands show more names than without.
+const MORE: &[(&str, &[&str])] = &[
+    ("profile", &["--call-paths", "--per", "location"]),
+    ("profile", &["--metric", "*"]),
+    ("timeline", &["--depth"]),
+    ("idle", &["--idle", "*"]),
+    ("waits", &["--per", "rank"]),
+    ("patterns", &["--start", "new\nline\r\tcol"]),
+    ("correlate", &["--metric", "=met\x1bric"]),
+    ("print", &["--all"]),
 ];
 
 #[test]
 fn no_command_shows_a_terminal_what_files_say_to_it() {
     let scratch = Scratch::new("hostile-names");
     for archive in archives(&scratch) {
-        for words in COMMANDS {
-            let (first, rest) = words.split_first().expect("a command");
+        // These take two paths, and are looked at below or compare what other commands show.
+        let all = commands_but(&["compare", "convert"]);
+        let plain = all.iter().map(|name| (name.as_str(), &[][..]));
+        for (first, rest) in plain.chain(MORE.iter().copied()) {
             for (format, colour) in [("table", "never"), ("table", "always"), ("json", "never")] {
                 let more = ["--format", format, "--color", colour, "--region", "no\u{202e}ne"];
                 // An empty selection is reported by its name.
