@@ -171,24 +171,24 @@ impl fmt::Display for NoticeKind {
             K::Damaged { error, n_kept } => write!(f, "{error}; the {n_kept} records before that are kept"),
             K::Duplicates { kind, n, n_different, first } => write!(
                 f,
-                "{n} definitions of {kind:?} reuse an id (first: {first}), {n_different} with different contents; the \
-                 last is used"
+                "definitions of {kind:?} reuse ids: {n}, {n_different} of them with different contents (first: \
+                 {first}); the last is used"
             ),
             K::Late { kind, n, first } => {
-                write!(f, "{n} references to {kind:?} come before its definition (first: {first})")
+                write!(f, "references to {kind:?} come before its definition: {n} (first: {first})")
             }
             K::Dangling { kind, n, first } => {
-                write!(f, "{n} references to {kind:?} have no definition (first: {first})")
+                write!(f, "references to {kind:?} have no definition: {n} (first: {first})")
             }
-            K::UnknownRecords { id, n } => write!(f, "{n} records of unknown kind {id} were skipped"),
+            K::UnknownRecords { id, n } => write!(f, "records of unknown kind {id} were skipped: {n}"),
             K::LongerRecords { n, n_bytes } => {
-                write!(f, "{n} records have unknown fields after the known ones ({n_bytes} bytes)")
+                write!(f, "records have unknown fields after the known ones: {n} ({n_bytes} bytes)")
             }
             K::DefinitionCount { claimed, found } => {
                 write!(f, "the anchor declares {claimed} global definitions, but there are {found}")
             }
             K::UndefinedLocations { n, first } => {
-                write!(f, "{n} locations have files but no definition (first: {first})")
+                write!(f, "locations have files but no definition: {n} (first: {first})")
             }
             K::EventCount { location, claimed, found } => write!(
                 f,
@@ -202,7 +202,7 @@ impl fmt::Display for NoticeKind {
                 write!(f, "a mapping of unknown type {mapping_type} was skipped")
             }
             K::UnusableClockOffsets { n } => {
-                write!(f, "{n} clock offsets are not later than the one before and were left out")
+                write!(f, "clock offsets are not later than the one before and were left out: {n}")
             }
         }
     }
