@@ -8,22 +8,22 @@
 //! One attribute is in memory at a time: its values by region and process become two columns.
 
 use crate::attributes::{Attribute, AttributeKind, Attributes, Formula};
-use crate::classes::{HIGH, classes};
-use crate::clusters::{Clustering, partition};
+use crate::classes::HIGH;
+use crate::clusters::Clustering;
+use crate::column::{Column, quotient};
 use crate::error::CausesError;
 use crate::external;
+use crate::input::BottleneckInput;
 use crate::internal;
 use crate::names::seconds;
 use crate::output::{
-    AttributeCard, Causes, ExplanationCard, ProcessesCard, RegionName, RegionsCard, RowCard, TableCard,
-    Tables, TimeCard,
+    AttributeCard, Causes, ExplanationCard, ProcessesCard, RegionsCard, RowCard, TableCard, Tables, TimeCard,
 };
 use crate::processes::{Processes, Unit};
 use crate::regions::{Regions, Values};
 use crate::rough::{AttributeSet, Core, DecisionTable};
 use crate::search::{MAX_EFFORT, Search, search};
 use crate::time::{TimeMetrics, time_metrics};
-use crate::vectors::Vectors;
 use ouzel_model::{
     Level, MetricId, Notice, NoticeCode, Notices, ProfileDefinitions, ProfileSource, RankSet, SeverityError,
 };
@@ -60,27 +60,6 @@ impl Default for Options<'_> {
             printed_rates: false,
             max_effort: MAX_EFFORT,
             jobs: NonZeroUsize::MIN,
-        }
-    }
-}
-
-/// The common input for the two kinds of bottlenecks.
-pub(crate) struct BottleneckInput<'a> {
-    pub definitions: &'a ProfileDefinitions,
-    pub processes: &'a Processes,
-    pub regions: &'a Regions,
-    /// Factor that converts times to the unit of the answer.
-    pub scale: f64,
-}
-
-impl BottleneckInput<'_> {
-    /// The name of a region.
-    pub fn name(&self, region: usize) -> RegionName {
-        let region = &self.regions.regions[region];
-        RegionName {
-            call_path: self.definitions.call_path_names(region.path),
-            itself: region.is_own,
-            path: region.path,
         }
     }
 }
@@ -279,46 +258,6 @@ impl Values {
 
     fn divided_by(self, other: &Values) -> Values {
         self.combined(other, quotient)
-    }
-}
-
-/// `a / b`; 0 unless `b` is positive.
-pub(crate) fn quotient(a: f64, b: f64) -> f64 {
-    if b > 0.0 { a / b } else { 0.0 }
-}
-
-pub(crate) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// An attribute as both tables need it.
-pub(crate) struct Column<'a> {
-    pub attribute: &'a Attribute,
-    /// The cluster of each process by its values in the external bottlenecks.
-    pub clusters: Vec<u32>,
-    /// For each external bottleneck, its values.
-    pub in_cores: BTreeMap<usize, Vec<f64>>,
-    /// For each region, the mean over the processes.
-    pub means: Vec<f64>,
-    /// The class of each.
-    pub classes: Vec<u8>,
-    /// Mean over the processes of the whole program, for a sum.
-    pub program: Option<f64>,
-}
-
-impl<'a> Column<'a> {
-    fn new(attribute: &'a Attribute, values: &Values, cores: &[usize], rule: Clustering) -> Self {
-        let n = values.regions.first().map_or(0, Vec::len);
-        let dims: Vec<&[f64]> = cores.iter().map(|&core| &values.regions[core][..]).collect();
-        let means: Vec<f64> = values.regions.iter().map(|values| mean(values)).collect();
-        Column {
-            attribute,
-            clusters: partition(&Vectors::from_columns(n, &dims), rule).labels().to_vec(),
-            in_cores: cores.iter().map(|&core| (core, values.regions[core].clone())).collect(),
-            classes: classes(&means),
-            means,
-            program: matches!(attribute.formula, Formula::Sum(_)).then(|| mean(&values.program)),
-        }
     }
 }
 

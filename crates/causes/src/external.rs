@@ -1,9 +1,10 @@
 //! Bottlenecks between processes, with what differs there.
 
 use crate::advice;
-use crate::analysis::{BottleneckInput, Column, mean};
 use crate::attributes::{Attribute, AttributeKind};
 use crate::clusters::{Clustering, Partition, partition};
+use crate::column::{Column, mean};
+use crate::input::BottleneckInput;
 use crate::output::{BetweenProcesses, Cluster, Critical, External, ExternalCause};
 use crate::search::Search;
 use crate::vectors::Vectors;

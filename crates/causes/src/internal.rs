@@ -5,9 +5,10 @@
 //! cycles or instructions it is only the mean share of time.
 
 use crate::advice;
-use crate::analysis::{BottleneckInput, Column, mean, quotient};
 use crate::attributes::{Attribute, Attributes};
 use crate::classes::HIGH;
+use crate::column::{Column, mean, quotient};
+use crate::input::BottleneckInput;
 use crate::output::{Classified, InRegion, Internal, InternalCause};
 use crate::refine::Refined;
 use crate::regions::Values;

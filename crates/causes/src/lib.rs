@@ -15,11 +15,13 @@ mod analysis;
 pub mod attributes;
 pub mod classes;
 pub mod clusters;
+mod column;
 mod error;
 mod external;
 mod fold;
 #[cfg(test)]
 mod golden;
+mod input;
 mod internal;
 mod names;
 mod output;
