@@ -5,7 +5,7 @@
 use super::context::Context;
 use super::draft::{Draft, compare_ranks};
 use super::finding::{Evidence, FindingKind, Quantity, QuantityUnit};
-use super::messages::{LATE, at_most_likely, base, rows_of, share_late};
+use super::message_waiting::{LATE, at_most_likely, base, rows_of, share_late};
 use super::ranks::Ranks;
 use super::stages::Stage;
 use super::waiting::Waiting;

@@ -15,18 +15,17 @@ use super::context::{Context, Times};
 use super::draft::{Draft, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::hub::{hub, through_one};
+use super::message_waiting::{LATE, at_most_likely, base, rows_of, share_late, share_of_indirect};
 use super::ranks::Ranks;
 use super::stages::Stage;
 use super::waiting::Waiting;
 use super::words::{capitalised, percent, plural};
-use super::work::{above_mean, iterations, range_of};
+use super::work::above_mean;
 use ouzel_analyses::message_waits::{LateKind, LateMessagesOutput, LateRow};
 use ouzel_analyses::semantics::Category;
 use ouzel_model::{CallPathId, LocationId};
 use std::collections::BTreeMap;
 
-/// Least share of the time in calls that passes before the other side is there, for the other side to be the cause.
-pub(super) const LATE: f64 = 0.5;
 /// Mean length of a message below which its cost does not depend on its length: that of a page, below the limit
 /// up to which MPI libraries send at once (4 to 64 KiB).
 const SMALL_BYTES: u64 = 4096;
@@ -56,46 +55,6 @@ pub(super) fn messages(cx: &Context<'_>, waiting: &Waiting<'_>) -> Vec<Draft> {
     }
     drafts.push(cost(cx, waiting, &stages, rest));
     drafts
-}
-
-pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], gain: u64) -> Draft {
-    let path = waiting.main_path();
-    let values = waiting.paths.iter().take(4);
-    Draft {
-        kind: FindingKind::CommunicationCost,
-        title: String::new(),
-        sentence: String::new(),
-        path,
-        ranks: cx.ranks(cx.group.locations.iter().copied()),
-        iterations: stages.first().and_then(|stage| iterations(stage, |phase| u128::from(phase.waiting()))),
-        range: range_of(stages),
-        gain,
-        loss: gain,
-        assumption: String::new(),
-        confidence: cx.confidence_of_phases(),
-        evidence: vec![Evidence::new(
-            format!(
-                "{} does not compute for {} of these phases",
-                cx.even_the_busiest(),
-                cx.time(waiting.ticks)
-            ),
-            "Σ over phases of (length − max busy), less the cost of the synchronisation, divided among the calls \
-             that wait in proportion to their mean times",
-            std::iter::once(Quantity::ns("waiting", cx.ns(waiting.ticks)))
-                .chain(values.map(|&(path, ticks)| {
-                    Quantity::ns(&format!("mean time in {}", cx.place(path)), cx.ns(ticks))
-                }))
-                .collect(),
-        )],
-        advice: String::new(),
-        command: compare_ranks(cx, path),
-    }
-}
-
-/// At most `likely`, however sure the phases are: causes are inferred.
-pub(super) fn at_most_likely(cx: &Context<'_>, reason: &str) -> (Confidence, String) {
-    let (confidence, phases) = cx.confidence_of_phases();
-    (confidence.min(Confidence::Likely), format!("{phases}; {reason}"))
 }
 
 /// The ranks do the same work one after the other, and the next waits for the one before.
@@ -160,27 +119,6 @@ fn turns(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage]) -> Option<D
         command: compare_ranks(cx, path),
         ..draft
     })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
-fn share_of_indirect(late: &LateMessagesOutput, waiting: &Waiting<'_>) -> f64 {
-    let rows = rows_of(late, waiting);
-    let all: u64 = rows.iter().map(|row| row.wait.0).sum();
-    let indirect: u64 = rows.iter().map(|row| row.indirect.0).sum();
-    if all == 0 { 0.0 } else { indirect as f64 / all as f64 }
-}
-
-pub(super) fn rows_of<'l>(late: &'l LateMessagesOutput, waiting: &Waiting<'_>) -> Vec<&'l LateRow> {
-    late.rows.iter().filter(|row| waiting.paths.iter().any(|&(path, _)| path == row.waiting)).collect()
-}
-
-/// Share of the time in these calls that passes before the other side is there.
-#[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
-pub(super) fn share_late(cx: &Context<'_>, late: &LateMessagesOutput, waiting: &Waiting<'_>) -> f64 {
-    let waited: u64 = rows_of(late, waiting).iter().map(|row| row.wait.0).sum();
-    let paths = waiting.paths.iter();
-    let in_calls = paths.flat_map(|&(path, _)| cx.by_peer(path, Times::Inclusive)).map(|(_, ticks)| ticks);
-    waited as f64 / in_calls.sum::<u64>().max(1) as f64
 }
 
 fn late_messages(

@@ -19,6 +19,7 @@ mod explained;
 mod finding;
 mod hub;
 mod imbalance;
+mod message_waiting;
 mod messages;
 mod ranks;
 mod repetition;
