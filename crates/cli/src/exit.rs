@@ -4,7 +4,7 @@
 //! a signal does (130 for SIGINT and 143 for SIGTERM in a shell), once unfinished files are removed.
 
 use ouzel::model::visible;
-use ouzel_files::{memory, unfinished};
+use ouzel_files::{ending, memory};
 use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 use std::panic::{PanicHookInfo, catch_unwind, set_hook};
@@ -39,7 +39,7 @@ pub fn guarded(main: impl FnOnce() -> anyhow::Result<Outcome> + std::panic::Unwi
     set_hook(Box::new(remember_panic));
     let ended = catch_unwind(main);
     // If the program is ending, a missing unfinished file is not an error worth reporting.
-    unfinished::wait_if_ending();
+    ending::wait_if_ending();
     match ended {
         Ok(Ok(outcome)) => outcome.code(),
         Ok(Err(error)) => failed(&error),
@@ -56,7 +56,7 @@ pub fn guarded(main: impl FnOnce() -> anyhow::Result<Outcome> + std::panic::Unwi
 /// # Errors
 /// If that thread cannot be started.
 pub fn end_at_memory_limit() -> std::io::Result<()> {
-    memory::watch(|reached| unfinished::end_process(1, || complain(&format!("error: {reached}"))))
+    memory::watch(|reached| ending::end_process(1, || complain(&format!("error: {reached}"))))
 }
 
 fn remember_panic(info: &PanicHookInfo<'_>) {

@@ -103,6 +103,24 @@ impl<'a> Found<'a> {
     }
 }
 
+impl<'a> Session<'a> {
+    /// Opens the trace.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open(common: &'a Common) -> anyhow::Result<Self> {
+        Found::new(common).trace()
+    }
+
+    /// Opens another trace than the one that every command takes.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open_at(common: &'a Common, path: &Path) -> anyhow::Result<Self> {
+        Found::at(common, path).trace()
+    }
+}
+
 fn is_other_kind(error: &OpenError) -> bool {
     matches!(error, OpenError::OtherKind { .. })
 }

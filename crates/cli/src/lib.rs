@@ -1,7 +1,7 @@
 //! The command line of Ouzel.
 //!
 //! ```text
-//! words ──clap──► Words (args/) ──► the Question of one command (commands/) ──► Outcome ──► exit code
+//! words ──clap──► Words (words.rs) ──► the Question of one command (commands/) ──► Outcome ──► exit code
 //! ```
 //!
 //! A command opens a `Session`, runs one pass, and hands a table,
@@ -25,17 +25,18 @@ mod progress;
 mod rows;
 mod session;
 mod terminal;
+mod words;
 
-use args::Words;
-pub use args::program as command_line;
 pub use exit::Outcome;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use words::Words;
+pub use words::program as command_line;
 
 /// The program: whatever happens becomes an exit code and at most one line on standard error.
 pub fn program() -> ExitCode {
     exit::guarded(|| {
-        ouzel_files::unfinished::remove_on_signals()?;
+        ouzel_files::ending::remove_on_signals()?;
         let words = Words::parse(std::env::args_os())?;
         if words.memory_limit().is_some() {
             exit::end_at_memory_limit()?;

@@ -1,6 +1,5 @@
 //! Where an answer is written: standard output or a file, which is complete or absent.
 
-use crate::args::Common;
 use anyhow::anyhow;
 use ouzel_files::Inputs;
 use ouzel_files::output::{self, Existing, OutputError, Target, Writer};
@@ -86,12 +85,12 @@ pub enum Output {
 const BUFFER_BYTES: usize = 1 << 16;
 
 impl Output {
-    /// Opens the output of a command.
+    /// Opens the output for an answer; standard output if there is no target.
     ///
     /// # Errors
     /// If the file cannot be made.
-    pub fn open(common: &Common) -> anyhow::Result<Self> {
-        Ok(match &common.outputs.answer {
+    pub fn open(target: Option<&Target>) -> anyhow::Result<Self> {
+        Ok(match target {
             None => Output::Stdout(BufWriter::with_capacity(BUFFER_BYTES, io::stdout())),
             Some(target) => {
                 let output = target.begin().map_err(refused)?;

@@ -2,7 +2,6 @@
 
 use crate::args::{Common, OutputFormat};
 use crate::exit::Outcome;
-use crate::found::Found;
 use crate::output::Output;
 use crate::terminal::page::Page;
 use crate::terminal::style::{Style, shown};
@@ -19,7 +18,6 @@ use std::borrow::Borrow;
 use std::io::Write;
 use std::num::NonZeroU16;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 /// A trace with what the user asked of it.
 #[derive(Debug)]
@@ -41,22 +39,6 @@ fn repaired(common: &Common, trace: Trace) -> anyhow::Result<Trace> {
 }
 
 impl<'a> Session<'a> {
-    /// Opens the trace.
-    ///
-    /// # Errors
-    /// If it cannot be opened.
-    pub fn open(common: &'a Common) -> anyhow::Result<Self> {
-        Found::new(common).trace()
-    }
-
-    /// Opens another trace than the one that every command takes.
-    ///
-    /// # Errors
-    /// If it cannot be opened.
-    pub fn open_at(common: &'a Common, path: &Path) -> anyhow::Result<Self> {
-        Found::at(common, path).trace()
-    }
-
     /// A trace that was opened.
     ///
     /// # Errors
@@ -206,7 +188,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If the output cannot be written.
     pub fn write_text(&self, text: &str) -> anyhow::Result<()> {
-        let mut out = Output::open(self.common)?;
+        let mut out = Output::open(self.common.outputs.answer.as_ref())?;
         out.write_all(text.as_bytes())?;
         out.close()
     }
@@ -230,7 +212,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If the output cannot be written, or the streamed part fails.
     pub fn write_envelope(&self, envelope: &impl Serialize) -> anyhow::Result<()> {
-        let mut out = Output::open(self.common)?;
+        let mut out = Output::open(self.common.outputs.answer.as_ref())?;
         write_pretty(&mut out, envelope)?;
         out.close()
     }
@@ -268,7 +250,7 @@ impl<'a> Session<'a> {
 /// # Errors
 /// If the output cannot be written.
 pub fn write_lines(common: &Common, lines: &[String]) -> anyhow::Result<()> {
-    let mut out = Output::open(common)?;
+    let mut out = Output::open(common.outputs.answer.as_ref())?;
     for line in lines {
         writeln!(out, "{}", shown(line))?;
     }
@@ -312,7 +294,7 @@ fn write_batches_as(
 ) -> anyhow::Result<()> {
     let mut batches = batches.into_iter();
     let first = batches.next().context("a table without a batch")?;
-    let mut out = Output::open(common)?;
+    let mut out = Output::open(common.outputs.answer.as_ref())?;
     let mut writer: Box<dyn TableWriter + '_> = match common.format {
         OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, first.borrow())?),
         OutputFormat::Csv | OutputFormat::Json | OutputFormat::Table | OutputFormat::Html => {

@@ -6,7 +6,7 @@
 //! Laws: a file is opened once, however many formats check it; at most [`LOOK_BYTES`] of it are read; a directory is
 //! listed once; only regular files are opened. The bytes are not interpreted here.
 
-use crate::input;
+use crate::input::{self, Kind};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -32,19 +32,6 @@ const CLOSED_BYTES: usize = 1 << 10;
 
 /// Names of a directory that are listed. Traces of a million locations have two files for each.
 const NAMES_MAX: usize = 4 << 20;
-
-/// What a path is; links are followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A regular file.
-    File,
-    /// A directory.
-    Directory,
-    /// Neither: what it is, e.g. `a FIFO`.
-    Special(&'static str),
-    /// Nothing is there, or its kind cannot be determined.
-    Missing,
-}
 
 /// A path whose format is to be recognised.
 #[derive(Debug)]

@@ -2,10 +2,22 @@
 //!
 //! Law: only regular files are opened, and a file that is read as a whole has a limit set by its reader.
 
-use crate::candidate::Kind;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
+
+/// What a path is; links are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// Neither: what it is, e.g. `a FIFO`.
+    Special(&'static str),
+    /// Nothing is there, or its kind cannot be determined.
+    Missing,
+}
 
 /// Opens a regular file; links to regular files are followed.
 ///

@@ -3,7 +3,7 @@
 //! [`input`] opens what a user or a trace names: regular files only, so that a FIFO does not block and a device does
 //! not fill the memory. [`Candidate`] reads the beginning of files to recognise their format. [`Inputs`] are the files
 //! that a command reads, which [`output`] never overwrites; an output is written beside its target and gets its name
-//! when it is complete. Until then it is [`unfinished`], and is removed by an error or a signal. [`memory`] keeps the
+//! when it is complete. Until then it is [`unfinished`], and is removed by an error or a signal ([`ending`]). [`memory`] keeps the
 //! process within its user's limit. This crate does not interpret the bytes.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -14,7 +14,7 @@
 )]
 
 mod candidate;
-mod ending;
+pub mod ending;
 pub mod folder;
 pub mod input;
 mod inputs;
@@ -24,5 +24,6 @@ mod place;
 
 pub mod unfinished;
 
-pub use candidate::{Candidate, Kind, LOOK_BYTES, Places};
+pub use candidate::{Candidate, LOOK_BYTES, Places};
+pub use input::Kind;
 pub use inputs::Inputs;

@@ -10,7 +10,6 @@
 //! A process that is killed (`SIGKILL`, a crash) leaves its `.part`, which does not block the next one. What may be
 //! replaced is decided in [`output`](crate::output).
 
-pub use crate::ending::{end_process, remove_on_signals, wait_if_ending};
 use crate::place::folder_of;
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};

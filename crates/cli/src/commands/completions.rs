@@ -1,8 +1,8 @@
 //! `ouzel completions`: a script with which a shell completes command lines.
 
-use crate::args::program;
 use crate::command::{Command, Tool};
 use crate::exit::Outcome;
+use crate::words::program;
 use clap::Args;
 use clap_complete::{Shell, generate};
 use std::io::Write;
