@@ -23,9 +23,11 @@ pub mod nsight;
 pub mod otf2;
 mod position;
 pub mod projections;
+mod reader;
 mod readers;
 mod unknown;
 
-pub use detect::{Format, Found, OpenError, Opened, Reader, inputs, open, open_profile};
+pub use detect::{Found, inputs, open, open_profile};
 pub use ouzel_files::Candidate;
+pub use reader::{Format, OpenError, Opened, Reader};
 pub use readers::READERS;

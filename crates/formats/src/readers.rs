@@ -1,6 +1,6 @@
 //! Every format that can be read, in the order of the table of formats.
 
-use crate::detect::Reader;
+use crate::reader::Reader;
 
 /// Every reader.
 pub static READERS: &[&Reader] = &[

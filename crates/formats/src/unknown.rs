@@ -1,6 +1,6 @@
 //! What a path holds that no reader recognises, in words: what is there and what was looked for.
 
-use crate::detect::Format;
+use crate::reader::Format;
 use crate::readers::READERS;
 use ouzel_files::{Candidate, Kind, input};
 use std::fs;

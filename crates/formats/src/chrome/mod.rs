@@ -38,7 +38,7 @@ mod tests;
 mod window;
 pub mod write;
 
-use crate::detect::{Format, OpenError, Opened, Reader};
+use crate::reader::{Format, OpenError, Opened, Reader};
 use bits::Bits;
 use collect::{Collector, Detail};
 use define::has_kind;

@@ -13,9 +13,9 @@ mod reader;
 mod row;
 mod runs;
 
-use crate::detect::{Format, OpenError, Opened, Reader};
 use crate::heads::unpacked;
 use crate::naming;
+use crate::reader::{Format, OpenError, Opened, Reader};
 use header::CsvHeader;
 use index::{Index, RowOwner, TablePlace, csv_reader};
 use ouzel_files::{Candidate, LOOK_BYTES};

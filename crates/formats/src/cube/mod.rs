@@ -15,7 +15,7 @@ pub mod write;
 #[cfg(test)]
 mod tests;
 
-use crate::detect::{Format, OpenError, Opened, Reader};
+use crate::reader::{Format, OpenError, Opened, Reader};
 use metrics::Stored;
 use ouzel_cube::{Cube, CubeError, Kind};
 use ouzel_files::Candidate;

@@ -6,7 +6,7 @@
 use super::contexts::{ContextIds, ContextsBuilder, PlacedNode};
 use super::files::{TraceFile, sampled_trace, trace_file, trace_files};
 use super::regions;
-use crate::detect::{OpenError, Opened};
+use crate::reader::{OpenError, Opened};
 use ouzel_hpcdb::measurement::{Measurement, Node};
 use ouzel_hpcdb::{Line, SampleLayout, TimeField};
 use ouzel_model::{ContextId, Level, Notice, NoticeCode, Paradigm, Provenance, Region, RegionRole};

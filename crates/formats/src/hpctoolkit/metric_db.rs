@@ -3,10 +3,10 @@
 //! Without files of threads, the sums are given at one location for all.
 //! Law: inclusive values are read, from which exclusive ones follow.
 
-use super::experiment::XmlTree;
 use super::files::{files_with_ending, identities_of_names};
 use super::gathered::GatheredRows;
 use super::identity::{self, Identity};
+use super::xml_tree::XmlTree;
 use super::{io_error, read_error};
 use ouzel_hpcdb::experiment::{Experiment, ThreadValues};
 use ouzel_model::{

@@ -18,8 +18,9 @@ mod metric_db;
 mod period;
 mod regions;
 mod source;
+mod xml_tree;
 
-use crate::detect::{Format, OpenError, Opened, Reader};
+use crate::reader::{Format, OpenError, Opened, Reader};
 use ouzel_files::{Candidate, Inputs};
 use ouzel_hpcdb::FileKind;
 use ouzel_hpcdb::experiment::is_experiment;

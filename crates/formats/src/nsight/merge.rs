@@ -4,7 +4,7 @@
 //! each run. Law: every row comes once; rows that are equal in order come in the order of their runs.
 
 use super::rows::ReportRow;
-use super::store::{SortedRun, Spill, SpillReader};
+use super::spill::{SortedRun, Spill, SpillReader};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;

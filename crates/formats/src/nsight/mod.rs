@@ -25,11 +25,12 @@ mod requests;
 mod rows;
 mod scan;
 mod schema;
+mod spill;
 mod store;
 #[cfg(test)]
 mod tests;
 
-use crate::detect::{Format, OpenError, Opened, Reader};
+use crate::reader::{Format, OpenError, Opened, Reader};
 use ouzel_files::{Candidate, Inputs};
 use ouzel_model::{ChunkReader, Content, Definitions, LocationId, Notice, ReadError, ReadPlan, TraceSource};
 use reader::{NsightLocation, Shared};

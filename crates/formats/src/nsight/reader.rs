@@ -10,7 +10,8 @@
 use super::requests::Requests;
 use super::rows::{NO_PEER, ReportRow, RowKind};
 use super::scan::temporary_error;
-use super::store::{LaneBlock, SpillReader, StoredLane};
+use super::spill::SpillReader;
+use super::store::{LaneBlock, StoredLane};
 use crate::position::index_from;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, Collective, CollectiveOp, CollectiveRoot, CommId, CommRank,

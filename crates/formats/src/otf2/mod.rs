@@ -20,7 +20,7 @@ mod reader;
 mod refs;
 mod stack_changes;
 
-use crate::detect::{self, Format, Reader};
+use crate::reader::{Format, Opened, Reader};
 use ouzel_files::{Candidate, Inputs};
 use ouzel_model::{
     ChunkBuffer, ChunkReader, Content, Definitions, EventKind, LocationId, Needs, Notice, Provenance,
@@ -58,7 +58,7 @@ pub static READER: Reader = Reader {
         (Content::Topologies, ""),
     ],
     recognise,
-    open: |candidate| Ok(detect::Opened::trace(Otf2Source::of(Archive::open_candidate(candidate)?))),
+    open: |candidate| Ok(Opened::trace(Otf2Source::of(Archive::open_candidate(candidate)?))),
     add_files,
 };
 

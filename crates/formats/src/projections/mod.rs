@@ -27,7 +27,7 @@ mod record;
 mod scan;
 mod sts;
 
-use crate::detect::{Format, OpenError, Opened, Reader};
+use crate::reader::{Format, OpenError, Opened, Reader};
 use definitions::Refs;
 use files::Files;
 use lines::LogLines;

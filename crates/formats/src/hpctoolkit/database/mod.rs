@@ -8,7 +8,7 @@ use super::ends::{self, LineEnds};
 use super::identity::{self, Identity};
 use super::source::{LineFile, SampledTrace};
 use super::{damage_notice, io_error, period, read_error};
-use crate::detect::{OpenError, Opened};
+use crate::reader::{OpenError, Opened};
 use ouzel_hpcdb::{FileKind, Line, Meta, Profile, ProfileDb, ReadErrorKind, TraceDb};
 use ouzel_model::{
     Clock, Definitions, Level, LocationId, LocationKind, Notice, NoticeCode, Provenance, ReadError, Ticks,

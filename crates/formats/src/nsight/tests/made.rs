@@ -4,7 +4,7 @@ use super::super::open_path;
 use super::super::store::Partition;
 use super::super::{READER, rows::ReportRow};
 use super::{Sums, all_sums, opened, sums_in, sums_of};
-use crate::detect::OpenError;
+use crate::reader::OpenError;
 use ouzel_files::Candidate;
 use ouzel_model::{
     CollectiveOp, CollectiveRoot, CommRank, Filter, LocationKind, NoticeCode, RequestEvent, TraceSource,

@@ -5,8 +5,8 @@
 
 use super::layout::{
     Layout, PrintLine, PrintPlace, RecordHead, Section, Time, is_undefined, put, put_float, put_list,
-    put_quoted,
 };
+use super::names::put_quoted;
 use ouzel_otf2::records::{FieldValue, IdMap, RefKind, Value};
 
 pub(super) fn put_head(out: &mut String, head: &RecordHead) {

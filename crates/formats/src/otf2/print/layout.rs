@@ -4,8 +4,7 @@
 //! the file. [`text`](super::text) and [`json`](super::json) say how each is written.
 
 use super::names::PrintNames;
-use super::{json, text};
-use ouzel_otf2::records::{FieldValue, RefKind};
+use ouzel_otf2::records::RefKind;
 use ouzel_otf2::wire::UNDEFINED_U64;
 
 /// How lines look.
@@ -77,61 +76,10 @@ pub(super) struct Widths {
 pub(super) struct PrintLine<'l, 'd> {
     pub out: &'l mut String,
     pub names: &'l mut PrintNames<'d>,
-    layout: Layout,
-    n_fields: usize,
+    pub layout: Layout,
+    pub n_fields: usize,
     /// The metric class or instance that the record named, for the values that follow.
     pub metric: u64,
-}
-
-impl<'l, 'd> PrintLine<'l, 'd> {
-    pub fn begin(
-        out: &'l mut String,
-        names: &'l mut PrintNames<'d>,
-        layout: Layout,
-        head: &RecordHead,
-        widths: Widths,
-    ) -> Self {
-        match layout {
-            Layout::Text => text::put_head(out, head, widths),
-            Layout::JsonLines => json::put_head(out, head),
-        }
-        PrintLine { out, names, layout, n_fields: 0, metric: UNDEFINED_U64 }
-    }
-
-    pub fn field(&mut self, name: &str, value: FieldValue<'_>) {
-        if let FieldValue::Ref(RefKind::Metric, id) = value {
-            self.metric = id;
-        }
-        let is_first = self.n_fields == 0;
-        self.n_fields += 1;
-        match self.layout {
-            Layout::Text => {
-                self.out.push_str(if is_first { "  " } else { ", " });
-                text::put_field(self, name, value);
-            }
-            Layout::JsonLines => {
-                put!(self.out, ",\"{name}\":");
-                json::put_value(self, value);
-            }
-        }
-    }
-
-    /// The fields of a record of an unknown kind.
-    pub fn unknown(&mut self, id: u8, body: &[u8]) {
-        if self.layout == Layout::JsonLines {
-            self.field("id", FieldValue::Unsigned(u64::from(id)));
-        }
-        self.field("body_bytes", FieldValue::Unsigned(body.len() as u64));
-    }
-
-    pub fn end(self) {
-        if self.layout == Layout::JsonLines {
-            self.out.push('}');
-        } else {
-            self.out.truncate(self.out.trim_end_matches(' ').len());
-        }
-        self.out.push('\n');
-    }
 }
 
 /// Whether a reference refers to nothing.
@@ -158,21 +106,6 @@ pub(super) fn put_list<T>(
         put_item(line, item);
     }
     line.out.push(']');
-}
-
-/// The text in quotes, with quotes, backslashes and what does not show escaped as in JSON.
-pub(super) fn put_quoted(out: &mut String, text: &str) {
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            other => ouzel_model::put_json_text(out, other),
-        }
-    }
-    out.push('"');
 }
 
 /// A float with as many digits as it takes to read the same one back; JSON knows no others than finite ones.

@@ -14,6 +14,7 @@ mod definitions;
 mod events;
 mod json;
 mod layout;
+mod line;
 mod names;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,6 @@
 //! A name is looked up once and kept quoted, ready for either layout. Law: only ids with
 //! a definition are kept, so that a damaged file cannot fill the memory with others.
 
-use super::layout::put_quoted;
 use ouzel_otf2::Definitions;
 use ouzel_otf2::records::{Definition, FieldValue, RefKind};
 use rustc_hash::FxHashMap;
@@ -84,4 +83,19 @@ fn name_of(definitions: &Definitions, definition: &Definition<'_>) -> Option<Str
             text(name?)
         }
     }
+}
+
+/// The text in quotes, with quotes, backslashes and what does not show escaped as in JSON.
+pub(super) fn put_quoted(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            other => ouzel_model::put_json_text(out, other),
+        }
+    }
+    out.push('"');
 }

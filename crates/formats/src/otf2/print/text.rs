@@ -5,8 +5,8 @@
 
 use super::layout::{
     Layout, PrintLine, PrintPlace, RecordHead, Section, Time, Widths, is_undefined, put, put_float, put_list,
-    put_quoted,
 };
+use super::names::put_quoted;
 use ouzel_otf2::records::{FieldValue, IdMap, RefId, RefKind, Value};
 
 /// Columns of the name, which most events fit.
