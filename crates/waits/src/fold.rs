@@ -2,7 +2,9 @@
 
 use crate::calls::CallKind;
 use crate::output::{WaitsOutput, output};
-use crate::records::{BareCall, BareKind, CollectiveRecord, LocationRecords, Poll, Steps, WaitsPartial};
+use crate::records::{
+    BareCall, BareKind, CollectiveRecord, Depth, LocationRecords, Poll, Steps, WaitsPartial,
+};
 use ouzel_analyses::communication_totals::peer_rank;
 use ouzel_analyses::message_matching::{self, MatchingLocal, Observer, Side};
 use ouzel_analyses::semantics::Semantics;
@@ -20,17 +22,6 @@ pub struct Waits {
     /// How calls of each region wait.
     kinds: Vec<CallKind>,
     depth: Depth,
-}
-
-/// What is kept of the waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Depth {
-    /// Those that are selected.
-    Waits,
-    /// Also what their causes are found from.
-    Causes,
-    /// Also who needs whom.
-    Edges,
 }
 
 impl Waits {

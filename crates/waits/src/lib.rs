@@ -38,6 +38,7 @@ mod wait;
 pub use class::{Certainty, ClassRole, WaitClass};
 pub use delays::{DelayRow, DelaysOutput, Dependencies, UnexplainedRow};
 pub use fold::Waits;
-pub use output::{ClassSum, ClockViolations, WaitsOutput};
+pub use messages::ClockViolations;
+pub use output::{ClassSum, WaitsOutput};
 pub use rows::{RowCulprit, WaitRow, WaitRows, WaitsPer};
 pub use wait::{Culprit, Wait};

@@ -16,13 +16,28 @@
 use crate::calls::CallKind;
 use crate::class::{Certainty, WaitClass};
 use crate::edges::{MessageEdge, Need, Place, Post};
-use crate::output::ClockViolations;
 use crate::records::{BareKind, CallOrder, LocationRecords, Steps};
 use crate::wait::{Culprit, Wait};
 use ouzel_analyses::message_matching::{End, EndCall, MessageEnds, Pair, Unmatched, for_each_pair};
 use ouzel_model::{CallPathId, Definitions, LocationId, Ticks, WorldRank};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+
+/// Messages of the selection that were received before they were sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClockViolations {
+    /// How many.
+    pub n: u64,
+    /// The longest time from the receive back to the send.
+    pub worst: Ticks,
+}
+
+impl ClockViolations {
+    pub(crate) fn add(&mut self, early: Ticks) {
+        self.n += 1;
+        self.worst = self.worst.max(early);
+    }
+}
 
 /// What a receive that completed had to do with its message.
 #[derive(Debug, Clone, Copy)]

@@ -5,11 +5,10 @@ use crate::class::WaitClass;
 use crate::collectives::{CollectiveWaits, collective_waits};
 use crate::delays::{CausedWait, Dependencies, GroupPoint};
 use crate::edges::{Edges, MissingEdges};
-use crate::fold::Depth;
-use crate::messages::{MessageWaits, message_waits};
+use crate::messages::{ClockViolations, MessageWaits, message_waits};
 use crate::order::wrong_order;
 use crate::processes::{polling, process_joins, process_waits, start_of_mpi};
-use crate::records::WaitsPartial;
+use crate::records::{Depth, WaitsPartial};
 use crate::wait::{Culprit, Wait, longest_of_visits};
 use ouzel_analyses::message_matching::report_unmatched;
 use ouzel_engine::FinishCx;
@@ -37,15 +36,6 @@ pub struct WaitsOutput {
     pub edges: Option<Edges>,
 }
 
-/// Messages of the selection that were received before they were sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ClockViolations {
-    /// How many.
-    pub n: u64,
-    /// The longest time from the receive back to the send.
-    pub worst: Ticks,
-}
-
 /// The waiting of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClassSum {
@@ -55,13 +45,6 @@ pub struct ClassSum {
     pub wait: Ticks,
     /// Number of waits.
     pub n: u64,
-}
-
-impl ClockViolations {
-    pub(crate) fn add(&mut self, early: Ticks) {
-        self.n += 1;
-        self.worst = self.worst.max(early);
-    }
 }
 
 impl WaitsOutput {

@@ -112,6 +112,17 @@ pub(crate) struct Poll {
     pub end: Ticks,
 }
 
+/// What is kept of the waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Depth {
+    /// Those that are selected.
+    Waits,
+    /// Also what their causes are found from.
+    Causes,
+    /// Also who needs whom.
+    Edges,
+}
+
 impl WaitsPartial {
     pub(crate) fn remap(&mut self, remap: &Remap) {
         self.ends.remap(remap);

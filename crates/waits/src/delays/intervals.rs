@@ -5,7 +5,7 @@
 //! the two leaves it. The waiter's ends where it begins to wait, the culprit's where it arrives. Without a common point
 //! they start at the first events.
 
-use super::dependencies::{CausedWait, GroupPoint};
+use super::caused::{CausedWait, GroupPoint};
 use ouzel_model::{LocationId, Ticks};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

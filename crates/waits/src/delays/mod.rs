@@ -14,14 +14,16 @@
 //! Law: Σ short-term + Σ long-term + Σ unexplained = Σ waits, in ticks, of each class. All values are integers and do
 //! not depend on the grouping of locations. Memory is that of the waits, and of the call paths in each piece.
 
+mod caused;
 mod dependencies;
 mod intervals;
 mod output;
 mod pieces;
+mod second_pass;
 mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use caused::{CausedWait, GroupPoint};
 pub use dependencies::Dependencies;
-pub(crate) use dependencies::{CausedWait, GroupPoint};
 pub use output::{DelayRow, DelaysOutput, UnexplainedRow};

@@ -5,7 +5,8 @@
 //! proportion to their times, by largest remainder. A wait is settled after all that its location does later, so that
 //! it has all costs: locations are gone through backward, and stop at an arrival until the wait for it is settled.
 
-use super::dependencies::{CausedWait, Dependencies};
+use super::caused::CausedWait;
+use super::dependencies::Dependencies;
 use super::intervals::Interval;
 use super::output::{DelaySums, DelaysOutput};
 use super::pieces::Pieces;
