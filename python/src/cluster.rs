@@ -11,12 +11,9 @@
 
 use crate::errors;
 use crate::errors::OuzelError;
-use crate::selection::Selection;
-use crate::trace::Trace;
 use ouzel::engine::Progress;
 use ouzel::model::LocationId;
 use ouzel::workers::{BUILD, Group, Job, JobError, Workers};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use std::error::Error;
@@ -26,17 +23,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of a group by default: half a second or more of folding from memory, a second or more from a file system at
 /// 500 MB/s; the report takes 2 s. Chosen from the figures of docs/design/cluster.md, "What does a cluster cost?".
-const GROUP_BYTES: u64 = 512 << 20;
-
-/// How long there may be no worker.
-const PATIENCE_S: f64 = 60.0;
+pub const GROUP_BYTES: u64 = 512 << 20;
 
 /// The workers of a `distributed.Client`.
 #[derive(Debug)]
 pub struct Cluster {
     /// `ouzel._cluster.Cluster`
-    object: Py<PyAny>,
-    group_bytes: u64,
+    pub object: Py<PyAny>,
+    pub group_bytes: u64,
 }
 
 impl Cluster {
@@ -84,33 +78,6 @@ impl Workers for Cluster {
             }
             Err(OuzelError::new_err("internal error: a pass on a cluster ended without a result").into())
         })
-    }
-}
-
-#[pymethods]
-impl Trace {
-    #[pyo3(signature = (client, *, group_bytes=None, checkpoint=None, patience_s=PATIENCE_S))]
-    fn on(
-        &self,
-        py: Python<'_>,
-        client: &Bound<'_, PyAny>,
-        group_bytes: Option<u64>,
-        checkpoint: Option<PathBuf>,
-        patience_s: f64,
-    ) -> PyResult<Trace> {
-        let workers = if client.is_none() {
-            None
-        } else {
-            if !(0.0..=f64::MAX).contains(&patience_s) {
-                return Err(PyValueError::new_err("patience_s must be 0 or more"));
-            }
-            let path = std::path::absolute(self.inner.path())?;
-            let module = py.import("ouzel._cluster")?;
-            let object = module.call_method1("Cluster", (client, path, checkpoint, patience_s))?.unbind();
-            Some(Cluster { object, group_bytes: group_bytes.unwrap_or(GROUP_BYTES) })
-        };
-        let selection = Selection { workers, ..self.selection.clone_ref(py) };
-        Ok(Trace { inner: Arc::clone(&self.inner), selection })
     }
 }
 

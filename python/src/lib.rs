@@ -19,6 +19,7 @@ mod diagnosis;
 mod errors;
 mod events;
 mod info;
+mod on_cluster;
 mod operations;
 mod output;
 mod page;

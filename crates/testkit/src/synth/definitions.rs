@@ -16,10 +16,12 @@ use ouzel_otf2::write::{ArchiveWriter, WriteError};
 use super::clock::SkewedClock;
 use super::facts::Facts;
 use super::grid::Grid;
-use super::rank::COUNTERS;
 use super::regions::{N_REGIONS, REGIONS};
 use super::{Counters, SynthOptions};
 use crate::Rng;
+
+/// Names of the counters, in the order of their values.
+pub(super) const COUNTERS: [&str; 2] = ["PAPI_TOT_CYC", "PAPI_TOT_INS"];
 
 /// Regions that are defined. A program instrumented by its compiler has as many, and enters few of them.
 const N_DEFINED_REGIONS: usize = 1000;

@@ -12,14 +12,12 @@ use ouzel_otf2::wire::UNDEFINED_U32;
 use ouzel_otf2::write::EventWriter;
 
 use super::clock::SkewedClock;
-use super::definitions::LocalIds;
+use super::definitions::{COUNTERS, LocalIds};
 use super::facts::{CollectiveFacts, CounterFacts, MessageFacts, RankFacts, RegionFacts, ns_from_ticks};
 use super::regions::{N_REGIONS, REGIONS, Region};
 use super::{Counters, SynthError};
 use crate::Rng;
 
-/// Names of the counters, in the order of their values.
-pub(super) const COUNTERS: [&str; 2] = ["PAPI_TOT_CYC", "PAPI_TOT_INS"];
 const CYCLES_PER_TICK: u64 = 3;
 /// Counters do not begin at zero: values before the first event belong to no region.
 const COUNTERS_AT_START: [u64; 2] = [98_850, 41_234];

@@ -129,7 +129,7 @@ impl Told {
 fn told_by_facts(facts: &RankFacts) -> Told {
     let gain = |region: &RegionFacts, name| region.counters.get(name).map_or(0, |gain| gain.inclusive);
     let sums = facts.regions.iter().map(|region| {
-        let [cycles, instructions] = rank::COUNTERS.map(|name| gain(region, name));
+        let [cycles, instructions] = definitions::COUNTERS.map(|name| gain(region, name));
         let sums = [region.visits, region.inclusive_ticks, region.exclusive_ticks, cycles, instructions];
         (region.region.clone(), sums)
     });
