@@ -2,7 +2,7 @@
 //!
 //! Law: outside of `ouzel-files` and of tests, nothing opens or reads a file by the standard library's functions.
 
-use super::{Flaw, Source};
+use super::{Flaw, Source, shipped_lines};
 
 /// What is not called directly, and what is called instead.
 const CALLS: [(&str, &str); 3] = [
@@ -19,16 +19,6 @@ fn is_shipped(path: &str) -> bool {
     let stem = path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
     let is_test = path.contains("/tests/") || stem.ends_with("tests") || stem == "golden";
     in_source && path.ends_with(".rs") && !is_test && !is_ours("files") && !is_ours("testkit")
-}
-
-/// The lines before the tests at the end of a file.
-fn shipped_lines(source: &Source) -> impl Iterator<Item = (usize, &str)> {
-    let mut is_behind_attribute = false;
-    source.lines().take_while(move |(_, line)| {
-        let begins_tests = is_behind_attribute && line.starts_with("mod ") && line.ends_with('{');
-        is_behind_attribute = line.trim_end() == "#[cfg(test)]";
-        !begins_tests
-    })
 }
 
 pub(super) fn check(sources: &[Source]) -> Vec<Flaw> {

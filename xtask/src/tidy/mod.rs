@@ -1,10 +1,11 @@
-//! Checks that no compiler makes: dependency edges, how inputs are opened, links, sizes, words, the list of third-party
+//! Checks that no compiler makes: dependency edges, circles of files, how inputs are opened, links, sizes, words, the list of third-party
 //! licenses, and whether what is generated is up to date.
 //!
 //! One file per concern, each a function from the project's files to flaws. A flaw
 //! fails the tests; a remark is only shown. Looked at are the files that git tracks
 //! and new ones that it does not ignore.
 
+mod circles;
 mod edges;
 mod inputs;
 mod links;
@@ -93,6 +94,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
 pub fn check(root: &Path) -> Result<Findings> {
     let sources = sources(root)?;
     let mut flaws = edges::check(&workspace::metadata(root)?, &sources);
+    flaws.extend(circles::check(&sources));
     flaws.extend(inputs::check(&sources));
     flaws.extend(links::check(&sources));
     flaws.extend(words::check(&sources));
@@ -127,6 +129,16 @@ fn sources(root: &Path) -> Result<Vec<Source>> {
         sources.push(Source { path: path.to_owned(), n_bytes, text });
     }
     Ok(sources)
+}
+
+/// The lines before the tests at the end of a file.
+fn shipped_lines(source: &Source) -> impl Iterator<Item = (usize, &str)> {
+    let mut is_behind_attribute = false;
+    source.lines().take_while(move |(_, line)| {
+        let begins_tests = is_behind_attribute && line.starts_with("mod ") && line.ends_with('{');
+        is_behind_attribute = line.trim_end() == "#[cfg(test)]";
+        !begins_tests
+    })
 }
 
 #[cfg(test)]
