@@ -13,8 +13,11 @@ use std::iter;
 /// time in MPI is drawn first.
 pub fn what_if(ranks: &[RankSpans], with: Option<&str>, definitions: &Definitions, of: &str) -> Picture {
     let ns = |ticks: Ticks| definitions.clock.ns_from_ticks(ticks) as f64;
-    let projected = |rank: &'_ RankSpans| with.map(|_| rank.projected.as_slice());
-    let both = || ranks.iter().flat_map(|rank| iter::once(rank.recorded.as_slice()).chain(projected(rank)));
+    let both = || {
+        ranks.iter().flat_map(|rank| {
+            iter::once(rank.recorded.as_slice()).chain(with.map(|_| rank.projected.as_slice()))
+        })
+    };
     let last = both().filter_map(|spans| spans.last()).map(|span| ns(span.2)).fold(0.0, f64::max);
     let scale = Scale::of_ns(last);
     let interval = |lane: usize, &(kind, start, end): &(SpanKind, Ticks, Ticks)| Interval {
