@@ -1,5 +1,6 @@
 //! Changes of a program, and what they make of the pieces.
 
+use crate::error::ChangeError;
 use crate::graph::Graph;
 use crate::network::{Network, NetworkFit};
 use crate::pieces::Pieces;
@@ -39,25 +40,6 @@ pub struct Code {
     name: String,
     with_callees: bool,
     ranks: Option<RankSet>,
-}
-
-/// A change that cannot be made.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ChangeError {
-    /// Nothing has this name.
-    #[error("no region or call path is named {0:?}")]
-    Unknown(String),
-    /// It is not of the form `CODE=FACTOR`.
-    #[error("{0:?} is not of the form CODE=FACTOR, e.g. solve=2")]
-    Form(String),
-    /// The factor is no number above zero.
-    #[error(
-        "{0:?} is no factor; a factor is a number from 0.001 to 1,000,000 with at most three digits after the point"
-    )]
-    Factor(String),
-    /// It is no network.
-    #[error("{0:?} is no network; a network is ideal, or e.g. latency=5us,bandwidth=12GB/s")]
-    Network(String),
 }
 
 impl FromStr for Code {

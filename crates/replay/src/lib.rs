@@ -20,7 +20,9 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod build;
 mod change;
+mod error;
 mod graph;
 mod network;
 mod order;
@@ -31,7 +33,8 @@ mod run;
 mod tests;
 mod what_if;
 
-pub use change::{Change, ChangeError, Code};
+pub use change::{Change, Code};
+pub use error::ChangeError;
 pub use graph::{Dropped, Graph};
 pub use network::Network;
 pub use run::{RankSpans, Replay, SpanKind};

@@ -1,6 +1,6 @@
 //! Networks: what a transfer takes, in the record and on another one.
 
-use crate::change::ChangeError;
+use crate::error::ChangeError;
 use crate::graph::Transfer;
 use std::fmt;
 use std::str::FromStr;

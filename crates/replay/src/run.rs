@@ -1,6 +1,7 @@
 //! A run that can be replayed: what front ends ask.
 
-use crate::change::{Change, ChangeError, Changing, Selection};
+use crate::change::{Change, Changing, Selection};
+use crate::error::ChangeError;
 use crate::graph::{Dropped, Graph};
 use crate::network::Network;
 use crate::pieces::Pieces;

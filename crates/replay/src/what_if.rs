@@ -1,6 +1,7 @@
 //! How long a run would take with changes, and which changes would gain most.
 
-use crate::change::{Change, ChangeError, Changing, Selection};
+use crate::change::{Change, Changing, Selection};
+use crate::error::ChangeError;
 use crate::graph::Graph;
 use crate::pieces::Pieces;
 use crate::replayed::Replayed;

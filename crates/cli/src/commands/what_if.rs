@@ -28,10 +28,10 @@ Examples:
   ouzel what-if scorep-run/ --network latency=5us,bandwidth=12GB/s
   ouzel what-if scorep-run/ --faster solve=2 --plot before-after.svg
 
-CODE is a region (solve: its exclusive time wherever it is called), a call path (main/step/solve), or either with
-all that it calls except MPI and waiting (solve/**), on all ranks or on some (solve@0-3). Options may be repeated;
-the changes are made together. Every rank keeps its other work and everything that it needs of other ranks; the
-answer says what the replay leaves out. docs/method.md has the model.")]
+CODE is a region (solve: its exclusive time wherever it is called), a call path (main/step/solve), or
+either with all that it calls except MPI and waiting (solve/**), on all ranks or some (solve@0-3).
+Options may be repeated; the changes are made together. Every rank keeps its other work and all that it
+needs of other ranks; the answer says what the replay leaves out. docs/method.md has the model.")]
 pub struct WhatIfArgs {
     /// This code FACTOR times as fast
     #[arg(long, value_name = "CODE=FACTOR", value_parser = Change::faster)]

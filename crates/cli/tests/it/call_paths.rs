@@ -145,7 +145,10 @@ fn on_wide_lines(archive: &Path, words: &[&str]) -> Ran {
 fn check(archive: &Path, selection: &[&str]) {
     let known = profile(archive, selection);
     let is_long = LONG < ouzel::open(archive).expect("what the test made").event_bytes(&Filter::default());
-    for words in &COMMANDS[..if is_long { FIRST } else { COMMANDS.len() }] {
+    // A replay is of the whole run, whatever is selected.
+    let is_of_selection = |words: &&&[&str]| words[0] != "what-if" || !selection.contains(&"--time");
+    let commands = &COMMANDS[..if is_long { FIRST } else { COMMANDS.len() }];
+    for words in commands.iter().filter(is_of_selection) {
         let words = [*words, selection].concat();
         let of = format!("{words:?} of {archive:?}");
         let page = on_wide_lines(archive, &words);

@@ -1,0 +1,207 @@
+//! From the dependencies of a run to its graph.
+
+use crate::graph::{Dropped, Graph, JoinNode, Point, Signal, Timeline, Transfer};
+use crate::order::order;
+use ouzel_model::{Definitions, LocationId, LocationKind, Ticks, WorldRank};
+use ouzel_waits::edges::{Edges, Join, MessageEdge, Need, Place, Post};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A point as it is read, with what tells it from others of its location: posts come before needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    place: Place,
+    at: Ticks,
+    is_need: bool,
+}
+
+impl Entry {
+    fn of_post(post: &Post) -> Self {
+        Entry { place: post.place, at: post.at, is_need: false }
+    }
+
+    fn of_need(need: &Need) -> Self {
+        Entry { place: need.place, at: need.at, is_need: true }
+    }
+}
+
+/// The entries of each location, sorted, with their points.
+type Entries = BTreeMap<LocationId, Vec<(Entry, u32)>>;
+
+impl Graph {
+    /// The graph of a whole run.
+    pub fn new(edges: &Edges, definitions: &Definitions) -> Self {
+        let mut entries = entries(edges);
+        let taking_part = taking_part(edges, &entries, definitions);
+        let locations = (edges.spans.len() - taking_part.len()) as u64;
+        let mut graph = Graph {
+            timelines: Vec::with_capacity(taking_part.len()),
+            points: Vec::new(),
+            timeline_of: Vec::new(),
+            needs: Vec::new(),
+            joins: Vec::new(),
+            inputs: Vec::new(),
+            steps: Vec::new(),
+            transfers: Vec::new(),
+            dropped: Dropped { locations, missing: edges.missing, ..Dropped::default() },
+        };
+        for location in taking_part {
+            let of_location = entries.get_mut(&location).map(Vec::as_mut_slice).unwrap_or_default();
+            graph.add_timeline(location, edges.spans[&location], of_location, definitions);
+        }
+        let point_of = |location: LocationId, entry: Entry| -> Option<u32> {
+            let of_location = entries.get(&location)?;
+            let found = of_location.binary_search_by_key(&entry, |it| it.0).ok()?;
+            Some(of_location[found].1)
+        };
+        graph.add_needs(edges, point_of);
+        let steps = order(&mut graph);
+        graph.steps = steps;
+        graph.add_transfers(edges, point_of);
+        graph
+    }
+
+    fn add_timeline(
+        &mut self,
+        location: LocationId,
+        (start, end): (Ticks, Ticks),
+        entries: &mut [(Entry, u32)],
+        definitions: &Definitions,
+    ) {
+        let first = self.points.len();
+        for (number, &index) in (first as u32..).zip(&in_order(entries)) {
+            entries[index].1 = number;
+            let at = entries[index].0.at.0.max(start.0).max(self.last_at(first));
+            self.points.push(Point { at, until: at, needs_end: 0 });
+        }
+        let n_points = self.points.len() - first;
+        self.timeline_of.resize(self.points.len(), self.timelines.len() as u32);
+        let rank = definitions.location(location).rank;
+        let end = end.0.max(self.last_at(first)).max(start.0);
+        self.timelines.push(Timeline { location, rank, start: start.0, end, first, n_points });
+    }
+
+    /// When the last point from `first` on is reached.
+    fn last_at(&self, first: usize) -> u64 {
+        self.points[first..].last().map_or(0, |point| point.at)
+    }
+
+    fn add_needs(&mut self, edges: &Edges, point_of: impl Fn(LocationId, Entry) -> Option<u32>) {
+        let mut times: Vec<u64> = self.points.iter().map(|point| point.at).collect();
+        let mut found: Vec<(u32, Signal)> = Vec::new();
+        let n_timelines = self.timelines.len();
+        let post = |post: &Post| point_of(post.location, Entry::of_post(post));
+        let need = |need: &Need| point_of(need.location, Entry::of_need(need));
+        let n_points = self.points.len() as u32;
+        for (join, number) in edges.joins.iter().zip(n_points..) {
+            let Join { after, posts, is_of_all, .. } = join;
+            let before = after.map(|after| n_points + after);
+            self.inputs.extend(posts.iter().filter_map(post).chain(before));
+            let inputs_end = self.inputs.len() as u32;
+            let is_of_all = *is_of_all && posts.len() == n_timelines;
+            self.joins.push(JoinNode { inputs_end, is_of_all });
+            let inputs = self.inputs_of((number - n_points) as usize).iter();
+            let complete = inputs.map(|&input| times[input as usize]).max().unwrap_or_default();
+            times.push(complete);
+        }
+        let is_met = |needing: u32, leave: Ticks, signal: Signal| {
+            let timeline = &self.timelines[self.timeline_of[needing as usize] as usize];
+            let after = needing as usize + 1;
+            let is_last = after == timeline.first + timeline.n_points;
+            let next = if is_last { timeline.end } else { self.points[after].at };
+            times[signal as usize] <= leave.0.min(next)
+        };
+        let mut unmet = 0;
+        let mut add = |needing: Option<u32>, leave: Ticks, signal: Option<Signal>| {
+            let (Some(needing), Some(signal)) = (needing, signal) else { return };
+            match is_met(needing, leave, signal) {
+                true => found.push((needing, signal)),
+                false => unmet += 1,
+            }
+        };
+        for MessageEdge { post: posted, need: needing, .. } in &edges.messages {
+            add(need(needing), needing.leave, post(posted));
+        }
+        for (join, number) in edges.joins.iter().zip(n_points..) {
+            join.needs.iter().for_each(|needing| add(need(needing), needing.leave, Some(number)));
+        }
+        self.dropped.unmet = unmet;
+        found.sort_unstable();
+        found.dedup();
+        let mut next = 0;
+        for (number, point) in (0..).zip(&mut self.points) {
+            next += found[next..].partition_point(|it| it.0 == number);
+            point.needs_end = next as u32;
+        }
+        self.needs = found.into_iter().map(|it| it.1).collect();
+        self.set_until();
+    }
+
+    fn add_transfers(&mut self, edges: &Edges, point_of: impl Fn(LocationId, Entry) -> Option<u32>) {
+        let transfer = |&MessageEdge { need, bytes, .. }: &MessageEdge| {
+            let point = point_of(need.location, Entry::of_need(&need))?;
+            let rest = need.leave.0.saturating_sub(self.points[point as usize].until);
+            Some(Transfer { point, bytes, rest })
+        };
+        let mut transfers: Vec<Transfer> = edges.messages.iter().filter_map(transfer).collect();
+        transfers.sort_unstable_by_key(|it| (it.point, it.rest, it.bytes));
+        transfers.dedup_by(|later, first| {
+            let is_same = later.point == first.point;
+            if is_same {
+                first.bytes += later.bytes;
+            }
+            is_same
+        });
+        self.transfers = transfers;
+    }
+}
+
+/// All posts and needs by location; each once.
+fn entries(edges: &Edges) -> Entries {
+    let mut of: FxHashMap<LocationId, Vec<(Entry, u32)>> = FxHashMap::default();
+    let mut post = |post: &Post| of.entry(post.location).or_default().push((Entry::of_post(post), 0));
+    edges.messages.iter().for_each(|edge| post(&edge.post));
+    edges.joins.iter().flat_map(|join| &join.posts).for_each(&mut post);
+    let mut need = |need: &Need| of.entry(need.location).or_default().push((Entry::of_need(need), 0));
+    edges.messages.iter().for_each(|edge| need(&edge.need));
+    edges.joins.iter().flat_map(|join| &join.needs).for_each(&mut need);
+    let sorted = of.into_iter().map(|(location, mut entries)| {
+        entries.sort_unstable();
+        entries.dedup();
+        (location, entries)
+    });
+    sorted.collect()
+}
+
+/// Indices of entries in the order of calls: those without a number come where their times are.
+fn in_order(entries: &[(Entry, u32)]) -> Vec<usize> {
+    let n_numbered = entries.partition_point(|(entry, _)| matches!(entry.place, Place::Nth(_)));
+    let (numbered, others) = entries.split_at(n_numbered);
+    let goes_before = |(entry, _): &(Entry, u32)| {
+        numbered.partition_point(|(it, _)| match entry.place {
+            Place::After => it.at <= entry.at,
+            Place::Before | Place::Nth(_) => it.at < entry.at,
+        })
+    };
+    let mut order: Vec<(usize, bool, usize)> = (0..n_numbered).map(|index| (index, true, index)).collect();
+    order.extend(others.iter().zip(n_numbered..).map(|(it, index)| (goes_before(it), false, index)));
+    order.sort_by_key(|&(position, is_numbered, index)| (position, is_numbered, entries[index].0.at, index));
+    order.into_iter().map(|(_, _, index)| index).collect()
+}
+
+/// Locations that are replayed: those with points, and the first of each rank without any.
+fn taking_part(edges: &Edges, entries: &Entries, definitions: &Definitions) -> BTreeSet<LocationId> {
+    let rank = |location: LocationId| definitions.location(location).rank;
+    let with_points = || edges.spans.keys().copied().filter(|location| entries.contains_key(location));
+    let ranks: BTreeSet<Option<WorldRank>> = with_points().map(rank).collect();
+    let mut found: BTreeSet<LocationId> = with_points().collect();
+    let mut of_rank: BTreeSet<Option<WorldRank>> = BTreeSet::new();
+    for &location in edges.spans.keys() {
+        let runs_code =
+            matches!(definitions.location(location).kind, LocationKind::CpuThread | LocationKind::Unknown);
+        if runs_code && !ranks.contains(&rank(location)) && of_rank.insert(rank(location)) {
+            found.insert(location);
+        }
+    }
+    found
+}
