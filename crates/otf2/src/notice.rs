@@ -171,8 +171,8 @@ impl fmt::Display for NoticeKind {
             K::Damaged { error, n_kept } => write!(f, "{error}; the {n_kept} records before that are kept"),
             K::Duplicates { kind, n, n_different, first } => write!(
                 f,
-                "definitions of {kind:?} reuse ids: {n}, {n_different} of them with different contents (first: \
-                 {first}); the last is used"
+                "definitions of {kind:?} that reuse an id: {n} ({n_different} with different contents; first: {first}); \
+                 the last is used"
             ),
             K::Late { kind, n, first } => {
                 write!(f, "references to {kind:?} come before its definition: {n} (first: {first})")

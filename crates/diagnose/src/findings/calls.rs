@@ -95,8 +95,8 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
             "It happens once, so it matters less in a longer run; check whether it is needed.".to_owned()
         } else if mean_bytes < SMALL_BYTES {
             format!(
-                "With so few bytes, each call costs the same: call {place} less often, combine several calls into one, \
-                 or start it early and complete it late (non-blocking)."
+                "With so few bytes, the call costs the time and not the data: call {place} less often, combine several \
+                 calls into one, or start it early and complete it late (non-blocking)."
             )
         } else {
             format!(
