@@ -86,7 +86,7 @@ impl Trace {
     }
 
     /// The counters of these names.
-    fn counters(&self, names: Option<Vec<String>>) -> PyResult<Vec<MetricId>> {
+    pub(crate) fn counters(&self, names: Option<Vec<String>>) -> PyResult<Vec<MetricId>> {
         names.unwrap_or_default().iter().map(|name| self.counter(name)).collect()
     }
 

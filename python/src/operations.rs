@@ -6,7 +6,6 @@ use crate::selection::patterns;
 use crate::shapes::{CommMatrix, Histogram};
 use crate::table::Table;
 use crate::trace::Trace;
-use ouzel::Answer;
 use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
 use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::comm_matrix::{CommMatrix as CommMatrixAnalysis, Expansion, TrafficUnit};
@@ -21,6 +20,7 @@ use ouzel::analyses::time_profile::{Scale, TimeProfile};
 use ouzel::analyses::{By, Per};
 use ouzel::engine::AnalysisSet;
 use ouzel::model::Filter;
+use ouzel::{Answer, ProfileQuery};
 use ouzel_plot::{ColourScale, pictures};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -52,14 +52,18 @@ impl Trace {
         })
     }
 
-    #[pyo3(signature = (*, by="region", per="total"))]
-    fn profile(&self, py: Python<'_>, by: &str, per: &str) -> PyResult<Table> {
-        let (by, per) = (by_what(by)?, per_what(per)?);
-        self.table(py, |trace, options| {
-            Ok(trace
-                .ask(CallPathProfile, options)?
-                .map(|profile| profile.table(trace.definitions(), by, per)))
-        })
+    #[pyo3(signature = (*, by="region", per="total", messages=false, metrics=None))]
+    fn profile(
+        &self,
+        py: Python<'_>,
+        by: &str,
+        per: &str,
+        messages: bool,
+        metrics: Option<Vec<String>>,
+    ) -> PyResult<Table> {
+        let (by, per, counters) = (by_what(by)?, per_what(per)?, self.counters(metrics)?);
+        let query = ProfileQuery { by, per, messages, counters: &counters };
+        self.table(py, |trace, options| trace.profile_table(&query, options))
     }
 
     #[pyo3(signature = (*, by="region", per="total"))]

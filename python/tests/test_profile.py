@@ -107,3 +107,12 @@ def test_recorded_profiles_open(shared):
     total = profile.severities("visits", by="call_path")
     assert sum(total["total"]) > 0
     assert profile.call_path(str(total["call_path_id"][0]))["call_path"] == total["call_path"][0]
+
+
+def test_columns_of_messages_are_those_of_each_row(testdata):
+    trace = ouzel.open(testdata / "pmpi-jacobi")
+    table = trace.profile(per="rank", messages=True)
+    assert sum(table["bytes_sent"]) == sum(trace.comm_matrix()["bytes"])
+    assert "bytes_sent" not in trace.profile(per="rank").columns
+    with pytest.raises(ValueError, match="no counter"):
+        trace.profile(metrics=["NOPE"])

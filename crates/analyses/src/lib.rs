@@ -34,6 +34,7 @@ pub mod patterns;
 pub mod peers;
 pub mod phases;
 pub mod pop;
+pub mod profile_columns;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub mod licenses;
 mod missing;
 pub mod multi_run;
 mod profile;
+mod profile_table;
 mod repaired;
 mod root_causes;
 pub mod rules;
@@ -61,6 +62,7 @@ pub use correlation::{
 };
 pub use ouzel_formats::{Format, OpenError, READERS, inputs};
 pub use profile::{Profile, open_profile};
+pub use profile_table::ProfileQuery;
 pub use root_causes::wants_causes;
 pub use severity_cube::CubeStorage;
 pub use variations::{Variation, Variations, wants_variations};

@@ -1622,11 +1622,16 @@ class Trace:
         """The same without callees. Pipit, ``calc_exc_metrics``."""
     def create_cct(self, metrics: Sequence[str] | None = None) -> Table:
         """One call-path tree for all locations: a row for each node, parents before children. Pipit, ``create_cct``."""
-    def profile(self, *, by: _By = "region", per: _Per = "total") -> Table:
+    def profile(
+        self, *, by: _By = "region", per: _Per = "total", messages: bool = False,
+        metrics: Sequence[str] | None = None,
+    ) -> Table:
         """Visits, inclusive, exclusive, shortest and longest time of each region or call path.
 
         One row for each (region or call path) × (nothing, rank or location). Of recursive calls, only the outermost
-        counts as inclusive.
+        counts as inclusive. ``messages``: also what each row sent and received in messages and collective operations.
+        ``metrics``: names of counters whose inclusive and exclusive gains become columns. Raises ``ValueError`` for an
+        unknown counter.
         """
     def metric_profile(self, *, by: _By = "region", per: _Per = "total") -> Table:
         """Inclusive and exclusive increments of each counter, in its own unit; no rows if there are no counters."""

@@ -1,14 +1,7 @@
-//! Counters beside the times: two columns for each counter that was asked for.
-//!
-//! Law: the rows are those of the profile; a counter that did not change or was not
-//! recorded is zero there. Only accumulated counters are supported.
+//! The counters that were asked for.
 
 use anyhow::bail;
-use ouzel::analyses::call_path_profile::ProfileOutput;
-use ouzel::analyses::metric_profile::MetricProfileOutput;
-use ouzel::analyses::{By, Per, RowKey};
-use ouzel::model::{ColumnData, Definitions, MetricId, Table, Unit};
-use std::collections::BTreeMap;
+use ouzel::model::{Definitions, MetricId};
 use wildmatch::WildMatch;
 
 /// The counters whose names match one of `patterns`.
@@ -45,43 +38,4 @@ pub fn one(definitions: &Definitions, name: &str) -> anyhow::Result<MetricId> {
         [metric] => Ok(metric),
         _ => bail!("several counters match {name:?}: name one to compare"),
     }
-}
-
-/// `table` with the columns of the counters. Its rows are those of `profile` seen by `by` and `per`.
-pub fn with_columns(
-    mut table: Table,
-    profile: &ProfileOutput,
-    counters: &MetricProfileOutput,
-    chosen: &[MetricId],
-    (definitions, by, per): (&Definitions, By, Per),
-) -> Table {
-    let keys: Vec<RowKey> = profile.rows(definitions, by, per).iter().map(|row| row.key).collect();
-    let mut values: BTreeMap<(MetricId, RowKey), (u64, u64)> = BTreeMap::new();
-    for row in counters.rows(definitions, by, per) {
-        values.insert((row.metric, row.key), (row.inclusive, row.exclusive));
-    }
-    for &id in chosen {
-        let metric = &definitions.metrics[id.index()];
-        let value = |key: &RowKey| values.get(&(id, *key)).copied().unwrap_or_default();
-        let unit = || Unit::Other(metric.unit.clone());
-        table = table
-            .with(
-                exclusive_name(definitions, id),
-                unit(),
-                "What the counter gained from enter to leave, minus its gain in callees, summed over visits",
-                ColumnData::U64(keys.iter().map(|key| value(key).1).collect()),
-            )
-            .with(
-                format!("{}_inclusive", metric.name),
-                unit(),
-                "What the counter gained from enter to leave, summed over visits; of recursive calls only the outermost",
-                ColumnData::U64(keys.iter().map(|key| value(key).0).collect()),
-            );
-    }
-    table
-}
-
-/// Name of the column with the exclusive values of a counter.
-pub fn exclusive_name(definitions: &Definitions, id: MetricId) -> String {
-    format!("{}_exclusive", definitions.metrics[id.index()].name)
 }

@@ -1,6 +1,5 @@
 //! `ouzel profile`: time in each region or call path.
 
-mod messages;
 pub mod metrics;
 mod page;
 mod severities;
@@ -11,14 +10,11 @@ use crate::exit::Outcome;
 use crate::found::{Either, Found};
 use crate::profile_session::ProfileSession;
 use crate::rows;
-use crate::session::{Session, outcome, taken};
+use crate::session::{Session, outcome};
 use clap::{Args, ValueEnum};
-use ouzel::analyses::call_path_profile::CallPathProfile;
-use ouzel::analyses::communication_totals::Communication;
-use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::{By, Per as PerWhat};
-use ouzel::engine::AnalysisSet;
 use ouzel::model::Table;
+use ouzel::{Answer, ProfileQuery};
 use ouzel_answers::{ProfileAnswer, ProfileRows};
 
 pub const COMMAND: Command = Command::about_a_run::<ProfileArgs>(
@@ -112,29 +108,17 @@ fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
             return severities::run(&with_metrics(&session, found, args, error)?, args);
         }
     };
-    let mut set = AnalysisSet::default();
-    let profile = set.add(CallPathProfile);
-    let counters = (!chosen.is_empty()).then(|| set.add(MetricProfile));
-    let communication = args.messages.then(|| set.add(Communication));
-    let mut report = session.run(&set)?;
-    let profile = taken(report.outputs.take(&profile), "profile")?;
     let by = if args.call_paths { By::CallPath } else { By::Region };
     let per = match args.per {
         None => PerWhat::Total,
         Some(Per::Rank) => PerWhat::Rank,
         Some(Per::Location) => PerWhat::Location,
     };
-    let mut table = profile.table(definitions, by, per);
-    if let Some(key) = counters {
-        let counters = taken(report.outputs.take(&key), "counters")?;
-        table = metrics::with_columns(table, &profile, &counters, &chosen, (definitions, by, per));
-    }
-    if let Some(key) = communication {
-        let communication = taken(report.outputs.take(&key), "messages")?;
-        table = messages::with_columns(table, &profile, &communication, (definitions, by, per));
-    }
+    let query = ProfileQuery { by, per, messages: args.messages, counters: &chosen };
+    let Answer { output: table, coverage, run_range, notices } =
+        session.answer(|trace, options| trace.profile_table(&query, options))?;
     let table = sorted(table, args.sort);
-    let span = report.run_range.map(|range| range.end.since(range.start));
+    let span = run_range.map(|range| range.end.since(range.start));
     let span_ns = span.map(|ticks| definitions.clock.ns_from_ticks(ticks));
     match common.format {
         OutputFormat::Table | OutputFormat::Html => {
@@ -143,12 +127,12 @@ fn run(common: &Common, args: &ProfileArgs) -> anyhow::Result<Outcome> {
         OutputFormat::Json => {
             let rows = ProfileRows::new(table, by, per);
             let data = ProfileAnswer::new(&rows, span_ns);
-            session.write_json(report.coverage, &report.notices, data)?;
+            session.write_json(coverage, &notices, data)?;
         }
         OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&table)?,
     }
-    session.tell(&report.notices);
-    Ok(outcome(&report.notices))
+    session.tell(&notices);
+    Ok(outcome(&notices))
 }
 
 /// A profile with metrics that are not counters of the trace: the one beside it, else the one that is made from it.

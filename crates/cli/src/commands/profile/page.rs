@@ -6,6 +6,7 @@ use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::style::Paint;
 use crate::terminal::units;
+use ouzel::analyses::profile_columns::exclusive_name;
 use ouzel::model::{MetricId, Table};
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ pub fn lines(
     let mut grid = grid(args, &shown, table, total_ns);
     for &id in counters {
         let definitions = session.definitions();
-        let name = super::metrics::exclusive_name(definitions, id);
+        let name = exclusive_name(definitions, id);
         grid = grid.with(GridColumn::of(&shown, &name, &definitions.metrics[id.index()].name));
     }
     let mut lines = grid.lines(session.common.width, style);
