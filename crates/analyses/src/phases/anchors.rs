@@ -8,7 +8,7 @@
 use crate::peers::{PeerGroup, PeerKind};
 use crate::semantics::{Category, Class, Family};
 use ouzel_engine::SelectionCx;
-use ouzel_model::{CommId, Communicator, LocationId, Membership, Region, RegionId, WorldRank};
+use ouzel_model::{CommId, Communicator, LocationId, Membership, Paradigm, Region, RegionId, WorldRank};
 use serde::{Deserialize, Serialize};
 
 /// What a synchronisation of all members is in the life of the program.
@@ -42,6 +42,9 @@ impl Flags {
 
     /// It waits or synchronises: its own time is not busy time.
     pub const WAITS: Flags = Flags(64);
+    /// Neither its own time nor that of its callees is useful: it communicates, waits for anything but other threads, or
+    /// belongs to the measurement system.
+    pub const IDLE: Flags = Flags(128);
 
     pub const fn union(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
@@ -150,6 +153,9 @@ fn flags(region: &Region, class: Class, group: &PeerGroup, some_reach_fewer: boo
         (Category::Wait | Category::Synchronization, _) => Flags::LEAF,
     };
     let leaf = if class.category == Category::Computation { leaf } else { leaf.union(Flags::WAITS) };
+    let communicates = matches!(class.family, Family::Mpi | Family::Shmem | Family::Nccl);
+    let is_idle = communicates || leaf.has(Flags::LEAF) || region.paradigm == Paradigm::MeasurementSystem;
+    let leaf = if is_idle { leaf.union(Flags::IDLE) } else { leaf };
     if class.category != Category::Synchronization {
         return leaf;
     }

@@ -95,6 +95,8 @@ struct Under {
     in_anchors: Ticks,
     /// Time of calls that wait or synchronise, without their callees, since `start`.
     waiting: Ticks,
+    /// Time that is not useful, since `start`.
+    idle: Ticks,
 }
 
 impl PhasesLocal {
@@ -114,6 +116,7 @@ impl PhasesLocal {
                 in_calls: Ticks(0),
                 in_anchors: Ticks(0),
                 waiting: Ticks(0),
+                idle: Ticks(0),
             },
             log_phases: 0,
             n_anchors: 0,
@@ -172,6 +175,8 @@ impl PhasesLocal {
             self.entry.start = at;
         }
         self.n_inside_leaf = u32::from(flags.has(Flags::LEAF));
+        let is_idle = self.frames.last().is_some_and(|caller| caller.flags.has(Flags::IDLE));
+        let flags = if is_idle { flags.union(Flags::IDLE) } else { flags };
         let is_joined = is_hidden && self.frames.last().is_some_and(|caller| caller.call_path == call_path);
         self.frames.push(Frame {
             call_path,
@@ -227,6 +232,9 @@ impl PhasesLocal {
         if frame.flags.has(Flags::WAITS) {
             self.entry.waiting += exclusive;
         }
+        if frame.flags.has(Flags::IDLE.union(Flags::WAITS)) {
+            self.entry.idle += exclusive;
+        }
         times
     }
 
@@ -275,12 +283,12 @@ impl PhasesLocal {
             inclusive: whole,
             exclusive: outside,
         });
-        let busy = whole.since(self.entry.waiting);
+        let (busy, useful) = (whole.since(self.entry.waiting), whole.since(self.entry.idle));
         self.cells.push(OneCell {
             key: (entry, CallPathTree::ROOT, true),
             n_visits: 0,
             inclusive: busy,
-            exclusive: busy,
+            exclusive: useful,
         });
         self.touched.sort_unstable();
         for slot in self.touched.drain(..) {
@@ -295,6 +303,7 @@ impl PhasesLocal {
         self.entry.start = at;
         self.entry.in_calls = Ticks(0);
         self.entry.waiting = Ticks(0);
+        self.entry.idle = Ticks(0);
     }
 
     /// Makes entries twice as long.

@@ -85,6 +85,9 @@ pub struct Phase {
     pub in_anchor: Option<Stat>,
     /// Busy time: that of the phase less the own time of calls that wait or synchronise.
     pub busy: Stat,
+    /// Useful time: that of the phase less the time of calls that communicate or wait and of their callees, and less the
+    /// own time of calls that wait for other threads.
+    pub useful: Stat,
 }
 
 /// A synchronisation of all members.
@@ -209,11 +212,12 @@ impl PhaseGroup {
         locations.sort_by_key(|&id| (cx.definitions.location(id).rank, id));
         let n_common = (entries.len() - 1) as u64;
         let n_locations = locations.len();
-        // Busy time is passed as a second cell of the root.
+        // Busy and useful time are passed as a second cell of the root.
         let is_busy = |cell: &&CellState| cell.key.1 == CallPathTree::ROOT && cell.key.2;
-        let busy = cells.iter().filter(is_busy).map(|cell| Stat::new(&cell.inclusive, n_locations));
-        let phases = entries.iter().zip(busy).map(|(entry, busy)| Phase {
-            busy,
+        let of_phases = cells.iter().filter(is_busy);
+        let phases = entries.iter().zip(of_phases).map(|(entry, times)| Phase {
+            busy: Stat::new(&times.inclusive, n_locations),
+            useful: Stat::new(&times.exclusive, n_locations),
             anchor: entry.anchor.map(|(region, call_path, _)| PhaseAnchor {
                 region,
                 call_path,
