@@ -33,7 +33,6 @@ pub mod paired_operations;
 pub mod patterns;
 pub mod peers;
 pub mod phases;
-pub mod pop;
 pub mod profile_columns;
 #[cfg(test)]
 mod reference;
@@ -48,5 +47,5 @@ pub mod time_profile;
 pub mod timeline;
 mod view;
 
-pub use spread::{MeanTicks, Process, Spread};
+pub use spread::{MeanTicks, Process, Processes, Spread, owner, ratio, runs_on_cpu};
 pub use view::{By, Per, RowKey};

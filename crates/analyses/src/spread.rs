@@ -39,7 +39,7 @@ impl MeanTicks {
 
 /// `part / whole`; `None` if `whole` is zero.
 #[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
-pub(crate) fn ratio(part: u128, whole: u128) -> Option<f64> {
+pub fn ratio(part: u128, whole: u128) -> Option<f64> {
     (whole != 0).then(|| part as f64 / whole as f64)
 }
 
@@ -136,7 +136,8 @@ impl Growing {
 
 /// The processes of a profile, in the order of their ranks, and the locations of each.
 #[derive(Debug)]
-pub(crate) struct Processes<'a> {
+pub struct Processes<'a> {
+    /// In the order of ranks.
     pub list: Vec<Process>,
     /// For each process its locations, threads and streams.
     locations: Vec<Vec<&'a LocationProfile>>,
@@ -158,14 +159,6 @@ impl<'a> Processes<'a> {
         }
         let (list, locations) = processes.into_values().unzip();
         Processes { list, locations }
-    }
-
-    /// The first CPU thread of each process.
-    pub(crate) fn masters(&self, definitions: &Definitions) -> Vec<LocationId> {
-        let first = |locations: &Vec<&LocationProfile>| {
-            locations.iter().map(|l| l.location).find(|&l| runs_on_cpu(definitions, l))
-        };
-        self.locations.iter().filter_map(first).collect()
     }
 
     /// Each location with the index of its process.
@@ -197,10 +190,10 @@ impl<'a> Processes<'a> {
 }
 
 /// What makes two locations belong to one process: the rank, else the group.
-pub(crate) type Owner = (Option<WorldRank>, Option<LocationGroupId>);
+pub type Owner = (Option<WorldRank>, Option<LocationGroupId>);
 
 /// The process that a location belongs to.
-pub(crate) fn owner(definitions: &Definitions, location: LocationId) -> Owner {
+pub fn owner(definitions: &Definitions, location: LocationId) -> Owner {
     let location = definitions.location(location);
     if let Some(rank) = location.rank {
         return (Some(rank), None);
@@ -210,7 +203,7 @@ pub(crate) fn owner(definitions: &Definitions, location: LocationId) -> Owner {
 }
 
 /// Whether a location is a CPU thread.
-pub(crate) fn runs_on_cpu(definitions: &Definitions, location: LocationId) -> bool {
+pub fn runs_on_cpu(definitions: &Definitions, location: LocationId) -> bool {
     let location = definitions.location(location);
     let group = &definitions.location_groups[location.group.index()];
     let streams = matches!(

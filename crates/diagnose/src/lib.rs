@@ -34,8 +34,8 @@ use ouzel_analyses::communication_totals::{Communication, CommunicationOutput};
 use ouzel_analyses::inventory::Inventory;
 use ouzel_analyses::message_waits::LateMessagesOutput;
 use ouzel_analyses::phases::{Phases, PhasesOutput};
-use ouzel_analyses::pop::{Efficiency, PopOutput, pop};
 use ouzel_analyses::semantics::{Class, Semantics};
+use ouzel_efficiency::{Metric, Reason, RunEfficiency, Threads, Unavailable};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
 use ouzel_model::{Definitions, LocationId, Notice, NoticeCode};
 use segments::{Detail, Which};
@@ -100,9 +100,6 @@ pub struct EfficiencyCard {
     pub communication: f64,
 }
 
-const LOST_DEFINITIONS: &str =
-    "definitions are lost, so it is not known which regions compute and which wait";
-
 impl EfficiencyCard {
     /// Each ratio with its name and its meaning in words; the first is the product of the others.
     pub fn in_words(&self) -> [(&'static str, f64, String); 3] {
@@ -129,14 +126,16 @@ impl EfficiencyCard {
         ]
     }
 
-    fn of(pop: &PopOutput) -> Self {
-        let Efficiency { n, parallel, load_balance, communication, .. } = pop.threads;
+    fn of(threads: &Threads) -> Self {
+        // The report does not replay the run: it shows what needs no replay.
+        let run = RunEfficiency::new(threads, Err(Reason::new("the report does not replay the run")));
+        let value = |metric| run.get(metric).unwrap_or_default();
         EfficiencyCard {
-            n_compared: n,
-            of_threads: pop.processes.is_some(),
-            parallel,
-            load_balance,
-            communication,
+            n_compared: run.n_threads,
+            of_threads: threads.is_multithreaded(),
+            parallel: value(Metric::Parallel),
+            load_balance: value(Metric::LoadBalance),
+            communication: value(Metric::Communication),
         }
     }
 }
@@ -152,7 +151,7 @@ impl RunReport {
     /// Why there may be no losses, or which of their times are too small; `None` if all is known.
     pub fn losses_note(&self) -> Option<String> {
         if self.trust.definitions_lost {
-            return Some(format!("Not known: {LOST_DEFINITIONS}."));
+            return Some(format!("Not known: {}.", Unavailable::NoDefinitions));
         }
         let incomplete = self.trust.incomplete_ranks();
         let note = || {
@@ -277,17 +276,12 @@ impl Material {
         let trust = TrustCard::new(notices, locations, &run.ranks_without_events, definitions);
         let lost_definitions = trust.definitions_lost;
         let efficiency_left_out = trust.incomplete_ranks();
-        let is_incomplete = |id: LocationId| {
-            let rank = definitions.location(id).rank;
-            rank.is_some_and(|rank| efficiency_left_out.list.binary_search(&rank.0).is_ok())
-        };
-        let pop = pop(profile, definitions, classes, &is_incomplete);
+        let threads = trust.threads(profile, definitions, classes);
         // Without names it is unknown which regions compute and which wait.
         let losses =
             if lost_definitions { Vec::new() } else { losses::losses(profile, definitions, classes) };
-        let (efficiency, efficiency_missing) = match pop {
-            _ if lost_definitions => (None, Some(LOST_DEFINITIONS.to_owned())),
-            Ok(pop) => (Some(EfficiencyCard::of(&pop)), None),
+        let (efficiency, efficiency_missing) = match threads {
+            Ok(threads) => (Some(EfficiencyCard::of(&threads)), None),
             Err(reason) => (None, Some(reason.to_string())),
         };
         let has = |code| notices.iter().any(|notice| notice.code == code);

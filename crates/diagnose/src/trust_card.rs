@@ -4,6 +4,9 @@
 //! part of exactly one concern.
 
 use crate::findings::Ranks;
+use ouzel_analyses::call_path_profile::ProfileOutput;
+use ouzel_analyses::semantics::Class;
+use ouzel_efficiency::{Threads, Unavailable};
 use ouzel_engine::{LocationEnd, LocationSummary};
 use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, units};
 use serde::Serialize;
@@ -119,8 +122,31 @@ impl TrustCard {
         Some(format!("The trace is incomplete: {}.", parts.join("; ")))
     }
 
+    /// Whether not all events of a location are known: a comparison with others leaves it out.
+    pub fn is_incomplete(&self, location: LocationId, definitions: &Definitions) -> bool {
+        let rank = definitions.location(location).rank;
+        let is_in = |ranks: &Ranks, rank: u32| ranks.list.binary_search(&rank).is_ok();
+        rank.is_some_and(|rank| is_in(&self.ranks_without_events, rank.0) || is_in(&self.ranks_cut, rank.0))
+    }
+
+    /// The threads whose efficiencies can be computed.
+    ///
+    /// # Errors
+    /// If there are none, or it is not known what they do.
+    pub fn threads(
+        &self,
+        profile: &ProfileOutput,
+        definitions: &Definitions,
+        classes: &[Class],
+    ) -> Result<Threads, Unavailable> {
+        if self.definitions_lost {
+            return Err(Unavailable::NoDefinitions);
+        }
+        Threads::new(profile, definitions, classes, &|id| self.is_incomplete(id, definitions))
+    }
+
     /// The ranks of which not all is known.
-    pub(crate) fn incomplete_ranks(&self) -> Ranks {
+    pub fn incomplete_ranks(&self) -> Ranks {
         Ranks::new(self.ranks_without_events.list.iter().chain(&self.ranks_cut.list).copied())
     }
 

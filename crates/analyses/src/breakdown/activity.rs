@@ -84,6 +84,11 @@ pub(super) fn activities(
     definitions.regions.iter().zip(classes).enumerate().map(of_region).collect()
 }
 
+/// The activity of every region on an accelerator stream.
+pub fn stream_activities(definitions: &Definitions, classes: &[Class]) -> Vec<Activity> {
+    activities(definitions, classes, HostOrDevice::Stream, HostCode::default())
+}
+
 fn on_host(region: &Region, class: Class, place: HostOrDevice) -> Activity {
     let waits = class.category != Category::Computation;
     match class.family {

@@ -22,6 +22,11 @@ impl Intervals {
         self.0.is_empty()
     }
 
+    /// Number of instants.
+    pub fn n_ticks(&self) -> u64 {
+        self.0.iter().map(|&(start, end)| end - start).sum()
+    }
+
     /// Adds `[start, end)`, which must not end before any interval so far; those it reaches are absorbed. Each interval
     /// is absorbed once, so the cost of all additions grows with their number only.
     #[inline]

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Laws, for each location: `inclusive(path) = exclusive(path) + Σ inclusive(children)`;
-//! `Σ exclusive + outside = span`. For what the time means, see `imbalance` and `pop`.
+//! `Σ exclusive + outside = span`. For what the time means, see `imbalance` and the crate
+//! `efficiency`.
 
 mod fold;
 mod output;

@@ -6,7 +6,8 @@
 //! and the first match wins. The user's own rules come first, before what the trace records.
 //!
 //! Law: a class depends on the region alone, never on its callers.
-//! For how time in a region is judged, see `imbalance` and `pop`.
+//! For how time in a region is judged, see `imbalance` and the crate
+//! `efficiency`.
 
 mod rules;
 #[cfg(test)]

@@ -1,0 +1,233 @@
+//! Efficiencies of parts of a run: of its segments, its iterations, or its clusters of threads.
+//!
+//! Segments and iterations are made of phases between synchronisations of all peers, so that in each phase every peer
+//! waits for the slowest. `u` and the length `t` of a phase are those of one peer:
+//!
+//! ```text
+//! T = Σ_phases max(t)    parallel = Σ mean(u) / T    load balance = Σ mean(u) / Σ max(u)    communication = Σ max(u) / T
+//! ```
+//!
+//! Laws: parallel = load balance × communication; a part of one phase has the efficiencies of a run of this phase alone,
+//! all of whose peers begin together. An imbalance that moves from rank to rank is seen here, and not in the load
+//! balance of the run. For what is lost where, see `loss_tree` of the analyses.
+
+use crate::metric::{Metric, MetricValue, Reason};
+use crate::run::RunEfficiency;
+use crate::useful::Threads;
+use ouzel_analyses::phases::structure::Structure;
+use ouzel_analyses::phases::{Phase, PhaseGroup, PhasesOutput};
+use ouzel_analyses::ratio;
+use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, Ticks};
+use std::sync::Arc;
+
+/// Parts of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartKind {
+    /// What leads up to one synchronisation of all peers; in loops, over all iterations.
+    Segment,
+    /// Iterations of the outermost loops in the sequence of synchronisations.
+    Iteration,
+    /// Threads that behave alike.
+    Cluster,
+}
+
+impl PartKind {
+    /// All kinds.
+    pub const ALL: [PartKind; 3] = [PartKind::Segment, PartKind::Iteration, PartKind::Cluster];
+
+    /// Its name in JSON, in Python and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PartKind::Segment => "segment",
+            PartKind::Iteration => "iteration",
+            PartKind::Cluster => "cluster",
+        }
+    }
+}
+
+/// A part of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// Its number: of a segment as `ouzel segments` counts them, from 1; of an iteration within its loop, from 0; of a
+    /// cluster among clusters of its kind.
+    pub id: u64,
+    /// Of an iteration: the number of its loop, from 0 in order of time.
+    pub in_loop: Option<u64>,
+    /// What a cluster is of: `main_thread` or `helper_thread`.
+    pub peers: Option<&'static str>,
+    /// Of a segment, the synchronisation that ends it, empty at the end of the run; of an iteration, the calls that all
+    /// its synchronisations have in common.
+    pub call_path: Vec<Arc<str>>,
+    /// World ranks of a cluster.
+    pub ranks: Vec<u32>,
+    /// When the first peer began it; of a cluster, nothing.
+    pub start: Option<Ticks>,
+    /// How many are compared.
+    pub n_compared: u64,
+    /// `T`.
+    pub time: Ticks,
+    /// Parallel efficiency, load balance and communication efficiency.
+    pub metrics: Vec<MetricValue>,
+}
+
+impl Part {
+    /// The value of a metric, if there is one.
+    pub fn get(&self, metric: Metric) -> Option<f64> {
+        self.metrics.iter().find(|value| value.metric == metric)?.value.as_ref().ok().copied()
+    }
+}
+
+/// Sums over the phases of a part.
+#[derive(Debug, Default)]
+struct PhaseSums {
+    time: u128,
+    useful_sum: u128,
+    useful_max: u128,
+}
+
+/// The segments of the main threads; without any, of the first group of peers.
+///
+/// # Errors
+/// If events of a peer are missing.
+pub fn segments(
+    phases: &PhasesOutput,
+    definitions: &Definitions,
+    is_incomplete: &dyn Fn(LocationId) -> bool,
+) -> Result<Vec<Part>, Reason> {
+    let Some(group) = complete_group(phases, is_incomplete)? else { return Ok(Vec::new()) };
+    let structure = Structure::new(group);
+    let names = Names { call_paths: &phases.call_paths, definitions };
+    let part = |(slot, id): (&ouzel_analyses::phases::structure::Slot, u64)| {
+        let anchor = slot.phases.first().and_then(|&phase| group.phases[phase as usize].anchor);
+        let call_path = anchor.map_or_else(Vec::new, |anchor| names.of(anchor.call_path));
+        Part { id, call_path, ..part_of(group, slot.phases.iter().copied()) }
+    };
+    Ok(structure.slots.iter().zip(1..).map(part).collect())
+}
+
+/// The iterations of the outermost loops, in order of time.
+///
+/// # Errors
+/// If events of a peer are missing, or no synchronisation of all peers repeats.
+pub fn iterations(
+    phases: &PhasesOutput,
+    definitions: &Definitions,
+    is_incomplete: &dyn Fn(LocationId) -> bool,
+) -> Result<Vec<Part>, Reason> {
+    let none = || {
+        Reason::new(
+            "no loop contains a synchronisation of all ranks, so its iterations have no common borders",
+        )
+    };
+    let group = complete_group(phases, is_incomplete)?.ok_or_else(none)?;
+    let structure = Structure::new(group);
+    let names = Names { call_paths: &phases.call_paths, definitions };
+    let mut parts = Vec::new();
+    let outermost = structure.loops.iter().filter(|of| of.parent.is_none());
+    for (of, number) in outermost.zip(0..) {
+        for (&(first, last), id) in of.iterations.iter().zip(0..) {
+            let anchors =
+                group.phases[first as usize..=last as usize].iter().filter_map(|phase| phase.anchor);
+            let call_path = names.common(anchors.map(|anchor| anchor.call_path));
+            let part = part_of(group, first..=last);
+            parts.push(Part { id, in_loop: Some(number), call_path, ..part });
+        }
+    }
+    if parts.is_empty() { Err(none()) } else { Ok(parts) }
+}
+
+/// A cluster of threads of a run; `None` if none of them is a CPU thread with complete events.
+pub fn cluster(
+    threads: &Threads,
+    definitions: &Definitions,
+    (id, peers): (u64, &'static str),
+    members: &[LocationId],
+) -> Option<Part> {
+    let members: std::collections::BTreeSet<LocationId> = members.iter().copied().collect();
+    let own = threads.only(&|location| members.contains(&location))?;
+    let mut ranks: Vec<u32> = own
+        .threads
+        .iter()
+        .filter_map(|thread| definitions.location(thread.location).rank.map(|rank| rank.0))
+        .collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let run = RunEfficiency::new(&own, Err(Reason::new("the replay is of the whole run")));
+    Some(Part {
+        id,
+        in_loop: None,
+        peers: Some(peers),
+        call_path: Vec::new(),
+        ranks,
+        start: None,
+        n_compared: run.n_threads,
+        time: run.run_time,
+        metrics: run.metrics.into_iter().take(3).collect(),
+    })
+}
+
+/// The peers that are compared.
+fn complete_group<'a>(
+    phases: &'a PhasesOutput,
+    is_incomplete: &dyn Fn(LocationId) -> bool,
+) -> Result<Option<&'a PhaseGroup>, Reason> {
+    let Some(group) = phases.main_group() else { return Ok(None) };
+    match group.locations.iter().any(|&location| is_incomplete(location)) {
+        true => Err(Reason::new("the events of some ranks are incomplete, so phases cannot be compared")),
+        false => Ok(Some(group)),
+    }
+}
+
+fn part_of(group: &PhaseGroup, phases: impl Iterator<Item = u32> + Clone) -> Part {
+    let of_phase = |phase: u32| -> &Phase { &group.phases[phase as usize] };
+    let mut sums = PhaseSums::default();
+    for phase in phases.clone() {
+        let length = group.cells_of(phase).iter().find(|cell| cell.call_path == CallPathTree::ROOT);
+        sums.time += length.map_or(0, |cell| u128::from(cell.inclusive.max.0));
+        let useful = &of_phase(phase).useful;
+        sums.useful_sum += u128::from(useful.sum.0);
+        sums.useful_max += u128::from(useful.max.0);
+    }
+    let n = group.locations.len() as u128;
+    let no_time = || Reason::new("it takes no time");
+    let value = |metric| match metric {
+        Metric::Parallel => ratio(sums.useful_sum, n * sums.time).ok_or_else(no_time),
+        Metric::LoadBalance => Ok(ratio(sums.useful_sum, n * sums.useful_max).unwrap_or(1.0)),
+        _ => ratio(sums.useful_max, sums.time).ok_or_else(no_time),
+    };
+    let metrics = [Metric::Parallel, Metric::LoadBalance, Metric::Communication];
+    Part {
+        id: 0,
+        in_loop: None,
+        peers: None,
+        call_path: Vec::new(),
+        ranks: Vec::new(),
+        start: phases.map(|phase| of_phase(phase).start).min(),
+        n_compared: group.locations.len() as u64,
+        time: Ticks(u64::try_from(sums.time).unwrap_or(u64::MAX)),
+        metrics: metrics.map(|metric| MetricValue::new(metric, value(metric))).to_vec(),
+    }
+}
+
+/// The source of names.
+struct Names<'a> {
+    call_paths: &'a CallPathTree,
+    definitions: &'a Definitions,
+}
+
+impl Names<'_> {
+    fn of(&self, path: CallPathId) -> Vec<Arc<str>> {
+        let regions = self.call_paths.regions(path);
+        regions.into_iter().map(|region| self.definitions.region(region).name.clone()).collect()
+    }
+
+    /// What call paths begin with in common.
+    fn common(&self, paths: impl Iterator<Item = CallPathId>) -> Vec<Arc<str>> {
+        let shorter = |mut a: Vec<Arc<str>>, b: Vec<Arc<str>>| {
+            let n = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+            a.truncate(n);
+            a
+        };
+        paths.map(|path| self.of(path)).reduce(shorter).unwrap_or_default()
+    }
+}

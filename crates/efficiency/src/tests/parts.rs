@@ -1,0 +1,91 @@
+//! Segments, iterations and clusters, checked by eye.
+
+use super::{threads_of, value};
+use crate::Metric;
+use crate::parts::{Part, cluster, iterations, segments};
+use ouzel_analyses::phases::Phases;
+use ouzel_model::{LocationId, TraceSource};
+use ouzel_testkit::{ToyTrace, run};
+
+/// Two ranks, three iterations of 100 in which one works 80 and the other 40, in turn; then 50 in which both work 50.
+fn in_turn() -> ToyTrace {
+    let rank = |rank: u64| {
+        let mut text = format!("{rank}: enter main @0");
+        for iteration in 0..3 {
+            let at = iteration * 100;
+            let works = if iteration % 2 == rank { 80 } else { 40 };
+            let (reached, end) = (at + works, at + 100);
+            text +=
+                &format!(", enter step @{at}, leave @{reached}, enter MPI_Barrier @{reached}, leave @{end}");
+        }
+        text + ", leave @350"
+    };
+    ToyTrace::new(&format!("{}\n{}", rank(0), rank(1)))
+}
+
+fn triple(part: &Part) -> [f64; 3] {
+    [Metric::Parallel, Metric::LoadBalance, Metric::Communication]
+        .map(|metric| part.get(metric).expect("a value"))
+}
+
+#[test]
+fn segments_see_an_imbalance_that_moves() {
+    let trace = in_turn();
+    let parts = segments(&run(&trace, Phases::default()), trace.definitions(), &|_| false).unwrap();
+    let [body, end] = &parts[..] else { panic!("{parts:?}") };
+    assert_eq!((body.id, body.time.0, body.n_compared), (1, 300, 2));
+    assert_eq!(body.call_path.iter().map(|name| &**name).collect::<Vec<_>>(), ["main", "MPI_Barrier"]);
+    assert_eq!(triple(body), [0.6, 0.75, 0.8]);
+    assert_eq!((end.id, end.time.0, triple(end)), (2, 50, [1.0, 1.0, 1.0]));
+    let whole = crate::RunEfficiency::new(&threads_of(&trace), Err(crate::Reason::new("no replay")));
+    assert!(0.95 > whole.get(Metric::LoadBalance).unwrap(), "the run as a whole is 230/250 balanced");
+}
+
+#[test]
+fn iterations_are_those_of_the_outermost_loops() {
+    let trace = in_turn();
+    let parts = iterations(&run(&trace, Phases::default()), trace.definitions(), &|_| false).unwrap();
+    assert_eq!(
+        parts.iter().map(|part| (part.in_loop, part.id)).collect::<Vec<_>>(),
+        [(Some(0), 0), (Some(0), 1), (Some(0), 2)]
+    );
+    for part in &parts {
+        assert_eq!((part.time.0, triple(part)), (100, [0.6, 0.75, 0.8]));
+    }
+    let starts: Vec<u64> = parts.iter().filter_map(|part| part.start).map(|start| start.0).collect();
+    assert_eq!(starts, [0, 100, 200]);
+}
+
+#[test]
+fn runs_without_loops_and_incomplete_ranks_say_so() {
+    let trace = ToyTrace::new("0: enter main @0, leave @10\n1: enter main @0, leave @10");
+    let phases = run(&trace, Phases::default());
+    assert!(iterations(&phases, trace.definitions(), &|_| false).is_err());
+    let damaged = |location: LocationId| location == LocationId(1);
+    assert!(segments(&phases, trace.definitions(), &damaged).is_err());
+}
+
+#[test]
+fn what_is_useful_in_phases_is_what_is_useful_in_the_run() {
+    let text = "
+        0: enter main @0, enter MPI_Comm_rank @5, enter hook @6, leave @8, leave @10, enter sem_wait @20, enter spin @22, \
+           leave @28, leave @30, enter !$omp implicit barrier @40, enter task @42, leave @48, leave @50, \
+           enter MPI_Barrier @60, leave @70, leave @90
+        1: enter MPI_Barrier @10, leave @70, enter work @80, leave @90";
+    let trace = ToyTrace::new(text);
+    let phases = run(&trace, Phases::default());
+    let group = phases.main_group().expect("main threads");
+    let in_phases: u64 = group.phases.iter().map(|phase| phase.useful.sum.0).sum();
+    let in_run: u64 = threads_of(&trace).threads.iter().map(|thread| thread.useful.0).sum();
+    assert_eq!(in_phases, in_run);
+}
+
+#[test]
+fn clusters_are_compared_within_themselves() {
+    let trace = in_turn();
+    let threads = threads_of(&trace);
+    let part = cluster(&threads, trace.definitions(), (3, "main_thread"), &[LocationId(1)]).unwrap();
+    assert_eq!((part.id, part.ranks, part.n_compared, part.time.0), (3, vec![1], 1, 350));
+    assert_eq!(value(&part.metrics, Metric::LoadBalance), Some(1.0));
+    assert_eq!(cluster(&threads, trace.definitions(), (3, "main_thread"), &[]), None);
+}
