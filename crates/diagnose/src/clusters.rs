@@ -109,8 +109,8 @@ impl Data {
     }
 }
 
-/// The contents of the column `peers`.
-pub(crate) fn peers_text(kind: PeerKind) -> &'static str {
+/// The kind of peers as keys and columns name it.
+pub fn peers_text(kind: PeerKind) -> &'static str {
     match kind {
         PeerKind::MainThread => "main_thread",
         PeerKind::HelperThread => "helper_thread",

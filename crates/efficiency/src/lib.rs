@@ -1,7 +1,7 @@
 //! POP efficiencies: how much of the machine's time is useful computation, and what takes the rest.
 //!
 //! ```text
-//! profile of a run ──Threads──► useful time of each thread ──RunEfficiency──► metrics ──side_by_side──► scaling
+//! profile of a run ──Threads──► useful time of each thread ──RunEfficiency──► metrics ──Efficiencies──► table
 //!    counters ───────────────────────┘   ideal run time ────────────┘
 //! ```
 //!
@@ -31,6 +31,7 @@ mod metric;
 pub mod parts;
 mod run;
 pub mod scaling;
+mod side_by_side;
 #[cfg(test)]
 mod tests;
 mod time_kind;
@@ -43,4 +44,5 @@ pub use metric::{Metric, MetricValue, Reason};
 pub use parts::{Part, PartKind};
 pub use run::RunEfficiency;
 pub use scaling::{Scaling, ScalingBasis};
+pub use side_by_side::{Efficiencies, MissingValues, TraceEfficiency};
 pub use useful::{Team, ThreadTimes, Threads, Unavailable};

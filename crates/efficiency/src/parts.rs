@@ -55,8 +55,8 @@ pub struct Part {
     pub in_loop: Option<u64>,
     /// What a cluster is of: `main_thread` or `helper_thread`.
     pub peers: Option<&'static str>,
-    /// Of a segment, the synchronisation that ends it, empty at the end of the run; of an iteration, the calls that all
-    /// its synchronisations have in common.
+    /// Of a segment, the synchronisation that ends it, empty at the end of the run; of an iteration, what the callers
+    /// of its synchronisations have in common.
     pub call_path: Vec<Arc<str>>,
     /// World ranks of a cluster.
     pub ranks: Vec<u32>,
@@ -128,7 +128,7 @@ pub fn iterations(
         for (&(first, last), id) in of.iterations.iter().zip(0..) {
             let anchors =
                 group.phases[first as usize..=last as usize].iter().filter_map(|phase| phase.anchor);
-            let call_path = names.common(anchors.map(|anchor| anchor.call_path));
+            let call_path = names.common(anchors.map(|anchor| phases.call_paths.parent(anchor.call_path)));
             let part = part_of(group, first..=last);
             parts.push(Part { id, in_loop: Some(number), call_path, ..part });
         }
@@ -192,6 +192,7 @@ fn part_of(group: &PhaseGroup, phases: impl Iterator<Item = u32> + Clone) -> Par
     let no_time = || Reason::new("it takes no time");
     let value = |metric| match metric {
         Metric::Parallel => ratio(sums.useful_sum, n * sums.time).ok_or_else(no_time),
+        Metric::LoadBalance if sums.time == 0 => Err(no_time()),
         Metric::LoadBalance => Ok(ratio(sums.useful_sum, n * sums.useful_max).unwrap_or(1.0)),
         _ => ratio(sums.useful_max, sums.time).ok_or_else(no_time),
     };

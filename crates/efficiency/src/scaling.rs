@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Law: computation scaling = instruction scaling · IPC scaling · frequency scaling. The reference is the run with the
-//! fewest threads, the first of several. Runs stay in the caller's order.
+//! fewest threads, the first of several, among those that have efficiencies. Runs stay in the caller's order.
 
 use crate::metric::{Metric, MetricValue, Reason};
 use crate::run::RunEfficiency;
@@ -86,15 +86,17 @@ pub struct ScalingOutput {
     pub reference: Option<usize>,
     /// For each run the values of [`METRICS`].
     pub metrics: Vec<Vec<MetricValue>>,
-    /// For each run its speed-up; `None` if it takes no time.
+    /// For each run its speed-up; `None` if it takes no time or has no efficiencies.
     pub speed_ups: Vec<Option<f64>>,
 }
 
 /// Compares runs; `stated` says how the problem grows, if the user knows.
 pub fn scaling(runs: &[Scaled<'_>], stated: Option<Scaling>) -> ScalingOutput {
-    let reference = (0..runs.len()).min_by_key(|&i| runs[i].run.n_threads);
+    let known = |&i: &usize| 0 < runs[i].run.n_threads;
+    let reference = (0..runs.len()).filter(known).min_by_key(|&i| runs[i].run.n_threads);
     let Some(reference) = reference.filter(|_| 1 < runs.len()) else {
-        let missing = |metric: &Metric| MetricValue::new(*metric, Err(Reason::new("there is only one run")));
+        let none = if runs.len() < 2 { "there is only one run" } else { "no run has efficiencies" };
+        let missing = |metric: &Metric| MetricValue::new(*metric, Err(Reason::new(none)));
         let metrics = runs.iter().map(|_| METRICS.iter().map(missing).collect()).collect();
         return ScalingOutput {
             scaling: None,
@@ -167,6 +169,10 @@ struct Pair<'a> {
 
 impl Pair<'_> {
     fn metrics(&self) -> Vec<MetricValue> {
+        if self.run.run.n_threads == 0 {
+            let reason = Reason::new("the run has no efficiencies");
+            return METRICS.map(|metric| MetricValue::new(metric, Err(reason.clone()))).to_vec();
+        }
         let value = |metric| match metric {
             Metric::Global => {
                 let parallel = self.run.run.get(Metric::Parallel);
@@ -202,6 +208,9 @@ impl Pair<'_> {
     }
 
     fn speed_up(&self) -> Option<f64> {
+        if self.run.run.n_threads == 0 {
+            return None;
+        }
         let seconds = |run: &Scaled<'_>| run.run.run_time.0 as f64 / run.ticks_per_second as f64;
         part(seconds(&self.base), seconds(&self.run)).map(|speed_up| speed_up * self.grown)
     }

@@ -27,6 +27,7 @@ mod calls;
 pub mod catalogue;
 mod connected_timeline;
 mod correlation;
+mod efficiencies;
 pub mod events;
 pub mod info;
 pub mod licenses;
@@ -47,6 +48,7 @@ pub use ouzel_causes as causes;
 pub use ouzel_context_tree as context_tree;
 pub use ouzel_correlate as correlate;
 pub use ouzel_diagnose as diagnose;
+pub use ouzel_efficiency as efficiency;
 pub use ouzel_engine as engine;
 pub use ouzel_formats as formats;
 pub use ouzel_model as model;
@@ -60,6 +62,7 @@ pub use connected_timeline::{ConnectedTimeline, TimelineConnections};
 pub use correlation::{
     Correlated, CorrelationError, CorrelationQuery, CorrelationRun, Spectra, TopologyOrigin,
 };
+pub use efficiencies::EfficiencyQuery;
 pub use ouzel_formats::{Format, OpenError, READERS, inputs};
 pub use profile::{Profile, open_profile};
 pub use profile_table::ProfileQuery;

@@ -12,10 +12,11 @@ use ouzel::analyses::patterns::PatternOptions;
 use ouzel::analyses::semantics::{Semantics, io_wait_rule};
 use ouzel::analyses::time_profile::TimeProfile;
 use ouzel::analyses::timeline::Timeline;
+use ouzel::efficiency::PartKind;
 use ouzel::engine::Progress;
 use ouzel::model::Filter;
 use ouzel::workers::{Group, Job, JobError, Workers};
-use ouzel::{Beside, Options, Trace};
+use ouzel::{Beside, EfficiencyQuery, Options, Trace};
 use std::error::Error;
 use std::fmt::Debug;
 use std::num::NonZeroU16;
@@ -93,6 +94,7 @@ fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> 
     let classes = semantics.classes(definitions);
     let breakdown = |host, requests| Breakdown::new(&classes, host, requests);
     let late = LateMessages { semantics: semantics.clone() };
+    let of_segments = EfficiencyQuery { per: Some(PartKind::Segment), ..EfficiencyQuery::default() };
     vec![
         ("profile", text(&trace.ask(CallPathProfile, options))),
         ("metric_profile", text(&trace.ask(MetricProfile, options))),
@@ -106,6 +108,7 @@ fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> 
         ("comm_over_time", text(&trace.ask_in_bins(n_bins, CommOverTime::new, options))),
         ("critical_path", text(&trace.critical_path(options))),
         ("lateness", text(&trace.lateness(options))),
+        ("efficiency", text(&trace.efficiency(&of_segments, options))),
         ("waits", text(&trace.waits(options))),
         ("delays", text(&trace.delays(options))),
         ("what_if", text(&trace.what_if(Vec::new(), options))),

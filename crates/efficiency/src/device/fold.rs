@@ -128,14 +128,14 @@ impl Analysis for DeviceFold {
         if local.is_stream {
             let partial =
                 DevicePartial { n_folded: 1, intervals: local.intervals, ..DevicePartial::default() };
-            self.add(into, cx.definitions.location(cx.location).group, partial);
+            self.add(into, cx.definitions.location(cx.location).group, &partial);
         }
     }
 
     fn remap(&self, _: &mut DevicesPartial, _: &Remap) {}
 
     fn merge(&self, into: &mut DevicesPartial, from: DevicesPartial) {
-        from.0.into_iter().for_each(|(device, partial)| self.add(into, device, partial));
+        from.0.iter().for_each(|(&device, partial)| self.add(into, device, partial));
     }
 
     fn finish(&self, partial: DevicesPartial, _: &FinishCx<'_>) -> Result<Vec<DeviceTimes>, AnalysisError> {
@@ -148,7 +148,7 @@ impl Analysis for DeviceFold {
 }
 
 impl DeviceFold {
-    fn add(&self, into: &mut DevicesPartial, device: LocationGroupId, from: DevicePartial) {
+    fn add(&self, into: &mut DevicesPartial, device: LocationGroupId, from: &DevicePartial) {
         let all = self.n_streams.get(&device).copied().unwrap_or(0);
         let partial = into.0.entry(device).or_default();
         partial.n_folded += from.n_folded;

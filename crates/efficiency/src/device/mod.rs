@@ -40,7 +40,7 @@ pub const METRICS: [Metric; 5] = [
 /// The metrics of `devices`, and of the host `threads` that drive them, in a run of `run_time`.
 pub fn device_metrics(
     devices: &[DeviceTimes],
-    threads: Result<&Threads, Reason>,
+    threads: &Result<&Threads, Reason>,
     run_time: Ticks,
 ) -> Vec<MetricValue> {
     let kernels = || devices.iter().map(|device| u128::from(device.kernels.0));

@@ -31,7 +31,7 @@ fn factors_multiply_and_the_host_pays_for_the_runtime() {
     let classes = Semantics::default().classes(trace.definitions());
     let devices = run(&trace, DeviceActivity::new(&classes));
     let threads = threads_of(&trace);
-    let values = device_metrics(&devices, Ok(&threads), threads.run_time);
+    let values = device_metrics(&devices, &Ok(&threads), threads.run_time);
     let value = |metric| value(&values, metric);
     assert_eq!(value(Metric::DeviceParallel), Some(75.0 / 200.0));
     assert_eq!(value(Metric::DeviceLoadBalance), Some(0.75));
@@ -46,7 +46,7 @@ fn devices_without_kernels_have_no_balance() {
     let trace = ToyTrace::new("0: enter main @0, leave @10\n0.gpu0: enter memcpyHtoD @0, leave @5");
     let classes = Semantics::default().classes(trace.definitions());
     let devices = run(&trace, DeviceActivity::new(&classes));
-    let values = device_metrics(&devices, Err(Reason::new("not asked")), Ticks(10));
+    let values = device_metrics(&devices, &Err(Reason::new("not asked")), Ticks(10));
     assert_eq!(value(&values, Metric::DeviceParallel), Some(0.0));
     assert_eq!(value(&values, Metric::DeviceLoadBalance), None);
     assert_eq!(value(&values, Metric::Offload), None);

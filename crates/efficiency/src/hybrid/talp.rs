@@ -1,17 +1,18 @@
 //! Factors for MPI and OpenMP as TALP, the profiler of the DLB library, defines them.
 //!
 //! ```text
-//! per process:  threads · T = useful + MPI + waiting for accelerators (together A) + serialisation + imbalance + scheduling
+//! per process:  A = useful + MPI + waiting for accelerators, of all threads
 //! OpenMP:       serialisation = A/(A + ser)   load balance = (A + ser)/(A + ser + imb)   scheduling: likewise
 //! MPI:          m = (MPI + idle of other threads meanwhile) / threads
 //!               parallel = (T − mean(m))/T    communication = (T − min(m))/T             load balance: their quotient
 //! ```
 //!
 //! In a parallel region a thread idles while it neither works nor communicates. The shortest such time of its team is
-//! scheduling for every thread of the team, what a thread idles beyond it is imbalance. All other idle time is
-//! serialisation. Law: the three OpenMP factors multiply to the OpenMP parallel efficiency. Times of a region are sums
-//! over its visits: if the thread that idles least changes from visit to visit, imbalance is a lower bound and
-//! scheduling an upper one. Other threads idle while the first one communicates outside of parallel regions.
+//! scheduling for every thread of the team, what a thread idles beyond it is imbalance. What other threads than the
+//! first idle in the rest of the run is serialisation. Law: the three OpenMP factors multiply to the OpenMP parallel
+//! efficiency. Times of a region are sums over its visits: if the thread that idles least changes from visit to visit,
+//! imbalance is a lower bound and scheduling an upper one. Other threads idle while the first one communicates outside
+//! of parallel regions.
 
 use super::quotient;
 use crate::metric::{Metric, MetricValue, Reason};
@@ -143,16 +144,12 @@ impl ThreadLosses {
         let run = u128::from(threads.run_time.0);
         let mut all = ThreadLosses::default();
         for process in threads.by_process() {
-            let busy: u128 = process.iter().map(busy).sum();
-            let idle = (process.len() as u128 * run).saturating_sub(busy);
-            let (imbalance, scheduling) = in_regions(process);
-            // Time stamps of threads may differ by a little: what is lost is never more than what is idle.
-            let imbalance = imbalance.min(idle);
-            let scheduling = scheduling.min(idle - imbalance);
-            all.busy += busy;
+            let InRegions { imbalance, scheduling, of_others } = in_regions(process);
+            let idle: u128 = process[1..].iter().map(|thread| run.saturating_sub(busy(thread))).sum();
+            all.busy += process.iter().map(busy).sum::<u128>();
             all.imbalance += imbalance;
             all.scheduling += scheduling;
-            all.serialisation += idle - imbalance - scheduling;
+            all.serialisation += idle.saturating_sub(of_others);
         }
         all
     }
@@ -162,25 +159,37 @@ fn busy(thread: &ThreadTimes) -> u128 {
     u128::from(thread.useful.0) + communication(thread) + u128::from(thread.device_waits.0)
 }
 
-/// Imbalance and scheduling of all parallel regions of a process.
-fn in_regions(process: &[ThreadTimes]) -> (u128, u128) {
-    let mut regions: BTreeMap<RegionId, Vec<Team>> = BTreeMap::new();
+/// Idle time in parallel regions.
+#[derive(Debug, Default)]
+struct InRegions {
+    imbalance: u128,
+    scheduling: u128,
+    /// The part of both that is not of the first thread.
+    of_others: u128,
+}
+
+/// Idle time in all parallel regions of a process.
+fn in_regions(process: &[ThreadTimes]) -> InRegions {
+    let mut regions: BTreeMap<RegionId, Vec<(bool, Team)>> = BTreeMap::new();
     for thread in process {
-        thread.teams.iter().for_each(|&team| regions.entry(team.region).or_default().push(team));
+        let teams = thread.teams.iter().map(|&team| (thread.is_master, team));
+        teams.for_each(|of| regions.entry(of.1.region).or_default().push(of));
     }
-    let (mut imbalance, mut scheduling) = (0, 0);
+    let mut all = InRegions::default();
     for teams in regions.values() {
         // The first is the one that opens the region, and closes it when all are done.
-        let opener = teams[0];
+        let (_, opener) = teams[0];
         let idle = |team: &Team| {
             let time = if team.n_visits == opener.n_visits { team.time.max(opener.time) } else { team.time };
             u128::from(time.since(team.busy).0)
         };
-        let least = teams.iter().map(idle).min().unwrap_or(0);
-        let all: u128 = teams.iter().map(idle).sum();
-        let of_all = least * teams.len() as u128;
-        imbalance += all - of_all;
-        scheduling += of_all;
+        let idle: Vec<(bool, u128)> =
+            teams.iter().map(|(is_master, team)| (*is_master, idle(team))).collect();
+        let least = idle.iter().map(|(_, idle)| *idle).min().unwrap_or(0);
+        let sum: u128 = idle.iter().map(|(_, idle)| idle).sum();
+        all.of_others += idle.iter().filter(|(is_master, _)| !is_master).map(|(_, idle)| idle).sum::<u128>();
+        all.scheduling += least * idle.len() as u128;
+        all.imbalance += sum - least * idle.len() as u128;
     }
-    (imbalance, scheduling)
+    all
 }

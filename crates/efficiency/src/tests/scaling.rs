@@ -109,6 +109,20 @@ fn runs_of_one_size_scale_either_way_and_clocks_may_differ() {
 }
 
 #[test]
+fn a_run_without_efficiencies_is_no_reference() {
+    let known = [of(&trace(&[100], 100, None)), of(&trace(&[50, 50], 50, None))];
+    let lost = RunEfficiency::unavailable(crate::Unavailable::NothingComplete, ouzel_model::Ticks(7));
+    let runs = [&lost, &known[0], &known[1]];
+    let scaled: Vec<Scaled<'_>> = runs.iter().map(|run| Scaled { run, ticks_per_second: 1 }).collect();
+    let output = scaling(&scaled, None);
+    assert_eq!(output.reference, Some(1));
+    assert_eq!(output.scaling, Some((Scaling::Strong, ScalingBasis::UsefulTime)));
+    assert_eq!(output.speed_ups, [None, Some(1.0), Some(2.0)]);
+    assert!(output.metrics[0].iter().all(|value| value.value.is_err()));
+    assert_eq!(scaling(&scaled[..1].repeat(2), None).reference, None);
+}
+
+#[test]
 fn one_run_has_nothing_to_compare_with() {
     let output = compared(&[trace(&[100], 100, None)], None);
     assert_eq!((output.scaling, output.reference), (None, None));

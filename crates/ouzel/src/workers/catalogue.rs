@@ -18,6 +18,7 @@ use ouzel_analyses::severity_cube::SeverityCube;
 use ouzel_analyses::time_profile::TimeProfile;
 use ouzel_analyses::timeline::TimelineFold;
 use ouzel_context_tree::ContextTreesFold;
+use ouzel_efficiency::device::DeviceFold;
 use ouzel_engine::Catalogue;
 use ouzel_waits::Waits;
 
@@ -26,6 +27,7 @@ pub(super) fn catalogue() -> Catalogue {
     let mut catalogue = Catalogue::default();
     catalogue.add::<BreakdownFold>();
     catalogue.add::<CallSeriesFold>();
+    catalogue.add::<DeviceFold>();
     catalogue.add::<ClockRepairs>();
     catalogue.add::<CommMatrix>();
     catalogue.add::<CommOverTime>();
@@ -74,8 +76,8 @@ mod tests {
     #[test]
     fn no_analysis_is_forgotten() {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let n_analyses =
-            ["analyses", "context-tree", "waits"].map(|name| n_analyses(&crates.join(name).join("src")));
+        let n_analyses = ["analyses", "context-tree", "efficiency", "waits"]
+            .map(|name| n_analyses(&crates.join(name).join("src")));
         assert_eq!(catalogue().names().count(), n_analyses.iter().sum::<usize>());
     }
 }

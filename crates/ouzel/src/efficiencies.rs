@@ -1,0 +1,173 @@
+//! The efficiencies of the run in a trace: one pass over all that they take.
+
+use crate::{Answer, AskError, Options, Trace};
+use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
+use ouzel_analyses::metric_profile::MetricProfile;
+use ouzel_analyses::phases::Phases;
+use ouzel_analyses::semantics::{Class, Semantics};
+use ouzel_context_tree::{ContextTrees, ContextTreesOutput};
+use ouzel_diagnose::clusters::peers_text;
+use ouzel_diagnose::{TrustCard, ranks_without_events};
+use ouzel_efficiency::device::device_metrics;
+use ouzel_efficiency::{
+    CounterIds, DeviceActivity, HybridModel, Part, PartKind, Reason, RunEfficiency, Threads, TraceEfficiency,
+    Unavailable, UsefulCounters, hybrid, parts,
+};
+use ouzel_engine::{AnalysisSet, Report};
+use ouzel_model::{Definitions, LocationKind, Ticks};
+
+/// Which efficiencies.
+#[derive(Debug, Clone, Default)]
+pub struct EfficiencyQuery {
+    /// What regions mean.
+    pub semantics: Semantics,
+    /// How to split the loss between processes and threads; `None`: not at all.
+    pub hybrid: Option<HybridModel>,
+    /// Which parts of the run; `None`: the whole alone.
+    pub per: Option<PartKind>,
+}
+
+/// The run without transfer times. A replay of the run gives it.
+fn ideal_run_time() -> Result<Ticks, Reason> {
+    Err(Reason::new("the run time without transfers is not computed"))
+}
+
+impl Trace {
+    /// How well the time of the run was used, and what takes the rest.
+    ///
+    /// # Errors
+    /// If the pass was cancelled, or an analysis cannot answer.
+    pub fn efficiency(
+        &self,
+        query: &EfficiencyQuery,
+        options: &Options<'_>,
+    ) -> Result<Answer<TraceEfficiency>, AskError> {
+        let definitions = self.definitions();
+        let EfficiencyQuery { semantics, hybrid, per } = query;
+        let classes = semantics.classes(definitions);
+        let mut set = AnalysisSet::default();
+        let profile = set.add(CallPathProfile);
+        let counters = CounterIds::of(definitions).any().then(|| set.add_silent(MetricProfile));
+        let is_stream = |kind| kind == LocationKind::AcceleratorStream;
+        let has_streams = definitions.locations.iter().any(|location| is_stream(location.kind));
+        let devices = has_streams.then(|| set.add_silent(DeviceActivity::new(&classes)));
+        let wants_phases = matches!(per, Some(PartKind::Segment | PartKind::Iteration));
+        let phases = wants_phases.then(|| set.add(Phases { semantics: semantics.clone() }));
+        let wants_trees = *per == Some(PartKind::Cluster);
+        let trees = wants_trees.then(|| set.add(ContextTrees { semantics: semantics.clone() }));
+        let mut pass = self.run(&set, options)?;
+        let profile = pass.outputs.take(&profile)?;
+        let counters = counters.map(|key| pass.outputs.take(&key)).transpose()?;
+        let devices = devices.map(|key| pass.outputs.take(&key)).transpose()?;
+        let phases = phases.map(|key| pass.outputs.take(&key)).transpose()?;
+        let trees = trees.map(|key| pass.outputs.take(&key)).transpose()?;
+        let known = Known::new(definitions, &classes, &profile, &pass);
+        let ideal = ideal_run_time();
+        let run = known.run(counters.as_ref(), ideal.clone());
+        let parts = per.map(|kind| {
+            let parts = match (kind, &phases, &trees) {
+                (PartKind::Cluster, _, Some(trees)) => known.clusters(trees),
+                (_, Some(phases), _) => known.parts(kind, phases),
+                _ => Ok(Vec::new()),
+            };
+            (kind, parts)
+        });
+        let efficiency = TraceEfficiency {
+            clock: definitions.clock,
+            hybrid: hybrid.map(|model| (model, known.hybrid(model, &ideal))),
+            devices: devices.filter(|devices| !devices.is_empty()).map(|devices| {
+                let threads = known.threads.as_ref().map_err(|error| Reason::new(error.as_str()));
+                (devices.len() as u64, device_metrics(&devices, &threads, run.run_time))
+            }),
+            parts,
+            run,
+        };
+        Ok(Answer::new(efficiency, pass))
+    }
+}
+
+/// What a pass tells.
+struct Known<'a> {
+    definitions: &'a Definitions,
+    classes: &'a [Class],
+    trust: TrustCard,
+    threads: Result<Threads, Unavailable>,
+    run_time: Ticks,
+}
+
+impl<'a> Known<'a> {
+    fn new(
+        definitions: &'a Definitions,
+        classes: &'a [Class],
+        profile: &ProfileOutput,
+        pass: &Report,
+    ) -> Self {
+        let without: Vec<u32> =
+            ranks_without_events(definitions, pass).into_iter().map(|rank| rank.0).collect();
+        let trust = TrustCard::new(&pass.notices, &pass.locations, &without, definitions);
+        let threads = trust.threads(profile, definitions, classes);
+        let run_time = profile.run_range.map_or(Ticks(0), |range| range.end.since(range.start));
+        Known { definitions, classes, trust, threads, run_time }
+    }
+
+    fn run(
+        &self,
+        counters: Option<&ouzel_analyses::metric_profile::MetricProfileOutput>,
+        ideal: Result<Ticks, Reason>,
+    ) -> RunEfficiency {
+        let threads = match &self.threads {
+            Ok(threads) => threads,
+            Err(error) => return RunEfficiency::unavailable(*error, self.run_time),
+        };
+        let run = RunEfficiency::new(threads, ideal);
+        match counters {
+            Some(counters) => {
+                let counters = UsefulCounters::new(threads, counters, self.definitions, self.classes);
+                run.with_counters(counters)
+            }
+            None => run,
+        }
+    }
+
+    fn hybrid(
+        &self,
+        model: HybridModel,
+        ideal: &Result<Ticks, Reason>,
+    ) -> Vec<ouzel_efficiency::MetricValue> {
+        match &self.threads {
+            Ok(threads) => hybrid::hybrid(model, threads, ideal, self.definitions),
+            Err(error) => hybrid::missing(model, &Reason::new(error.as_str())),
+        }
+    }
+
+    /// The threads, or why there are none, for parts of the run.
+    fn threads(&self) -> Result<&Threads, Reason> {
+        self.threads.as_ref().map_err(|error| Reason::new(error.as_str()))
+    }
+
+    fn parts(
+        &self,
+        kind: PartKind,
+        phases: &ouzel_analyses::phases::PhasesOutput,
+    ) -> Result<Vec<Part>, Reason> {
+        self.threads()?;
+        let is_incomplete = |location| self.trust.is_incomplete(location, self.definitions);
+        match kind {
+            PartKind::Iteration => parts::iterations(phases, self.definitions, &is_incomplete),
+            PartKind::Segment | PartKind::Cluster => {
+                parts::segments(phases, self.definitions, &is_incomplete)
+            }
+        }
+    }
+
+    fn clusters(&self, trees: &ContextTreesOutput) -> Result<Vec<Part>, Reason> {
+        let threads = self.threads()?;
+        let clusters = trees.groups.iter().flat_map(|group| {
+            group.clusters.iter().filter_map(|cluster| {
+                let name = (u64::from(cluster.id), peers_text(group.kind));
+                parts::cluster(threads, self.definitions, name, &cluster.members)
+            })
+        });
+        Ok(clusters.collect())
+    }
+}
