@@ -23,6 +23,7 @@ mod palette;
 pub mod pictures;
 pub mod ranks;
 mod rows;
+mod scores;
 mod svg;
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,7 @@ use lanes::Lanes;
 use matrix::Matrix;
 use plotters::prelude::{BitMapBackend, DrawingBackend, IntoDrawingArea};
 use rows::BarRows;
+use scores::Scores;
 use std::path::{Path, PathBuf};
 
 /// A picture, ready to be written.
@@ -58,6 +60,7 @@ enum Marks {
     Rows(BarRows),
     Lanes(Lanes),
     Fields(Fields),
+    Scores(Scores),
 }
 
 /// Formats of pictures.
@@ -113,7 +116,7 @@ impl Picture {
     fn size(&self) -> (u32, u32) {
         match &self.marks {
             Marks::Fields(fields) => fields.size(),
-            Marks::Bars(_) | Marks::Matrix(_) | Marks::Rows(_) | Marks::Lanes(_) => SIZE,
+            Marks::Bars(_) | Marks::Matrix(_) | Marks::Rows(_) | Marks::Lanes(_) | Marks::Scores(_) => SIZE,
         }
     }
 
@@ -160,6 +163,7 @@ impl Picture {
             Marks::Rows(rows) => rows.draw(&canvas)?,
             Marks::Lanes(lanes) => lanes.draw(&canvas)?,
             Marks::Fields(fields) => fields.draw(&canvas)?,
+            Marks::Scores(scores) => scores.draw(&canvas)?,
         }
         root.present().map_err(canvas::failed)
     }

@@ -3,6 +3,7 @@
 //! `of` is the subtitle: the trace, and what was selected.
 
 mod correlation;
+mod efficiencies;
 mod fields;
 mod late;
 mod messages;
@@ -14,6 +15,7 @@ mod timeline;
 mod what_if;
 
 pub use correlation::{CorrelationViews, correlation, view_path};
+pub use efficiencies::{ACCEPTABLE, efficiencies};
 pub use fields::fields;
 pub use late::lateness;
 pub use messages::{comm_by_process, comm_matrix, comm_over_time, message_histogram};
