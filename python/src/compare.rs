@@ -4,11 +4,11 @@ use crate::errors;
 use crate::pass;
 use crate::table::Table;
 use crate::trace::Trace;
-use ouzel::Answer;
 use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::engine::Coverage;
 use ouzel::model::{Notice, Notices};
 use ouzel::multi_run::{Run, multi_run};
+use ouzel::{Answer, AskError, Options};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -36,6 +36,41 @@ pub fn multi_run_analysis(
     traces: Vec<PyRef<'_, Trace>>,
     names: Option<Vec<String>>,
 ) -> PyResult<Py<MultiRun>> {
+    let all = gathered(py, traces, names, |name, trace, options| {
+        let definitions = trace.definitions();
+        let answer = trace.ask(CallPathProfile, options)?;
+        let range = answer.run_range;
+        Ok(answer.map(|profile| Run::new(name, &profile, definitions, range)))
+    })?;
+    let Gathered { first, outputs: runs, coverage, notices } = all;
+    let output = multi_run(&runs);
+    let table = |output| {
+        let answer = Answer { output, coverage, run_range: None, notices: notices.clone() };
+        Table::new(py, answer, first.definitions())
+    };
+    let runs = Py::new(py, table(output.scaling_table())?)?;
+    Py::new(py, PyClassInitializer::from(table(output.table())?).add_subclass(MultiRun { runs }))
+}
+
+/// What was asked of several traces.
+pub(crate) struct Gathered<T> {
+    /// The first trace.
+    pub first: Arc<ouzel::Trace>,
+    /// In the order of the traces.
+    pub outputs: Vec<T>,
+    /// What was read of all together.
+    pub coverage: Coverage,
+    /// Those of all, without locations.
+    pub notices: Vec<Notice>,
+}
+
+/// Asks each trace, under its name or its path, one after the other; warns if an answer is not from all of it.
+pub(crate) fn gathered<T: Send>(
+    py: Python<'_>,
+    traces: Vec<PyRef<'_, Trace>>,
+    names: Option<Vec<String>>,
+    ask: impl Fn(&str, &ouzel::Trace, &Options<'_>) -> Result<Answer<T>, AskError> + Sync,
+) -> PyResult<Gathered<T>> {
     let first = traces.first().map(|trace| Arc::clone(&trace.inner));
     let first = first.ok_or_else(|| PyValueError::new_err("there is no trace to compare"))?;
     let names = names
@@ -46,12 +81,12 @@ pub fn multi_run_analysis(
     }
     let notices = Notices::default();
     let mut coverage = Coverage::default();
-    let mut runs = Vec::new();
+    let mut outputs = Vec::new();
     for (trace, name) in traces.into_iter().zip(&names) {
-        let (inner, definitions) = (&*trace.inner, trace.inner.definitions());
-        let answer = pass::run(py, inner, &trace.selection, |options| inner.ask(CallPathProfile, options))?;
+        let inner = &*trace.inner;
+        let answer = pass::run(py, inner, &trace.selection, |options| ask(name, inner, options))?;
         errors::warn(py, &answer.notices)?;
-        runs.push(Run::new(name, &answer.output, definitions, answer.run_range));
+        outputs.push(answer.output);
         // Ids of locations mean nothing outside of their trace.
         notices.extend(answer.notices.into_iter().map(|notice| Notice { location: None, ..notice }));
         let Coverage { locations, locations_selected, locations_complete, locations_damaged, events_read } =
@@ -62,13 +97,7 @@ pub fn multi_run_analysis(
         coverage.locations_damaged += locations_damaged;
         coverage.events_read += events_read;
     }
-    let output = multi_run(&runs);
-    let table = |output| {
-        let answer = Answer { output, coverage, run_range: None, notices: notices.to_vec() };
-        Table::new(py, answer, first.definitions())
-    };
-    let runs = Py::new(py, table(output.scaling_table())?)?;
-    Py::new(py, PyClassInitializer::from(table(output.table())?).add_subclass(MultiRun { runs }))
+    Ok(Gathered { first, outputs, coverage, notices: notices.to_vec() })
 }
 
 /// `ouzel.multirun_analysis`, as Pipit's code calls it.

@@ -16,6 +16,7 @@ mod cluster;
 mod compare;
 mod convert;
 mod diagnosis;
+mod efficiency;
 mod errors;
 mod events;
 mod info;
@@ -57,6 +58,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cluster::settle_bucket, module)?)?;
     module.add_function(wrap_pyfunction!(compare::multi_run_analysis, module)?)?;
     module.add_function(wrap_pyfunction!(compare::multirun_analysis, module)?)?;
+    module.add_function(wrap_pyfunction!(efficiency::efficiencies, module)?)?;
     module.add_function(wrap_pyfunction!(output::check_output, module)?)?;
     module.add_function(wrap_pyfunction!(output::write_output, module)?)?;
     module.add_function(wrap_pyfunction!(licenses, module)?)?;

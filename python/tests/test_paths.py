@@ -57,6 +57,28 @@ def test_iterations_are_ranges_of_time(jacobi):
     assert 0 < sum(part.profile()["visits"]) < sum(jacobi.profile()["visits"])
 
 
+def rows_of(table):
+    return [dict(zip(table.columns, row)) for row in zip(*(table[column] for column in table.columns))]
+
+
+def test_efficiencies_multiply_and_say_what_is_missing(jacobi, testdata):
+    table = jacobi.efficiency(per="segment", hybrid="additive")
+    run = {row["metric"]: row for row in rows_of(table) if row["part"] is None}
+    value = {metric: row["value"] for metric, row in run.items()}
+    assert value["parallel"] == pytest.approx(value["load_balance"] * value["communication"])
+    assert value["parallel"] == pytest.approx(value["process"] + value["thread"] - 1)
+    assert run["load_balance"]["part_of"] == "parallel"
+    missing = [row for row in run.values() if row["value"] is None]
+    assert missing and all(row["reason"] for row in missing)
+    assert "segment 1" in set(table["part"])
+    runs = ouzel.efficiencies([jacobi, ouzel.open(testdata / "pmpi-masterio")], names=["a", "b"], scaling="strong")
+    scaling = [row["value"] for row in rows_of(runs) if row["metric"] == "computation_scaling"]
+    assert len(scaling) == 2 and scaling[1] == 1, "the run with fewer threads is the reference"
+    for wrong in [lambda: jacobi.efficiency(hybrid="none"), lambda: ouzel.efficiencies([])]:
+        with pytest.raises(ValueError):
+            wrong()
+
+
 def test_every_rank_is_in_one_cluster(jacobi):
     clusters = jacobi.clusters()
     assert sum(cluster["size"] for cluster in clusters) == 9

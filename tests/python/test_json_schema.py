@@ -41,6 +41,7 @@ CALLS = {
     "critical-path": [[], ["--ranks", "0-1"]],
     "timeline": [[], ["--ranks", "0-1"]],
     "lateness": [[], ["--ranks", "0-1"], ["--operations"]],
+    "efficiency": [[], ["--hybrid", "talp", "--per", "segment"], ["--per", "cluster"], ["--per", "iteration"]],
     "waits": [[], ["--per", "rank"]],
     "what-if": [[], ["--network", "ideal"]],
     "patterns": [["--time", "..1us"]],

@@ -18,6 +18,7 @@ mod convert;
 mod correlate;
 mod coverage;
 mod critical_path;
+mod efficiency;
 mod envelope;
 mod idle;
 mod imbalance;
@@ -47,6 +48,10 @@ pub use convert::{ConvertAnswer, Written};
 pub use correlate::{CorrelateAnswer, CorrelatedAxis, CorrelatedTopology, ReferenceView};
 pub use coverage::{ProfileCoverage, TraceCoverage};
 pub use critical_path::CriticalPathAnswer;
+pub use efficiency::{
+    DeviceEfficiencies, EfficiencyAnswer, EfficiencyPart, HybridMetric, HybridSplit, MissingMetric,
+    RunEfficiencies,
+};
 pub use envelope::{Envelope, Input, InputFilter, NoticeEntry, StreamedEnvelope, schema_version};
 pub use idle::IdleAnswer;
 pub use imbalance::{ImbalanceAnswer, ImbalanceRow, MetricImbalanceAnswer, MetricImbalanceRow};

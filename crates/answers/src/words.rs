@@ -28,6 +28,7 @@ words! {
     ByRegionOrCallPath = "region" | "call_path";
     Cache = "off" | "not_worth" | "read" | "written" | "failed";
     ClockCorrection = "applied" | "none" | "not needed";
+    HybridModel = "multiplicative" | "additive" | "talp";
     Level = "high" | "medium" | "low";
     LocationKind = "cpu_thread" | "accelerator_stream" | "metric" | "unknown";
     MetricKind = "exclusive" | "inclusive" | "simple" | "derived";

@@ -57,6 +57,7 @@ pub fn all(rows: &Rows) -> Result<Schemas> {
         ("convert", Of::Both, shape::<ConvertAnswer>()),
         ("correlate", Of::Profile, shape::<CorrelateAnswer>()),
         ("critical-path", Of::Trace, shape::<CriticalPathAnswer>()),
+        ("efficiency", Of::Trace, shape::<EfficiencyAnswer>()),
         ("idle", Of::Trace, shape::<IdleAnswer>()),
         ("imbalance", Of::Trace, shape::<ImbalanceForms>()),
         ("info", Of::Trace, shape::<InfoAnswer>()),

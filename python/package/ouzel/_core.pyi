@@ -1351,6 +1351,24 @@ def open(
     Raises ``FileNotFoundError`` if the path does not exist, :class:`OuzelError` if it is not a trace or cannot be read.
     """
 
+def efficiencies(
+    traces: Sequence[Trace],
+    names: Sequence[str] | None = None,
+    *,
+    per: Literal["segment", "iteration", "cluster"] | None = None,
+    hybrid: Literal["multiplicative", "additive", "talp"] | None = None,
+    scaling: Literal["strong", "weak"] | None = None,
+    rules: str | os.PathLike[str] | None = None,
+) -> Table:
+    """The POP efficiencies of several runs, and how their computation scales.
+
+    Rows as of :meth:`Trace.efficiency`, run by run, with ``global``, ``computation_scaling``, ``instruction_scaling``,
+    ``ipc_scaling`` and ``frequency_scaling``. The reference is the run with the fewest threads, the first of several.
+    ``scaling``: how the problem grows with the number of threads, by default told by the instructions or the useful
+    time. ``names``: names of the runs, their paths by default. Raises ``ValueError`` if there is no trace, or if the
+    number of names differs from that of traces.
+    """
+
 def licenses() -> list[dict[str, Any]]:
     """Third-party crates in this module: ``name``, ``version``, ``license`` (SPDX) and ``texts`` of each."""
 
@@ -1760,6 +1778,20 @@ class Trace:
 
         One row for each class of waiting, call path and rank. ``short_term_ns`` is waiting of those who wait for the
         rank, ``long_term_ns`` that of others, who wait for ranks that waited themselves. Two passes.
+        """
+    def efficiency(
+        self,
+        *,
+        per: Literal["segment", "iteration", "cluster"] | None = None,
+        hybrid: Literal["multiplicative", "additive", "talp"] | None = None,
+        rules: str | os.PathLike[str] | None = None,
+    ) -> Table:
+        """The POP efficiencies of the run: how well the time was used, and what takes the rest.
+
+        One row for each metric: ``parallel`` is ``load_balance`` times ``communication``, and so on with ``part_of``.
+        ``value`` is a ratio, 1 being ideal; ``None`` if it cannot be computed, with the ``reason``. ``per``: also rows
+        of each part of the run. ``hybrid``: also metrics that split the loss between processes and threads. ``rules``:
+        as for :meth:`report`. For several runs, see :func:`efficiencies`.
         """
     def pattern_detection(
         self,

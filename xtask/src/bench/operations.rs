@@ -21,6 +21,7 @@ const OPERATIONS: &[(&[&str], f64)] = &[
     (&["imbalance"], 1.5),
     (&["critical-path"], 4.0),
     (&["lateness"], 4.0),
+    (&["efficiency"], 1.5),
     (&["waits"], 3.0),
     (&["waits", "--delays"], 4.5),
     (&["what-if"], 6.0),

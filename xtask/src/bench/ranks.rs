@@ -46,6 +46,7 @@ const COMMANDS: &[&[&str]] = &[
     &["idle", "--plot", "idle.svg"],
     &["critical-path", "--plot", "critical-path.svg"],
     &["lateness", "--plot", "lateness.svg"],
+    &["efficiency", "--per", "segment"],
     &["waits", "--per", "rank"],
     &["what-if", "--plot", "what-if.svg"],
     &["patterns"],

@@ -70,6 +70,7 @@ const COMMANDS: &[(&str, Shape)] = &[
     ("imbalance TRACE --format json", Shape::Json),
     ("critical-path TRACE --format json", Shape::Json),
     ("lateness TRACE --operations --format json", Shape::Json),
+    ("efficiency TRACE --per iteration --hybrid talp --format json", Shape::Json),
     ("waits TRACE --per rank --format json", Shape::Json),
     ("what-if TRACE --network ideal --format json", Shape::Json),
     ("patterns TRACE --format json", Shape::Json),

@@ -16,7 +16,7 @@ use ouzel::Answer;
 use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::engine::{AnalysisSet, Coverage};
-use ouzel::model::{Table, Unit};
+use ouzel::model::{Notice, Table, Unit};
 use ouzel::multi_run::{MultiRunOutput, RegionRow, Run, RunRow, multi_run};
 use ouzel_answers::CompareAnswer;
 use ouzel_plot::Picture;
@@ -93,7 +93,7 @@ fn picture(session: &Session<'_>, output: &MultiRunOutput) -> Picture {
 }
 
 /// What was read of both traces.
-fn together(a: Coverage, b: Coverage) -> Coverage {
+pub(super) fn together(a: Coverage, b: Coverage) -> Coverage {
     Coverage {
         locations: a.locations + b.locations,
         locations_selected: a.locations_selected + b.locations_selected,
@@ -123,12 +123,16 @@ fn profiled(session: &Session<'_>, path: &Path, metric: Option<&str>) -> anyhow:
             Answer::new(run, report)
         }
     };
-    // Locations of different traces have equal ids, so the text names the trace.
-    for notice in &mut answer.notices {
+    name_trace(&mut answer.notices, path);
+    Ok(answer)
+}
+
+/// Names the trace that notices are about: locations of different traces have equal ids.
+pub(super) fn name_trace(notices: &mut [Notice], path: &Path) {
+    for notice in notices {
         notice.message = format!("{}: {}", path.display(), notice.message);
         notice.location = None;
     }
-    Ok(answer)
 }
 
 /// The table, with the counter's name in its columns.

@@ -16,6 +16,7 @@ mod completions;
 mod convert;
 mod correlate;
 mod critical_path;
+mod efficiency;
 mod idle;
 mod imbalance;
 mod info;
@@ -65,6 +66,7 @@ pub const COMMANDS: &[Command] = &[
     breakdown::COMMAND,
     imbalance::COMMAND,
     idle::COMMAND,
+    efficiency::COMMAND,
     waits::COMMAND,
     what_if::COMMAND,
     critical_path::COMMAND,

@@ -21,6 +21,8 @@ pub struct GridColumn {
     cells: Vec<String>,
     align: Align,
     paint: Paint,
+    /// For each cell, if they differ.
+    paints: Vec<Paint>,
     importance: Importance,
 }
 
@@ -51,7 +53,7 @@ impl GridColumn {
     pub fn text(title: &str, cells: impl IntoIterator<Item = String>) -> Self {
         let cells = cells.into_iter().map(|cell| clean(&cell)).collect();
         let (align, paint, importance) = (Align::Left, Paint::Plain, Importance::Always);
-        GridColumn { title: clean(title), cells, align, paint, importance }
+        GridColumn { title: clean(title), cells, align, paint, paints: Vec::new(), importance }
     }
 
     /// A column of numbers, right-aligned.
@@ -109,6 +111,12 @@ impl GridColumn {
         GridColumn { paint, ..self }
     }
 
+    /// The same column, each cell painted by itself.
+    #[must_use]
+    pub fn painted_each(self, paints: impl IntoIterator<Item = Paint>) -> Self {
+        GridColumn { paints: paints.into_iter().collect(), ..self }
+    }
+
     /// The same column, which is left out if there is little room, those of a higher `order` first.
     #[must_use]
     pub fn optional(self, order: u8) -> Self {
@@ -153,17 +161,19 @@ impl Grid {
     /// The lines, a heading first, within `width` characters.
     pub fn lines(&self, width: usize, style: Style) -> Vec<String> {
         let columns = self.layout(width);
-        let line = |cell: &dyn Fn(&GridColumn) -> String, paint: Option<Paint>| {
+        let line = |cell: &dyn Fn(&GridColumn) -> String, paint: &dyn Fn(&GridColumn) -> Paint| {
             let cells: Vec<String> = columns
                 .iter()
-                .map(|&(column, width)| padded(&cell(column), column, width, paint, style))
+                .map(|&(column, width)| padded(&cell(column), column, width, paint(column), style))
                 .collect();
             cells.join(GAP).trim_end().to_owned()
         };
         let n_rows = self.columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
-        let heading = line(&|column| column.title.clone(), Some(Paint::Dim));
-        let rows =
-            (0..n_rows).map(|row| line(&|column| column.cells.get(row).cloned().unwrap_or_default(), None));
+        let heading = line(&|column| column.title.clone(), &|_| Paint::Dim);
+        let rows = (0..n_rows).map(|row| {
+            let cell = |column: &GridColumn| column.cells.get(row).cloned().unwrap_or_default();
+            line(&cell, &|column| column.paints.get(row).copied().unwrap_or(column.paint))
+        });
         std::iter::once(heading).chain(rows).collect()
     }
 
@@ -197,10 +207,10 @@ impl Grid {
     }
 }
 
-fn padded(cell: &str, column: &GridColumn, width: usize, paint: Option<Paint>, style: Style) -> String {
+fn padded(cell: &str, column: &GridColumn, width: usize, paint: Paint, style: Style) -> String {
     let text = shortened(cell, width);
     let space = " ".repeat(width - text.chars().count());
-    let text = style.paint(paint.unwrap_or(column.paint), &text);
+    let text = style.paint(paint, &text);
     match column.align {
         Align::Left => text + &space,
         Align::Right => space + &text,

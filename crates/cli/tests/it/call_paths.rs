@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Commands that print call paths, with what makes them print all of them.
-const COMMANDS: [&[&str]; 19] = [
+const COMMANDS: [&[&str]; 20] = [
     &["report"],
     &["segments", "--all"],
     &["segments"],
@@ -17,6 +17,7 @@ const COMMANDS: [&[&str]; 19] = [
     &["critical-path"],
     &["waits", "--delays"],
     &["what-if", "--top", "0"],
+    &["efficiency", "--per", "segment"],
     &["lateness"],
     &["patterns"],
     &["imbalance", "--call-paths"],
@@ -31,7 +32,7 @@ const COMMANDS: [&[&str]; 19] = [
 ];
 
 /// Commands run on long traces: those whose call paths are not the profile's own rows.
-const FIRST: usize = 8;
+const FIRST: usize = 9;
 /// From this size of events in bytes, a trace is long.
 const LONG: u64 = 3_000_000;
 

@@ -77,6 +77,7 @@ const MORE: &[(&str, &[&str])] = &[
     ("profile", &["--metric", "*"]),
     ("timeline", &["--depth"]),
     ("idle", &["--idle", "*"]),
+    ("efficiency", &["--per", "segment"]),
     ("waits", &["--per", "rank"]),
     ("patterns", &["--start", "new\nline\r\tcol"]),
     ("correlate", &["--metric", "=met\x1bric"]),

@@ -200,6 +200,7 @@ fn tables_have_the_rows_of_the_json() {
         ("idle", 8),
         ("critical-path", 0),
         ("lateness", 0),
+        ("efficiency", 5),
         ("waits", 0),
         ("what-if", 0),
         ("patterns", 0),

@@ -1,0 +1,68 @@
+//! Efficiencies of one run, and of several side by side.
+
+use crate::arguments::{choice, semantics};
+use crate::compare::{Gathered, gathered};
+use crate::table::Table;
+use crate::trace::Trace;
+use ouzel::efficiency::{Efficiencies, HybridModel, PartKind, Scaling};
+use ouzel::{Answer, EfficiencyQuery};
+use ouzel_plot::pictures;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+fn query(per: Option<&str>, hybrid: Option<&str>, rules: Option<PathBuf>) -> PyResult<EfficiencyQuery> {
+    let models = HybridModel::ALL.map(|model| (model.as_str(), model));
+    let kinds = PartKind::ALL.map(|kind| (kind.as_str(), kind));
+    Ok(EfficiencyQuery {
+        semantics: semantics(rules)?,
+        hybrid: hybrid.map(|given| choice("hybrid", given, &models)).transpose()?,
+        per: per.map(|given| choice("per", given, &kinds)).transpose()?,
+    })
+}
+
+#[pymethods]
+impl Trace {
+    #[pyo3(signature = (*, per=None, hybrid=None, rules=None))]
+    fn efficiency(
+        &self,
+        py: Python<'_>,
+        per: Option<&str>,
+        hybrid: Option<&str>,
+        rules: Option<PathBuf>,
+    ) -> PyResult<Table> {
+        let query = query(per, hybrid, rules)?;
+        let origin = self.origin();
+        self.drawn(py, |trace, options| {
+            Ok(trace.efficiency(&query, options)?.map(|run| {
+                let all = Efficiencies::new(vec![(origin.as_str().into(), run)], None);
+                (all.table(), pictures::efficiencies(&all, &origin))
+            }))
+        })
+    }
+}
+
+/// `ouzel.efficiencies`
+#[pyfunction]
+#[pyo3(signature = (traces, names=None, *, per=None, hybrid=None, scaling=None, rules=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+pub fn efficiencies(
+    py: Python<'_>,
+    traces: Vec<PyRef<'_, Trace>>,
+    names: Option<Vec<String>>,
+    per: Option<&str>,
+    hybrid: Option<&str>,
+    scaling: Option<&str>,
+    rules: Option<PathBuf>,
+) -> PyResult<Table> {
+    let query = query(per, hybrid, rules)?;
+    let known = [Scaling::Strong, Scaling::Weak].map(|scaling| (scaling.as_str(), scaling));
+    let stated = scaling.map(|given| choice("scaling", given, &known)).transpose()?;
+    let all = gathered(py, traces, names, |name, trace, options| {
+        Ok(trace.efficiency(&query, options)?.map(|run| (name.into(), run)))
+    })?;
+    let Gathered { first, outputs, coverage, notices } = all;
+    let all = Efficiencies::new(outputs, stated);
+    let answer = Answer { output: all.table(), coverage, run_range: None, notices };
+    let picture = pictures::efficiencies(&all, &first.path().display().to_string());
+    Ok(Table::new(py, answer, first.definitions())?.with_picture(Some(picture)))
+}
