@@ -22,5 +22,6 @@ pub fn value(values: &[MetricValue], metric: Metric) -> Option<f64> {
 
 mod golden;
 mod parts;
+mod random;
 mod scaling;
 mod useful;
