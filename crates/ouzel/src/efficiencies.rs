@@ -1,4 +1,4 @@
-//! The efficiencies of the run in a trace: one pass over all that they take.
+//! The efficiencies of the run in a trace: one pass over all that they take, and two for a replay without transfers.
 
 use crate::{Answer, AskError, Options, Trace};
 use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
@@ -27,13 +27,42 @@ pub struct EfficiencyQuery {
     pub per: Option<PartKind>,
 }
 
-/// The run without transfer times. A replay of the run gives it.
-fn ideal_run_time() -> Result<Ticks, Reason> {
-    Err(Reason::new("the run time without transfers is not computed"))
-}
+/// The most ends of messages without another end, of all ends, with which a run is replayed for its ideal run time.
+const MOST_UNMATCHED: f64 = 0.01;
 
 impl Trace {
-    /// How well the time of the run was used, and what takes the rest.
+    /// The run without transfer times: a replay in which calls of MPI take no time but waiting.
+    fn ideal_run_time(
+        &self,
+        known: &Known<'_>,
+        options: &Options<'_>,
+    ) -> Result<Result<Ticks, Reason>, AskError> {
+        let definitions = self.definitions();
+        let is_incomplete = |location| known.trust.is_incomplete(location, definitions);
+        let reason = if options.filter.ranks.is_some() || options.filter.time_ns.is_some() {
+            Some("the replay is of the whole run, not of a selection")
+        } else if definitions.location_ids().any(is_incomplete) {
+            Some("ranks are incomplete, so the run cannot be replayed")
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            return Ok(Err(Reason::new(reason)));
+        }
+        let replay = self.replay(options)?.output;
+        let missing = replay.dropped().missing;
+        Ok(if !replay.has_dependencies() {
+            Err(Reason::new("no process records messages or collectives that could be replayed"))
+        } else if MOST_UNMATCHED < replay.unmatched_share() {
+            Err(Reason::new("more than 1 % of the message ends have no other end"))
+        } else if 0 < missing.partial {
+            Err(Reason::new("collectives lack members"))
+        } else {
+            Ok(replay.ideal_run_time())
+        })
+    }
+
+    /// How well the time of the run was used, and what takes the rest. Three passes: two for the ideal run time.
     ///
     /// # Errors
     /// If the pass was cancelled, or an analysis cannot answer.
@@ -62,7 +91,7 @@ impl Trace {
         let phases = phases.map(|key| pass.outputs.take(&key)).transpose()?;
         let trees = trees.map(|key| pass.outputs.take(&key)).transpose()?;
         let known = Known::new(definitions, &classes, &profile, &pass);
-        let ideal = ideal_run_time();
+        let ideal = self.ideal_run_time(&known, options)?;
         let run = known.run(counters.as_ref(), ideal.clone());
         let parts = per.map(|kind| {
             let parts = match (kind, &phases, &trees) {

@@ -43,6 +43,7 @@ impl Graph {
             inputs: Vec::new(),
             steps: Vec::new(),
             transfers: Vec::new(),
+            n_messages: edges.n_messages,
             dropped: Dropped { locations, missing: edges.missing, ..Dropped::default() },
         };
         for location in taking_part {

@@ -25,6 +25,8 @@ pub struct Graph {
     pub(crate) steps: Vec<Signal>,
     /// Calls that completed messages, ascending by point.
     pub(crate) transfers: Vec<Transfer>,
+    /// Messages of which both ends are known.
+    pub(crate) n_messages: u64,
     pub(crate) dropped: Dropped,
 }
 

@@ -78,6 +78,13 @@ impl Replay {
         !self.graph.needs.is_empty()
     }
 
+    /// The part of all ends of messages that have no other end, from 0 to 1.
+    pub fn unmatched_share(&self) -> f64 {
+        let unmatched = self.dropped().missing.unmatched as f64;
+        let all = 2.0 * self.graph.n_messages as f64 + unmatched;
+        if all == 0.0 { 0.0 } else { unmatched / all }
+    }
+
     /// What is not replayed.
     pub fn dropped(&self) -> &Dropped {
         self.graph.dropped()

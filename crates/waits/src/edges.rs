@@ -77,6 +77,8 @@ pub struct Edges {
     pub joins: Vec<Join>,
     /// First and last event of each location.
     pub spans: BTreeMap<LocationId, (Ticks, Ticks)>,
+    /// Messages of which both ends are known.
+    pub n_messages: u64,
     /// What is not among the dependencies.
     pub missing: MissingEdges,
 }

@@ -62,6 +62,8 @@ pub(crate) struct MessageWaits {
     pub clocks_are_wrong: bool,
     /// Which calls need which posts, if the order of calls is kept.
     pub edges: Vec<MessageEdge>,
+    /// Messages of which both ends are known.
+    pub n_messages: u64,
     /// Sends of the whole run that are taken to wait for their receivers, though it is not certain.
     pub n_likely: u64,
     /// Those that may have waited, and are taken not to.
@@ -132,6 +134,7 @@ pub(crate) fn message_waits(
 impl Gathering<'_> {
     fn add(&mut self, pair: &Pair<'_>) {
         let Pair { send, receive, from, .. } = pair;
+        self.result.n_messages += 1;
         if send.location == receive.location {
             return;
         }

@@ -96,6 +96,7 @@ pub(crate) fn output(
         messages: edges,
         joins: collectives.joins.into_iter().chain(process_joins(locations, cx.definitions)).collect(),
         spans: cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?))).collect(),
+        n_messages: messages.n_messages,
         missing: MissingEdges {
             likely_receivers: messages.n_likely,
             possible_receivers: messages.n_possible,
