@@ -94,7 +94,7 @@ impl Trace {
                 code
             })
         };
-        let faster = faster.iter().flatten().map(|text| Change::faster(text));
+        let faster = faster.into_iter().flatten().map(|text| Change::faster(&text));
         let network = network.map(|text| text.parse().map(Change::Network));
         let changes = faster
             .chain(codes(remove).map(|code| Ok(Change::Removed(code))))

@@ -1,6 +1,6 @@
 //! A table of scores: rows with names that are indented, columns with headings, cells coloured by their values.
 //!
-//! Law: at most [`MAX_COLUMNS`] columns; the heading of the last one says how many are left out.
+//! Law: at most [`MAX_COLUMNS`] columns; the caller says how many are left out.
 
 use crate::PlotError;
 use crate::canvas::{Canvas, GRID, INK, LegendEntry, PALE_INK, failed, rgb, shortened};
@@ -9,7 +9,7 @@ use plotters::prelude::{Color, DrawingBackend, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// More columns would be too narrow for a percentage.
-pub(crate) const MAX_COLUMNS: usize = 10;
+pub(crate) const MAX_COLUMNS: usize = 8;
 
 /// A table of scores.
 #[derive(Debug, Clone)]
@@ -46,12 +46,8 @@ const CHARACTER_WIDTH: u32 = 8;
 impl Scores {
     /// The same with at most [`MAX_COLUMNS`] columns.
     pub fn bounded(mut self) -> Self {
-        let n = self.columns.len();
-        if MAX_COLUMNS < n {
-            self.columns.truncate(MAX_COLUMNS);
-            self.columns[MAX_COLUMNS - 1][1] = format!("{} more left out", n - MAX_COLUMNS);
-            self.rows.iter_mut().for_each(|row| row.values.truncate(MAX_COLUMNS));
-        }
+        self.columns.truncate(MAX_COLUMNS);
+        self.rows.iter_mut().for_each(|row| row.values.truncate(MAX_COLUMNS));
         self
     }
 
