@@ -255,6 +255,27 @@ fn changes_make_the_run_shorter() {
 }
 
 #[test]
+fn communication_is_serialisation_and_transfer() {
+    for (archive, is_known) in [("pmpi-masterio", true), ("pmpi-jacobi", true), ("nsight-made", false)] {
+        let run = json(&testdata(archive), &["efficiency"])["data"]["runs"][0].take();
+        let part = |key: &str| run[key].as_f64();
+        let product = part("serialisation").zip(part("transfer")).map(|(one, other)| one * other);
+        assert_eq!(product.is_some(), is_known, "{archive}: {run}");
+        let communication = part("communication").unwrap();
+        assert!(product.is_none_or(|product| (product - communication).abs() < 1e-9), "{archive}: {run}");
+        if is_known {
+            let ideal = json(&testdata(archive), &["what-if", "--network", "ideal"])["data"].take();
+            assert_eq!(run["ideal_run_time_ns"], ideal["projected_run_time_ns"], "{archive}");
+        }
+    }
+    let part = json(&testdata("pmpi-masterio"), &["efficiency", "--ranks", "0-3"])["data"].take();
+    assert!(
+        part["runs"][0]["transfer"].is_null() && part.to_string().contains("not of a selection"),
+        "{part}"
+    );
+}
+
+#[test]
 fn waiting_is_unknown_without_messages_and_collectives() {
     let archive = testdata("nsight-made");
     let page = ran_on(&archive, &["waits", "--delays"]).out;
