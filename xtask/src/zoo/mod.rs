@@ -44,6 +44,9 @@ pub struct Program {
     pub fix: String,
     /// What is replaced by sleeping.
     pub emulated: String,
+    /// Words of `ouzel what-if` that say what `--fixed` does; empty if no words do.
+    #[serde(default)]
+    pub what_if: Vec<String>,
     /// What the first finding must report; none if nothing is wrong.
     pub planted: Option<Planted>,
 }

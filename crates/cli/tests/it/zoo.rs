@@ -65,6 +65,30 @@ fn check(program: &str) {
 }
 
 #[test]
+fn replayed_repairs_gain_what_was_measured() {
+    let path = testdata("zoo").join("../../zoo/programs.json");
+    let programs: Value =
+        serde_json::from_str(&std::fs::read_to_string(path).expect("the list of programs")).expect("JSON");
+    let mut n_replayed = 0;
+    for program in programs.as_array().expect("a list") {
+        let words = program["what_if"].as_array().cloned().unwrap_or_default();
+        if words.is_empty() {
+            continue;
+        }
+        let name = program["name"].as_str().expect("a name");
+        let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+        let answer = json(&folder(name).join("faulty"), &[&["what-if"], &words[..]].concat());
+        let facts = facts(name);
+        let number = |value: &Value| value.as_f64().expect("a number");
+        let (projected, measured) = (number(&answer["data"]["gain_ns"]), number(&facts["gain_ns"]));
+        let off = (projected - measured).abs() / number(&facts["faulty"]["median_ns"]);
+        assert!(off <= GAIN_TOLERANCE, "{name}: projected {projected} ns, measured {measured} ns");
+        n_replayed += 1;
+    }
+    assert_eq!(n_replayed, 7);
+}
+
+#[test]
 fn static_imbalance() {
     check("static_imbalance");
 }
