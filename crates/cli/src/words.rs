@@ -276,7 +276,7 @@ mod tests {
                 let (command, arg) = (command.get_name(), arg.get_id().as_str());
                 let is_known = match arg {
                     "path" | "output" | "file" | "plot_file" => true,
-                    "others" => command == "compare",
+                    "others" => matches!(command, "compare" | "efficiency"),
                     "out" => command == "convert",
                     "spectra" => command == "correlate",
                     _ => false,
@@ -295,6 +295,7 @@ mod tests {
             ("ouzel imbalance a --rules r.toml --plot p.svg", &["a"], &["r.toml"]),
             ("ouzel causes a --rules r.toml", &["a"], &["r.toml"]),
             ("ouzel compare a b c", &["a", "b", "c"], &[]),
+            ("ouzel efficiency a b c", &["a", "b", "c"], &[]),
             ("ouzel correlate a --spectra s", &["a"], &["s"]),
             ("ouzel print a", &["a"], &[]),
             ("ouzel convert a b --to csv", &["a"], &[]),

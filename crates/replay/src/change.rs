@@ -204,13 +204,15 @@ impl<'a> Changing<'a> {
     /// Gives transfers of messages other lengths.
     fn transfer(&mut self, network: Network) {
         let recorded = NetworkFit::of(&self.graph.transfers);
+        // What is left of the calls: another change may have taken some of it away.
+        let in_mpi = self.times_in_mpi();
         let changed = self.graph.transfers.iter().map(|it| {
             let point = it.point as usize;
             let piece = point + 1 + self.graph.timeline_of[point] as usize;
             (
                 piece,
                 network.ticks(it.bytes, self.pieces.ticks_per_second),
-                recorded.ticks(it.bytes).min(it.rest),
+                recorded.ticks(it.bytes).min(it.rest).min(in_mpi[piece]),
             )
         });
         self.transfers = changed.collect();

@@ -207,6 +207,9 @@ fn another_network_changes_what_transfers_take() {
     assert_eq!(run_time("latency=5ns,bandwidth=8GB/s"), 100 + 5 + 1 + 50);
     assert_eq!(run_time("latency=40ns,bandwidth=4GB/s"), 100 + 40 + 2 + 50);
     assert_eq!(run_time("ideal"), 150);
+    // A transfer that is gone cannot become shorter at the expense of work.
+    let both = [Change::Removed(code("MPI_Recv")), network("latency=5ns,bandwidth=8GB/s")];
+    assert_eq!(project(&truth.trace, &both).projected.0, 100 + 5 + 1 + 50);
 }
 
 #[test]
