@@ -68,8 +68,10 @@ def test_efficiencies_multiply_and_say_what_is_missing(jacobi, testdata):
     assert value["parallel"] == pytest.approx(value["load_balance"] * value["communication"])
     assert value["parallel"] == pytest.approx(value["process"] + value["thread"] - 1)
     assert run["load_balance"]["part_of"] == "parallel"
-    missing = [row for row in run.values() if row["value"] is None]
-    assert missing and all(row["reason"] for row in missing)
+    assert value["communication"] == pytest.approx(value["serialisation"] * value["transfer"])
+    missing = [row for row in rows_of(jacobi.filter(ranks="0-3").efficiency()) if row["value"] is None]
+    assert {row["metric"] for row in missing} == {"serialisation", "transfer"}
+    assert all("not of a selection" in row["reason"] for row in missing)
     assert "segment 1" in set(table["part"])
     runs = ouzel.efficiencies([jacobi, ouzel.open(testdata / "pmpi-masterio")], names=["a", "b"], scaling="strong")
     scaling = [row["value"] for row in rows_of(runs) if row["metric"] == "computation_scaling"]
@@ -121,3 +123,21 @@ def test_without_records_a_notice_says_that_waiting_is_unknown(testdata):
     waits = ouzel.open(testdata / "nsight-made").waits()
     assert len(waits) == 0
     assert any(notice["code"] == "not-available" for notice in waits.notices)
+
+
+def test_what_if_replays_the_run(jacobi):
+    unchanged = jacobi.what_if()
+    assert unchanged["identity_error_ns"] == 0 == unchanged["gain_ns"]
+    assert unchanged["ranking"] and unchanged["limits"]
+    best = unchanged["ranking"][0]
+    path = "/".join(best["call_path"])
+    assert jacobi.what_if(remove=[path])["gain_ns"] == best["gain_removed_ns"]
+    assert jacobi.what_if(faster=[f"{path}=2"])["gain_ns"] == best["gain_halved_ns"]
+    assert jacobi.what_if(balance=[path])["gain_ns"] == best["gain_balanced_ns"]
+    ideal = jacobi.what_if(network="ideal")
+    assert ideal["projected_run_time_ns"] < unchanged["run_time_ns"]
+    assert [change["kind"] for change in ideal["changes"]] == ["network"]
+    with pytest.raises(ValueError, match="CODE=FACTOR"):
+        jacobi.what_if(faster=["solve"])
+    with pytest.raises(ouzel.OuzelError, match="no region"):
+        jacobi.what_if(remove=["nothing"])
