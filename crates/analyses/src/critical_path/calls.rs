@@ -6,7 +6,6 @@ use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummar
 use ouzel_model::{
     CallPathId, CallPathTree, EventChunk, EventKind, LocationId, Needs, Remap, Ticks, TimeRange,
 };
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,8 +46,10 @@ pub struct PathCallsLocal {
     state: PathState,
     /// When that was.
     since: Ticks,
-    /// Time in the segment that is open.
-    open: FxHashMap<PathState, Ticks>,
+    /// Time in the segment that is open, by [`PathState::index`].
+    open: Vec<Ticks>,
+    /// States with time in it.
+    touched: Vec<PathState>,
     done: Vec<StateTime>,
 }
 
@@ -121,7 +122,8 @@ impl Analysis for PathCalls {
             next: 0,
             state: PathState::In(CallPathTree::ROOT),
             since: Ticks(0),
-            open: FxHashMap::default(),
+            open: Vec::new(),
+            touched: Vec::new(),
             done: Vec::new(),
         }
     }
@@ -211,19 +213,43 @@ fn last_state(chunk: &EventChunk<'_>, rows: std::ops::Range<usize>) -> Option<Pa
     rows.rev().find_map(|row| state_after(chunk, row))
 }
 
+impl PathState {
+    /// Its place among the states of all paths.
+    fn index(self) -> usize {
+        match self {
+            PathState::In(path) => 2 * path.index(),
+            PathState::CallerOf(path) => 2 * path.index() + 1,
+        }
+    }
+}
+
 impl PathCallsLocal {
+    /// Adds time of the present state; not zero.
+    fn add(&mut self, time: Ticks) {
+        let index = self.state.index();
+        if self.open.len() <= index {
+            self.open.resize(index + 1, Ticks(0));
+        }
+        if self.open[index] == Ticks(0) {
+            self.touched.push(self.state);
+        }
+        self.open[index] += time;
+    }
+
     /// Gives the time since the last enter or leave to what the location does, as far as it lies in segments.
     fn advance(&mut self, at: Ticks) {
         while let Some(&(number, range)) = self.segments.get(self.next) {
             let inside = at.min(range.end).since(self.since.max(range.start));
             if 0 < inside.0 {
-                *self.open.entry(self.state).or_default() += inside;
+                self.add(inside);
             }
             if at < range.end {
                 break;
             }
             let first = self.done.len();
-            self.done.extend(self.open.drain().map(|(state, time)| (number, state, time)));
+            let open = &mut self.open;
+            let time = |state: PathState| (number, state, std::mem::take(&mut open[state.index()]));
+            self.done.extend(self.touched.drain(..).map(time));
             self.done[first..].sort_unstable();
             self.next += 1;
         }
