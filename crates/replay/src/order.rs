@@ -18,25 +18,25 @@ struct Progress<'a> {
     feeds: Vec<(Signal, u32)>,
     ready: Vec<u32>,
     steps: Vec<Signal>,
+    /// Needs of points that would wait for each other.
+    cyclic: BTreeSet<(u32, Signal)>,
 }
 
 /// Points and joins, each after all that it needs. Where calls wait for each other, the needs of the earliest one are
 /// dropped until the rest can go on.
 pub(crate) fn order(graph: &mut Graph) -> Vec<Signal> {
-    loop {
-        let mut progress = Progress::new(graph);
+    let mut progress = Progress::new(graph);
+    progress.reach_empty_joins();
+    progress.run();
+    while let Some(timeline) = progress.drop_earliest() {
+        progress.ready.push(timeline);
         progress.run();
-        let steps = std::mem::take(&mut progress.steps);
-        if steps.len() == graph.points.len() + graph.joins.len() {
-            return steps;
-        }
-        let cyclic = progress.earliest_missing();
-        // A join without its inputs is no need of a point: all of them are missing.
-        if cyclic.is_empty() {
-            return steps;
-        }
+    }
+    let Progress { steps, cyclic, .. } = progress;
+    if !cyclic.is_empty() {
         graph.drop_needs(&cyclic);
     }
+    steps
 }
 
 impl<'a> Progress<'a> {
@@ -59,15 +59,19 @@ impl<'a> Progress<'a> {
             feeds,
             ready: (0..graph.timelines.len() as u32).rev().collect(),
             steps: Vec::with_capacity(n_signals),
+            cyclic: BTreeSet::new(),
+        }
+    }
+
+    fn reach_empty_joins(&mut self) {
+        for join in 0..self.n_missing.len() {
+            if self.graph.inputs_of(join).is_empty() {
+                self.reach((self.graph.points.len() + join) as Signal);
+            }
         }
     }
 
     fn run(&mut self) {
-        for join in 0..self.n_missing.len() {
-            if self.n_missing[join] == 0 {
-                self.reach((self.graph.points.len() + join) as Signal);
-            }
-        }
         while let Some(timeline) = self.ready.pop() {
             let of = &self.graph.timelines[timeline as usize];
             while self.next[timeline as usize] < of.first + of.n_points {
@@ -84,7 +88,9 @@ impl<'a> Progress<'a> {
 
     /// The first need of a point that is not there.
     fn missing(&self, point: usize) -> Option<Signal> {
-        self.graph.needs_of(point).iter().copied().find(|&need| !self.is_there[need as usize])
+        let is_missing = |need: Signal| !self.is_there[need as usize];
+        let mut needs = self.graph.needs_of(point).iter().copied();
+        needs.find(|&need| is_missing(need) && !self.cyclic.contains(&(point as u32, need)))
     }
 
     fn reach(&mut self, signal: Signal) {
@@ -103,14 +109,14 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// What the earliest call lacks that cannot go on.
-    fn earliest_missing(&self) -> BTreeSet<(u32, Signal)> {
-        let stopped = self.graph.timelines.iter().zip(&self.next);
-        let stopped = stopped.filter(|(of, next)| **next < of.first + of.n_points).map(|(_, next)| *next);
-        let Some(earliest) = stopped.min_by_key(|&point| (self.graph.points[point].at, point)) else {
-            return BTreeSet::new();
-        };
-        let needs = self.graph.needs_of(earliest).iter();
-        needs.filter(|&&need| !self.is_there[need as usize]).map(|&need| (earliest as u32, need)).collect()
+    /// Drops what the earliest call lacks that cannot go on; returns its timeline.
+    fn drop_earliest(&mut self) -> Option<u32> {
+        let stopped = (0..).zip(self.graph.timelines.iter().zip(&self.next));
+        let stopped = stopped.filter(|(_, (of, next))| **next < of.first + of.n_points);
+        let stopped = stopped.map(|(timeline, (_, &next))| (self.graph.points[next].at, next, timeline));
+        let (_, earliest, timeline) = stopped.min()?;
+        let needs = self.graph.needs_of(earliest).iter().filter(|&&need| !self.is_there[need as usize]);
+        self.cyclic.extend(needs.map(|&need| (earliest as u32, need)));
+        Some(timeline)
     }
 }

@@ -235,3 +235,22 @@ fn unknown_code_is_an_error() {
     assert_eq!(unknown.to_string(), "no region or call path is named \"nowhere\"");
     assert!(Change::faster("foo").is_err() && Change::faster("foo=0").is_err());
 }
+
+#[test]
+fn calls_that_wait_for_each_other_are_replayed_as_recorded() {
+    // Each receives before it sends, and all at one time: clocks or matching are wrong.
+    let pair = |a: u32, b: u32| {
+        let of = |me: u32, other: u32| {
+            format!(
+                "{me}: enter MPI_Recv @0, recv<{other} @10, leave @10, enter MPI_Send @10, send>{other} @10, leave @12"
+            )
+        };
+        format!("{}\n{}", of(a, b), of(b, a))
+    };
+    let trace = ToyTrace::new(&format!("{}\n{}", pair(0, 1), pair(2, 3)));
+    let replay = replay(&trace);
+    assert_eq!(replay.dropped().cyclic, 2);
+    let found = replay.what_if(&[]).expect("nothing is changed");
+    assert_eq!((found.identity_error, found.projected), (Ticks(0), Ticks(12)));
+    assert!(replay.limits(&[], &found).iter().any(|limit| limit.contains("wait for each other")));
+}

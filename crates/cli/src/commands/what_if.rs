@@ -78,9 +78,11 @@ fn run(session: &Session<'_>, args: &WhatIfArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let changes = args.changes();
     let answer = session.answer(|trace, options| trace.what_if(changes.clone(), options))?;
-    let spans = answer.output.replay.spans(&changes, N_DRAWN)?;
-    let with = (!changes.is_empty()).then(|| in_words(&changes));
-    plot(session, || pictures::what_if(&spans, with.as_deref(), definitions, &origin(session)))?;
+    if session.common.outputs.plot.is_some() {
+        let spans = answer.output.replay.spans(&changes, N_DRAWN)?;
+        let with = (!changes.is_empty()).then(|| in_words(&changes));
+        plot(session, || pictures::what_if(&spans, with.as_deref(), definitions, &origin(session)))?;
+    }
     session.reply(
         &answer,
         |found| WhatIfAnswer::new(found, definitions),
