@@ -2,7 +2,7 @@
 
 use crate::graph::{Dropped, Graph, JoinNode, Point, Signal, Timeline, Transfer};
 use crate::order::order;
-use ouzel_model::{Definitions, LocationId, LocationKind, Ticks, WorldRank};
+use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, LocationKind, Ticks, WorldRank};
 use ouzel_waits::edges::{Edges, Join, MessageEdge, Need, Place, Post};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +35,7 @@ impl Graph {
         let taking_part = taking_part(edges, &entries, definitions);
         let locations = (edges.spans.len() - taking_part.len()) as u64;
         let mut graph = Graph {
+            call_paths: edges.call_paths.clone(),
             timelines: Vec::with_capacity(taking_part.len()),
             points: Vec::new(),
             timeline_of: Vec::new(),
@@ -73,7 +74,7 @@ impl Graph {
         for (number, &index) in (first as u32..).zip(&in_order(entries)) {
             entries[index].1 = number;
             let at = entries[index].0.at.0.max(start.0).max(self.last_at(first));
-            self.points.push(Point { at, until: at, needs_end: 0 });
+            self.points.push(Point { at, until: at, needs_end: 0, path: CallPathTree::ROOT });
         }
         let n_points = self.points.len() - first;
         self.timeline_of.resize(self.points.len(), self.timelines.len() as u32);
@@ -113,19 +114,24 @@ impl Graph {
             times[signal as usize] <= leave.0.min(next)
         };
         let mut unmet = 0;
-        let mut add = |needing: Option<u32>, leave: Ticks, signal: Option<Signal>| {
-            let (Some(needing), Some(signal)) = (needing, signal) else { return };
-            match is_met(needing, leave, signal) {
-                true => found.push((needing, signal)),
+        let mut calls: Vec<(u32, CallPathId)> = Vec::new();
+        let mut add = |needing: &Need, signal: Option<Signal>| {
+            let (Some(point), Some(signal)) = (need(needing), signal) else { return };
+            match is_met(point, needing.leave, signal) {
+                true => {
+                    found.push((point, signal));
+                    calls.push((point, needing.path));
+                }
                 false => unmet += 1,
             }
         };
         for MessageEdge { post: posted, need: needing, .. } in &edges.messages {
-            add(need(needing), needing.leave, post(posted));
+            add(needing, post(posted));
         }
         for (join, number) in edges.joins.iter().zip(n_points..) {
-            join.needs.iter().for_each(|needing| add(need(needing), needing.leave, Some(number)));
+            join.needs.iter().for_each(|needing| add(needing, Some(number)));
         }
+        calls.into_iter().for_each(|(point, path)| self.points[point as usize].path = path);
         self.dropped.unmet = unmet;
         found.sort_unstable();
         found.dedup();

@@ -1,11 +1,13 @@
 //! Changes of a program, and what they make of the pieces.
 
+use crate::edit::{Edit, EditedCode};
 use crate::error::ChangeError;
 use crate::graph::Graph;
 use crate::network::{Network, NetworkFit};
 use crate::pieces::Pieces;
+use crate::replayed::Replayed;
 use ouzel_analyses::critical_path::SegmentShare;
-use ouzel_model::{CallPathId, RankSet, WorldRank};
+use ouzel_model::{CallPathId, RankSet};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -104,21 +106,38 @@ impl fmt::Display for Change {
     }
 }
 
-/// Call paths of a change, and ranks.
-pub(crate) struct Selection<'a> {
+/// Call paths and timelines of a change; without timelines it is of all.
+pub(crate) struct Selection {
     paths: Vec<bool>,
-    ranks: Option<&'a RankSet>,
+    timelines: Option<Vec<bool>>,
 }
 
-impl<'a> Selection<'a> {
+impl Selection {
     /// One call path on all ranks.
     pub fn of_path(path: CallPathId, pieces: &Pieces) -> Self {
         let mut paths = vec![false; pieces.call_paths.len()];
         paths[path.index()] = true;
-        Selection { paths, ranks: None }
+        Selection { paths, timelines: None }
     }
 
-    fn of_code(code: &'a Code, pieces: &Pieces) -> Result<Self, ChangeError> {
+    fn of_edited(code: &EditedCode, graph: &Graph, pieces: &Pieces) -> Self {
+        let tree = &pieces.call_paths;
+        let mut paths = vec![false; tree.len()];
+        code.paths.iter().for_each(|path| paths[path.index()] = true);
+        if code.with_callees {
+            let any_works = code.paths.iter().any(|&path| pieces.works(path));
+            // What is called from work without being work itself hides no work below it.
+            for path in tree.paths() {
+                let is_below = paths[tree.parent(path).index()] && (!any_works || pieces.works(path));
+                paths[path.index()] |= is_below;
+            }
+        }
+        let is_one =
+            |locations: &Vec<_>| graph.timelines.iter().map(|it| locations.contains(&it.location)).collect();
+        Selection { paths, timelines: code.locations.as_ref().map(is_one) }
+    }
+
+    fn of_code(code: &Code, graph: &Graph, pieces: &Pieces) -> Result<Self, ChangeError> {
         let tree = &pieces.call_paths;
         let is_path = code.name.contains('/');
         let mut paths = vec![false; tree.len()];
@@ -131,8 +150,12 @@ impl<'a> Selection<'a> {
             paths[path.index()] =
                 is_named || code.with_callees && is_below[path.index()] && pieces.works(path);
         }
+        let has_rank = |ranks: &RankSet| {
+            let ranks_of = graph.timelines.iter().map(|it| it.rank);
+            ranks_of.map(|rank| rank.is_some_and(|rank| ranks.contains(rank))).collect()
+        };
         match paths.contains(&true) {
-            true => Ok(Selection { paths, ranks: code.ranks.as_ref() }),
+            true => Ok(Selection { paths, timelines: code.ranks.as_ref().map(has_rank) }),
             false => Err(ChangeError::Unknown(code.name.clone())),
         }
     }
@@ -140,11 +163,11 @@ impl<'a> Selection<'a> {
     /// Calls of MPI, and what they call.
     pub fn of_mpi(pieces: &Pieces) -> Self {
         let in_mpi = pieces.call_paths.paths().map(|path| pieces.is_in_mpi(path));
-        Selection { paths: std::iter::once(false).chain(in_mpi).collect(), ranks: None }
+        Selection { paths: std::iter::once(false).chain(in_mpi).collect(), timelines: None }
     }
 
-    fn has_rank(&self, rank: Option<WorldRank>) -> bool {
-        self.ranks.is_none_or(|ranks| rank.is_some_and(|rank| ranks.contains(rank)))
+    fn has_timeline(&self, timeline: u32) -> bool {
+        self.timelines.as_ref().is_none_or(|of| of[timeline as usize])
     }
 }
 
@@ -176,6 +199,8 @@ pub(crate) struct Changing<'a> {
     times: Vec<u64>,
     /// What is added to pieces, and taken away.
     transfers: Vec<(usize, u64, u64)>,
+    /// Points that need nothing any more; empty if there are none.
+    released: Vec<bool>,
     /// Ranks that do not run code that was balanced.
     pub n_without: usize,
 }
@@ -183,13 +208,13 @@ pub(crate) struct Changing<'a> {
 impl<'a> Changing<'a> {
     pub fn new(graph: &'a Graph, pieces: &'a Pieces) -> Self {
         let times = pieces.shares.iter().map(|share| share.time.0).collect();
-        Changing { graph, pieces, times, transfers: Vec::new(), n_without: 0 }
+        Changing { graph, pieces, times, transfers: Vec::new(), released: Vec::new(), n_without: 0 }
     }
 
     /// Makes a change.
-    pub fn make(&mut self, change: &'a Change) -> Result<(), ChangeError> {
+    pub fn make(&mut self, change: &Change) -> Result<(), ChangeError> {
         let selection = match change.code() {
-            Some(code) => Selection::of_code(code, self.pieces)?,
+            Some(code) => Selection::of_code(code, self.graph, self.pieces)?,
             None => Selection::of_mpi(self.pieces),
         };
         match *change {
@@ -199,6 +224,30 @@ impl<'a> Changing<'a> {
             Change::Network(network) => self.transfer(network),
         }
         Ok(())
+    }
+
+    /// Makes an edit.
+    pub fn edit(&mut self, edit: &Edit) {
+        let selection = Selection::of_edited(edit.code(), self.graph, self.pieces);
+        match *edit {
+            Edit::Scale(_, part) => self.scale(&selection, part),
+            Edit::Balance(_) => self.balance(&selection),
+            Edit::Release(_) => self.release(&selection),
+        }
+    }
+
+    /// Calls need nothing any more.
+    fn release(&mut self, selection: &Selection) {
+        let Changing { graph, released, .. } = self;
+        released.resize(graph.points.len(), false);
+        for ((released, point), &timeline) in released.iter_mut().zip(&graph.points).zip(&graph.timeline_of) {
+            *released |= selection.paths[point.path.index()] && selection.has_timeline(timeline);
+        }
+    }
+
+    /// The run with the changes.
+    pub fn replay(&self) -> Replayed {
+        self.graph.replay_without(&self.lengths(), &self.released)
     }
 
     /// Gives transfers of messages other lengths.
@@ -219,12 +268,12 @@ impl<'a> Changing<'a> {
     }
 
     /// Gives code `numerator / denominator` of its time.
-    pub fn scale(&mut self, selection: &Selection<'_>, part: (u64, u64)) {
+    pub fn scale(&mut self, selection: &Selection, part: (u64, u64)) {
         self.scale_each(selection, |_| (), |()| part);
     }
 
     /// In each phase, ranks take the mean over all.
-    pub fn balance(&mut self, selection: &Selection<'_>) {
+    pub fn balance(&mut self, selection: &Selection) {
         let mut sums: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         let pieces = self.pieces;
         let key = |share: &SegmentShare| {
@@ -236,11 +285,8 @@ impl<'a> Changing<'a> {
                 *sums.entry(key(share)).or_default() += time;
             }
         }
-        let timelines: Vec<u32> = (0..)
-            .zip(&self.graph.timelines)
-            .filter(|(_, it)| selection.has_rank(it.rank))
-            .map(|it| it.0)
-            .collect();
+        let n_timelines = self.graph.timelines.len() as u32;
+        let timelines: Vec<u32> = (0..n_timelines).filter(|&it| selection.has_timeline(it)).collect();
         sums.retain(|(_, timeline), sum| 0 < *sum && timelines.contains(timeline));
         let mut of_phases: BTreeMap<u32, u64> = BTreeMap::new();
         for (&(phase, _), sum) in &sums {
@@ -262,16 +308,14 @@ impl<'a> Changing<'a> {
     /// each sum is.
     fn scale_each<K: Ord>(
         &mut self,
-        selection: &Selection<'_>,
+        selection: &Selection,
         key: impl Fn(&SegmentShare) -> K,
         part: impl Fn(K) -> (u64, u64),
     ) {
         let mut sums: BTreeMap<(u32, K), ScaledSum> = BTreeMap::new();
         for (share, time) in self.pieces.shares.iter().zip(&mut self.times) {
             let timeline = self.pieces.timeline[share.segment as usize];
-            if !selection.paths[share.call_path.index()]
-                || !selection.has_rank(self.graph.timelines[timeline as usize].rank)
-            {
+            if !selection.paths[share.call_path.index()] || !selection.has_timeline(timeline) {
                 continue;
             }
             let new_sum = || ScaledSum { before: 0, after: 0, part: part(key(share)) };

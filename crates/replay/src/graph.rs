@@ -1,6 +1,6 @@
 //! The points of each location and what they need.
 
-use ouzel_model::{LocationId, Ticks, TimeRange, WorldRank};
+use ouzel_model::{CallPathId, CallPathTree, LocationId, Ticks, TimeRange, WorldRank};
 use ouzel_waits::edges::MissingEdges;
 use std::collections::BTreeSet;
 
@@ -10,6 +10,8 @@ pub(crate) type Signal = u32;
 /// Who needs whom, ready to be replayed.
 #[derive(Debug, Clone)]
 pub struct Graph {
+    /// The call paths of the points.
+    pub(crate) call_paths: CallPathTree,
     /// Ascending by location.
     pub(crate) timelines: Vec<Timeline>,
     /// Timeline by timeline, each in the order of its calls.
@@ -51,6 +53,8 @@ pub(crate) struct Point {
     pub until: u64,
     /// Where its needs end; they begin where those of the point before end.
     pub needs_end: u32,
+    /// The call that needs them; the root if it needs nothing.
+    pub path: CallPathId,
 }
 
 /// All of its inputs.

@@ -12,7 +12,7 @@
 //!
 //! Laws: with unchanged pieces, a replay reproduces every recorded time; shorter pieces never make a run longer; both
 //! hold by construction, as a dependency that the record did not meet is dropped and counted. A replay takes time
-//! linear in points and dependencies. Memory is 44 bytes for each point, of which a message has two to four.
+//! linear in points and dependencies. Memory is 48 bytes for each point, of which a message has two to four.
 //!
 //! Limits: what a program decides by time (receives from any source, `MPI_Waitany`, dynamic scheduling) stays as it was
 //! recorded, and so do the lengths of transfers. Threads beside the main one, and accelerators, are not replayed.
@@ -22,6 +22,7 @@
 
 mod build;
 mod change;
+mod edit;
 mod error;
 mod graph;
 mod network;
@@ -34,6 +35,7 @@ mod tests;
 mod what_if;
 
 pub use change::{Change, Code};
+pub use edit::{Edit, EditedCode};
 pub use error::ChangeError;
 pub use graph::{Dropped, Graph};
 pub use network::Network;

@@ -51,6 +51,11 @@ impl Graph {
 
     /// The run with pieces of other lengths.
     pub(crate) fn replay(&self, lengths: &[u64]) -> Replayed {
+        self.replay_without(lengths, &[])
+    }
+
+    /// The same; points that are released need nothing. No flags mean that none is.
+    pub(crate) fn replay_without(&self, lengths: &[u64], released: &[bool]) -> Replayed {
         let n_points = self.points.len();
         let (mut until, mut at) = (vec![0; n_points], vec![0; n_points]);
         let mut joins = vec![0; self.joins.len()];
@@ -68,7 +73,9 @@ impl Graph {
             let of = &self.timelines[timeline];
             let before = if step == of.first { of.start } else { until[step - 1] };
             let reached = before + lengths[step + timeline];
-            let latest = self.needs_of(step).iter().map(|&need| time(need)).max();
+            let is_released = released.get(step).copied().unwrap_or_default();
+            let needs = if is_released { &[] } else { self.needs_of(step) };
+            let latest = needs.iter().map(|&need| time(need)).max();
             at[step] = reached;
             until[step] = reached.max(latest.unwrap_or_default());
         }

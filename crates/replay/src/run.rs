@@ -1,6 +1,7 @@
 //! A run that can be replayed: what front ends ask.
 
 use crate::change::{Change, Changing, Selection};
+use crate::edit::Edit;
 use crate::error::ChangeError;
 use crate::graph::{Dropped, Graph};
 use crate::network::Network;
@@ -8,15 +9,20 @@ use crate::pieces::Pieces;
 use crate::replayed::Replayed;
 use crate::what_if::{PathGain, Projection, ranking, what_if};
 use ouzel_analyses::critical_path::PathCallsOutput;
-use ouzel_model::{CallPathId, Definitions, Ticks, WorldRank, units};
+use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks, WorldRank, units};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A run that can be replayed: its graph, and what fills its pieces.
 #[derive(Debug, Clone)]
 pub struct Replay {
     graph: Graph,
-    pieces: Pieces,
+    pub(crate) pieces: Pieces,
 }
+
+/// The most ends of messages without another end, of all ends, with which a replay tells of the run as a whole.
+const MOST_UNMATCHED: f64 = 0.01;
 
 /// What a location does at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,8 +48,8 @@ pub struct RankSpans {
 
 impl Replay {
     /// From the graph of a run and the result of its [second pass](Graph::second_pass).
-    pub fn new(graph: Graph, calls: PathCallsOutput, definitions: &Definitions) -> Self {
-        let pieces = Pieces::new(&graph, calls, definitions);
+    pub fn new(mut graph: Graph, calls: PathCallsOutput, definitions: &Definitions) -> Self {
+        let pieces = Pieces::new(&mut graph, calls, definitions);
         Replay { graph, pieces }
     }
 
@@ -65,7 +71,39 @@ impl Replay {
     pub fn ideal_run_time(&self) -> Ticks {
         let mut changing = Changing::new(&self.graph, &self.pieces);
         changing.scale(&Selection::of_mpi(&self.pieces), (0, 1));
-        self.graph.replay(&changing.lengths()).run_time()
+        changing.replay().run_time()
+    }
+
+    /// What `edits` gain together, in ticks; below zero if they make the run longer.
+    pub fn gain(&self, edits: &[Edit]) -> i64 {
+        let mut changing = Changing::new(&self.graph, &self.pieces);
+        edits.iter().for_each(|edit| changing.edit(edit));
+        let (recorded, changed) = (self.graph.run(), changing.replay().run_time());
+        recorded.end.since(recorded.start).0.cast_signed().wrapping_sub(changed.0.cast_signed())
+    }
+
+    /// What call paths of another tree are called here; `None` for one that the run does not have.
+    pub fn paths_of(&self, tree: &CallPathTree) -> Vec<Option<CallPathId>> {
+        let own = &self.pieces.call_paths;
+        let mut children: FxHashMap<(CallPathId, Option<RegionId>), CallPathId> = FxHashMap::default();
+        children.extend(own.paths().map(|path| ((own.parent(path), own.region(path)), path)));
+        let mut found = vec![Some(CallPathTree::ROOT); tree.len()];
+        for path in tree.paths() {
+            let parent = found[tree.parent(path).index()];
+            found[path.index()] = parent.and_then(|it| children.get(&(it, tree.region(path))).copied());
+        }
+        found
+    }
+
+    /// The call paths of the calls that need others.
+    pub fn needing_paths(&self) -> BTreeSet<CallPathId> {
+        let needing = (0..self.graph.points.len()).filter(|&point| !self.graph.needs_of(point).is_empty());
+        needing.map(|point| self.graph.points[point].path).collect()
+    }
+
+    /// The locations that are replayed, ascending.
+    pub fn locations(&self) -> impl Iterator<Item = LocationId> {
+        self.graph.timelines.iter().map(|it| it.location)
     }
 
     /// The names of the regions of a call path, from the root.
@@ -74,15 +112,28 @@ impl Replay {
     }
 
     /// Whether any location needs another.
-    pub fn has_dependencies(&self) -> bool {
+    fn has_dependencies(&self) -> bool {
         !self.graph.needs.is_empty()
     }
 
     /// The part of all ends of messages that have no other end, from 0 to 1.
-    pub fn unmatched_share(&self) -> f64 {
+    fn unmatched_share(&self) -> f64 {
         let unmatched = self.dropped().missing.unmatched as f64;
         let all = 2.0 * self.graph.n_messages as f64 + unmatched;
         if all == 0.0 { 0.0 } else { unmatched / all }
+    }
+
+    /// Why a replay tells little about the run as a whole; `None` if it tells enough.
+    pub fn doubt(&self) -> Option<&'static str> {
+        if !self.has_dependencies() {
+            Some("no process records messages or collectives that could be replayed")
+        } else if MOST_UNMATCHED < self.unmatched_share() {
+            Some("more than 1 % of the message ends have no other end")
+        } else if 0 < self.dropped().missing.partial {
+            Some("collectives lack members")
+        } else {
+            None
+        }
     }
 
     /// What is not replayed.

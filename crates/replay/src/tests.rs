@@ -1,5 +1,5 @@
-use crate::{Change, Code, Gains, Graph, Projection, Replay};
-use ouzel_model::{Filter, Ticks, TraceSource};
+use crate::{Change, Code, Edit, EditedCode, Gains, Graph, Projection, Replay};
+use ouzel_model::{CallPathId, CallPathTree, Filter, LocationId, Ticks, TraceSource};
 use ouzel_testkit::simulator::{
     self, Machine, MatchingOrder, Program, RandomOptions, SendMode, Transfer, golden, simulate,
 };
@@ -253,4 +253,60 @@ fn calls_that_wait_for_each_other_are_replayed_as_recorded() {
     let found = replay.what_if(&[]).expect("nothing is changed");
     assert_eq!((found.identity_error, found.projected), (Ticks(0), Ticks(12)));
     assert!(replay.limits(&[], &found).iter().any(|limit| limit.contains("wait for each other")));
+}
+
+/// The call paths that end in a region, found by way of a tree with other numbers.
+fn edited(replay: &Replay, trace: &ToyTrace, name: &str) -> EditedCode {
+    let tree = &replay.pieces.call_paths;
+    let mut other = CallPathTree::default();
+    for path in tree.paths().rev() {
+        let of = tree.regions(path).into_iter();
+        of.fold(CallPathTree::ROOT, |parent, region| other.child(parent, region));
+    }
+    let is_named = |path: &CallPathId| {
+        other.region(*path).is_some_and(|region| *trace.definitions().region(region).name == *name)
+    };
+    let own = replay.paths_of(&other);
+    let named =
+        other.paths().filter(is_named).map(|path| own[path.index()].expect("it is a path of the run"));
+    EditedCode::exclusive(named.collect())
+}
+
+#[test]
+fn released_calls_find_what_they_wait_for() {
+    let truth = simulate(&golden::chain(), &Machine::default());
+    let replay = replay(&truth.trace);
+    let receive = edited(&replay, &truth.trace, "MPI_Recv");
+    let of = |rank| EditedCode { locations: Some(vec![LocationId(rank)]), ..receive.clone() };
+    // Rank 0 works for 100; rank 1 for 10 and 10; rank 2 for 10.
+    assert_eq!(replay.gain(&[Edit::Release(receive.clone())]), 10);
+    assert_eq!(replay.gain(&[Edit::Release(of(1))]), 10);
+    assert_eq!(replay.gain(&[Edit::Release(of(2))]), 0);
+    let work = EditedCode { locations: Some(vec![LocationId(0)]), ..edited(&replay, &truth.trace, "foo") };
+    assert_eq!(replay.gain(&[Edit::Scale(work.clone(), (1, 2))]), 50);
+    assert_eq!(replay.gain(&[Edit::Scale(work, (1, 2)), Edit::Release(receive)]), 60);
+}
+
+#[test]
+fn edits_gain_what_changes_gain_and_released_calls_never_make_a_run_longer() {
+    for seed in 0..SEEDS {
+        let program = RandomOptions::new(seed).build().program();
+        let truth = simulate(&program, &Machine::default());
+        let replay = replay(&truth.trace);
+        for name in regions(&program) {
+            let at_once = |change: Change| {
+                let found = replay.what_if(&[change]).expect("it is there");
+                found.run_time.0.cast_signed() - found.projected.0.cast_signed()
+            };
+            let work = edited(&replay, &truth.trace, name);
+            let removed = replay.gain(&[Edit::Scale(work.clone(), (0, 1))]);
+            assert_eq!(removed, at_once(Change::Removed(code(name))), "seed {seed}: {name}");
+            let balanced = replay.gain(&[Edit::Balance(work)]);
+            assert_eq!(balanced, at_once(Change::Balanced(code(name))), "seed {seed}: {name}");
+        }
+        for call in ["MPI_Recv", "MPI_Wait", "MPI_Waitall", "MPI_Barrier", "MPI_Allreduce"] {
+            let calls = edited(&replay, &truth.trace, call);
+            assert!(0 <= replay.gain(&[Edit::Release(calls)]), "seed {seed}: {call}");
+        }
+    }
 }

@@ -107,8 +107,7 @@ pub(crate) fn what_if(graph: &Graph, pieces: &Pieces, changes: &[Change]) -> Res
     for change in changes {
         changing.make(change)?;
     }
-    let lengths = changing.lengths();
-    let projected = graph.replay(&lengths);
+    let projected = changing.replay();
     let run = graph.run();
     let ranks = graph.timelines.iter().enumerate().map(|(number, of)| {
         let since_start = |end: u64| Ticks(end - run.start.0);
@@ -160,7 +159,7 @@ fn replayed_gains(graph: &Graph, pieces: &Pieces, path: CallPathId, run_time: Ti
     let with = |change: &dyn Fn(&mut Changing<'_>)| {
         let mut changing = Changing::new(graph, pieces);
         change(&mut changing);
-        graph.replay(&changing.lengths()).run_time()
+        changing.replay().run_time()
     };
     let balanced = with(&|it| it.balance(&selection));
     Gains::Replayed {

@@ -102,8 +102,8 @@ impl Member<'_> {
 
     fn need(&self) -> Option<Need> {
         let place = Place::Nth(self.steps?.completed);
-        let &CollectiveRecord { end: leave, .. } = self.record;
-        Some(Need { location: self.location, place, at: self.record.start(), leave })
+        let &CollectiveRecord { end: leave, path, .. } = self.record;
+        Some(Need { location: self.location, place, at: self.record.start(), leave, path })
     }
 
     /// The key of the last to arrive: the greatest.

@@ -6,7 +6,7 @@
 //!
 //! Posts and needs of a location are in the order of its calls, which tells those apart that take no time.
 
-use ouzel_model::{LocationId, Ticks};
+use ouzel_model::{CallPathId, CallPathTree, LocationId, Remap, Ticks};
 use std::collections::BTreeMap;
 
 /// Where in the sequence of its location a call is.
@@ -42,6 +42,8 @@ pub struct Need {
     pub at: Ticks,
     /// When it was left.
     pub leave: Ticks,
+    /// The call; the root outside of every call.
+    pub path: CallPathId,
 }
 
 /// One call needs one post: the receive that of the send or, if the send had to wait, the send that of the receive.
@@ -69,8 +71,10 @@ pub struct Join {
 }
 
 /// All dependencies of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Edges {
+    /// The call paths of the needs.
+    pub call_paths: CallPathTree,
     /// Those of messages.
     pub messages: Vec<MessageEdge>,
     /// Those of collectives, and of the start and end of MPI.
@@ -94,6 +98,16 @@ pub struct MissingEdges {
     pub unmatched: u64,
     /// Parts of collectives whose other members are missing or unknown.
     pub partial: u64,
+}
+
+impl Edges {
+    /// Sets the call paths, and what those of the needs are called in them.
+    pub(crate) fn number(&mut self, call_paths: &CallPathTree, shown: &Remap) {
+        let of_messages = self.messages.iter_mut().map(|edge| &mut edge.need);
+        let of_joins = self.joins.iter_mut().flat_map(|join| &mut join.needs);
+        of_messages.chain(of_joins).for_each(|need| need.path = shown.path(need.path));
+        self.call_paths = call_paths.clone();
+    }
 }
 
 impl Join {

@@ -19,7 +19,7 @@ use crate::edges::{MessageEdge, Need, Place, Post};
 use crate::records::{BareKind, CallOrder, LocationRecords, Steps};
 use crate::wait::{Culprit, Wait};
 use ouzel_analyses::message_matching::{End, EndCall, MessageEnds, Pair, Unmatched, for_each_pair};
-use ouzel_model::{CallPathId, Definitions, LocationId, Ticks, WorldRank};
+use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, Ticks, WorldRank};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -285,7 +285,8 @@ impl Gathering<'_> {
                     continue;
                 };
                 let (start, end) = (probe.enter, it.sent.min(probe.leave));
-                let need = Need { location, place: Place::Before, at: start, leave: probe.leave };
+                let (place, leave, path) = (Place::Before, probe.leave, probe.path);
+                let need = Need { location, place, at: start, leave, path };
                 self.result.edges.extend(it.post.map(|post| MessageEdge { post, need, bytes: it.bytes }));
                 self.result.waits.extend((start < end).then_some(Wait {
                     class: WaitClass::LateSender,
@@ -319,11 +320,11 @@ impl LocationRecords {
         let steps =
             self.order.ends.get(end.nth() as usize).filter(|it| it.completed != Steps::NONE.completed)?;
         let recorded = self.recorded.get(end.nth() as usize).copied().filter(|at| Ticks(0) < *at);
-        let (at, leave) = match end.completed() {
-            Some(call) => (call.enter, call.leave),
-            None => (recorded?, recorded?),
+        let (at, leave, path) = match end.completed() {
+            Some(call) => (call.enter, call.leave, call.path),
+            None => (recorded?, recorded?, CallPathTree::ROOT),
         };
-        Some(Need { location: end.location, place: Place::Nth(steps.completed), at, leave })
+        Some(Need { location: end.location, place: Place::Nth(steps.completed), at, leave, path })
     }
 }
 

@@ -92,7 +92,8 @@ pub(crate) fn output(
     report_unmatched(cx.notices, messages.unmatched, ends);
     report(&messages, &collectives, cx);
     let MessageWaits { mut waits, received, violations, clocks_are_wrong, edges, .. } = messages;
-    let edges = (depth == Depth::Edges).then(|| Edges {
+    let mut edges = (depth == Depth::Edges).then(|| Edges {
+        call_paths: CallPathTree::default(),
         messages: edges,
         joins: collectives.joins.into_iter().chain(process_joins(locations, cx.definitions)).collect(),
         spans: cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?))).collect(),
@@ -123,6 +124,7 @@ pub(crate) fn output(
         of.sort_unstable_by_key(|it| (it.location, it.start, it.end, it.path, it.class, it.nth));
     }
     let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
+    edges.iter_mut().for_each(|edges| edges.number(&call_paths, &shown));
     let dependencies =
         (depth == Depth::Causes).then(|| dependencies(&waits, &groups, (&call_paths, &shown), cx));
     waits.append(&mut beside);

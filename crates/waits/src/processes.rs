@@ -72,7 +72,7 @@ pub(crate) fn process_joins(
         let calls = calls(kind, records, definitions);
         let member = |(location, call): (LocationId, BareCall)| {
             let post = Post { location, place, at: call.enter };
-            (post, Need { location, place, at: call.enter, leave: call.leave })
+            (post, Need { location, place, at: call.enter, leave: call.leave, path: call.path })
         };
         (!calls.is_empty()).then(|| Join::of_all(calls.into_iter().map(member)))
     };
