@@ -2,7 +2,7 @@
 //!
 //! Law: what was not recorded is never called insignificant.
 
-use crate::findings::Finding;
+use crate::findings::Findings;
 use crate::findings::words::percent;
 use crate::{RunCard, TrustCard};
 use ouzel_model::units;
@@ -16,7 +16,7 @@ pub struct Headline {
     pub text: String,
     /// What is missing from the trace; `null` if nothing is.
     pub incomplete: Option<String>,
-    /// Sum of the gains of the findings, which do not overlap; not more than the run.
+    /// What the findings would gain together; not more than the run.
     pub gain_ns: u64,
     /// `gain_ns / run time`.
     #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
@@ -25,17 +25,12 @@ pub struct Headline {
 
 impl Headline {
     /// `withheld` is the reason why there are no findings, if there are none.
-    pub(crate) fn new(
-        run: &RunCard,
-        trust: &TrustCard,
-        findings: &[Finding],
-        withheld: Option<&str>,
-    ) -> Self {
-        let gain_ns = findings.iter().map(|finding| finding.gain_ns).sum::<u64>().min(run.span_ns);
+    pub(crate) fn new(run: &RunCard, trust: &TrustCard, findings: &Findings, withheld: Option<&str>) -> Self {
+        let gain_ns = findings.gain_together_ns.min(run.span_ns);
         let gain_fraction = run.share(gain_ns);
         let (gain, span) = (units::time(gain_ns), units::time(run.span_ns));
         let text = match (gain_ns, trust.lost.is_empty()) {
-            _ if findings.is_empty() => {
+            _ if findings.list.is_empty() => {
                 format!("No findings: {}", withheld.unwrap_or("nothing in the selection takes time"))
             }
             (0, true) => format!("Nothing significant is lost in {span}"),
@@ -72,11 +67,13 @@ mod tests {
             ranks_cut: Ranks::new([4]),
             ..TrustCard::default()
         };
-        let headline = Headline::new(&run_of_two_seconds(), &trust, &[], Some("definitions are lost"));
+        let headline =
+            Headline::new(&run_of_two_seconds(), &trust, &Findings::default(), Some("definitions are lost"));
         assert_eq!(headline.text, "No findings: definitions are lost");
         let incomplete = "The trace is incomplete: ranks 5-7 have no events; the events of rank 4 end early.";
         assert_eq!(headline.incomplete.as_deref(), Some(incomplete));
-        let headline = Headline::new(&run_of_two_seconds(), &TrustCard::default(), &[], None);
+        let headline =
+            Headline::new(&run_of_two_seconds(), &TrustCard::default(), &Findings::default(), None);
         assert_eq!(
             (headline.text.as_str(), headline.incomplete),
             ("No findings: nothing in the selection takes time", None)

@@ -28,7 +28,7 @@ pub use run_card::RunCard;
 pub use segments::{SegmentCard, SegmentPath, SegmentsCard};
 pub use trust_card::{Concern, TrustCard};
 
-use findings::{Finding, Ranks, Sources};
+use findings::{Finding, Findings, Ranks, Sources};
 use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
 use ouzel_analyses::communication_totals::{Communication, CommunicationOutput};
 use ouzel_analyses::inventory::Inventory;
@@ -38,6 +38,7 @@ use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_efficiency::{Metric, Reason, RunEfficiency, Threads, Unavailable};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
 use ouzel_model::{Definitions, LocationId, Notice, NoticeCode};
+use ouzel_replay::Replay;
 use segments::{Detail, Which};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -61,7 +62,8 @@ pub struct RunReport {
     pub efficiency_missing: Option<String>,
     /// Ranks whose events are incomplete: efficiencies are over the others.
     pub efficiency_left_out: Ranks,
-    /// What costs run time and why, most gain first. Gains do not overlap.
+    /// What costs run time and why, most gain first. Each gain is that of its own change; what all gain together is in
+    /// `headline`.
     pub findings: Vec<Finding>,
     /// The segments that lose time, in order of time: those of `ouzel segments`, without their iterations.
     #[serde(serialize_with = "alone")]
@@ -98,11 +100,18 @@ pub struct EfficiencyCard {
     /// Computing time of the busiest thread or process / run time.
     #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
     pub communication: f64,
+    /// Computing time of the busiest thread or process / run time if transfers took no time; `null` if not replayed.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
+    pub serialisation: Option<f64>,
+    /// Run time if transfers took no time / run time; `null` if not replayed.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
+    pub transfer: Option<f64>,
 }
 
 impl EfficiencyCard {
-    /// Each ratio with its name and its meaning in words; the first is the product of the others.
-    pub fn in_words(&self) -> [(&'static str, f64, String); 3] {
+    /// Each ratio with its name and its meaning in words: the first is the product of the next two, the third that of
+    /// the others.
+    pub fn in_words(&self) -> Vec<(&'static str, f64, String)> {
         let who = if self.of_threads { "thread" } else { "rank" };
         let [of_all, of_average, of_busiest] = match self.n_compared {
             1 => [
@@ -119,16 +128,27 @@ impl EfficiencyCard {
                 format!("of the run is computation on the busiest {who}"),
             ],
         };
-        [
+        let mut words = vec![
             ("parallel efficiency", self.parallel, of_all),
             ("= load balance", self.load_balance, of_average),
             ("× communication efficiency", self.communication, of_busiest),
-        ]
+        ];
+        words.extend(self.serialisation.map(|value| {
+            let meaning = format!("the busiest {who} would compute so much if transfers took no time");
+            ("  = serialisation", value, meaning)
+        }));
+        words.extend(self.transfer.map(|value| {
+            ("  × transfer", value, "of the run would be left if transfers took no time".to_owned())
+        }));
+        words
     }
 
-    fn of(threads: &Threads) -> Self {
-        // The report does not replay the run: it shows what needs no replay.
-        let run = RunEfficiency::new(threads, Err(Reason::new("the report does not replay the run")));
+    fn of(threads: &Threads, replay: Option<&Replay>) -> Self {
+        let ideal = match replay {
+            Some(replay) if replay.doubt().is_none() => Ok(replay.ideal_run_time()),
+            _ => Err(Reason::new("the run was not replayed")),
+        };
+        let run = RunEfficiency::new(threads, ideal);
         let value = |metric| run.get(metric).unwrap_or_default();
         EfficiencyCard {
             n_compared: run.n_threads,
@@ -136,6 +156,8 @@ impl EfficiencyCard {
             parallel: value(Metric::Parallel),
             load_balance: value(Metric::LoadBalance),
             communication: value(Metric::Communication),
+            serialisation: run.get(Metric::Serialisation),
+            transfer: run.get(Metric::Transfer),
         }
     }
 }
@@ -205,7 +227,17 @@ impl ReportAnalyses {
         let run = RunCard::new(definitions, report, &inventory, &communication);
         let (notices, locations) = (report.notices.clone(), report.locations.clone());
         let classes = self.classes;
-        Ok(Material { classes, run, notices, locations, profile, communication, phases, late: None })
+        Ok(Material {
+            classes,
+            run,
+            notices,
+            locations,
+            profile,
+            communication,
+            phases,
+            late: None,
+            replay: None,
+        })
     }
 
     /// The report of the pass, without a second one for late messages.
@@ -228,6 +260,7 @@ pub struct Material {
     communication: CommunicationOutput,
     phases: PhasesOutput,
     late: Option<LateMessagesOutput>,
+    replay: Option<Replay>,
 }
 
 impl Material {
@@ -243,6 +276,17 @@ impl Material {
         let is_new = |notice: &&Notice| notice.code == NoticeCode::MessageOrder;
         self.notices.extend(notices.iter().filter(is_new).cloned());
         self.late = Some(late.numbered_like(&mut self.profile.call_paths));
+    }
+
+    /// Whether the run can be replayed, and waiting in MPI takes more than 1 % of it.
+    pub fn wants_replay(&self, definitions: &Definitions) -> bool {
+        let several = self.run.recorded.several_processes() && self.run.recorded.calls;
+        several && findings::wants_replay(&self.profile, definitions, &self.classes)
+    }
+
+    /// Adds the whole run, to be replayed with the changes that findings are about.
+    pub fn add_replay(&mut self, replay: Replay) {
+        self.replay = Some(replay);
     }
 
     /// Adds notices from other sources.
@@ -272,7 +316,8 @@ impl Material {
 
     /// The report.
     pub fn report(&self, definitions: &Definitions) -> RunReport {
-        let Material { classes, run, notices, locations, profile, communication, phases, late } = self;
+        let Material { classes, run, notices, locations, profile, communication, phases, late, replay } =
+            self;
         let trust = TrustCard::new(notices, locations, &run.ranks_without_events, definitions);
         let lost_definitions = trust.definitions_lost;
         let efficiency_left_out = trust.incomplete_ranks();
@@ -281,7 +326,7 @@ impl Material {
         let losses =
             if lost_definitions { Vec::new() } else { losses::losses(profile, definitions, classes) };
         let (efficiency, efficiency_missing) = match threads {
-            Ok(threads) => (Some(EfficiencyCard::of(&threads)), None),
+            Ok(threads) => (Some(EfficiencyCard::of(&threads, replay.as_ref())), None),
             Err(reason) => (None, Some(reason.to_string())),
         };
         let has = |code| notices.iter().any(|notice| notice.code == code);
@@ -292,11 +337,12 @@ impl Material {
             communication,
             phases,
             late: late.as_ref(),
+            replay: replay.as_ref(),
             clocks_are_right: !has(NoticeCode::ClocksUnsynchronised) && !has(NoticeCode::MessageOrder),
             nothing_lost: trust.lost.is_empty(),
             recorded: run.recorded,
         };
-        let findings = if lost_definitions { Vec::new() } else { findings::findings(&sources) };
+        let findings = if lost_definitions { Findings::default() } else { findings::findings(&sources) };
         let segments = match lost_definitions {
             true => SegmentsCard { projected_run_time_ns: run.span_ns, ..SegmentsCard::empty() },
             false => SegmentsCard::new(phases, definitions, classes, Which::Reported, Detail::Sums),
@@ -310,7 +356,7 @@ impl Material {
             efficiency,
             efficiency_missing,
             efficiency_left_out,
-            findings,
+            findings: findings.list,
             projected_run_time_ns: segments.projected_run_time_ns,
             segments,
             losses,

@@ -5,7 +5,7 @@
 //! ask_in_bins  guess of the range ──pass──► run range ──is the guess exact?──► output, else a second pass ──► output
 //! critical_path  pass over operations ──► path ──pass over the calls in it──► profile of the path
 //! what_if      pass over dependencies ──► graph ──pass over the calls between its points──► replays, see what_if.rs
-//! diagnose     pass of the report ──messages cost time?──► second pass over messages ──► report
+//! diagnose     pass of the report ──MPI costs time?──► pass over dependencies ──► pass over the calls between them ──► report
 //! ```
 //!
 //! Several analyses together cost one pass, see [`Trace::run`]. Law: the answer does not depend on how many passes it
@@ -294,8 +294,8 @@ impl Trace {
         Ok(phases.map(|phases| SegmentsCard::new(&phases, definitions, &classes, which, Detail::Iterations)))
     }
 
-    /// The report about the run, and what was requested with it; `semantics` says what regions mean. One pass, and a
-    /// second one over the messages where they cost time.
+    /// The report about the run, and what was requested with it; `semantics` says what regions mean. One pass, and two
+    /// more where waiting costs time: over messages and collectives, and over the calls between them.
     ///
     /// # Errors
     /// If a pass was cancelled, or an analysis cannot answer.
@@ -318,11 +318,7 @@ impl Trace {
         let trees = trees.map(|key| pass.outputs.take(&key)).transpose()?;
         let timeline = timeline.map(|key| pass.outputs.take(&key)).transpose()?;
         let mut material = analyses.gather(&mut pass, definitions)?;
-        if material.wants_messages(definitions) {
-            let late = LateMessages { semantics: semantics.clone() };
-            let Answer { output, notices, .. } = self.ask(late, options)?;
-            material.add_messages(output, &notices);
-        }
+        self.add_dependencies(&mut material, semantics, options)?;
         let cube = cube.map(|cube| pass.outputs.take(&cube)).transpose()?;
         let mut variations = cube.map(|cube| Variations::new(cube, definitions));
         material.add_notices(variations.as_ref().map_or(&[], Variations::notices));
@@ -335,6 +331,40 @@ impl Trace {
         let classes = semantics.classes(definitions);
         let diagnosed = Diagnosed { material, report, classes, variations, trees, timeline };
         Ok(Answer { notices, ..Answer::new(diagnosed, pass) })
+    }
+}
+
+impl Trace {
+    /// Adds to a report who waited for whom, and the run ready to be replayed, where these cost time. One more pass over
+    /// messages and collectives, and one over the calls between them.
+    fn add_dependencies(
+        &self,
+        material: &mut Material,
+        semantics: &Semantics,
+        options: &Options<'_>,
+    ) -> Result<(), AskError> {
+        let definitions = self.definitions();
+        // A part of a run cannot be replayed without the rest.
+        let is_whole = options.filter.ranks.is_none() && options.filter.time_ns.is_none();
+        let mut set = AnalysisSet::default();
+        let late = material
+            .wants_messages(definitions)
+            .then(|| set.add(LateMessages { semantics: semantics.clone() }));
+        let waits = (is_whole && material.wants_replay(definitions))
+            .then(|| set.add_silent(Waits::with_edges(definitions)));
+        if late.is_none() && waits.is_none() {
+            return Ok(());
+        }
+        let mut pass = self.run(&set, options)?;
+        if let Some(late) = late {
+            let late = pass.outputs.take(&late)?;
+            material.add_messages(late, &pass.notices);
+        }
+        if let Some(waits) = waits {
+            let edges = pass.outputs.take(&waits)?.edges.expect("they were asked for");
+            material.add_replay(self.replay_of(&edges, options)?);
+        }
+        Ok(())
     }
 }
 

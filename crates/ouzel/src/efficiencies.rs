@@ -27,9 +27,6 @@ pub struct EfficiencyQuery {
     pub per: Option<PartKind>,
 }
 
-/// The most ends of messages without another end, of all ends, with which a run is replayed for its ideal run time.
-const MOST_UNMATCHED: f64 = 0.01;
-
 impl Trace {
     /// The run without transfer times: a replay in which calls of MPI take no time but waiting.
     fn ideal_run_time(
@@ -50,15 +47,9 @@ impl Trace {
             return Ok(Err(Reason::new(reason)));
         }
         let replay = self.replay(options)?.output;
-        let missing = replay.dropped().missing;
-        Ok(if !replay.has_dependencies() {
-            Err(Reason::new("no process records messages or collectives that could be replayed"))
-        } else if MOST_UNMATCHED < replay.unmatched_share() {
-            Err(Reason::new("more than 1 % of the message ends have no other end"))
-        } else if 0 < missing.partial {
-            Err(Reason::new("collectives lack members"))
-        } else {
-            Ok(replay.ideal_run_time())
+        Ok(match replay.doubt() {
+            Some(reason) => Err(Reason::new(reason)),
+            None => Ok(replay.ideal_run_time()),
         })
     }
 

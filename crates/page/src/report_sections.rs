@@ -132,7 +132,7 @@ pub fn method() -> Markup {
         ("communication efficiency", "max(u) / T", "Efficiencies"),
         (
             "can be recovered",
-            "sum of the gains of the findings, which do not overlap: gains are parts of length − mean(busy)",
+            "what the findings would gain together, by replay where they say so",
             "Findings",
         ),
         (

@@ -203,7 +203,7 @@ class Headline(TypedDict):
     incomplete: str | None
     """What is missing from the trace; ``None`` if nothing is."""
     gain_ns: int
-    """Sum of the gains of the findings, which do not overlap; not more than the run."""
+    """What the findings would gain together; not more than the run."""
     gain_fraction: float
     """``gain_ns / run time``."""
 
@@ -220,6 +220,10 @@ class EfficiencyCard(TypedDict):
     """Mean computing time / computing time of the busiest thread or process."""
     communication: float
     """Computing time of the busiest thread or process / run time."""
+    serialisation: float | None
+    """Computing time of the busiest thread or process / run time if transfers took no time; ``None`` if not replayed."""
+    transfer: float | None
+    """Run time if transfers took no time / run time; ``None`` if not replayed."""
 
 class Finding(TypedDict):
     """One thing that costs the run time, or the statement that nothing does."""
@@ -241,9 +245,13 @@ class Finding(TypedDict):
     time_range_ns: list[int]
     """Start and end of the part of the run it is about, in nanoseconds since the trace start."""
     gain_ns: int
-    """What the run would gain, in nanoseconds, under the assumption."""
+    """What the run would gain, in nanoseconds, under the assumption, found as ``gain_by`` says."""
     gain_fraction: float
     """``gain_ns / run time``."""
+    gain_by: GainBy
+    """How ``gain_ns`` was found."""
+    phases_gain_ns: int
+    """The gain by the times between synchronisations alone, in nanoseconds."""
     assumption: str
     """Under which assumption."""
     confidence: Confidence
@@ -268,6 +276,8 @@ class Iterations(TypedDict):
     """Number of all iterations."""
     ranges: list[list[int]]
     """Those concerned: inclusive ranges, counted from 0."""
+
+GainBy = Literal["replay", "phases"]
 
 Confidence = Literal["possible", "likely", "sure"]
 
@@ -465,7 +475,7 @@ class Report(TypedDict):
     efficiency_left_out: Ranks
     """Ranks whose events are incomplete: efficiencies are over the others."""
     findings: list[Finding]
-    """What costs run time and why, most gain first. Gains do not overlap."""
+    """What costs run time and why, most gain first. Each gain is that of its own change; what all gain together is in ``headline``."""
     segments: list[SegmentCard]
     """The segments that lose time, in order of time: those of ``ouzel segments``, without their iterations."""
     projected_run_time_ns: int

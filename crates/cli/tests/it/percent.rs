@@ -45,9 +45,13 @@ fn check(archive: &Path, selection: &[&str]) {
         }
     }
     let headline = &data["headline"];
-    let sum = findings.iter().map(|finding| number(&finding["gain_ns"])).sum::<u64>().min(run_ns);
-    assert_eq!(number(&headline["gain_ns"]), sum, "{of}");
-    assert!(is_share(&headline["gain_fraction"], sum, run_ns), "{of}: {headline}");
+    let gain_ns = number(&headline["gain_ns"]);
+    assert!(gain_ns <= run_ns && is_share(&headline["gain_fraction"], gain_ns, run_ns), "{of}: {headline}");
+    // Losses between synchronisations add up; a replay with all changes is no sum.
+    if findings.iter().all(|finding| finding["gain_by"] == "phases") {
+        let sum = findings.iter().map(|finding| number(&finding["gain_ns"])).sum::<u64>().min(run_ns);
+        assert!(gain_ns.abs_diff(sum) <= findings.len() as u64, "{of}: {headline}");
+    }
     for loss in data["losses"].as_array().expect("what the page has") {
         assert!(is_share(&loss["share_of_run"], number(&loss["lost_ns"]), run_ns), "{of}: {loss}");
     }

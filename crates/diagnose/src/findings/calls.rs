@@ -9,13 +9,14 @@
 //! Starting and ending MPI is not a finding.
 
 use super::context::{Context, Times};
-use super::draft::{Draft, compare_ranks};
+use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::stages::{PhaseTimes, Stage};
 use super::waiting::{Theme, Waiting};
 use super::words::{capitalised, peer, plural};
 use super::work::{iterations, range_of};
 use ouzel_model::CallPathId;
+use ouzel_replay::{Edit, EditedCode};
 use std::collections::BTreeMap;
 
 /// Payload per rank below which two collectives cost nearly as much as one.
@@ -60,16 +61,18 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
         kind: FindingKind::CollectiveCost,
         title: format!("Cost of {place}"),
         sentence: format!(
-            "{place} {how_often}{}. Avoiding this would save {} ({}).",
+            "{place} {how_often}{}.",
             if is_alone { "" } else { ", even for the last rank to arrive" },
-            cx.time(gain),
-            cx.percent(gain)
         ),
+        saving: Saving::new("Avoiding this would save"),
         path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
         iterations: main.and_then(|stage| iterations(stage, cost)),
         range: range_of(stages),
         gain,
+        remedy: vec![Edit::Scale(EditedCode::with_callees(path), (0, 1))],
+        remedy_before: Vec::new(),
+        replayed: None,
         loss: gain,
         assumption: "the calls can be removed, combined or hidden behind computation".to_owned(),
         confidence: (
@@ -206,18 +209,20 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         kind,
         title: format!("{title} {place}"),
         sentence: format!(
-            "{} {} of these phases ({}) in {place} and similar calls. {remedy} would save {} ({}).",
+            "{} {} of these phases ({}) in {place} and similar calls.",
             capitalised(&format!("{} spends", cx.even_the_busiest())),
             cx.time(waiting.ticks),
-            cx.percent(waiting.ticks),
-            cx.time(gain),
-            cx.percent(gain)
+            cx.percent(waiting.ticks)
         ),
+        saving: Saving::new(format!("{remedy} would save")),
         path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
         iterations: stages.first().and_then(|stage| iterations(stage, |phase| u128::from(phase.waiting()))),
         range: range_of(&stages),
         gain,
+        remedy: waiting.gone(),
+        remedy_before: Vec::new(),
+        replayed: None,
         loss: waiting.ticks,
         assumption: assumption.to_owned(),
         confidence: (confidence.min(at_most), format!("{phases}; {reason}")),

@@ -30,11 +30,15 @@ pub struct Finding {
     pub iterations: Option<Iterations>,
     /// Start and end of the part of the run it is about, in nanoseconds since the trace start.
     pub time_range_ns: (u64, u64),
-    /// What the run would gain, in nanoseconds, under the assumption.
+    /// What the run would gain, in nanoseconds, under the assumption, found as `gain_by` says.
     pub gain_ns: u64,
     /// `gain_ns / run time`.
     #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
     pub gain_fraction: f64,
+    /// How `gain_ns` was found.
+    pub gain_by: GainBy,
+    /// The gain by the times between synchronisations alone, in nanoseconds.
+    pub phases_gain_ns: u64,
     /// Under which assumption.
     pub assumption: String,
     /// How certain it is.
@@ -50,6 +54,17 @@ pub struct Finding {
     /// What varies over the topology like the time of the call path; `null` if nothing does, or no topology has at least
     /// eight occupied places.
     pub varies_like: Option<VariesLike>,
+}
+
+/// How a gain was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum GainBy {
+    /// The run was replayed with the change.
+    Replay,
+    /// From the times between synchronisations: nothing else then delays the ranks.
+    Phases,
 }
 
 /// Iterations of a part of the run that repeats.

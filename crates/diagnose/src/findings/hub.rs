@@ -3,7 +3,7 @@
 //! Work that the rank does meanwhile is handled in [`imbalance`](super::imbalance).
 
 use super::context::Context;
-use super::draft::{Draft, compare_ranks};
+use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Evidence, FindingKind, Quantity, QuantityUnit};
 use super::message_waiting::{LATE, at_most_likely, base, rows_of, share_late};
 use super::ranks::Ranks;
@@ -64,13 +64,12 @@ pub(super) fn through_one(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&St
         kind: FindingKind::Serialisation,
         title: format!("Ranks wait for rank {rank} in {place}"),
         sentence: format!(
-            "{} ranks wait in {} until rank {rank} serves them, one after the other, in {place}. Avoiding this \
-             bottleneck would save {} ({}).",
+            "{} ranks wait in {} until rank {rank} serves them, one after the other, in {place}.",
             hub.n_waiting,
             cx.place(hub.waiting),
-            cx.time(waiting.ticks),
-            cx.percent(waiting.ticks)
         ),
+        saving: Saving::new("Avoiding this bottleneck would save"),
+        remedy: waiting.gone(),
         path: hub.path,
         ranks: Ranks::new([rank]),
         assumption: "what goes through this rank is spread over the ranks, or needs no waiting".to_owned(),

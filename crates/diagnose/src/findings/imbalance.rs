@@ -10,8 +10,8 @@
 //!
 //! `imbalance = Σ over phases of (max busy − mean busy)`, see [`stages`](super::stages).
 
-use super::context::Context;
-use super::draft::{Draft, compare_ranks};
+use super::context::{Context, Times};
+use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Iterations, Quantity, QuantityUnit};
 use super::hub::hub;
 use super::ranks::Ranks;
@@ -23,6 +23,7 @@ use super::words::{capitalised, percent, plural};
 use super::work::{Uneven, above_mean, imbalance_of, iterations, latest, range_of, uneven};
 use ouzel_analyses::semantics::{Category, Family};
 use ouzel_model::{CallPathId, CallPathTree, LocationId};
+use ouzel_replay::{Edit, EditedCode};
 
 /// Least share of the imbalance that slow ranks must cause to be named as its reason.
 const MOST: f64 = 0.8;
@@ -96,17 +97,18 @@ fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -> Option<Dr
         kind,
         title: format!("{} {more} longer everywhere", capitalised(&format!("{subject} take{s}"))),
         sentence: format!(
-            "{} take{s} {more} longer than the median rank in nearly all computation, and the others wait. Running as \
-             fast as the others would save {} ({}).",
-            capitalised(&subject),
-            cx.time(gain),
-            cx.percent(gain)
+            "{} take{s} {more} longer than the median rank in nearly all computation, and the others wait.",
+            capitalised(&subject)
         ),
+        saving: Saving::new("Running as fast as the others would save"),
         path,
         ranks,
         iterations: iterations(main, PhaseTimes::imbalance),
         range: range_of(&stages),
         gain,
+        remedy: as_fast_as_others(cx, slow),
+        remedy_before: Vec::new(),
+        replayed: None,
         loss: gain,
         assumption: "the slow ranks run as fast as the mean of the others, with the same work".to_owned(),
         confidence: cx.confidence_of_phases(),
@@ -117,6 +119,22 @@ fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -> Option<Dr
             .to_owned(),
         command: compare_ranks(cx, path),
     })
+}
+
+/// Each slow rank takes, in each path in which it is slow, the mean of the others.
+fn as_fast_as_others(cx: &Context<'_>, slow: &Slow) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for &(path, _) in &slow.paths {
+        let by_peer = cx.by_peer(path, Times::Exclusive);
+        let (own, others): (Vec<_>, Vec<_>) =
+            by_peer.into_iter().partition(|(location, _)| slow.locations.contains(location));
+        let mean = others.iter().map(|&(_, ticks)| ticks).sum::<u64>() / others.len().max(1) as u64;
+        edits.extend(own.into_iter().filter(|&(_, ticks)| mean < ticks).map(|(location, ticks)| {
+            let code = EditedCode { locations: Some(vec![location]), ..EditedCode::exclusive(vec![path]) };
+            Edit::Scale(code, (mean, ticks))
+        }));
+    }
+    edits
 }
 
 /// The innermost path that equals or contains all of them.
@@ -150,7 +168,7 @@ fn one_group(cx: &Context<'_>, group: &Uneven<'_>, waiting: &mut [Waiting<'_>]) 
     let n_phases = group.main_stage().phases.len();
     let ends = group.main_stage().anchor.is_none() || cx.ends_mpi(group.main_stage());
     if in_total < moving && LEAST_ITERATIONS <= n_phases && !ends {
-        let rest = load(cx, group, &by_peer, ranks, in_total);
+        let rest = Draft { remedy: group.evened(cx), ..load(cx, group, &by_peer, ranks, in_total) };
         return vec![excess(cx, group, moving, in_total), rest];
     }
     let from = grows(cx, group.main_stage());
@@ -243,17 +261,19 @@ fn load(
         kind: FindingKind::LoadImbalance,
         title: format!("Load imbalance in {name}: {who}"),
         sentence: format!(
-            "{} work{s} longer in {name} than the others, which wait{}. Spreading the work evenly would save {} ({}).",
+            "{} work{s} longer in {name} than the others, which wait{}.",
             capitalised(&who),
-            when(iterations.as_ref()),
-            cx.time(gain),
-            cx.percent(gain)
+            when(iterations.as_ref())
         ),
+        saving: Saving::new("Spreading the work evenly would save"),
         path: group.path,
         ranks,
         iterations,
         range: group.range(),
         gain,
+        remedy: vec![Edit::Balance(group.code(cx))],
+        remedy_before: Vec::new(),
+        replayed: None,
         loss: gain,
         assumption: "the same work in total, spread evenly over the ranks in each phase".to_owned(),
         confidence: cx.confidence_of_phases(),
@@ -327,13 +347,11 @@ fn growing(
         kind: FindingKind::GrowingImbalance,
         title: format!("Growing load imbalance in {name}: {who}"),
         sentence: format!(
-            "From iteration {} on, {who} work{} longer and longer in {name}, and the others wait. Spreading the work \
-             evenly would save {} ({}), and more in a longer run.",
+            "From iteration {} on, {who} work{} longer and longer in {name}, and the others wait.",
             growth.first,
-            if base.ranks.list.len() == 1 { "s" } else { "" },
-            cx.time(group.imbalance),
-            cx.percent(group.imbalance)
+            if base.ranks.list.len() == 1 { "s" } else { "" }
         ),
+        saving: Saving::in_a_longer_run("Spreading the work evenly would save"),
         iterations: Some(Iterations { n_all: growth.n_all, ranges: vec![(growth.first, growth.n_all - 1)] }),
         evidence: all,
         advice: format!(
@@ -373,12 +391,14 @@ fn one_works(
     let kind = if is_io { FindingKind::IoByOneRank } else { FindingKind::Serialisation };
     let mut gain = group.imbalance;
     let mut evidence = Vec::new();
+    let mut remedy = vec![Edit::Balance(group.code(cx))];
     // Waiting of the others to hand data to it, or to get data from it, belongs to its work.
     for waiting in waiting.iter_mut().filter(|waiting| waiting.theme == Theme::Messages) {
         let Some(hub) = hub(cx, waiting).filter(|hub| ranks.list == [hub.rank]) else { continue };
         let ticks = waiting.take(&group.stages);
         if 0 < ticks {
             gain += ticks;
+            remedy.extend(waiting.gone());
             let mut through = hub.evidence(cx);
             through.values.push(Quantity::ns("waiting beyond the imbalance", cx.ns(ticks)));
             evidence.push(through);
@@ -406,12 +426,9 @@ fn one_works(
     Draft {
         kind,
         title: format!("{name} is serialised: {who} works, the others wait"),
-        sentence: format!(
-            "{} works alone in {name} while the others wait. Letting all ranks take part would save {} ({}).",
-            capitalised(&who),
-            cx.time(gain),
-            cx.percent(gain)
-        ),
+        sentence: format!("{} works alone in {name} while the others wait.", capitalised(&who)),
+        saving: Saving::new("Letting all ranks take part would save"),
+        remedy,
         assumption: "the work can be divided evenly among all ranks".to_owned(),
         evidence,
         advice,
@@ -457,16 +474,17 @@ fn excess(cx: &Context<'_>, group: &Uneven<'_>, moving: u64, in_total: u64) -> D
         title: format!("{sync_name} is called too often"),
         sentence: format!(
             "Time in {name} varies from rank to rank and from iteration to iteration, and {sync_name} makes all ranks \
-             wait for the slowest each time. Over the run the differences even out: removing {sync_name} would save \
-             {} ({}).",
-            cx.time(moving),
-            cx.percent(moving)
+             wait for the slowest each time. Over the run the differences even out."
         ),
+        saving: Saving::new(format!("Removing {sync_name} would save")),
         path: sync,
         ranks,
         iterations: iterations(stage, PhaseTimes::imbalance),
         range: group.range(),
         gain: moving,
+        remedy: vec![Edit::Release(EditedCode::with_callees(sync))],
+        remedy_before: Vec::new(),
+        replayed: None,
         loss: moving,
         assumption: "no rank needs the others between two iterations".to_owned(),
         confidence,

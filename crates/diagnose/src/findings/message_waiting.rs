@@ -1,7 +1,7 @@
 //! What findings about messages share: how much of the waiting is for messages, and what each finding begins with.
 
 use super::context::{Context, Times};
-use super::draft::{Draft, compare_ranks};
+use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity};
 use super::stages::Stage;
 use super::waiting::Waiting;
@@ -19,11 +19,15 @@ pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], g
         kind: FindingKind::CommunicationCost,
         title: String::new(),
         sentence: String::new(),
+        saving: Saving::default(),
         path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
         iterations: stages.first().and_then(|stage| iterations(stage, |phase| u128::from(phase.waiting()))),
         range: range_of(stages),
         gain,
+        remedy: waiting.gone(),
+        remedy_before: Vec::new(),
+        replayed: None,
         loss: gain,
         assumption: String::new(),
         confidence: cx.confidence_of_phases(),

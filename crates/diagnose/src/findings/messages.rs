@@ -12,7 +12,7 @@
 //! `waiting` is the share of these calls in `Σ (length − max busy)`, see [`waiting`](super::waiting).
 
 use super::context::{Context, Times};
-use super::draft::{Draft, compare_ranks};
+use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::hub::{hub, through_one};
 use super::message_waiting::{LATE, at_most_likely, base, rows_of, share_late, share_of_indirect};
@@ -24,6 +24,7 @@ use super::work::above_mean;
 use ouzel_analyses::message_waits::{LateKind, LateMessagesOutput, LateRow};
 use ouzel_analyses::semantics::Category;
 use ouzel_model::{CallPathId, LocationId};
+use ouzel_replay::{Edit, EditedCode};
 use std::collections::BTreeMap;
 
 /// Mean length of a message below which its cost does not depend on its length: that of a page, below the limit
@@ -48,12 +49,13 @@ pub(super) fn messages(cx: &Context<'_>, waiting: &Waiting<'_>) -> Vec<Draft> {
     }
     let mut drafts = Vec::new();
     let uneven = uneven_communication(cx, waiting, &stages);
-    let mut rest = waiting.ticks;
+    let (mut rest, mut remedy_before) = (waiting.ticks, Vec::new());
     if let Some(uneven) = uneven.filter(|uneven| waiting.ticks < 2 * uneven.gain) {
         rest = rest.saturating_sub(uneven.gain);
+        remedy_before.clone_from(&uneven.remedy);
         drafts.push(uneven);
     }
-    drafts.push(cost(cx, waiting, &stages, rest));
+    drafts.push(Draft { remedy_before, ..cost(cx, waiting, &stages, rest) });
     drafts
 }
 
@@ -103,11 +105,10 @@ fn turns(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage]) -> Option<D
         kind: FindingKind::Serialisation,
         title: format!("{name} is serialised: the ranks work in turn"),
         sentence: format!(
-            "One rank at a time works in {name} and hands over to the next with a message; the others wait. Working \
-             at the same time would save {} ({}).",
-            cx.time(waiting.ticks),
-            cx.percent(waiting.ticks)
+            "One rank at a time works in {name} and hands over to the next with a message; the others wait."
         ),
+        saving: Saving::new("Working at the same time would save"),
+        remedy: vec![waiting.released()],
         path,
         ranks,
         assumption: "all ranks can do their part at the same time".to_owned(),
@@ -182,14 +183,13 @@ fn late_messages(
         kind,
         title: format!("{title} in {comes}: {who}"),
         sentence: format!(
-            "{} wait{} in {waits} because {who} {order}{} late in {comes}. Avoiding the delay would save {} \
-             ({}).{chain}",
+            "{} wait{} in {waits} because {who} {order}{} late in {comes}.",
             capitalised(&whom),
             if waiters.list.len() == 1 { "s" } else { "" },
-            if culprits.list.len() == 1 { "s" } else { "" },
-            cx.time(waiting.ticks),
-            cx.percent(waiting.ticks)
+            if culprits.list.len() == 1 { "s" } else { "" }
         ),
+        saving: Saving { after: format!(".{chain}"), ..Saving::new("Avoiding the delay would save") },
+        remedy: vec![waiting.released()],
         path: main.culprit,
         ranks: culprits,
         assumption: "the other side is ready when it is needed, and all work stays the same".to_owned(),
@@ -244,7 +244,11 @@ fn uneven_communication(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stag
     }
     let (path, _) = *super::context::greatest_first(&spreads).first()?;
     let by_peer = cx.by_peer(path, Times::Inclusive);
-    let ranks = cx.ranks(above_mean(&by_peer));
+    let longest = above_mean(&by_peer);
+    if !communicate_more(cx, path, &longest) {
+        return None;
+    }
+    let ranks = cx.ranks(longest);
     let who = cx.in_words(&ranks);
     let place = cx.place(path);
     let mut draft = base(cx, waiting, stages, gain);
@@ -257,10 +261,10 @@ fn uneven_communication(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stag
         title: format!("Communication imbalance in {place}: {who}"),
         sentence: format!(
             "All ranks compute for similar times, but {who} spend{s} longer in {place}, and the others wait at the \
-             next synchronisation. Spreading {what} evenly would save {} ({}).",
-            cx.time(gain),
-            cx.percent(gain)
+             next synchronisation."
         ),
+        saving: Saving::new(format!("Spreading {what} evenly would save")),
+        remedy: vec![Edit::Balance(EditedCode::with_callees(path))],
         path,
         assumption: format!(
             "the same time in {of_calls} in total, spread evenly over the ranks in each phase"
@@ -278,6 +282,24 @@ fn uneven_communication(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stag
         command: compare_ranks(cx, path),
         ..draft
     })
+}
+
+/// Whether each of these peers sends and receives more messages, or more bytes, in a call than each of the others. Where
+/// messages are not recorded, nobody knows better.
+fn communicate_more(cx: &Context<'_>, path: CallPathId, peers: &[LocationId]) -> bool {
+    let mut of: BTreeMap<LocationId, (u64, u64)> =
+        cx.group.locations.iter().map(|&it| (it, (0, 0))).collect();
+    for location in &cx.communication.locations {
+        let Some((n, bytes)) = of.get_mut(&location.location) else { continue };
+        for row in location.messages.iter().filter(|row| row.call_path == path) {
+            *n += row.totals.sends + row.totals.receives;
+            *bytes = bytes.saturating_add(row.totals.bytes_sent).saturating_add(row.totals.bytes_received);
+        }
+    }
+    let own: Vec<(u64, u64)> = peers.iter().filter_map(|peer| of.remove(peer)).collect();
+    let more =
+        |value: &dyn Fn(&(u64, u64)) -> u64| own.iter().map(value).min() > of.values().map(value).max();
+    !cx.recorded.messages || more(&|it| it.0) || more(&|it| it.1)
 }
 
 /// Messages of the rank with the most time in a call, compared with the mean.
@@ -330,16 +352,18 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
         row.n_messages as f64 / calls / partners.max(1.0)
     });
     if MANY <= per_time && mean_bytes < SMALL_BYTES {
-        return small(cx, draft, sender.map(|row| row.call_path), [n_messages, mean_bytes], per_time);
+        return small(
+            cx,
+            draft,
+            waiting,
+            sender.map(|row| row.call_path),
+            [n_messages, mean_bytes],
+            per_time,
+        );
     }
     let place = cx.place(waiting.main_path());
     let gain = waiting.hidden(rest);
     let (confidence, reason) = cx.confidence_of_phases();
-    let ends = format!(
-        "Hiding this time behind computation would save at most {} ({}).",
-        cx.time(gain),
-        cx.percent(gain)
-    );
     let takes = format!("{} ({}) of {} time", cx.time(rest), cx.percent(rest), of_whom(cx));
     let told = told(cx);
     let reason = match told {
@@ -352,21 +376,21 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
     let (title, sentence) = match told {
         Told::Paired => (
             format!("Message time in {place}"),
-            format!("Messages in {place} take {takes}, most of it with the other side already there. {ends}"),
+            format!("Messages in {place} take {takes}, most of it with the other side already there."),
         ),
         Told::OneSide => (
             format!("Message time in {place}"),
-            format!("Messages in {place} take {takes}, for waiting or transfer. {ends}"),
+            format!("Messages in {place} take {takes}, for waiting or transfer."),
         ),
-        Told::Nothing => (
-            format!("Time in {place}"),
-            format!("{place} takes {takes}; what it waits for is not recorded. {ends}"),
-        ),
+        Told::Nothing => {
+            (format!("Time in {place}"), format!("{place} takes {takes}; what it waits for is not recorded."))
+        }
     };
     Draft {
         kind: FindingKind::CommunicationCost,
         title,
         sentence,
+        saving: Saving::new("Hiding this time behind computation would save at most"),
         gain,
         assumption: match told {
             Told::Nothing => "it is hidden behind the available computation".to_owned(),
@@ -408,6 +432,7 @@ fn of_whom(cx: &Context<'_>) -> &'static str {
 fn small(
     cx: &Context<'_>,
     mut draft: Draft,
+    waiting: &Waiting<'_>,
     sender: Option<CallPathId>,
     [n_messages, mean_bytes]: [u64; 2],
     per_time: f64,
@@ -416,6 +441,11 @@ fn small(
     let place = cx.place(path);
     #[expect(clippy::cast_precision_loss, reason = "the last step of the formula")]
     let gain = (draft.gain as f64 * (1.0 - 1.0 / per_time)) as u64;
+    let part = (1000, (per_time * 1000.0) as u64);
+    let mut remedy = vec![waiting.shortened(part)];
+    if sender.is_some() && waiting.paths.iter().all(|&(waits, _)| waits != path) {
+        remedy.push(Edit::Scale(EditedCode::with_callees(path), part));
+    }
     draft.evidence.push(Evidence::new(
         format!("{n_messages} message{} of {mean_bytes} bytes on average", plural(n_messages)),
         "messages of the call / visits of its caller / partners of a rank",
@@ -430,10 +460,10 @@ fn small(
         title: format!("Many small messages in {place}"),
         sentence: format!(
             "{n_messages} messages of {mean_bytes} bytes on average are sent in {place}, about {per_time:.0} to the \
-             same partner each time. Combining these into one would save {} ({}).",
-            cx.time(gain),
-            cx.percent(gain)
+             same partner each time."
         ),
+        saving: Saving::new("Combining these into one would save"),
+        remedy,
         path,
         gain,
         loss: gain,

@@ -7,10 +7,10 @@
 //!                     └─ busy time over the iterations ──► slow iterations, growth
 //! ```
 //!
-//! Law: each nanosecond of `length − mean busy` of a phase is assigned to one finding, so gains count nothing twice;
-//! the other side of a loss (uneven work makes others wait) is evidence, not a finding. Losses below 1 % of the run are
-//! not findings; if there are no others, that is the finding. Most gain first. For how phases are made see
-//! `ouzel_analyses::phases`.
+//! Law: each nanosecond of `length − mean busy` of a phase is assigned to one finding, so losses count nothing twice;
+//! the other side of a loss (uneven work makes others wait) is evidence, not a finding. What the run would gain is found
+//! by [replay](replayed) where it can be. Gains below 1 % of the run are not findings; if there are no others, that is
+//! the finding. Most gain first. For how phases are made see `ouzel_analyses::phases`.
 
 mod calls;
 mod context;
@@ -23,6 +23,7 @@ mod message_waiting;
 mod messages;
 mod ranks;
 mod repetition;
+mod replayed;
 mod series;
 mod slow;
 mod stages;
@@ -35,19 +36,21 @@ pub(crate) mod words;
 mod work;
 
 pub use explained::explain;
-pub use finding::{Confidence, Evidence, Finding, FindingKind, Iterations, Quantity, QuantityUnit};
+pub use finding::{Confidence, Evidence, Finding, FindingKind, GainBy, Iterations, Quantity, QuantityUnit};
 pub use ranks::Ranks;
 pub use variation::{TopologyAxis, VariesLike, VariesRow};
 
 use crate::recorded::Recorded;
 use context::{Context, SIGNIFICANT};
-use draft::Draft;
+use draft::{Draft, Saving};
 use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::communication_totals::CommunicationOutput;
 use ouzel_analyses::message_waits::LateMessagesOutput;
 use ouzel_analyses::phases::PhasesOutput;
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_model::{CallPathTree, Definitions};
+use ouzel_replay::Replay;
+use replayed::Replays;
 use waiting::Theme;
 
 /// What findings are made from. Call paths are numbered alike in all of it.
@@ -61,6 +64,8 @@ pub(crate) struct Sources<'a> {
     pub phases: &'a PhasesOutput,
     /// Which rank waited for whose message, if messages were paired.
     pub late: Option<&'a LateMessagesOutput>,
+    /// The run, to be replayed with changes.
+    pub replay: Option<&'a Replay>,
     /// Whether times of different ranks can be compared.
     pub clocks_are_right: bool,
     /// Whether the trace is complete.
@@ -69,10 +74,19 @@ pub(crate) struct Sources<'a> {
     pub recorded: Recorded,
 }
 
-/// The findings, most gain first; at least one, unless there is nothing to look at.
-pub(crate) fn findings(sources: &Sources<'_>) -> Vec<Finding> {
+/// What costs time, and what all of it is.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// Most gain first; at least one, unless there is nothing to look at.
+    pub list: Vec<Finding>,
+    /// What the run would gain without all of it, in nanoseconds.
+    pub gain_together_ns: u64,
+}
+
+/// The findings.
+pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
     let main = sources.phases.main_group();
-    let Some(group) = main.filter(|group| group.run_time.0 != 0) else { return Vec::new() };
+    let Some(group) = main.filter(|group| group.run_time.0 != 0) else { return Findings::default() };
     let Sources { definitions, classes, profile, communication, late, .. } = *sources;
     let cx = Context {
         definitions,
@@ -96,24 +110,51 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Vec<Finding> {
         }
     }
     drafts.extend(repetition::repetitions(&cx));
-    drafts.sort_by(|a, b| (b.gain, a.kind, a.path, &a.title).cmp(&(a.gain, b.kind, b.path, &b.title)));
-    let largest = drafts.first().map(|draft| (draft.title.clone(), draft.gain));
+    let largest = drafts.iter().max_by_key(|draft| draft.gain).map(|draft| (draft.title.clone(), draft.gain));
     drafts.retain(|draft| cx.is_significant(draft.loss));
+    let replays = sources.replay.and_then(|replay| Replays::new(replay, &cx));
+    if let Some(replays) = &replays {
+        drafts.iter_mut().for_each(|draft| replays.add_to(draft, &cx));
+        drafts.retain(|draft| cx.is_significant(draft.stated_loss()));
+    }
+    let order = |draft: &Draft| (std::cmp::Reverse(draft.stated_gain()), draft.kind, draft.path);
+    drafts.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.title.cmp(&b.title)));
+    let together = match &replays {
+        Some(replays) => replays.together(&drafts),
+        None => drafts.iter().map(|draft| draft.gain).sum(),
+    };
     if drafts.is_empty() {
         drafts.push(nothing(&cx, largest));
     }
     // Remarks have no gain, and come after findings that have one.
     drafts.extend(tradeoff::tradeoffs(&cx));
-    drafts.into_iter().map(|draft| draft.finish(&cx)).collect()
+    Findings {
+        gain_together_ns: cx.ns(together.min(cx.run())),
+        list: drafts.into_iter().map(|draft| draft.finish(&cx)).collect(),
+    }
 }
 
 /// Whether so much time passes in point-to-point calls that it matters which side was late: more than 1 % of the run,
 /// as the mean over all processes.
 pub(crate) fn wants_messages(profile: &ProfileOutput, definitions: &Definitions, classes: &[Class]) -> bool {
+    is_mpi_significant(profile, definitions, classes, |category| category == Category::Wait)
+}
+
+/// The same for all calls of MPI.
+pub(crate) fn wants_replay(profile: &ProfileOutput, definitions: &Definitions, classes: &[Class]) -> bool {
+    is_mpi_significant(profile, definitions, classes, |_| true)
+}
+
+fn is_mpi_significant(
+    profile: &ProfileOutput,
+    definitions: &Definitions,
+    classes: &[Class],
+    is_meant: impl Fn(Category) -> bool,
+) -> bool {
     let times = ouzel_analyses::mpi_time::mpi_time(profile, definitions, classes);
     let run = profile.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
-    let sum: u128 =
-        times.rows.iter().filter(|row| row.category == Category::Wait).map(|row| row.time.sum).sum();
+    let meant = times.rows.iter().filter(|row| is_meant(row.category));
+    let sum: u128 = meant.map(|row| row.time.sum).sum();
     let limit = u128::from(run.0) * u128::from(times.n_processes.max(1));
     let is_mpi = classes.iter().any(|class| class.family == Family::Mpi);
     is_mpi && limit < sum.saturating_mul((1.0 / SIGNIFICANT) as u128)
@@ -153,11 +194,15 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
             "No single cause of {} costs more than {limit} of the run. To speed up the run, speed up the computation.",
             if cx.n_peers() == 1 { "waiting" } else { "imbalance or waiting" }
         ),
+        saving: Saving::default(),
         path: CallPathTree::ROOT,
         ranks: Ranks::default(),
         iterations: None,
         range: cx.group.run_range,
         gain: 0,
+        remedy: Vec::new(),
+        remedy_before: Vec::new(),
+        replayed: None,
         loss: 0,
         assumption: String::new(),
         confidence: cx.confidence_of_phases(),

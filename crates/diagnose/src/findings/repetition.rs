@@ -9,7 +9,7 @@
 //! | iterations grow longer | Kendall's τ at least 0.6, and more growth than three times the noise | `Σ (busy − first)`, with the line of Theil and Sen |
 
 use super::context::{Context, SIGNIFICANT};
-use super::draft::{Draft, compare_ranks};
+use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Iterations, Quantity, QuantityUnit};
 use super::ranks::ranges_of;
 use super::series::{median, median_absolute_deviation, outliers, trend};
@@ -66,17 +66,15 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         kind: FindingKind::IterationOutlier,
         title: format!("{n} slow iteration{} of {}", plural(n), busy.len()),
         sentence: format!(
-            "Iteration{} {} take{} much longer than usual on {}: {} of work instead of {} in the worst. Bringing \
-             the time down to the median would save {} ({}).",
+            "Iteration{} {} take{} much longer than usual on {}: {} of work instead of {} in the worst.",
             plural(n),
             shown(&slow),
             if n == 1 { "s" } else { "" },
             cx.all_peers(),
             cx.time(ticks(busy[worst])),
-            cx.time(ticks(usual)),
-            cx.time(gain),
-            cx.percent(gain)
+            cx.time(ticks(usual))
         ),
+        saving: Saving::new("Bringing the time down to the median would save"),
         path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
         iterations: Some(Iterations {
@@ -85,6 +83,9 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         }),
         range,
         gain,
+        remedy: Vec::new(),
+        remedy_before: Vec::new(),
+        replayed: None,
         loss: gain,
         assumption: "these iterations take as long as the median one".to_owned(),
         confidence: (confidence.min(Confidence::Likely), format!("{reason}; they may have more to do")),
@@ -144,19 +145,20 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         kind: FindingKind::GrowthOverIterations,
         title: format!("Iterations get longer in {}", cx.name(path)),
         sentence: format!(
-            "The work per iteration grows from {} to {} over {n} iterations, on {}. Keeping it at the first \
-             value would save {} ({}), and more in a longer run.",
+            "The work per iteration grows from {} to {} over {n} iterations, on {}.",
             cx.time(ticks(line.first)),
             cx.time(ticks(line.last)),
-            if cx.n_peers() == 1 { cx.all_peers() } else { format!("average over {}", cx.all_peers()) },
-            cx.time(gain),
-            cx.percent(gain)
+            if cx.n_peers() == 1 { cx.all_peers() } else { format!("average over {}", cx.all_peers()) }
         ),
+        saving: Saving::in_a_longer_run("Keeping it at the first value would save"),
         path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
         iterations: Some(Iterations { n_all: n, ranges: vec![(0, n - 1)] }),
         range: stage.range(),
         gain,
+        remedy: Vec::new(),
+        remedy_before: Vec::new(),
+        replayed: None,
         loss: gain,
         assumption: "all iterations take as long as the first".to_owned(),
         confidence: (confidence.min(Confidence::Likely), format!("{reason}; iterations may have more to do")),

@@ -5,7 +5,7 @@
 //! time.
 
 use super::context::{Context, greatest_first};
-use super::draft::{Draft, compare_ranks};
+use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Evidence, FindingKind, Quantity};
 use super::ranks::Ranks;
 use super::stages::Stage;
@@ -47,11 +47,15 @@ fn tradeoff(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
              {} of imbalance evens out. Balancing only one would cost time.",
             cx.time(evened)
         ),
+        saving: Saving::default(),
         path: first,
         ranks: Ranks::default(),
         iterations: None,
         range: stage.range(),
         gain: 0,
+        remedy: Vec::new(),
+        remedy_before: Vec::new(),
+        replayed: None,
         loss: evened,
         assumption: String::new(),
         confidence: cx.confidence_of_phases(),

@@ -10,6 +10,7 @@ use super::context::Context;
 use super::stages::Stage;
 use ouzel_analyses::semantics::{Category, Family};
 use ouzel_model::{CallPathId, CallPathTree};
+use ouzel_replay::{Edit, EditedCode};
 use std::collections::BTreeMap;
 
 /// What calls wait for.
@@ -140,6 +141,27 @@ impl Waiting<'_> {
         let hidden =
             |&(stage, part): &(&Stage, u64)| part.min(stage.phases.iter().map(|p| p.busy.max.0).sum());
         ticks.min(self.stages.iter().map(hidden).sum())
+    }
+
+    /// The calls, with what they call.
+    fn calls(&self) -> EditedCode {
+        let paths = self.paths.iter().map(|&(path, _)| path).collect();
+        EditedCode { paths, with_callees: true, locations: None }
+    }
+
+    /// A change after which the calls find what they wait for.
+    pub fn released(&self) -> Edit {
+        Edit::Release(self.calls())
+    }
+
+    /// A change after which the calls take a part of the time that they do not wait: numerator and denominator.
+    pub fn shortened(&self, part: (u64, u64)) -> Edit {
+        Edit::Scale(self.calls(), part)
+    }
+
+    /// Changes after which the calls take no time.
+    pub fn gone(&self) -> Vec<Edit> {
+        vec![self.released(), self.shortened((0, 1))]
     }
 
     /// Takes out the parts of some stages, and returns their sum.

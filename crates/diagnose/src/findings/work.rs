@@ -10,6 +10,7 @@ use super::ranks::ranges_of;
 use super::stages::{PhaseTimes, Stage};
 use ouzel_analyses::semantics::Category;
 use ouzel_model::{CallPathId, CallPathTree, LocationId, TimeRange};
+use ouzel_replay::{Edit, EditedCode};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A caller is named instead of its callee if its imbalance is greater by this factor.
@@ -101,6 +102,25 @@ impl Uneven<'_> {
     /// Time of each peer in the path, over the run.
     pub(crate) fn by_peer(&self, cx: &Context<'_>) -> Vec<(LocationId, u64)> {
         cx.by_peer(self.path, self.times(cx))
+    }
+
+    /// What is spread to regain the imbalance.
+    pub fn code(&self, cx: &Context<'_>) -> EditedCode {
+        match self.times(cx) {
+            Times::Inclusive => EditedCode::with_callees(self.path),
+            Times::Exclusive => EditedCode::exclusive(vec![self.path]),
+        }
+    }
+
+    /// Changes after which all peers have the same time over the run, spread over the phases as before.
+    pub fn evened(&self, cx: &Context<'_>) -> Vec<Edit> {
+        let by_peer = self.by_peer(cx);
+        let mean = by_peer.iter().map(|&(_, ticks)| ticks).sum::<u64>() / by_peer.len().max(1) as u64;
+        let scaled = by_peer.into_iter().filter(|&(_, ticks)| 0 < ticks).map(|(location, ticks)| {
+            let code = EditedCode { locations: Some(vec![location]), ..self.code(cx) };
+            Edit::Scale(code, (mean, ticks))
+        });
+        scaled.collect()
     }
 
     /// Time of each peer in all paths of the stages that compute, over the run.

@@ -26,14 +26,9 @@ pub fn findings(page: &mut Page, findings: &[Finding], asked: &Asked) {
         }
     }
     if MAX_FINDINGS < findings.len() {
-        let rest: u64 = findings[MAX_FINDINGS..].iter().map(|finding| finding.gain_ns).sum();
         let n = units::counted((findings.len() - MAX_FINDINGS) as u64, "smaller one", "smaller ones");
         page.gap();
-        page.text(
-            2,
-            &format!("… and {n}, −{} together: --format json has all.", units::time(rest)),
-            Paint::Dim,
-        );
+        page.text(2, &format!("… and {n}: --format json has all."), Paint::Dim);
     }
 }
 

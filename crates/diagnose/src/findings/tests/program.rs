@@ -125,7 +125,11 @@ impl Program {
         let last = ranks.iter().map(|rank| rank.now).max().unwrap_or_default();
         for (rank, (name, cost)) in ranks.iter_mut().zip(syncs) {
             let wait = last + cost - rank.now;
-            rank.write(&format!("enter {name}"), wait);
+            rank.write(&format!("enter {name}"), 0);
+            rank.write("collective-begin", wait);
+            let operation = name.trim_start_matches("MPI_").to_lowercase();
+            let bytes = if operation == "barrier" { "0/0" } else { "8/8" };
+            rank.write(&format!("collective {operation} bytes {bytes}"), 0);
             rank.write("leave", 0);
             rank.at += 1;
         }
