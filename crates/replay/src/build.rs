@@ -1,32 +1,12 @@
 //! From the dependencies of a run to its graph.
 
+use crate::entries::{Entry, LocationEntries, entries};
 use crate::graph::{Dropped, Graph, JoinNode, Point, Signal, Timeline, Transfer};
+use crate::grouped::Grouped;
 use crate::order::order;
 use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, LocationKind, Ticks, WorldRank};
 use ouzel_waits::edges::{Edges, Join, MessageEdge, Need, Place, Post};
-use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// A point as it is read, with what tells it from others of its location: posts come before needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    place: Place,
-    at: Ticks,
-    is_need: bool,
-}
-
-impl Entry {
-    fn of_post(post: &Post) -> Self {
-        Entry { place: post.place, at: post.at, is_need: false }
-    }
-
-    fn of_need(need: &Need) -> Self {
-        Entry { place: need.place, at: need.at, is_need: true }
-    }
-}
-
-/// The entries of each location, sorted, with their points.
-type Entries = BTreeMap<LocationId, Vec<(Entry, u32)>>;
+use std::collections::BTreeSet;
 
 impl Graph {
     /// The graph of a whole run.
@@ -48,14 +28,10 @@ impl Graph {
             dropped: Dropped { locations, missing: edges.missing, ..Dropped::default() },
         };
         for location in taking_part {
-            let of_location = entries.get_mut(&location).map(Vec::as_mut_slice).unwrap_or_default();
+            let of_location = entries.get_mut(location.index());
             graph.add_timeline(location, edges.spans[&location], of_location, definitions);
         }
-        let point_of = |location: LocationId, entry: Entry| -> Option<u32> {
-            let of_location = entries.get(&location)?;
-            let found = of_location.binary_search_by_key(&entry, |it| it.0).ok()?;
-            Some(of_location[found].1)
-        };
+        let point_of = |location: LocationId, entry: Entry| entries.get(location.index())?.point(&entry);
         graph.add_needs(edges, point_of);
         let steps = order(&mut graph);
         graph.steps = steps;
@@ -67,13 +43,14 @@ impl Graph {
         &mut self,
         location: LocationId,
         (start, end): (Ticks, Ticks),
-        entries: &mut [(Entry, u32)],
+        mut entries: Option<&mut LocationEntries>,
         definitions: &Definitions,
     ) {
         let first = self.points.len();
-        for (number, &index) in (first as u32..).zip(&in_order(entries)) {
-            entries[index].1 = number;
-            let at = entries[index].0.at.0.max(start.0).max(self.last_at(first));
+        let order = entries.as_deref().map(in_order).unwrap_or_default();
+        for (number, (index, at)) in (first as u32..).zip(order) {
+            entries.iter_mut().for_each(|entries| entries.set_point(index, number));
+            let at = at.0.max(start.0).max(self.last_at(first));
             self.points.push(Point { at, until: at, needs_end: 0, path: CallPathTree::ROOT });
         }
         let n_points = self.points.len() - first;
@@ -133,14 +110,17 @@ impl Graph {
         }
         calls.into_iter().for_each(|(point, path)| self.points[point as usize].path = path);
         self.dropped.unmet = unmet;
-        found.sort_unstable();
-        found.dedup();
-        let mut next = 0;
-        for (number, point) in (0..).zip(&mut self.points) {
-            next += found[next..].partition_point(|it| it.0 == number);
-            point.needs_end = next as u32;
+        let mut of_point = Vec::new();
+        self.needs = Vec::with_capacity(found.len());
+        let found = Grouped::new(self.points.len(), &found);
+        for (point, signals) in self.points.iter_mut().zip(found.groups()) {
+            of_point.clear();
+            of_point.extend_from_slice(signals);
+            of_point.sort_unstable();
+            of_point.dedup();
+            self.needs.append(&mut of_point);
+            point.needs_end = self.needs.len() as u32;
         }
-        self.needs = found.into_iter().map(|it| it.1).collect();
         self.set_until();
     }
 
@@ -163,43 +143,33 @@ impl Graph {
     }
 }
 
-/// All posts and needs by location; each once.
-fn entries(edges: &Edges) -> Entries {
-    let mut of: FxHashMap<LocationId, Vec<(Entry, u32)>> = FxHashMap::default();
-    let mut post = |post: &Post| of.entry(post.location).or_default().push((Entry::of_post(post), 0));
-    edges.messages.iter().for_each(|edge| post(&edge.post));
-    edges.joins.iter().flat_map(|join| &join.posts).for_each(&mut post);
-    let mut need = |need: &Need| of.entry(need.location).or_default().push((Entry::of_need(need), 0));
-    edges.messages.iter().for_each(|edge| need(&edge.need));
-    edges.joins.iter().flat_map(|join| &join.needs).for_each(&mut need);
-    let sorted = of.into_iter().map(|(location, mut entries)| {
-        entries.sort_unstable();
-        entries.dedup();
-        (location, entries)
-    });
-    sorted.collect()
-}
-
-/// Indices of entries in the order of calls: those without a number come where their times are.
-fn in_order(entries: &[(Entry, u32)]) -> Vec<usize> {
-    let n_numbered = entries.partition_point(|(entry, _)| matches!(entry.place, Place::Nth(_)));
-    let (numbered, others) = entries.split_at(n_numbered);
-    let goes_before = |(entry, _): &(Entry, u32)| {
-        numbered.partition_point(|(it, _)| match entry.place {
+/// Indices of entries with their times, in the order of calls: those without a number come where their times are.
+fn in_order(entries: &LocationEntries) -> Vec<(usize, Ticks)> {
+    let n_numbered = entries.n_numbered();
+    let (numbered, others) = entries.sorted().split_at(n_numbered);
+    let goes_before = |entry: &Entry| {
+        numbered.partition_point(|it| match entry.place {
             Place::After => it.at <= entry.at,
             Place::Before | Place::Nth(_) => it.at < entry.at,
         })
     };
     let mut order: Vec<(usize, bool, usize)> = (0..n_numbered).map(|index| (index, true, index)).collect();
     order.extend(others.iter().zip(n_numbered..).map(|(it, index)| (goes_before(it), false, index)));
-    order.sort_by_key(|&(position, is_numbered, index)| (position, is_numbered, entries[index].0.at, index));
-    order.into_iter().map(|(_, _, index)| index).collect()
+    let at = |index: usize| entries.sorted()[index].at;
+    order.sort_by_key(|&(position, is_numbered, index)| (position, is_numbered, at(index), index));
+    order.into_iter().map(|(_, _, index)| (index, at(index))).collect()
 }
 
 /// Locations that are replayed: those with points, and the first of each rank without any.
-fn taking_part(edges: &Edges, entries: &Entries, definitions: &Definitions) -> BTreeSet<LocationId> {
+fn taking_part(
+    edges: &Edges,
+    entries: &[LocationEntries],
+    definitions: &Definitions,
+) -> BTreeSet<LocationId> {
     let rank = |location: LocationId| definitions.location(location).rank;
-    let with_points = || edges.spans.keys().copied().filter(|location| entries.contains_key(location));
+    let has_entries =
+        |location: &LocationId| entries.get(location.index()).is_some_and(|entries| !entries.is_empty());
+    let with_points = || edges.spans.keys().copied().filter(|location| has_entries(location));
     let ranks: BTreeSet<Option<WorldRank>> = with_points().map(rank).collect();
     let mut found: BTreeSet<LocationId> = with_points().collect();
     let mut of_rank: BTreeSet<Option<WorldRank>> = BTreeSet::new();

@@ -23,8 +23,10 @@
 mod build;
 mod change;
 mod edit;
+mod entries;
 mod error;
 mod graph;
+mod grouped;
 mod network;
 mod order;
 mod pieces;

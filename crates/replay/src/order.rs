@@ -1,7 +1,9 @@
 //! An order in which every cause comes before its effect.
 
 use crate::graph::{Graph, Signal};
+use crate::grouped::Grouped;
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 /// How far the points of the graph can be reached.
 struct Progress<'a> {
@@ -10,12 +12,16 @@ struct Progress<'a> {
     next: Vec<usize>,
     /// By signal.
     is_there: Vec<bool>,
-    /// By signal: timelines that stopped there.
-    stopped: Vec<Vec<u32>>,
+    /// By signal: the last timeline that stopped there, if any.
+    stopped: Vec<Option<NonZeroU32>>,
+    /// By timeline: one that stopped at the same signal before.
+    stopped_before: Vec<Option<NonZeroU32>>,
     /// By join: inputs that are not there.
     n_missing: Vec<u32>,
-    /// What joins wait for: sorted pairs of input and join.
-    feeds: Vec<(Signal, u32)>,
+    /// By signal: joins that wait for it.
+    feeds: Grouped<u32>,
+    /// Signals that are there and were not followed.
+    reached: Vec<Signal>,
     ready: Vec<u32>,
     steps: Vec<Signal>,
     /// Needs of points that would wait for each other.
@@ -49,14 +55,15 @@ impl<'a> Progress<'a> {
             n_missing.push(inputs.len() as u32);
             feeds.extend(inputs.iter().map(|&input| (input, join as u32)));
         }
-        feeds.sort_unstable();
         Progress {
             graph,
             next: graph.timelines.iter().map(|it| it.first).collect(),
             is_there: vec![false; n_signals],
-            stopped: vec![Vec::new(); n_signals],
+            stopped: vec![None; n_signals],
+            stopped_before: vec![None; graph.timelines.len()],
             n_missing,
-            feeds,
+            feeds: Grouped::new(n_signals, &feeds),
+            reached: Vec::new(),
             ready: (0..graph.timelines.len() as u32).rev().collect(),
             steps: Vec::with_capacity(n_signals),
             cyclic: BTreeSet::new(),
@@ -77,7 +84,9 @@ impl<'a> Progress<'a> {
             while self.next[timeline as usize] < of.first + of.n_points {
                 let point = self.next[timeline as usize];
                 if let Some(missing) = self.missing(point) {
-                    self.stopped[missing as usize].push(timeline);
+                    let last = &mut self.stopped[missing as usize];
+                    self.stopped_before[timeline as usize] = *last;
+                    *last = NonZeroU32::new(timeline + 1);
                     break;
                 }
                 self.next[timeline as usize] += 1;
@@ -94,19 +103,33 @@ impl<'a> Progress<'a> {
     }
 
     fn reach(&mut self, signal: Signal) {
-        let mut reached = vec![signal];
-        while let Some(signal) = reached.pop() {
+        self.reached.push(signal);
+        while let Some(signal) = self.reached.pop() {
             self.is_there[signal as usize] = true;
             self.steps.push(signal);
-            self.ready.append(&mut self.stopped[signal as usize]);
-            let first = self.feeds.partition_point(|feed| feed.0 < signal);
-            for &(_, join) in self.feeds[first..].iter().take_while(|feed| feed.0 == signal) {
+            let mut stopped = self.stopped[signal as usize].take();
+            while let Some(timeline) = stopped.map(|it| it.get() - 1) {
+                self.ready.push(timeline);
+                stopped = self.stopped_before[timeline as usize];
+            }
+            for &join in self.feeds.of(signal as usize) {
                 self.n_missing[join as usize] -= 1;
                 if self.n_missing[join as usize] == 0 {
-                    reached.push(self.graph.points.len() as u32 + join);
+                    self.reached.push(self.graph.points.len() as u32 + join);
                 }
             }
         }
+    }
+
+    /// Takes a timeline from those that stopped at a signal.
+    fn leave(&mut self, timeline: u32, signal: Signal) {
+        let (own, before) = (NonZeroU32::new(timeline + 1), self.stopped_before[timeline as usize]);
+        let mut at = &mut self.stopped[signal as usize];
+        while *at != own {
+            let Some(other) = *at else { return };
+            at = &mut self.stopped_before[other.get() as usize - 1];
+        }
+        *at = before;
     }
 
     /// Drops what the earliest call lacks that cannot go on; returns its timeline.
@@ -115,6 +138,9 @@ impl<'a> Progress<'a> {
         let stopped = stopped.filter(|(_, (of, next))| **next < of.first + of.n_points);
         let stopped = stopped.map(|(timeline, (_, &next))| (self.graph.points[next].at, next, timeline));
         let (_, earliest, timeline) = stopped.min()?;
+        if let Some(missing) = self.missing(earliest) {
+            self.leave(timeline, missing);
+        }
         let needs = self.graph.needs_of(earliest).iter().filter(|&&need| !self.is_there[need as usize]);
         self.cyclic.extend(needs.map(|&need| (earliest as u32, need)));
         Some(timeline)

@@ -170,7 +170,7 @@ impl Analysis for PathCalls {
                     PathState::CallerOf(path) => PathState::CallerOf(remap.path(path)),
                 };
             }
-            times.sort_unstable();
+            sort_by_segment(times, |time| time.0);
         }
     }
 
@@ -187,7 +187,7 @@ impl Analysis for PathCalls {
             SegmentShare { segment, call_path, time }
         };
         let mut shares: Vec<SegmentShare> = partial.locations.into_values().flatten().map(share).collect();
-        shares.sort_unstable();
+        sort_by_segment(&mut shares, |share| share.segment);
         shares.dedup_by(|later, first| {
             let is_same = (later.segment, later.call_path) == (first.segment, first.call_path);
             if is_same {
@@ -196,6 +196,16 @@ impl Analysis for PathCalls {
             is_same
         });
         Ok(PathCallsOutput { call_paths: cx.call_paths.clone(), shares })
+    }
+}
+
+/// Sorts what begins with the number of a segment. Segments are folded in their order, location after location, so
+/// mostly only the rows of each are out of order.
+fn sort_by_segment<T: Ord>(rows: &mut [T], segment: impl Fn(&T) -> u32) {
+    if rows.is_sorted_by_key(&segment) {
+        rows.chunk_by_mut(|a, b| segment(a) == segment(b)).for_each(<[T]>::sort_unstable);
+    } else {
+        rows.sort_unstable();
     }
 }
 

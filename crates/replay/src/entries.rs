@@ -1,0 +1,116 @@
+//! The posts and needs of each location in order, and where each of them is.
+
+use crate::grouped::Grouped;
+use ouzel_model::{LocationId, Ticks};
+use ouzel_waits::edges::{Edges, Need, Place, Post};
+
+/// A point as it is read, with what tells it from others of its location: posts come before needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Entry {
+    pub place: Place,
+    pub at: Ticks,
+    is_need: bool,
+}
+
+impl Entry {
+    pub fn of_post(post: &Post) -> Self {
+        Entry { place: post.place, at: post.at, is_need: false }
+    }
+
+    pub fn of_need(need: &Need) -> Self {
+        Entry { place: need.place, at: need.at, is_need: true }
+    }
+}
+
+/// The entries of one location, each once.
+#[derive(Debug, Default)]
+pub(crate) struct LocationEntries {
+    /// Those with a number in the sequence of calls, ascending; then the others.
+    sorted: Vec<Entry>,
+    /// Where those of each number start.
+    starts: Vec<u32>,
+    /// The point of each, once it is known.
+    points: Vec<u32>,
+}
+
+/// By location; those that take part in nothing have no entries, or are missing at the end.
+pub(crate) fn entries(edges: &Edges) -> Vec<LocationEntries> {
+    let mut of: Vec<Vec<Entry>> = Vec::new();
+    let mut add = |location: LocationId, entry: Entry| {
+        if of.len() <= location.index() {
+            of.resize(location.index() + 1, Vec::new());
+        }
+        of[location.index()].push(entry);
+    };
+    for edge in &edges.messages {
+        add(edge.post.location, Entry::of_post(&edge.post));
+        add(edge.need.location, Entry::of_need(&edge.need));
+    }
+    for join in &edges.joins {
+        join.posts.iter().for_each(|post| add(post.location, Entry::of_post(post)));
+        join.needs.iter().for_each(|need| add(need.location, Entry::of_need(need)));
+    }
+    of.into_iter().map(LocationEntries::new).collect()
+}
+
+impl LocationEntries {
+    fn new(entries: Vec<Entry>) -> Self {
+        let (mut numbered, mut others) = (Vec::with_capacity(entries.len()), Vec::new());
+        for entry in entries {
+            match entry.place {
+                Place::Nth(nth) => numbered.push((nth, entry)),
+                Place::Before | Place::After => others.push(entry),
+            }
+        }
+        let n_numbers = numbered.iter().map(|it| it.0 as usize + 1).max().unwrap_or_default();
+        let (mut sorted, mut starts) =
+            (Vec::with_capacity(numbered.len()), Vec::with_capacity(n_numbers + 1));
+        let mut group = Vec::new();
+        for of_call in Grouped::new(n_numbers, &numbered).groups() {
+            starts.push(sorted.len() as u32);
+            group.clear();
+            group.extend_from_slice(of_call);
+            group.sort_unstable();
+            group.dedup();
+            sorted.append(&mut group);
+        }
+        starts.push(sorted.len() as u32);
+        others.sort_unstable();
+        others.dedup();
+        sorted.append(&mut others);
+        LocationEntries { points: vec![0; sorted.len()], sorted, starts }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    /// How many have a number in the sequence of calls: they come first.
+    pub fn n_numbered(&self) -> usize {
+        self.starts.last().map_or(0, |&last| last as usize)
+    }
+
+    /// All of them.
+    pub fn sorted(&self) -> &[Entry] {
+        &self.sorted
+    }
+
+    /// Sets the point of an entry.
+    pub fn set_point(&mut self, index: usize, point: u32) {
+        self.points[index] = point;
+    }
+
+    /// The point of an entry.
+    pub fn point(&self, entry: &Entry) -> Option<u32> {
+        let range = match entry.place {
+            Place::Nth(nth) => {
+                let nth = nth as usize;
+                *self.starts.get(nth)? as usize..*self.starts.get(nth + 1)? as usize
+            }
+            Place::Before | Place::After => self.n_numbered()..self.sorted.len(),
+        };
+        let first = range.start;
+        let found = self.sorted[range].binary_search(entry).ok()?;
+        Some(self.points[first + found])
+    }
+}
