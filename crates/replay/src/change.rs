@@ -6,7 +6,6 @@ use crate::graph::Graph;
 use crate::network::{Network, NetworkFit};
 use crate::pieces::Pieces;
 use crate::replayed::Replayed;
-use ouzel_analyses::critical_path::SegmentShare;
 use ouzel_model::{CallPathId, RankSet};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -197,6 +196,8 @@ pub(crate) struct Changing<'a> {
     pieces: &'a Pieces,
     /// The new times of the shares.
     times: Vec<u64>,
+    /// The new lengths of the pieces, without new transfers.
+    lengths: Vec<u64>,
     /// What is added to pieces, and taken away.
     transfers: Vec<(usize, u64, u64)>,
     /// Points that need nothing any more; empty if there are none.
@@ -207,8 +208,8 @@ pub(crate) struct Changing<'a> {
 
 impl<'a> Changing<'a> {
     pub fn new(graph: &'a Graph, pieces: &'a Pieces) -> Self {
-        let times = pieces.shares.iter().map(|share| share.time.0).collect();
-        Changing { graph, pieces, times, transfers: Vec::new(), released: Vec::new(), n_without: 0 }
+        let (times, lengths) = (pieces.times.clone(), pieces.lengths.clone());
+        Changing { graph, pieces, times, lengths, transfers: Vec::new(), released: Vec::new(), n_without: 0 }
     }
 
     /// Makes a change.
@@ -269,57 +270,75 @@ impl<'a> Changing<'a> {
 
     /// Gives code `numerator / denominator` of its time.
     pub fn scale(&mut self, selection: &Selection, part: (u64, u64)) {
-        self.scale_each(selection, |_| (), |()| part);
+        let selected = self.selected(selection);
+        self.scale_each(&selected, |_| 0, |_| part);
     }
 
     /// In each phase, ranks take the mean over all.
     pub fn balance(&mut self, selection: &Selection) {
-        let mut sums: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-        let pieces = self.pieces;
-        let key = |share: &SegmentShare| {
-            let piece = share.segment as usize;
-            (pieces.phase[piece], pieces.timeline[piece])
-        };
-        for (share, time) in pieces.shares.iter().zip(&self.times) {
-            if selection.paths[share.call_path.index()] {
-                *sums.entry(key(share)).or_default() += time;
+        let selected = self.selected(selection);
+        let phase = |piece: usize| self.pieces.phase[piece];
+        let timeline = |piece: usize| self.pieces.timeline[piece];
+        // One sum for each phase of each timeline that runs the code.
+        let mut sums: Vec<(u32, u32, u64)> = Vec::new();
+        for &share in &selected {
+            let (piece, time) = (self.piece(share), self.times[share as usize]);
+            match sums.last_mut().filter(|last| (last.0, last.1) == (timeline(piece), phase(piece))) {
+                Some(last) => last.2 += time,
+                None => sums.push((timeline(piece), phase(piece), time)),
             }
         }
         let n_timelines = self.graph.timelines.len() as u32;
         let timelines: Vec<u32> = (0..n_timelines).filter(|&it| selection.has_timeline(it)).collect();
-        sums.retain(|(_, timeline), sum| 0 < *sum && timelines.contains(timeline));
         let mut of_phases: BTreeMap<u32, u64> = BTreeMap::new();
-        for (&(phase, _), sum) in &sums {
-            *of_phases.entry(phase).or_default() += sum;
-        }
+        let running = || sums.iter().filter(|it| 0 < it.2);
+        running().for_each(|&(_, phase, sum)| *of_phases.entry(phase).or_default() += sum);
+        self.n_without += of_phases.len() * timelines.len() - running().count();
         let n = timelines.len() as u64;
-        let mean = |(phase, timeline): (u32, u32)| {
-            let sum = of_phases.get(&phase).copied().unwrap_or_default();
+        let part = |&(timeline, phase, sum): &(u32, u32, u64)| {
+            let all = of_phases.get(&phase).copied().unwrap_or_default();
             let nth = timelines.partition_point(|&other| other < timeline) as u64;
-            sum / n + u64::from(nth < sum % n)
+            if sum == 0 { (1, 1) } else { (all / n + u64::from(nth < all % n), sum) }
         };
-        let n_running = sums.keys().filter(|(phase, _)| of_phases.contains_key(phase)).count();
-        self.n_without += of_phases.len() * timelines.len() - n_running;
-        let of = |at: (u32, u32)| sums.get(&at).map_or((1, 1), |&sum| (mean(at), sum));
-        self.scale_each(selection, key, of);
+        let parts: Vec<(u64, u64)> = sums.iter().map(part).collect();
+        self.scale_each(&selected, phase, |nth| parts[nth]);
+    }
+
+    /// The piece of a share.
+    fn piece(&self, share: u32) -> usize {
+        self.pieces.shares[share as usize].segment as usize
+    }
+
+    /// The shares of a selection, ascending: those of a timeline, and of each of its phases, follow each other.
+    fn selected(&self, selection: &Selection) -> Vec<u32> {
+        let paths = (0..).zip(&selection.paths).filter(|it| *it.1).map(|it| it.0);
+        let mut shares: Vec<u32> = paths.flat_map(|path| self.pieces.of_path.of(path)).copied().collect();
+        shares.retain(|&share| selection.has_timeline(self.pieces.timeline[self.piece(share)]));
+        shares.sort_unstable();
+        shares
     }
 
     /// Scales the sum of each group of shares on each timeline; the sums of first shares are rounded down, so that
-    /// each sum is.
-    fn scale_each<K: Ord>(
+    /// each sum is. `group` numbers pieces of a timeline, not descending; `part` is asked once for each group in turn.
+    fn scale_each(
         &mut self,
-        selection: &Selection,
-        key: impl Fn(&SegmentShare) -> K,
-        part: impl Fn(K) -> (u64, u64),
+        selected: &[u32],
+        group: impl Fn(usize) -> u32,
+        part: impl Fn(usize) -> (u64, u64),
     ) {
-        let mut sums: BTreeMap<(u32, K), ScaledSum> = BTreeMap::new();
-        for (share, time) in self.pieces.shares.iter().zip(&mut self.times) {
-            let timeline = self.pieces.timeline[share.segment as usize];
-            if !selection.paths[share.call_path.index()] || !selection.has_timeline(timeline) {
-                continue;
+        let (mut sum, mut n_groups) = (None, 0);
+        for &share in selected {
+            let piece = self.pieces.shares[share as usize].segment as usize;
+            let key = (self.pieces.timeline[piece], group(piece));
+            if sum.as_ref().is_none_or(|(open, _)| *open != key) {
+                sum = Some((key, ScaledSum { before: 0, after: 0, part: part(n_groups) }));
+                n_groups += 1;
             }
-            let new_sum = || ScaledSum { before: 0, after: 0, part: part(key(share)) };
-            *time = sums.entry((timeline, key(share))).or_insert_with(new_sum).add(*time);
+            let (Some((_, sum)), time) = (&mut sum, &mut self.times[share as usize]) else { continue };
+            let scaled = sum.add(*time);
+            let length = &mut self.lengths[piece];
+            *length = (*length + scaled).saturating_sub(*time);
+            *time = scaled;
         }
     }
 
@@ -344,11 +363,7 @@ impl<'a> Changing<'a> {
 
     /// The lengths of the pieces.
     pub fn lengths(&self) -> Vec<u64> {
-        let mut lengths = self.pieces.lengths.clone();
-        for (share, time) in self.pieces.shares.iter().zip(&self.times) {
-            let length = &mut lengths[share.segment as usize];
-            *length = (*length + time).saturating_sub(share.time.0);
-        }
+        let mut lengths = self.lengths.clone();
         for &(piece, longer, shorter) in &self.transfers {
             lengths[piece] = (lengths[piece] + longer).saturating_sub(shorter);
         }

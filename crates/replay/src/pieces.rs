@@ -1,6 +1,7 @@
 //! What fills the pieces between points: the exclusive time of each call path.
 
 use crate::graph::Graph;
+use crate::grouped::Grouped;
 use ouzel_analyses::critical_path::{Activity, PathCalls, PathCallsOutput, SegmentShare, activities};
 use ouzel_analyses::semantics::Semantics;
 use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks, TimeRange};
@@ -14,6 +15,10 @@ pub(crate) struct Pieces {
     pub call_paths: CallPathTree,
     /// By piece and call path.
     pub shares: Vec<SegmentShare>,
+    /// The time of each share.
+    pub times: Vec<u64>,
+    /// The shares of each call path.
+    pub of_path: Grouped<u32>,
     /// The recorded length of each piece.
     pub lengths: Vec<u64>,
     /// The timeline of each piece.
@@ -56,6 +61,7 @@ impl Pieces {
         // Calls without time of their own need others, too.
         let of_points = call_paths.absorb(&graph.call_paths);
         graph.points.iter_mut().for_each(|point| point.path = of_points.path(point.path));
+        let by_path: Vec<(u32, u32)> = shares.iter().map(|it| it.call_path.0).zip(0..).collect();
         let mut timeline = Vec::with_capacity(graph.n_pieces());
         for (number, of) in (0..).zip(&graph.timelines) {
             timeline.resize(timeline.len() + of.n_points + 1, number);
@@ -64,6 +70,8 @@ impl Pieces {
             activities: activities(&call_paths, &classes),
             names: definitions.regions.iter().map(|region| region.name.clone()).collect(),
             ticks_per_second: definitions.clock.ticks_per_second,
+            times: shares.iter().map(|share| share.time.0).collect(),
+            of_path: Grouped::new(call_paths.len(), &by_path),
             call_paths,
             shares,
             lengths: graph.lengths(),

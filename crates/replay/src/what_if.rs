@@ -133,8 +133,7 @@ pub(crate) fn what_if(graph: &Graph, pieces: &Pieces, changes: &[Change]) -> Res
 /// `n_replayed`, which lead.
 pub(crate) fn ranking(graph: &Graph, pieces: &Pieces, n_replayed: usize) -> Vec<PathGain> {
     let recorded = graph.replay(&pieces.lengths);
-    let times: Vec<u64> = pieces.shares.iter().map(|share| share.time.0).collect();
-    let critical = critical_times(graph, pieces, &recorded, &times);
+    let critical = critical_times(graph, pieces, &recorded, &pieces.times);
     let critical = critical.into_iter().filter(|&(path, _)| pieces.works(path));
     let run_time = recorded.run_time();
     let gains = |(nth, (call_path, critical)): (usize, (CallPathId, Ticks))| {
