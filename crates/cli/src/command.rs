@@ -57,6 +57,8 @@ pub enum Need {
     Messages,
     /// Collective operations.
     Collectives,
+    /// Teams of threads and locks.
+    Threads,
     /// Counters in call paths.
     Counters,
 }

@@ -377,6 +377,7 @@ impl<'p> View<'p> {
         let has_end = |ends: &[MessageEnd]| ends.iter().any(|it| is_inside(it.row));
         note(Content::Messages, has_end(&buffer.sends) || has_end(&buffer.recvs));
         note(Content::Collectives, buffer.collectives.iter().any(|it| is_inside(it.row)));
+        note(Content::Threads, buffer.threads.iter().any(|it| is_inside(it.row)));
         note(Content::Counters, buffer.metrics.iter().any(|it| is_inside(it.row)));
         note(Content::Samples, buffer.samples.iter().any(|it| is_inside(it.row)));
         note(Content::Links, buffer.links.iter().any(|it| is_inside(it.row)));

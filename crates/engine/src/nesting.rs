@@ -489,6 +489,7 @@ impl Input {
         buffer.recvs.retain_mut(|x| renumber(&mut x.row));
         buffer.requests.retain_mut(|x| renumber(&mut x.row));
         buffer.collectives.retain_mut(|x| renumber(&mut x.row));
+        buffer.threads.retain_mut(|x| renumber(&mut x.row));
         buffer.metrics.retain_mut(|x| renumber(&mut x.row));
         buffer.parameters.retain_mut(|x| renumber(&mut x.row));
         buffer.samples.retain_mut(|x| renumber(&mut x.row));

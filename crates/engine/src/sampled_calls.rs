@@ -213,6 +213,7 @@ impl SampledCalls {
         copy(new_row, &raw.recvs, &mut calls.recvs, |x| &mut x.row);
         copy(new_row, &raw.requests, &mut calls.requests, |x| &mut x.row);
         copy(new_row, &raw.collectives, &mut calls.collectives, |x| &mut x.row);
+        copy(new_row, &raw.threads, &mut calls.threads, |x| &mut x.row);
         copy(new_row, &raw.metrics, &mut calls.metrics, |x| &mut x.row);
         copy(new_row, &raw.parameters, &mut calls.parameters, |x| &mut x.row);
         copy(new_row, &raw.links, &mut calls.links, |x| &mut x.row);

@@ -20,6 +20,9 @@ pub(crate) struct EventRow {
     pub collective: Option<Arc<str>>,
     pub root: Option<u64>,
     pub request: Option<u64>,
+    pub thread_step: Option<Arc<str>>,
+    pub lock: Option<u64>,
+    pub acquisition: Option<u64>,
     pub metric: Option<Arc<str>>,
     pub metric_value: Option<f64>,
     pub metric_value_exact: Option<u64>,
@@ -68,13 +71,17 @@ batch! {
         "The region entered or left; for other events, the innermost open region";
     depth: u64 as U64, Unit::Count, "Number of regions open around it";
     partner: Option<u64> as OptionU64, Unit::None, "World rank of the other side of a message";
-    communicator: Option<Arc<str>> as OptionText, Unit::None, "Communicator of a message or collective operation";
+    communicator: Option<Arc<str>> as OptionText, Unit::None, "Communicator of a message or collective operation, team of threads";
     tag: Option<u64> as OptionU64, Unit::None, "Tag of a message";
     bytes_sent: Option<u64> as OptionU64, Unit::Bytes, "Bytes sent by a message or collective operation";
     bytes_received: Option<u64> as OptionU64, Unit::Bytes, "Bytes received by a message or collective operation";
     collective: Option<Arc<str>> as OptionText, Unit::None, "The collective operation that ended";
     root: Option<u64> as OptionU64, Unit::None, "World rank of the root of a collective operation";
     request: Option<u64> as OptionU64, Unit::None, "Request of a non-blocking operation, unique within its location";
+    thread_step: Option<Arc<str>> as OptionText, Unit::None,
+        "What happened to threads, a task or a lock: the name of the record in OTF2";
+    lock: Option<u64> as OptionU64, Unit::None, "The lock, unique within its process and programming model";
+    acquisition: Option<u64> as OptionU64, Unit::None, "Which acquisition of the lock: a later one has a greater number";
     metric: Option<Arc<str>> as OptionText, Unit::None, "The metric read";
     metric_value: Option<f64> as OptionF64, Unit::None, "Its value, in the metric's unit";
     metric_value_exact: Option<u64> as OptionU64, Unit::None, "The same, if it is a non-negative whole number";

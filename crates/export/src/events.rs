@@ -5,7 +5,7 @@ use crate::{ExportError, TableWriter};
 use ouzel_model::{
     Collective, CollectiveRoot, CommId, CommRank, ContextId, Definitions, EventChunk, EventKind, EventSink,
     Lca, LocationId, MessageEnd, MetricValue, MetricValueType, Needs, Parameter, ParameterValue, Region,
-    RegionId, Request, RequestEvent, Sample, Table, WorldRank, popped,
+    RegionId, Request, RequestEvent, Sample, Table, TaskId, ThreadLife, ThreadStep, WorldRank, popped,
 };
 use std::sync::Arc;
 
@@ -31,6 +31,7 @@ impl std::fmt::Debug for EventTable {
 struct Names {
     definitions: Definitions,
     communicators: Vec<Arc<str>>,
+    thread_steps: Vec<Arc<str>>,
 }
 
 impl EventTable {
@@ -41,7 +42,8 @@ impl EventTable {
             if name.is_empty() { Arc::from(format!("communicator {i}")) } else { name.clone() }
         };
         let communicators = definitions.communicators.iter().map(|c| &c.name).enumerate().map(name).collect();
-        let names = Names { definitions: definitions.clone(), communicators };
+        let thread_steps = ThreadStep::NAMES.iter().map(|&name| Arc::from(name)).collect();
+        let names = Names { definitions: definitions.clone(), communicators, thread_steps };
         EventTable { names, batch: Batch::default(), writer, n_rows: 0, local: None }
     }
 
@@ -143,6 +145,10 @@ impl Names {
                 let end = popped(&mut rest.collectives, row, |c| c.row);
                 batch.push(end.map_or(event.clone(), |c| self.collective(event, c, local.rank)));
             }
+            EventKind::Thread => {
+                let thread = popped(&mut rest.threads, row, |t| t.row);
+                batch.push(thread.map_or(event.clone(), |t| self.thread(event, t.step)));
+            }
             EventKind::Metric => {
                 while let Some(value) = popped(&mut rest.metrics, row, |m| m.row) {
                     batch.push(self.metric(event.clone(), value));
@@ -217,6 +223,28 @@ impl Names {
             collective: Some(Arc::from(end.op.as_str())),
             root,
             request: end.request,
+            ..event
+        }
+    }
+
+    fn thread(&self, event: EventRow, step: ThreadStep) -> EventRow {
+        let (lock, team) = match step {
+            ThreadStep::LockAcquire(lock) | ThreadStep::LockRelease(lock) => (Some(lock), None),
+            ThreadStep::TeamBegin(team) | ThreadStep::TeamEnd(team) => (None, Some(team)),
+            ThreadStep::TaskCreate(TaskId { team, .. })
+            | ThreadStep::TaskSwitch(TaskId { team, .. })
+            | ThreadStep::TaskComplete(TaskId { team, .. }) => (None, team),
+            ThreadStep::ThreadCreate(ThreadLife { contingent, .. })
+            | ThreadStep::ThreadBegin(ThreadLife { contingent, .. })
+            | ThreadStep::ThreadWait(ThreadLife { contingent, .. })
+            | ThreadStep::ThreadEnd(ThreadLife { contingent, .. }) => (None, contingent),
+            ThreadStep::Fork { .. } | ThreadStep::Join { .. } => (None, None),
+        };
+        EventRow {
+            communicator: team.and_then(|team| self.communicators.get(team.index()).cloned()),
+            thread_step: self.thread_steps.get(step.index()).cloned(),
+            lock: lock.map(|it| u64::from(it.lock)),
+            acquisition: lock.map(|it| u64::from(it.order)),
             ..event
         }
     }

@@ -35,6 +35,8 @@ contents! {
     Messages "messages" Some(Needs::MESSAGES),
     /// Collective operations with their sizes.
     Collectives "collectives" Some(Needs::COLLECTIVES),
+    /// Teams, tasks, created threads and locks.
+    Threads "events of threads and locks" Some(Needs::THREADS),
     /// Hardware and other counters over time.
     Counters "counters" Some(Needs::METRICS),
     /// Locations that are streams of accelerators.

@@ -8,7 +8,7 @@
 //! Law: times do not decrease. In an [`EventChunk`] enters and leaves are properly
 //! nested over the whole location; a [`ChunkBuffer`] fresh from a reader need not be.
 
-use crate::{CallPathId, CommId, CommRank, MetricId, ParameterId, RegionId, Sample, Ticks};
+use crate::{CallPathId, CommId, CommRank, MetricId, ParameterId, RegionId, Sample, ThreadEvent, Ticks};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -35,6 +35,8 @@ pub enum EventKind {
     CollectiveBegin,
     /// A collective operation ended at this location; see [`EventChunk::collectives`].
     CollectiveEnd,
+    /// A step in the life of threads, tasks and locks; see [`EventChunk::threads`].
+    Thread,
     /// Metric values were read; see [`EventChunk::metrics`].
     Metric,
     /// A parameter of the current call; see [`EventChunk::parameters`].
@@ -60,6 +62,7 @@ impl EventKind {
             EventKind::Request => "request",
             EventKind::CollectiveBegin => "collective_begin",
             EventKind::CollectiveEnd => "collective_end",
+            EventKind::Thread => "thread",
             EventKind::Metric => "metric",
             EventKind::Parameter => "parameter",
             EventKind::Sample => "sample",
@@ -300,6 +303,8 @@ pub struct EventChunk<'a> {
     pub requests: &'a [Request],
     /// Payload of [`EventKind::CollectiveEnd`].
     pub collectives: &'a [Collective],
+    /// Payload of [`EventKind::Thread`].
+    pub threads: &'a [ThreadEvent],
     /// Payload of [`EventKind::Metric`].
     pub metrics: &'a [MetricValue],
     /// Payload of [`EventKind::Parameter`].
@@ -339,6 +344,7 @@ pub struct ChunkBuffer {
     pub recvs: Vec<MessageEnd>,
     pub requests: Vec<Request>,
     pub collectives: Vec<Collective>,
+    pub threads: Vec<ThreadEvent>,
     pub metrics: Vec<MetricValue>,
     pub parameters: Vec<Parameter>,
     pub samples: Vec<Sample>,
@@ -364,6 +370,7 @@ impl ChunkBuffer {
         self.recvs.clear();
         self.requests.clear();
         self.collectives.clear();
+        self.threads.clear();
         self.metrics.clear();
         self.parameters.clear();
         self.samples.clear();
@@ -383,6 +390,7 @@ impl ChunkBuffer {
         self.recvs.extend_from_slice(&other.recvs);
         self.requests.extend_from_slice(&other.requests);
         self.collectives.extend_from_slice(&other.collectives);
+        self.threads.extend_from_slice(&other.threads);
         self.metrics.extend_from_slice(&other.metrics);
         self.parameters.extend_from_slice(&other.parameters);
         self.samples.extend_from_slice(&other.samples);
@@ -426,6 +434,7 @@ impl ChunkBuffer {
             recvs: &self.recvs,
             requests: &self.requests,
             collectives: &self.collectives,
+            threads: &self.threads,
             metrics: &self.metrics,
             parameters: &self.parameters,
             samples: &self.samples,

@@ -31,8 +31,10 @@ impl Needs {
     pub const LINKS: Needs = Needs(256);
     /// Input and output operations.
     pub const IO: Needs = Needs(512);
+    /// Events of threads, tasks and locks.
+    pub const THREADS: Needs = Needs(1024);
     /// Every event of the model.
-    pub const ALL_EVENTS: Needs = Needs(1 | 2 | 4 | 8 | 16 | 128 | 256 | 512);
+    pub const ALL_EVENTS: Needs = Needs(1 | 2 | 4 | 8 | 16 | 128 | 256 | 512 | 1024);
 
     /// Both.
     #[must_use]

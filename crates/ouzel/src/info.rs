@@ -69,6 +69,8 @@ pub enum Topic {
     Messages,
     /// Collective operations.
     Collectives,
+    /// Teams of threads, and locks.
+    Threads,
     /// What counters gain in call paths.
     Counters,
     /// Metrics that are no counters.
@@ -87,6 +89,7 @@ impl Topic {
             Topic::Imbalance => "imbalance between ranks",
             Topic::Messages => "messages",
             Topic::Collectives => "collective operations",
+            Topic::Threads => "teams of threads and locks",
             Topic::Counters => "counters in call paths",
             Topic::Metrics => "metrics over time",
             Topic::SourceLines => "source lines",
@@ -164,6 +167,9 @@ fn abilities(trace: &Trace, inventory: &InventoryOutput) -> Vec<Ability> {
             ),
             &|| lacks(Content::Collectives, "no collective operations recorded"),
         ),
+        ability(Topic::Threads, (n(EventKind::Thread), "event of them", "events of them"), &|| {
+            lacks(Content::Threads, "no teams and no locks recorded")
+        }),
         ability(Topic::Counters, (n_counters, "counter", "counters"), &|| {
             lacks(Content::Counters, "no counters recorded")
         }),

@@ -12,9 +12,12 @@ mod tests;
 pub use additive::{Parts, Sums, check_additive};
 
 use crate::rng::Rng;
-use crate::toy::{Faults, RandomTrace, ToyPayload, ToyTrace, sampled_trace};
+use crate::toy::{Faults, RandomTrace, ToyPayload, ToyTrace, region_from_name, sampled_trace};
 use ouzel_engine::{Analysis, AnalysisSet, Folder, Key, Partial, Prepared, Question};
-use ouzel_model::{Definitions, Filter, LocationId, Notice, Notices, TraceSource};
+use ouzel_model::{
+    CommId, Communicator, Definitions, Filter, LocationId, LockUse, Notice, Notices, Paradigm, ThreadLife,
+    ThreadStep, TraceSource,
+};
 use probe::Probe;
 use std::num::NonZeroUsize;
 
@@ -89,10 +92,11 @@ pub fn violation<Q: Question>(
             n_events: [30, 150, 400][seed as usize % 3],
             faults: if seed % 2 == 0 { Faults::None } else { Faults::Leaves },
         };
-        // Every fourth trace has locations of samples only, every eighth no others.
+        // Every fourth trace has locations of samples only, every eighth no others; every fourth has teams and locks.
         let trace = match seed % 8 {
             3 => half_sampled(recipe.build()),
             7 => sampled_trace(seed, recipe.n_locations, recipe.n_events),
+            4 | 5 => threaded(recipe.build(), seed),
             _ => recipe.build(),
         };
         filters(seed).into_iter().find_map(|filter| {
@@ -108,6 +112,45 @@ fn half_sampled(mut trace: ToyTrace) -> ToyTrace {
     let is_call = |what: &ToyPayload| matches!(what, ToyPayload::Enter(_) | ToyPayload::Leave(_));
     for location in trace.definitions().location_ids().step_by(2) {
         trace.events_mut(location).retain(|event| !is_call(&event.what));
+    }
+    trace
+}
+
+/// The same with regions of OpenMP in place of two others, and steps of threads and locks in place of what has no meaning.
+fn threaded(mut trace: ToyTrace, seed: u64) -> ToyTrace {
+    let mut rng = Rng::new(seed);
+    let definitions = trace.definitions_mut();
+    for (name, becomes) in [("step", "!$omp barrier"), ("exchange", "!$omp critical")] {
+        for region in definitions.regions.iter_mut().filter(|region| &*region.name == name) {
+            *region = region_from_name(becomes);
+        }
+    }
+    let team = CommId::from_index(definitions.communicators.len());
+    let member_locations = definitions.location_ids().collect();
+    let comm = Communicator::of_ranks("team", [].into());
+    definitions.communicators.push(Communicator { member_locations, ..comm });
+    let paradigm = Paradigm::OpenMp;
+    for location in trace.definitions().location_ids() {
+        for event in trace.events_mut(location) {
+            if !matches!(
+                event.what,
+                ToyPayload::Other | ToyPayload::Request(_) | ToyPayload::MeasurementOnOff
+            ) {
+                continue;
+            }
+            let used = LockUse { paradigm, lock: rng.below(2) as u32, order: rng.below(9) as u32 };
+            let life = ThreadLife { contingent: Some(team), sequence: rng.below(3) };
+            event.what = ToyPayload::Thread(match rng.below(8) {
+                0 => ThreadStep::Fork { paradigm, n_requested: 2 },
+                1 => ThreadStep::Join { paradigm },
+                2 => ThreadStep::TeamBegin(team),
+                3 => ThreadStep::TeamEnd(team),
+                4 => ThreadStep::ThreadWait(life),
+                5 => ThreadStep::ThreadEnd(life),
+                6 => ThreadStep::LockAcquire(used),
+                _ => ThreadStep::LockRelease(used),
+            });
+        }
     }
     trace
 }

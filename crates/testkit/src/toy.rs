@@ -19,7 +19,7 @@ use ouzel_model::{
     IoOperation, Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind,
     MessageEnd, Metric, MetricId, MetricMode, MetricValue, MetricValueType, Needs, Notice, Paradigm,
     Parameter, ParameterId, ParameterValue, ReadError, ReadPlan, Region, RegionId, RegionRole, Request,
-    Sample, SystemNode, SystemNodeId, SystemTree, Ticks, TraceSource, WorldRank,
+    Sample, SystemNode, SystemNodeId, SystemTree, ThreadEvent, ThreadStep, Ticks, TraceSource, WorldRank,
 };
 use std::sync::Arc;
 
@@ -46,6 +46,7 @@ pub enum ToyPayload {
     Request(Request),
     CollectiveBegin,
     CollectiveEnd(Collective),
+    Thread(ThreadStep),
     Metric(Vec<(MetricId, u64)>),
     Parameter(ParameterId, ParameterValue),
     Sample(Sample),
@@ -256,12 +257,14 @@ impl ToyTrace {
     }
 }
 
-/// A region as its name suggests: `MPI_*`, `omp*` or `!$omp *`, `cuda*` have their paradigm, the rest is user code.
+/// A region as its name suggests: `MPI_*`, `omp*` or `!$omp *`, `pthread_*`, `cuda*` have their paradigm, the rest is
+/// user code.
 pub fn region_from_name(name: &str) -> Region {
     let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     let paradigm = match name {
         _ if name.starts_with("MPI_") => Paradigm::Mpi,
         _ if name.starts_with("omp") || name.starts_with("!$omp") => Paradigm::OpenMp,
+        _ if name.starts_with("pthread_") => Paradigm::Pthread,
         _ if name.starts_with("cuda") => Paradigm::Cuda,
         _ => Paradigm::User,
     };
@@ -273,6 +276,7 @@ pub fn region_from_name(name: &str) -> Region {
         Paradigm::Mpi if has(&["end", "ecv", "Wait", "Test"]) => RegionRole::PointToPoint,
         Paradigm::OpenMp if has(&["implicit barrier"]) => RegionRole::ImplicitBarrier,
         Paradigm::OpenMp if has(&["barrier"]) => RegionRole::Barrier,
+        Paradigm::OpenMp if has(&["critical"]) => RegionRole::Critical,
         Paradigm::OpenMp if has(&["parallel"]) => RegionRole::Parallel,
         Paradigm::OpenMp if has(&["for", "loop"]) => RegionRole::Loop,
         _ => RegionRole::Function,
@@ -379,6 +383,7 @@ fn push_event(buffer: &mut ChunkBuffer, needs: Needs, event: &ToyEvent) {
         ToyPayload::Recv(end) => buffer.recvs.push(MessageEnd { row, ..*end }),
         ToyPayload::Request(request) => buffer.requests.push(Request { row, ..*request }),
         ToyPayload::CollectiveEnd(end) => buffer.collectives.push(Collective { row, ..*end }),
+        &ToyPayload::Thread(step) => buffer.threads.push(ThreadEvent { row, step }),
         ToyPayload::Metric(values) => {
             let values = values.iter().map(|&(metric, bits)| MetricValue { row, metric, bits });
             buffer.metrics.extend(values);
@@ -401,6 +406,7 @@ fn kind_and_need(what: &ToyPayload) -> (EventKind, Needs) {
         ToyPayload::Request(_) => (EventKind::Request, Needs::MESSAGES),
         ToyPayload::CollectiveBegin => (EventKind::CollectiveBegin, Needs::COLLECTIVES),
         ToyPayload::CollectiveEnd(_) => (EventKind::CollectiveEnd, Needs::COLLECTIVES),
+        ToyPayload::Thread(_) => (EventKind::Thread, Needs::THREADS),
         ToyPayload::Metric(_) => (EventKind::Metric, Needs::METRICS),
         ToyPayload::Parameter(..) => (EventKind::Parameter, Needs::PARAMETERS),
         ToyPayload::Sample(_) => (EventKind::Sample, Needs::SAMPLES),

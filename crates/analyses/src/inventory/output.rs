@@ -13,6 +13,7 @@ pub const EVENT_KINDS: [EventKind; N_KINDS] = [
     EventKind::Request,
     EventKind::CollectiveBegin,
     EventKind::CollectiveEnd,
+    EventKind::Thread,
     EventKind::Metric,
     EventKind::Parameter,
     EventKind::Sample,

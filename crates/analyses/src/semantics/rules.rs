@@ -32,11 +32,13 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
     (OpenMp, Synchronization, &[
         r"(GOMP_(barrier.*|loop_end|sections_end|parallel_end|taskwait|taskgroup_end)|__kmpc_(barrier|",
         r"reduce.*|join.*|omp_taskwait|end_taskgroup)|kmp_.*barrier.*|omp_(implicit_)?barrier|",
-        r"!\$omp (implicit )?barrier.*|<omp (implicit )?barrier>|<omp taskwait>|<omp idle>)",
+        r"!\$omp (implicit )?barrier.*|<omp (implicit )?barrier>|<omp taskwait>|<omp idle>|",
+        r"OpenMP ((implicit )?barrier|Task wait))",
     ]),
     (OpenMp, Wait, &[
         r"(omp_(set|test)(_nest)?_lock|GOMP_(critical|atomic|ordered)_.*start|__kmpc_(critical|ordered|",
-        r"set_lock|set_nest_lock)|!\$omp (critical|ordered|flush).*|<omp (mutex wait|ordered wait)>)",
+        r"set_lock|set_nest_lock)|!\$omp (critical|ordered|flush).*|<omp (mutex wait|ordered wait)>|",
+        r"OpenMP (critical|Ordered|(Set|Test) (Nest )?Lock))",
     ]),
     (Shmem, Synchronization, &[
         r"p?(shmem_(barrier(_all)?|sync(_all)?|init(_thread)?|finalize|team_sync|malloc|free|realloc|",
@@ -81,7 +83,7 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
     ]),
     (Nccl, Wait, &[r"(nccl|rccl|gloo|ucc|xccl|hccl):_?(broadcast|reduce|gather|scatter|send|recv).*"]),
     // Names that tell the family only.
-    (OpenMp, Computation, &[r"(omp_|GOMP_|__kmpc_|__kmp_|kmp_|!\$omp |<omp ).*"]),
+    (OpenMp, Computation, &[r"(omp_|GOMP_|__kmpc_|__kmp_|kmp_|!\$omp |<omp |OpenMP ).*"]),
     (Shmem, Computation, &[r"p?shmemx?_.*"]),
     (Nccl, Computation, &[r"(p?nccl|rccl)[A-Z].*"]),
     (CudaHip, Computation, &[r"(cu|cuda|hip)[A-Z].*"]),

@@ -7,9 +7,9 @@ use ouzel::formats::otf2::Otf2Source;
 use ouzel::formats::otf2::model_archive::{Clocks, Finished, ModelArchive};
 use ouzel::model::{
     CartDimension, CartMembers, CartTopology, ChunkBuffer, Clock, Collective, CollectiveOp, CollectiveRoot,
-    CommId, CommRank, Communicator, Definitions, EventKind, EventSink, LocationId, LocationKind, MetricId,
-    MetricMode, MetricValueType, Needs, ParameterId, ParameterValue, ReadPlan, RegionId, Request,
-    RequestEvent, Ticks, TraceSource, WorldRank,
+    CommId, CommRank, Communicator, Definitions, EventKind, EventSink, LocationId, LocationKind, LockUse,
+    MetricId, MetricMode, MetricValueType, Needs, Paradigm, ParameterId, ParameterValue, ReadPlan, RegionId,
+    Request, RequestEvent, TaskId, ThreadLife, ThreadStep, Ticks, TraceSource, WorldRank,
 };
 use ouzel_testkit::{Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace};
 use std::path::Path;
@@ -73,6 +73,10 @@ fn row_in_words(buffer: &ChunkBuffer, row: usize) -> Option<String> {
         EventKind::CollectiveEnd => {
             let ends = buffer.collectives.iter().filter(|end| here(end.row));
             ends.map(|end| format!("{:?}", Collective { row: 0, ..*end })).collect()
+        }
+        EventKind::Thread => {
+            let steps = buffer.threads.iter().filter(|event| here(event.row));
+            steps.map(|event| format!("{:?}", event.step)).collect()
         }
         EventKind::Metric => {
             let values = buffer.metrics.iter().filter(|value| here(value.row));
@@ -149,7 +153,11 @@ fn rich_trace() -> ToyTrace {
     let metrics = ["a", "b", "c"].map(|name| trace.metric(name));
     let parameters = ["text", "signed"].map(|name| trace.parameter(name));
     for rank in 0..4 {
-        let events = if rank == 1 { rich_events(main, send, metrics, parameters) } else { Vec::new() };
+        let events = match rank {
+            1 => rich_events(main, send, metrics, parameters),
+            3 => thread_events(),
+            _ => Vec::new(),
+        };
         trace.add_location(WorldRank(rank), "Master thread", LocationKind::CpuThread, events);
     }
     let kernels = vec![
@@ -197,6 +205,41 @@ fn rich_trace() -> ToyTrace {
         coordinates: vec![0, 0, 1, 0],
     });
     trace
+}
+
+/// Every step of threads, tasks and locks.
+fn thread_events() -> Vec<ToyEvent> {
+    let task = TaskId { team: Some(CommId(5)), creator: 2, number: u32::MAX };
+    let life = ThreadLife { contingent: Some(CommId(4)), sequence: u64::MAX };
+    let unknown = ThreadLife { contingent: None, sequence: 0 };
+    let what = [
+        ToyPayload::Thread(ThreadStep::Fork { paradigm: Paradigm::OpenMp, n_requested: 4 }),
+        ToyPayload::Thread(ThreadStep::TeamBegin(CommId(5))),
+        ToyPayload::Thread(ThreadStep::TaskCreate(task)),
+        ToyPayload::Thread(ThreadStep::TaskSwitch(TaskId::without_team(u64::MAX - 1))),
+        ToyPayload::Thread(ThreadStep::TaskCreate(TaskId::without_team(7))),
+        ToyPayload::Thread(ThreadStep::TaskComplete(TaskId::without_team(1 << 40))),
+        ToyPayload::Thread(ThreadStep::TaskSwitch(task)),
+        ToyPayload::Thread(ThreadStep::TaskComplete(task)),
+        ToyPayload::Thread(ThreadStep::LockAcquire(LockUse {
+            paradigm: Paradigm::Pthread,
+            lock: 3,
+            order: 9,
+        })),
+        ToyPayload::Thread(ThreadStep::LockRelease(LockUse {
+            paradigm: Paradigm::OpenMp,
+            lock: u32::MAX,
+            order: 0,
+        })),
+        ToyPayload::Thread(ThreadStep::TeamEnd(CommId(5))),
+        ToyPayload::Thread(ThreadStep::Join { paradigm: Paradigm::OmpSs }),
+        ToyPayload::Thread(ThreadStep::ThreadCreate(life)),
+        ToyPayload::Thread(ThreadStep::ThreadBegin(life)),
+        ToyPayload::Thread(ThreadStep::ThreadEnd(life)),
+        ToyPayload::Thread(ThreadStep::ThreadWait(life)),
+        ToyPayload::Thread(ThreadStep::ThreadEnd(unknown)),
+    ];
+    what.into_iter().zip(0..).map(|(what, time)| ToyEvent { time: Ticks(time / 2), what }).collect()
 }
 
 fn rich_events(

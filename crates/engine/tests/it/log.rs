@@ -176,6 +176,7 @@ impl Analysis for Log {
         chunk.recvs.iter().for_each(|x| add(x.row, EventKind::MessageRecv, x.bytes));
         chunk.requests.iter().for_each(|x| add(x.row, EventKind::Request, x.request));
         chunk.collectives.iter().for_each(|x| add(x.row, EventKind::CollectiveEnd, x.bytes_sent));
+        chunk.threads.iter().for_each(|x| add(x.row, EventKind::Thread, x.step.index() as u64));
         chunk.metrics.iter().for_each(|x| add(x.row, EventKind::Metric, x.bits));
         chunk.parameters.iter().for_each(|x| add(x.row, EventKind::Parameter, u64::from(x.parameter.0)));
     }
@@ -221,7 +222,7 @@ impl Analysis for LogOfCalls {
 
     fn needs(&self) -> Needs {
         let kinds = [Needs::MESSAGES, Needs::COLLECTIVES, Needs::METRICS, Needs::PARAMETERS, Needs::OTHERS];
-        kinds.into_iter().fold(Needs::CALL_PATHS | Needs::VISITS, Needs::union)
+        kinds.into_iter().fold(Needs::CALL_PATHS | Needs::VISITS | Needs::THREADS, Needs::union)
     }
     fn empty(&self) -> Self::Partial {
         Log.empty()

@@ -195,6 +195,7 @@ impl TraceSource for ChromeSource {
             Content::Collectives => {
                 lacks(!definitions.communicators.is_empty(), "it holds no collective operation")
             }
+            Content::Threads => Some("Chrome traces hold none".to_owned()),
             Content::Counters => lacks(!definitions.metrics.is_empty(), "it holds no counter"),
             Content::AcceleratorStreams => lacks(
                 has_kind(definitions, LocationKind::AcceleratorStream),

@@ -71,6 +71,9 @@ impl TraceSource for SampledTrace {
             Content::Calls | Content::Samples => return None,
             Content::Messages => "HPCToolkit samples call paths and records no messages",
             Content::Collectives => "HPCToolkit samples call paths and records no collective operations",
+            Content::Threads => {
+                "HPCToolkit samples call paths and records neither teams of threads nor locks"
+            }
             Content::Counters => "HPCToolkit sums counters in its profile and records none over time",
             Content::Links => "HPCToolkit records the call path that launched a kernel, not the call",
             Content::Topologies => "HPCToolkit records no topologies",

@@ -182,6 +182,7 @@ fn provenance(abouts: &[About]) -> Provenance {
 fn lacking(scan: &ScannedReports) -> Vec<(Content, &'static str)> {
     let has_streams = scan.places.iter().any(|place| matches!(place.kind, PlaceKind::Stream { .. }));
     let mut lacking = vec![
+        (Content::Threads, "Nsight Systems records calls of locks, not who holds them"),
         (Content::Counters, "counters of Nsight Systems exports are not read"),
         (Content::Topologies, "Nsight Systems records no topologies"),
         (Content::Severities, "Nsight Systems records events, not a profile"),

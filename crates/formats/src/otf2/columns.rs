@@ -6,10 +6,11 @@
 
 use super::refs::LocationRefs;
 use super::stack_changes::StackChanges;
+use super::threads;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, CommRank, EventKind, IoMode,
     IoOperation, MessageEnd, MetricValue, Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent,
-    Sample, Ticks,
+    Sample, ThreadEvent, ThreadStep, Ticks,
 };
 use ouzel_otf2::read::{EventKinds, EventSink};
 use ouzel_otf2::records::enums::IoOperationMode;
@@ -36,6 +37,26 @@ pub(super) fn unwanted(needs: Needs) -> EventKinds {
             | Kind::MpiCollectiveEnd
             | Kind::NonBlockingCollectiveRequest
             | Kind::NonBlockingCollectiveComplete => needs.contains(Needs::COLLECTIVES),
+            Kind::OmpFork
+            | Kind::OmpJoin
+            | Kind::OmpAcquireLock
+            | Kind::OmpReleaseLock
+            | Kind::OmpTaskCreate
+            | Kind::OmpTaskSwitch
+            | Kind::OmpTaskComplete
+            | Kind::ThreadFork
+            | Kind::ThreadJoin
+            | Kind::ThreadTeamBegin
+            | Kind::ThreadTeamEnd
+            | Kind::ThreadAcquireLock
+            | Kind::ThreadReleaseLock
+            | Kind::ThreadTaskCreate
+            | Kind::ThreadTaskSwitch
+            | Kind::ThreadTaskComplete
+            | Kind::ThreadCreate
+            | Kind::ThreadBegin
+            | Kind::ThreadWait
+            | Kind::ThreadEnd => needs.contains(Needs::THREADS),
             Kind::CallingContextSample => needs.contains(Needs::SAMPLES),
             Kind::Metric => needs.contains(Needs::METRICS),
             Kind::ParameterString | Kind::ParameterInt | Kind::ParameterUnsignedInt => {
@@ -151,6 +172,11 @@ impl EventColumns<'_, '_> {
     fn collective(&mut self, time: u64, comm: u32, collective: Collective) {
         let row = self.plain_row(time, EventKind::CollectiveEnd);
         self.buffer.collectives.push(Collective { row, comm: self.refs.comm(comm), ..collective });
+    }
+
+    fn thread(&mut self, time: u64, step: ThreadStep) {
+        let row = self.plain_row(time, EventKind::Thread);
+        self.buffer.threads.push(ThreadEvent { row, step });
     }
 
     fn parameter(&mut self, time: u64, parameter: u32, value: ParameterValue) {
@@ -305,10 +331,13 @@ impl EventSink for EventColumns<'_, '_> {
             Event::MeasurementOnOff(_) => {
                 self.plain_row(time, EventKind::MeasurementOnOff);
             }
-            other => {
-                self.plain_row(time, EventKind::Other);
-                *self.not_represented.entry(other.kind().name()).or_default() += 1;
-            }
+            other => match threads::step(&other, self.refs) {
+                Some(step) => self.thread(time, step),
+                None => {
+                    self.plain_row(time, EventKind::Other);
+                    *self.not_represented.entry(other.kind().name()).or_default() += 1;
+                }
+            },
         }
     }
 }

@@ -19,6 +19,7 @@ mod ranks;
 mod reader;
 mod refs;
 mod stack_changes;
+mod threads;
 
 use crate::reader::{Format, Opened, Reader};
 use ouzel_files::{Candidate, Inputs};
@@ -53,6 +54,7 @@ pub static READER: Reader = Reader {
         (Content::Samples, ""),
         (Content::Messages, ""),
         (Content::Collectives, ""),
+        (Content::Threads, ""),
         (Content::Counters, ""),
         (Content::AcceleratorStreams, ""),
         (Content::Topologies, ""),

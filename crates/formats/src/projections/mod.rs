@@ -197,6 +197,7 @@ impl TraceSource for ProjectionsSource {
             Content::Collectives => {
                 "Charm++ has no collective operations: reductions and broadcasts are messages"
             }
+            Content::Threads => "Projections records PEs, not the threads and locks inside of them",
             Content::AcceleratorStreams => "Projections records only PEs",
             Content::Links => "Projections records messages, no other links",
             Content::Topologies => "Projections records no Cartesian topology",

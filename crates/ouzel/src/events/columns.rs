@@ -2,7 +2,7 @@
 
 use ouzel_model::{
     Clock, CommId, CommRank, Communicator, Definitions, EventChunk, EventKind, EventSink, LocationId,
-    MessageEnd, MetricValue, MetricValueType, Needs, RequestEvent, WorldRank,
+    MessageEnd, MetricValue, MetricValueType, Needs, RequestEvent, ThreadStep, WorldRank,
 };
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -94,6 +94,8 @@ pub struct EventNames {
     regions: Vec<u32>,
     /// By [`Instant`].
     instants: Vec<u32>,
+    /// By step of threads.
+    thread_steps: Vec<u32>,
     /// By metric.
     metrics: Vec<u32>,
 }
@@ -130,8 +132,9 @@ impl EventNames {
         };
         let regions = definitions.regions.iter().map(|region| code(region.name.clone())).collect();
         let instants = INSTANTS.iter().map(|&name| code(Arc::from(name))).collect();
+        let thread_steps = ThreadStep::NAMES.iter().map(|&name| code(Arc::from(name))).collect();
         let metrics = definitions.metrics.iter().map(|metric| code(metric.name.clone())).collect();
-        EventNames { names, regions, instants, metrics }
+        EventNames { names, regions, instants, thread_steps, metrics }
     }
 
     /// Every name, by code.
@@ -225,6 +228,7 @@ impl Lister {
         let Meaning { names, clock, .. } = &*self.meaning;
         let Local { batch, depth, .. } = local;
         let mut requests = chunk.requests.iter();
+        let mut threads = chunk.threads.iter();
         let mut metrics = chunk.metrics.iter().peekable();
         let (mut sends, mut recvs) = (chunk.sends.iter(), chunk.recvs.iter());
         for (row, (&kind, &region)) in (0_u32..).zip(chunk.kind.iter().zip(chunk.region)) {
@@ -262,6 +266,14 @@ impl Lister {
                     Some(RequestEvent::Tested) => Instant::Tested,
                     Some(RequestEvent::Cancelled) => Instant::Cancelled,
                     Some(RequestEvent::CollectivePosted) => Instant::CollectivePosted,
+                    None => Instant::Other,
+                },
+                EventKind::Thread => match threads.next() {
+                    Some(event) => {
+                        let name = names.thread_steps[event.step.index()];
+                        batch.push(time_ns, EventType::Instant, name, *depth);
+                        continue;
+                    }
                     None => Instant::Other,
                 },
                 EventKind::CollectiveBegin => Instant::CollectiveBegin,
@@ -323,7 +335,8 @@ impl EventSink for Lister {
 
     /// Samples of locations with no other events come as the calls made of them.
     fn needs(&self) -> Needs {
-        Needs::MESSAGES | Needs::COLLECTIVES | Needs::METRICS | Needs::PARAMETERS | Needs::OTHERS
+        let instants = Needs::METRICS | Needs::PARAMETERS | Needs::THREADS | Needs::OTHERS;
+        Needs::MESSAGES | Needs::COLLECTIVES | instants
     }
 
     fn begin(&mut self, location: LocationId, definitions: &Definitions) -> Result<(), Infallible> {

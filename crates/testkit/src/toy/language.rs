@@ -15,8 +15,9 @@
 
 use super::{ToyEvent, ToyPayload, ToyTrace};
 use ouzel_model::{
-    Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, Communicator, IoMode, Lca, LocationKind,
-    MessageEnd, ParameterValue, RegionId, Request, RequestEvent, Sample, Ticks, WorldRank,
+    Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, Communicator, IoMode, Lca, LocationId,
+    LocationKind, LockUse, MessageEnd, Paradigm, ParameterValue, RegionId, Request, RequestEvent, Sample,
+    TaskId, ThreadLife, ThreadStep, Ticks, WorldRank,
 };
 use std::sync::Arc;
 
@@ -32,20 +33,46 @@ impl ToyTrace {
     ///   `lca N` if so many frames stayed since the sample before or `lca <=N` if at most so many did
     ///   (`sample -`: nothing ran any more)
     /// - `read BYTES`, `write BYTES`, `io` of unknown direction and size
+    /// - `fork N`, `join`, `team-begin NAME`, `team-end NAME`; `acquire LOCK#ORDER` and `release LOCK#ORDER` of OpenMP,
+    ///   with `p` before the lock of POSIX threads; `task-create|task-switch|task-complete TEAM CREATOR NUMBER`;
+    ///   `thread-create|thread-begin|thread-wait|thread-end CONTINGENT NUMBER`
     /// - `metric NAME=VALUE …`, `param NAME=VALUE`, `flush`, `onoff`, `other`
     ///
     /// A line `comm NAME = RANK RANK …` defines a communicator, one without ranks that of the caller alone, and `comm
-    /// NAME = ? RANK RANK …` one with only these members known; `MPI_COMM_WORLD` always exists.
+    /// NAME = ? RANK RANK …` one with only these members known; `MPI_COMM_WORLD` always exists. A line `team NAME =
+    /// LABEL LABEL …` defines a team of the locations with these labels, which may follow later.
     ///
     /// # Panics
     /// If the text does not follow this; the message has the place.
     pub fn new(text: &str) -> Self {
         let mut trace = ToyTrace::empty();
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let mut teams = Vec::new();
         for line in lines {
-            if let Err(reason) = trace.add_line(line) {
+            let team = line.strip_prefix("team ").and_then(|team| team.split_once('='));
+            let added = match team {
+                Some((name, members)) => {
+                    teams.push((trace.definitions.communicators.len(), members));
+                    trace.add_communicator(&format!("{name} ="))
+                }
+                None => trace.add_line(line),
+            };
+            if let Err(reason) = added {
                 panic!("{reason} in {line:?}");
             }
+        }
+        for (at, labels) in teams {
+            let labelled = |label: &str| {
+                let found = trace.definitions.locations.iter().position(|it| &*it.name == label);
+                LocationId::from_index(found.unwrap_or_else(|| panic!("no location {label:?}")))
+            };
+            let member_locations = labels.split_whitespace().map(labelled).collect();
+            let team = &trace.definitions.communicators[at];
+            let team = Communicator {
+                member_locations,
+                ..Communicator::of_ranks(team.name.clone(), Arc::default())
+            };
+            trace.definitions_mut().communicators[at] = Communicator { parent: Some(CommId(0)), ..team };
         }
         trace
     }
@@ -101,6 +128,17 @@ impl ToyTrace {
             "request" => self.request(rest)?,
             "collective-begin" => ToyPayload::CollectiveBegin,
             "collective" => self.collective(rest)?,
+            "fork" => ToyPayload::Thread(ThreadStep::Fork {
+                paradigm: Paradigm::OpenMp,
+                n_requested: number(rest)?,
+            }),
+            "join" => ToyPayload::Thread(ThreadStep::Join { paradigm: Paradigm::OpenMp }),
+            "acquire" => ToyPayload::Thread(ThreadStep::LockAcquire(lock_use(rest)?)),
+            "release" => ToyPayload::Thread(ThreadStep::LockRelease(lock_use(rest)?)),
+            "team-begin" | "team-end" | "task-create" | "task-switch" | "task-complete" | "thread-create"
+            | "thread-begin" | "thread-wait" | "thread-end" => {
+                ToyPayload::Thread(self.thread_step(verb, rest)?)
+            }
             "metric" => self.metrics(rest)?,
             "param" => {
                 let (name, value) = rest.split_once('=').ok_or("no `=`")?;
@@ -175,6 +213,38 @@ impl ToyTrace {
         }))
     }
 
+    fn thread_step(&self, verb: &str, rest: &str) -> Result<ThreadStep, String> {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let (&name, numbers) = words.split_first().ok_or("no team")?;
+        let comm = self.communicator(name)?;
+        let task = || match numbers {
+            [creator, nth] => {
+                Ok(TaskId { team: Some(comm), creator: number(creator)?, number: number(nth)? })
+            }
+            _ => Err("a task has a creator and a number".to_owned()),
+        };
+        let life = || match numbers {
+            [sequence] => Ok(ThreadLife { contingent: Some(comm), sequence: number(sequence)? }),
+            _ => Err("a thread has a number".to_owned()),
+        };
+        Ok(match verb {
+            "team-begin" => ThreadStep::TeamBegin(comm),
+            "team-end" => ThreadStep::TeamEnd(comm),
+            "task-create" => ThreadStep::TaskCreate(task()?),
+            "task-switch" => ThreadStep::TaskSwitch(task()?),
+            "task-complete" => ThreadStep::TaskComplete(task()?),
+            "thread-create" => ThreadStep::ThreadCreate(life()?),
+            "thread-begin" => ThreadStep::ThreadBegin(life()?),
+            "thread-wait" => ThreadStep::ThreadWait(life()?),
+            _ => ThreadStep::ThreadEnd(life()?),
+        })
+    }
+
+    fn communicator(&self, name: &str) -> Result<CommId, String> {
+        let found = self.definitions.communicators.iter().position(|comm| &*comm.name == name);
+        found.map(CommId::from_index).ok_or_else(|| format!("unknown communicator {name:?}"))
+    }
+
     fn sample(&mut self, rest: &str) -> Result<ToyPayload, String> {
         if rest.trim() == "-" {
             return Ok(ToyPayload::Sample(Sample {
@@ -236,12 +306,7 @@ impl Options {
                     let (sent, received) = value.split_once('/').unwrap_or((value, "0"));
                     options.bytes = (number(sent)?, number(received)?);
                 }
-                "comm" => {
-                    let comms = &trace.definitions.communicators;
-                    let found = comms.iter().position(|c| &*c.name == value);
-                    let found = found.ok_or_else(|| format!("unknown communicator {value:?}"))?;
-                    options.comm = CommId::from_index(found);
-                }
+                "comm" => options.comm = trace.communicator(value)?,
                 "root" => options.root = CollectiveRoot::Rank(CommRank(number(value)?)),
                 "request" => options.request = Some(number(value)?),
                 _ => return Err(format!("unknown option {word:?}")),
@@ -262,6 +327,16 @@ fn location_from_label(label: &str) -> Result<(WorldRank, LocationKind), String>
         LocationKind::CpuThread
     };
     Ok((WorldRank(number(rank)?), kind))
+}
+
+/// `3#7`, the seventh acquisition of lock 3; with `p`, of POSIX threads.
+fn lock_use(text: &str) -> Result<LockUse, String> {
+    let (paradigm, text) = match text.strip_prefix('p') {
+        Some(text) => (Paradigm::Pthread, text),
+        None => (Paradigm::OpenMp, text),
+    };
+    let (lock, order) = text.split_once('#').ok_or("no `#`")?;
+    Ok(LockUse { paradigm, lock: number(lock)?, order: number(order)? })
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {

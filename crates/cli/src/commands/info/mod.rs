@@ -78,6 +78,7 @@ fn commands(topic: Topic) -> Vec<String> {
         Topic::Imbalance => that_need(Need::Ranks),
         Topic::Messages => that_need(Need::Messages),
         Topic::Collectives => that_need(Need::Collectives),
+        Topic::Threads => that_need(Need::Threads),
         Topic::Counters => that_need(Need::Counters),
         Topic::Metrics | Topic::SourceLines | Topic::Topology => Vec::new(),
     }

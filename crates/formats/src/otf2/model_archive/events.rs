@@ -1,6 +1,7 @@
 //! Rows of the event model as event records.
 
 use super::super::stack_changes::unwind_distance;
+use super::super::threads;
 use super::classes::Classes;
 use super::{ModelArchive, WriteError, without_zero};
 use ouzel_model::{
@@ -130,6 +131,9 @@ impl ModelArchive {
             EventKind::CollectiveEnd => {
                 taken(&mut rest.collectives, row, |c| c.row).first().map(|end| self.collective(end))
             }
+            EventKind::Thread => taken(&mut rest.threads, row, |t| t.row)
+                .first()
+                .map(|event| threads::record(event.step, |comm| self.comms.used(comm))),
             EventKind::Parameter => {
                 return self.write_parameters(events, time, taken(&mut rest.parameters, row, |p| p.row));
             }
