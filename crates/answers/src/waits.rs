@@ -5,20 +5,21 @@ use ouzel::waits::{ClassSum, DelaysOutput, WaitClass, WaitRow, WaitsOutput};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Which calls wait for other ranks, of which kind, how long, and for whom.
+/// Which calls wait for other ranks or threads, of which kind, how long, and for whom.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitsAnswer {
     /// From the first event of the selection to the last.
     pub run_time_ns: u64,
-    /// Sum of the classes that are waiting and no part of another one, over all ranks; `null` if unknown, see `missing`.
+    /// Sum of the classes that are waiting and no part of another one, over all ranks and threads; `null` if unknown, see `missing`.
     pub total_wait_ns: Option<u64>,
     /// Waiting that is only possible, see `certainty`; not in the total. `null` if unknown, see `missing`.
     pub possible_wait_ns: Option<u64>,
-    /// Why waiting is unknown: the trace records no messages and no collectives; `null` if it is known.
+    /// Why waiting is unknown: the trace records no messages, no collectives, no teams of threads and no locks; `null` if it is known.
     pub missing: Option<&'static str>,
     /// The classes that occur: those that are added up, then parts of these, then `barrier_completion`,
-    /// `nxn_completion`, `init_completion` and `polling`, which are no waiting for a late rank.
+    /// `nxn_completion`, `init_completion`, `management`, `limited_parallelism` and `polling`, which are no waiting for
+    /// a late rank or thread.
     pub classes: Vec<WaitClassSum>,
     /// In the order of the classes' roles, most waiting first.
     pub rows: Vec<WaitsRow>,
@@ -41,11 +42,11 @@ pub struct WaitClassSum {
     pub class: &'static str,
     /// The class that it is a part of; `null` if it is none.
     pub part_of: Option<&'static str>,
-    /// Time waited, over all ranks, without what is only possible.
+    /// Time waited, over all ranks and threads, without what is only possible.
     pub wait_ns: u64,
     /// Number of waits.
     pub n: u64,
-    /// wait / (run time × ranks).
+    /// wait / (run time × ranks, or threads if ranks have several).
     pub share_of_run: f64,
 }
 

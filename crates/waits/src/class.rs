@@ -9,7 +9,7 @@ pub enum ClassRole {
     Primary,
     /// A part of the waiting of another class, counted there.
     PartOf(WaitClass),
-    /// Not waiting for a late rank, and not added up.
+    /// Not waiting for a late rank or thread, and not added up.
     Beside,
 }
 
@@ -64,6 +64,16 @@ classes! {
     WaitAtFinalize "wait_at_finalize" "wait at finalize" Primary,
     /// Making or freeing a communicator, window or file waits for the last member.
     WaitAtCreate "wait_at_create" "wait at create" Primary,
+    /// A thread waits at a barrier for the last of its team.
+    OpenmpWaitAtBarrier "openmp_wait_at_barrier" "wait at OpenMP barrier" Primary,
+    /// A thread waits for a lock that another one holds.
+    LockContention "lock_contention" "lock contention" Primary,
+    /// A thread waits for a condition, until the last one that changed it has released its lock.
+    ConditionWait "condition_wait" "condition wait" Primary,
+    /// A thread waits for the end of one that it created.
+    ThreadJoin "thread_join" "thread join" Primary,
+    /// Threads have nothing to do while the master of their process is in no team.
+    IdleThreads "idle_threads" "idle threads" Primary,
     /// Until the first of the others arrives: the waiting before any data could be taken.
     EarlyReduce "early_reduce" "early reduce" PartOf(WaitClass::WaitForLast),
     /// A message of the same rank that was sent earlier is received later.
@@ -78,6 +88,10 @@ classes! {
     NxnCompletion "nxn_completion" "N×N completion" Beside,
     /// In the start of MPI after the last process has arrived.
     InitCompletion "init_completion" "init completion" Beside,
+    /// From a fork until threads begin in their team, and from their end in it until the join.
+    Management "management" "thread management" Beside,
+    /// Threads have nothing to do while a team smaller than the largest works.
+    LimitedParallelism "limited_parallelism" "limited parallelism" Beside,
     /// From the first test of a request that failed until it was complete.
     Polling "polling" "polling" Beside,
 }

@@ -5,6 +5,7 @@ use crate::output::{WaitsOutput, output};
 use crate::records::{
     BareCall, BareKind, CollectiveRecord, Depth, LocationRecords, Poll, Steps, WaitsPartial,
 };
+use crate::threads::{ThreadCalls, ThreadFold};
 use ouzel_analyses::communication_totals::peer_rank;
 use ouzel_analyses::message_matching::{self, MatchingLocal, Observer, Side};
 use ouzel_analyses::semantics::Semantics;
@@ -16,18 +17,21 @@ use ouzel_model::{
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// Wait states of messages and collectives.
+/// Wait states of messages, collectives and threads.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Waits {
     /// How calls of each region wait.
     kinds: Vec<CallKind>,
+    threads: ThreadCalls,
     depth: Depth,
 }
 
 impl Waits {
     /// The analysis by the built-in rules of what regions mean.
     pub fn new(definitions: &Definitions) -> Self {
-        Waits { kinds: CallKind::of_regions(definitions, &Semantics::default()), depth: Depth::Waits }
+        let semantics = Semantics::default();
+        let kinds = CallKind::of_regions(definitions, &semantics);
+        Waits { kinds, threads: ThreadCalls::new(definitions, &semantics), depth: Depth::Waits }
     }
 
     /// The same, with what is needed to find the causes of waits.
@@ -35,9 +39,9 @@ impl Waits {
         Waits { depth: Depth::Causes, ..Waits::new(definitions) }
     }
 
-    /// The same, with who needs whom, whether it waited or not.
+    /// The same, with who needs whom, whether it waited or not. Threads of a process are left out.
     pub fn with_edges(definitions: &Definitions) -> Self {
-        Waits { depth: Depth::Edges, ..Waits::new(definitions) }
+        Waits { depth: Depth::Edges, threads: ThreadCalls::default(), ..Waits::new(definitions) }
     }
 }
 
@@ -46,6 +50,8 @@ impl Waits {
 pub struct WaitsLocal {
     messages: MatchingLocal,
     own: OpenRecords,
+    /// Of a process with several.
+    threads: Option<ThreadFold>,
 }
 
 /// The records of the location, and what is open.
@@ -91,11 +97,12 @@ impl Analysis for Waits {
     type Partial = WaitsPartial;
     type Output = WaitsOutput;
     const NAME: &'static str = "waits";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
     const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
-        Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS | Needs::VISITS
+        let threads = if self.threads.is_empty() { Needs::NOTHING } else { Needs::THREADS };
+        Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS | Needs::VISITS | threads
     }
 
     fn empty(&self) -> WaitsPartial {
@@ -105,21 +112,27 @@ impl Analysis for Waits {
     fn begin(&self, cx: &LocationCx<'_>) -> WaitsLocal {
         let call = (self.depth == Depth::Edges).then_some(0);
         let own = OpenRecords { selected: cx.selected, call, ..OpenRecords::default() };
-        WaitsLocal { messages: MatchingLocal::new(cx), own }
+        let location = cx.definitions.location(cx.location);
+        let threads = self.threads.has(location).then(|| ThreadFold::new(cx.selected));
+        WaitsLocal { messages: MatchingLocal::new(cx), own, threads }
     }
 
     fn fold(&self, local: &mut WaitsLocal, chunk: &EventChunk<'_>) {
-        let WaitsLocal { messages, own } = local;
+        let WaitsLocal { messages, own, threads } = local;
         let mut folding = Folding { own, kinds: &self.kinds, chunk, row: 0 };
         message_matching::fold(messages, &mut folding, chunk);
         folding.search_begin(chunk.kind.len());
         own.add_bare_calls(&self.kinds, chunk);
+        if let Some(threads) = threads {
+            threads.fold(self.threads.of_regions(), chunk);
+        }
     }
 
     fn end(&self, local: WaitsLocal, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut WaitsPartial) {
-        let WaitsLocal { messages, own } = local;
+        let WaitsLocal { messages, own, threads } = local;
         messages.end(cx, &mut into.ends);
-        let records = own.end(cx);
+        let mut records = own.end(cx);
+        records.threads = threads.map(ThreadFold::end).unwrap_or_default();
         if records != LocationRecords::default() {
             into.locations.insert(cx.location, records);
         }

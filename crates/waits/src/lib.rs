@@ -14,7 +14,10 @@
 //! and do not depend on the grouping of locations; the waits of adjacent time ranges add up. Memory is 44 bytes for
 //! each message end with 12 more for the order of the records, and 64 for each collective of a location.
 //!
-//! Not covered: one-sided communication, threads and accelerators, which have no synchronising records in the model.
+//! Threads of a process wait for each other at locks and barriers, see `threads`; what many of them wait for no single
+//! call is added up in [`WaitSum`].
+//!
+//! Not covered: one-sided communication and accelerators, which have no synchronising records in the model.
 //! The formulas follow Scalasca's wait states (F. Wolf and B. Mohr, 2003) where the module does not say otherwise.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -33,6 +36,7 @@ mod records;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod wait;
 
 pub use class::{Certainty, ClassRole, WaitClass};
@@ -41,4 +45,4 @@ pub use fold::Waits;
 pub use messages::ClockViolations;
 pub use output::{ClassSum, WaitsOutput};
 pub use rows::{RowCulprit, WaitRow, WaitRows, WaitsPer};
-pub use wait::{Culprit, Wait};
+pub use wait::{Culprit, Wait, WaitSum};

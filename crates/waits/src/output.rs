@@ -9,10 +9,12 @@ use crate::messages::{ClockViolations, MessageWaits, message_waits};
 use crate::order::wrong_order;
 use crate::processes::{polling, process_joins, process_waits, start_of_mpi};
 use crate::records::{Depth, WaitsPartial};
-use crate::wait::{Culprit, Wait, longest_of_visits};
+use crate::threads::{ThreadWaits, is_thread, thread_waits};
+use crate::wait::{Culprit, Wait, WaitSum, longest_of_visits};
 use ouzel_analyses::message_matching::report_unmatched;
 use ouzel_engine::FinishCx;
 use ouzel_model::{CallPathTree, Definitions, Level, Notice, NoticeCode, Remap, Ticks, TimeRange, WorldRank};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 
 /// Which calls of the selection waited.
@@ -24,9 +26,14 @@ pub struct WaitsOutput {
     pub run_time: Ticks,
     /// Ranks of the selection that have events; locations, if there are no ranks.
     pub n_ranks: u64,
+    /// Threads of the selection that have events: the number of ranks, if none has several.
+    pub n_threads: u64,
     /// By location and time, cut to the time range; parts of waits and what lies beside them follow.
     pub waits: Vec<Wait>,
-    /// Whether any process of the run records a message or a collective; without them, waiting is unknown.
+    /// Waiting of threads without a single call that came late, and what lies beside it.
+    pub sums: Vec<WaitSum>,
+    /// Whether any process of the run records a message, a collective, a team of threads or a lock; without them,
+    /// waiting is unknown.
     pub has_records: bool,
     /// Messages that were received before they were sent.
     pub violations: ClockViolations,
@@ -52,14 +59,25 @@ impl WaitsOutput {
     pub fn classes(&self) -> Vec<ClassSum> {
         let sum = |&class: &WaitClass| {
             let waits = || self.waits.iter().filter(|it| it.class == class && !it.is_only_possible());
-            ClassSum { class, wait: waits().map(Wait::ticks).sum(), n: waits().count() as u64 }
+            let sums = || self.sums.iter().filter(|it| it.class == class);
+            ClassSum {
+                class,
+                wait: waits().map(Wait::ticks).chain(sums().map(|it| it.wait)).sum(),
+                n: waits().count() as u64 + sums().map(|it| it.n).sum::<u64>(),
+            }
         };
         WaitClass::ALL.iter().map(sum).filter(|sum| 0 < sum.n).collect()
     }
 
     /// The sum of the primary classes over all ranks, without what is only possible.
     pub fn total(&self) -> Ticks {
-        self.waits.iter().filter(|it| it.is_counted()).map(Wait::ticks).sum()
+        let sums = self.sums.iter().filter(|it| it.is_counted()).map(|it| it.wait);
+        self.waits.iter().filter(|it| it.is_counted()).map(Wait::ticks).chain(sums).sum()
+    }
+
+    /// Whether nothing of the selection waits.
+    pub fn is_empty(&self) -> bool {
+        self.waits.is_empty() && self.sums.is_empty()
     }
 
     /// The sum of what is only possible.
@@ -69,12 +87,14 @@ impl WaitsOutput {
 
     /// Why the sums are unknown, if they are.
     pub fn missing(&self) -> Option<&'static str> {
-        (!self.has_records).then_some("the trace records no messages and no collectives of processes")
+        (!self.has_records).then_some(
+            "the trace records no messages and no collectives of processes, no teams of threads and no locks",
+        )
     }
 
-    /// The part of the ranks' time that a wait is, from 0 to 1; 0 without time.
+    /// The part of the threads' time that a wait is, from 0 to 1; 0 without time.
     pub fn share(&self, wait: Ticks) -> f64 {
-        let all = self.run_time.0 as f64 * self.n_ranks as f64;
+        let all = self.run_time.0 as f64 * self.n_threads as f64;
         if all == 0.0 { 0.0 } else { wait.0 as f64 / all }
     }
 }
@@ -107,34 +127,44 @@ pub(crate) fn output(
     });
     waits.extend(collectives.waits);
     longest_of_visits(&mut waits);
+    let threads = thread_waits(locations, depth, cx);
+    report_threads(&threads, cx);
+    waits.extend(apart(threads.waits, &waits));
     let mut beside = collectives.beside;
     if !clocks_are_wrong {
         beside.extend(wrong_order(&waits, &received, locations));
     }
     beside.extend(polling(locations));
-    let has_records = !ends.locations.is_empty() || locations.values().any(|of| !of.collectives.is_empty());
-    if has_records {
+    let has_messages = !ends.locations.is_empty() || locations.values().any(|of| !of.collectives.is_empty());
+    if has_messages {
         let (of_processes, completions) = process_waits(locations, cx.definitions);
         waits.extend(of_processes);
         beside.extend(completions);
     }
     let mut groups = collectives.groups;
+    groups.extend(threads.groups);
     groups.extend(start_of_mpi(locations, cx.definitions));
     for of in [&mut waits, &mut beside] {
         of.sort_unstable_by_key(|it| (it.location, it.start, it.end, it.path, it.class, it.nth));
     }
     let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
     edges.iter_mut().for_each(|edges| edges.number(&call_paths, &shown));
-    let dependencies =
-        (depth == Depth::Causes).then(|| dependencies(&waits, &groups, (&call_paths, &shown), cx));
+    let sums: Vec<WaitSum> =
+        threads.sums.into_iter().map(|sum| WaitSum { path: shown.path(sum.path), ..sum }).collect();
+    let dependencies = (depth == Depth::Causes).then(|| {
+        let charged = sums.iter().filter(|sum| sum.is_counted()).copied().collect();
+        dependencies(&waits, &groups, (&call_paths, &shown), cx).with_sums(charged)
+    });
     waits.append(&mut beside);
     select(&mut waits, &shown, cx);
     WaitsOutput {
         call_paths,
         run_time: cx.run_range().map_or(Ticks(0), |run| run.end.since(run.start)),
         n_ranks: n_ranks(cx),
+        n_threads: n_threads(cx),
         waits,
-        has_records,
+        sums,
+        has_records: has_messages || threads.has_records,
         violations,
         dependencies,
         edges,
@@ -184,6 +214,22 @@ fn n_ranks(cx: &FinishCx<'_>) -> u64 {
     if ranks.is_empty() { with_events.count() as u64 } else { ranks.len() as u64 }
 }
 
+/// Waits of threads in calls that wait for no other rank: of a visit that does both, the latter counts.
+fn apart(mut of_threads: Vec<Wait>, waits: &[Wait]) -> Vec<Wait> {
+    if !of_threads.is_empty() {
+        let visits: FxHashSet<_> = waits.iter().map(Wait::visit).collect();
+        of_threads.retain(|wait| !visits.contains(&wait.visit()));
+    }
+    of_threads
+}
+
+fn n_threads(cx: &FinishCx<'_>) -> u64 {
+    let has_events = cx.selected.iter().filter(|(_, summary)| summary.span.is_some());
+    let n = has_events.filter(|(id, _)| is_thread(cx.definitions.location(**id))).count() as u64;
+    // Without threads, as many as there are ranks.
+    if n == 0 { n_ranks(cx) } else { n }
+}
+
 fn report(messages: &MessageWaits, collectives: &CollectiveWaits, cx: &FinishCx<'_>) {
     let push = |count: u64, level, code, what: String| {
         if 0 < count {
@@ -220,4 +266,17 @@ fn report(messages: &MessageWaits, collectives: &CollectiveWaits, cx: &FinishCx<
         unaligned,
         "a collective has no wait: the matching collective of the other members is unknown".to_owned(),
     );
+}
+
+fn report_threads(threads: &ThreadWaits, cx: &FinishCx<'_>) {
+    if 0 < threads.n_unrecorded_locks {
+        let message = "a call that takes a lock has no record of it: waiting for it is unknown";
+        let notice = Notice::new(Level::Low, NoticeCode::NotAvailable, message);
+        cx.notices.push(notice.times(threads.n_unrecorded_locks));
+    }
+    if 0 < threads.n_partial {
+        let message = "a barrier of threads has no wait: its team, or the matching barriers of all its members, are not known";
+        let code = NoticeCode::UnalignedSynchronisations;
+        cx.notices.push(Notice::new(Level::Medium, code, message).times(threads.n_partial));
+    }
 }

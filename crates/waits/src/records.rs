@@ -4,6 +4,7 @@
 //! them stand the order and times of their records. All other synchronising calls are rows here. Law: everything is in
 //! the order of the records of its location.
 
+use crate::threads::ThreadRecords;
 use ouzel_analyses::message_matching::MessageEnds;
 use ouzel_model::{CallPathId, CollectiveOp, CommId, LocationId, Remap, Ticks, WorldRank};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,7 @@ pub(crate) struct LocationRecords {
     pub bare: Vec<BareCall>,
     pub polls: Vec<Poll>,
     pub order: CallOrder,
+    pub threads: ThreadRecords,
 }
 
 /// The numbers of calls in the sequence of the location: where something was posted, and where it was complete. Empty
@@ -132,6 +134,7 @@ impl WaitsPartial {
                 it.arrived_path = remap.path(it.arrived_path);
             }
             records.bare.iter_mut().for_each(|it| it.path = remap.path(it.path));
+            records.threads.remap(remap);
             records.polls.iter_mut().for_each(|it| it.path = remap.path(it.path));
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::class::{Certainty, ClassRole, WaitClass};
 use crate::output::WaitsOutput;
-use crate::wait::Wait;
+use crate::wait::{Wait, WaitSum};
 use ouzel_model::{CallPathId, ColumnData, Definitions, RegionId, Table, Ticks, Unit, WorldRank};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -85,6 +85,15 @@ impl RowSum {
         }
     }
 
+    /// Adds what has no single culprit.
+    fn add_sum(&mut self, sum: &WaitSum) {
+        self.wait += sum.wait;
+        self.n += sum.n;
+        if (Reverse(self.longest), self.longest_at) > (Reverse(sum.longest), sum.longest_at) {
+            (self.longest, self.longest_at) = (sum.longest, sum.longest_at);
+        }
+    }
+
     fn finish(self, (class, certainty, call_path, rank): RowKey) -> WaitRow {
         // The first of several, as the sums are in order.
         let most = self.culprits.iter().max_by_key(|(culprit, wait)| (**wait, Reverse(**culprit)));
@@ -113,6 +122,11 @@ impl WaitsOutput {
             let of_rank = if which.per == WaitsPer::Rank { rank(wait.location) } else { None };
             let culprit = wait.culprit.map(|it| RowCulprit { rank: rank(it.location), call_path: it.path });
             sums.entry((wait.class, wait.certainty, wait.path, of_rank)).or_default().add(wait, culprit);
+        }
+        for sum in self.sums.iter().filter(|it| which.classes.is_empty() || which.classes.contains(&it.class))
+        {
+            let of_rank = if which.per == WaitsPer::Rank { rank(sum.location) } else { None };
+            sums.entry((sum.class, Certainty::Certain, sum.path, of_rank)).or_default().add_sum(sum);
         }
         let mut rows: Vec<WaitRow> = sums.into_iter().map(|(key, sum)| sum.finish(key)).collect();
         rows.sort_by_key(|row| {

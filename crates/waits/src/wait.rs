@@ -11,7 +11,7 @@ pub struct Culprit {
     pub location: LocationId,
     /// Its call path.
     pub path: CallPathId,
-    /// When it arrived: the call was entered, or the collective began.
+    /// When it arrived: the call was entered, the collective began, the lock was released, the thread ended.
     pub arrived: Ticks,
     /// When the call was left; `arrived` where that is not kept (non-blocking operations).
     pub left: Ticks,
@@ -44,6 +44,32 @@ pub struct Wait {
     pub nth: u32,
 }
 
+/// Waiting of one class in one call path of a location: many short times without a single call that came late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitSum {
+    /// What for.
+    pub class: WaitClass,
+    /// Whom it is charged to.
+    pub location: LocationId,
+    /// The call.
+    pub path: CallPathId,
+    /// How long, over all threads that wait.
+    pub wait: Ticks,
+    /// Number of times, each of one thread.
+    pub n: u64,
+    /// The longest time of one thread.
+    pub longest: Ticks,
+    /// When that one began.
+    pub longest_at: Ticks,
+}
+
+impl WaitSum {
+    /// Whether it is in the sum of all waiting.
+    pub fn is_counted(&self) -> bool {
+        self.class.role() == ClassRole::Primary
+    }
+}
+
 impl Wait {
     /// How long.
     pub fn ticks(&self) -> Ticks {
@@ -61,7 +87,7 @@ impl Wait {
     }
 
     /// What tells visits apart: calls of one location that take time begin at different times or are inside each other.
-    fn visit(&self) -> (LocationId, Ticks, CallPathId) {
+    pub(crate) fn visit(&self) -> (LocationId, Ticks, CallPathId) {
         (self.location, self.enter, self.path)
     }
 }

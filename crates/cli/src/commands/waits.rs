@@ -16,10 +16,12 @@ use ouzel::model::{Ticks, WorldRank};
 use ouzel::waits::{Certainty, ClassRole, DelaysOutput, WaitClass, WaitRow, WaitRows, WaitsOutput, WaitsPer};
 use ouzel_answers::WaitsAnswer;
 
-pub const COMMAND: Command =
-    Command::about_a_run::<WaitsArgs>("waits", &[Need::Messages.always(), Need::Collectives.always()]);
+pub const COMMAND: Command = Command::about_a_run::<WaitsArgs>(
+    "waits",
+    &[Need::Messages.always(), Need::Collectives.always(), Need::Threads.always()],
+);
 
-/// Which calls wait for other ranks, of which kind, how long, and for whom
+/// Which calls wait for other ranks or threads, of which kind, how long, and for whom
 #[derive(Debug, Args)]
 #[command(after_help = after_help())]
 pub struct WaitsArgs {
@@ -55,8 +57,8 @@ Examples:
   ouzel waits scorep-run/ --format json | jq '.data.classes'
 
 A call that waits for several others counts once, for the longest wait. The waits are followed by their parts
-(early_reduce, wrong order), which they include, and by time that is not spent waiting for a late rank:
-completion (after the last arrival) and polling with MPI_Test. docs/method.md has the formulas.";
+(early_reduce, wrong order), which they include, and by time that is not spent waiting for a late rank or thread:
+completion (after the last arrival), thread management, limited parallelism and polling with MPI_Test. docs/method.md has the formulas.";
 
 fn after_help() -> String {
     let names: Vec<&str> = WaitClass::ALL.iter().map(|class| class.as_str()).collect();
@@ -93,7 +95,7 @@ fn run(session: &Session<'_>, args: &WaitsArgs) -> anyhow::Result<Outcome> {
         },
         |(waits, delays), page| {
             write_page(session, waits, &rows, args, page);
-            if let Some(delays) = delays.as_ref().filter(|_| !waits.waits.is_empty()) {
+            if let Some(delays) = delays.as_ref().filter(|_| !waits.is_empty()) {
                 write_causes(session, delays, args, page);
             }
         },
@@ -117,8 +119,8 @@ fn write_page(
         page.text(0, &format!("waiting is unknown: {missing}"), Paint::Plain);
         return;
     }
-    if output.waits.is_empty() {
-        page.text(0, "no call of the selection waits for another rank", Paint::Plain);
+    if output.is_empty() {
+        page.text(0, "no call of the selection waits for another rank or thread", Paint::Plain);
         return;
     }
     let ns = |ticks: Ticks| session.definitions().clock.ns_from_ticks(ticks);
@@ -129,16 +131,19 @@ fn write_page(
     let n_shown = args.top.n_shown(waits.len());
     rows(page, &places(session, output, &waits[..n_shown], ns), n_shown, waits.len());
     let text = "A call that waits for several others counts once, for the longest wait. The last two columns name the call that \
-                a row waits for longest. Shares are of the time of all ranks. --per rank shows each rank that waits.";
+                a row waits for longest. Shares are of the time of all ranks, or of all their threads. --per rank shows each rank that waits.";
     page.text(0, text, Paint::Dim);
 }
 
 /// How much of the ranks' time is waiting.
 fn total(output: &WaitsOutput, ns: impl Fn(Ticks) -> u64) -> String {
+    let (who, whom) = match output.n_threads {
+        n if n == output.n_ranks => (units::counted(n, "rank", "ranks"), "ranks"),
+        n => (units::counted(n, "thread", "threads"), "ranks and threads"),
+    };
     let mut text = format!(
-        "{} of {} × {} ({}) is waiting for late ranks",
+        "{} of {who} × {} ({}) is waiting for late {whom}",
         units::time(ns(output.total())),
-        units::counted(output.n_ranks, "rank", "ranks"),
         units::time(ns(output.run_time)),
         units::percent(Some(output.share(output.total()))),
     );

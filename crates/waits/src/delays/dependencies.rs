@@ -2,6 +2,7 @@
 
 use super::caused::{CausedWait, GroupPoint};
 use super::intervals::{Interval, intervals};
+use crate::wait::WaitSum;
 use ouzel_model::{CallPathTree, LocationId, Ticks};
 use std::collections::BTreeMap;
 
@@ -13,6 +14,8 @@ pub struct Dependencies {
     /// By location and time; those of a location do not overlap.
     pub(crate) waits: Vec<CausedWait>,
     pub(crate) intervals: Vec<Interval>,
+    /// Selected waits without a single culprit, with call paths as they are shown.
+    pub(crate) sums: Vec<WaitSum>,
 }
 
 impl Dependencies {
@@ -24,6 +27,11 @@ impl Dependencies {
         call_paths: CallPathTree,
     ) -> Self {
         let intervals = intervals(&waits, groups, starts);
-        Dependencies { call_paths, waits, intervals }
+        Dependencies { call_paths, waits, intervals, sums: Vec::new() }
+    }
+
+    /// The same with waits that have no single culprit.
+    pub(crate) fn with_sums(self, sums: Vec<WaitSum>) -> Self {
+        Dependencies { sums, ..self }
     }
 }

@@ -68,9 +68,18 @@ impl DelaySums {
         }
     }
 
-    pub fn finish(self, of: &Dependencies, calls: &PathCallsOutput) -> DelaysOutput {
+    pub fn finish(mut self, of: &Dependencies, calls: &PathCallsOutput) -> DelaysOutput {
         let mut call_paths = calls.call_paths.clone();
         let remap = call_paths.absorb(&of.call_paths);
+        for sum in &of.sums {
+            match sum.class {
+                // The code that the master runs alone is what they wait for.
+                WaitClass::IdleThreads => {
+                    self.cost((sum.class, remap.path(sum.path), sum.location), sum.wait.0, true);
+                }
+                class => self.unexplained(class, sum.path, sum.wait.0),
+            }
+        }
         let unexplained = self.unexplained.into_iter();
         let unexplained =
             unexplained.map(|((class, path), wait)| ((class, remap.path(path)), wait)).collect();

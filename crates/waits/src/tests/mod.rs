@@ -7,6 +7,7 @@ mod collectives;
 mod golden;
 mod messages;
 pub(crate) mod programs;
+mod threads;
 
 const BY_RANK: WaitRows = WaitRows { per: WaitsPer::Rank, classes: Vec::new() };
 
