@@ -26,7 +26,8 @@ pub struct WaitsOutput {
     pub run_time: Ticks,
     /// Ranks of the selection that have events; locations, if there are no ranks.
     pub n_ranks: u64,
-    /// Threads of the selection that have events: the number of ranks, if none has several.
+    /// Threads of the selection that have events, of each process those that there are at once: the number of ranks, if
+    /// none has several.
     pub n_threads: u64,
     /// By location and time, cut to the time range; parts of waits and what lies beside them follow.
     pub waits: Vec<Wait>,
@@ -161,7 +162,7 @@ pub(crate) fn output(
         call_paths,
         run_time: cx.run_range().map_or(Ticks(0), |run| run.end.since(run.start)),
         n_ranks: n_ranks(cx),
-        n_threads: n_threads(cx),
+        n_threads: n_threads(cx).saturating_sub(threads.n_replaced).max(n_ranks(cx)),
         waits,
         sums,
         has_records: has_messages || threads.has_records,

@@ -603,6 +603,7 @@ class EventCounts(TypedDict):
     request: NotRequired[int]
     collective_begin: NotRequired[int]
     collective_end: NotRequired[int]
+    thread: NotRequired[int]
     metric: NotRequired[int]
     parameter: NotRequired[int]
     sample: NotRequired[int]

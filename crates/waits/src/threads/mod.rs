@@ -7,9 +7,9 @@
 //! | wait at OpenMP barrier | each thread of the team: `min(B, leave) − enter`, less what the call calls (tasks); `B` is the latest enter |
 //! | … without a record of the barrier that ends the team | `latest end of a thread in the team − end of this one` |
 //! | thread join | the call that waits for a created thread: `min(end of the thread, leave) − enter` |
-//! | idle threads | for each thread that teams use beside the master: time of the master outside of all teams |
+//! | idle threads | for each thread of the largest team beside the master: time of the master outside of all teams |
 //! | management | each thread of a team but its master: from the fork to its begin in the team, from its end (without a barrier that ends the team: the latest end) to the join |
-//! | limited parallelism | each thread that is not of an outermost team: from fork to join |
+//! | limited parallelism | each thread that an outermost team has less than the largest: from fork to join |
 //!
 //! Acquisitions of a lock are in the order of their recorded numbers, not of their times. `release(k − 1)` is the
 //! latest release of an earlier acquisition; its thread is the culprit. Locks are of one process and programming model.
@@ -51,6 +51,8 @@ pub(crate) struct ThreadWaits {
     pub groups: Vec<GroupPoint>,
     /// Selected barriers without a value.
     pub n_partial: u64,
+    /// Selected threads that teams use beyond those that there are at once.
+    pub n_replaced: u64,
     /// Selected calls that take a lock without a record of it.
     pub n_unrecorded_locks: u64,
     /// Whether there are any records of teams, locks or created threads.

@@ -80,6 +80,16 @@ pub(super) fn span(fork: &ForkSpan) -> (Ticks, Ticks) {
     (fork.fork, fork.join.unwrap_or(Ticks(u64::MAX)))
 }
 
+/// Threads that a process has at once: those of its largest team that is in no other. Runtimes may end threads and create
+/// others later, so that more have ever been in teams.
+pub(super) fn n_at_once(process: &Process<'_>, instances: &[TeamInstance]) -> usize {
+    let is_outermost = |it: &&TeamInstance| {
+        let fork = it.fork.and_then(|(master, fork)| process.of(master)?.forks.get(fork as usize));
+        fork.is_some_and(|fork| fork.is_outermost)
+    };
+    instances.iter().filter(is_outermost).filter_map(|it| it.size).max().unwrap_or(0)
+}
+
 /// What threads do while others work: idle threads, management, limited parallelism.
 pub(super) fn add(
     found: &mut ThreadWaits,
@@ -88,13 +98,14 @@ pub(super) fn add(
     depth: Depth,
     cx: &FinishCx<'_>,
 ) {
-    let workers: BTreeSet<LocationId> =
-        instances.iter().flat_map(|it| &it.members).map(|member| member.0).collect();
+    let most = n_at_once(process, instances);
+    let in_teams = instances.iter().flat_map(|it| &it.members).map(|member| member.0);
+    let in_teams: BTreeSet<LocationId> = in_teams.filter(|&id| cx.selected_of(id).location).collect();
+    found.n_replaced += in_teams.len().saturating_sub(most) as u64;
     let mut sums: BTreeMap<(WaitClass, LocationId, CallPathId), TimeSum> = BTreeMap::new();
     for &(master, of) in &process.threads {
-        let others = workers.iter().filter(|&&id| id != master).count() as u64;
         for (&path, sum) in &of.serial {
-            let sum = sum.times(others);
+            let sum = sum.times(most.saturating_sub(1) as u64);
             sums.entry((WaitClass::IdleThreads, master, path)).or_default().join(sum);
         }
     }
@@ -103,7 +114,7 @@ pub(super) fn add(
         let Some(of) = process.of(master) else { continue };
         let forked = &of.forks[fork as usize];
         if let (Some(join), Some(size), true) = (forked.join, instance.size, forked.is_outermost) {
-            let n_others = workers.len().saturating_sub(size) as u64;
+            let n_others = most.saturating_sub(size) as u64;
             let range = clipped(cx, master, (forked.fork, join));
             sums.entry((WaitClass::LimitedParallelism, master, forked.path))
                 .or_default()
