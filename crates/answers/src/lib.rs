@@ -66,7 +66,8 @@ pub use time_profile::{BinnedRegion, TimeProfileAnswer};
 pub use timeline::TimelineAnswer;
 pub use topology::{TopologyAnswer, TopologyDimension};
 pub use waits::{
-    UnexplainedWait, WaitClassSum, WaitClockViolations, WaitCulprit, WaitDelay, WaitsAnswer, WaitsRow,
+    UnexplainedWait, WaitChain, WaitClassSum, WaitClockViolations, WaitCulprit, WaitDelay, WaitOfChain,
+    WaitsAnswer, WaitsRow,
 };
 pub use what_if::{WhatIfAnswer, WhatIfChange, WhatIfCriticalPath, WhatIfGain, WhatIfRank};
 

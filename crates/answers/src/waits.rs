@@ -1,7 +1,9 @@
 //! `ouzel waits`.
 
 use ouzel::model::Definitions;
-use ouzel::waits::{ClassSum, DelaysOutput, WaitClass, WaitRow, WaitsOutput};
+use ouzel::waits::{
+    ChainDelay, ChainWait, ClassSum, DelaysOutput, WaitChain as Chain, WaitClass, WaitRow, WaitsOutput,
+};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -17,9 +19,9 @@ pub struct WaitsAnswer {
     pub possible_wait_ns: Option<u64>,
     /// Why waiting is unknown: the trace records no messages, no collectives, no teams of threads and no locks; `null` if it is known.
     pub missing: Option<&'static str>,
-    /// The classes that occur: those that are added up, then parts of these, then `barrier_completion`,
-    /// `nxn_completion`, `init_completion`, `management`, `limited_parallelism` and `polling`, which are no waiting for
-    /// a late rank or thread.
+    /// The classes that occur: those that are added up, then parts of these (direct, indirect, propagating and
+    /// terminal only with `--delays`), then `barrier_completion`, `nxn_completion`, `init_completion`, `management`,
+    /// `limited_parallelism` and `polling`, which are no waiting for a late rank or thread.
     pub classes: Vec<WaitClassSum>,
     /// In the order of the classes' roles, most waiting first.
     pub rows: Vec<WaitsRow>,
@@ -28,6 +30,9 @@ pub struct WaitsAnswer {
     /// With `--delays`: waiting without a known cause, the longest first; else empty. It is the sum of the waits less
     /// all costs of delays.
     pub unexplained: Vec<UnexplainedWait>,
+    /// With `--delays`: where the most waiting begins, and how it goes from rank to rank; one chain for each of the
+    /// five delays with the highest costs over all classes, highest first; else empty.
+    pub chains: Vec<WaitChain>,
     /// Share of the waiting whose causes are found without an approximation; `null` if unknown.
     pub exact_share: Option<f64>,
     /// Messages that were received before they were sent.
@@ -114,6 +119,50 @@ pub struct UnexplainedWait {
     pub wait_ns: u64,
 }
 
+/// Code that takes longer than elsewhere, and a chain of waits that follow from it.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitChain {
+    /// World rank that runs the code; `null` if it has none.
+    pub rank: Option<u32>,
+    /// Names from the outermost region to the code; empty outside all regions.
+    pub call_path: Vec<Arc<str>>,
+    /// When this rank and the first one that waits were last together, since the trace start.
+    pub start_ns: u64,
+    /// When this rank arrived where the first one waits for it, since the trace start.
+    pub end_ns: u64,
+    /// How much longer the code took this rank in between than the one that waits.
+    pub longer_ns: u64,
+    /// All waiting of those who wait for this rank because of the code, in this chain or not, of all classes.
+    pub short_term_ns: u64,
+    /// All waiting of others that follows from it.
+    pub long_term_ns: u64,
+    /// Number of waits of the chain.
+    pub n_waits: u64,
+    /// The first 100 of them, in the order of time; each is for the rank of the one before.
+    pub waits: Vec<WaitOfChain>,
+}
+
+/// A wait of a chain.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitOfChain {
+    /// What is waited for.
+    pub class: &'static str,
+    /// World rank that waits; `null` if it has none.
+    pub rank: Option<u32>,
+    /// Names from the outermost region to the call that waits.
+    pub call_path: Vec<Arc<str>>,
+    /// When it began to wait, since the trace start.
+    pub start_ns: u64,
+    /// How long it waited.
+    pub wait_ns: u64,
+    /// The part of it that the wait before causes; of the first, the code.
+    pub caused_ns: u64,
+    /// The call that is waited for.
+    pub culprit: WaitCulprit,
+}
+
 /// Messages of the selection that were received before they were sent.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -165,6 +214,7 @@ impl WaitsAnswer {
             rows: rows.iter().map(row).collect(),
             delays: causes.filter(|_| is_known).map(|causes| delays(causes, definitions)),
             unexplained: causes.map_or_else(Vec::new, |causes| unexplained(causes, definitions)),
+            chains: causes.map_or_else(Vec::new, |causes| chains(causes, definitions)),
             exact_share: is_known.then_some(1.0),
             clock_violations: WaitClockViolations {
                 n: output.violations.n,
@@ -193,4 +243,36 @@ fn unexplained(causes: &DelaysOutput, definitions: &Definitions) -> Vec<Unexplai
         wait_ns: definitions.clock.ns_from_ticks(row.wait),
     });
     rows.collect()
+}
+
+fn chains(causes: &DelaysOutput, definitions: &Definitions) -> Vec<WaitChain> {
+    let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
+    let rank = |location| definitions.location(location).rank.map(|rank| rank.0);
+    let wait = |it: &ChainWait| WaitOfChain {
+        class: it.class.as_str(),
+        rank: rank(it.location),
+        call_path: causes.names(it.call_path, definitions),
+        start_ns: ns(it.start),
+        wait_ns: ns(it.end.since(it.start)),
+        caused_ns: ns(it.caused),
+        culprit: WaitCulprit {
+            rank: rank(it.culprit.location),
+            call_path: causes.names(it.culprit.path, definitions),
+        },
+    };
+    let chain = |Chain { delay, waits, n_waits }: &Chain| {
+        let ChainDelay { location, call_path, start, end, longer, short_term, long_term } = *delay;
+        WaitChain {
+            rank: rank(location),
+            call_path: causes.names(call_path, definitions),
+            start_ns: ns(start),
+            end_ns: ns(end),
+            longer_ns: ns(longer),
+            short_term_ns: ns(short_term),
+            long_term_ns: ns(long_term),
+            n_waits: *n_waits,
+            waits: waits.iter().map(wait).collect(),
+        }
+    };
+    causes.chains.iter().map(chain).collect()
 }

@@ -213,7 +213,8 @@ impl Trace {
         let dependencies = answer.output.dependencies.take().expect("they were asked for");
         let filter = Filter { ranks: None, time_ns: None, ..options.filter.clone() };
         let calls = self.ask(dependencies.second_pass(), &Options { filter, ..options.clone() })?.output;
-        let delays = dependencies.delays(&calls);
+        let (delays, parts) = dependencies.delays(&calls);
+        answer.output.parts = parts;
         Ok(answer.map(|waits| (waits, delays)))
     }
 

@@ -82,6 +82,23 @@ classes! {
     /// A message of another rank that was sent earlier is received later.
     WrongOrderDifferentSource "late_sender_wrong_order_different_source" "wrong order, other source"
         PartOf(WaitClass::LateSender),
+    /// What the sender's own code causes; only where causes are asked for, as all parts that follow.
+    DirectLateSender "direct_late_sender" "late sender, direct" PartOf(WaitClass::LateSender),
+    /// What earlier waits of the sender cause.
+    IndirectLateSender "indirect_late_sender" "late sender, indirect" PartOf(WaitClass::LateSender),
+    /// What makes another rank wait later, as far as one wait shows it.
+    PropagatingLateSender "propagating_late_sender" "late sender, propagating" PartOf(WaitClass::LateSender),
+    /// What makes nobody wait.
+    TerminalLateSender "terminal_late_sender" "late sender, terminal" PartOf(WaitClass::LateSender),
+    /// What the receiver's own code causes.
+    DirectLateReceiver "direct_late_receiver" "late receiver, direct" PartOf(WaitClass::LateReceiver),
+    /// What earlier waits of the receiver cause.
+    IndirectLateReceiver "indirect_late_receiver" "late receiver, indirect" PartOf(WaitClass::LateReceiver),
+    /// What makes another rank wait later, as far as one wait shows it.
+    PropagatingLateReceiver "propagating_late_receiver" "late receiver, propagating"
+        PartOf(WaitClass::LateReceiver),
+    /// What makes nobody wait.
+    TerminalLateReceiver "terminal_late_receiver" "late receiver, terminal" PartOf(WaitClass::LateReceiver),
     /// In a barrier after its last member has arrived.
     BarrierCompletion "barrier_completion" "barrier completion" Beside,
     /// In a collective of all with all after its last member has arrived.

@@ -12,7 +12,7 @@ use ouzel_analyses::semantics::Semantics;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, Selected};
 use ouzel_model::{
     CallPathId, CallPathTree, Collective, CollectiveRoot, Definitions, EventChunk, EventKind, LocationKind,
-    MessageEnd, Needs, RegionId, Remap, Request, RequestEvent, Ticks, Visit,
+    MessageEnd, Needs, Notices, RegionId, Remap, Request, RequestEvent, Ticks, Visit,
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,8 @@ pub struct Waits {
     kinds: Vec<CallKind>,
     threads: ThreadCalls,
     depth: Depth,
+    /// Whether what goes wrong is not reported.
+    is_silent: bool,
 }
 
 impl Waits {
@@ -31,7 +33,8 @@ impl Waits {
     pub fn new(definitions: &Definitions) -> Self {
         let semantics = Semantics::default();
         let kinds = CallKind::of_regions(definitions, &semantics);
-        Waits { kinds, threads: ThreadCalls::new(definitions, &semantics), depth: Depth::Waits }
+        let threads = ThreadCalls::new(definitions, &semantics);
+        Waits { kinds, threads, depth: Depth::Waits, is_silent: false }
     }
 
     /// The same, with what is needed to find the causes of waits.
@@ -42,6 +45,12 @@ impl Waits {
     /// The same, with who needs whom, whether it waited or not. Threads of a process are left out.
     pub fn with_edges(definitions: &Definitions) -> Self {
         Waits { depth: Depth::Edges, threads: ThreadCalls::default(), ..Waits::new(definitions) }
+    }
+
+    /// The same without notices, for answers in which waiting is one of many things.
+    #[must_use]
+    pub fn silent(self) -> Self {
+        Waits { is_silent: true, ..self }
     }
 }
 
@@ -147,7 +156,9 @@ impl Analysis for Waits {
     }
 
     fn finish(&self, partial: WaitsPartial, cx: &FinishCx<'_>) -> Result<WaitsOutput, AnalysisError> {
-        Ok(output(&partial, &self.kinds, self.depth, cx))
+        let unheard = Notices::default();
+        let notices = if self.is_silent { &unheard } else { cx.notices };
+        Ok(output(&partial, &self.kinds, self.depth, &FinishCx { notices, ..*cx }))
     }
 }
 

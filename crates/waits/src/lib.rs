@@ -40,7 +40,9 @@ mod threads;
 mod wait;
 
 pub use class::{Certainty, ClassRole, WaitClass};
-pub use delays::{DelayRow, DelaysOutput, Dependencies, UnexplainedRow};
+pub use delays::{
+    ChainDelay, ChainWait, DelayRow, DelaysOutput, Dependencies, UnexplainedRow, WaitChain, WaitParts,
+};
 pub use fold::Waits;
 pub use messages::ClockViolations;
 pub use output::{ClassSum, WaitsOutput};

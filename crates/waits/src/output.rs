@@ -3,7 +3,7 @@
 use crate::calls::CallKind;
 use crate::class::WaitClass;
 use crate::collectives::{CollectiveWaits, collective_waits};
-use crate::delays::{CausedWait, Dependencies, GroupPoint};
+use crate::delays::{CausedWait, Dependencies, GroupPoint, WaitParts};
 use crate::edges::{Edges, MissingEdges};
 use crate::messages::{ClockViolations, MessageWaits, message_waits};
 use crate::order::wrong_order;
@@ -15,7 +15,7 @@ use ouzel_analyses::message_matching::report_unmatched;
 use ouzel_engine::FinishCx;
 use ouzel_model::{CallPathTree, Definitions, Level, Notice, NoticeCode, Remap, Ticks, TimeRange, WorldRank};
 use rustc_hash::FxHashSet;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Which calls of the selection waited.
 #[derive(Debug, Clone)]
@@ -33,6 +33,8 @@ pub struct WaitsOutput {
     pub waits: Vec<Wait>,
     /// Waiting of threads without a single call that came late, and what lies beside it.
     pub sums: Vec<WaitSum>,
+    /// How waits for messages are divided; empty until [`Dependencies::delays`] is asked.
+    pub parts: Vec<WaitParts>,
     /// Whether any process of the run records a message, a collective, a team of threads or a lock; without them,
     /// waiting is unknown.
     pub has_records: bool,
@@ -58,16 +60,22 @@ pub struct ClassSum {
 impl WaitsOutput {
     /// The classes that occur, primary ones first.
     pub fn classes(&self) -> Vec<ClassSum> {
-        let sum = |&class: &WaitClass| {
-            let waits = || self.waits.iter().filter(|it| it.class == class && !it.is_only_possible());
-            let sums = || self.sums.iter().filter(|it| it.class == class);
-            ClassSum {
-                class,
-                wait: waits().map(Wait::ticks).chain(sums().map(|it| it.wait)).sum(),
-                n: waits().count() as u64 + sums().map(|it| it.n).sum::<u64>(),
-            }
+        let mut sums: BTreeMap<WaitClass, ClassSum> = BTreeMap::new();
+        let mut add = |class, wait, n| {
+            let sum = sums.entry(class).or_insert(ClassSum { class, wait: Ticks(0), n: 0 });
+            sum.wait += wait;
+            sum.n += n;
         };
-        WaitClass::ALL.iter().map(sum).filter(|sum| 0 < sum.n).collect()
+        for wait in self.with_parts().filter(|it| !it.is_only_possible()) {
+            add(wait.class, wait.ticks(), 1);
+        }
+        self.sums.iter().for_each(|sum| add(sum.class, sum.wait, sum.n));
+        sums.into_values().filter(|sum| 0 < sum.n).collect()
+    }
+
+    /// All waits, and those for messages once more in parts.
+    pub(crate) fn with_parts(&self) -> impl Iterator<Item = Wait> {
+        self.waits.iter().copied().chain(self.parts.iter().flat_map(|parts| parts.of(&self.waits)))
     }
 
     /// The sum of the primary classes over all ranks, without what is only possible.
@@ -165,6 +173,7 @@ pub(crate) fn output(
         n_threads: n_threads(cx).saturating_sub(threads.n_replaced).max(n_ranks(cx)),
         waits,
         sums,
+        parts: Vec::new(),
         has_records: has_messages || threads.has_records,
         violations,
         dependencies,
@@ -179,11 +188,15 @@ fn dependencies(
     (call_paths, shown): (&CallPathTree, &Remap),
     cx: &FinishCx<'_>,
 ) -> Dependencies {
+    let mut n_selected = 0;
     let caused = |wait: &Wait| {
-        let counted = clipped(wait, cx).map_or(Ticks(0), |range| range.end.since(range.start));
-        CausedWait::new(&Wait { path: shown.path(wait.path), ..*wait }, counted)
+        let (selected, place) = (clipped(wait, cx), n_selected);
+        n_selected += usize::from(selected.is_some());
+        let counted = selected.map_or(Ticks(0), |range| range.end.since(range.start));
+        let shown_wait = with_shown(wait, shown);
+        wait.is_counted().then(|| CausedWait::new(&shown_wait, counted, place)).flatten()
     };
-    let waits = waits.iter().filter(|wait| wait.is_counted()).filter_map(caused).collect();
+    let waits = waits.iter().filter_map(caused).collect();
     let starts = cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?.0))).collect();
     Dependencies::new(waits, groups, &starts, call_paths.clone())
 }
@@ -201,10 +214,13 @@ fn select(waits: &mut Vec<Wait>, shown: &Remap, cx: &FinishCx<'_>) {
         let range = clipped(wait, cx);
         range.map(|range| (wait.start, wait.end) = (range.start, range.end)).is_some()
     });
-    for wait in waits {
-        wait.path = shown.path(wait.path);
-        wait.culprit = wait.culprit.map(|it| Culprit { path: shown.path(it.path), ..it });
-    }
+    waits.iter_mut().for_each(|wait| *wait = with_shown(wait, shown));
+}
+
+/// The same with the call paths that are shown.
+fn with_shown(wait: &Wait, shown: &Remap) -> Wait {
+    let culprit = wait.culprit.map(|it| Culprit { path: shown.path(it.path), ..it });
+    Wait { path: shown.path(wait.path), culprit, ..*wait }
 }
 
 fn n_ranks(cx: &FinishCx<'_>) -> u64 {

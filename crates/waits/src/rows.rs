@@ -117,11 +117,11 @@ impl WaitsOutput {
     pub fn rows(&self, which: &WaitRows, definitions: &Definitions) -> Vec<WaitRow> {
         let mut sums: BTreeMap<RowKey, RowSum> = BTreeMap::new();
         let rank = |location| definitions.location(location).rank;
-        let is_wanted = |it: &&Wait| which.classes.is_empty() || which.classes.contains(&it.class);
-        for wait in self.waits.iter().filter(is_wanted) {
+        let is_wanted = |it: &Wait| which.classes.is_empty() || which.classes.contains(&it.class);
+        for wait in self.with_parts().filter(is_wanted) {
             let of_rank = if which.per == WaitsPer::Rank { rank(wait.location) } else { None };
             let culprit = wait.culprit.map(|it| RowCulprit { rank: rank(it.location), call_path: it.path });
-            sums.entry((wait.class, wait.certainty, wait.path, of_rank)).or_default().add(wait, culprit);
+            sums.entry((wait.class, wait.certainty, wait.path, of_rank)).or_default().add(&wait, culprit);
         }
         for sum in self.sums.iter().filter(|it| which.classes.is_empty() || which.classes.contains(&it.class))
         {

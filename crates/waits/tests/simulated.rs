@@ -3,7 +3,7 @@
 use ouzel_model::{Filter, TraceSource};
 use ouzel_testkit::simulator::{self, Machine, MatchingOrder, RandomOptions, Run, WrongOrder, simulate};
 use ouzel_testkit::{run, run_report};
-use ouzel_waits::{DelaysOutput, Wait, WaitClass, Waits, WaitsOutput};
+use ouzel_waits::{DelaysOutput, Wait, WaitClass, WaitRows, Waits, WaitsOutput, WaitsPer};
 use std::collections::BTreeMap;
 
 const SEEDS: u64 = 1000;
@@ -22,7 +22,9 @@ fn waits(truth: &Run) -> WaitsOutput {
 
 fn delays(truth: &Run, output: &mut WaitsOutput) -> DelaysOutput {
     let dependencies = output.dependencies.take().expect("they were asked for");
-    dependencies.delays(&run(&truth.trace, dependencies.second_pass()))
+    let (delays, parts) = dependencies.delays(&run(&truth.trace, dependencies.second_pass()));
+    output.parts = parts;
+    delays
 }
 
 /// Class, rank, start, ticks and culprit.
@@ -151,4 +153,52 @@ fn causes_are_those_of_the_truth() {
         n_long += sums[1].len();
     }
     assert!(1000 < n_short && 1000 < n_long, "{n_short} {n_long}");
+}
+
+#[test]
+fn parts_of_waits_are_those_of_the_truth() {
+    type Sums = BTreeMap<(WaitClass, usize), u64>;
+    type Parts = [(WaitClass, u64); 4];
+    let (mut n_indirect, mut n_propagating) = (0, 0);
+    for seed in 0..SEEDS {
+        let truth = simulated(seed, &Machine::default());
+        let mut output = waits(&truth);
+        delays(&truth, &mut output);
+        let expected = truth.delays();
+        let mut sums = Sums::new();
+        for (number, wait) in truth.waits.iter().enumerate() {
+            let (indirect, propagating) = (expected.indirect[number], expected.propagating[number]);
+            let (direct, terminal) = (wait.ticks - indirect, wait.ticks - propagating);
+            use WaitClass as C;
+            let parts: Parts = match wait.class {
+                simulator::WaitClass::LateSender => [
+                    (C::DirectLateSender, direct),
+                    (C::IndirectLateSender, indirect),
+                    (C::PropagatingLateSender, propagating),
+                    (C::TerminalLateSender, terminal),
+                ],
+                simulator::WaitClass::LateReceiver => [
+                    (C::DirectLateReceiver, direct),
+                    (C::IndirectLateReceiver, indirect),
+                    (C::PropagatingLateReceiver, propagating),
+                    (C::TerminalLateReceiver, terminal),
+                ],
+                _ => continue,
+            };
+            for (class, ticks) in parts.into_iter().filter(|it| 0 < it.1) {
+                *sums.entry((class, wait.rank)).or_default() += ticks;
+            }
+            n_indirect += u64::from(0 < indirect);
+            n_propagating += u64::from(0 < propagating);
+        }
+        let which = WaitRows { per: WaitsPer::Rank, classes: Vec::new() };
+        let mut found = Sums::new();
+        for row in output.rows(&which, truth.trace.definitions()) {
+            if row.class.is_of_causes() {
+                *found.entry((row.class, row.rank.expect("a rank").index())).or_default() += row.wait.0;
+            }
+        }
+        assert_eq!(found, sums, "seed {seed}");
+    }
+    assert!(1000 < n_indirect && 1000 < n_propagating, "{n_indirect} {n_propagating}");
 }

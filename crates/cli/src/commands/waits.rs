@@ -1,7 +1,7 @@
 //! `ouzel waits`: which calls wait, of which kind, how long, and for whom.
 
-use super::{rows, title};
-use crate::args::{Common, TopArgs};
+use super::{origin, plot, rows, title};
+use crate::args::{Common, PlotArgs, TopArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -9,12 +9,16 @@ use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::{self, Page};
 use crate::terminal::style::Paint;
 use crate::terminal::units;
+use anyhow::bail;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use ouzel::Trace;
 use ouzel::model::{Ticks, WorldRank};
-use ouzel::waits::{Certainty, ClassRole, DelaysOutput, WaitClass, WaitRow, WaitRows, WaitsOutput, WaitsPer};
+use ouzel::waits::{
+    Certainty, ClassRole, DelaysOutput, WaitChain, WaitClass, WaitRow, WaitRows, WaitsOutput, WaitsPer,
+};
 use ouzel_answers::WaitsAnswer;
+use ouzel_plot::pictures;
 
 pub const COMMAND: Command = Command::about_a_run::<WaitsArgs>(
     "waits",
@@ -40,6 +44,9 @@ pub struct WaitsArgs {
 
     #[command(flatten)]
     pub top: TopArgs,
+
+    #[command(flatten)]
+    pub plot: PlotArgs,
 }
 
 /// What rows are for.
@@ -54,11 +61,13 @@ Examples:
   ouzel waits scorep-run/
   ouzel waits scorep-run/ --per rank --class late_sender
   ouzel waits scorep-run/ --delays                 the code that makes others wait
+  ouzel waits scorep-run/ --delays --plot chain.svg  the worst chain of waiting, from rank to rank
   ouzel waits scorep-run/ --format json | jq '.data.classes'
 
 A call that waits for several others counts once, for the longest wait. The waits are followed by their parts
-(early_reduce, wrong order), which they include, and by time that is not spent waiting for a late rank or thread:
-completion (after the last arrival), thread management, limited parallelism and polling with MPI_Test. docs/method.md has the formulas.";
+(early_reduce, wrong order; with --delays direct, indirect, propagating and terminal), which they include, and by
+time that is not spent waiting for a late rank or thread: completion (after the last arrival), thread management,
+limited parallelism and polling with MPI_Test. docs/method.md has the formulas.";
 
 fn after_help() -> String {
     let names: Vec<&str> = WaitClass::ALL.iter().map(|class| class.as_str()).collect();
@@ -79,6 +88,7 @@ impl Question for WaitsArgs {
 
 fn run(session: &Session<'_>, args: &WaitsArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
+    check(args)?;
     let answer = match args.delays {
         true => session.answer(Trace::delays)?.map(|(waits, delays)| (waits, Some(delays))),
         false => session.answer(Trace::waits)?.map(|waits| (waits, None)),
@@ -86,6 +96,9 @@ fn run(session: &Session<'_>, args: &WaitsArgs) -> anyhow::Result<Outcome> {
     let per = if args.per.is_some() { WaitsPer::Rank } else { WaitsPer::Total };
     let which = WaitRows { per, classes: args.class.clone() };
     let rows = answer.output.0.rows(&which, definitions);
+    if let Some(delays) = &answer.output.1 {
+        plot(session, || pictures::waiting_chain(delays, definitions, &origin(session)))?;
+    }
     session.reply(
         &answer,
         |(waits, delays)| WaitsAnswer::new(waits, &rows, delays.as_ref(), definitions),
@@ -102,10 +115,25 @@ fn run(session: &Session<'_>, args: &WaitsArgs) -> anyhow::Result<Outcome> {
     )
 }
 
+/// What only `--delays` can show.
+fn check(args: &WaitsArgs) -> anyhow::Result<()> {
+    let of_causes = args.class.iter().find(|class| class.is_of_causes());
+    match of_causes {
+        _ if args.delays => Ok(()),
+        Some(class) => bail!("--class {} is a part by causes: add --delays", class.as_str()),
+        None if args.plot.plot_file.is_some() => bail!("--plot draws a chain of waiting: add --delays"),
+        None => Ok(()),
+    }
+}
+
 /// Characters of a call path.
 const PATH_WIDTH: usize = 22;
 /// The same, of code that makes others wait.
 const CAUSE_WIDTH: usize = 52;
+/// Chains of waiting that are shown.
+const N_CHAINS: usize = 3;
+/// Waits of a chain that are shown.
+const N_CHAIN_WAITS: usize = 8;
 
 fn write_page(
     session: &Session<'_>,
@@ -236,4 +264,43 @@ fn write_causes(session: &Session<'_>, delays: &DelaysOutput, args: &WaitsArgs, 
         units::time(ns(unexplained))
     );
     page.text(0, &text, Paint::Dim);
+    let chains = delays.chains.iter().filter(|chain| 1 < chain.n_waits);
+    for chain in chains.take(N_CHAINS) {
+        write_chain(session, delays, chain, page);
+    }
+}
+
+/// Where a chain of waiting begins, and how it goes from rank to rank.
+fn write_chain(session: &Session<'_>, delays: &DelaysOutput, chain: &WaitChain, page: &mut Page) {
+    let definitions = session.definitions();
+    let time = |ticks: Ticks| units::time(definitions.clock.ns_from_ticks(ticks));
+    let rank = |location| rank(definitions.location(location).rank);
+    let path = |path| page::call_path(&delays.names(path, definitions), CAUSE_WIDTH);
+    let delay = &chain.delay;
+    page.gap();
+    let text = format!(
+        "A chain of waiting begins on rank {}, which takes {} longer in {}:",
+        rank(delay.location),
+        time(delay.longer),
+        path(delay.call_path)
+    );
+    page.text(0, &text, Paint::Plain);
+    let shown = &chain.waits[..chain.waits.len().min(N_CHAIN_WAITS)];
+    let for_rank = shown.iter().map(|wait| rank(wait.culprit.location));
+    let grid = Grid::default()
+        .with(GridColumn::numbers("rank", shown.iter().map(|wait| rank(wait.location))))
+        .with(GridColumn::numbers("for rank", for_rank))
+        .with(GridColumn::numbers("wait", shown.iter().map(|wait| time(wait.end.since(wait.start)))))
+        .with(GridColumn::numbers("of it passed on", shown.iter().map(|wait| time(wait.caused))))
+        .with(GridColumn::numbers("from", shown.iter().map(|wait| time(wait.start))).optional(1))
+        .with(
+            GridColumn::text("waits in", shown.iter().map(|wait| path(wait.call_path)))
+                .painted(Paint::Name)
+                .shortened(),
+        );
+    page.grid(2, &grid);
+    let n_hidden = chain.n_waits - shown.len() as u64;
+    if 0 < n_hidden {
+        page.text(2, &format!("… and {}", units::counted(n_hidden, "more wait", "more waits")), Paint::Dim);
+    }
 }

@@ -12,6 +12,7 @@ mod processes;
 mod runs;
 mod time;
 mod timeline;
+mod waiting;
 mod what_if;
 
 pub use correlation::{CorrelationViews, correlation, view_path};
@@ -24,6 +25,7 @@ pub use processes::{breakdown, idle, imbalance};
 pub use runs::{RegionInRuns, runs};
 pub use time::time_profile;
 pub use timeline::{Connections, TimelineRows, timeline};
+pub use waiting::waiting_chain;
 pub use what_if::what_if;
 
 /// Names of ranks on an axis.

@@ -26,13 +26,15 @@ pub(crate) struct CausedWait {
     pub culprit: Culprit,
     /// The part that is selected.
     pub counted: Ticks,
+    /// Its place among the selected waits, if any of it is.
+    pub place: usize,
 }
 
 impl CausedWait {
     /// A wait without a single culprit has no cause that could be followed.
-    pub fn new(wait: &Wait, counted: Ticks) -> Option<Self> {
+    pub fn new(wait: &Wait, counted: Ticks, place: usize) -> Option<Self> {
         let &Wait { class, location, path, start, end, leave, .. } = wait;
-        Some(CausedWait { class, location, path, start, end, leave, culprit: wait.culprit?, counted })
+        Some(CausedWait { class, location, path, start, end, leave, culprit: wait.culprit?, counted, place })
     }
 
     pub fn ticks(&self) -> Ticks {

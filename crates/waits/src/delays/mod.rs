@@ -15,9 +15,11 @@
 //! not depend on the grouping of locations. Memory is that of the waits, and of the call paths in each piece.
 
 mod caused;
+mod chains;
 mod dependencies;
 mod intervals;
 mod output;
+mod parts;
 mod pieces;
 mod second_pass;
 mod sweep;
@@ -25,5 +27,7 @@ mod sweep;
 mod tests;
 
 pub(crate) use caused::{CausedWait, GroupPoint};
+pub use chains::{ChainDelay, ChainWait, WaitChain};
 pub use dependencies::Dependencies;
 pub use output::{DelayRow, DelaysOutput, UnexplainedRow};
+pub use parts::WaitParts;

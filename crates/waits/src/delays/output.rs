@@ -1,10 +1,11 @@
 //! The costs of delays, by class, call path and location.
 
+use super::chains::WaitChain;
 use super::dependencies::Dependencies;
 use crate::class::WaitClass;
-use ouzel_analyses::critical_path::PathCallsOutput;
 use ouzel_model::{
-    CallPathId, CallPathTree, ColumnData, Definitions, LocationId, RegionId, Table, Ticks, Unit, WorldRank,
+    CallPathId, CallPathTree, ColumnData, Definitions, LocationId, RegionId, Remap, Table, Ticks, Unit,
+    WorldRank,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ pub struct DelaysOutput {
     pub costs: BTreeMap<(WaitClass, CallPathId, LocationId), (Ticks, Ticks)>,
     /// Waits whose cause is not known, by class and waiting call path.
     pub unexplained: BTreeMap<(WaitClass, CallPathId), Ticks>,
+    /// Of the code with the highest costs, the chain of waiting that begins there; highest costs first.
+    pub chains: Vec<WaitChain>,
 }
 
 /// Waiting that one call path of one rank causes.
@@ -68,9 +71,18 @@ impl DelaySums {
         }
     }
 
-    pub fn finish(mut self, of: &Dependencies, calls: &PathCallsOutput) -> DelaysOutput {
-        let mut call_paths = calls.call_paths.clone();
-        let remap = call_paths.absorb(&of.call_paths);
+    /// Of each call path of a location over all classes: short-term and long-term costs.
+    pub fn by_delay(&self) -> BTreeMap<(CallPathId, LocationId), (Ticks, Ticks)> {
+        let mut sums: BTreeMap<(CallPathId, LocationId), (Ticks, Ticks)> = BTreeMap::new();
+        for (&(_, path, location), &(short, long)) in &self.costs {
+            let sum = sums.entry((path, location)).or_default();
+            *sum = (sum.0 + short, sum.1 + long);
+        }
+        sums
+    }
+
+    /// Adds waiting of threads that follows from no single call; `remap` is for its call paths.
+    pub fn add_sums(&mut self, of: &Dependencies, remap: &Remap) {
         for sum in &of.sums {
             match sum.class {
                 // The code that the master runs alone is what they wait for.
@@ -80,10 +92,14 @@ impl DelaySums {
                 class => self.unexplained(class, sum.path, sum.wait.0),
             }
         }
+    }
+
+    /// The output; `remap` is for the call paths of unexplained waits.
+    pub fn finish(self, call_paths: CallPathTree, remap: &Remap, chains: Vec<WaitChain>) -> DelaysOutput {
         let unexplained = self.unexplained.into_iter();
         let unexplained =
             unexplained.map(|((class, path), wait)| ((class, remap.path(path)), wait)).collect();
-        DelaysOutput { call_paths, costs: self.costs, unexplained }
+        DelaysOutput { call_paths, costs: self.costs, unexplained, chains }
     }
 }
 

@@ -1,7 +1,9 @@
 //! The second pass: what it looks at, and the costs of delays from its result.
 
+use super::chains::chains;
 use super::dependencies::Dependencies;
 use super::output::DelaysOutput;
+use super::parts::WaitParts;
 use super::pieces::Pieces;
 use super::sweep::sweep;
 use ouzel_analyses::critical_path::{PathCalls, PathCallsOutput};
@@ -21,9 +23,16 @@ impl Dependencies {
         PathCalls::in_ranges(pieces.collect())
     }
 
-    /// The costs of delays, from the result of the second pass.
-    pub fn delays(&self, calls: &PathCallsOutput) -> DelaysOutput {
+    /// The costs of delays, from the result of the second pass; and how the selected waits for messages are divided,
+    /// which is for [`WaitsOutput::parts`](crate::WaitsOutput::parts).
+    pub fn delays(&self, calls: &PathCallsOutput) -> (DelaysOutput, Vec<WaitParts>) {
         let pieces = Pieces::new(self, calls);
-        sweep(self, &pieces, calls)
+        let mut swept = sweep(self, &pieces);
+        let mut call_paths = calls.call_paths.clone();
+        let remap = call_paths.absorb(&self.call_paths);
+        let chains = chains(self, &pieces, &swept, &remap);
+        let parts = swept.parts(self);
+        swept.sums.add_sums(self, &remap);
+        (swept.sums.finish(call_paths, &remap, chains), parts)
     }
 }

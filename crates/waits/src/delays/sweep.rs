@@ -7,12 +7,12 @@
 
 use super::caused::CausedWait;
 use super::dependencies::Dependencies;
-use super::intervals::Interval;
-use super::output::{DelaySums, DelaysOutput};
+use super::output::DelaySums;
+use super::parts::{WaitParts, has_parts};
 use super::pieces::Pieces;
 use crate::class::WaitClass;
-use ouzel_analyses::critical_path::PathCallsOutput;
 use ouzel_model::{CallPathId, LocationId, Ticks};
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -26,11 +26,67 @@ enum Step {
 }
 
 /// What a wait is divided among.
-struct Causes {
+pub(super) struct Causes {
     /// Call paths of the culprit with their delays.
-    delays: Vec<(CallPathId, u64)>,
+    pub delays: Vec<(CallPathId, u64)>,
     /// Waits of the culprit.
-    waits: Vec<(usize, u64)>,
+    pub waits: Vec<(usize, u64)>,
+}
+
+impl Causes {
+    /// The times of delays, then of waits.
+    pub fn times(&self) -> Vec<u64> {
+        self.delays.iter().map(|it| it.1).chain(self.waits.iter().map(|it| it.1)).collect()
+    }
+}
+
+/// The largest of some amounts, and the wait it belongs to; of equal ones that of the first wait.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Most {
+    pub amount: u64,
+    pub wait: usize,
+}
+
+impl Most {
+    fn add(&mut self, amount: u64, wait: usize) {
+        if self.amount < amount || (self.amount == amount && wait < self.wait) {
+            *self = Most { amount, wait };
+        }
+    }
+}
+
+/// What the sweep learns about a wait beside its costs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Flow {
+    /// What its selected part hands on to earlier waits of the culprit.
+    indirect: u64,
+    /// The most that the whole of one wait hands on to it.
+    propagating: u64,
+    /// The wait that hands on most to it, with what was handed on to that one.
+    pub effect: Most,
+}
+
+/// What comes of a sweep.
+pub(super) struct Swept {
+    pub sums: DelaySums,
+    /// Of each wait.
+    pub flows: Vec<Flow>,
+    /// Of each delay, the wait that brings it the highest costs.
+    pub starts: FxHashMap<(CallPathId, LocationId), Most>,
+}
+
+impl Swept {
+    /// The parts of the selected waits for messages.
+    pub fn parts(&self, of: &Dependencies) -> Vec<WaitParts> {
+        let has_parts = |wait: &CausedWait| Ticks(0) < wait.counted && has_parts(wait.class);
+        let waits = of.waits.iter().zip(&self.flows).filter(|(wait, _)| has_parts(wait));
+        let parts = waits.map(|(wait, flow)| WaitParts {
+            wait: wait.place,
+            indirect: Ticks(flow.indirect),
+            propagating: Ticks(part(flow.propagating, wait.counted.0, wait.ticks().0)),
+        });
+        parts.collect()
+    }
 }
 
 struct Sweep<'a> {
@@ -38,12 +94,16 @@ struct Sweep<'a> {
     pieces: &'a Pieces,
     /// The costs that later waits have handed on to each wait.
     handed_on: Vec<BTreeMap<WaitClass, u64>>,
-    sums: DelaySums,
+    swept: Swept,
 }
 
-pub(super) fn sweep(of: &Dependencies, pieces: &Pieces, calls: &PathCallsOutput) -> DelaysOutput {
-    let mut sweep =
-        Sweep { of, pieces, handed_on: vec![BTreeMap::new(); of.waits.len()], sums: DelaySums::default() };
+pub(super) fn sweep(of: &Dependencies, pieces: &Pieces) -> Swept {
+    let swept = Swept {
+        sums: DelaySums::default(),
+        flows: vec![Flow::default(); of.waits.len()],
+        starts: FxHashMap::default(),
+    };
+    let mut sweep = Sweep { of, pieces, handed_on: vec![BTreeMap::new(); of.waits.len()], swept };
     let mut steps = steps(&of.waits);
     let mut is_settled = vec![false; of.waits.len()];
     let mut ready: Vec<LocationId> = steps.keys().copied().collect();
@@ -64,7 +124,7 @@ pub(super) fn sweep(of: &Dependencies, pieces: &Pieces, calls: &PathCallsOutput)
     for wait in (0..of.waits.len()).filter(|&wait| !is_settled[wait]) {
         sweep.give_up(wait, of.waits[wait].counted.0);
     }
-    sweep.sums.finish(of, calls)
+    sweep.swept
 }
 
 /// The steps of each location, in the order of time; a wait ends before what its location does at the same time.
@@ -81,42 +141,77 @@ fn steps(waits: &[CausedWait]) -> BTreeMap<LocationId, Vec<(Ticks, Step)>> {
 impl Sweep<'_> {
     fn settle(&mut self, index: usize) {
         let wait = self.of.waits[index];
-        let Causes { delays, waits } = self.causes(&wait, self.of.intervals[index]);
-        let parts: Vec<u64> = delays.iter().map(|it| it.1).chain(waits.iter().map(|it| it.1)).collect();
-        let sum: u64 = parts.iter().sum();
+        let causes = self.of.causes(self.pieces, index);
+        let times = causes.times();
+        let sum: u64 = times.iter().sum();
         if sum == 0 {
             return self.give_up(index, wait.counted.0);
         }
         // With clocks that agree, the culprit is at least as far behind as the wait is long.
-        let explained = part(wait.counted.0, sum.min(wait.ticks().0), wait.ticks().0);
-        self.sums.unexplained(wait.class, wait.path, wait.counted.0 - explained);
+        let whole = sum.min(wait.ticks().0);
+        let explained = part(wait.counted.0, whole, wait.ticks().0);
+        self.swept.sums.unexplained(wait.class, wait.path, wait.counted.0 - explained);
+        let (mut all, mut of_own) = (vec![0; times.len()], Vec::new());
         let costs = std::mem::take(&mut self.handed_on[index]);
         let own = std::iter::once((wait.class, explained, true));
         for (class, cost, is_short) in own.chain(costs.into_iter().map(|(class, cost)| (class, cost, false)))
         {
-            let shares = shares(cost, &parts);
-            let (to_delays, to_waits) = shares.split_at(delays.len());
-            for (&(path, _), &share) in delays.iter().zip(to_delays) {
-                self.sums.cost((class, path, wait.culprit.location), share, is_short);
+            let shares = shares(cost, &times);
+            all.iter_mut().zip(&shares).for_each(|(sum, share)| *sum += share);
+            let (to_delays, to_waits) = shares.split_at(causes.delays.len());
+            for (&(path, _), &share) in causes.delays.iter().zip(to_delays) {
+                self.swept.sums.cost((class, path, wait.culprit.location), share, is_short);
             }
-            for (&(before, _), &share) in waits.iter().zip(to_waits).filter(|(_, share)| 0 < **share) {
+            for (&(before, _), &share) in causes.waits.iter().zip(to_waits).filter(|(_, share)| 0 < **share) {
                 *self.handed_on[before].entry(class).or_default() += share;
             }
+            if is_short {
+                self.swept.flows[index].indirect = to_waits.iter().sum();
+                of_own = shares;
+            }
+        }
+        self.note_flows(index, &causes, &all);
+        let of_whole = if explained == whole { of_own } else { shares(whole, &times) };
+        self.note_propagation(&causes, &of_whole);
+    }
+
+    /// Notes how much goes to each cause, with what was handed on.
+    fn note_flows(&mut self, index: usize, causes: &Causes, all: &[u64]) {
+        let location = self.of.waits[index].culprit.location;
+        let (to_delays, to_waits) = all.split_at(causes.delays.len());
+        for (&(path, _), &amount) in causes.delays.iter().zip(to_delays).filter(|(_, amount)| 0 < **amount) {
+            let none = Most { amount: 0, wait: index };
+            self.swept.starts.entry((path, location)).or_insert(none).add(amount, index);
+        }
+        for (&(before, _), &amount) in causes.waits.iter().zip(to_waits).filter(|(_, amount)| 0 < **amount) {
+            self.swept.flows[before].effect.add(amount, index);
+        }
+    }
+
+    /// Notes how much of a whole wait goes to each wait of the culprit.
+    fn note_propagation(&mut self, causes: &Causes, of_whole: &[u64]) {
+        for (&(before, _), &share) in causes.waits.iter().zip(&of_whole[causes.delays.len()..]) {
+            let propagating = &mut self.swept.flows[before].propagating;
+            *propagating = share.max(*propagating);
         }
     }
 
     fn give_up(&mut self, index: usize, own: u64) {
         let CausedWait { class, path, .. } = self.of.waits[index];
-        self.sums.unexplained(class, path, own);
+        self.swept.sums.unexplained(class, path, own);
         for (class, cost) in std::mem::take(&mut self.handed_on[index]) {
-            self.sums.unexplained(class, path, cost);
+            self.swept.sums.unexplained(class, path, cost);
         }
     }
+}
 
-    fn causes(&self, wait: &CausedWait, interval: Interval) -> Causes {
+impl Dependencies {
+    /// What a wait is divided among.
+    pub(super) fn causes(&self, pieces: &Pieces, index: usize) -> Causes {
+        let (wait, interval) = (&self.waits[index], self.intervals[index]);
         let culprit = wait.culprit;
-        let theirs = self.pieces.times(culprit.location, interval.of_culprit, culprit.arrived);
-        let mine = self.pieces.times(wait.location, interval.of_waiter, wait.start);
+        let theirs = pieces.times(culprit.location, interval.of_culprit, culprit.arrived);
+        let mine = pieces.times(wait.location, interval.of_waiter, wait.start);
         let delay = |&(path, ticks): &(CallPathId, u64)| {
             let known = mine.binary_search_by_key(&path, |time| time.0);
             let ticks = ticks.saturating_sub(known.map_or(0, |i| mine[i].1));
@@ -124,12 +219,10 @@ impl Sweep<'_> {
         };
         Causes {
             delays: theirs.iter().filter_map(delay).collect(),
-            waits: self.of.waits_between(culprit.location, interval.of_culprit, culprit.arrived),
+            waits: self.waits_between(culprit.location, interval.of_culprit, culprit.arrived),
         }
     }
-}
 
-impl Dependencies {
     /// The waits of a location, in the order of time.
     pub(super) fn waits_at(&self, location: LocationId) -> &[CausedWait] {
         let start = self.waits.partition_point(|wait| wait.location < location);
@@ -155,7 +248,7 @@ fn part(whole: u64, numerator: u64, denominator: u64) -> u64 {
 }
 
 /// Divides a sum in proportion to `parts`, whose sum is not 0: all of it, by largest remainder.
-fn shares(whole: u64, parts: &[u64]) -> Vec<u64> {
+pub(super) fn shares(whole: u64, parts: &[u64]) -> Vec<u64> {
     let sum: u128 = parts.iter().map(|&part| u128::from(part)).sum();
     let exact = |&part: &u64| u128::from(whole) * u128::from(part);
     let mut shares: Vec<u64> = parts.iter().map(|part| (exact(part) / sum) as u64).collect();

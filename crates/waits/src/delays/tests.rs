@@ -1,6 +1,6 @@
 use super::*;
 use crate::tests::programs::{chain, late_at_barrier, message_before_barrier, reports};
-use crate::{WaitClass, Waits, WaitsOutput};
+use crate::{WaitClass, WaitRows, Waits, WaitsOutput, WaitsPer};
 use ouzel_model::{Filter, Ticks, TraceSource};
 use ouzel_testkit::laws::check_made_for;
 use ouzel_testkit::{ToyTrace, random_program, run, run_report};
@@ -10,8 +10,14 @@ fn delays(trace: &ToyTrace, filter: &Filter) -> (WaitsOutput, DelaysOutput) {
     let mut output = run_report(trace, filter, Waits::with_dependencies(trace.definitions())).0;
     let dependencies = output.dependencies.take().expect("they were asked for");
     let calls = run(trace, dependencies.second_pass());
-    let delays = dependencies.delays(&calls);
+    let (delays, parts) = dependencies.delays(&calls);
+    output.parts = parts;
     (output, delays)
+}
+
+/// The waiting of a class, parts included.
+fn sum(output: &WaitsOutput, class: WaitClass) -> Ticks {
+    output.classes().iter().find(|sum| sum.class == class).map_or(Ticks(0), |sum| sum.wait)
 }
 
 /// `class rank path: short-term + long-term`.
@@ -38,7 +44,37 @@ fn check_conservation(output: &WaitsOutput, delays: &DelaysOutput, what: &str) {
         let unexplained = delays.unexplained.iter().filter(|(at, _)| at.0 == class).map(|(_, wait)| *wait);
         assert_eq!(costs.chain(unexplained).sum::<Ticks>(), waits, "{what}: {}", class.as_str());
     }
+    for (whole, [direct, indirect, propagating, terminal]) in PARTS {
+        let of = |class| sum(output, class);
+        assert_eq!(of(direct) + of(indirect), of(whole), "{what}");
+        assert_eq!(of(propagating) + of(terminal), of(whole), "{what}");
+        // What is direct is caused by delays at once, or has no known cause.
+        let short: Ticks = delays.costs.iter().filter(|(at, _)| at.0 == whole).map(|(_, cost)| cost.0).sum();
+        let unknown = delays.unexplained.iter().filter(|(at, _)| at.0 == whole).map(|(_, wait)| *wait);
+        assert!(short <= of(direct) && of(direct) <= short + unknown.sum::<Ticks>(), "{what}");
+    }
 }
+
+const PARTS: [(WaitClass, [WaitClass; 4]); 2] = [
+    (
+        WaitClass::LateSender,
+        [
+            WaitClass::DirectLateSender,
+            WaitClass::IndirectLateSender,
+            WaitClass::PropagatingLateSender,
+            WaitClass::TerminalLateSender,
+        ],
+    ),
+    (
+        WaitClass::LateReceiver,
+        [
+            WaitClass::DirectLateReceiver,
+            WaitClass::IndirectLateReceiver,
+            WaitClass::PropagatingLateReceiver,
+            WaitClass::TerminalLateReceiver,
+        ],
+    ),
+];
 
 #[test]
 fn a_chain_is_caused_where_it_begins() {
@@ -46,6 +82,90 @@ fn a_chain_is_caused_where_it_begins() {
         described(&chain().end()),
         ["late_sender 0 main/foo: 90 + 90", "late_sender 1 main/foo: 10 + 0"]
     );
+}
+
+#[test]
+fn waits_of_a_chain_are_divided() {
+    let trace = chain().end();
+    let (output, _) = delays(&trace, &Filter::default());
+    let which = WaitRows { per: WaitsPer::Rank, classes: PARTS[0].1.to_vec() };
+    let rows = output.rows(&which, trace.definitions());
+    let mut rows: Vec<_> =
+        rows.iter().map(|row| (row.rank.expect("a rank").0, row.class.as_str(), row.wait.0, row.n)).collect();
+    rows.sort_unstable();
+    // Rank 1 waits 90 for the code of rank 0. Of the 100 of rank 2, 90 follow from that.
+    let expected = [
+        (1, "direct_late_sender", 90, 1),
+        (1, "propagating_late_sender", 90, 1),
+        (2, "direct_late_sender", 10, 1),
+        (2, "indirect_late_sender", 90, 1),
+        (2, "terminal_late_sender", 100, 1),
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!(output.total(), Ticks(190), "parts are not added up");
+}
+
+/// `rank path +longer start..end: rank path start..end of caused, …`.
+fn described_chains(trace: &ToyTrace) -> Vec<String> {
+    let (_, delays) = delays(trace, &Filter::default());
+    let rank = |location| trace.definitions().location(location).rank.expect("a rank").0;
+    let path = |path| delays.names(path, trace.definitions()).join("/");
+    let wait = |it: &ChainWait| {
+        let (start, end, for_rank) = (it.start.0, it.end.0, rank(it.culprit.location));
+        let (waits, caused) = (path(it.call_path), it.caused.0);
+        format!("{} {waits} {start}..{end} for {for_rank}, {caused}", rank(it.location))
+    };
+    let chain = |WaitChain { delay, waits, n_waits }: &WaitChain| {
+        let ChainDelay { location, call_path, start, end, longer, .. } = *delay;
+        let waits: Vec<String> = waits.iter().map(wait).collect();
+        assert_eq!(waits.len() as u64, *n_waits);
+        let at = format!("{} {} +{} {}..{}", rank(location), path(call_path), longer.0, start.0, end.0);
+        format!("{at}: {}", waits.join("; "))
+    };
+    delays.chains.iter().map(chain).collect()
+}
+
+#[test]
+fn chains_begin_at_the_delay() {
+    assert_eq!(
+        described_chains(&chain().end()),
+        [
+            "0 main/foo +90 0..100: 1 main/MPI_Recv 10..100 for 0, 90; 2 main/MPI_Recv 10..110 for 1, 90",
+            "1 main/foo +10 0..110: 2 main/MPI_Recv 10..110 for 1, 10",
+        ]
+    );
+    assert_eq!(
+        described_chains(&message_before_barrier().end()),
+        [
+            "0 main/foo +40 0..50: 1 main/MPI_Recv 10..50 for 0, 40; 2 main/MPI_Barrier 20..80 for 1, 40",
+            "1 main/foo +20 50..80: 0 main/MPI_Barrier 60..80 for 1, 20",
+        ]
+    );
+}
+
+#[test]
+fn chains_lead_from_rank_to_rank() {
+    let (mut n_chains, mut longest) = (0, 0);
+    for seed in 0..300 {
+        let trace = random_program(seed);
+        let (_, delays) = delays(&trace, &Filter::default());
+        let mut costs = Ticks(u64::MAX);
+        for WaitChain { delay, waits, n_waits } in &delays.chains {
+            let all = delay.short_term + delay.long_term;
+            assert!(all <= costs && Ticks(0) < delay.longer, "program {seed}: {delay:?}");
+            costs = all;
+            let (mut before, mut at) = (delay.location, delay.start);
+            for wait in waits {
+                assert_eq!(wait.culprit.location, before, "program {seed}: {wait:?}");
+                assert!(at <= wait.culprit.arrived && wait.start < wait.end, "program {seed}: {wait:?}");
+                assert!(wait.caused <= wait.end.since(wait.start), "program {seed}: {wait:?}");
+                (before, at) = (wait.location, wait.end);
+            }
+            n_chains += 1;
+            longest = longest.max(*n_waits);
+        }
+    }
+    assert!(300 < n_chains && 3 < longest, "{n_chains} chains, up to {longest} waits");
 }
 
 #[test]
