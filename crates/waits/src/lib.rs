@@ -28,6 +28,7 @@ mod collectives;
 mod delays;
 pub mod edges;
 mod fold;
+mod impact;
 mod messages;
 mod order;
 mod output;
@@ -44,6 +45,7 @@ pub use delays::{
     ChainDelay, ChainWait, DelayRow, DelaysOutput, Dependencies, UnexplainedRow, WaitChain, WaitParts,
 };
 pub use fold::Waits;
+pub use impact::{ImpactRow, PathImpact};
 pub use messages::ClockViolations;
 pub use output::{ClassSum, WaitsOutput};
 pub use rows::{RowCulprit, WaitRow, WaitRows, WaitsPer};

@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 pub struct Operations {
     /// For each region whether its calls wait, send or synchronise.
     is_operation: Vec<bool>,
+    /// Whether what goes wrong is not reported.
+    is_silent: bool,
 }
 
 impl Operations {
@@ -28,7 +30,13 @@ impl Operations {
     pub(crate) fn with_semantics(definitions: &Definitions, semantics: &Semantics) -> Self {
         let classes = semantics.classes(definitions);
         let is_operation = classes.iter().map(|class| class.category != Category::Computation).collect();
-        Operations { is_operation }
+        Operations { is_operation, is_silent: false }
+    }
+
+    /// The same without notices, for passes in which another analysis reports the same.
+    #[must_use]
+    pub fn silent(self) -> Self {
+        Operations { is_silent: true, ..self }
     }
 }
 
@@ -108,7 +116,9 @@ impl Analysis for Operations {
             return Err(AnalysisError { analysis: Self::NAME, reason });
         }
         let output = output(partial, &self.is_operation, cx);
-        report(&output, cx);
+        if !self.is_silent {
+            report(&output, cx);
+        }
         Ok(output)
     }
 }

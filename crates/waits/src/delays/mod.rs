@@ -31,3 +31,4 @@ pub use chains::{ChainDelay, ChainWait, WaitChain};
 pub use dependencies::Dependencies;
 pub use output::{DelayRow, DelaysOutput, UnexplainedRow};
 pub use parts::WaitParts;
+pub(crate) use sweep::shares;

@@ -248,7 +248,7 @@ fn part(whole: u64, numerator: u64, denominator: u64) -> u64 {
 }
 
 /// Divides a sum in proportion to `parts`, whose sum is not 0: all of it, by largest remainder.
-pub(super) fn shares(whole: u64, parts: &[u64]) -> Vec<u64> {
+pub(crate) fn shares(whole: u64, parts: &[u64]) -> Vec<u64> {
     let sum: u128 = parts.iter().map(|&part| u128::from(part)).sum();
     let exact = |&part: &u64| u128::from(whole) * u128::from(part);
     let mut shares: Vec<u64> = parts.iter().map(|part| (exact(part) / sum) as u64).collect();
