@@ -9,6 +9,7 @@ use ouzel::analyses::communication_totals::Communication;
 use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::engine::AnalysisSet;
 use ouzel::model::{CallPathId, CallPathTree, LocationId, Scope, ScopedRows, SeverityRow};
+use ouzel::waits::{ClassRole, Wait, WaitClass};
 use ouzel::{CubeStorage, Options, Profile, Trace};
 use ouzel_testkit::{shared_data, workspace_root};
 use std::collections::BTreeMap;
@@ -120,11 +121,78 @@ fn expected(trace: &Trace) -> Expected {
             add("bytes_received", Scope::Exclusive, at, row.call_path, row.totals.bytes_received as f64);
         }
     }
+    for (class, waits) in waits_by_class(trace) {
+        let metric = match class.role() {
+            ClassRole::Primary => "waiting",
+            ClassRole::PartOf(_) => continue,
+            ClassRole::Beside => metric_of(class),
+        };
+        for (place, wait) in waits {
+            *sums.entry((metric.to_owned(), Scope::Exclusive)).or_default().entry(place).or_default() += wait;
+        }
+    }
     let in_matrix: u64 = matrix.cells.iter().map(|cell| cell.traffic.bytes).sum();
     let unresolved =
         matrix.to_unknown.iter().map(|(_, traffic)| traffic.bytes).sum::<u64>() + matrix.without_rank.bytes;
     assert!(in_matrix + unresolved <= bytes_sent, "sends to nobody are in no matrix");
     Expected { sums, bytes_in_matrix: in_matrix, unresolved }
+}
+
+/// The names that Scalasca gives these metrics, or ours.
+fn metric_of(class: WaitClass) -> &'static str {
+    match class.as_str() {
+        "late_sender" => "mpi_latesender",
+        "late_sender_wrong_order_same_source" => "mpi_lswo_same",
+        "late_sender_wrong_order_different_source" => "mpi_lswo_different",
+        "late_receiver" => "mpi_latereceiver",
+        "wait_at_barrier" => "mpi_barrier_wait",
+        "wait_at_nxn" => "mpi_wait_nxn",
+        "late_broadcast" => "mpi_latebroadcast",
+        "early_reduce" => "mpi_earlyreduce",
+        "early_scan" => "mpi_earlyscan",
+        "wait_at_finalize" => "mpi_finalize_wait",
+        "barrier_completion" => "mpi_barrier_completion",
+        "nxn_completion" => "mpi_nxn_completion",
+        "init_completion" => "mpi_init_completion",
+        own => own,
+    }
+}
+
+/// What the waits of a trace come to at each place, in seconds, without what is only possible.
+fn waits_by_class(trace: &Trace) -> BTreeMap<WaitClass, BTreeMap<Place, f64>> {
+    let waits = trace.waits(&Options::default()).unwrap().output;
+    let definitions = trace.definitions();
+    let mut sums: BTreeMap<WaitClass, BTreeMap<Place, u64>> = BTreeMap::new();
+    for wait in waits.waits.iter().filter(|wait| !wait.is_only_possible()) {
+        let path = waits.call_paths.regions(wait.path).into_iter().map(|region| region.0).collect();
+        let place = (definitions.location(wait.location).native_id, path);
+        *sums.entry(wait.class).or_default().entry(place).or_default() += Wait::ticks(wait).0;
+    }
+    let secs = |ticks| definitions.clock.secs_from_ticks(ouzel::model::Ticks(ticks));
+    sums.into_iter()
+        .map(|(class, of)| (class, of.into_iter().map(|(place, ticks)| (place, secs(ticks))).collect()))
+        .collect()
+}
+
+#[test]
+fn waiting_is_a_metric_for_each_class() {
+    let mut n_classes = 0;
+    for path in traces() {
+        let trace = ouzel::open(&path).unwrap();
+        let profile = trace.severity_cube(&Options::default()).unwrap().output;
+        let mut all = 0.0;
+        for (class, expected) in waits_by_class(&trace) {
+            let found = values(&profile, metric_of(class), Scope::Exclusive);
+            assert_near(&found, &expected, &format!("{} of {}", class.as_str(), path.display()));
+            n_classes += 1;
+            if class.role() == ClassRole::Primary {
+                all += expected.values().sum::<f64>();
+            }
+        }
+        let found: f64 = values(&profile, "waiting", Scope::Exclusive).values().sum();
+        assert!((found - all).abs() <= 1e-9 * all, "{found} instead of {all} in {}", path.display());
+    }
+    assert!(20 <= n_classes, "{n_classes}");
 }
 
 fn assert_near(found: &BTreeMap<Place, f64>, expected: &BTreeMap<Place, f64>, what: &str) {

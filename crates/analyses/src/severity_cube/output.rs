@@ -5,7 +5,7 @@ use super::state::{LocationColumns, SeverityCubePartial};
 use crate::metric_profile;
 use ouzel_engine::FinishCx;
 use ouzel_model::{CallPathId, CallPathTree, Level, LocationId, MetricId, Notice, NoticeCode};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Everything counted in a pass.
@@ -39,6 +39,22 @@ impl CubeMetric {
     pub fn row(&self, path: CallPathId) -> Range<usize> {
         let at = |i: usize| self.starts.get(i).map_or(self.values.len(), |&start| start as usize);
         at(path.index())..at(path.index() + 1)
+    }
+
+    /// The same rows with other ids of call paths and locations, of which no two become one; locations keep their order.
+    fn renumbered(&self, n_paths: usize, path: impl Fn(CallPathId) -> CallPathId, location: &[u32]) -> Self {
+        let old = (0..self.starts.len().saturating_sub(1)).map(CallPathId::from_index);
+        let rows: BTreeMap<CallPathId, Range<usize>> =
+            old.map(|old| (path(old), self.row(old))).filter(|(_, row)| !row.is_empty()).collect();
+        let mut new = CubeMetric { quantity: self.quantity, ..CubeMetric::default() };
+        for path in (0..n_paths).map(CallPathId::from_index) {
+            new.starts.push(new.values.len() as u64);
+            let Some(row) = rows.get(&path) else { continue };
+            new.locations.extend(self.locations[row.clone()].iter().map(|&at| location[at as usize]));
+            new.values.extend_from_slice(&self.values[row.clone()]);
+        }
+        new.starts.push(new.values.len() as u64);
+        new
     }
 
     /// Removes the columns of one quantity and collects them.
@@ -92,6 +108,60 @@ impl SeverityCubeOutput {
         SeverityCubeOutput { call_paths: cx.call_paths.clone(), locations, metrics, counters }
     }
 
+    /// The values of some quantities at call paths and locations. Values of zero are left out.
+    pub fn of_values(
+        call_paths: CallPathTree,
+        values: BTreeMap<(Quantity, CallPathId, LocationId), u64>,
+    ) -> SeverityCubeOutput {
+        let locations: BTreeSet<LocationId> = values.keys().map(|(.., location)| *location).collect();
+        let locations: Vec<LocationId> = locations.into_iter().collect();
+        let mut metrics: Vec<CubeMetric> = Vec::new();
+        for ((quantity, path, location), value) in values.into_iter().filter(|(_, value)| *value != 0) {
+            if metrics.last().is_none_or(|last| last.quantity != Some(quantity)) {
+                metrics.push(CubeMetric { quantity: Some(quantity), ..CubeMetric::default() });
+            }
+            let Some(metric) = metrics.last_mut() else { continue };
+            metric.starts.resize(metric.starts.len().max(path.index() + 1), metric.values.len() as u64);
+            let at = locations.binary_search(&location).expect("the locations of all values are there");
+            metric.locations.push(at as u32);
+            metric.values.push(value);
+        }
+        for metric in &mut metrics {
+            metric.starts.resize(call_paths.len() + 1, metric.values.len() as u64);
+        }
+        SeverityCubeOutput { call_paths, locations, metrics, counters: BTreeSet::new() }
+    }
+
+    /// The same with the quantities of `other`, none of which it has itself.
+    #[must_use]
+    pub fn with(self, other: &SeverityCubeOutput) -> SeverityCubeOutput {
+        let mut call_paths = self.call_paths.clone();
+        let absorbed = call_paths.absorb(&other.call_paths);
+        let (call_paths, canonical) = call_paths.into_canonical();
+        let mut locations = [&self.locations[..], &other.locations].concat();
+        locations.sort_unstable();
+        locations.dedup();
+        let place = |of: &[LocationId]| -> Vec<u32> {
+            of.iter().map(|location| locations.partition_point(|it| it < location) as u32).collect()
+        };
+        let n_paths = call_paths.len();
+        let is_the_same = n_paths == self.call_paths.len() && locations == self.locations;
+        let (mine, theirs) = (place(&self.locations), place(&other.locations));
+        let own = self.metrics.into_iter().map(|metric| match is_the_same {
+            true => metric,
+            false => metric.renumbered(n_paths, |path| canonical.path(path), &mine),
+        });
+        let others = other
+            .metrics
+            .iter()
+            .map(|metric| metric.renumbered(n_paths, |path| canonical.path(absorbed.path(path)), &theirs));
+        let mut metrics: Vec<CubeMetric> = own.chain(others).collect();
+        metrics.sort_by_key(|metric| metric.quantity);
+        let mut counters = self.counters;
+        counters.extend(&other.counters);
+        SeverityCubeOutput { call_paths, locations, metrics, counters }
+    }
+
     /// Whether anything was counted outside of all calls.
     pub fn has_outside(&self) -> bool {
         self.metrics.iter().any(|metric| !metric.row(CallPathTree::ROOT).is_empty())
@@ -120,10 +190,11 @@ pub fn quantities(counted: &BTreeSet<Quantity>, counters: &BTreeSet<MetricId>) -
             messages && collectives
         }
         Q::IoOperations | Q::IoBytesRead | Q::IoBytesWritten => has(&[Q::IoOperations]),
+        Q::Waiting(_) => counted.contains(quantity),
         Q::Counter(id) => counters.contains(id),
     };
     let of_counters = counters.iter().map(|&id| Q::Counter(id));
-    Q::BUILT_IN.iter().copied().chain(of_counters).filter(is_wanted).collect()
+    Q::built_in().chain(of_counters).filter(is_wanted).collect()
 }
 
 fn report_not_attributed(metrics: &BTreeSet<MetricId>, cx: &FinishCx<'_>) {

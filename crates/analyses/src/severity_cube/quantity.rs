@@ -1,5 +1,6 @@
 //! What is counted, and what it is called in a profile.
 
+use super::waiting::Waiting;
 use ouzel_model::{Aggregation, Definitions, MetricId, MetricKind, MetricValueType, ProfileMetric};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -39,13 +40,16 @@ pub enum Quantity {
     IoBytesRead,
     /// Bytes that they wrote: `io_bytes_written`.
     IoBytesWritten,
+    /// Ticks of waiting for other ranks, which no pass over single locations counts: see
+    /// [`SeverityCubeOutput::with`](super::SeverityCubeOutput::with).
+    Waiting(Waiting),
     /// What an accumulated counter of the trace gained: its own name and unit.
     Counter(MetricId),
 }
 
 impl Quantity {
-    /// Every quantity that is no counter.
-    pub const BUILT_IN: &[Quantity] = &[
+    /// Every quantity that is no counter and no waiting.
+    const COUNTED: &[Quantity] = &[
         Quantity::Time,
         Quantity::Visits,
         Quantity::MinTime,
@@ -64,6 +68,11 @@ impl Quantity {
         Quantity::IoBytesWritten,
     ];
 
+    /// Every quantity that is no counter.
+    pub fn built_in() -> impl Iterator<Item = Quantity> {
+        Quantity::COUNTED.iter().chain(Quantity::WAITING).copied()
+    }
+
     /// The name of the metric in a profile, unless it is a counter: that has a name of its own.
     pub fn name(self) -> Option<&'static str> {
         Some(self.texts()[0]).filter(|name| !name.is_empty())
@@ -74,13 +83,14 @@ impl Quantity {
         match self {
             Quantity::BytesSentP2p | Quantity::BytesSentColl => Some(Quantity::BytesSent),
             Quantity::BytesReceivedP2p | Quantity::BytesReceivedColl => Some(Quantity::BytesReceived),
+            Quantity::Waiting(part) => part.whole().map(Quantity::Waiting),
             _ => None,
         }
     }
 
     /// Whether values are ticks, and seconds in the profile.
     pub fn is_time(self) -> bool {
-        matches!(self, Quantity::Time | Quantity::MinTime | Quantity::MaxTime)
+        matches!(self, Quantity::Time | Quantity::MinTime | Quantity::MaxTime | Quantity::Waiting(_))
     }
 
     /// How values are put together.
@@ -148,6 +158,7 @@ impl Quantity {
             Quantity::IoBytesWritten => {
                 ["io_bytes_written", "Bytes written", "bytes", "Bytes that I/O operations wrote"]
             }
+            Quantity::Waiting(waiting) => waiting.texts(),
             Quantity::Counter(_) => ["", "", "", ""],
         }
     }

@@ -5,16 +5,21 @@
 //!             └─ too many for memory ─► a part: its rows in a temporary file ─┘
 //! ```
 //!
+//! Waits for other ranks are found in the same pass, or in a second one if there are several parts: they follow from
+//! all locations together.
+//!
 //! For what is counted see [`severity_cube`](ouzel_analyses::severity_cube). The profile covers what the filter
 //! selects. Problems in the pass are notices of the profile. Law: the rows do not depend on the number of parts.
 
 mod spill;
+mod waiting;
 
 use crate::{Answer, AskError, Options, Profile, Trace, missing};
 use ouzel_analyses::severity_cube::{SeverityCube, SeverityCubeOutput, TraceProfile};
 use ouzel_engine::{AnalysisSet, IsLast, PassError};
 use ouzel_files::memory;
-use ouzel_model::ProfileSource;
+use ouzel_model::{Content, Level, Notice, NoticeCode, Notices, ProfileSource};
+use ouzel_waits::{Waits, WaitsOutput};
 use spill::Spill;
 use std::io;
 use std::ops::ControlFlow;
@@ -63,10 +68,12 @@ impl Trace {
         let held_bytes = Arc::new(AtomicU64::new(0));
         let mut set = AnalysisSet::default();
         let key = set.add(SeverityCube::counting(Arc::clone(&held_bytes)));
+        let waits = self.may_wait().then(|| Waits::new(self.definitions()).silent());
+        let waits_key = waits.clone().map(|waits| set.add_silent(waits));
         let Options { filter, jobs, progress, workers } = options;
         let set = set.prepare(self.definitions(), filter);
         let mut collected = Collected { spill: None, last: None };
-        let mut trouble = None;
+        let (mut found, mut trouble) = (None, None);
         // Values are in memory twice while the columns of locations become rows.
         let is_full = || storage.memory_bytes / 2 < held_bytes.load(Ordering::Relaxed);
         let report = match workers {
@@ -79,16 +86,21 @@ impl Trace {
                     IsLast::Yes
                 };
                 collected.take(output, is_last, storage)?;
+                found = waits_key.map(|key| report.outputs.take(&key)).transpose()?;
                 Ok(report)
             }
             None => {
                 set.run_in_parts(self.source(), *jobs, *progress, &is_full, &mut |mut outputs, is_last| {
                     held_bytes.store(0, Ordering::Relaxed);
-                    let taken = outputs
-                        .take(&key)
-                        .map_err(AskError::from)
-                        .and_then(|output| Ok(collected.take(output, is_last, storage)?));
-                    match taken {
+                    let is_whole = is_last == IsLast::Yes && collected.spill.is_none();
+                    let mut take = || -> Result<(), AskError> {
+                        collected.take(outputs.take(&key)?, is_last, storage)?;
+                        if let Some(key) = waits_key.as_ref().filter(|_| is_whole) {
+                            found = Some(outputs.take(key)?);
+                        }
+                        Ok(())
+                    };
+                    match take() {
                         Ok(()) => ControlFlow::Continue(()),
                         Err(error) => {
                             trouble = Some(error);
@@ -104,10 +116,36 @@ impl Trace {
         };
         missing::explain(self.source(), &set, &mut report);
         missing::explain_severities(self.source(), &mut report);
+        if let (Some(waits), None) = (waits, &found) {
+            found = Some(self.ask(waits, options)?.output);
+        }
+        if let Some(waits) = found {
+            report.notices = with_clocks(report.notices, &waits);
+            collected.add(waiting::severities(&waits))?;
+        }
         let source = collected.into_source(self, report.notices.clone())?;
         let profile = Profile::of_trace(self, filter, source);
         Ok(Answer::new(profile, report))
     }
+}
+
+impl Trace {
+    /// Whether one process may wait for another one in a way that the trace records.
+    fn may_wait(&self) -> bool {
+        let lacks = |content| self.source().lacks(content).is_some();
+        1 < self.definitions().processes().len() && !(lacks(Content::Messages) && lacks(Content::Collectives))
+    }
+}
+
+/// The same with a notice where wrong clocks make waiting wrong.
+fn with_clocks(notices: Vec<Notice>, waits: &WaitsOutput) -> Vec<Notice> {
+    let all = Notices::default();
+    all.extend(notices);
+    if 0 < waits.violations.n {
+        let message = "waiting for a message ends with its call: it was received before it was sent";
+        all.push(Notice::new(Level::Low, NoticeCode::MessageOrder, message).times(waits.violations.n));
+    }
+    all.to_vec()
 }
 
 /// Bytes of a value in memory: the number of its location and the value.
@@ -133,11 +171,18 @@ impl Collected {
         spill.add(output)
     }
 
-    fn into_source(
-        self,
-        trace: &Trace,
-        notices: Vec<ouzel_model::Notice>,
-    ) -> Result<Box<dyn ProfileSource>, AskError> {
+    /// Adds quantities that no part has.
+    fn add(&mut self, more: SeverityCubeOutput) -> io::Result<()> {
+        match &mut self.spill {
+            Some(spill) => spill.add(more),
+            None => {
+                self.last = self.last.take().map(|last| last.with(&more));
+                Ok(())
+            }
+        }
+    }
+
+    fn into_source(self, trace: &Trace, notices: Vec<Notice>) -> Result<Box<dyn ProfileSource>, AskError> {
         let definitions = trace.definitions();
         Ok(match (self.spill, self.last) {
             (Some(spill), _) => Box::new(spill.into_profile(definitions, notices)?),

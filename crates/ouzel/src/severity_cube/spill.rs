@@ -118,6 +118,7 @@ impl Spill {
         let (call_paths, canonical) = call_paths.into_canonical();
         let mut locations: Vec<LocationId> = parts.iter().flat_map(|part| part.locations.clone()).collect();
         locations.sort_unstable();
+        locations.dedup();
         let counted =
             parts.iter().flat_map(|part| part.metrics.iter().map(|(quantity, _)| *quantity)).collect();
         let quantities = quantities(&counted, &counters);

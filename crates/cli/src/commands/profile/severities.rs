@@ -24,7 +24,7 @@ const MAX_NAMES: usize = 8;
 
 /// Whether each of the patterns names something that is counted in every trace.
 pub fn are_counted(patterns: &[String]) -> bool {
-    let names = || Quantity::BUILT_IN.iter().filter_map(|quantity| quantity.name());
+    let names = || Quantity::built_in().filter_map(Quantity::name);
     patterns.iter().all(|pattern| {
         let pattern = WildMatch::new(pattern);
         names().any(|name| pattern.matches(name))
