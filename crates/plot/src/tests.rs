@@ -14,6 +14,7 @@ use ouzel_analyses::timeline::Timeline;
 use ouzel_analyses::{By, imbalance};
 use ouzel_model::{Ticks as ModelTicks, TimeRange, TraceSource};
 use ouzel_testkit::{ToyTrace, run};
+use ouzel_waits::{DelaysOutput, Waits};
 use std::num::NonZeroU16;
 
 fn trace() -> ToyTrace {
@@ -277,4 +278,29 @@ fn fields_of_one_place_or_a_wrong_number_of_values_are_no_panic() {
     let short = Field { title: String::new(), note: String::new(), unit: String::new(), values: vec![1.0] };
     let style = (Palette::default(), Solid::default());
     assert!(pictures::fields("t", "", axes, vec![short], style).svg().is_err());
+}
+
+#[test]
+fn a_chain_of_waiting_goes_from_rank_to_rank() {
+    // Rank 0 is late, 1 waits for it, and 2 for rank 1.
+    let trace = ToyTrace::new(
+        "0: enter main @0, enter foo @0, leave @100, enter MPI_Send @100, send>1 @100, leave @100, leave @100
+         1: enter main @0, enter foo @0, leave @10, enter MPI_Recv @10, recv<0 @100, leave @100, enter foo @100, leave @120, enter MPI_Send @120, send>2 @120, leave @120, leave @120
+         2: enter main @0, enter foo @0, leave @10, enter MPI_Recv @10, recv<1 @120, leave @120, leave @120",
+    );
+    let definitions = trace.definitions();
+    let mut waits = run(&trace, Waits::with_dependencies(definitions));
+    let dependencies = waits.dependencies.take().unwrap();
+    let (delays, _) = dependencies.delays(&run(&trace, dependencies.second_pass()));
+    let picture = pictures::waiting_chain(&delays, definitions, "toy");
+    let Marks::Lanes(lanes) = &picture.marks else { panic!("ranks are lanes") };
+    assert_eq!(lanes.names, ["0", "1", "2"]);
+    let drawn: Vec<(usize, (f64, f64))> = lanes.intervals.iter().map(|it| (it.lane, it.range)).collect();
+    assert_eq!(drawn, [(0, (0.0, 100.0)), (1, (10.0, 100.0)), (2, (10.0, 120.0)), (1, (100.0, 120.0))]);
+    let ends: Vec<_> = lanes.arrows.iter().map(|arrow| (arrow.from, arrow.to)).collect();
+    assert_eq!(ends, [((100.0, 0), (100.0, 1)), ((120.0, 1), (120.0, 2))]);
+    let svg = picture.svg().unwrap();
+    assert!(svg.contains("Rank 0 takes 90 ns longer in foo, and others wait"), "{svg}");
+    let none = DelaysOutput { chains: Vec::new(), ..delays };
+    assert!(pictures::waiting_chain(&none, definitions, "toy").svg().unwrap().contains("No rank waits"));
 }

@@ -8,10 +8,15 @@ use crate::{Marks, Picture};
 use ouzel_model::{Definitions, LocationId, Ticks, units};
 use ouzel_waits::{DelaysOutput, WaitChain};
 
-/// The chain of waiting that begins at the delay with the highest costs: a lane for each rank in the order of the
+/// Part of the axis that is left free at its end.
+const MARGIN: f64 = 0.02;
+
+/// The chain of waiting that begins at the delay with the highest costs, of those with several waits if there are any: a
+/// lane for each rank in the order of the
 /// chain, arrows from the one that comes late to the one that waits for it. Without waiting, a picture without lanes.
 pub fn waiting_chain(delays: &DelaysOutput, definitions: &Definitions, of: &str) -> Picture {
-    let Some(chain) = delays.chains.first() else {
+    let has_several = |chain: &&WaitChain| 1 < chain.waits.len();
+    let Some(chain) = delays.chains.iter().find(has_several).or(delays.chains.first()) else {
         let none = Lanes {
             x_name: "time since the trace start".to_owned(),
             y_name: "rank".to_owned(),
@@ -30,7 +35,8 @@ pub fn waiting_chain(delays: &DelaysOutput, definitions: &Definitions, of: &str)
         .last()
         .map_or_else(|| "code outside all regions".to_owned(), ToString::to_string);
     let longer = units::time(definitions.clock.ns_from_ticks(chain.delay.longer));
-    let title = format!("{code} takes rank {} {longer} longer, and others wait", rank(chain.delay.location));
+    let title =
+        format!("Rank {} takes {longer} longer in {code}, and others wait", rank(chain.delay.location));
     let mut locations = vec![chain.delay.location];
     for wait in &chain.waits {
         if !locations.contains(&wait.location) {
@@ -45,22 +51,23 @@ pub fn waiting_chain(delays: &DelaysOutput, definitions: &Definitions, of: &str)
     let (mut intervals, arrows) = marks(chain, time, lane);
     intervals.sort_by(|a, b| a.range.0.total_cmp(&b.range.0));
     let first = intervals.first().map_or(0.0, |it| it.range.0);
+    // Room for the arrows at the end.
+    let end = last / scale.divisor * (1.0 + MARGIN) - first * MARGIN;
     let legend = [
-        (late(), "in it, the code takes longer"),
-        (waits(), "waits for the rank above the arrow"),
+        (late(), "code that takes longer"),
+        (waits(), "waits for that rank"),
         (goes_on(), "goes on, late itself"),
     ];
-    let has_next = 1 < chain.waits.len();
     let lanes = Lanes {
         x_name: format!("time since the trace start ({})", scale.unit),
         y_name: "rank".to_owned(),
-        range: (first, last / scale.divisor),
+        range: (first, end),
         intervals,
         arrows,
         path: Vec::new(),
         legend: legend
             .into_iter()
-            .take(if has_next { 3 } else { 2 })
+            .take(if has_several(&chain) { 3 } else { 2 })
             .map(|(colour, words)| (colour, words.to_owned()))
             .collect(),
         names: locations.iter().map(|&location| rank(location)).collect(),
@@ -106,5 +113,5 @@ fn waits() -> Colour {
 }
 
 fn goes_on() -> Colour {
-    Colour::communication()
+    Colour::overlap()
 }
