@@ -1,8 +1,10 @@
 """Profiles that we write, read by pycubexr."""
 
+import json
+
 import pytest
 
-from conftest import SHARED
+from conftest import ROOT, SHARED
 
 pycubexr = pytest.importorskip("pycubexr")
 
@@ -42,3 +44,29 @@ def test_what_we_write_is_what_was_there(ouzel, path, tmp_path):
         real = lambda row: [value for value in row if abs(value) < 1e300]
         total = lambda found: sorted(sum(real(row)) for row in found.values() if any(real(row)))
         assert total(after) == pytest.approx(total(rows(path)), rel=1e-12)
+
+
+SCALASCA = {
+    "late_sender": "mpi_latesender",
+    "wait_at_barrier": "mpi_barrier_wait",
+    "wait_at_nxn": "mpi_wait_nxn",
+    "wait_at_finalize": "mpi_finalize_wait",
+    "late_sender_wrong_order_different_source": "mpi_lswo_different",
+}
+
+
+def test_waiting_has_the_names_of_scalasca(ouzel, tmp_path):
+    trace, file = ROOT / "testdata" / "pmpi-jacobi", tmp_path / "trace.cubex"
+    ouzel("convert", trace, file, "--to", "cube", "--quiet")
+    seconds = {}
+    with pycubexr.CubexParser(str(file)) as cubex:
+        for name in ["waiting", *SCALASCA.values()]:
+            values = cubex.get_metric_values(metric=cubex.get_metric_by_name(name))
+            cnodes = [cnode for cnode in cubex.all_cnodes() if cnode.id in values.cnode_indices]
+            seconds[name] = sum(sum(values.cnode_values(cnode).astype(float)) for cnode in cnodes)
+    data = json.loads(ouzel("waits", trace, "--format", "json", "--quiet"))["data"]
+    waits = {row["class"]: row["wait_ns"] for row in data["classes"]}
+    for name, metric in SCALASCA.items():
+        assert 1e9 * seconds[metric] == pytest.approx(waits[name], abs=1000), name
+    # A metric includes its parts.
+    assert 1e9 * seconds["waiting"] == pytest.approx(data["total_wait_ns"], abs=1000)

@@ -67,7 +67,7 @@ pub use timeline::TimelineAnswer;
 pub use topology::{TopologyAnswer, TopologyDimension};
 pub use waits::{
     UnexplainedWait, WaitChain, WaitClassSum, WaitClockViolations, WaitCulprit, WaitDelay, WaitOfChain,
-    WaitsAnswer, WaitsRow,
+    WaitsAnswer, WaitsCriticalCallPath, WaitsCriticalPath, WaitsRow,
 };
 pub use what_if::{WhatIfAnswer, WhatIfChange, WhatIfCriticalPath, WhatIfGain, WhatIfRank};
 

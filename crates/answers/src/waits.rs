@@ -2,7 +2,8 @@
 
 use ouzel::model::Definitions;
 use ouzel::waits::{
-    ChainDelay, ChainWait, ClassSum, DelaysOutput, WaitChain as Chain, WaitClass, WaitRow, WaitsOutput,
+    ChainDelay, ChainWait, ClassSum, DelaysOutput, ImpactRow, PathImpact, WaitChain as Chain, WaitClass,
+    WaitRow, WaitsOutput,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -33,6 +34,9 @@ pub struct WaitsAnswer {
     /// With `--delays`: where the most waiting begins, and how it goes from rank to rank; one chain for each of the
     /// five delays with the highest costs over all classes, highest first; else empty.
     pub chains: Vec<WaitChain>,
+    /// With `--delays`: the time of all locations beside the critical path, which tells delays that cost run time from
+    /// those that are hidden; else, with `--ranks`, `--region` or `--where`, and if unknown, `null`.
+    pub critical_path: Option<WaitsCriticalPath>,
     /// Share of the waiting whose causes are found without an approximation; `null` if unknown.
     pub exact_share: Option<f64>,
     /// Messages that were received before they were sent.
@@ -163,6 +167,43 @@ pub struct WaitOfChain {
     pub culprit: WaitCulprit,
 }
 
+/// The time of all locations of processes beside the critical path. activity + non-critical + lost = locations × length,
+/// if no location is busy for longer than the path.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitsCriticalPath {
+    /// Length of the path.
+    pub length_ns: u64,
+    /// Locations of processes that have events.
+    pub n_locations: u64,
+    /// Time without waits of locations in call paths, each up to that on the path.
+    pub activity_ns: u64,
+    /// Time beyond that: making it shorter gains nothing.
+    pub non_critical_ns: u64,
+    /// What locations are idle while the path takes longer than they do: what better balance could gain.
+    pub lost_ns: u64,
+    /// The call paths that are on the path, the highest imbalance first.
+    pub call_paths: Vec<WaitsCriticalCallPath>,
+}
+
+/// A call path that is on the critical path.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitsCriticalCallPath {
+    /// Names from the outermost region; empty outside all regions.
+    pub call_path: Vec<Arc<str>>,
+    /// Time on the path.
+    pub critical_ns: u64,
+    /// How much more that is than the mean over the locations, without waits; 0 if it is less.
+    pub imbalance_ns: u64,
+    /// Time of locations up to that on the path.
+    pub activity_ns: u64,
+    /// Time of locations beyond that.
+    pub non_critical_ns: u64,
+    /// Time that locations are idle because of this call path.
+    pub lost_ns: u64,
+}
+
 /// Messages of the selection that were received before they were sent.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -179,6 +220,7 @@ impl WaitsAnswer {
         output: &WaitsOutput,
         rows: &[WaitRow],
         causes: Option<&DelaysOutput>,
+        impact: Option<&PathImpact>,
         definitions: &Definitions,
     ) -> Self {
         let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
@@ -215,6 +257,7 @@ impl WaitsAnswer {
             delays: causes.filter(|_| is_known).map(|causes| delays(causes, definitions)),
             unexplained: causes.map_or_else(Vec::new, |causes| unexplained(causes, definitions)),
             chains: causes.map_or_else(Vec::new, |causes| chains(causes, definitions)),
+            critical_path: impact.filter(|_| is_known).map(|impact| critical_path(impact, definitions)),
             exact_share: is_known.then_some(1.0),
             clock_violations: WaitClockViolations {
                 n: output.violations.n,
@@ -275,4 +318,24 @@ fn chains(causes: &DelaysOutput, definitions: &Definitions) -> Vec<WaitChain> {
         }
     };
     causes.chains.iter().map(chain).collect()
+}
+
+fn critical_path(impact: &PathImpact, definitions: &Definitions) -> WaitsCriticalPath {
+    let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
+    let row = |row: &ImpactRow| WaitsCriticalCallPath {
+        call_path: impact.names(row.call_path, definitions),
+        critical_ns: ns(row.critical),
+        imbalance_ns: ns(row.imbalance),
+        activity_ns: ns(row.activity),
+        non_critical_ns: ns(row.non_critical),
+        lost_ns: ns(row.lost),
+    };
+    WaitsCriticalPath {
+        length_ns: ns(impact.length),
+        n_locations: impact.n_locations,
+        activity_ns: ns(impact.sum(|row| row.activity)),
+        non_critical_ns: ns(impact.sum(|row| row.non_critical)),
+        lost_ns: ns(impact.sum(|row| row.lost)),
+        call_paths: impact.rows.iter().filter(|row| 0 < row.critical.0).map(row).collect(),
+    }
 }

@@ -32,7 +32,7 @@ use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Report};
 use ouzel_model::{Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank};
 use ouzel_replay::ChangeError;
-use ouzel_waits::{DelaysOutput, Waits, WaitsOutput};
+use ouzel_waits::{DelaysOutput, PathImpact, Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
 /// An answer, and how far it can be trusted.
@@ -99,6 +99,9 @@ pub struct Diagnosed {
     /// If it was requested.
     pub timeline: Option<TimelineOutput>,
 }
+
+/// Waits, the code that makes others wait, and what the critical path says of it.
+pub type DelaysAndImpact = (WaitsOutput, DelaysOutput, Option<PathImpact>);
 
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -211,11 +214,43 @@ impl Trace {
     pub fn delays(&self, options: &Options<'_>) -> Result<Answer<(WaitsOutput, DelaysOutput)>, AskError> {
         let mut answer = explained(self.ask(Waits::with_dependencies(self.definitions()), options)?);
         let dependencies = answer.output.dependencies.take().expect("they were asked for");
-        let filter = Filter { ranks: None, time_ns: None, ..options.filter.clone() };
-        let calls = self.ask(dependencies.second_pass(), &Options { filter, ..options.clone() })?.output;
+        let calls = self.ask(dependencies.second_pass(), &of_whole_run(options))?.output;
         let (delays, parts) = dependencies.delays(&calls);
         answer.output.parts = parts;
         Ok(answer.map(|waits| (waits, delays)))
+    }
+
+    /// The same with what the critical path says of the code that makes others wait; without it if only some ranks or
+    /// calls are selected. Two passes.
+    ///
+    /// # Errors
+    /// If a pass was cancelled, or an analysis cannot answer.
+    pub fn delays_and_impact(&self, options: &Options<'_>) -> Result<Answer<DelaysAndImpact>, AskError> {
+        let definitions = self.definitions();
+        if !(Filter { time_ns: None, ..options.filter.clone() }).is_everything() {
+            return Ok(self.delays(options)?.map(|(waits, delays)| (waits, delays, None)));
+        }
+        let mut set = AnalysisSet::default();
+        let waits = set.add(Waits::with_dependencies(definitions));
+        let operations = set.add_silent(Operations::new(definitions).silent());
+        let times = set.add_silent(CallPathProfile);
+        let mut pass = self.run(&set, options)?;
+        let (waits, operations) = (pass.outputs.take(&waits)?, pass.outputs.take(&operations)?);
+        let times = pass.outputs.take(&times)?;
+        let mut answer = explained(Answer::new(waits, pass));
+        let path = critical_path(&operations, definitions, &Notices::default());
+        drop(operations);
+        let dependencies = answer.output.dependencies.take().expect("they were asked for");
+        let mut set = AnalysisSet::default();
+        let calls = set.add(dependencies.second_pass());
+        let on_path = set.add_silent(PathCalls::new(&path));
+        let mut pass = self.run(&set, &of_whole_run(options))?;
+        let (delays, parts) = dependencies.delays(&pass.outputs.take(&calls)?);
+        answer.output.parts = parts;
+        let classes = Semantics::default().classes(definitions);
+        let path = profile(&path, &pass.outputs.take(&on_path)?, &classes);
+        let impact = PathImpact::new(&path, &times, &answer.output, definitions);
+        Ok(answer.map(|waits| (waits, delays, Some(impact))))
     }
 
     /// How late each operation ends after the first of its peers.
@@ -367,6 +402,12 @@ impl Trace {
         }
         Ok(())
     }
+}
+
+/// The same for all ranks at all times.
+fn of_whole_run<'a>(options: &Options<'a>) -> Options<'a> {
+    let filter = Filter { ranks: None, time_ns: None, ..options.filter.clone() };
+    Options { filter, ..options.clone() }
 }
 
 /// The same with a notice that says why waiting is unknown, unless the pass has said what the trace lacks.

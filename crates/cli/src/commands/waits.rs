@@ -15,7 +15,8 @@ use clap::{Args, ValueEnum};
 use ouzel::Trace;
 use ouzel::model::{Ticks, WorldRank};
 use ouzel::waits::{
-    Certainty, ClassRole, DelaysOutput, WaitChain, WaitClass, WaitRow, WaitRows, WaitsOutput, WaitsPer,
+    Certainty, ClassRole, DelaysOutput, ImpactRow, PathImpact, WaitChain, WaitClass, WaitRow, WaitRows,
+    WaitsOutput, WaitsPer,
 };
 use ouzel_answers::WaitsAnswer;
 use ouzel_plot::pictures;
@@ -90,8 +91,11 @@ fn run(session: &Session<'_>, args: &WaitsArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     check(args)?;
     let answer = match args.delays {
-        true => session.answer(Trace::delays)?.map(|(waits, delays)| (waits, Some(delays))),
-        false => session.answer(Trace::waits)?.map(|waits| (waits, None)),
+        true => {
+            let answer = session.answer(Trace::delays_and_impact)?;
+            answer.map(|(waits, delays, impact)| (waits, Some(delays), impact))
+        }
+        false => session.answer(Trace::waits)?.map(|waits| (waits, None, None)),
     };
     let per = if args.per.is_some() { WaitsPer::Rank } else { WaitsPer::Total };
     let which = WaitRows { per, classes: args.class.clone() };
@@ -101,15 +105,20 @@ fn run(session: &Session<'_>, args: &WaitsArgs) -> anyhow::Result<Outcome> {
     }
     session.reply(
         &answer,
-        |(waits, delays)| WaitsAnswer::new(waits, &rows, delays.as_ref(), definitions),
-        |(waits, delays)| match delays {
+        |(waits, delays, impact)| {
+            WaitsAnswer::new(waits, &rows, delays.as_ref(), impact.as_ref(), definitions)
+        },
+        |(waits, delays, _)| match delays {
             Some(delays) => delays.table(definitions),
             None => waits.table(&rows, definitions),
         },
-        |(waits, delays), page| {
+        |(waits, delays, impact), page| {
             write_page(session, waits, &rows, args, page);
             if let Some(delays) = delays.as_ref().filter(|_| !waits.is_empty()) {
                 write_causes(session, delays, args, page);
+                if let Some(impact) = impact {
+                    write_impact(session, impact, page);
+                }
             }
         },
     )
@@ -130,6 +139,8 @@ fn check(args: &WaitsArgs) -> anyhow::Result<()> {
 const PATH_WIDTH: usize = 22;
 /// The same, of code that makes others wait.
 const CAUSE_WIDTH: usize = 52;
+/// Call paths of the critical path that are shown.
+const N_IMPACTS: usize = 5;
 /// Chains of waiting that are shown.
 const N_CHAINS: usize = 3;
 /// Waits of a chain that are shown.
@@ -270,6 +281,40 @@ fn write_causes(session: &Session<'_>, delays: &DelaysOutput, args: &WaitsArgs, 
     }
 }
 
+/// Which call paths the run depends on more than the mean of the ranks does.
+fn write_impact(session: &Session<'_>, impact: &PathImpact, page: &mut Page) {
+    let definitions = session.definitions();
+    let time = |ticks: Ticks| units::time(definitions.clock.ns_from_ticks(ticks));
+    let shown: Vec<&ImpactRow> =
+        impact.rows.iter().filter(|row| Ticks(0) < row.imbalance).take(N_IMPACTS).collect();
+    let path = |row: &&ImpactRow| page::call_path(&impact.names(row.call_path, definitions), CAUSE_WIDTH);
+    page.gap();
+    let all = impact.length.0.saturating_mul(impact.n_locations) as f64;
+    let share = |ticks: Ticks| units::percent(Some(if all == 0.0 { 0.0 } else { ticks.0 as f64 / all }));
+    let (lost, beside) = (impact.sum(|row| row.lost), impact.sum(|row| row.non_critical));
+    let text = format!(
+        "On the critical path of {}: while it takes longer than the ranks do, these are idle for {} ({}). Another {} ({}) \
+         of their time is not critical; delays there are hidden.",
+        time(impact.length),
+        time(lost),
+        share(lost),
+        time(beside),
+        share(beside),
+    );
+    page.text(0, &text, Paint::Plain);
+    let times = |title: &str, of: fn(&ImpactRow) -> Ticks| {
+        GridColumn::numbers(title, shown.iter().map(|row| time(of(row))))
+    };
+    let grid = Grid::default()
+        .with(times("imbalance", |row| row.imbalance))
+        .with(times("critical", |row| row.critical))
+        .with(times("idle ranks", |row| row.lost))
+        .with(GridColumn::text("call path", shown.iter().map(path)).painted(Paint::Name).shortened());
+    page.grid(0, &grid);
+    let text = "Imbalance: how much longer the critical path takes here than the mean over the ranks, without waits.";
+    page.text(0, text, Paint::Dim);
+}
+
 /// Where a chain of waiting begins, and how it goes from rank to rank.
 fn write_chain(session: &Session<'_>, delays: &DelaysOutput, chain: &WaitChain, page: &mut Page) {
     let definitions = session.definitions();
@@ -291,7 +336,7 @@ fn write_chain(session: &Session<'_>, delays: &DelaysOutput, chain: &WaitChain, 
         .with(GridColumn::numbers("rank", shown.iter().map(|wait| rank(wait.location))))
         .with(GridColumn::numbers("for rank", for_rank))
         .with(GridColumn::numbers("wait", shown.iter().map(|wait| time(wait.end.since(wait.start)))))
-        .with(GridColumn::numbers("of it passed on", shown.iter().map(|wait| time(wait.caused))))
+        .with(GridColumn::numbers("due to above", shown.iter().map(|wait| time(wait.caused))))
         .with(GridColumn::numbers("from", shown.iter().map(|wait| time(wait.start))).optional(1))
         .with(
             GridColumn::text("waits in", shown.iter().map(|wait| path(wait.call_path)))

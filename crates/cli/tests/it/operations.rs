@@ -216,6 +216,38 @@ fn tables_have_the_rows_of_the_json() {
 }
 
 #[test]
+fn delays_lead_to_chains_of_waiting() {
+    let scratch = Scratch::new("chains");
+    let archive = testdata("zoo/late_sender/faulty");
+    let picture = scratch.0.join("chain.svg");
+    let data = json(&archive, &["waits", "--delays", "--plot", picture.to_str().unwrap()])["data"].take();
+    assert!(std::fs::read_to_string(&picture).unwrap().contains("longer in interior"));
+    let chain = &data["chains"][0];
+    assert_eq!(chain["call_path"][2], "interior", "{chain}");
+    let waits = chain["waits"].as_array().unwrap();
+    assert_eq!((waits.len() as u64, &waits[0]["culprit"]["rank"]), (2, &chain["rank"]), "{chain}");
+    assert_eq!(waits[1]["culprit"]["rank"], waits[0]["rank"], "{chain}");
+    let sum = |class: &str| {
+        let of = data["classes"].as_array().unwrap().iter().find(|it| it["class"] == class).cloned();
+        of.map_or(0, |of| of["wait_ns"].as_u64().unwrap())
+    };
+    let late = sum("late_sender");
+    assert!(0 < late);
+    assert_eq!(sum("direct_late_sender") + sum("indirect_late_sender"), late);
+    assert_eq!(sum("propagating_late_sender") + sum("terminal_late_sender"), late);
+    let path = &data["critical_path"];
+    let part = |key: &str| path[key].as_u64().unwrap();
+    let all = part("activity_ns") + part("non_critical_ns") + part("lost_ns");
+    assert_eq!(all, part("length_ns") * part("n_locations"), "{path}");
+    for words in [&["--class", "direct_late_sender"][..], &["--plot", "chain.svg"]] {
+        let ran = ran_on(&archive, &[&["waits"], words].concat());
+        assert!(ran.err.contains("add --delays"), "{}", ran.err);
+    }
+    let selected = json(&archive, &["waits", "--delays", "--ranks", "0-3"])["data"].take();
+    assert!(selected["critical_path"].is_null() && !selected["chains"].as_array().unwrap().is_empty());
+}
+
+#[test]
 fn a_replay_without_a_change_is_the_run() {
     for archive in ARCHIVES {
         let data = json(&testdata(archive), &["what-if"])["data"].take();
