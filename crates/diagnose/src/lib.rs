@@ -39,6 +39,7 @@ use ouzel_efficiency::{Metric, Reason, RunEfficiency, Threads, Unavailable};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
 use ouzel_model::{Definitions, LocationId, Notice, NoticeCode};
 use ouzel_replay::Replay;
+use ouzel_waits::DelaysOutput;
 use segments::{Detail, Which};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -237,6 +238,7 @@ impl ReportAnalyses {
             phases,
             late: None,
             replay: None,
+            delays: None,
         })
     }
 
@@ -261,6 +263,7 @@ pub struct Material {
     phases: PhasesOutput,
     late: Option<LateMessagesOutput>,
     replay: Option<Replay>,
+    delays: Option<DelaysOutput>,
 }
 
 impl Material {
@@ -284,9 +287,10 @@ impl Material {
         several && findings::wants_replay(&self.profile, definitions, &self.classes)
     }
 
-    /// Adds the whole run, to be replayed with the changes that findings are about.
-    pub fn add_replay(&mut self, replay: Replay) {
+    /// Adds the whole run, to be replayed with the changes that findings are about, and which code makes others wait.
+    pub fn add_replay(&mut self, replay: Replay, delays: DelaysOutput) {
         self.replay = Some(replay);
+        self.delays = Some(delays.numbered_like(&mut self.profile.call_paths));
     }
 
     /// Adds notices from other sources.
@@ -316,8 +320,18 @@ impl Material {
 
     /// The report.
     pub fn report(&self, definitions: &Definitions) -> RunReport {
-        let Material { classes, run, notices, locations, profile, communication, phases, late, replay } =
-            self;
+        let Material {
+            classes,
+            run,
+            notices,
+            locations,
+            profile,
+            communication,
+            phases,
+            late,
+            replay,
+            delays,
+        } = self;
         let trust = TrustCard::new(notices, locations, &run.ranks_without_events, definitions);
         let lost_definitions = trust.definitions_lost;
         let efficiency_left_out = trust.incomplete_ranks();
@@ -338,6 +352,7 @@ impl Material {
             phases,
             late: late.as_ref(),
             replay: replay.as_ref(),
+            delays: delays.as_ref(),
             clocks_are_right: !has(NoticeCode::ClocksUnsynchronised) && !has(NoticeCode::MessageOrder),
             nothing_lost: trust.lost.is_empty(),
             recorded: run.recorded,

@@ -31,7 +31,7 @@ use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Report};
 use ouzel_model::{Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank};
-use ouzel_replay::ChangeError;
+use ouzel_replay::{ChangeError, Graph, Replay};
 use ouzel_waits::{DelaysOutput, PathImpact, Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
@@ -387,7 +387,7 @@ impl Trace {
             .wants_messages(definitions)
             .then(|| set.add(LateMessages { semantics: semantics.clone() }));
         let waits = (is_whole && material.wants_replay(definitions))
-            .then(|| set.add_silent(Waits::with_edges(definitions)));
+            .then(|| set.add_silent(Waits::with_dependencies_and_edges(definitions).silent()));
         if late.is_none() && waits.is_none() {
             return Ok(());
         }
@@ -397,8 +397,17 @@ impl Trace {
             material.add_messages(late, &pass.notices);
         }
         if let Some(waits) = waits {
-            let edges = pass.outputs.take(&waits)?.edges.expect("they were asked for");
-            material.add_replay(self.replay_of(&edges, options)?);
+            let WaitsOutput { edges, dependencies, .. } = pass.outputs.take(&waits)?;
+            let (edges, dependencies) = edges.zip(dependencies).expect("they were asked for");
+            let graph = Graph::new(&edges, definitions);
+            drop(edges);
+            let mut set = AnalysisSet::default();
+            let in_pieces = set.add(graph.second_pass());
+            let in_intervals = set.add(dependencies.second_pass());
+            let mut pass = self.run(&set, options)?;
+            let replay = Replay::new(graph, pass.outputs.take(&in_pieces)?, definitions);
+            let (delays, _) = dependencies.delays(&pass.outputs.take(&in_intervals)?);
+            material.add_replay(replay, delays);
         }
         Ok(())
     }

@@ -4,7 +4,6 @@ use crate::{Answer, AskError, Options, Trace};
 use ouzel_model::{ColumnData, Definitions, Filter, Table, Ticks, Unit};
 use ouzel_replay::{Change, ChangeError, Graph, PathGain, Projection, RankProjection, Replay};
 use ouzel_waits::Waits;
-use ouzel_waits::edges::Edges;
 
 /// Call paths whose changes are replayed.
 const N_REPLAYED: usize = 10;
@@ -133,18 +132,10 @@ impl Trace {
         let options = &Options { filter, ..options.clone() };
         let mut answer = self.ask(Waits::with_edges(definitions), options)?;
         let edges = answer.output.edges.take().expect("they were asked for");
-        let replay = self.replay_of(&edges, options)?;
-        Ok(answer.map(|_| replay))
-    }
-
-    /// The run of these dependencies, ready to be replayed. One pass; `options` select the whole run.
-    ///
-    /// # Errors
-    /// If the pass was cancelled.
-    pub(crate) fn replay_of(&self, edges: &Edges, options: &Options<'_>) -> Result<Replay, AskError> {
-        let graph = Graph::new(edges, self.definitions());
+        let graph = Graph::new(&edges, definitions);
+        drop(edges);
         let calls = self.ask(graph.second_pass(), options)?.output;
-        Ok(Replay::new(graph, calls, self.definitions()))
+        Ok(answer.map(|_| Replay::new(graph, calls, definitions)))
     }
 
     /// How long the run would take with `changes`; without any, what those of each call path would gain.

@@ -47,6 +47,11 @@ impl Waits {
         Waits { depth: Depth::Edges, threads: ThreadCalls::default(), ..Waits::new(definitions) }
     }
 
+    /// The same with both. Threads of a process are left out.
+    pub fn with_dependencies_and_edges(definitions: &Definitions) -> Self {
+        Waits { depth: Depth::CausesAndEdges, ..Waits::with_edges(definitions) }
+    }
+
     /// The same without notices, for answers in which waiting is one of many things.
     #[must_use]
     pub fn silent(self) -> Self {
@@ -119,7 +124,7 @@ impl Analysis for Waits {
     }
 
     fn begin(&self, cx: &LocationCx<'_>) -> WaitsLocal {
-        let call = (self.depth == Depth::Edges).then_some(0);
+        let call = self.depth.has_edges().then_some(0);
         let own = OpenRecords { selected: cx.selected, call, ..OpenRecords::default() };
         let location = cx.definitions.location(cx.location);
         let threads = self.threads.has(location).then(|| ThreadFold::new(cx.selected));

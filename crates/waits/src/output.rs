@@ -121,7 +121,7 @@ pub(crate) fn output(
     report_unmatched(cx.notices, messages.unmatched, ends);
     report(&messages, &collectives, cx);
     let MessageWaits { mut waits, received, violations, clocks_are_wrong, edges, .. } = messages;
-    let mut edges = (depth == Depth::Edges).then(|| Edges {
+    let mut edges = depth.has_edges().then(|| Edges {
         call_paths: CallPathTree::default(),
         messages: edges,
         joins: collectives.joins.into_iter().chain(process_joins(locations, cx.definitions)).collect(),
@@ -160,7 +160,7 @@ pub(crate) fn output(
     edges.iter_mut().for_each(|edges| edges.number(&call_paths, &shown));
     let sums: Vec<WaitSum> =
         threads.sums.into_iter().map(|sum| WaitSum { path: shown.path(sum.path), ..sum }).collect();
-    let dependencies = (depth == Depth::Causes).then(|| {
+    let dependencies = depth.has_causes().then(|| {
         let charged = sums.iter().filter(|sum| sum.is_counted()).copied().collect();
         dependencies(&waits, &groups, (&call_paths, &shown), cx).with_sums(charged)
     });

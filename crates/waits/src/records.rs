@@ -123,6 +123,20 @@ pub(crate) enum Depth {
     Causes,
     /// Also who needs whom.
     Edges,
+    /// All of it.
+    CausesAndEdges,
+}
+
+impl Depth {
+    /// Whether causes are found.
+    pub fn has_causes(self) -> bool {
+        matches!(self, Depth::Causes | Depth::CausesAndEdges)
+    }
+
+    /// Whether it is kept who needs whom.
+    pub fn has_edges(self) -> bool {
+        matches!(self, Depth::Edges | Depth::CausesAndEdges)
+    }
 }
 
 impl WaitsPartial {

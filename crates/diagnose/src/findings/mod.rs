@@ -13,6 +13,7 @@
 //! the finding. Most gain first. For how phases are made see `ouzel_analyses::phases`.
 
 mod calls;
+mod cause;
 mod context;
 mod draft;
 mod explained;
@@ -50,6 +51,7 @@ use ouzel_analyses::phases::PhasesOutput;
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_model::{CallPathTree, Definitions};
 use ouzel_replay::Replay;
+use ouzel_waits::DelaysOutput;
 use replayed::Replays;
 use waiting::Theme;
 
@@ -66,6 +68,8 @@ pub(crate) struct Sources<'a> {
     pub late: Option<&'a LateMessagesOutput>,
     /// The run, to be replayed with changes.
     pub replay: Option<&'a Replay>,
+    /// Which code makes others wait.
+    pub delays: Option<&'a DelaysOutput>,
     /// Whether times of different ranks can be compared.
     pub clocks_are_right: bool,
     /// Whether the trace is complete.
@@ -114,7 +118,12 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
     drafts.retain(|draft| cx.is_significant(draft.loss));
     let replays = sources.replay.and_then(|replay| Replays::new(replay, &cx));
     if let Some(replays) = &replays {
-        drafts.iter_mut().for_each(|draft| replays.add_to(draft, &cx));
+        for draft in &mut drafts {
+            replays.add_to(draft, &cx);
+            if let Some(delays) = sources.delays {
+                cause::add_cause(draft, delays, replays, &cx);
+            }
+        }
         drafts.retain(|draft| cx.is_significant(draft.stated_loss()));
     }
     let order = |draft: &Draft| (std::cmp::Reverse(draft.stated_gain()), draft.kind, draft.path);

@@ -79,7 +79,7 @@ impl<'a> Replays<'a> {
     }
 
     /// `None` if nothing changes that the replay knows.
-    fn gain(&self, edits: &[Edit]) -> Option<u64> {
+    pub fn gain(&self, edits: &[Edit]) -> Option<u64> {
         let mut edits = edits.to_vec();
         edits.retain_mut(|edit| {
             let paths = &mut edit.code_mut().paths;

@@ -30,17 +30,20 @@ fn report(trace: &ToyTrace) -> RunReport {
         material.add_messages(late, &second.notices);
     }
     if material.wants_replay(trace.definitions()) {
-        material.add_replay(replay(trace));
+        let (replay, delays) = replay(trace);
+        material.add_replay(replay, delays);
     }
     material.report(trace.definitions())
 }
 
-fn replay(trace: &ToyTrace) -> Replay {
+fn replay(trace: &ToyTrace) -> (Replay, DelaysOutput) {
     let definitions = trace.definitions();
-    let waits = run(trace, Waits::with_edges(definitions));
+    let waits = run(trace, Waits::with_dependencies_and_edges(definitions));
     let graph = Graph::new(&waits.edges.expect("they were asked for"), definitions);
     let calls = run(trace, graph.second_pass());
-    Replay::new(graph, calls, definitions)
+    let dependencies = waits.dependencies.expect("they were asked for");
+    let (delays, _) = dependencies.delays(&run(trace, dependencies.second_pass()));
+    (Replay::new(graph, calls, definitions), delays)
 }
 
 /// Kind, last region of the call path, ranks and gain in percent of the first finding.

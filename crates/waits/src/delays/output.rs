@@ -104,6 +104,18 @@ impl DelaySums {
 }
 
 impl DelaysOutput {
+    /// The costs with the call paths numbered as in `tree`; missing paths are added to it. Without chains.
+    #[must_use]
+    pub fn numbered_like(self, tree: &mut CallPathTree) -> Self {
+        let remap = tree.absorb(&self.call_paths);
+        let costs = self.costs.into_iter();
+        let costs = costs.map(|((class, path, at), cost)| ((class, remap.path(path), at), cost)).collect();
+        let unexplained = self.unexplained.into_iter();
+        let unexplained =
+            unexplained.map(|((class, path), wait)| ((class, remap.path(path)), wait)).collect();
+        DelaysOutput { call_paths: tree.clone(), costs, unexplained, chains: Vec::new() }
+    }
+
     /// One row for each class, call path and rank, the most waiting first.
     pub fn rows(&self, definitions: &Definitions) -> Vec<DelayRow> {
         let mut sums: BTreeMap<(WaitClass, CallPathId, Option<WorldRank>), (Ticks, Ticks)> = BTreeMap::new();

@@ -91,7 +91,7 @@ fn add_one(found: &mut ThreadWaits, members: &[ThreadBarrier<'_>], depth: Depth)
         add_blocked(&mut found.waits, WaitClass::OpenmpWaitAtBarrier, of, it.nth, (it.call, culprit));
     }
     let at = members.iter().map(|it| it.call.leave).min().unwrap_or_default();
-    if depth == Depth::Causes && arrived <= at {
+    if depth.has_causes() && arrived <= at {
         let mut members: Vec<(LocationId, Ticks)> =
             members.iter().map(|it| (it.location, it.call.leave)).collect();
         members.sort_unstable();

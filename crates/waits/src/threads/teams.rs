@@ -138,7 +138,7 @@ pub(super) fn add(
                 }
             }
         }
-        if depth == Depth::Causes {
+        if depth.has_causes() {
             found.groups.extend(fork_point(process, instance, (master, forked)));
         }
     }
