@@ -21,7 +21,7 @@ fn causes_of_waits_of_threads_add_up_to_them() {
         let question = Waits::with_dependencies(truth.trace.definitions());
         let mut output = run(&truth.trace, question);
         let dependencies = output.dependencies.take().expect("they were asked for");
-        let delays = dependencies.delays(&run(&truth.trace, dependencies.second_pass()));
+        let (delays, _) = dependencies.delays(&run(&truth.trace, dependencies.second_pass()));
         assert_eq!(delays.unexplained_rows(), [], "seed {seed}");
         let mut costs: BTreeMap<&str, u64> = BTreeMap::new();
         for row in delays.rows(truth.trace.definitions()) {
