@@ -78,10 +78,6 @@ batch! {
     collective: Option<Arc<str>> as OptionText, Unit::None, "The collective operation that ended";
     root: Option<u64> as OptionU64, Unit::None, "World rank of the root of a collective operation";
     request: Option<u64> as OptionU64, Unit::None, "Request of a non-blocking operation, unique within its location";
-    thread_step: Option<Arc<str>> as OptionText, Unit::None,
-        "What happened to threads, a task or a lock: the name of the record in OTF2";
-    lock: Option<u64> as OptionU64, Unit::None, "The lock, unique within its process and programming model";
-    acquisition: Option<u64> as OptionU64, Unit::None, "Which acquisition of the lock: a later one has a greater number";
     metric: Option<Arc<str>> as OptionText, Unit::None, "The metric read";
     metric_value: Option<f64> as OptionF64, Unit::None, "Its value, in the metric's unit";
     metric_value_exact: Option<u64> as OptionU64, Unit::None, "The same, if it is a non-negative whole number";
@@ -92,6 +88,10 @@ batch! {
     frames_kept: Option<u64> as OptionU64, Unit::Count,
         "Outermost regions of the path that stayed open since the previous sample; missing if unknown";
     frames_kept_at_most: Option<u64> as OptionU64, Unit::Count, "Most that can have stayed, if only that is known";
+    thread_step: Option<Arc<str>> as OptionText, Unit::None,
+        "What happened to threads, a task or a lock: the name of the record in OTF2";
+    lock: Option<u64> as OptionU64, Unit::None, "The lock, unique within its process and programming model";
+    acquisition: Option<u64> as OptionU64, Unit::None, "Which acquisition of the lock: a later one has a greater number";
 }
 
 impl Batch {

@@ -74,6 +74,18 @@ fn sums(output: &WaitsOutput, definitions: &Definitions) -> Sums {
     sums
 }
 
+/// Waits lie in their visits, and no two of a thread overlap.
+fn check_invariants(output: &WaitsOutput, seed: u64) {
+    for wait in &output.waits {
+        let lies_inside = wait.enter <= wait.start && wait.start < wait.end && wait.end <= wait.leave;
+        assert!(lies_inside, "seed {seed}: {wait:?}");
+    }
+    for pair in output.waits.windows(2).filter(|pair| pair[0].location == pair[1].location) {
+        assert!(pair[0].end <= pair[1].start, "seed {seed}: {pair:?}");
+    }
+    assert!(output.total().0 <= output.run_time.0 * output.n_threads, "seed {seed}");
+}
+
 #[test]
 fn waits_of_threads_are_those_of_the_truth() {
     let (mut n_locks, mut n_barriers, mut n_sums) = (0, 0, 0);
@@ -83,6 +95,7 @@ fn waits_of_threads_are_those_of_the_truth() {
         assert_eq!(found(&output, truth.trace.definitions()), truth.waits, "seed {seed}");
         assert_eq!(sums(&output, truth.trace.definitions()), truth.sums, "seed {seed}");
         let n = |class: &str| truth.waits.iter().filter(|it| it.class == class).count();
+        check_invariants(&output, seed);
         n_locks += n("lock_contention");
         n_barriers += n("openmp_wait_at_barrier");
         n_sums += truth.sums.len();

@@ -35,6 +35,7 @@ The table of events has one row for each event, ordered by location, then by tim
   metric, metric_value, metric_value_exact      one row for each value; exact if it is a whole number
   parameter, parameter_value                    for calls
   sampled_path, frames_kept, frames_kept_at_most  for samples of the call path
+  thread_step, lock, acquisition                for events of threads, tasks and locks
 Columns that do not apply are empty.
 
 An OTF2 archive holds the selection, with corrected times and repaired calls, and gives the same answers.

@@ -321,6 +321,26 @@ fn waiting_is_unknown_without_messages_and_collectives() {
     assert!(data["missing"].is_null() && data["total_wait_ns"].is_u64(), "{data}");
 }
 
+/// The sums were made from the records as `otf2-print` writes them, by a script that knows nothing of this program.
+#[test]
+fn threads_of_a_real_run_wait_as_its_records_say() {
+    let data = json(&testdata("eztrace-openmp"), &["waits", "--delays"])["data"].take();
+    let class = |name: &str| {
+        let classes = data["classes"].as_array().unwrap();
+        classes.iter().find(|it| it["class"] == name).map(|it| it["wait_ns"].as_u64().unwrap())
+    };
+    assert_eq!(class("openmp_wait_at_barrier"), Some(359_549_559 + 120_477_756), "{data}");
+    assert_eq!(class("idle_threads"), Some(3 * 63_331_539), "{data}");
+    assert_eq!(class("management"), Some(26_472_546), "{data}");
+    assert_eq!(class("limited_parallelism"), Some(218_909_454), "{data}");
+    let costs: u64 =
+        ["short_term_ns", "long_term_ns"].map(|key| column(&data["delays"], key).iter().sum()).iter().sum();
+    let unexplained: u64 = column(&data["unexplained"], "wait_ns").iter().sum();
+    assert_eq!(Some(costs + unexplained), data["total_wait_ns"].as_u64(), "{data}");
+    let page = ran_on(&testdata("eztrace-openmp"), &["waits"]).out;
+    assert!(page.contains("of 4 threads × 461.4 ms"), "{page}");
+}
+
 #[test]
 fn the_critical_path_tiles_the_run() {
     for archive in ARCHIVES {

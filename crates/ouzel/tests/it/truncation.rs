@@ -69,4 +69,5 @@ each_archive! {
     the_third_archive_is_cut: 2,
     the_fourth_archive_is_cut: 3,
     the_fifth_archive_is_cut: 4,
+    the_sixth_archive_is_cut: 5,
 }

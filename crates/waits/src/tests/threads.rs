@@ -170,6 +170,29 @@ fn locks_without_records_are_told() {
 }
 
 #[test]
+fn threads_and_messages_of_a_hybrid_run_wait_apart() {
+    let trace = ToyTrace::new(
+        "team first = 0 0.1
+         team second = 1 1.1
+         0: enter main @0, enter solve @0, leave @40, enter MPI_Send @40, send>1 bytes 8 @40, leave @41, leave @60
+         0.1: enter foo @0, leave @60
+         1: enter main @0, fork 2 @0, team-begin second @0, enter !$omp implicit barrier @10, leave @20, team-end second @20, join @20, enter MPI_Recv @20, recv<0 bytes 8 @42, leave @42, leave @60
+         1.1: team-begin second @0, enter !$omp implicit barrier @20, leave @20, team-end second @20",
+    );
+    let output = waits(&trace);
+    assert_eq!(
+        described(&output, trace.definitions()),
+        [
+            "idle_threads 1 main/MPI_Recv: 22 in 1",
+            "idle_threads 1 main: 18 in 1",
+            "late_sender 1 main/MPI_Recv: 20 in 1 for 0 main/MPI_Send",
+            "openmp_wait_at_barrier 1 main/!$omp implicit barrier: 10 in 1 for 1 !$omp implicit barrier",
+        ]
+    );
+    assert_eq!((output.n_ranks, output.n_threads), (2, 4));
+}
+
+#[test]
 fn a_thread_is_joined_when_it_has_ended() {
     check(
         "team pool = 0 0.1 0.2

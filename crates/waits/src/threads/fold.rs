@@ -74,6 +74,7 @@ impl ThreadFold {
         if !self.done.forks.iter().any(|it| it.is_outermost) {
             self.done.serial.clear();
         }
+        self.done.inner.sort_unstable_by_key(|it| (it.blocked, it.start));
         self.done
     }
 

@@ -135,10 +135,9 @@ fn add_blocked(
 ) {
     let &BlockedCall { path, enter, leave, .. } = call;
     let end = culprit.arrived.min(leave);
-    let first = of.inner.partition_point(|inner| inner.end <= call.start);
-    let is_inside = |inner: &&InnerCall| inner.end <= leave;
+    let first = of.inner.partition_point(|inner| (inner.blocked, inner.start) < (nth, call.start));
     let counts = |inner: &&InnerCall| inner.blocked == nth && inner.start < end;
-    let inner = of.inner[first..].iter().take_while(is_inside).filter(counts);
+    let inner = of.inner[first..].iter().take_while(counts);
     let mut start = call.start;
     for range in inner.map(|inner| (inner.start, inner.end)).chain([(end, end)]) {
         waits.extend(

@@ -13,7 +13,7 @@ pub(crate) struct ThreadRecords {
     pub teams: Vec<TeamSpan>,
     pub forks: Vec<ForkSpan>,
     pub blocked: Vec<BlockedCall>,
-    /// Calls directly inside of those that block.
+    /// Calls directly inside of those that block, by these and time.
     pub inner: Vec<InnerCall>,
     pub ends: Vec<EndedThread>,
     /// Selected time outside of all teams, by call path; only of a location that forks.
@@ -21,6 +21,10 @@ pub(crate) struct ThreadRecords {
     /// Selected calls that take a lock without a record of it.
     pub n_unrecorded_locks: u64,
 }
+
+// What the documentation of the crate says of memory.
+const _: () = assert!(size_of::<Acquisition>() <= 80 && size_of::<BlockedCall>() <= 56);
+const _: () = assert!(size_of::<TeamSpan>() + size_of::<ForkSpan>() <= 120);
 
 /// One acquisition of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
