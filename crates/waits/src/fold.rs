@@ -1,10 +1,9 @@
 //! The fold: notes the calls that synchronise a location with others.
 
 use crate::calls::CallKind;
+use crate::depth::Depth;
 use crate::output::{WaitsOutput, output};
-use crate::records::{
-    BareCall, BareKind, CollectiveRecord, Depth, LocationRecords, Poll, Steps, WaitsPartial,
-};
+use crate::records::{BareCall, BareKind, CollectiveRecord, LocationRecords, Poll, Steps, WaitsPartial};
 use crate::threads::{ThreadCalls, ThreadFold};
 use ouzel_analyses::communication_totals::peer_rank;
 use ouzel_analyses::message_matching::{self, MatchingLocal, Observer, Side};

@@ -28,6 +28,7 @@ mod calls;
 mod class;
 mod collectives;
 mod delays;
+mod depth;
 pub mod edges;
 mod fold;
 mod impact;

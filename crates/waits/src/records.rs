@@ -114,31 +114,6 @@ pub(crate) struct Poll {
     pub end: Ticks,
 }
 
-/// What is kept of the waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Depth {
-    /// Those that are selected.
-    Waits,
-    /// Also what their causes are found from.
-    Causes,
-    /// Also who needs whom.
-    Edges,
-    /// All of it.
-    CausesAndEdges,
-}
-
-impl Depth {
-    /// Whether causes are found.
-    pub fn has_causes(self) -> bool {
-        matches!(self, Depth::Causes | Depth::CausesAndEdges)
-    }
-
-    /// Whether it is kept who needs whom.
-    pub fn has_edges(self) -> bool {
-        matches!(self, Depth::Edges | Depth::CausesAndEdges)
-    }
-}
-
 impl WaitsPartial {
     pub(crate) fn remap(&mut self, remap: &Remap) {
         self.ends.remap(remap);

@@ -5,7 +5,7 @@ use super::teams::{TeamInstance, span};
 use super::{Process, ThreadWaits, add_blocked};
 use crate::class::WaitClass;
 use crate::delays::GroupPoint;
-use crate::records::Depth;
+use crate::depth::Depth;
 use crate::wait::Culprit;
 use ouzel_engine::FinishCx;
 use ouzel_model::{LocationId, Ticks};

@@ -34,7 +34,7 @@ pub(crate) use records::ThreadRecords;
 
 use crate::class::{Certainty, WaitClass};
 use crate::delays::GroupPoint;
-use crate::records::{Depth, LocationRecords};
+use crate::depth::Depth;
 use crate::wait::{Culprit, Wait, WaitSum};
 use ouzel_engine::FinishCx;
 use ouzel_model::{CallPathId, Definitions, LocationGroupId, LocationId, ThreadLife, Ticks};
@@ -72,8 +72,8 @@ impl<'a> Process<'a> {
 }
 
 /// The waits of all threads.
-pub(crate) fn thread_waits(
-    records: &BTreeMap<LocationId, LocationRecords>,
+pub(crate) fn thread_waits<'a>(
+    records: impl Iterator<Item = (LocationId, &'a ThreadRecords)>,
     depth: Depth,
     cx: &FinishCx<'_>,
 ) -> ThreadWaits {
@@ -94,14 +94,12 @@ pub(crate) fn thread_waits(
 }
 
 fn processes<'a>(
-    records: &'a BTreeMap<LocationId, LocationRecords>,
+    records: impl Iterator<Item = (LocationId, &'a ThreadRecords)>,
     definitions: &Definitions,
 ) -> impl Iterator<Item = Process<'a>> {
     let mut processes: BTreeMap<LocationGroupId, Vec<(LocationId, &ThreadRecords)>> = BTreeMap::new();
-    for (&location, of) in records {
-        if of.threads != ThreadRecords::default() {
-            processes.entry(definitions.location(location).group).or_default().push((location, &of.threads));
-        }
+    for (location, of) in records.filter(|(_, of)| **of != ThreadRecords::default()) {
+        processes.entry(definitions.location(location).group).or_default().push((location, of));
     }
     processes.into_values().map(|threads| Process { threads })
 }

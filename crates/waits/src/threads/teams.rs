@@ -4,7 +4,7 @@ use super::records::{BlockedFor, ForkSpan, TeamSpan, ThreadRecords, TimeSum};
 use super::{Process, ThreadWaits};
 use crate::class::WaitClass;
 use crate::delays::GroupPoint;
-use crate::records::Depth;
+use crate::depth::Depth;
 use crate::wait::WaitSum;
 use ouzel_engine::FinishCx;
 use ouzel_model::{CallPathId, CommId, Definitions, LocationId, Region, RegionRole, Ticks, TimeRange};
