@@ -77,7 +77,6 @@ fn threads_wait_at_barriers_and_have_nothing_to_do_outside_of_teams() {
         format!("openmp_wait_at_barrier 0 {barrier}: 20 in 3 for 0 {barrier}"),
         // Two threads have nothing to do while the master is outside of teams.
         "idle_threads 0 main: 58 in 6".to_owned(),
-        "idle_threads 0 main/!$omp parallel: 4 in 4".to_owned(),
         "idle_threads 0 main/solve: 8 in 2".to_owned(),
         // The second team has one thread less.
         "limited_parallelism 0 main/!$omp parallel: 10 in 1".to_owned(),
@@ -90,7 +89,7 @@ fn threads_wait_at_barriers_and_have_nothing_to_do_outside_of_teams() {
     assert_eq!((output.n_ranks, output.n_threads), (1, 3));
     let primary = output.classes().into_iter().filter(|it| it.class.role() == ClassRole::Primary);
     assert_eq!(primary.map(|it| it.wait.0).sum::<u64>(), output.total().0);
-    assert_eq!(output.total().0, 40 + 20 + 58 + 4 + 8);
+    assert_eq!(output.total().0, 40 + 20 + 58 + 8);
 }
 
 #[test]
@@ -190,6 +189,21 @@ fn threads_and_messages_of_a_hybrid_run_wait_apart() {
         ]
     );
     assert_eq!((output.n_ranks, output.n_threads), (2, 4));
+}
+
+#[test]
+fn without_records_of_forks_visits_of_a_parallel_region_at_one_time_are_one() {
+    // Thread 1 leaves the first region when thread 0 is in the second.
+    check(
+        "0: enter main @0, enter !$omp parallel @10, enter !$omp barrier @20, leave @30, leave @31, enter !$omp parallel @35, enter !$omp barrier @50, leave @50, leave @51, leave @61
+         0.1: enter !$omp parallel @9, enter !$omp barrier @30, leave @35, leave @37, enter !$omp parallel @38, enter !$omp barrier @40, leave @50, leave @52
+         0.2: enter foo @0, leave @60",
+        &[
+            "openmp_wait_at_barrier 0 !$omp parallel/!$omp barrier: 10 in 1 for 0 main/!$omp parallel/!$omp barrier",
+            "openmp_wait_at_barrier 0 main/!$omp parallel/!$omp barrier: 10 in 1 for 0 !$omp parallel/!$omp barrier",
+            "idle_threads 0 main: 24 in 3",
+        ],
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Waiting at the barriers of a team.
 
 use super::records::{BlockedCall, BlockedFor, ThreadRecords};
-use super::teams::{TeamInstance, span};
+use super::teams::{TeamInstance, TeamMember};
 use super::{Process, ThreadWaits, add_blocked};
 use crate::class::WaitClass;
 use crate::delays::GroupPoint;
@@ -30,14 +30,14 @@ pub(super) fn add(
 ) {
     let by_team: Vec<Vec<Vec<u32>>> = process.threads.iter().map(|(_, of)| barriers_of_teams(of)).collect();
     for instance in instances {
-        let of_members = instance.members.iter().filter_map(|&(location, team)| {
+        let of_members = instance.members.iter().filter_map(|&TeamMember { location, team, range }| {
             let place = process.threads.binary_search_by_key(&location, |it| it.0).ok()?;
             let of = process.threads[place].1;
             let barrier =
                 move |nth: u32| ThreadBarrier { location, of, nth, call: &of.blocked[nth as usize] };
             Some(match team {
                 Some(team) => by_team[place][team as usize].iter().copied().map(barrier).collect(),
-                None => until_join(process, instance, of).map(barrier).collect(),
+                None => barriers_inside(of, range).map(barrier).collect(),
             })
         });
         let of_members: Vec<Vec<ThreadBarrier<'_>>> = of_members.collect();
@@ -68,14 +68,8 @@ fn barriers_of_teams(of: &ThreadRecords) -> Vec<Vec<u32>> {
     of_teams
 }
 
-/// The barriers of a thread between fork and join of a team that is not recorded.
-fn until_join<'a>(
-    process: &Process<'_>,
-    instance: &TeamInstance,
-    of: &'a ThreadRecords,
-) -> impl Iterator<Item = u32> + 'a {
-    let fork = instance.fork.and_then(|(master, nth)| process.of(master)?.forks.get(nth as usize));
-    let (start, end) = fork.map_or((Ticks(0), Ticks(0)), span);
+/// The barriers of a thread while it belongs to a team that is not recorded.
+fn barriers_inside(of: &ThreadRecords, (start, end): (Ticks, Ticks)) -> impl Iterator<Item = u32> {
     let first = of.blocked.partition_point(|call| call.enter < start);
     let calls = (first as u32..).zip(&of.blocked[first..]).take_while(move |(_, call)| call.enter <= end);
     calls.filter(|(_, call)| matches!(call.reason, BlockedFor::Barrier(_))).map(|(nth, _)| nth)

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum ThreadCall {
     /// They do something else.
     Works,
+    /// They are what a team runs.
+    Parallel,
     /// For all threads of the team.
     Barrier,
     /// For a lock that is recorded inside.
@@ -29,6 +31,7 @@ impl ThreadCall {
         match class.category {
             _ if !is_of_threads => ThreadCall::Works,
             _ if is_barrier && class.family == Family::OpenMp => ThreadCall::Barrier,
+            _ if region.role == RegionRole::Parallel => ThreadCall::Parallel,
             Category::Computation => ThreadCall::Works,
             // Calls that only ask.
             _ if has(&["_test", " test ", "_try", "::try_"]) => ThreadCall::Works,

@@ -24,6 +24,8 @@ pub(crate) struct ThreadFold {
     teams: Vec<u32>,
     /// Forks that have not joined, and whether their team has begun here.
     forks: Vec<(u32, bool)>,
+    /// Parallel regions that are open.
+    n_regions: u32,
     /// Acquisitions that are not released, by lock.
     held: FxHashMap<(Paradigm, u32), Vec<u32>>,
     /// Acquisitions in calls that are open: number of calls around, and which.
@@ -71,7 +73,7 @@ impl ThreadFold {
     }
 
     pub fn end(mut self) -> ThreadRecords {
-        if !self.done.forks.iter().any(|it| it.is_outermost) {
+        if self.done.regions.is_empty() && !self.done.forks.iter().any(|it| it.is_outermost) {
             self.done.serial.clear();
         }
         self.done.inner.sort_unstable_by_key(|it| (it.blocked, it.start));
@@ -82,9 +84,13 @@ impl ThreadFold {
         self.open.last().map_or(CallPathTree::ROOT, |call| call.path)
     }
 
+    fn is_in_no_team(&self) -> bool {
+        self.forks.is_empty() && self.teams.is_empty()
+    }
+
     /// The location goes on in another call or team.
     fn change(&mut self, at: Ticks) {
-        let is_serial = self.forks.is_empty() && self.teams.is_empty() && self.selected.location;
+        let is_serial = self.is_in_no_team() && self.n_regions == 0 && self.selected.location;
         if let Some(start) = self.since.replace(at).filter(|_| is_serial) {
             let range = self.selected.clip(TimeRange { start, end: at });
             if range.start < range.end {
@@ -99,6 +105,13 @@ impl ThreadFold {
             let reason = BlockedFor::Barrier(self.teams.last().copied());
             self.block(BlockedCall { reason, path, enter: at, start: at, leave: at })
         });
+        if kind == ThreadCall::Parallel {
+            if self.n_regions == 0 && self.is_in_no_team() {
+                let span = ForkSpan { path, fork: at, join: None, is_outermost: true };
+                self.done.regions.push(span);
+            }
+            self.n_regions += 1;
+        }
         self.open.push(OpenCall { kind, path, enter: at, free_since: at, released: None, blocked });
     }
 
@@ -110,6 +123,14 @@ impl ThreadFold {
     fn leave(&mut self, at: Ticks) {
         self.change(at);
         let Some(call) = self.open.pop() else { return };
+        if call.kind == ThreadCall::Parallel {
+            self.n_regions -= 1;
+            if self.n_regions == 0
+                && let Some(region) = self.done.regions.last_mut().filter(|it| it.join.is_none())
+            {
+                region.join = Some(at);
+            }
+        }
         if let Some(blocked) = call.blocked {
             self.done.blocked[blocked as usize].leave = at;
         }
@@ -132,7 +153,7 @@ impl ThreadFold {
         match step {
             ThreadStep::Fork { .. } => {
                 self.change(at);
-                let is_outermost = self.forks.is_empty() && self.teams.is_empty();
+                let is_outermost = self.is_in_no_team();
                 self.forks.push((self.done.forks.len() as u32, false));
                 self.done.forks.push(ForkSpan { path: self.path(), fork: at, join: None, is_outermost });
             }

@@ -15,7 +15,7 @@
 //! latest release of an earlier acquisition; its thread is the culprit. Locks are of one process and programming model.
 //! Members of a team are those of its communicator, and its n-th use is one parallel region at all of them; the n-th
 //! barrier of each is one barrier. Without records of teams, the threads of a process that have barriers between a fork
-//! and its join are a team. Barriers that lack members, or of which members call different ones, have no value.
+//! and its join are a team; without records of forks, those that visit a parallel region at one time. Barriers that lack members, or of which members call different ones, have no value.
 //!
 //! The last three classes, and waiting for the end of a team without a barrier, are sums over many short times with no single call that came late: time of the master is
 //! charged to its call path, that of a team to the call that forks. Only processes with several threads are looked at,
@@ -82,7 +82,7 @@ pub(crate) fn thread_waits<'a>(
         found.has_records |= process.threads.iter().any(|(_, of)| of.has_records());
         found.n_unrecorded_locks += process.threads.iter().map(|(_, of)| of.n_unrecorded_locks).sum::<u64>();
         locks::add(&mut found.waits, &process);
-        let instances = teams::instances(&process, cx.definitions);
+        let instances = teams::instances(&process, cx.call_paths, cx.definitions);
         barriers::add(&mut found, &process, &instances, depth, cx);
         teams::add(&mut found, &process, &instances, depth, cx);
         add_joins(&mut found.waits, &process);

@@ -12,11 +12,13 @@ pub(crate) struct ThreadRecords {
     pub locks: Vec<Acquisition>,
     pub teams: Vec<TeamSpan>,
     pub forks: Vec<ForkSpan>,
+    /// Visits of parallel regions in no other and in no team, as if they forked.
+    pub regions: Vec<ForkSpan>,
     pub blocked: Vec<BlockedCall>,
     /// Calls directly inside of those that block, by these and time.
     pub inner: Vec<InnerCall>,
     pub ends: Vec<EndedThread>,
-    /// Selected time outside of all teams, by call path; only of a location that forks.
+    /// Selected time outside of all teams and parallel regions, by call path; only of a location that has such.
     pub serial: BTreeMap<CallPathId, TimeSum>,
     /// Selected calls that take a lock without a record of it.
     pub n_unrecorded_locks: u64,
@@ -57,7 +59,7 @@ pub(crate) struct TeamSpan {
     pub fork: Option<u32>,
 }
 
-/// From a fork to its join.
+/// From a fork to its join, or from the enter of a parallel region to its leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ForkSpan {
     /// The call that forks.
@@ -146,6 +148,7 @@ impl ThreadRecords {
     pub fn remap(&mut self, remap: &Remap) {
         self.locks.iter_mut().for_each(|it| it.path = remap.path(it.path));
         self.forks.iter_mut().for_each(|it| it.path = remap.path(it.path));
+        self.regions.iter_mut().for_each(|it| it.path = remap.path(it.path));
         self.blocked.iter_mut().for_each(|it| it.path = remap.path(it.path));
         self.ends.iter_mut().for_each(|it| it.path = remap.path(it.path));
         for (path, sum) in std::mem::take(&mut self.serial) {
@@ -156,6 +159,7 @@ impl ThreadRecords {
     /// Whether anything tells of teams, locks or threads that are waited for.
     pub fn has_records(&self) -> bool {
         let has_joins = self.blocked.iter().any(|call| matches!(call.reason, BlockedFor::Thread(_)));
-        has_joins || !(self.locks.is_empty() && self.teams.is_empty() && self.forks.is_empty())
+        let has_teams = !(self.teams.is_empty() && self.forks.is_empty() && self.regions.is_empty());
+        has_joins || has_teams || !self.locks.is_empty()
     }
 }

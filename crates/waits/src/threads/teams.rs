@@ -7,65 +7,31 @@ use crate::delays::GroupPoint;
 use crate::depth::Depth;
 use crate::wait::WaitSum;
 use ouzel_engine::FinishCx;
-use ouzel_model::{CallPathId, CommId, Definitions, LocationId, Region, RegionRole, Ticks, TimeRange};
+use ouzel_model::{
+    CallPathId, CallPathTree, CommId, Definitions, LocationId, Region, RegionRole, Ticks, TimeRange,
+};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A team in one parallel region.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TeamInstance {
-    /// By location: which of its [`ThreadRecords::teams`], if these are recorded.
-    pub members: Vec<(LocationId, Option<u32>)>,
+    /// By location.
+    pub members: Vec<TeamMember>,
     /// Number of members, if it is known.
     pub size: Option<usize>,
-    /// Who forked it: which of its [`ThreadRecords::forks`].
-    pub fork: Option<(LocationId, u32)>,
+    /// Who forked it, and when.
+    pub fork: Option<(LocationId, ForkSpan)>,
 }
 
-/// All uses of teams in a process.
-pub(super) fn instances(process: &Process<'_>, definitions: &Definitions) -> Vec<TeamInstance> {
-    let mut uses: BTreeMap<(CommId, u32), TeamInstance> = BTreeMap::new();
-    for &(location, of) in &process.threads {
-        let mut n_of_team: BTreeMap<CommId, u32> = BTreeMap::new();
-        for (nth, span) in (0..).zip(&of.teams) {
-            let n = n_of_team.entry(span.team).or_default();
-            let instance = uses.entry((span.team, *n)).or_insert(TeamInstance {
-                members: Vec::new(),
-                size: None,
-                fork: None,
-            });
-            *n += 1;
-            instance.members.push((location, Some(nth)));
-            instance.fork = instance.fork.or(span.fork.map(|fork| (location, fork)));
-        }
-    }
-    for (&(team, _), instance) in &mut uses {
-        let members = &definitions.communicator(team).member_locations;
-        instance.size = Some(members.len()).filter(|size| 0 < *size);
-    }
-    let mut all: Vec<TeamInstance> = uses.into_values().collect();
-    all.extend(unrecorded(process));
-    all
-}
-
-/// Forks whose teams are not recorded: their threads are those that have barriers until the join.
-fn unrecorded(process: &Process<'_>) -> Vec<TeamInstance> {
-    if process.threads.iter().any(|(_, of)| !of.teams.is_empty()) {
-        return Vec::new();
-    }
-    let forks = process.threads.iter().flat_map(|&(location, of)| {
-        (0..).zip(&of.forks).filter(|(_, fork)| fork.is_outermost).map(move |(nth, _)| (location, nth))
-    });
-    let instance = |(location, nth)| {
-        let has_barrier = |&&(_, of): &&(LocationId, &ThreadRecords)| {
-            let Some(master) = process.of(location) else { return false };
-            let (start, end) = span(&master.forks[nth as usize]);
-            let first = of.blocked.partition_point(|call| call.enter < start);
-            of.blocked.get(first).is_some_and(|call| call.enter <= end)
-        };
-        let members: Vec<_> = process.threads.iter().filter(has_barrier).map(|&(id, _)| (id, None)).collect();
-        TeamInstance { size: Some(members.len()), members, fork: Some((location, nth)) }
-    };
-    forks.map(instance).collect()
+/// A thread of a team.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TeamMember {
+    pub location: LocationId,
+    /// Which of its [`ThreadRecords::teams`], if these are recorded.
+    pub team: Option<u32>,
+    /// While it belongs to the team.
+    pub range: (Ticks, Ticks),
 }
 
 impl TeamInstance {
@@ -75,18 +41,103 @@ impl TeamInstance {
     }
 }
 
+/// All uses of teams in a process.
+pub(super) fn instances(
+    process: &Process<'_>,
+    call_paths: &CallPathTree,
+    definitions: &Definitions,
+) -> Vec<TeamInstance> {
+    let any = |has: fn(&ThreadRecords) -> bool| process.threads.iter().any(|(_, of)| has(of));
+    match () {
+        () if any(|of| !of.teams.is_empty()) => recorded(process, definitions),
+        () if any(|of| !of.forks.is_empty()) => of_forks(process),
+        () => of_regions(process, call_paths),
+    }
+}
+
+fn recorded(process: &Process<'_>, definitions: &Definitions) -> Vec<TeamInstance> {
+    let mut uses: BTreeMap<(CommId, u32), TeamInstance> = BTreeMap::new();
+    for &(location, of) in &process.threads {
+        let mut n_of_team: BTreeMap<CommId, u32> = BTreeMap::new();
+        for (nth, span) in (0..).zip(&of.teams) {
+            let n = n_of_team.entry(span.team).or_default();
+            let nobody = TeamInstance { members: Vec::new(), size: None, fork: None };
+            let instance = uses.entry((span.team, *n)).or_insert(nobody);
+            *n += 1;
+            let range = (span.begin, span.end.unwrap_or(Ticks(u64::MAX)));
+            instance.members.push(TeamMember { location, team: Some(nth), range });
+            let fork = span.fork.map(|fork| (location, of.forks[fork as usize]));
+            instance.fork = instance.fork.or(fork);
+        }
+    }
+    for (&(team, _), instance) in &mut uses {
+        let members = &definitions.communicator(team).member_locations;
+        instance.size = Some(members.len()).filter(|size| 0 < *size);
+    }
+    uses.into_values().collect()
+}
+
+/// Teams that are not recorded, of forks that are: their threads are those that have barriers until the join.
+fn of_forks(process: &Process<'_>) -> Vec<TeamInstance> {
+    let forks = process.threads.iter().flat_map(|&(location, of)| {
+        of.forks.iter().filter(|fork| fork.is_outermost).map(move |&fork| (location, fork))
+    });
+    let instance = |(master, fork): (LocationId, ForkSpan)| {
+        let range = span(&fork);
+        let has_barrier = |&&(_, of): &&(LocationId, &ThreadRecords)| {
+            let first = of.blocked.partition_point(|call| call.enter < range.0);
+            of.blocked.get(first).is_some_and(|call| call.enter <= range.1)
+        };
+        let member = |&(location, _): &(LocationId, _)| TeamMember { location, team: None, range };
+        let members: Vec<TeamMember> = process.threads.iter().filter(has_barrier).map(member).collect();
+        TeamInstance { size: Some(members.len()), members, fork: Some((master, fork)) }
+    };
+    forks.map(instance).collect()
+}
+
+/// Teams of which only the parallel regions are recorded: each visit of a region is one with that of the first thread
+/// which it has most time in common with.
+fn of_regions(process: &Process<'_>, call_paths: &CallPathTree) -> Vec<TeamInstance> {
+    let Some(&(master, of)) = process.threads.iter().find(|(_, of)| !of.regions.is_empty()) else {
+        return Vec::new();
+    };
+    let instance = |&fork: &ForkSpan| TeamInstance {
+        members: vec![TeamMember { location: master, team: None, range: span(&fork) }],
+        size: None,
+        fork: Some((master, fork)),
+    };
+    let mut instances: Vec<TeamInstance> = of.regions.iter().map(instance).collect();
+    for &(location, worker) in process.threads.iter().filter(|(id, _)| *id != master) {
+        for visit in &worker.regions {
+            let (start, end) = span(visit);
+            let common = |fork: &ForkSpan| span(fork).1.min(end).since(span(fork).0.max(start));
+            let first = of.regions.partition_point(|fork| span(fork).1 <= start);
+            let is_common = |(_, fork): &(usize, &ForkSpan)| fork.fork < end;
+            let candidates = of.regions.iter().enumerate().skip(first).take_while(is_common);
+            let same =
+                candidates.filter(|(_, it)| call_paths.region(it.path) == call_paths.region(visit.path));
+            if let Some((nth, _)) = same.max_by_key(|(nth, fork)| (common(fork), Reverse(*nth))) {
+                instances[nth].members.push(TeamMember { location, team: None, range: (start, end) });
+            }
+        }
+    }
+    for instance in &mut instances {
+        // A thread that visits the region twice while the first one does so once belongs to no known team.
+        let is_clear = instance.members.windows(2).all(|pair| pair[0].location < pair[1].location);
+        instance.size = Some(instance.members.len()).filter(|_| is_clear);
+    }
+    instances
+}
+
 /// From fork to join; to the end of time if that is not recorded.
-pub(super) fn span(fork: &ForkSpan) -> (Ticks, Ticks) {
+fn span(fork: &ForkSpan) -> (Ticks, Ticks) {
     (fork.fork, fork.join.unwrap_or(Ticks(u64::MAX)))
 }
 
 /// Threads that a process has at once: those of its largest team that is in no other. Runtimes may end threads and create
 /// others later, so that more have ever been in teams.
-pub(super) fn n_at_once(process: &Process<'_>, instances: &[TeamInstance]) -> usize {
-    let is_outermost = |it: &&TeamInstance| {
-        let fork = it.fork.and_then(|(master, fork)| process.of(master)?.forks.get(fork as usize));
-        fork.is_some_and(|fork| fork.is_outermost)
-    };
+fn n_at_once(instances: &[TeamInstance]) -> usize {
+    let is_outermost = |it: &&TeamInstance| it.fork.is_some_and(|(_, fork)| fork.is_outermost);
     instances.iter().filter(is_outermost).filter_map(|it| it.size).max().unwrap_or(0)
 }
 
@@ -98,21 +149,22 @@ pub(super) fn add(
     depth: Depth,
     cx: &FinishCx<'_>,
 ) {
-    let most = n_at_once(process, instances);
-    let in_teams = instances.iter().flat_map(|it| &it.members).map(|member| member.0);
+    let most = n_at_once(instances);
+    let in_teams = instances.iter().flat_map(|it| &it.members).map(|member| member.location);
     let in_teams: BTreeSet<LocationId> = in_teams.filter(|&id| cx.selected_of(id).location).collect();
     found.n_replaced += in_teams.len().saturating_sub(most) as u64;
     let mut sums: BTreeMap<(WaitClass, LocationId, CallPathId), TimeSum> = BTreeMap::new();
-    for &(master, of) in &process.threads {
+    let masters = instances.iter().filter_map(|it| it.fork).filter(|(_, fork)| fork.is_outermost);
+    let masters: BTreeSet<LocationId> = masters.map(|(master, _)| master).collect();
+    for &(master, of) in process.threads.iter().filter(|(id, _)| masters.contains(id)) {
         for (&path, sum) in &of.serial {
             let sum = sum.times(most.saturating_sub(1) as u64);
             sums.entry((WaitClass::IdleThreads, master, path)).or_default().join(sum);
         }
     }
     for instance in instances {
-        let Some((master, fork)) = instance.fork else { continue };
-        let Some(of) = process.of(master) else { continue };
-        let forked = &of.forks[fork as usize];
+        let Some((master, forked)) = &instance.fork else { continue };
+        let master = *master;
         if let (Some(join), Some(size), true) = (forked.join, instance.size, forked.is_outermost) {
             let n_others = most.saturating_sub(size) as u64;
             let range = clipped(cx, master, (forked.fork, join));
@@ -139,7 +191,7 @@ pub(super) fn add(
             }
         }
         if depth.has_causes() {
-            found.groups.extend(fork_point(process, instance, (master, forked)));
+            found.groups.extend(fork_point(instance, master, forked.fork));
         }
     }
     found.sums.extend(sums.into_iter().map(|((class, location, path), sum)| {
@@ -152,16 +204,16 @@ fn members<'a>(
     process: &'a Process<'_>,
     instance: &'a TeamInstance,
 ) -> impl Iterator<Item = (LocationId, &'a TeamSpan)> {
-    instance.members.iter().filter_map(|&(location, nth)| {
-        let of = process.of(location)?;
-        Some((location, &of.teams[nth? as usize]))
+    instance.members.iter().filter_map(|member| {
+        let of = process.of(member.location)?;
+        Some((member.location, &of.teams[member.team? as usize]))
     })
 }
 
 /// Whether the last that any thread does in the team is an implicit barrier.
 fn ends_with_barrier(process: &Process<'_>, instance: &TeamInstance, cx: &FinishCx<'_>) -> bool {
-    instance.members.iter().any(|&(location, nth)| {
-        let (Some(of), Some(nth)) = (process.of(location), nth) else { return false };
+    instance.members.iter().any(|&TeamMember { location, team, .. }| {
+        let (Some(of), Some(nth)) = (process.of(location), team) else { return false };
         let Some(end) = of.teams[nth as usize].end else { return false };
         let after = of.blocked.partition_point(|call| call.enter <= end);
         let last = of.blocked[..after].last().filter(|call| call.reason == BlockedFor::Barrier(Some(nth)));
@@ -175,17 +227,11 @@ fn is_implicit(region: &Region) -> bool {
 }
 
 /// A fork as the point since which the threads of a team go separate ways.
-fn fork_point(
-    process: &Process<'_>,
-    instance: &TeamInstance,
-    (master, forked): (LocationId, &ForkSpan),
-) -> Option<GroupPoint> {
-    let begin = |(location, team): (LocationId, &TeamSpan)| {
-        (location, if location == master { forked.fork } else { team.begin })
-    };
-    let members: Vec<(LocationId, Ticks)> = members(process, instance).map(begin).collect();
-    let all_after = members.iter().all(|member| forked.fork <= member.1);
-    (all_after && 1 < members.len()).then_some(GroupPoint { at: forked.fork, members })
+fn fork_point(instance: &TeamInstance, master: LocationId, fork: Ticks) -> Option<GroupPoint> {
+    let begin = |it: &TeamMember| (it.location, if it.location == master { fork } else { it.range.0 });
+    let members: Vec<(LocationId, Ticks)> = instance.members.iter().map(begin).collect();
+    let at = members.iter().map(|member| member.1).min()?;
+    (instance.is_whole() && 1 < members.len()).then_some(GroupPoint { at, members })
 }
 
 /// The part of a range that is selected; an empty one if none is.
