@@ -37,7 +37,8 @@ pub struct WaitsAnswer {
     /// With `--delays`: the time of all locations beside the critical path, which tells delays that cost run time from
     /// those that are hidden; else, with `--ranks`, `--region` or `--where`, and if unknown, `null`.
     pub critical_path: Option<WaitsCriticalPath>,
-    /// Share of the waiting whose causes are found without an approximation; `null` if unknown.
+    /// With `--delays`: share of the waiting whose causes are found without an approximation, which is 1 unless memory
+    /// does not suffice; else, and if unknown, `null`.
     pub exact_share: Option<f64>,
     /// Messages that were received before they were sent.
     pub clock_violations: WaitClockViolations,
@@ -258,7 +259,7 @@ impl WaitsAnswer {
             unexplained: causes.map_or_else(Vec::new, |causes| unexplained(causes, definitions)),
             chains: causes.map_or_else(Vec::new, |causes| chains(causes, definitions)),
             critical_path: impact.filter(|_| is_known).map(|impact| critical_path(impact, definitions)),
-            exact_share: is_known.then_some(1.0),
+            exact_share: causes.filter(|_| is_known).map(|causes| causes.exact_share(output.total())),
             clock_violations: WaitClockViolations {
                 n: output.violations.n,
                 worst_ns: ns(output.violations.worst),

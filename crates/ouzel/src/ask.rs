@@ -13,7 +13,7 @@
 
 use crate::{Options, Trace, Variations, wants_causes, wants_variations};
 use ouzel_analyses::call_path_profile::CallPathProfile;
-use ouzel_analyses::critical_path::{PathCalls, PathProfile, critical_path, profile};
+use ouzel_analyses::critical_path::{PathCalls, PathCallsOutput, PathProfile, critical_path, profile};
 use ouzel_analyses::logical_lateness::{Cycle, LatenessOutput, lateness};
 use ouzel_analyses::message_waits::LateMessages;
 use ouzel_analyses::paired_operations::Operations;
@@ -30,9 +30,10 @@ use ouzel_diagnose::clusters::Data as Clusters;
 use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Report};
+use ouzel_files::memory;
 use ouzel_model::{Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank};
 use ouzel_replay::{ChangeError, Graph, Replay};
-use ouzel_waits::{DelaysOutput, PathImpact, Waits, WaitsOutput};
+use ouzel_waits::{DelaysOutput, Dependencies, PathImpact, Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
 /// An answer, and how far it can be trusted.
@@ -213,8 +214,8 @@ impl Trace {
     /// If a pass was cancelled, or an analysis cannot answer.
     pub fn delays(&self, options: &Options<'_>) -> Result<Answer<(WaitsOutput, DelaysOutput)>, AskError> {
         let mut answer = explained(self.ask(Waits::with_dependencies(self.definitions()), options)?);
-        let dependencies = answer.output.dependencies.take().expect("they were asked for");
-        let calls = self.ask(dependencies.second_pass(), &of_whole_run(options))?.output;
+        let mut dependencies = bounded(&mut answer.output);
+        let calls = self.accepted(&mut dependencies, None, options)?;
         let (delays, parts) = dependencies.delays(&calls);
         answer.output.parts = parts;
         Ok(answer.map(|waits| (waits, delays)))
@@ -240,17 +241,35 @@ impl Trace {
         let mut answer = explained(Answer::new(waits, pass));
         let path = critical_path(&operations, definitions, &Notices::default());
         drop(operations);
-        let dependencies = answer.output.dependencies.take().expect("they were asked for");
+        let mut dependencies = bounded(&mut answer.output);
         let mut set = AnalysisSet::default();
         let calls = set.add(dependencies.second_pass());
         let on_path = set.add_silent(PathCalls::new(&path));
         let mut pass = self.run(&set, &of_whole_run(options))?;
-        let (delays, parts) = dependencies.delays(&pass.outputs.take(&calls)?);
+        let calls = self.accepted(&mut dependencies, Some(pass.outputs.take(&calls)?), options)?;
+        let (delays, parts) = dependencies.delays(&calls);
         answer.output.parts = parts;
         let classes = Semantics::default().classes(definitions);
         let path = profile(&path, &pass.outputs.take(&on_path)?, &classes);
         let impact = PathImpact::new(&path, &times, &answer.output, definitions);
         Ok(answer.map(|waits| (waits, delays, Some(impact))))
+    }
+
+    /// The result of a second pass over `dependencies` that their memory suffices for: `calls` or that of another pass.
+    fn accepted(
+        &self,
+        dependencies: &mut Dependencies,
+        calls: Option<PathCallsOutput>,
+        options: &Options<'_>,
+    ) -> Result<PathCallsOutput, AskError> {
+        let pass = |of: &Dependencies| -> Result<PathCallsOutput, AskError> {
+            Ok(self.ask(of.second_pass(), &of_whole_run(options))?.output)
+        };
+        let mut calls = calls.map_or_else(|| pass(dependencies), Ok)?;
+        while !dependencies.accepts(&calls) {
+            calls = pass(dependencies)?;
+        }
+        Ok(calls)
     }
 
     /// How late each operation ends after the first of its peers.
@@ -397,20 +416,30 @@ impl Trace {
             material.add_messages(late, &pass.notices);
         }
         if let Some(waits) = waits {
-            let WaitsOutput { edges, dependencies, .. } = pass.outputs.take(&waits)?;
-            let (edges, dependencies) = edges.zip(dependencies).expect("they were asked for");
-            let graph = Graph::new(&edges, definitions);
-            drop(edges);
+            let mut waits = pass.outputs.take(&waits)?;
+            let graph = Graph::new(&waits.edges.take().expect("they were asked for"), definitions);
+            let mut dependencies = bounded(&mut waits);
             let mut set = AnalysisSet::default();
             let in_pieces = set.add(graph.second_pass());
             let in_intervals = set.add(dependencies.second_pass());
             let mut pass = self.run(&set, options)?;
             let replay = Replay::new(graph, pass.outputs.take(&in_pieces)?, definitions);
-            let (delays, _) = dependencies.delays(&pass.outputs.take(&in_intervals)?);
+            let calls = pass.outputs.take(&in_intervals)?;
+            let calls = self.accepted(&mut dependencies, Some(calls), options)?;
+            let (delays, _) = dependencies.delays(&calls);
             material.add_replay(replay, delays);
         }
         Ok(())
     }
+}
+
+/// Bytes for what the second pass over waits finds, or an eighth of the memory limit: beyond, the shortest waits are
+/// divided by rate.
+const DELAY_BYTES: u64 = 256 << 20;
+
+/// The dependencies of waits, within that memory.
+fn bounded(waits: &mut WaitsOutput) -> Dependencies {
+    waits.dependencies.take().expect("they were asked for").within(memory::share(DELAY_BYTES))
 }
 
 /// The same for all ranks at all times.

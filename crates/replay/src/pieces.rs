@@ -57,7 +57,7 @@ impl Pieces {
     /// From the result of the second pass. Points get the call paths of the pieces.
     pub fn new(graph: &mut Graph, calls: PathCallsOutput, definitions: &Definitions) -> Self {
         let classes = Semantics::default().classes(definitions);
-        let PathCallsOutput { mut call_paths, shares } = calls;
+        let PathCallsOutput { mut call_paths, shares, .. } = calls;
         // Calls without time of their own need others, too.
         let of_points = call_paths.absorb(&graph.call_paths);
         graph.points.iter_mut().for_each(|point| point.path = of_points.path(point.path));

@@ -9,6 +9,7 @@ use ouzel_model::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Exclusive time of the calls in each local segment of a critical path. The pass must have the filter of the one
 /// that found the path.
@@ -16,12 +17,24 @@ use std::sync::Arc;
 pub struct PathCalls {
     /// Local segments of each location with their number, in the order of time.
     segments: BTreeMap<LocationId, Arc<[(u32, TimeRange)]>>,
+    /// Most times that are kept, of a segment and what the location does in it; none are if there are more.
+    limit: u64,
+    /// Times that partials of this process hold.
+    #[serde(skip)]
+    held: Arc<AtomicU64>,
 }
 
 impl PathCalls {
     /// The exclusive time of calls in ranges of each location, which are numbered and in the order of time.
     pub fn in_ranges(ranges: BTreeMap<LocationId, Vec<(u32, TimeRange)>>) -> Self {
-        PathCalls { segments: ranges.into_iter().map(|(id, list)| (id, list.into())).collect() }
+        let segments = ranges.into_iter().map(|(id, list)| (id, list.into())).collect();
+        PathCalls { segments, limit: u64::MAX, held: Arc::default() }
+    }
+
+    /// The same with at most so many times: if there are more, the output has none and says so.
+    #[must_use]
+    pub fn at_most(self, limit: u64) -> Self {
+        PathCalls { limit, ..self }
     }
 
     /// The second pass for a path.
@@ -70,6 +83,8 @@ type StateTime = (u32, PathState, Ticks);
 pub struct PathCallsPartial {
     /// By location, in the order of segments.
     locations: BTreeMap<LocationId, Vec<StateTime>>,
+    /// Whether a location was left out as there are too many.
+    is_over: bool,
 }
 
 /// The calls of each local segment.
@@ -79,6 +94,8 @@ pub struct PathCallsOutput {
     pub call_paths: CallPathTree,
     /// Ascending by segment and call path, each pair once.
     pub shares: Vec<SegmentShare>,
+    /// Whether there are none because there are more than may be kept.
+    pub is_over: bool,
 }
 
 /// Exclusive time of one call path in one segment.
@@ -106,7 +123,7 @@ impl Analysis for PathCalls {
     type Partial = PathCallsPartial;
     type Output = PathCallsOutput;
     const NAME: &'static str = "critical-path-calls";
-    const PARTIAL_VERSION: u32 = 3;
+    const PARTIAL_VERSION: u32 = 4;
 
     fn needs(&self) -> Needs {
         Needs::CALL_PATHS
@@ -157,7 +174,10 @@ impl Analysis for PathCalls {
         into: &mut PathCallsPartial,
     ) {
         local.advance(Ticks(u64::MAX));
-        if !local.done.is_empty() {
+        let held = self.held.fetch_add(local.done.len() as u64, Ordering::Relaxed) + local.done.len() as u64;
+        if self.limit < held {
+            into.is_over = true;
+        } else if !local.done.is_empty() {
             into.locations.insert(cx.location, local.done);
         }
     }
@@ -176,9 +196,15 @@ impl Analysis for PathCalls {
 
     fn merge(&self, into: &mut PathCallsPartial, mut from: PathCallsPartial) {
         into.locations.append(&mut from.locations);
+        into.is_over |= from.is_over;
     }
 
     fn finish(&self, partial: PathCallsPartial, cx: &FinishCx<'_>) -> Result<PathCallsOutput, AnalysisError> {
+        let n_times: usize = partial.locations.values().map(Vec::len).sum();
+        if partial.is_over || self.limit < n_times as u64 {
+            let call_paths = cx.call_paths.clone();
+            return Ok(PathCallsOutput { call_paths, shares: Vec::new(), is_over: true });
+        }
         let share = |(segment, state, time): StateTime| {
             let call_path = match state {
                 PathState::In(path) => path,
@@ -195,7 +221,7 @@ impl Analysis for PathCalls {
             }
             is_same
         });
-        Ok(PathCallsOutput { call_paths: cx.call_paths.clone(), shares })
+        Ok(PathCallsOutput { call_paths: cx.call_paths.clone(), shares, is_over: false })
     }
 }
 

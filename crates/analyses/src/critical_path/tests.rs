@@ -347,3 +347,17 @@ fn laws_hold_for_the_second_pass() {
         },
     );
 }
+
+#[test]
+fn more_times_than_may_be_kept_are_none() {
+    let trace = ToyTrace::new(
+        "0: enter a @0, leave @10, enter b @10, leave @20\n1: enter a @0, leave @20, enter b @20, leave @30",
+    );
+    let all = |number| vec![(number, TimeRange { start: Ticks(0), end: Ticks(20) })];
+    let calls = || PathCalls::in_ranges([(LocationId(0), all(0)), (LocationId(1), all(1))].into());
+    let kept = |limit| {
+        let output = run(&trace, calls().at_most(limit));
+        (output.shares.len(), output.is_over)
+    };
+    assert_eq!([u64::MAX, 3, 2, 0].map(kept), [(3, false), (3, false), (0, true), (0, true)]);
+}

@@ -116,6 +116,13 @@ fn run(session: &Session<'_>, args: &WaitsArgs) -> anyhow::Result<Outcome> {
             write_page(session, waits, &rows, args, page);
             if let Some(delays) = delays.as_ref().filter(|_| !waits.is_empty()) {
                 write_causes(session, delays, args, page);
+                if Ticks(0) < delays.by_rate {
+                    let share = units::percent(Some(1.0 - delays.exact_share(waits.total())));
+                    let text = format!(
+                        "Memory did not suffice for all causes: {share} of the waiting is divided by rate."
+                    );
+                    page.text(0, &text, Paint::Dim);
+                }
                 if let Some(impact) = impact {
                     write_impact(session, impact, page);
                 }

@@ -95,9 +95,8 @@ impl Trace {
                     let is_whole = is_last == IsLast::Yes && collected.spill.is_none();
                     let mut take = || -> Result<(), AskError> {
                         collected.take(outputs.take(&key)?, is_last, storage)?;
-                        if let Some(key) = waits_key.as_ref().filter(|_| is_whole) {
-                            found = Some(outputs.take(key)?);
-                        }
+                        let of_all = waits_key.as_ref().filter(|_| is_whole);
+                        found = of_all.map(|key| outputs.take(key)).transpose()?;
                         Ok(())
                     };
                     match take() {

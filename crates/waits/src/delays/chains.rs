@@ -129,7 +129,7 @@ impl Dependencies {
         let wait = &self.waits[index];
         let causes = self.causes(pieces, index);
         let times = causes.times();
-        let shares = shares(times.iter().sum::<u64>().min(wait.ticks().0), &times);
+        let shares = shares(self.explained(index, times.iter().sum()), &times);
         let delays = causes.delays.iter().map(|it| Cause::Delay(it.0));
         let all = delays.chain(causes.waits.iter().map(|it| Cause::Wait(it.0)));
         let caused = all.zip(shares).find(|it| it.0 == cause).map_or(0, |it| it.1);

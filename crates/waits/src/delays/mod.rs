@@ -11,8 +11,12 @@
 //! the waits of the culprit in the interval, which pass it on to their own culprits (long-term costs). After D. Böhme et
 //! al., *Identifying the root causes of wait states in large-scale parallel applications* (2016).
 //!
+//! The sweep also tells how waits for messages are divided ([`WaitParts`]), and from wait to wait the chains that begin at
+//! the costliest delays ([`WaitChain`]).
+//!
 //! Law: Σ short-term + Σ long-term + Σ unexplained = Σ waits, in ticks, of each class. All values are integers and do
-//! not depend on the grouping of locations. Memory is that of the waits, and of the call paths in each piece.
+//! not depend on the grouping of locations. Memory is that of the waits, and of the call paths in each piece, which is
+//! bounded: what does not fit is divided by rate, see [`Dependencies::accepts`].
 
 mod caused;
 mod chains;

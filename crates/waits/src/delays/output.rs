@@ -22,6 +22,8 @@ pub struct DelaysOutput {
     pub unexplained: BTreeMap<(WaitClass, CallPathId), Ticks>,
     /// Of the code with the highest costs, the chain of waiting that begins there; highest costs first.
     pub chains: Vec<WaitChain>,
+    /// The waits that were divided by rate, as memory did not suffice for all.
+    pub by_rate: Ticks,
 }
 
 /// Waiting that one call path of one rank causes.
@@ -99,7 +101,7 @@ impl DelaySums {
         let unexplained = self.unexplained.into_iter();
         let unexplained =
             unexplained.map(|((class, path), wait)| ((class, remap.path(path)), wait)).collect();
-        DelaysOutput { call_paths, costs: self.costs, unexplained, chains }
+        DelaysOutput { call_paths, costs: self.costs, unexplained, chains, by_rate: Ticks(0) }
     }
 }
 
@@ -113,7 +115,12 @@ impl DelaysOutput {
         let unexplained = self.unexplained.into_iter();
         let unexplained =
             unexplained.map(|((class, path), wait)| ((class, remap.path(path)), wait)).collect();
-        DelaysOutput { call_paths: tree.clone(), costs, unexplained, chains: Vec::new() }
+        DelaysOutput { call_paths: tree.clone(), costs, unexplained, chains: Vec::new(), ..self }
+    }
+
+    /// The share of all waits that is not divided by rate, from 0 to 1; 1 without waits.
+    pub fn exact_share(&self, waits: Ticks) -> f64 {
+        if waits == Ticks(0) { 1.0 } else { waits.since(self.by_rate).0 as f64 / waits.0 as f64 }
     }
 
     /// One row for each class, call path and rank, the most waiting first.

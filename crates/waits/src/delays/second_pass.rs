@@ -10,7 +10,7 @@ use ouzel_analyses::critical_path::{PathCalls, PathCallsOutput};
 use ouzel_model::TimeRange;
 
 impl Dependencies {
-    /// The second pass. It must see the whole run.
+    /// The second pass. It must see the whole run. Once [`accepts`](Dependencies::accepts) says so, its result is good.
     pub fn second_pass(&self) -> PathCalls {
         let mut number = 0;
         let pieces = Pieces::ranges(self).into_iter().map(|(location, ranges)| {
@@ -20,19 +20,19 @@ impl Dependencies {
             });
             (location, numbered.collect::<Vec<(u32, TimeRange)>>())
         });
-        PathCalls::in_ranges(pieces.collect())
+        PathCalls::in_ranges(pieces.collect()).at_most(self.max_times)
     }
 
     /// The costs of delays, from the result of the second pass; and how the selected waits for messages are divided,
     /// which is for [`WaitsOutput::parts`](crate::WaitsOutput::parts).
     pub fn delays(&self, calls: &PathCallsOutput) -> (DelaysOutput, Vec<WaitParts>) {
-        let pieces = Pieces::new(self, calls);
-        let mut swept = sweep(self, &pieces);
         let mut call_paths = calls.call_paths.clone();
         let remap = call_paths.absorb(&self.call_paths);
+        let pieces = Pieces::new(self, calls, &remap);
+        let mut swept = sweep(self, &pieces);
         let chains = chains(self, &pieces, &swept, &remap);
         let parts = swept.parts(self);
         swept.sums.add_sums(self, &remap);
-        (swept.sums.finish(call_paths, &remap, chains), parts)
+        (DelaysOutput { by_rate: self.by_rate(), ..swept.sums.finish(call_paths, &remap, chains) }, parts)
     }
 }

@@ -147,8 +147,7 @@ impl Sweep<'_> {
         if sum == 0 {
             return self.give_up(index, wait.counted.0);
         }
-        // With clocks that agree, the culprit is at least as far behind as the wait is long.
-        let whole = sum.min(wait.ticks().0);
+        let whole = self.of.explained(index, sum);
         let explained = part(wait.counted.0, whole, wait.ticks().0);
         self.swept.sums.unexplained(wait.class, wait.path, wait.counted.0 - explained);
         let (mut all, mut of_own) = (vec![0; times.len()], Vec::new());
@@ -188,11 +187,11 @@ impl Sweep<'_> {
         }
     }
 
-    /// Notes how much of a whole wait goes to each wait of the culprit.
+    /// Notes how much of a whole wait goes to each wait of the culprit: by rate, it might be more than that is long.
     fn note_propagation(&mut self, causes: &Causes, of_whole: &[u64]) {
-        for (&(before, _), &share) in causes.waits.iter().zip(&of_whole[causes.delays.len()..]) {
+        for (&(before, length), &share) in causes.waits.iter().zip(&of_whole[causes.delays.len()..]) {
             let propagating = &mut self.swept.flows[before].propagating;
-            *propagating = share.max(*propagating);
+            *propagating = share.min(length).max(*propagating);
         }
     }
 
@@ -210,6 +209,11 @@ impl Dependencies {
     pub(super) fn causes(&self, pieces: &Pieces, index: usize) -> Causes {
         let (wait, interval) = (&self.waits[index], self.intervals[index]);
         let culprit = wait.culprit;
+        let waits = self.waits_between(culprit.location, interval.of_culprit, culprit.arrived);
+        if !self.is_exact(index) {
+            let delays = pieces.times_by_rate(culprit.location, interval.of_culprit, culprit.arrived);
+            return Causes { delays, waits };
+        }
         let theirs = pieces.times(culprit.location, interval.of_culprit, culprit.arrived);
         let mine = pieces.times(wait.location, interval.of_waiter, wait.start);
         let delay = |&(path, ticks): &(CallPathId, u64)| {
@@ -217,17 +221,20 @@ impl Dependencies {
             let ticks = ticks.saturating_sub(known.map_or(0, |i| mine[i].1));
             (0 < ticks).then_some((path, ticks))
         };
-        Causes {
-            delays: theirs.iter().filter_map(delay).collect(),
-            waits: self.waits_between(culprit.location, interval.of_culprit, culprit.arrived),
-        }
+        Causes { delays: theirs.iter().filter_map(delay).collect(), waits }
+    }
+
+    /// The part of a wait that its causes explain, of which there are `sum`: with clocks that agree, the culprit is at
+    /// least as far behind as the wait is long. Rates explain everything.
+    pub(super) fn explained(&self, index: usize, sum: u64) -> u64 {
+        let ticks = self.waits[index].ticks().0;
+        if self.is_exact(index) { sum.min(ticks) } else { ticks }
     }
 
     /// The waits of a location, in the order of time.
-    pub(super) fn waits_at(&self, location: LocationId) -> &[CausedWait] {
+    pub(super) fn places_at(&self, location: LocationId) -> std::ops::Range<usize> {
         let start = self.waits.partition_point(|wait| wait.location < location);
-        let end = self.waits.partition_point(|wait| wait.location <= location);
-        &self.waits[start..end]
+        start..self.waits.partition_point(|wait| wait.location <= location)
     }
 
     /// The waits of a location that end in a range, with what lies in it of each.
@@ -240,7 +247,7 @@ impl Dependencies {
 }
 
 /// `whole · numerator / denominator`, rounded down; all if the denominator is 0.
-fn part(whole: u64, numerator: u64, denominator: u64) -> u64 {
+pub(super) fn part(whole: u64, numerator: u64, denominator: u64) -> u64 {
     if denominator == 0 {
         return whole;
     }

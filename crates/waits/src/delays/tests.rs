@@ -7,9 +7,17 @@ use ouzel_testkit::{ToyTrace, random_program, run, run_report};
 
 /// Both passes: the waits of what is selected, and their causes.
 fn delays(trace: &ToyTrace, filter: &Filter) -> (WaitsOutput, DelaysOutput) {
+    delays_within(trace, filter, u64::MAX)
+}
+
+/// The same with so much memory for what the second pass finds.
+fn delays_within(trace: &ToyTrace, filter: &Filter, bytes: u64) -> (WaitsOutput, DelaysOutput) {
     let mut output = run_report(trace, filter, Waits::with_dependencies(trace.definitions())).0;
-    let dependencies = output.dependencies.take().expect("they were asked for");
-    let calls = run(trace, dependencies.second_pass());
+    let mut dependencies = output.dependencies.take().expect("they were asked for").within(bytes);
+    let mut calls = run(trace, dependencies.second_pass());
+    while !dependencies.accepts(&calls) {
+        calls = run(trace, dependencies.second_pass());
+    }
     let (delays, parts) = dependencies.delays(&calls);
     output.parts = parts;
     (output, delays)
@@ -192,6 +200,45 @@ fn balanced_code_causes_nothing() {
          1: enter main @0, enter foo @0, leave @30, enter bar @30, leave @70, enter MPI_Recv @70, recv<0 @80, leave @80, leave @80",
     );
     assert_eq!(described(&trace), ["late_sender 0 main/foo: 10 + 0"]);
+}
+
+#[test]
+fn without_memory_waits_are_divided_by_rate() {
+    let trace = ToyTrace::new(
+        "0: enter main @0, enter foo @0, leave @60, enter bar @60, leave @80, enter MPI_Send @80, send>1 @80, leave @80, leave @80
+         1: enter main @0, enter foo @0, leave @30, enter bar @30, leave @70, enter MPI_Recv @70, recv<0 @80, leave @80, leave @80",
+    );
+    let (output, delays) = delays_within(&trace, &Filter::default(), 0);
+    let rows = delays.rows(trace.definitions());
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|row| (delays.names(row.call_path, trace.definitions()).join("/"), row.short_term.0))
+        .collect();
+    // 10 · 60 / 80 and 10 · 20 / 80; of equal remainders the first gets the tick.
+    assert_eq!(rows, [("main/foo".to_owned(), 8), ("main/bar".to_owned(), 2)]);
+    assert_eq!((delays.by_rate, delays.exact_share(output.total()).to_bits()), (Ticks(10), 0f64.to_bits()));
+}
+
+#[test]
+fn all_waiting_is_explained_with_little_memory() {
+    let (mut n_partly, mut n_wholly) = (0, 0);
+    for seed in 0..300 {
+        let trace = random_program(seed);
+        let window = Filter { time_ns: Some((100, 300)), ..Filter::default() };
+        for (filter, bytes) in [(Filter::default(), 30_000), (Filter::default(), 1000), (window, 4000)] {
+            let (output, of_few) = delays_within(&trace, &filter, bytes);
+            check_conservation(&output, &of_few, &format!("program {seed} {filter:?} in {bytes}"));
+            let share = of_few.exact_share(output.total());
+            assert!((0.0..=1.0).contains(&share), "program {seed}: {share}");
+            n_partly += u64::from(0.0 < share && share < 1.0);
+            let of_all = delays(&trace, &filter).1;
+            if of_few.by_rate == Ticks(0) {
+                n_wholly += 1;
+                assert_eq!((of_few.costs, of_few.unexplained), (of_all.costs, of_all.unexplained));
+            }
+        }
+    }
+    assert!(100 < n_partly && 20 < n_wholly, "{n_partly} {n_wholly}");
 }
 
 #[test]
