@@ -7,70 +7,22 @@
 //! ```
 //!
 //! A chain begins at the wait that brings its delay the highest costs. Each next wait is the one that hands on most to
-//! the wait before; the last one causes no other. Law: each wait of a chain is for the rank that waits before it, and
-//! begins after the previous one began. Only a few chains are kept, of each a bounded number of waits.
+//! the wait before; the last one causes no other. Law: each wait of a chain is for the rank that waits before it, which
+//! had gone on by then. Only a few chains are kept, of each a bounded number of waits.
 
+use super::chain::{ChainDelay, ChainWait, WaitChain};
 use super::dependencies::Dependencies;
 use super::pieces::Pieces;
-use super::sweep::{Most, Swept, shares};
-use crate::class::WaitClass;
+use super::share::shares;
+use super::sweep::{Most, Swept};
 use crate::wait::Culprit;
-use ouzel_model::{CallPathId, LocationId, Remap, Ticks};
+use ouzel_model::{CallPathId, Remap, Ticks};
 use std::cmp::Reverse;
 
 /// Chains that are kept.
 const N_CHAINS: usize = 5;
 /// Waits of a chain that are kept.
 const MAX_WAITS: usize = 100;
-
-/// Code that takes longer than elsewhere, and the waits that follow from it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WaitChain {
-    /// Where it begins.
-    pub delay: ChainDelay,
-    /// From rank to rank, in the order of time; the first ones, if there are many.
-    pub waits: Vec<ChainWait>,
-    /// Number of waits, kept or not.
-    pub n_waits: u64,
-}
-
-/// The code that makes the first rank of a chain wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ChainDelay {
-    /// Who runs it.
-    pub location: LocationId,
-    /// The code.
-    pub call_path: CallPathId,
-    /// When the two were last together.
-    pub start: Ticks,
-    /// When its location arrived where the first wait is.
-    pub end: Ticks,
-    /// How much longer it took there than at the one that waits.
-    pub longer: Ticks,
-    /// All waits of those who wait for this location because of this code, in this chain or not.
-    pub short_term: Ticks,
-    /// All waits of others that follow from these.
-    pub long_term: Ticks,
-}
-
-/// A wait of a chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ChainWait {
-    /// What for.
-    pub class: WaitClass,
-    /// Who waits.
-    pub location: LocationId,
-    /// The call that waits.
-    pub call_path: CallPathId,
-    /// When it began to wait.
-    pub start: Ticks,
-    /// When it could go on.
-    pub end: Ticks,
-    /// For whom.
-    pub culprit: Culprit,
-    /// The part of the wait that the one before it causes; of the first, the delay.
-    pub caused: Ticks,
-}
 
 /// The chains of the delays with the highest costs. `remap` is for the call paths of waits.
 pub(super) fn chains(of: &Dependencies, pieces: &Pieces, swept: &Swept, remap: &Remap) -> Vec<WaitChain> {

@@ -19,6 +19,7 @@
 //! bounded: what does not fit is divided by rate, see [`Dependencies::accepts`].
 
 mod caused;
+mod chain;
 mod chains;
 mod dependencies;
 mod intervals;
@@ -26,13 +27,14 @@ mod output;
 mod parts;
 mod pieces;
 mod second_pass;
+mod share;
 mod sweep;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use caused::{CausedWait, GroupPoint};
-pub use chains::{ChainDelay, ChainWait, WaitChain};
+pub use chain::{ChainDelay, ChainWait, WaitChain};
 pub use dependencies::Dependencies;
 pub use output::{DelayRow, DelaysOutput, UnexplainedRow};
 pub use parts::WaitParts;
-pub(crate) use sweep::shares;
+pub(crate) use share::shares;

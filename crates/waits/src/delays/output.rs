@@ -1,6 +1,6 @@
 //! The costs of delays, by class, call path and location.
 
-use super::chains::WaitChain;
+use super::chain::WaitChain;
 use super::dependencies::Dependencies;
 use crate::class::WaitClass;
 use ouzel_model::{

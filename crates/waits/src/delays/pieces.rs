@@ -11,7 +11,7 @@
 //! start and end between pieces. Waits that are divided by rate lie in pieces; their time is taken off.
 
 use super::dependencies::Dependencies;
-use super::sweep::part;
+use super::share::part;
 use ouzel_analyses::critical_path::PathCallsOutput;
 use ouzel_model::{CallPathId, LocationId, Remap, Ticks, TimeRange};
 use std::collections::{BTreeMap, BTreeSet};
