@@ -111,6 +111,7 @@ fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> 
         ("efficiency", text(&trace.efficiency(&of_segments, options))),
         ("waits", text(&trace.waits(options))),
         ("delays", text(&trace.delays(options))),
+        ("delays_and_impact", text(&trace.delays_and_impact(options))),
         ("what_if", text(&trace.what_if(Vec::new(), options))),
         ("patterns", text(&trace.patterns(None, &PatternOptions::default(), options))),
         ("context_trees", text(&trace.context_trees(&semantics, options))),

@@ -113,5 +113,5 @@ fn waits() -> Colour {
 }
 
 fn goes_on() -> Colour {
-    Colour::overlap()
+    Colour::receiving()
 }
