@@ -166,7 +166,8 @@ fn check(archive: &Path, selection: &[&str]) {
         let unknown: Vec<_> = found.difference(&known).collect();
         assert!(unknown.is_empty(), "{of}: {unknown:?}");
     }
-    let scratch = Scratch::new("call-paths-html");
+    // Tests at the same time must not share a folder.
+    let scratch = Scratch::new(if selection.is_empty() { "call-paths-html" } else { "selected-paths-html" });
     let file = scratch.0.join("page.html");
     let words = [&["report", "-o", file.to_str().expect("what the test made")], selection].concat();
     if matches!(ran_on(archive, &words).code, Some(0 | 2)) {
