@@ -32,13 +32,11 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
     (OpenMp, Synchronization, &[
         r"(GOMP_(barrier.*|loop_end|sections_end|parallel_end|taskwait|taskgroup_end)|__kmpc_(barrier|",
         r"reduce.*|join.*|omp_taskwait|end_taskgroup)|kmp_.*barrier.*|omp_(implicit_)?barrier|",
-        r"!\$omp (implicit )?barrier.*|<omp (implicit )?barrier>|<omp taskwait>|<omp idle>|",
-        r"OpenMP ((implicit )?barrier|Task wait))",
+        r"!\$omp (implicit )?barrier.*|<omp (implicit )?barrier>|<omp taskwait>|<omp idle>)",
     ]),
     (OpenMp, Wait, &[
         r"(omp_(set|test)(_nest)?_lock|GOMP_(critical|atomic|ordered)_.*start|__kmpc_(critical|ordered|",
-        r"set_lock|set_nest_lock)|!\$omp (critical|ordered|flush).*|<omp (mutex wait|ordered wait)>|",
-        r"OpenMP (critical|Ordered|(Set|Test) (Nest )?Lock))",
+        r"set_lock|set_nest_lock)|!\$omp (critical|ordered|flush).*|<omp (mutex wait|ordered wait)>)",
     ]),
     (Shmem, Synchronization, &[
         r"p?(shmem_(barrier(_all)?|sync(_all)?|init(_thread)?|finalize|team_sync|malloc|free|realloc|",
@@ -82,6 +80,9 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
         r"(nccl|rccl|gloo|ucc|xccl|hccl):_?(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|barrier).*",
     ]),
     (Nccl, Wait, &[r"(nccl|rccl|gloo|ucc|xccl|hccl):_?(broadcast|reduce|gather|scatter|send|recv).*"]),
+    // What eztrace calls regions of OpenMP.
+    (OpenMp, Synchronization, &[r"OpenMP ((implicit )?barrier|Task wait)"]),
+    (OpenMp, Wait, &[r"OpenMP (critical|Ordered|(Set|Test) (Nest )?Lock)"]),
     // Names that tell the family only.
     (OpenMp, Computation, &[r"(omp_|GOMP_|__kmpc_|__kmp_|kmp_|!\$omp |<omp |OpenMP ).*"]),
     (Shmem, Computation, &[r"p?shmemx?_.*"]),

@@ -110,6 +110,16 @@ fn a_bad_rule_is_named() {
 }
 
 #[test]
+fn regions_of_openmp_as_eztrace_calls_them() {
+    let class = |name| Semantics::default().class_of_name(name);
+    let of = |category| Class { category, family: Family::OpenMp };
+    assert_eq!(class("OpenMP implicit barrier"), of(Synchronization));
+    assert_eq!(class("OpenMP Set Nest Lock"), of(Wait));
+    assert_eq!(class("OpenMP Parallel"), of(Computation));
+    assert_eq!(class("OpenMPI_setup").family, Family::User);
+}
+
+#[test]
 fn agreed_examples_hold() {
     let examples = golden("semantics_examples");
     let semantics = Semantics::default();
