@@ -72,6 +72,19 @@ waiting! {
     /// When communicators, windows and files are made or freed.
     Create "wait_at_create" "Wait at Create" Some(Waiting::All),
         "Time in which making or freeing a communicator, window or file waits for its last member";
+    /// Of threads, at barriers of their team.
+    OpenMpBarrier "omp_barrier_wait" "Wait at OpenMP Barrier" Some(Waiting::All),
+        "Time in which barriers of a team of threads wait for its last thread";
+    /// For a lock that another thread holds.
+    Lock "lock_contention" "Lock Contention" Some(Waiting::All), "Time in which threads wait for a lock to be released";
+    /// For the lock of a condition.
+    Condition "condition_wait" "Condition Wait" Some(Waiting::All),
+        "Time in which threads wait for the lock of a condition again";
+    /// Threads that wait for work while the master runs alone.
+    IdleThreads "omp_idle_threads" "Idle Threads" Some(Waiting::All),
+        "Time of threads without work while their master runs alone";
+    /// For other threads to end.
+    Join "thread_join" "Wait for Threads to End" Some(Waiting::All), "Time in which threads wait for others to end";
     /// Any other kind.
     Other "waiting_other" "Other Waiting" Some(Waiting::All), "Time of waiting that no other metric here names";
     /// In barriers after the last member has come.
@@ -83,6 +96,11 @@ waiting! {
     /// In the start of MPI after the last process has come.
     InitCompletion "mpi_init_completion" "Init Completion" None,
         "Time in the start of MPI after the last process has come";
+    /// Making and ending teams of threads.
+    Management "omp_management" "Thread Management" None, "Time in which teams of threads are made and ended";
+    /// Threads that a team leaves out.
+    LimitedParallelism "omp_limited_parallelism" "Limited Parallelism" None,
+        "Time of threads that a smaller team than possible leaves out";
     /// From the first test of a request that failed until it was complete.
     Polling "polling" "Polling" None, "From the first test of a request that failed until it was complete";
 }

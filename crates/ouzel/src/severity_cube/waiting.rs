@@ -1,4 +1,4 @@
-//! Waiting for other ranks as metrics of a profile.
+//! Waiting for other ranks and threads as metrics of a profile.
 //!
 //! Law: the sums of a metric over call paths and locations are those of its class in `ouzel waits`, without what is
 //! only possible.
@@ -24,6 +24,13 @@ fn metric(class: WaitClass) -> Option<Waiting> {
         WaitClass::WaitAtInit => Waiting::Init,
         WaitClass::WaitAtFinalize => Waiting::Finalize,
         WaitClass::WaitAtCreate => Waiting::Create,
+        WaitClass::OpenmpWaitAtBarrier => Waiting::OpenMpBarrier,
+        WaitClass::LockContention => Waiting::Lock,
+        WaitClass::ConditionWait => Waiting::Condition,
+        WaitClass::IdleThreads => Waiting::IdleThreads,
+        WaitClass::ThreadJoin => Waiting::Join,
+        WaitClass::Management => Waiting::Management,
+        WaitClass::LimitedParallelism => Waiting::LimitedParallelism,
         WaitClass::BarrierCompletion => Waiting::BarrierCompletion,
         WaitClass::NxnCompletion => Waiting::NxnCompletion,
         WaitClass::InitCompletion => Waiting::InitCompletion,
@@ -36,8 +43,11 @@ fn metric(class: WaitClass) -> Option<Waiting> {
 /// The waits by metric, call path and location.
 pub(super) fn severities(waits: &WaitsOutput) -> SeverityCubeOutput {
     let mut sums: BTreeMap<(Quantity, CallPathId, LocationId), u64> = BTreeMap::new();
-    for wait in waits.waits.iter().filter(|wait| !wait.is_only_possible()) {
-        let Some(own) = metric(wait.class) else { continue };
+    let each = waits.waits.iter().filter(|wait| !wait.is_only_possible());
+    let each = each.map(|wait| (wait.class, wait.path, wait.location, wait.ticks()));
+    let of_threads = waits.sums.iter().map(|sum| (sum.class, sum.path, sum.location, sum.wait));
+    for (class, path, location, ticks) in each.chain(of_threads) {
+        let Some(own) = metric(class) else { continue };
         // A part of a class is in the waits once more, so only metrics without a class sum up their parts.
         let wholes = match own {
             Waiting::WrongOrderDifferentSource | Waiting::WrongOrderSameSource => Some(Waiting::WrongOrder),
@@ -45,7 +55,7 @@ pub(super) fn severities(waits: &WaitsOutput) -> SeverityCubeOutput {
             primary => primary.whole(),
         };
         for kind in [own].into_iter().chain(wholes) {
-            *sums.entry((Quantity::Waiting(kind), wait.path, wait.location)).or_default() += wait.ticks().0;
+            *sums.entry((Quantity::Waiting(kind), path, location)).or_default() += ticks.0;
         }
     }
     SeverityCubeOutput::of_values(waits.call_paths.clone(), sums)
