@@ -154,6 +154,10 @@ fn metric_of(class: WaitClass) -> &'static str {
         "barrier_completion" => "mpi_barrier_completion",
         "nxn_completion" => "mpi_nxn_completion",
         "init_completion" => "mpi_init_completion",
+        "openmp_wait_at_barrier" => "omp_barrier_wait",
+        "idle_threads" => "omp_idle_threads",
+        "management" => "omp_management",
+        "limited_parallelism" => "omp_limited_parallelism",
         own => own,
     }
 }
@@ -163,10 +167,13 @@ fn waits_by_class(trace: &Trace) -> BTreeMap<WaitClass, BTreeMap<Place, f64>> {
     let waits = trace.waits(&Options::default()).unwrap().output;
     let definitions = trace.definitions();
     let mut sums: BTreeMap<WaitClass, BTreeMap<Place, u64>> = BTreeMap::new();
-    for wait in waits.waits.iter().filter(|wait| !wait.is_only_possible()) {
-        let path = waits.call_paths.regions(wait.path).into_iter().map(|region| region.0).collect();
-        let place = (definitions.location(wait.location).native_id, path);
-        *sums.entry(wait.class).or_default().entry(place).or_default() += Wait::ticks(wait).0;
+    let each = waits.waits.iter().filter(|wait| !wait.is_only_possible());
+    let each = each.map(|wait| (wait.class, wait.path, wait.location, Wait::ticks(wait)));
+    let of_threads = waits.sums.iter().map(|sum| (sum.class, sum.path, sum.location, sum.wait));
+    for (class, path, location, ticks) in each.chain(of_threads) {
+        let path = waits.call_paths.regions(path).into_iter().map(|region| region.0).collect();
+        let place = (definitions.location(location).native_id, path);
+        *sums.entry(class).or_default().entry(place).or_default() += ticks.0;
     }
     let secs = |ticks| definitions.clock.secs_from_ticks(ouzel::model::Ticks(ticks));
     sums.into_iter()

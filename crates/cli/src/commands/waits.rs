@@ -66,9 +66,9 @@ Examples:
   ouzel waits scorep-run/ --format json | jq '.data.classes'
 
 A call that waits for several others counts once, for the longest wait. The waits are followed by their parts
-(early_reduce, wrong order; with --delays direct, indirect, propagating and terminal), which they include, and by
-time that is not spent waiting for a late rank or thread: completion (after the last arrival), thread management,
-limited parallelism and polling with MPI_Test. docs/method.md has the formulas.";
+(early_reduce, wrong order; with --delays direct, indirect, propagating and terminal), which they include,
+and by time that is not spent waiting for a late rank or thread: completion (after the last arrival), thread
+management, limited parallelism and polling with MPI_Test. docs/method.md has the formulas.";
 
 fn after_help() -> String {
     let names: Vec<&str> = WaitClass::ALL.iter().map(|class| class.as_str()).collect();
