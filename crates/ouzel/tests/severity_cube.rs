@@ -203,7 +203,7 @@ fn waiting_is_a_metric_for_each_class() {
 }
 
 fn assert_near(found: &BTreeMap<Place, f64>, expected: &BTreeMap<Place, f64>, what: &str) {
-    assert!(found.keys().eq(expected.keys()), "{what}: other places");
+    assert!(found.keys().eq(expected.keys()), "{what}: other places: {found:?} instead of {expected:?}");
     for ((place, &found), &expected) in found.iter().zip(expected.values()) {
         let near = (found - expected).abs() <= 1e-9 * expected.abs();
         assert!(near, "{what} at {place:?}: {found} instead of {expected}");

@@ -36,6 +36,11 @@ impl Waits {
         Waits { kinds, threads, depth: Depth::Waits, is_silent: false }
     }
 
+    /// Whether any process has several threads, which may wait for each other.
+    pub fn has_threads(&self) -> bool {
+        !self.threads.is_empty()
+    }
+
     /// The same, with what is needed to find the causes of waits.
     pub fn with_dependencies(definitions: &Definitions) -> Self {
         Waits { depth: Depth::Causes, ..Waits::new(definitions) }

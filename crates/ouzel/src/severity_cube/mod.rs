@@ -68,7 +68,8 @@ impl Trace {
         let held_bytes = Arc::new(AtomicU64::new(0));
         let mut set = AnalysisSet::default();
         let key = set.add(SeverityCube::counting(Arc::clone(&held_bytes)));
-        let waits = self.may_wait().then(|| Waits::new(self.definitions()).silent());
+        let waits = Waits::new(self.definitions()).silent();
+        let waits = (waits.has_threads() || self.processes_may_wait()).then_some(waits);
         let waits_key = waits.clone().map(|waits| set.add_silent(waits));
         let Options { filter, jobs, progress, workers } = options;
         let set = set.prepare(self.definitions(), filter);
@@ -130,7 +131,7 @@ impl Trace {
 
 impl Trace {
     /// Whether one process may wait for another one in a way that the trace records.
-    fn may_wait(&self) -> bool {
+    fn processes_may_wait(&self) -> bool {
         let lacks = |content| self.source().lacks(content).is_some();
         1 < self.definitions().processes().len() && !(lacks(Content::Messages) && lacks(Content::Collectives))
     }
