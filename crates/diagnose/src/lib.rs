@@ -135,7 +135,8 @@ impl EfficiencyCard {
             ("× communication efficiency", self.communication, of_busiest),
         ];
         words.extend(self.serialisation.map(|value| {
-            let meaning = format!("the busiest {who} would compute so much if transfers took no time");
+            let meaning =
+                format!("of the run would be computation on the busiest {who} if transfers took no time");
             ("  = serialisation", value, meaning)
         }));
         words.extend(self.transfer.map(|value| {
@@ -287,9 +288,18 @@ impl Material {
         several && findings::wants_replay(&self.profile, definitions, &self.classes)
     }
 
-    /// Adds the whole run, to be replayed with the changes that findings are about, and which code makes others wait.
-    pub fn add_replay(&mut self, replay: Replay, delays: DelaysOutput) {
+    /// Whether any finding may be about waiting, so that it matters which code makes others wait.
+    pub fn wants_delays(&self, definitions: &Definitions) -> bool {
+        findings::wants_delays(&self.sources(definitions, true))
+    }
+
+    /// Adds the whole run, to be replayed with the changes that findings are about.
+    pub fn add_replay(&mut self, replay: Replay) {
         self.replay = Some(replay);
+    }
+
+    /// Adds which code makes others wait.
+    pub fn add_delays(&mut self, delays: DelaysOutput) {
         self.delays = Some(delays.numbered_like(&mut self.profile.call_paths));
     }
 
@@ -318,20 +328,27 @@ impl Material {
         &self.profile
     }
 
+    /// What findings are made from.
+    fn sources<'a>(&'a self, definitions: &'a Definitions, nothing_lost: bool) -> Sources<'a> {
+        let has = |code| self.notices.iter().any(|notice| notice.code == code);
+        Sources {
+            definitions,
+            classes: &self.classes,
+            profile: &self.profile,
+            communication: &self.communication,
+            phases: &self.phases,
+            late: self.late.as_ref(),
+            replay: self.replay.as_ref(),
+            delays: self.delays.as_ref(),
+            clocks_are_right: !has(NoticeCode::ClocksUnsynchronised) && !has(NoticeCode::MessageOrder),
+            nothing_lost,
+            recorded: self.run.recorded,
+        }
+    }
+
     /// The report.
     pub fn report(&self, definitions: &Definitions) -> RunReport {
-        let Material {
-            classes,
-            run,
-            notices,
-            locations,
-            profile,
-            communication,
-            phases,
-            late,
-            replay,
-            delays,
-        } = self;
+        let Material { classes, run, notices, locations, profile, phases, replay, .. } = self;
         let trust = TrustCard::new(notices, locations, &run.ranks_without_events, definitions);
         let lost_definitions = trust.definitions_lost;
         let efficiency_left_out = trust.incomplete_ranks();
@@ -343,20 +360,7 @@ impl Material {
             Ok(threads) => (Some(EfficiencyCard::of(&threads, replay.as_ref())), None),
             Err(reason) => (None, Some(reason.to_string())),
         };
-        let has = |code| notices.iter().any(|notice| notice.code == code);
-        let sources = Sources {
-            definitions,
-            classes,
-            profile,
-            communication,
-            phases,
-            late: late.as_ref(),
-            replay: replay.as_ref(),
-            delays: delays.as_ref(),
-            clocks_are_right: !has(NoticeCode::ClocksUnsynchronised) && !has(NoticeCode::MessageOrder),
-            nothing_lost: trust.lost.is_empty(),
-            recorded: run.recorded,
-        };
+        let sources = self.sources(definitions, trust.lost.is_empty());
         let findings = if lost_definitions { Findings::default() } else { findings::findings(&sources) };
         let segments = match lost_definitions {
             true => SegmentsCard { projected_run_time_ns: run.span_ns, ..SegmentsCard::empty() },

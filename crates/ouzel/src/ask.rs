@@ -419,15 +419,17 @@ impl Trace {
             let mut waits = pass.outputs.take(&waits)?;
             let graph = Graph::new(&waits.edges.take().expect("they were asked for"), definitions);
             let mut dependencies = bounded(&mut waits);
+            let wants_delays = material.wants_delays(definitions);
             let mut set = AnalysisSet::default();
             let in_pieces = set.add(graph.second_pass());
-            let in_intervals = set.add(dependencies.second_pass());
+            let in_intervals = wants_delays.then(|| set.add(dependencies.second_pass()));
             let mut pass = self.run(&set, options)?;
-            let replay = Replay::new(graph, pass.outputs.take(&in_pieces)?, definitions);
-            let calls = pass.outputs.take(&in_intervals)?;
-            let calls = self.accepted(&mut dependencies, Some(calls), options)?;
-            let (delays, _) = dependencies.delays(&calls);
-            material.add_replay(replay, delays);
+            material.add_replay(Replay::new(graph, pass.outputs.take(&in_pieces)?, definitions));
+            if let Some(in_intervals) = in_intervals {
+                let calls = pass.outputs.take(&in_intervals)?;
+                let calls = self.accepted(&mut dependencies, Some(calls), options)?;
+                material.add_delays(dependencies.delays(&calls).0);
+            }
         }
         Ok(())
     }

@@ -30,17 +30,27 @@ struct Cause {
     of: Vec<(LocationId, u64)>,
 }
 
-/// Names the code that causes the waiting a finding is about, if the finding is about waiting and one path stands out.
-pub(super) fn add_cause(draft: &mut Draft, delays: &DelaysOutput, replays: &Replays<'_>, cx: &Context<'_>) {
-    let (classes, what): (&[WaitClass], _) = match draft.kind {
-        FindingKind::LateSender => (&[WaitClass::LateSender], "late senders"),
-        FindingKind::LateReceiver => (&[WaitClass::LateReceiver], "late receivers"),
-        FindingKind::ExcessSynchronisation => (
+/// Whether delays may tell the cause of a kind of finding.
+pub(super) fn is_told(kind: FindingKind) -> bool {
+    waiting_of(kind).is_some()
+}
+
+/// The classes of waiting that a kind of finding is about, and what is waited for.
+fn waiting_of(kind: FindingKind) -> Option<(&'static [WaitClass], &'static str)> {
+    match kind {
+        FindingKind::LateSender => Some((&[WaitClass::LateSender], "late senders")),
+        FindingKind::LateReceiver => Some((&[WaitClass::LateReceiver], "late receivers")),
+        FindingKind::ExcessSynchronisation => Some((
             &[WaitClass::WaitAtBarrier, WaitClass::WaitAtNxn],
             "the last to come at collectives of all ranks",
-        ),
-        _ => return,
-    };
+        )),
+        _ => None,
+    }
+}
+
+/// Names the code that causes the waiting a finding is about, if the finding is about waiting and one path stands out.
+pub(super) fn add_cause(draft: &mut Draft, delays: &DelaysOutput, replays: &Replays<'_>, cx: &Context<'_>) {
+    let Some((classes, what)) = waiting_of(draft.kind) else { return };
     let (causes, all) = causes(delays, classes);
     let stands_out = |first: &&Cause| LEAST <= share(first.cost, all) && first.path != draft.path;
     let Some(first) = causes.first().filter(stands_out) else { return };

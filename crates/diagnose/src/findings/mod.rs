@@ -87,12 +87,19 @@ pub(crate) struct Findings {
     pub gain_together_ns: u64,
 }
 
-/// The findings.
-pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
+/// Whether any finding may be about waiting whose cause the delays tell.
+pub(crate) fn wants_delays(sources: &Sources<'_>) -> bool {
+    let cx = context(sources);
+    cx.is_some_and(|cx| {
+        drafts(&cx).iter().any(|draft| cx.is_significant(draft.loss) && cause::is_told(draft.kind))
+    })
+}
+
+fn context<'a>(sources: &Sources<'a>) -> Option<Context<'a>> {
     let main = sources.phases.main_group();
-    let Some(group) = main.filter(|group| group.run_time.0 != 0) else { return Findings::default() };
+    let group = main.filter(|group| group.run_time.0 != 0)?;
     let Sources { definitions, classes, profile, communication, late, .. } = *sources;
-    let cx = Context {
+    Some(Context {
         definitions,
         classes,
         profile,
@@ -103,17 +110,28 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
         clocks_are_right: sources.clocks_are_right,
         nothing_lost: sources.nothing_lost,
         recorded: sources.recorded,
-    };
-    let mut waiting = waiting::waiting(&cx);
-    let mut drafts = imbalance::imbalances(&cx, &mut waiting);
-    drafts.extend(calls::synchronisations(&cx));
+    })
+}
+
+/// What the rules find, by the times between synchronisations.
+fn drafts(cx: &Context<'_>) -> Vec<Draft> {
+    let mut waiting = waiting::waiting(cx);
+    let mut drafts = imbalance::imbalances(cx, &mut waiting);
+    drafts.extend(calls::synchronisations(cx));
     for waiting in waiting.iter().filter(|waiting| 0 < waiting.ticks) {
         match waiting.theme {
-            Theme::Messages => drafts.extend(messages::messages(&cx, waiting)),
-            _ => drafts.extend(calls::theme(&cx, waiting)),
+            Theme::Messages => drafts.extend(messages::messages(cx, waiting)),
+            _ => drafts.extend(calls::theme(cx, waiting)),
         }
     }
-    drafts.extend(repetition::repetitions(&cx));
+    drafts.extend(repetition::repetitions(cx));
+    drafts
+}
+
+/// The findings.
+pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
+    let Some(cx) = context(sources) else { return Findings::default() };
+    let mut drafts = drafts(&cx);
     let largest = drafts.iter().max_by_key(|draft| draft.gain).map(|draft| (draft.title.clone(), draft.gain));
     drafts.retain(|draft| cx.is_significant(draft.loss));
     let replays = sources.replay.and_then(|replay| Replays::new(replay, &cx));

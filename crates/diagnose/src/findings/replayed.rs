@@ -11,6 +11,7 @@
 use super::context::Context;
 use super::draft::Draft;
 use super::finding::{Evidence, Quantity};
+use super::stages::Stage;
 use ouzel_model::CallPathId;
 use ouzel_replay::{Edit, Replay};
 
@@ -25,16 +26,21 @@ pub(super) struct Replays<'a> {
 }
 
 impl<'a> Replays<'a> {
-    /// `None` if the peers are not those that are replayed, or synchronise in calls that are not recorded as such.
+    /// `None` if the peers are not those that are replayed, or if calls that synchronise without being recorded as such
+    /// take more than 1 % of the run.
     pub fn new(replay: &'a Replay, cx: &Context<'_>) -> Option<Self> {
         let are_all = replay.locations().eq(cx.group.locations.iter().copied());
         if !are_all || !cx.nothing_lost || replay.doubt().is_some() {
             return None;
         }
         let (paths, needing) = (replay.paths_of(cx.paths()), replay.needing_paths());
-        let mut anchors = cx.stages.iter().filter_map(|stage| stage.anchor).map(|anchor| anchor.call_path);
-        let are_recorded =
-            anchors.all(|anchor| paths[anchor.index()].is_some_and(|path| needing.contains(&path)));
+        let is_recorded =
+            |stage: &&Stage| match stage.anchor.and_then(|anchor| paths[anchor.call_path.index()]) {
+                Some(path) => needing.contains(&path),
+                None => stage.anchor.is_none(),
+            };
+        let unrecorded = cx.stages.iter().filter(|stage| !is_recorded(stage)).map(Stage::time_in_sync);
+        let are_recorded = !cx.is_significant(unrecorded.sum());
         are_recorded.then_some(Replays { replay, paths })
     }
 

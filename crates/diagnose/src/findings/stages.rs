@@ -138,6 +138,12 @@ impl Stage {
         self.phases.iter().filter_map(|phase| phase.sync).map(|sync| sync.min.0).sum()
     }
 
+    /// Mean time in the synchronisation that ends the phases, in ticks.
+    pub(crate) fn time_in_sync(&self) -> u64 {
+        let sums = self.phases.iter().filter_map(|phase| phase.sync).map(|sync| u128::from(sync.sum.0));
+        self.mean(sums.sum())
+    }
+
     /// Mean busy time, in ticks.
     pub fn busy(&self) -> u64 {
         self.mean(self.phases.iter().map(|phase| u128::from(phase.busy.sum.0)).sum())

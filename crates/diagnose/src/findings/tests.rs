@@ -31,7 +31,8 @@ fn report(trace: &ToyTrace) -> RunReport {
     }
     if material.wants_replay(trace.definitions()) {
         let (replay, delays) = replay(trace);
-        material.add_replay(replay, delays);
+        material.add_replay(replay);
+        material.add_delays(delays);
     }
     material.report(trace.definitions())
 }
