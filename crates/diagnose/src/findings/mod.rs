@@ -9,7 +9,7 @@
 //!
 //! Law: each nanosecond of `length − mean busy` of a phase is assigned to one finding, so losses count nothing twice;
 //! the other side of a loss (uneven work makes others wait) is evidence, not a finding. What the run would gain is found
-//! by [replay](replayed) where it can be. Gains below 1 % of the run are not findings; if there are no others, that is
+//! by replay where it can be. Gains below 1 % of the run are not findings; if there are no others, that is
 //! the finding. Most gain first. For how phases are made see `ouzel_analyses::phases`.
 
 mod calls;
