@@ -7,6 +7,7 @@
 use super::context::Context;
 use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Evidence, FindingKind, Quantity};
+use super::imbalance::{SPREAD, advice};
 use super::ranks::Ranks;
 use super::replayed::Replays;
 use super::words::{capitalised, percent};
@@ -131,11 +132,8 @@ fn turn_into_imbalance(
     // The costs are those of the whole run.
     (draft.iterations, draft.range) = (None, cx.group.run_range);
     (draft.remedy, draft.replayed) = (remedy, Some(gain));
-    "the same work in total, spread evenly over the ranks in each phase".clone_into(&mut draft.assumption);
-    draft.advice = format!(
-        "Give these ranks less to do in {name}: divide the domain by measured cost instead of by size, or move work at \
-         run time. First check whether they have more data or are slower with the same data."
-    );
+    SPREAD.clone_into(&mut draft.assumption);
+    draft.advice = advice(&name);
     draft.command = compare_ranks(cx, cause.path);
     true
 }

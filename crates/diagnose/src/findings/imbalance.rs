@@ -244,6 +244,17 @@ fn when(iterations: Option<&Iterations>) -> String {
     }
 }
 
+/// What to do about uneven work in a call path.
+pub(super) fn advice(name: &str) -> String {
+    format!(
+        "Give these ranks less to do in {name}: divide the domain by measured cost instead of by size, or move work at \
+         run time. First check whether they have more data or are slower with the same data."
+    )
+}
+
+/// What is assumed where work is spread.
+pub(super) const SPREAD: &str = "the same work in total, spread evenly over the ranks in each phase";
+
 fn load(
     cx: &Context<'_>,
     group: &Uneven<'_>,
@@ -275,13 +286,10 @@ fn load(
         remedy_before: Vec::new(),
         replayed: None,
         loss: gain,
-        assumption: "the same work in total, spread evenly over the ranks in each phase".to_owned(),
+        assumption: SPREAD.to_owned(),
         confidence: cx.confidence_of_phases(),
         evidence,
-        advice: format!(
-            "Give these ranks less to do in {name}: divide the domain by measured cost instead of by size, or move \
-             work at run time. First check whether they have more data or are slower with the same data."
-        ),
+        advice: advice(&name),
         command: compare_ranks(cx, group.path),
     }
 }

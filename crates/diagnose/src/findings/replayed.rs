@@ -10,7 +10,7 @@
 
 use super::context::Context;
 use super::draft::Draft;
-use super::finding::{Evidence, Quantity};
+use super::finding::{Evidence, FindingKind, Quantity};
 use super::stages::Stage;
 use ouzel_model::CallPathId;
 use ouzel_replay::{Edit, Replay};
@@ -50,10 +50,12 @@ impl<'a> Replays<'a> {
         let Some(gain) = draft.replayed.filter(|gain| DIFFERS < cx.share(gain.abs_diff(draft.gain))) else {
             return;
         };
-        let why = if gain < draft.gain {
-            "other ranks and messages then delay the run instead"
-        } else {
-            "what waits for these ranks goes on earlier, too"
+        let why = match draft.kind {
+            _ if gain < draft.gain => "other ranks and messages then delay the run instead",
+            FindingKind::CollectiveCost => {
+                "the replay also takes away what slower ranks spend in the call after the last has come"
+            }
+            _ => "what waits for these ranks goes on earlier, too",
         };
         let evidence = Evidence::new(
             format!(

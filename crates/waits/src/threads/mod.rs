@@ -17,9 +17,9 @@
 //! barrier of each is one barrier. Without records of teams, the threads of a process that have barriers between a fork
 //! and its join are a team; without records of forks, those that visit a parallel region at one time. Barriers that lack members, or of which members call different ones, have no value.
 //!
-//! The last three classes, and waiting for the end of a team without a barrier, are sums over many short times with no single call that came late: time of the master is
-//! charged to its call path, that of a team to the call that forks. Only processes with several threads are looked at,
-//! whose clock is one.
+//! The last three classes, and waiting for the end of a team without a barrier, are sums over many short times with no
+//! single call that came late: time of the master is charged to its call path, that of a team to the call that forks.
+//! Only processes with several threads are looked at, whose clock is one.
 
 mod barriers;
 mod calls;
