@@ -1,81 +1,130 @@
-/* MPI calls of the programs: recorded, and waiting without burning a core.
+/* Start and end of MPI, communicators, and what all wrappers share; see wrap.h.
  *
- * Shape: one wrapper per MPI call that the programs use, over the profiling interface.
- * Law: each does what MPI says it does. Blocking calls start the non-blocking form and test
- * it with short sleeps between, because ranks that spin would take the two cores from those
- * that work. An emulated network (zoo_network) costs time inside of the call.
- * Only MPI_COMM_WORLD is known; any other communicator ends the program.
+ * Law: every wrapper does what MPI says its call does, over the profiling interface.
+ * Messages are in messages.c, collectives in collectives.c.
  */
 #define _GNU_SOURCE
-#include "record.h"
-#include "zoo.h"
+#include "wrap.h"
 
-#include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <otf2/OTF2_Definitions.h>
-#include <otf2/OTF2_Events.h>
+#include <string.h>
 
-enum { N_REQUESTS_MAX = 4096, POLL_NS_MIN = 20000, POLL_NS_MAX = 80000 };
+uint64_t zoo_message_ns, zoo_collective_ns;
+struct communicator zoo_comms[N_COMMS_MAX];
+uint32_t zoo_n_comms;
 
-static uint64_t start_ns, message_ns, collective_ns;
+static uint64_t start_ns;
+static MPI_Comm comm_handles[N_COMMS_MAX];
 
-/* ---- requests that are under way ---- */
-struct pending { MPI_Request handle; uint64_t id; int is_send; };
-static struct pending pending[N_REQUESTS_MAX];
-static int n_pending;
-static uint64_t n_requests;
-
-static void fail(const char *what) {
+void zoo_fail(const char *what) {
     fprintf(stderr, "zoo: rank %d: %s\n", zoo_rank, what);
     PMPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void world_only(MPI_Comm comm) {
-    if (comm != MPI_COMM_WORLD) fail("a communicator other than MPI_COMM_WORLD");
+void zoo_network(double us_per_message, double us_per_collective) {
+    zoo_message_ns = (uint64_t)(us_per_message * 1e3);
+    zoo_collective_ns = (uint64_t)(us_per_collective * 1e3);
 }
 
-static void sleep_ns(uint64_t ns) { if (ns != 0) zoo_sleep_until(zoo_now_ns() + ns); }
+/* ---- waiting and recording ---- */
+void zoo_sleep_ns(uint64_t ns) { if (ns != 0) zoo_sleep_until(zoo_now_ns() + ns); }
 
-/* The next pause between two tests: longer, the longer the wait. */
-static uint64_t pause_after(uint64_t pause_ns) {
-    sleep_ns(pause_ns);
+uint64_t zoo_pause(uint64_t pause_ns) {
+    zoo_sleep_ns(pause_ns);
     return pause_ns * 2 < POLL_NS_MAX ? pause_ns * 2 : POLL_NS_MAX;
 }
 
-static void finish(MPI_Request *request, MPI_Status *status) {
+void zoo_finish(MPI_Request *request, MPI_Status *status) {
     int done = 0;
     uint64_t pause_ns = POLL_NS_MIN;
-    for (PMPI_Test(request, &done, status); !done; PMPI_Test(request, &done, status))
-        pause_ns = pause_after(pause_ns);
+    for (PMPI_Test(request, &done, status); !done; PMPI_Test(request, &done, status)) pause_ns = zoo_pause(pause_ns);
 }
 
-static void begin(const char *name, enum region_kind kind) {
+void zoo_begin(const char *name, enum region_kind kind) {
     zoo_push(zoo_region(name, NULL, 0, kind), zoo_now_ns());
 }
 
-static int end(void) {
+int zoo_end(void) {
     zoo_wait_ended();
     zoo_pop(zoo_now_ns());
     return MPI_SUCCESS;
 }
 
-static uint64_t bytes_of(int count, MPI_Datatype type) {
+uint64_t zoo_bytes(int count, MPI_Datatype type) {
     int size;
     PMPI_Type_size(type, &size);
     return (uint64_t)count * (uint64_t)size;
 }
 
-static void record_message(enum event_kind kind, int peer, int tag, uint64_t bytes, uint64_t request) {
-    zoo_record((struct event){.time_ns = zoo_now_ns(), .kind = kind, .peer = (uint32_t)peer,
-                              .tag = (uint32_t)tag, .bytes = bytes, .request = request});
+/* ---- communicators ---- */
+static struct communicator *find_comm(MPI_Comm comm) {
+    for (uint32_t i = 0; i < zoo_n_comms; i++)
+        if (comm_handles[i] == comm) return &zoo_comms[i];
+    zoo_fail("a communicator that no wrapped call has made");
+    return NULL;
 }
 
-static void record_received(enum event_kind kind, MPI_Status *status, uint64_t request) {
-    int bytes;
-    PMPI_Get_count(status, MPI_BYTE, &bytes);
-    record_message(kind, status->MPI_SOURCE, status->MPI_TAG, (uint64_t)bytes, request);
+uint32_t zoo_comm_key(MPI_Comm comm) { return comm == MPI_COMM_WORLD ? 0 : find_comm(comm)->key; }
+
+/* Its first member numbers it, so that no two have the same number. */
+void zoo_comm_made(MPI_Comm comm, MPI_Comm parent) {
+    static uint32_t n_numbered;
+    if (comm == MPI_COMM_NULL) return;
+    if (zoo_n_comms == N_COMMS_MAX) zoo_fail("too many communicators");
+    comm_handles[zoo_n_comms] = comm;
+    struct communicator *new = &zoo_comms[zoo_n_comms++];
+    MPI_Group group, world;
+    int local[N_MEMBERS_MAX], n_members, rank;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &n_members);
+    if (N_MEMBERS_MAX < n_members) zoo_fail("too many members of a communicator");
+    if (rank == 0) new->key = (uint32_t)zoo_rank * N_COMMS_MAX + ++n_numbered;
+    PMPI_Bcast(&new->key, 1, MPI_UINT32_T, 0, comm);
+    new->parent = zoo_comm_key(parent);
+    new->is_first = rank == 0;
+    new->n_members = n_members;
+    for (int i = 0; i < n_members; i++) local[i] = i;
+    PMPI_Comm_group(comm, &group);
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_translate_ranks(group, n_members, local, world, new->members);
+    PMPI_Group_free(&group);
+    PMPI_Group_free(&world);
+}
+
+/* Members wait for each other asleep before they make it. */
+static void begin_making(const char *name, MPI_Comm comm) {
+    MPI_Request request;
+    zoo_begin(name, REGION_MPI_OTHER);
+    zoo_record((struct event){.time_ns = zoo_now_ns(), .kind = EVENT_COLLECTIVE_BEGIN});
+    PMPI_Ibarrier(comm, &request);
+    zoo_finish(&request, MPI_STATUS_IGNORE);
+}
+
+static int end_making(MPI_Comm comm) {
+    zoo_record((struct event){.time_ns = zoo_now_ns(), .kind = EVENT_COMM_MADE, .comm = zoo_comm_key(comm)});
+    return zoo_end();
+}
+
+int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm *new) {
+    begin_making("MPI_Comm_split", comm);
+    PMPI_Comm_split(comm, colour, key, new);
+    zoo_comm_made(*new, comm);
+    return end_making(comm);
+}
+
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *new) {
+    begin_making("MPI_Comm_dup", comm);
+    PMPI_Comm_dup(comm, new);
+    zoo_comm_made(*new, comm);
+    return end_making(comm);
+}
+
+int MPI_Comm_set_name(MPI_Comm comm, const char *name) {
+    struct communicator *known = find_comm(comm);
+    snprintf(known->name, sizeof known->name, "%s", name);
+    return PMPI_Comm_set_name(comm, name);
 }
 
 /* ---- start and end ---- */
@@ -108,13 +157,8 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     return started();
 }
 
-int MPI_Finalize(void) {
-    MPI_Request request;
-    begin("MPI_Finalize", REGION_MPI);
-    PMPI_Ibarrier(MPI_COMM_WORLD, &request);
-    finish(&request, MPI_STATUS_IGNORE);
-    uint64_t now_ns = zoo_now_ns(), end_ns;
-    zoo_close_all(now_ns);
+static int ended(uint64_t now_ns) {
+    uint64_t end_ns;
     be_real_time(0);
     PMPI_Allreduce(&now_ns, &end_ns, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
     if (zoo_rank == 0) printf("zoo wall_ns=%llu\n", (unsigned long long)(end_ns - start_ns));
@@ -122,114 +166,18 @@ int MPI_Finalize(void) {
     return PMPI_Finalize();
 }
 
-void zoo_network(double us_per_message, double us_per_collective) {
-    message_ns = (uint64_t)(us_per_message * 1e3);
-    collective_ns = (uint64_t)(us_per_collective * 1e3);
-}
-
-/* ---- messages ---- */
-int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+int MPI_Finalize(void) {
     MPI_Request request;
-    world_only(comm);
-    begin("MPI_Send", REGION_MPI_MESSAGE);
-    record_message(EVENT_SEND, to, tag, bytes_of(count, type), 0);
-    sleep_ns(message_ns);
-    PMPI_Isend(buffer, count, type, to, tag, comm, &request);
-    finish(&request, MPI_STATUS_IGNORE);
-    return end();
+    zoo_begin("MPI_Finalize", REGION_MPI);
+    PMPI_Ibarrier(MPI_COMM_WORLD, &request);
+    zoo_finish(&request, MPI_STATUS_IGNORE);
+    uint64_t now_ns = zoo_now_ns();
+    zoo_close_all(now_ns);
+    return ended(now_ns);
 }
 
-int MPI_Recv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status) {
-    MPI_Request request;
-    MPI_Status own;
-    world_only(comm);
-    begin("MPI_Recv", REGION_MPI_MESSAGE);
-    PMPI_Irecv(buffer, count, type, from, tag, comm, &request);
-    finish(&request, &own);
-    record_received(EVENT_RECV, &own, 0);
-    if (status != MPI_STATUS_IGNORE) *status = own;
-    return end();
-}
-
-static uint64_t keep(MPI_Request handle, int is_send) {
-    if (n_pending == N_REQUESTS_MAX) fail("too many requests");
-    pending[n_pending++] = (struct pending){handle, ++n_requests, is_send};
-    return n_requests;
-}
-
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request) {
-    world_only(comm);
-    begin("MPI_Isend", REGION_MPI_MESSAGE);
-    record_message(EVENT_ISEND, to, tag, bytes_of(count, type), n_requests + 1);
-    sleep_ns(message_ns);
-    PMPI_Isend(buffer, count, type, to, tag, comm, request);
-    keep(*request, 1);
-    return end();
-}
-
-int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request) {
-    world_only(comm);
-    begin("MPI_Irecv", REGION_MPI_MESSAGE);
-    record_message(EVENT_IRECV_POSTED, 0, 0, 0, n_requests + 1);
-    PMPI_Irecv(buffer, count, type, from, tag, comm, request);
-    keep(*request, 0);
-    return end();
-}
-
-/* The newest pending request of this handle. MPI may use a handle again, so it is forgotten. */
-static void complete(MPI_Request handle, MPI_Status *status) {
-    for (int i = n_pending - 1; 0 <= i; i--) {
-        if (pending[i].handle != handle) continue;
-        if (pending[i].is_send) record_message(EVENT_ISEND_DONE, 0, 0, 0, pending[i].id);
-        else record_received(EVENT_IRECV, status, pending[i].id);
-        pending[i] = pending[--n_pending];
-        return;
-    }
-}
-
-int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-    MPI_Request handles[N_REQUESTS_MAX];
-    static MPI_Status own[N_REQUESTS_MAX];
-    if (N_REQUESTS_MAX < count) fail("too many requests");
-    for (int i = 0; i < count; i++) handles[i] = requests[i];
-    begin("MPI_Waitall", REGION_MPI_MESSAGE);
-    int done = 0;
-    uint64_t pause_ns = POLL_NS_MIN;
-    for (PMPI_Testall(count, requests, &done, own); !done; PMPI_Testall(count, requests, &done, own))
-        pause_ns = pause_after(pause_ns);
-    for (int i = 0; i < count; i++) {
-        complete(handles[i], &own[i]);
-        if (statuses != MPI_STATUSES_IGNORE) statuses[i] = own[i];
-    }
-    return end();
-}
-
-/* ---- collectives ---- */
-static void begin_collective(const char *name, enum region_kind kind, MPI_Comm comm) {
-    world_only(comm);
-    begin(name, kind);
-    zoo_record((struct event){.time_ns = zoo_now_ns(), .kind = EVENT_COLLECTIVE_BEGIN});
-}
-
-static int end_collective(MPI_Request *request, OTF2_CollectiveOp op, uint32_t root, uint64_t sent, uint64_t received) {
-    finish(request, MPI_STATUS_IGNORE);
-    sleep_ns(collective_ns);
-    zoo_record((struct event){.time_ns = zoo_now_ns(), .kind = EVENT_COLLECTIVE_END, .region = op,
-                              .peer = root, .bytes = sent, .request = received});
-    return end();
-}
-
-int MPI_Barrier(MPI_Comm comm) {
-    MPI_Request request;
-    begin_collective("MPI_Barrier", REGION_MPI_BARRIER, comm);
-    PMPI_Ibarrier(comm, &request);
-    return end_collective(&request, OTF2_COLLECTIVE_OP_BARRIER, OTF2_UNDEFINED_UINT32, 0, 0);
-}
-
-int MPI_Allreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-    MPI_Request request;
-    uint64_t bytes = bytes_of(count, type) * (uint64_t)zoo_n_ranks;
-    begin_collective("MPI_Allreduce", REGION_MPI_COLLECTIVE, comm);
-    PMPI_Iallreduce(from, to, count, type, op, comm, &request);
-    return end_collective(&request, OTF2_COLLECTIVE_OP_ALLREDUCE, OTF2_UNDEFINED_UINT32, bytes, bytes);
+void zoo_killed(void) {
+    uint64_t now_ns = zoo_now_ns();
+    zoo_cut_all();
+    exit(ended(now_ns) != MPI_SUCCESS);
 }

@@ -3,7 +3,7 @@
  *
  * Shape: free functions, one state per process. Law: without ZOO_TRACE in the environment
  * nothing is recorded and the program does the same. Not here: MPI, which is wrapped in
- * mpi.c without the program knowing.
+ * mpi.c, messages.c and collectives.c without the program knowing.
  */
 #ifndef ZOO_H
 #define ZOO_H
@@ -38,6 +38,23 @@ static inline void zoo_leave_scope(int *scope) { (void)scope; zoo_leave(); }
 
 /* A named OpenMP construct, recorded as such. */
 void zoo_enter_openmp(const char *name, const char *file, int line);
+
+/* The calling thread, which OpenMP did not start, is number `thread` of its process, from 1. */
+void zoo_begin_thread(int thread);
+/* pthread_join, recorded. `thread` is a pthread_t. */
+void zoo_join_thread(void *thread);
+/* pthread_mutex_lock and pthread_mutex_unlock, recorded. `mutex` is a pthread_mutex_t. */
+void zoo_lock_mutex(void *mutex, uint32_t lock_id);
+void zoo_unlock_mutex(void *mutex, uint32_t lock_id);
+
+/* A kernel on the stand-in for an accelerator: it starts when those before it have ended. */
+void zoo_launch(const char *kernel, double ms);
+/* Waits until all kernels have ended. */
+void zoo_synchronise_device(void);
+
+/* Ends the program as if it were killed: what a buffer of 64 events holds is not recorded,
+ * and nothing is left that was entered. Called by all ranks. */
+void zoo_killed(void);
 
 /* omp_set_lock and omp_unset_lock, recorded. `lock` is an omp_lock_t. */
 void zoo_set_lock(void *lock, uint32_t lock_id);
