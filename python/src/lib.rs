@@ -27,6 +27,7 @@ mod page;
 mod pass;
 mod paths;
 mod profile;
+mod profile_report;
 mod selection;
 mod shapes;
 mod table;

@@ -116,3 +116,18 @@ def test_columns_of_messages_are_those_of_each_row(testdata):
     assert "bytes_sent" not in trace.profile(per="rank").columns
     with pytest.raises(ValueError, match="no counter"):
         trace.profile(metrics=["NOPE"])
+
+
+def test_a_profile_has_a_report(testdata, tmp_path):
+    trace = ouzel.open(testdata / "pmpi-masterio")
+    trace.convert(tmp_path / "run.cubex", to="cube")
+    profile = ouzel.open_profile(tmp_path / "run.cubex")
+    report = profile.report()
+    efficiency, of_trace = report["efficiency"], trace.report()["efficiency"]
+    for name in ("parallel", "load_balance", "communication"):
+        assert abs(efficiency[name] - of_trace[name]) < 0.005
+    uneven = report["imbalances"][0]
+    assert uneven["call_path"][-1] == "write_chunk"
+    profile.save_report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "write_chunk" in page and report["headline"].split(";")[0] in page

@@ -11,7 +11,7 @@ referencing = pytest.importorskip("referencing", reason="the Python package refe
 SCHEMAS = sorted((ROOT / "docs" / "schema").glob("*.json"))
 
 # Answers about profiles and several runs, and of what writes files, have tests of their own.
-ELSEWHERE = {"causes", "compare", "convert", "correlate", "envelope", "profile-info", "severities"}
+ELSEWHERE = {"causes", "compare", "convert", "correlate", "envelope", "profile-info", "profile-report", "severities"}
 COMMANDS = [path.stem for path in SCHEMAS if path.stem not in ELSEWHERE]
 
 # Where one call without options is not enough.
@@ -109,6 +109,8 @@ def test_answers_about_profiles_hold_to_their_schema(ouzel, path, tmp_path):
     info = checked("profile-info" if json.loads(text)["schema"] == "ouzel/profile-info/1" else "info", text)["data"]
     metrics = info.get("profile", info)["metrics"]
     assert metrics
+    text = ouzel("report", path, "--format", "json")
+    checked("profile-report" if json.loads(text)["schema"] == "ouzel/profile-report/1" else "report", text)
     for metric in metrics[:3]:
         additive = metric["aggregation"] == "sum"
         for options in ([], ["--call-paths"], ["--scope", "inclusive"]) if additive else ([],):

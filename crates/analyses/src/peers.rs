@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PeerKind {
-    /// The first CPU thread of each process.
+    /// The first CPU thread of each process; where there is none, its first location of unknown kind.
     MainThread,
     /// Every other CPU thread.
     HelperThread,
@@ -45,7 +45,8 @@ impl PeerGroups {
     pub fn new(cx: &SelectionCx<'_>) -> Self {
         let definitions = cx.definitions;
         let mut selected = cx.selection.locations.clone();
-        selected.sort_unstable_by_key(|&id| (definitions.location(id).rank, id));
+        let is_unknown = |id: LocationId| definitions.location(id).kind == LocationKind::Unknown;
+        selected.sort_unstable_by_key(|&id| (definitions.location(id).rank, is_unknown(id), id));
         let mut seen: BTreeSet<LocationGroupId> = BTreeSet::new();
         let mut by_kind = [
             (PeerKind::MainThread, Vec::new()),
@@ -63,6 +64,9 @@ impl PeerGroups {
         }
         let mut place = vec![None; definitions.locations.len()];
         let mut groups = Vec::new();
+        for (_, members) in &mut by_kind {
+            members.sort_unstable_by_key(|&id| (definitions.location(id).rank, id));
+        }
         for (kind, members) in by_kind.into_iter().filter(|(_, members)| !members.is_empty()) {
             for (i, member) in members.iter().enumerate() {
                 place[member.index()] = Some((groups.len() as u8, i as u32));

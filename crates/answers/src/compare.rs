@@ -1,6 +1,8 @@
 //! `ouzel compare`.
 
-use ouzel::multi_run::MultiRunOutput;
+use crate::EfficiencyAnswer;
+use ouzel::efficiency::Efficiencies;
+use ouzel::multi_run::{MultiRunOutput, RegionGrowth};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -16,6 +18,29 @@ pub struct CompareAnswer {
     pub metric: Option<String>,
     /// Most over all runs first.
     pub functions: Vec<ComparedRegion>,
+    /// The efficiencies of the runs, as `ouzel efficiency` gives them, and whether they scale strongly or weakly; `null`
+    /// with `--metric`.
+    pub efficiency: Option<EfficiencyAnswer>,
+    /// Regions that stop scaling, most excess first: those that take more than ideally by over 1 % of the run time.
+    /// Empty where that is unknown or all runs have as many threads or processes.
+    pub growing: Vec<ComparedGrowth>,
+}
+
+/// A region that takes more time than if it scaled like the reference.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ComparedGrowth {
+    /// Name of the region.
+    pub region: Arc<str>,
+    /// The run with most excess, as named.
+    pub path: Arc<str>,
+    /// Mean exclusive time of a process there.
+    pub mean_ns: u64,
+    /// What it would be if it scaled: mean of the reference · its processes / those of the run with strong scaling, mean
+    /// of the reference with weak scaling.
+    pub ideal_ns: u64,
+    /// `mean_ns - ideal_ns`.
+    pub excess_ns: u64,
 }
 
 /// One run.
@@ -58,6 +83,8 @@ pub enum ComparedValues {
         exclusive_ns: Vec<Option<u64>>,
         /// The same / number of processes.
         mean_ns: Vec<Option<u64>>,
+        /// Exclusive time of the process with most; `null` also where several regions have the name.
+        max_ns: Vec<Option<u64>>,
     },
     /// With `--metric`.
     Gain {
@@ -69,8 +96,14 @@ pub enum ComparedValues {
 }
 
 impl CompareAnswer {
-    /// The shape of `output`; `metric` names the counter that its values are of, if they are not times.
-    pub fn new(output: &MultiRunOutput, metric: Option<&str>) -> Self {
+    /// The shape of `output`; `metric` names the counter that its values are of, if they are not times, `growths` are the
+    /// regions that stop scaling.
+    pub fn new(
+        output: &MultiRunOutput,
+        metric: Option<&str>,
+        efficiencies: Option<&Efficiencies>,
+        growths: &[RegionGrowth],
+    ) -> Self {
         let runs = output.runs.iter().map(|run| ComparedRun {
             path: run.name.clone(),
             n_processes: run.n_processes,
@@ -82,7 +115,7 @@ impl CompareAnswer {
         let functions = output.regions.iter().map(|row| {
             let (exclusive_ns, mean_ns) = (row.exclusive_ns.clone(), row.mean_ns.clone());
             let values = match metric {
-                None => ComparedValues::Time { exclusive_ns, mean_ns },
+                None => ComparedValues::Time { exclusive_ns, mean_ns, max_ns: row.max_ns.clone() },
                 Some(_) => ComparedValues::Gain { exclusive: exclusive_ns, mean: mean_ns },
             };
             ComparedRegion { region: row.region.clone(), values }
@@ -91,6 +124,17 @@ impl CompareAnswer {
             runs: runs.collect(),
             metric: metric.map(str::to_owned),
             functions: functions.collect(),
+            efficiency: efficiencies.map(EfficiencyAnswer::new),
+            growing: growths
+                .iter()
+                .map(|growth| ComparedGrowth {
+                    region: growth.region.clone(),
+                    path: output.runs[growth.run].name.clone(),
+                    mean_ns: growth.mean_ns,
+                    ideal_ns: growth.ideal_ns,
+                    excess_ns: growth.mean_ns - growth.ideal_ns,
+                })
+                .collect(),
         }
     }
 }

@@ -43,7 +43,7 @@ pub use calls::CallsAnswer;
 pub use comm_by_process::{CommByProcessAnswer, RankTraffic};
 pub use comm_matrix::{CommMatrixAnswer, CommMatrixForm};
 pub use comm_over_time::CommOverTimeAnswer;
-pub use compare::{CompareAnswer, ComparedRegion, ComparedRun, ComparedValues};
+pub use compare::{CompareAnswer, ComparedGrowth, ComparedRegion, ComparedRun, ComparedValues};
 pub use convert::{ConvertAnswer, Written};
 pub use correlate::{CorrelateAnswer, CorrelatedAxis, CorrelatedTopology, ReferenceView};
 pub use coverage::{ProfileCoverage, TraceCoverage};
@@ -72,6 +72,7 @@ pub use waits::{
 pub use what_if::{WhatIfAnswer, WhatIfChange, WhatIfCriticalPath, WhatIfGain, WhatIfRank};
 
 pub use ouzel_causes::Causes as CausesAnswer;
+pub use ouzel_diagnose::ProfileReport as ProfileReportAnswer;
 pub use ouzel_diagnose::RunReport as ReportAnswer;
 pub use ouzel_diagnose::clusters::Data as ClustersAnswer;
 pub use ouzel_diagnose::iterations::Data as IterationsAnswer;

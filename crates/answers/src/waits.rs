@@ -8,7 +8,7 @@ use ouzel::waits::{
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Which calls wait for other ranks or threads, of which kind, how long, and for whom.
+/// Which calls wait for other ranks, threads or accelerators, of which kind, how long, and for whom.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitsAnswer {
@@ -18,11 +18,12 @@ pub struct WaitsAnswer {
     pub total_wait_ns: Option<u64>,
     /// Waiting that is only possible, see `certainty`; not in the total. `null` if unknown, see `missing`.
     pub possible_wait_ns: Option<u64>,
-    /// Why waiting is unknown: the trace records no messages, no collectives, no teams of threads and no locks; `null` if it is known.
+    /// Why waiting is unknown: the trace records no messages, no collectives, no teams of threads, no locks and no operations of accelerators; `null` if it is known.
     pub missing: Option<&'static str>,
     /// The classes that occur: those that are added up, then parts of these (direct, indirect, propagating and
     /// terminal only with `--delays`), then `barrier_completion`, `nxn_completion`, `init_completion`, `management`,
-    /// `limited_parallelism` and `polling`, which are no waiting for a late rank or thread.
+    /// `limited_parallelism`, `polling`, `launch_latency`, `serialized_streams`, `device_idle` and
+    /// `useless_synchronization`, which are no waiting for a late rank, thread or accelerator.
     pub classes: Vec<WaitClassSum>,
     /// In the order of the classes' roles, most waiting first.
     pub rows: Vec<WaitsRow>,

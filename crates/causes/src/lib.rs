@@ -39,10 +39,11 @@ pub mod vectors;
 
 pub use analysis::{Options, causes};
 pub use error::CausesError;
+pub use names::seconds;
 pub use output::{
     AttributeCard, BetweenProcesses, Causes, Classified, Cluster, Critical, ExplanationCard, External,
     ExternalCause, InRegion, Internal, InternalCause, ProcessesCard, RegionName, RegionsCard, RowCard,
     TableCard, Tables, TimeCard,
 };
 pub use processes::Unit;
-pub use time::TimeKind;
+pub use time::{TimeKind, run_time_metric};

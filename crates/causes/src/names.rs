@@ -15,7 +15,7 @@ pub(crate) fn plain(name: &str) -> String {
 }
 
 /// Seconds in one of a unit of time; `None` for other units.
-pub(crate) fn seconds(unit: &str) -> Option<f64> {
+pub fn seconds(unit: &str) -> Option<f64> {
     match unit.trim().to_lowercase().as_str() {
         "s" | "sec" | "seconds" => Some(1.0),
         "ms" | "msec" | "milliseconds" => Some(1e-3),

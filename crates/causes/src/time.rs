@@ -89,6 +89,33 @@ pub(crate) fn time_metrics(
     Ok(TimeMetrics { metric, kind, wall: wall.unwrap_or(metric) })
 }
 
+/// The metric for the time of a run, its kind, and the seconds in one of its unit: wall-clock time by name, else CPU time
+/// by name, else the first visible metric in a unit of time that has values. `None` without any.
+pub fn run_time_metric(source: &dyn ProfileSource) -> Option<(MetricId, TimeKind, f64)> {
+    let definitions = source.definitions();
+    let timed = |id: MetricId| {
+        let metric = definitions.metric(id);
+        seconds(&metric.unit).filter(|_| is_summed(definitions, id)).map(|seconds| (id, seconds))
+    };
+    let by_name = |names: &[&str]| {
+        let named = |name: &&str| {
+            let is_named = |id: &MetricId| plain(&definitions.metric(*id).name) == **name;
+            definitions.metric_ids().filter(is_named).find_map(timed)
+        };
+        names.iter().find_map(named)
+    };
+    let in_seconds = || {
+        let visible = definitions.metric_ids().filter(|id| !definitions.metric(*id).hidden);
+        let times: Vec<(MetricId, f64)> = visible.filter_map(timed).collect();
+        let with_values = |(id, _): &&(MetricId, f64)| has_values(source, *id).unwrap_or(true);
+        times.iter().find(with_values).or(times.first()).copied()
+    };
+    let of = |kind| move |(metric, seconds)| (metric, kind, seconds);
+    let wall = by_name(&WALL_TIMES).map(of(TimeKind::Wall));
+    wall.or_else(|| by_name(&CPU_TIMES).map(of(TimeKind::Cpu)))
+        .or_else(|| in_seconds().map(of(TimeKind::Wall)))
+}
+
 /// Whether values can be added up over call paths and locations.
 pub(crate) fn is_summed(definitions: &ProfileDefinitions, id: MetricId) -> bool {
     let metric = definitions.metric(id);

@@ -59,6 +59,10 @@ pub enum Need {
     Collectives,
     /// Teams of threads and locks.
     Threads,
+    /// One-sided communication.
+    Rma,
+    /// Streams of accelerators.
+    Streams,
     /// Counters in call paths.
     Counters,
 }

@@ -188,9 +188,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If the output cannot be written.
     pub fn write_text(&self, text: &str) -> anyhow::Result<()> {
-        let mut out = Output::open(self.common.outputs.answer.as_ref())?;
-        out.write_all(text.as_bytes())?;
-        out.close()
+        write_text_as(self.common, text)
     }
 
     /// Writes `data` in the envelope of the command.
@@ -254,6 +252,16 @@ pub fn write_lines(common: &Common, lines: &[String]) -> anyhow::Result<()> {
     for line in lines {
         writeln!(out, "{}", shown(line))?;
     }
+    out.close()
+}
+
+/// Writes `text` as it is.
+///
+/// # Errors
+/// If the output cannot be written.
+pub fn write_text_as(common: &Common, text: &str) -> anyhow::Result<()> {
+    let mut out = Output::open(common.outputs.answer.as_ref())?;
+    out.write_all(text.as_bytes())?;
     out.close()
 }
 

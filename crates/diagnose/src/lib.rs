@@ -10,19 +10,24 @@
 mod advice;
 mod cluster_differences;
 pub mod clusters;
+mod epochs;
 pub mod findings;
 mod headline;
 pub mod iterations;
 mod losses;
+pub mod profile;
 mod recorded;
 mod run_card;
 pub mod segments;
 mod trust_card;
+mod wait_sums;
 
 pub use advice::Advice;
 pub use cluster_differences::PathDifference;
+pub use epochs::EpochCard;
 pub use headline::Headline;
 pub use losses::{Loss, LossKind, RankTime};
+pub use profile::{ProfileInputs, ProfileReport};
 pub use recorded::{Recorded, ranks_without_events};
 pub use run_card::RunCard;
 pub use segments::{SegmentCard, SegmentPath, SegmentsCard};
@@ -33,16 +38,18 @@ use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
 use ouzel_analyses::communication_totals::{Communication, CommunicationOutput};
 use ouzel_analyses::inventory::Inventory;
 use ouzel_analyses::message_waits::LateMessagesOutput;
+use ouzel_analyses::phases::epochs::{Epoch, epochs};
 use ouzel_analyses::phases::{Phases, PhasesOutput};
-use ouzel_analyses::semantics::{Class, Semantics};
+use ouzel_analyses::semantics::{Class, Family, Semantics};
 use ouzel_efficiency::{Metric, Reason, RunEfficiency, Threads, Unavailable};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
 use ouzel_model::{Definitions, LocationId, Notice, NoticeCode};
 use ouzel_replay::Replay;
-use ouzel_waits::DelaysOutput;
+use ouzel_waits::{DelaysOutput, WaitsOutput};
 use segments::{Detail, Which};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use wait_sums::WaitSums;
 
 /// What an empty call path is called.
 pub const NO_REGION: &str = "code outside of recorded regions";
@@ -66,6 +73,9 @@ pub struct RunReport {
     /// What costs run time and why, most gain first. Each gain is that of its own change; what all gain together is in
     /// `headline`.
     pub findings: Vec<Finding>,
+    /// Parts in which the same ranks have most to do, and others in the next, in order of time; `[]` if the same ranks
+    /// have most to do in the whole run, or others in each phase.
+    pub epochs: Vec<EpochCard>,
     /// The segments that lose time, in order of time: those of `ouzel segments`, without their iterations.
     #[serde(serialize_with = "alone")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<SegmentCard>"))]
@@ -236,10 +246,12 @@ impl ReportAnalyses {
             locations,
             profile,
             communication,
+            epochs: phases.main_group().map(epochs).unwrap_or_default(),
             phases,
             late: None,
             replay: None,
             delays: None,
+            waits: WaitSums::default(),
         })
     }
 
@@ -262,9 +274,11 @@ pub struct Material {
     profile: ProfileOutput,
     communication: CommunicationOutput,
     phases: PhasesOutput,
+    epochs: Vec<Epoch>,
     late: Option<LateMessagesOutput>,
     replay: Option<Replay>,
     delays: Option<DelaysOutput>,
+    waits: WaitSums,
 }
 
 impl Material {
@@ -288,6 +302,13 @@ impl Material {
         several && findings::wants_replay(&self.profile, definitions, &self.classes)
     }
 
+    /// Whether accelerators are driven, or threads wait for each other for more than 1 % of the run.
+    pub fn wants_waits_within_processes(&self) -> bool {
+        let threads =
+            || self.run.recorded.several_threads() && findings::wants_threads(&self.profile, &self.classes);
+        self.run.recorded.calls && (0 < self.run.n_accelerator_streams || threads())
+    }
+
     /// Whether any finding may be about waiting, so that it matters which code makes others wait.
     pub fn wants_delays(&self, definitions: &Definitions) -> bool {
         findings::wants_delays(&self.sources(definitions, true))
@@ -296,6 +317,11 @@ impl Material {
     /// Adds the whole run, to be replayed with the changes that findings are about.
     pub fn add_replay(&mut self, replay: Replay) {
         self.replay = Some(replay);
+    }
+
+    /// Adds which calls wait, of which class.
+    pub fn add_waits(&mut self, waits: &WaitsOutput) {
+        self.waits = WaitSums::new(waits, &mut self.profile.call_paths);
     }
 
     /// Adds which code makes others wait.
@@ -337,9 +363,11 @@ impl Material {
             profile: &self.profile,
             communication: &self.communication,
             phases: &self.phases,
+            epochs: &self.epochs,
             late: self.late.as_ref(),
             replay: self.replay.as_ref(),
             delays: self.delays.as_ref(),
+            waits: &self.waits,
             clocks_are_right: !has(NoticeCode::ClocksUnsynchronised) && !has(NoticeCode::MessageOrder),
             nothing_lost,
             recorded: self.run.recorded,
@@ -352,7 +380,9 @@ impl Material {
         let trust = TrustCard::new(notices, locations, &run.ranks_without_events, definitions);
         let lost_definitions = trust.definitions_lost;
         let efficiency_left_out = trust.incomplete_ranks();
+        let has_teams = classes.iter().any(|class| class.family == Family::OpenMp);
         let threads = trust.threads(profile, definitions, classes);
+        let threads = threads.and_then(|threads| threads.comparable(has_teams));
         // Without names it is unknown which regions compute and which wait.
         let losses =
             if lost_definitions { Vec::new() } else { losses::losses(profile, definitions, classes) };
@@ -377,6 +407,7 @@ impl Material {
             efficiency_left_out,
             findings: findings.list,
             projected_run_time_ns: segments.projected_run_time_ns,
+            epochs: segments.epochs.clone(),
             segments,
             losses,
             next,

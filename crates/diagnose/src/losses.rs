@@ -6,7 +6,7 @@
 //! spread over the ranks, and its share of the run.
 
 use crate::recorded::Recorded;
-use ouzel_analyses::call_path_profile::ProfileOutput;
+use ouzel_analyses::call_path_profile::{LocationProfile, ProfileOutput};
 use ouzel_analyses::imbalance::imbalance;
 use ouzel_analyses::mpi_time::mpi_time;
 use ouzel_analyses::semantics::{Category, Class, Family};
@@ -66,9 +66,13 @@ pub enum LossKind {
     StartAndEnd,
     /// Other MPI calls: `mean` of inclusive time.
     OtherMpi,
-    /// Waiting for an accelerator: `mean` of exclusive time.
+    /// Waiting for an accelerator: `mean` of exclusive time over the threads or streams there, at least one a process.
     WaitForDevice,
-    /// Waiting outside MPI for other threads or processes: `mean` of exclusive time.
+    /// Allocating memory of an accelerator, which starts it at first: `mean` of exclusive time over the threads or streams there, at least one a process.
+    DeviceAllocation,
+    /// Collective operations among accelerators: `mean` of exclusive time over the threads or streams there, at least one a process.
+    DeviceCollective,
+    /// Waiting outside MPI for other threads or processes: `mean` of exclusive time over the threads or streams there, at least one a process.
     WaitForThreads,
 }
 
@@ -82,6 +86,8 @@ impl LossKind {
             LossKind::StartAndEnd => "start_and_end",
             LossKind::OtherMpi => "other_mpi",
             LossKind::WaitForDevice => "wait_for_device",
+            LossKind::DeviceAllocation => "device_allocation",
+            LossKind::DeviceCollective => "device_collective",
             LossKind::WaitForThreads => "wait_for_threads",
         }
     }
@@ -97,6 +103,8 @@ impl LossKind {
             LossKind::StartAndEnd => "starting and ending MPI",
             LossKind::OtherMpi => "other time in MPI",
             LossKind::WaitForDevice => "waiting for the accelerator",
+            LossKind::DeviceAllocation => "memory of the accelerator",
+            LossKind::DeviceCollective => "collectives of accelerators",
             LossKind::WaitForThreads if !recorded.several_threads() => "waiting outside of MPI",
             LossKind::WaitForThreads => "waiting for other threads",
         }
@@ -130,12 +138,34 @@ impl LossContext<'_> {
             let path = row.key.call_path.filter(|path| !below_mpi[path.index()])?;
             let (kind, lost) = match (row.class.category, row.class.family) {
                 (Category::Computation, _) => (LossKind::UnevenWork, row.lost),
+                (_, Family::CudaHip) if self.allocates(path) => {
+                    (LossKind::DeviceAllocation, row.exclusive.mean())
+                }
                 (_, Family::CudaHip) => (LossKind::WaitForDevice, row.exclusive.mean()),
+                (_, Family::Nccl) => (LossKind::DeviceCollective, row.exclusive.mean()),
                 _ => (LossKind::WaitForThreads, row.exclusive.mean()),
+            };
+            let lost = match kind {
+                LossKind::UnevenWork => lost,
+                _ => MeanTicks { n_processes: lost.n_processes.max(self.n_locations(path)), ..lost },
             };
             Some(self.loss(kind, Some(path), lost, &row.exclusive))
         });
         rows.collect()
+    }
+
+    /// Threads and streams that were in a call path.
+    fn n_locations(&self, path: CallPathId) -> u64 {
+        let is_there = |location: &&LocationProfile| {
+            location.rows.binary_search_by_key(&path, |row| row.call_path).is_ok()
+        };
+        self.profile.locations.iter().filter(is_there).count() as u64
+    }
+
+    fn allocates(&self, path: CallPathId) -> bool {
+        let region = self.profile.call_paths.region(path);
+        region
+            .is_some_and(|region| self.definitions.region(region).name.to_ascii_lowercase().contains("alloc"))
     }
 
     /// For each call path, whether it is MPI or below it.

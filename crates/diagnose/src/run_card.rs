@@ -23,6 +23,9 @@ pub struct RunCard {
     pub machine: String,
     /// Processes of the trace.
     pub n_processes: u64,
+    /// Whether processes have no ranks, so that sentences call them processes.
+    #[serde(skip)]
+    pub are_unranked: bool,
     /// World ranks that the trace knows of and that have no events: their files are missing, or they were not recorded.
     /// Ascending; empty if ranks were selected.
     pub ranks_without_events: Vec<u32>,
@@ -101,8 +104,11 @@ impl RunCard {
         facts
     }
 
-    /// `8 ranks`, or `5 of 8 ranks (no events of ranks 5-7)`.
+    /// `8 ranks`, `2 processes`, or `5 of 8 ranks (no events of ranks 5-7)`.
     fn ranks(&self) -> String {
+        if self.are_unranked && 1 < self.n_processes {
+            return counted(self.n_processes, "process", "processes");
+        }
         if self.ranks_without_events.is_empty() {
             return counted(self.n_processes, "rank", "ranks");
         }
@@ -129,6 +135,7 @@ impl RunCard {
             creator: provenance.creator.clone(),
             machine: provenance.machine.clone(),
             n_processes: definitions.processes().len() as u64,
+            are_unranked: definitions.locations.iter().all(|location| location.rank.is_none()),
             ranks_without_events: missing.into_iter().map(|rank| rank.0).collect(),
             recorded: Recorded::new(definitions, report, communication),
             n_threads: n_of(LocationKind::CpuThread) + n_of(LocationKind::Unknown),

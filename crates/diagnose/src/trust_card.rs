@@ -8,7 +8,7 @@ use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::semantics::Class;
 use ouzel_efficiency::{Threads, Unavailable};
 use ouzel_engine::{LocationEnd, LocationSummary};
-use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, units};
+use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, WorldRank, units};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,6 +73,22 @@ impl TrustCard {
         without_events: &[u32],
         definitions: &Definitions,
     ) -> Self {
+        let mut card = TrustCard::of_notices(notices, &|id| definitions.location(id).rank);
+        let rank_of = |id: &LocationId| definitions.location(*id).rank.map(|rank| rank.0);
+        let with = |is: &dyn Fn(&LocationSummary) -> bool| -> BTreeSet<u32> {
+            let found =
+                locations.iter().filter(|(id, of)| definitions.location(**id).kind.runs_code() && is(of));
+            found.filter_map(|(id, _)| rank_of(id)).collect()
+        };
+        let seen = with(&|of| 0 < of.n_events);
+        card.ranks_without_events = Ranks::new(without_events.iter().copied());
+        let cut = with(&|of| of.end == LocationEnd::Damaged);
+        card.ranks_cut = Ranks::new(cut.into_iter().filter(|rank| seen.contains(rank)));
+        card
+    }
+
+    /// Groups notices alone; `rank_of` gives the rank of a location.
+    pub(crate) fn of_notices(notices: &[Notice], rank_of: &dyn Fn(LocationId) -> Option<WorldRank>) -> Self {
         let mut groups: BTreeMap<(Level, NoticeCode), Vec<&Notice>> = BTreeMap::new();
         for notice in notices {
             groups.entry((notice.level, notice.code)).or_default().push(notice);
@@ -85,18 +101,8 @@ impl TrustCard {
                 Level::Medium => &mut card.doubtful,
                 Level::Low => &mut card.remarks,
             };
-            list.extend(concern(notices, definitions));
+            list.extend(concern(notices, rank_of));
         }
-        let rank_of = |id: &LocationId| definitions.location(*id).rank.map(|rank| rank.0);
-        let with = |is: &dyn Fn(&LocationSummary) -> bool| -> BTreeSet<u32> {
-            let found =
-                locations.iter().filter(|(id, of)| definitions.location(**id).kind.runs_code() && is(of));
-            found.filter_map(|(id, _)| rank_of(id)).collect()
-        };
-        let seen = with(&|of| 0 < of.n_events);
-        card.ranks_without_events = Ranks::new(without_events.iter().copied());
-        let cut = with(&|of| of.end == LocationEnd::Damaged);
-        card.ranks_cut = Ranks::new(cut.into_iter().filter(|rank| seen.contains(rank)));
         card
     }
 
@@ -162,10 +168,10 @@ fn loses_definitions(notice: &Notice) -> bool {
     notice.level == Level::High && notice.location.is_none() && codes.contains(&notice.code)
 }
 
-fn concern(notices: &[&Notice], definitions: &Definitions) -> Option<Concern> {
+fn concern(notices: &[&Notice], rank_of: &dyn Fn(LocationId) -> Option<WorldRank>) -> Option<Concern> {
     let first = notices.first()?;
     let locations: BTreeSet<_> = notices.iter().filter_map(|notice| notice.location).collect();
-    let rank = first.location.and_then(|location| definitions.location(location).rank);
+    let rank = first.location.and_then(rank_of);
     let place = rank.map(|rank| format!("rank {rank}: ")).unwrap_or_default();
     Some(Concern {
         code: first.code,
@@ -191,7 +197,7 @@ mod tests {
                 name: "t".into(),
                 kind: ouzel_model::LocationKind::CpuThread,
                 group: ouzel_model::LocationGroupId(0),
-                rank: Some(ouzel_model::WorldRank(native_id)),
+                rank: Some(WorldRank(native_id)),
                 declared_events: None,
                 native_id: u64::from(native_id),
             });

@@ -67,6 +67,7 @@ pub fn all(rows: &Rows) -> Result<Schemas> {
         ("patterns", Of::Trace, shape::<PatternsAnswer>()),
         ("profile", Of::Trace, shape::<ProfileAnswer<'_>>()),
         ("profile-info", Of::Profile, shape::<ProfileInfoAnswer>()),
+        ("profile-report", Of::Profile, shape::<ProfileReportAnswer>()),
         ("report", Of::Trace, shape::<ReportAnswer>()),
         ("segments", Of::Trace, shape::<SegmentsAnswer>()),
         ("severities", Of::Profile, shape::<SeveritiesAnswer<'_>>()),

@@ -45,4 +45,5 @@ pub use parts::{Part, PartKind};
 pub use run::RunEfficiency;
 pub use scaling::{Scaling, ScalingBasis};
 pub use side_by_side::{Efficiencies, MissingValues, TraceEfficiency};
+pub use time_kind::{TimeKind, kinds_in_profile};
 pub use useful::{Team, ThreadTimes, Threads, Unavailable};

@@ -4,11 +4,11 @@
 //! calls inside of one that waits do nothing useful; but tasks run inside of OpenMP barriers, and these compute.
 
 use ouzel_analyses::semantics::{Category, Class, Family};
-use ouzel_model::{CallPathTree, Definitions, Paradigm, Region, RegionId, RegionRole};
+use ouzel_model::{CallPathTree, CallTree, Definitions, Paradigm, Region, RegionId, RegionRole};
 
 /// What time is spent on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TimeKind {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimeKind {
     /// The program's own work.
     Computation,
     /// Calls of an accelerator runtime that do not wait: they count as work, too.
@@ -62,18 +62,50 @@ pub(crate) fn path_kinds(
         }
         let (region, class) = (definitions.region(id), classes[id.index()]);
         let above = call_paths.parent(path).index();
-        let own = own_kind(region, class);
-        let kind = inherited[above].unwrap_or(own);
-        inherited[path.index()] = match (kind, class.family) {
-            _ if inherited[above].is_some() => inherited[above],
-            (TimeKind::Computation | TimeKind::Launch, _) | (_, Family::OpenMp) => None,
-            _ => Some(kind),
-        };
+        let (kind, passed_on) = kind_within(inherited[above], region, class);
+        inherited[path.index()] = passed_on;
         let is_region = kinds[above].parallel.is_none() && is_parallel(region, class);
         let parallel = if is_region { Some(id) } else { kinds[above].parallel };
         kinds[path.index()] = PathKind { kind, parallel, is_region };
     }
     Some(kinds)
+}
+
+/// For each node of a stored profile's call tree what its exclusive time is spent on, and the region that says so: its
+/// own, or that of the caller which communicates or waits. `classes` has the class of every region.
+pub fn kinds_in_profile(tree: &CallTree, regions: &[Region], classes: &[Class]) -> Vec<(TimeKind, RegionId)> {
+    let mut kinds = Vec::with_capacity(tree.len());
+    let mut inherited: Vec<Option<TimeKind>> = Vec::with_capacity(tree.len());
+    for node in tree.nodes() {
+        let caller = node.parent.map(ouzel_model::CallPathId::index);
+        let above = caller.and_then(|caller| inherited[caller]);
+        let id = node.region.index();
+        // Tools put the program and its threads at the root as regions of their own: what is called there is no part
+        // of the measurement system.
+        let is_program = node.parent.is_none() && regions[id].paradigm == Paradigm::MeasurementSystem;
+        let (kind, passed_on) = match is_program {
+            true => (TimeKind::Computation, None),
+            false => kind_within(above, &regions[id], classes[id]),
+        };
+        let told_by = caller.filter(|_| above.is_some()).map_or(node.region, |caller| {
+            let (_, told_by): (TimeKind, RegionId) = kinds[caller];
+            told_by
+        });
+        kinds.push((kind, told_by));
+        inherited.push(passed_on);
+    }
+    kinds
+}
+
+/// What time in a call of `region` is spent on, where its callers pass on `inherited`; and what it passes on itself.
+fn kind_within(inherited: Option<TimeKind>, region: &Region, class: Class) -> (TimeKind, Option<TimeKind>) {
+    let kind = inherited.unwrap_or_else(|| own_kind(region, class));
+    let passed_on = match (kind, class.family) {
+        _ if inherited.is_some() => inherited,
+        (TimeKind::Computation | TimeKind::Launch, _) | (_, Family::OpenMp) => None,
+        _ => Some(kind),
+    };
+    (kind, passed_on)
 }
 
 fn own_kind(region: &Region, class: Class) -> TimeKind {

@@ -73,6 +73,12 @@ pub enum Unavailable {
     NothingComplete,
     /// It is not known what regions mean.
     NoDefinitions,
+    /// The host's threads drive accelerators.
+    Accelerators,
+    /// There are several threads, and no parallel region that they run together.
+    NoTeams,
+    /// There are several processes, and they have no ranks.
+    NoRanks,
 }
 
 impl Unavailable {
@@ -86,6 +92,14 @@ impl Unavailable {
             Unavailable::NoDefinitions => {
                 "definitions are lost, so it is not known which regions compute and which wait"
             }
+            Unavailable::Accelerators => {
+                "accelerators run the work, so how much the host's threads compute says little; `ouzel efficiency` shows \
+                 hosts and accelerators side by side"
+            }
+            Unavailable::NoTeams => {
+                "no parallel regions of threads are recorded, so it is not known which threads share work"
+            }
+            Unavailable::NoRanks => "the processes have no ranks, so it is not known whether they share work",
         }
     }
 }
@@ -140,6 +154,26 @@ impl Threads {
             return Err(Unavailable::NoTime);
         }
         Ok(Threads { run_time, processes: processes.list, threads })
+    }
+
+    /// The same if it means something to compare the threads with each other: they share the work of one program, which
+    /// regions of OpenMP show (`has_teams` where these have other names than parallel regions), and accelerators do not
+    /// run it.
+    ///
+    /// # Errors
+    /// The reason why it does not.
+    pub fn comparable(self, has_teams: bool) -> Result<Threads, Unavailable> {
+        let drives = |thread: &ThreadTimes| 0 < thread.launches.0 || 0 < thread.device_waits.0;
+        let is_unranked = |thread: &ThreadTimes| self.processes[thread.process].rank.is_none();
+        if self.threads.iter().any(drives) {
+            Err(Unavailable::Accelerators)
+        } else if 1 < self.n_processes() && self.threads.iter().any(is_unranked) {
+            Err(Unavailable::NoRanks)
+        } else if !has_teams && self.is_multithreaded() && self.threads.iter().all(|it| it.teams.is_empty()) {
+            Err(Unavailable::NoTeams)
+        } else {
+            Ok(self)
+        }
     }
 
     /// The threads of these locations; `None` if there is none.

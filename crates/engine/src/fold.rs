@@ -378,6 +378,7 @@ impl<'p> View<'p> {
         note(Content::Messages, has_end(&buffer.sends) || has_end(&buffer.recvs));
         note(Content::Collectives, buffer.collectives.iter().any(|it| is_inside(it.row)));
         note(Content::Threads, buffer.threads.iter().any(|it| is_inside(it.row)));
+        note(Content::Rma, buffer.rma.iter().any(|it| is_inside(it.row)));
         note(Content::Counters, buffer.metrics.iter().any(|it| is_inside(it.row)));
         note(Content::Samples, buffer.samples.iter().any(|it| is_inside(it.row)));
         note(Content::Links, buffer.links.iter().any(|it| is_inside(it.row)));

@@ -490,10 +490,12 @@ impl Input {
         buffer.requests.retain_mut(|x| renumber(&mut x.row));
         buffer.collectives.retain_mut(|x| renumber(&mut x.row));
         buffer.threads.retain_mut(|x| renumber(&mut x.row));
+        buffer.rma.retain_mut(|x| renumber(&mut x.row));
         buffer.metrics.retain_mut(|x| renumber(&mut x.row));
         buffer.parameters.retain_mut(|x| renumber(&mut x.row));
         buffer.samples.retain_mut(|x| renumber(&mut x.row));
         buffer.links.retain_mut(|x| renumber(&mut x.row));
+        buffer.device_calls.retain_mut(|x| renumber(&mut x.row));
         buffer.io.retain_mut(|x| renumber(&mut x.row));
     }
 }

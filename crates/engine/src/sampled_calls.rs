@@ -214,9 +214,11 @@ impl SampledCalls {
         copy(new_row, &raw.requests, &mut calls.requests, |x| &mut x.row);
         copy(new_row, &raw.collectives, &mut calls.collectives, |x| &mut x.row);
         copy(new_row, &raw.threads, &mut calls.threads, |x| &mut x.row);
+        copy(new_row, &raw.rma, &mut calls.rma, |x| &mut x.row);
         copy(new_row, &raw.metrics, &mut calls.metrics, |x| &mut x.row);
         copy(new_row, &raw.parameters, &mut calls.parameters, |x| &mut x.row);
         copy(new_row, &raw.links, &mut calls.links, |x| &mut x.row);
+        copy(new_row, &raw.device_calls, &mut calls.device_calls, |x| &mut x.row);
         copy(new_row, &raw.io, &mut calls.io, |x| &mut x.row);
     }
 }

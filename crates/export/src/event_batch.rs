@@ -23,6 +23,10 @@ pub(crate) struct EventRow {
     pub thread_step: Option<Arc<str>>,
     pub lock: Option<u64>,
     pub acquisition: Option<u64>,
+    pub rma_step: Option<Arc<str>>,
+    pub rma_detail: Option<Arc<str>>,
+    pub window: Option<Arc<str>>,
+    pub rma_operation: Option<u64>,
     pub metric: Option<Arc<str>>,
     pub metric_value: Option<f64>,
     pub metric_value_exact: Option<u64>,
@@ -70,7 +74,7 @@ batch! {
     region: Option<Arc<str>> as OptionText, Unit::None,
         "The region entered or left; for other events, the innermost open region";
     depth: u64 as U64, Unit::Count, "Number of regions open around it";
-    partner: Option<u64> as OptionU64, Unit::None, "World rank of the other side of a message";
+    partner: Option<u64> as OptionU64, Unit::None, "World rank of the other side of a message or one-sided access";
     communicator: Option<Arc<str>> as OptionText, Unit::None, "Communicator of a message or collective operation, team of threads";
     tag: Option<u64> as OptionU64, Unit::None, "Tag of a message";
     bytes_sent: Option<u64> as OptionU64, Unit::Bytes, "Bytes sent by a message or collective operation";
@@ -78,6 +82,12 @@ batch! {
     collective: Option<Arc<str>> as OptionText, Unit::None, "The collective operation that ended";
     root: Option<u64> as OptionU64, Unit::None, "World rank of the root of a collective operation";
     request: Option<u64> as OptionU64, Unit::None, "Request of a non-blocking operation, unique within its location";
+    rma_step: Option<Arc<str>> as OptionText, Unit::None,
+        "What happened in one-sided communication: the name of the record in OTF2";
+    rma_detail: Option<Arc<str>> as OptionText, Unit::None,
+        "How: mode of a lock, what is synchronised, kind of an atomic access";
+    window: Option<Arc<str>> as OptionText, Unit::None, "Window of one-sided communication";
+    rma_operation: Option<u64> as OptionU64, Unit::None, "Number of an access, which the records of its completion repeat";
     metric: Option<Arc<str>> as OptionText, Unit::None, "The metric read";
     metric_value: Option<f64> as OptionF64, Unit::None, "Its value, in the metric's unit";
     metric_value_exact: Option<u64> as OptionU64, Unit::None, "The same, if it is a non-negative whole number";
@@ -90,7 +100,8 @@ batch! {
     frames_kept_at_most: Option<u64> as OptionU64, Unit::Count, "Most that can have stayed, if only that is known";
     thread_step: Option<Arc<str>> as OptionText, Unit::None,
         "What happened to threads, a task or a lock: the name of the record in OTF2";
-    lock: Option<u64> as OptionU64, Unit::None, "The lock, unique within its process and programming model";
+    lock: Option<u64> as OptionU64, Unit::None,
+        "The lock, unique within its process and programming model, or within its window and target";
     acquisition: Option<u64> as OptionU64, Unit::None, "Which acquisition of the lock: a later one has a greater number";
 }
 

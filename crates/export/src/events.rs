@@ -5,7 +5,8 @@ use crate::{ExportError, TableWriter};
 use ouzel_model::{
     Collective, CollectiveRoot, CommId, CommRank, ContextId, Definitions, EventChunk, EventKind, EventSink,
     Lca, LocationId, MessageEnd, MetricValue, MetricValueType, Needs, Parameter, ParameterValue, Region,
-    RegionId, Request, RequestEvent, Sample, Table, TaskId, ThreadLife, ThreadStep, WorldRank, popped,
+    RegionId, Request, RequestEvent, RmaEvent, RmaStep, RmaWindow, Sample, Table, TaskId, ThreadLife,
+    ThreadStep, WorldRank, popped,
 };
 use std::sync::Arc;
 
@@ -32,6 +33,8 @@ struct Names {
     definitions: Definitions,
     communicators: Vec<Arc<str>>,
     thread_steps: Vec<Arc<str>>,
+    rma_steps: Vec<Arc<str>>,
+    windows: Vec<Arc<str>>,
 }
 
 impl EventTable {
@@ -43,7 +46,13 @@ impl EventTable {
         };
         let communicators = definitions.communicators.iter().map(|c| &c.name).enumerate().map(name).collect();
         let thread_steps = ThreadStep::NAMES.iter().map(|&name| Arc::from(name)).collect();
-        let names = Names { definitions: definitions.clone(), communicators, thread_steps };
+        let rma_steps = RmaStep::NAMES.iter().map(|&name| Arc::from(name)).collect();
+        let window = |(i, window): (usize, &RmaWindow)| -> Arc<str> {
+            if window.name.is_empty() { Arc::from(format!("window {i}")) } else { window.name.clone() }
+        };
+        let windows = definitions.rma_windows.iter().enumerate().map(window).collect();
+        let definitions = definitions.clone();
+        let names = Names { definitions, communicators, thread_steps, rma_steps, windows };
         EventTable { names, batch: Batch::default(), writer, n_rows: 0, local: None }
     }
 
@@ -149,6 +158,10 @@ impl Names {
                 let thread = popped(&mut rest.threads, row, |t| t.row);
                 batch.push(thread.map_or(event.clone(), |t| self.thread(event, t.step)));
             }
+            EventKind::Rma => {
+                let rma = popped(&mut rest.rma, row, |r| r.row);
+                batch.push(rma.map_or(event.clone(), |r| self.rma(event, r, local.rank)));
+            }
             EventKind::Metric => {
                 while let Some(value) = popped(&mut rest.metrics, row, |m| m.row) {
                     batch.push(self.metric(event.clone(), value));
@@ -245,6 +258,35 @@ impl Names {
             thread_step: self.thread_steps.get(step.index()).cloned(),
             lock: lock.map(|it| u64::from(it.lock)),
             acquisition: lock.map(|it| u64::from(it.order)),
+            ..event
+        }
+    }
+
+    fn rma(&self, event: EventRow, of: &RmaEvent, rank: Option<WorldRank>) -> EventRow {
+        let comm = of.window.map(|window| self.definitions.rma_windows[window.index()].comm);
+        let peer = |target| self.world_rank(comm?, target, rank);
+        let (bytes_sent, bytes_received) = of.step.bytes();
+        let collective = match of.step {
+            RmaStep::CollectiveEnd(end) => Some(end),
+            _ => None,
+        };
+        let root = collective.zip(comm).and_then(|(end, comm)| match end.root {
+            CollectiveRoot::None | CollectiveRoot::ThisGroup => None,
+            CollectiveRoot::This => rank_number(rank),
+            CollectiveRoot::Rank(root) => self.world_rank(comm, root, rank),
+        });
+        EventRow {
+            rma_step: self.rma_steps.get(of.step.index()).cloned(),
+            rma_detail: of.step.detail().map(Arc::from),
+            window: of.window.and_then(|window| self.windows.get(window.index()).cloned()),
+            partner: of.step.target().and_then(peer),
+            communicator: comm.and_then(|comm| self.communicators.get(comm.index()).cloned()),
+            bytes_sent,
+            bytes_received,
+            collective: collective.map(|end| Arc::from(end.op.as_str())),
+            root,
+            lock: of.step.lock(),
+            rma_operation: of.step.operation().map(|id| id.0),
             ..event
         }
     }

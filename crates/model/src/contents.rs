@@ -37,6 +37,8 @@ contents! {
     Collectives "collectives" Some(Needs::COLLECTIVES),
     /// Teams, tasks, created threads and locks.
     Threads "events of threads and locks" Some(Needs::THREADS),
+    /// Windows, accesses to the memory of other ranks, and their synchronisation.
+    Rma "one-sided communication" Some(Needs::RMA),
     /// Hardware and other counters over time.
     Counters "counters" Some(Needs::METRICS),
     /// Locations that are streams of accelerators.

@@ -5,8 +5,8 @@
 
 use crate::{
     CartTopology, Clock, CommId, Communicator, InterruptGenerator, Location, LocationGroup, LocationGroupId,
-    LocationGroupKind, LocationId, LocationKind, Metric, Paradigm, Region, RegionId, RegionRole,
-    SampledContexts, SystemTree, WorldRank,
+    LocationGroupKind, LocationId, LocationKind, Metric, Paradigm, Region, RegionId, RegionRole, RmaWindow,
+    RmaWindowId, SampledContexts, SystemTree, WorldRank,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -29,6 +29,10 @@ pub struct Definitions {
     pub regions: Vec<Region>,
     /// Communicators.
     pub communicators: Vec<Communicator>,
+    /// Windows of one-sided communication.
+    pub rma_windows: Vec<RmaWindow>,
+    /// Groups of ranks that events of one-sided communication name.
+    pub rank_groups: Vec<Arc<[WorldRank]>>,
     /// Metrics.
     pub metrics: Vec<Metric>,
     /// Names of call parameters.
@@ -89,6 +93,11 @@ impl Definitions {
         &self.communicators[id.index()]
     }
 
+    /// The communicator of a window.
+    pub fn communicator_of_window(&self, id: RmaWindowId) -> &Communicator {
+        self.communicator(self.rma_windows[id.index()].comm)
+    }
+
     /// A trace that defines nothing but its clock and the `[filtered]` region.
     pub fn empty(clock: Clock) -> Self {
         let mut definitions = Definitions {
@@ -99,6 +108,8 @@ impl Definitions {
             locations: Vec::new(),
             regions: Vec::new(),
             communicators: Vec::new(),
+            rma_windows: Vec::new(),
+            rank_groups: Vec::new(),
             metrics: Vec::new(),
             parameters: Vec::new(),
             sampled_contexts: SampledContexts::default(),

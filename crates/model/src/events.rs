@@ -8,7 +8,10 @@
 //! Law: times do not decrease. In an [`EventChunk`] enters and leaves are properly
 //! nested over the whole location; a [`ChunkBuffer`] fresh from a reader need not be.
 
-use crate::{CallPathId, CommId, CommRank, MetricId, ParameterId, RegionId, Sample, ThreadEvent, Ticks};
+use crate::{
+    CallPathId, CommId, CommRank, DeviceCall, MetricId, ParameterId, RegionId, RmaEvent, Sample, ThreadEvent,
+    Ticks,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -37,6 +40,8 @@ pub enum EventKind {
     CollectiveEnd,
     /// A step in the life of threads, tasks and locks; see [`EventChunk::threads`].
     Thread,
+    /// A step of one-sided communication; see [`EventChunk::rma`].
+    Rma,
     /// Metric values were read; see [`EventChunk::metrics`].
     Metric,
     /// A parameter of the current call; see [`EventChunk::parameters`].
@@ -63,6 +68,7 @@ impl EventKind {
             EventKind::CollectiveBegin => "collective_begin",
             EventKind::CollectiveEnd => "collective_end",
             EventKind::Thread => "thread",
+            EventKind::Rma => "rma",
             EventKind::Metric => "metric",
             EventKind::Parameter => "parameter",
             EventKind::Sample => "sample",
@@ -158,7 +164,7 @@ pub struct Collective {
 }
 
 /// The root of a collective operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CollectiveRoot {
     /// The operation has no root.
     None,
@@ -305,6 +311,8 @@ pub struct EventChunk<'a> {
     pub collectives: &'a [Collective],
     /// Payload of [`EventKind::Thread`].
     pub threads: &'a [ThreadEvent],
+    /// Payload of [`EventKind::Rma`].
+    pub rma: &'a [RmaEvent],
     /// Payload of [`EventKind::Metric`].
     pub metrics: &'a [MetricValue],
     /// Payload of [`EventKind::Parameter`].
@@ -313,6 +321,8 @@ pub struct EventChunk<'a> {
     pub samples: &'a [Sample],
     /// Links of enters.
     pub links: &'a [Link],
+    /// What calls do to streams of accelerators.
+    pub device_calls: &'a [DeviceCall],
     /// Input and output operations, of rows that are [`EventKind::Other`].
     pub io: &'a [IoOperation],
 }
@@ -345,10 +355,12 @@ pub struct ChunkBuffer {
     pub requests: Vec<Request>,
     pub collectives: Vec<Collective>,
     pub threads: Vec<ThreadEvent>,
+    pub rma: Vec<RmaEvent>,
     pub metrics: Vec<MetricValue>,
     pub parameters: Vec<Parameter>,
     pub samples: Vec<Sample>,
     pub links: Vec<Link>,
+    pub device_calls: Vec<DeviceCall>,
     pub io: Vec<IoOperation>,
     /// Event records that this chunk covers, including those without a row because no analysis needs them.
     pub n_records: u64,
@@ -371,10 +383,12 @@ impl ChunkBuffer {
         self.requests.clear();
         self.collectives.clear();
         self.threads.clear();
+        self.rma.clear();
         self.metrics.clear();
         self.parameters.clear();
         self.samples.clear();
         self.links.clear();
+        self.device_calls.clear();
         self.io.clear();
         self.n_records = 0;
         self.span = None;
@@ -391,10 +405,12 @@ impl ChunkBuffer {
         self.requests.extend_from_slice(&other.requests);
         self.collectives.extend_from_slice(&other.collectives);
         self.threads.extend_from_slice(&other.threads);
+        self.rma.extend_from_slice(&other.rma);
         self.metrics.extend_from_slice(&other.metrics);
         self.parameters.extend_from_slice(&other.parameters);
         self.samples.extend_from_slice(&other.samples);
         self.links.extend_from_slice(&other.links);
+        self.device_calls.extend_from_slice(&other.device_calls);
         self.io.extend_from_slice(&other.io);
         self.n_records = other.n_records;
         self.span = other.span;
@@ -435,10 +451,12 @@ impl ChunkBuffer {
             requests: &self.requests,
             collectives: &self.collectives,
             threads: &self.threads,
+            rma: &self.rma,
             metrics: &self.metrics,
             parameters: &self.parameters,
             samples: &self.samples,
             links: &self.links,
+            device_calls: &self.device_calls,
             io: &self.io,
         }
     }

@@ -45,6 +45,10 @@ ids! {
     InterruptGeneratorId;
     /// A communicator.
     CommId;
+    /// Memory that the members of a communicator access from outside.
+    RmaWindowId;
+    /// A group of ranks that events name.
+    RankGroupId;
     /// A metric: one column of values with a unit.
     MetricId;
     /// A named value that a region was called with.

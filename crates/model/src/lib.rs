@@ -16,6 +16,7 @@ mod clock;
 mod communicators;
 mod contents;
 mod definitions;
+mod device;
 mod error;
 mod events;
 mod filter;
@@ -26,7 +27,9 @@ mod needs;
 mod notice;
 mod profile;
 mod regions;
+mod rma;
 mod samples;
+mod short_names;
 mod sink;
 mod source;
 mod system_tree;
@@ -41,6 +44,7 @@ pub use clock::{Clock, Ticks, TimeRange};
 pub use communicators::{Communicator, Membership};
 pub use contents::{Content, Contents};
 pub use definitions::{Definitions, Provenance};
+pub use device::{DeviceCall, DeviceStep};
 pub use error::ReadError;
 pub use events::{
     CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, EventChunk, EventKind, IoMode,
@@ -53,7 +57,7 @@ pub use filter::{
 };
 pub use ids::{
     CallPathId, CommId, CommRank, ContextId, InterruptGeneratorId, LocationGroupId, LocationId, MetricId,
-    ParameterId, RegionId, SystemNodeId, WorldRank,
+    ParameterId, RankGroupId, RegionId, RmaWindowId, SystemNodeId, WorldRank,
 };
 pub use locations::{Location, LocationGroup, LocationGroupKind, LocationKind};
 pub use metrics::{Metric, MetricMode, MetricValueType};
@@ -65,10 +69,15 @@ pub use profile::{
     SeverityRow, SeverityRows, SeverityTotal, has_values,
 };
 pub use regions::{Paradigm, Region, RegionRole};
+pub use rma::{
+    RmaAccess, RmaAtomicKind, RmaCollective, RmaEvent, RmaLock, RmaLockMode, RmaOperationId, RmaStep,
+    RmaSyncKind, RmaSyncLevel, RmaWindow,
+};
 pub use samples::{
     InterruptCounts, InterruptGenerator, Lca, MAX_SAMPLED_DEPTH, Sample, SampledContext, SampledContexts,
     SampledFrame,
 };
+pub use short_names::short_name;
 pub use sink::EventSink;
 pub use source::{ChunkReader, ReadPlan, TraceSource};
 pub use system_tree::{SystemNode, SystemTree};

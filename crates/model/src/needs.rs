@@ -27,14 +27,16 @@ impl Needs {
     pub const VISITS: Needs = Needs(64);
     /// Samples of the call path.
     pub const SAMPLES: Needs = Needs(128);
-    /// Which event caused which, see [`Link`](crate::Link).
+    /// Which event caused which, and what waits for streams: [`Link`](crate::Link), [`DeviceCall`](crate::DeviceCall).
     pub const LINKS: Needs = Needs(256);
     /// Input and output operations.
     pub const IO: Needs = Needs(512);
     /// Events of threads, tasks and locks.
     pub const THREADS: Needs = Needs(1024);
+    /// Events of one-sided communication.
+    pub const RMA: Needs = Needs(2048);
     /// Every event of the model.
-    pub const ALL_EVENTS: Needs = Needs(1 | 2 | 4 | 8 | 16 | 128 | 256 | 512 | 1024);
+    pub const ALL_EVENTS: Needs = Needs(1 | 2 | 4 | 8 | 16 | 128 | 256 | 512 | 1024 | 2048);
 
     /// Both.
     #[must_use]

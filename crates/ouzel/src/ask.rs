@@ -407,10 +407,14 @@ impl Trace {
             .then(|| set.add(LateMessages { semantics: semantics.clone() }));
         let waits = (is_whole && material.wants_replay(definitions))
             .then(|| set.add_silent(Waits::with_dependencies_and_edges(definitions).silent()));
-        if late.is_none() && waits.is_none() {
+        // Threads and accelerators are left out of the run that is replayed.
+        let within = (is_whole && material.wants_waits_within_processes())
+            .then(|| set.add_silent(Waits::new(definitions).silent()));
+        if late.is_none() && waits.is_none() && within.is_none() {
             return Ok(());
         }
         let mut pass = self.run(&set, options)?;
+        let within = within.map(|key| pass.outputs.take(&key)).transpose()?;
         if let Some(late) = late {
             let late = pass.outputs.take(&late)?;
             material.add_messages(late, &pass.notices);
@@ -418,6 +422,7 @@ impl Trace {
         if let Some(waits) = waits {
             let mut waits = pass.outputs.take(&waits)?;
             let graph = Graph::new(&waits.edges.take().expect("they were asked for"), definitions);
+            material.add_waits(within.as_ref().unwrap_or(&waits));
             let mut dependencies = bounded(&mut waits);
             let wants_delays = material.wants_delays(definitions);
             let mut set = AnalysisSet::default();
@@ -430,6 +435,8 @@ impl Trace {
                 let calls = self.accepted(&mut dependencies, Some(calls), options)?;
                 material.add_delays(dependencies.delays(&calls).0);
             }
+        } else if let Some(within) = within {
+            material.add_waits(&within);
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use ouzel_analyses::inventory::{Inventory, InventoryOutput};
 use ouzel_diagnose::ranks_without_events;
 use ouzel_engine::{AnalysisSet, LocationSummary, Report};
 use ouzel_model::units::counted;
-use ouzel_model::{Content, Definitions, EventKind, LocationId, NoticeCode};
+use ouzel_model::{Content, Definitions, EventKind, Location, LocationId, LocationKind, NoticeCode};
 use std::collections::BTreeMap;
 
 /// What a pass found in a trace.
@@ -71,6 +71,10 @@ pub enum Topic {
     Collectives,
     /// Teams of threads, and locks.
     Threads,
+    /// Windows and accesses.
+    Rma,
+    /// Operations of accelerators.
+    Devices,
     /// What counters gain in call paths.
     Counters,
     /// Metrics that are no counters.
@@ -90,6 +94,8 @@ impl Topic {
             Topic::Messages => "messages",
             Topic::Collectives => "collective operations",
             Topic::Threads => "teams of threads and locks",
+            Topic::Rma => "one-sided communication",
+            Topic::Devices => "operations of accelerators",
             Topic::Counters => "counters in call paths",
             Topic::Metrics => "metrics over time",
             Topic::SourceLines => "source lines",
@@ -139,6 +145,8 @@ fn abilities(trace: &Trace, inventory: &InventoryOutput) -> Vec<Ability> {
     let n_messages = n(EventKind::MessageSend).max(n(EventKind::MessageRecv));
     let n_counters = definitions.metrics.iter().filter(|metric| metric.is_counter()).count() as u64;
     let n_gauges = definitions.metrics.len() as u64 - n_counters;
+    let is_stream = |it: &&Location| it.kind == LocationKind::AcceleratorStream;
+    let n_streams = definitions.locations.iter().filter(is_stream).count() as u64;
     let n_lines = definitions.regions.iter().filter(|region| region.line.is_some()).count() as u64;
     let n_ranks = definitions.ranks().len() as u64;
     let calls = match n(EventKind::Enter) {
@@ -169,6 +177,12 @@ fn abilities(trace: &Trace, inventory: &InventoryOutput) -> Vec<Ability> {
         ),
         ability(Topic::Threads, (n(EventKind::Thread), "event of them", "events of them"), &|| {
             lacks(Content::Threads, "no teams and no locks recorded")
+        }),
+        ability(Topic::Rma, (n(EventKind::Rma), "event of it", "events of it"), &|| {
+            lacks(Content::Rma, "no windows and no accesses recorded")
+        }),
+        ability(Topic::Devices, (n_streams, "stream", "streams"), &|| {
+            lacks(Content::AcceleratorStreams, "no accelerator recorded")
         }),
         ability(Topic::Counters, (n_counters, "counter", "counters"), &|| {
             lacks(Content::Counters, "no counters recorded")

@@ -34,6 +34,7 @@ pub mod licenses;
 mod missing;
 pub mod multi_run;
 mod profile;
+mod profile_report;
 mod profile_table;
 mod repaired;
 mod root_causes;

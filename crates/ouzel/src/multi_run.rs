@@ -13,6 +13,7 @@
 use ouzel_analyses::By;
 use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::flat_profile::flat_profile;
+use ouzel_efficiency::Scaling;
 use ouzel_model::{ColumnData, Definitions, Table, TimeRange, Unit};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -29,6 +30,8 @@ pub struct Run {
     pub run_time_ns: u64,
     /// Exclusive time of all processes by name of region; regions with the same name are put together.
     pub regions: BTreeMap<Arc<str>, u64>,
+    /// The same of the process with most; none where several regions have the name.
+    pub longest: BTreeMap<Arc<str>, u64>,
 }
 
 impl Run {
@@ -42,6 +45,7 @@ impl Run {
     ) -> Self {
         let mut run = Run::new(name, profile, definitions, run_range);
         run.regions.clear();
+        run.longest.clear();
         for row in &flat_profile(profile, definitions, By::Region).rows {
             let gain = u64::try_from(row.exclusive.sum).unwrap_or(u64::MAX);
             let sum = run.regions.entry(definitions.region(row.key.region).name.clone()).or_default();
@@ -60,14 +64,19 @@ impl Run {
         let clock = &definitions.clock;
         let flat = flat_profile(profile, definitions, By::Region);
         let mut regions: BTreeMap<Arc<str>, u64> = BTreeMap::new();
+        let mut longest: BTreeMap<Arc<str>, Option<u64>> = BTreeMap::new();
         for row in &flat.rows {
             let ticks = u64::try_from(row.exclusive.sum).unwrap_or(u64::MAX);
-            let sum = regions.entry(definitions.region(row.key.region).name.clone()).or_default();
+            let name = &definitions.region(row.key.region).name;
+            let sum = regions.entry(name.clone()).or_default();
             *sum = sum.saturating_add(clock.ns_from_ticks(ouzel_model::Ticks(ticks)));
+            let most = clock.ns_from_ticks(row.exclusive.max);
+            longest.entry(name.clone()).and_modify(|most| *most = None).or_insert(Some(most));
         }
+        let longest = longest.into_iter().filter_map(|(name, most)| Some((name, most?))).collect();
         let run = run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
         let run_time_ns = clock.ns_from_ticks(run);
-        Run { name: name.into(), n_processes: flat.n_processes, run_time_ns, regions }
+        Run { name: name.into(), n_processes: flat.n_processes, run_time_ns, regions, longest }
     }
 }
 
@@ -106,6 +115,47 @@ pub struct RegionRow {
     pub exclusive_ns: Vec<Option<u64>>,
     /// The same divided by the number of processes.
     pub mean_ns: Vec<Option<u64>>,
+    /// Exclusive time of the process with most; `None` also where several regions have the name.
+    pub max_ns: Vec<Option<u64>>,
+}
+
+/// A region that takes more time than it would if it scaled like the reference.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RegionGrowth {
+    /// Its name.
+    pub region: Arc<str>,
+    /// The run with most excess: its place.
+    pub run: usize,
+    /// Mean exclusive time of a process there.
+    pub mean_ns: u64,
+    /// What it would be if it scaled: the reference's · its processes / the run's (strong), or the reference's (weak).
+    pub ideal_ns: u64,
+}
+
+/// Regions that stop scaling: their time grows by more than 1 % of the run time over that of ideal scaling, most first.
+/// Empty where all runs have the same number of processes. A region that the reference does not call is ideal at zero.
+pub fn growths(output: &MultiRunOutput, scaling: Scaling) -> Vec<RegionGrowth> {
+    let Some(base) = output.runs.iter().position(|run| run.is_reference) else { return Vec::new() };
+    let n = |run: usize| u128::from(output.runs[run].n_processes);
+    let of = |row: &RegionRow, run: usize| {
+        let reference = u128::from(row.mean_ns[base].unwrap_or(0));
+        let ideal = match scaling {
+            Scaling::Strong => (reference * n(base)).checked_div(n(run))?,
+            Scaling::Weak => reference,
+        };
+        let (mean_ns, ideal_ns) = (row.mean_ns[run]?, u64::try_from(ideal).unwrap_or(u64::MAX));
+        let excess = mean_ns.checked_sub(ideal_ns)?;
+        let is_large = output.runs[run].run_time_ns < excess.saturating_mul(100);
+        is_large.then(|| RegionGrowth { region: row.region.clone(), run, mean_ns, ideal_ns })
+    };
+    let others: Vec<usize> = (0..output.runs.len()).filter(|&run| n(run) != n(base)).collect();
+    let worst = |row: &RegionRow| {
+        let found = others.iter().filter_map(|&run| of(row, run));
+        found.max_by_key(|growth| growth.mean_ns - growth.ideal_ns)
+    };
+    let mut found: Vec<RegionGrowth> = output.regions.iter().filter_map(worst).collect();
+    found.sort_by_key(|growth| Reverse(growth.mean_ns - growth.ideal_ns));
+    found
 }
 
 /// Puts runs side by side.
@@ -135,7 +185,8 @@ pub fn multi_run(runs: &[Run]) -> MultiRunOutput {
         .map(|(region, exclusive_ns)| {
             let mean = |(ns, run): (&Option<u64>, &Run)| ns.and_then(|ns| ns.checked_div(run.n_processes));
             let mean_ns = exclusive_ns.iter().zip(runs).map(mean).collect();
-            RegionRow { region: region.clone(), exclusive_ns, mean_ns }
+            let max_ns = runs.iter().map(|run| run.longest.get(region).copied()).collect();
+            RegionRow { region: region.clone(), exclusive_ns, mean_ns, max_ns }
         })
         .collect();
     // A stable sort: equal ones stay in the order of their names.
@@ -228,8 +279,31 @@ mod tests {
     use super::*;
 
     fn run(name: &str, n_processes: u64, run_time_ns: u64, regions: &[(&str, u64)]) -> Run {
-        let regions = regions.iter().map(|&(region, ns)| (Arc::from(region), ns)).collect();
-        Run { name: name.into(), n_processes, run_time_ns, regions }
+        let regions: BTreeMap<Arc<str>, u64> =
+            regions.iter().map(|&(region, ns)| (Arc::from(region), ns)).collect();
+        Run { name: name.into(), n_processes, run_time_ns, longest: regions.clone(), regions }
+    }
+
+    #[test]
+    fn regions_that_stop_scaling_are_named_most_excess_first() {
+        let output = multi_run(&[
+            run("4", 4, 1000, &[("solve", 3200), ("reduce", 400), ("io", 40)]),
+            run("8", 8, 700, &[("solve", 3200), ("reduce", 1600), ("io", 80), ("new", 800)]),
+        ]);
+        // Mean 800 → 400, 100 → 200, 10 → 10, 0 → 100.
+        let told = |scaling| -> Vec<(String, u64, u64)> {
+            let found = growths(&output, scaling);
+            found.iter().map(|of| (of.region.to_string(), of.mean_ns, of.ideal_ns)).collect()
+        };
+        let named = |rows: &[(&str, u64, u64)]| -> Vec<(String, u64, u64)> {
+            rows.iter().map(|(region, mean, ideal)| ((*region).to_owned(), *mean, *ideal)).collect()
+        };
+        // Strong: 400 of 400, 200 of 50, 10 of 5 (less than 1 % of 700), 100 of 0. Weak: 200 of 100, 100 of 0.
+        assert_eq!(told(Scaling::Strong), named(&[("reduce", 200, 50), ("new", 100, 0)]));
+        assert_eq!(told(Scaling::Weak), named(&[("reduce", 200, 100), ("new", 100, 0)]));
+        assert_eq!(growths(&multi_run(&[run("a", 4, 9, &[("x", 9)])]), Scaling::Strong), []);
+        let solve = output.regions.iter().find(|row| &*row.region == "solve").unwrap();
+        assert_eq!(solve.max_ns, [Some(3200), Some(3200)]);
     }
 
     #[test]

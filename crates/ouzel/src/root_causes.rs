@@ -43,7 +43,7 @@ pub fn wants_causes(definitions: &Definitions) -> bool {
 }
 
 /// Maximum number of vector components that a report compares to find composites: some tenths of a second.
-const REPORT_EFFORT: u64 = 200_000_000;
+pub(crate) const REPORT_EFFORT: u64 = 200_000_000;
 
 impl Variations {
     /// Adds to the findings of `report` what explains their call paths, from everything counted in the trace. `ouzel

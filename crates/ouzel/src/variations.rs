@@ -54,6 +54,8 @@ pub fn wants_variations(definitions: &Definitions) -> bool {
 pub struct Variations {
     source: TraceProfile,
     grid: Option<Grid>,
+    /// Whether the places are those of a recorded topology; else they are rank numbers, whose rotation means nothing.
+    is_recorded: bool,
     /// Problems with topologies.
     notices: Vec<Notice>,
     /// By finding.
@@ -84,7 +86,8 @@ impl Variations {
         notices.extend(grid.as_ref().and_then(Grid::cut_notice));
         // The findings are the same without it.
         notices.iter_mut().for_each(|notice| notice.level = Level::Low);
-        Variations { source, grid, notices, of_findings: Vec::new() }
+        let is_recorded = !definitions.topologies.is_empty();
+        Variations { source, grid, is_recorded, notices, of_findings: Vec::new() }
     }
 
     /// Topologies that are not used, or only in part, as notices.
@@ -147,7 +150,8 @@ impl Variations {
         // Of several metrics of one call path, the most similar one is reported.
         let mut seen = BTreeSet::new();
         rows.retain(|row| {
-            least <= row.r.abs() && self.is_other(&question, row) && seen.insert(row.view.path)
+            let is_in_place = self.is_recorded || row.shift.iter().all(|&step| step == 0);
+            least <= row.r.abs() && is_in_place && self.is_other(&question, row) && seen.insert(row.view.path)
         });
         rows.truncate(MAX_ROWS);
         (!rows.is_empty()).then_some(Variation { question, rows })

@@ -44,7 +44,15 @@ fn the_report_shows_these_efficiencies() {
     for (name, trace) in traces() {
         let of = efficiency(&trace, None, None);
         let report = trace.diagnose(&Semantics::default(), Beside::Nothing, &Options::default());
-        let card = report.expect("the analyses answer").output.report.efficiency;
+        let report = report.expect("the analyses answer").output.report;
+        if let Some(reason) = &report.efficiency_missing
+            && of.run.get(Metric::Parallel).is_some()
+        {
+            // The report leaves out what says nothing of the program.
+            assert!(reason.contains("accelerators") || reason.contains("threads"), "{name}: {reason}");
+            continue;
+        }
+        let card = report.efficiency;
         let card = card.map(|card| (card.n_compared, card.parallel, card.load_balance, card.communication));
         let get = |metric| of.run.get(metric);
         let expected = get(Metric::Parallel)

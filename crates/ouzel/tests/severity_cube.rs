@@ -170,7 +170,9 @@ fn waits_by_class(trace: &Trace) -> BTreeMap<WaitClass, BTreeMap<Place, f64>> {
     let each = waits.waits.iter().filter(|wait| !wait.is_only_possible());
     let each = each.map(|wait| (wait.class, wait.path, wait.location, Wait::ticks(wait)));
     let of_threads = waits.sums.iter().map(|sum| (sum.class, sum.path, sum.location, sum.wait));
-    for (class, path, location, ticks) in each.chain(of_threads) {
+    // What waits for accelerators is no metric.
+    let of_cpu = each.chain(of_threads).filter(|(class, ..)| !class.is_of_devices());
+    for (class, path, location, ticks) in of_cpu {
         let path = waits.call_paths.regions(path).into_iter().map(|region| region.0).collect();
         let place = (definitions.location(location).native_id, path);
         *sums.entry(class).or_default().entry(place).or_default() += ticks.0;

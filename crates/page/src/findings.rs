@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 use ouzel::Asked;
 use ouzel::diagnose::Headline;
-use ouzel::diagnose::findings::{Confidence, Evidence, Finding, FindingKind, Iterations, VariesLike};
+use ouzel::diagnose::findings::{Confidence, Evidence, Finding, FindingKind, VariesLike};
 
 /// Characters of a list of ranks or iterations.
 const ROOM: usize = 60;
@@ -63,39 +63,22 @@ fn class(confidence: Confidence) -> &'static str {
 }
 
 fn place(finding: &Finding) -> Markup {
-    let (start, end) = finding.time_range_ns;
+    const MAX_RANGES: usize = 6;
     let mut facts = Vec::new();
     if !finding.ranks.is_empty() {
         let word = if finding.ranks.list.len() == 1 { "rank" } else { "ranks" };
         facts.push(format!("{word} {}", ranks::text(&finding.ranks.list, ROOM)));
     }
-    facts.extend(finding.iterations.as_ref().map(iterations));
-    facts.push(format!("{} … {}", units::time(start), units::time(end)));
+    facts.extend(finding.when(MAX_RANGES));
     html! {
         p.small {
             (call_path(&finding.call_path))
             @if let Some(source) = &finding.source { " " span.soft { (source) } }
+            @for path in &finding.more_call_paths { br; span.soft { "also " } (call_path(path)) }
             br;
             span.soft { (facts.join(" · ")) }
         }
     }
-}
-
-/// `all 100 iterations`, `iterations 8, 16, 23 of 24`.
-fn iterations(iterations: &Iterations) -> String {
-    const MAX_RANGES: usize = 6;
-    let Iterations { n_all, ranges } = iterations;
-    let n: u64 = ranges.iter().map(|(first, last)| last - first + 1).sum();
-    if n == *n_all {
-        return format!("all {}", units::counted(n, "iteration", "iterations"));
-    }
-    let range = |&(first, last): &(u64, u64)| {
-        if first == last { first.to_string() } else { format!("{first}–{last}") }
-    };
-    let shown: Vec<String> = ranges.iter().take(MAX_RANGES).map(range).collect();
-    let more = if MAX_RANGES < ranges.len() { ", …" } else { "" };
-    let word = if n == 1 { "iteration" } else { "iterations" };
-    format!("{word} {}{more} of {}", shown.join(", "), units::count(*n_all))
 }
 
 /// What varies like it over the topology, with a picture if there is one.
@@ -134,18 +117,5 @@ fn evidence(finding: &Finding) -> Markup {
                 @if !finding.assumption.is_empty() { br; b { "assumed: " } (finding.assumption) }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn iterations_are_written_short() {
-        let of = |n_all, ranges: &[(u64, u64)]| iterations(&Iterations { n_all, ranges: ranges.to_vec() });
-        assert_eq!(of(24, &[(8, 8), (16, 16), (22, 23)]), "iterations 8, 16, 22–23 of 24");
-        assert_eq!(of(100, &[(0, 99)]), "all 100 iterations");
-        assert_eq!(of(10, &[(9, 9)]), "iteration 9 of 10");
     }
 }

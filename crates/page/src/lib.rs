@@ -15,6 +15,7 @@ mod gather;
 mod iterations;
 mod of_trace;
 mod pictures;
+mod profile;
 mod rank_timeline;
 mod raster;
 mod report_sections;
@@ -24,6 +25,7 @@ mod tests;
 
 pub use of_trace::of_trace;
 pub use pictures::{Cluster, IterationPoint, IterationSeries, LoopPicture, Pictures};
+pub use profile::of_profile;
 
 use axis::Axis;
 use figure::{Figure, PageData};
@@ -88,6 +90,9 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, asked: &Asked) -> Strin
                     }
                     @if !pictures.loops.is_empty() {
                         (section("iterations", "Iterations", &iterations::charts(&pictures.loops)))
+                    }
+                    @if !report.epochs.is_empty() {
+                        (section("epochs", "Epochs, in which the same ranks have most to do", &segments::epochs(&report.segments)))
                     }
                     @if !pictures.segments.is_empty() {
                         (section("segments", "Where time is lost, by segment", &segments::table(pictures.segments, run_ns)))

@@ -2,7 +2,7 @@
 
 use crate::units;
 use maud::{Markup, html};
-use ouzel::diagnose::{NO_REGION, RankTime, RunCard, RunReport, TrustCard};
+use ouzel::diagnose::{EfficiencyCard, NO_REGION, RankTime, RunCard, RunReport, TrustCard};
 use std::sync::Arc;
 
 /// Losses that the table shows; JSON has all of them.
@@ -35,6 +35,13 @@ pub fn efficiencies(report: &RunReport) -> Markup {
     };
     html! {
         @if let Some(note) = report.efficiency_note() { p { span.doubt { (note) } } }
+        (efficiency_table(card))
+    }
+}
+
+/// Each efficiency with its meaning.
+pub fn efficiency_table(card: &EfficiencyCard) -> Markup {
+    html! {
         div.scroll { table.efficiency {
             thead hidden { tr { th { "efficiency" } th { "value" } th { "bar" } th { "meaning" } } }
             tbody {

@@ -4,7 +4,7 @@ use crate::axis::Axis;
 use crate::report_sections::call_path;
 use crate::units;
 use maud::{Markup, html};
-use ouzel::diagnose::{SegmentCard, SegmentPath};
+use ouzel::diagnose::{SegmentCard, SegmentPath, SegmentsCard};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
@@ -44,6 +44,23 @@ pub fn lanes(segments: &[SegmentCard], axis: Axis) -> Markup {
                     @let left = if several { axis.percent(segment.start_ns) } else { middle };
                     a.beside[several] href=(format!("#segment-{}", segment.id)) style=(format!("left:{left:.2}%"))
                         title=(format!("segment {}: {}", segment.id, segment.diagnosis)) { (segment.id) }
+                }
+            }
+        }
+    }
+}
+
+/// The epochs as a list.
+pub fn epochs(data: &SegmentsCard) -> Markup {
+    let n_peers = data.n_peers as usize;
+    html! {
+        ol {
+            @for epoch in &data.epochs {
+                li {
+                    (units::time(epoch.start_ns)) " … " (units::time(epoch.end_ns)) ": " (epoch.in_words(n_peers))
+                    @if let Some(iterations) = &epoch.iterations {
+                        br; span.soft { (iterations.in_words(MAX_PATHS)) }
+                    }
                 }
             }
         }

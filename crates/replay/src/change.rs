@@ -6,7 +6,7 @@ use crate::graph::Graph;
 use crate::network::{Network, NetworkFit};
 use crate::pieces::Pieces;
 use crate::replayed::Replayed;
-use ouzel_model::{CallPathId, RankSet};
+use ouzel_model::{CallPathId, RankSet, TimeRange};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -221,7 +221,7 @@ impl<'a> Changing<'a> {
         match *change {
             Change::Faster { numerator, denominator, .. } => self.scale(&selection, (denominator, numerator)),
             Change::Removed(_) | Change::Network(Network::Ideal) => self.scale(&selection, (0, 1)),
-            Change::Balanced(_) => self.balance(&selection),
+            Change::Balanced(_) => self.balance_phases(&selection),
             Change::Network(network) => self.transfer(network),
         }
         Ok(())
@@ -232,7 +232,8 @@ impl<'a> Changing<'a> {
         let selection = Selection::of_edited(edit.code(), self.graph, self.pieces);
         match *edit {
             Edit::Scale(_, part) => self.scale(&selection, part),
-            Edit::Balance(_) => self.balance(&selection),
+            Edit::Balance(_) => self.balance_phases(&selection),
+            Edit::BalanceIn(_, ref ranges) => self.balance_parts(&selection, ranges),
             Edit::Release(_) => self.release(&selection),
         }
     }
@@ -275,13 +276,27 @@ impl<'a> Changing<'a> {
     }
 
     /// In each phase, ranks take the mean over all.
-    pub fn balance(&mut self, selection: &Selection) {
-        let selected = self.selected(selection);
-        let phase = |piece: usize| self.pieces.phase[piece];
+    pub fn balance_phases(&mut self, selection: &Selection) {
+        let (selected, pieces) = (self.selected(selection), self.pieces);
+        self.balance(selection, &selected, |piece| pieces.phase[piece]);
+    }
+
+    /// In each part of the run, ranks take the mean over all.
+    fn balance_parts(&mut self, selection: &Selection, ranges: &[TimeRange]) {
+        let starts = self.graph.starts();
+        let part = |piece: usize| ranges.partition_point(|range| range.end.0 <= starts[piece]);
+        let is_in = |piece: usize| ranges.get(part(piece)).is_some_and(|it| it.start.0 <= starts[piece]);
+        let mut selected = self.selected(selection);
+        selected.retain(|&share| is_in(self.piece(share)));
+        self.balance(selection, &selected, |piece| part(piece) as u32);
+    }
+
+    /// In each group of pieces, ranks take the mean over all.
+    fn balance(&mut self, selection: &Selection, selected: &[u32], phase: impl Fn(usize) -> u32) {
         let timeline = |piece: usize| self.pieces.timeline[piece];
         // One sum for each phase of each timeline that runs the code.
         let mut sums: Vec<(u32, u32, u64)> = Vec::new();
-        for &share in &selected {
+        for &share in selected {
             let (piece, time) = (self.piece(share), self.times[share as usize]);
             match sums.last_mut().filter(|last| (last.0, last.1) == (timeline(piece), phase(piece))) {
                 Some(last) => last.2 += time,
@@ -301,7 +316,7 @@ impl<'a> Changing<'a> {
             if sum == 0 { (1, 1) } else { (all / n + u64::from(nth < all % n), sum) }
         };
         let parts: Vec<(u64, u64)> = sums.iter().map(part).collect();
-        self.scale_each(&selected, phase, |nth| parts[nth]);
+        self.scale_each(selected, phase, |nth| parts[nth]);
     }
 
     /// The piece of a share.

@@ -1,6 +1,6 @@
 //! Changes that rules make, by call path and location; those that people write are [`Change`](crate::Change)s.
 
-use ouzel_model::{CallPathId, LocationId};
+use ouzel_model::{CallPathId, LocationId, TimeRange};
 
 /// Code that is edited. Call paths are those that [`Replay::paths_of`](crate::Replay::paths_of) gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,9 @@ pub enum Edit {
     Scale(EditedCode, (u64, u64)),
     /// In each phase between synchronisations of all ranks, each rank that runs the code takes the mean over all ranks.
     Balance(EditedCode),
+    /// The same in each of these parts of the recorded run, which do not overlap and are in order of time. What begins
+    /// outside of them stays as it is.
+    BalanceIn(EditedCode, Vec<TimeRange>),
     /// The calls find what they wait for.
     Release(EditedCode),
 }
@@ -40,14 +43,18 @@ impl Edit {
     /// The code that is edited.
     pub fn code(&self) -> &EditedCode {
         match self {
-            Edit::Scale(code, _) | Edit::Balance(code) | Edit::Release(code) => code,
+            Edit::Scale(code, _) | Edit::Balance(code) | Edit::BalanceIn(code, _) | Edit::Release(code) => {
+                code
+            }
         }
     }
 
     /// The code that is edited, to be changed.
     pub fn code_mut(&mut self) -> &mut EditedCode {
         match self {
-            Edit::Scale(code, _) | Edit::Balance(code) | Edit::Release(code) => code,
+            Edit::Scale(code, _) | Edit::Balance(code) | Edit::BalanceIn(code, _) | Edit::Release(code) => {
+                code
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Replays: when each point would be reached with other lengths of the pieces.
 
-use crate::graph::{Graph, Signal};
+use crate::graph::{Graph, Signal, Timeline};
 use ouzel_model::Ticks;
 
 /// What a replay gives.
@@ -49,6 +49,15 @@ impl Graph {
         lengths
     }
 
+    /// When the pieces began, as recorded.
+    pub(crate) fn starts(&self) -> Vec<u64> {
+        let of_timeline = |of: &Timeline| {
+            let points = &self.points[of.first..of.first + of.n_points];
+            std::iter::once(of.start).chain(points.iter().map(|point| point.until))
+        };
+        self.timelines.iter().flat_map(of_timeline).collect()
+    }
+
     /// The run with pieces of other lengths.
     pub(crate) fn replay(&self, lengths: &[u64]) -> Replayed {
         self.replay_without(lengths, &[])
@@ -79,7 +88,7 @@ impl Graph {
             at[step] = reached;
             until[step] = reached.max(latest.unwrap_or_default());
         }
-        let end = |(timeline, of): (usize, &crate::graph::Timeline)| {
+        let end = |(timeline, of): (usize, &Timeline)| {
             let last = (of.first + of.n_points).checked_sub(1).filter(|_| 0 < of.n_points);
             let before = last.map_or(of.start, |last| until[last]);
             before + lengths[of.first + of.n_points + timeline]

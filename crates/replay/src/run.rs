@@ -82,6 +82,17 @@ impl Replay {
         recorded.end.since(recorded.start).0.cast_signed().wrapping_sub(changed.0.cast_signed())
     }
 
+    /// How many ticks earlier the run would end with these changes, made one after the other, if calls of MPI took no
+    /// time but waiting before and after the change: what recorded transfers hold of waiting for ranks that compute
+    /// outside of MPI, where nothing progresses, does not stay then.
+    pub fn gain_without_transfers(&self, edits: &[Edit]) -> i64 {
+        let mut changing = Changing::new(&self.graph, &self.pieces);
+        edits.iter().for_each(|edit| changing.edit(edit));
+        changing.scale(&Selection::of_mpi(&self.pieces), (0, 1));
+        let (ideal, changed) = (self.ideal_run_time().0, changing.replay().run_time().0);
+        ideal.cast_signed().wrapping_sub(changed.cast_signed())
+    }
+
     /// What call paths of another tree are called here; `None` for one that the run does not have.
     pub fn paths_of(&self, tree: &CallPathTree) -> Vec<Option<CallPathId>> {
         let own = &self.pieces.call_paths;
@@ -220,6 +231,16 @@ impl Replay {
                 missing.partial,
                 "part of a collective has no known other members",
                 "parts of collectives have no known other members",
+            ),
+            (
+                missing.epochs,
+                "epoch of one-sided communication has no known other side",
+                "epochs of one-sided communication have no known other side",
+            ),
+            (
+                missing.locks_in_order,
+                "lock of a window is had in the recorded order, whoever asks first",
+                "locks of windows are had in the recorded order, whoever asks first",
             ),
             (
                 locations,

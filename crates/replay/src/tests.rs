@@ -1,5 +1,8 @@
 use crate::{Change, Code, Edit, EditedCode, Gains, Graph, Projection, Replay};
 use ouzel_model::{CallPathId, CallPathTree, Filter, LocationId, Ticks, TraceSource};
+use ouzel_testkit::simulator::windows::{
+    BlockAt, RandomWindows, WindowStep, random_windows, simulate_windows,
+};
 use ouzel_testkit::simulator::{
     self, Machine, MatchingOrder, Program, RandomOptions, SendMode, Transfer, golden, simulate,
 };
@@ -66,6 +69,47 @@ fn without_a_change_every_time_is_as_recorded() {
     for seed in 0..SEEDS {
         assert_eq!(project(&random_program(seed), &[]).identity_error, Ticks(0), "seed {seed}");
     }
+}
+
+#[test]
+fn windows_without_a_change_are_as_recorded() {
+    for seed in 0..SEEDS {
+        let RandomWindows { ranks, n_windows, block_at } = random_windows(seed);
+        let truth = simulate_windows(&ranks, n_windows, block_at);
+        let found = project(&truth.trace, &[]);
+        assert_eq!(found.identity_error, Ticks(0), "seed {seed}");
+        assert_eq!(replay(&truth.trace).dropped().unmet, 0, "seed {seed}");
+    }
+}
+
+/// Fences and epochs of groups that wait where they begin; who has a lock first may change with the work.
+#[test]
+fn windows_with_less_work_take_as_long_as_the_program_without_it() {
+    let is_lock = |step: &WindowStep| matches!(step, WindowStep::Lock(..));
+    let mut n_gains = 0;
+    for seed in 0..SEEDS {
+        let RandomWindows { mut ranks, n_windows, .. } = random_windows(seed);
+        if ranks.iter().flatten().any(is_lock) {
+            continue;
+        }
+        let truth = simulate_windows(&ranks, n_windows, BlockAt::First);
+        let found = project(&truth.trace, &[Change::Removed(code("work@0"))]);
+        for step in &mut ranks[0] {
+            if let WindowStep::Work(ticks) = step {
+                *ticks = 0;
+            }
+        }
+        let changed = simulate_windows(&ranks, n_windows, BlockAt::First);
+        assert_eq!(found.projected.0, end(&changed.trace), "seed {seed}");
+        n_gains += u64::from(found.projected < found.run_time);
+    }
+    assert!(50 < n_gains, "{n_gains}");
+}
+
+/// The last time of a trace that begins at zero.
+fn end(trace: &ToyTrace) -> u64 {
+    let last = |location| trace.events(location).last().map_or(0, |event| event.time.0);
+    trace.definitions().location_ids().map(last).max().unwrap_or_default()
 }
 
 /// Programs with machines on which a replay is exact: calls and transfers cost nothing, or cost the same whoever is

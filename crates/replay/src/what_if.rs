@@ -160,7 +160,7 @@ fn replayed_gains(graph: &Graph, pieces: &Pieces, path: CallPathId, run_time: Ti
         change(&mut changing);
         changing.replay().run_time()
     };
-    let balanced = with(&|it| it.balance(&selection));
+    let balanced = with(&|it| it.balance_phases(&selection));
     Gains::Replayed {
         halved: run_time.since(with(&|it| it.scale(&selection, (1, 2)))),
         removed: run_time.since(with(&|it| it.scale(&selection, (0, 1)))),

@@ -12,11 +12,13 @@ mod tests;
 pub use additive::{Parts, Sums, check_additive};
 
 use crate::rng::Rng;
-use crate::toy::{Faults, RandomTrace, ToyPayload, ToyTrace, region_from_name, sampled_trace};
+use crate::toy::{Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace, region_from_name, sampled_trace};
 use ouzel_engine::{Analysis, AnalysisSet, Folder, Key, Partial, Prepared, Question};
 use ouzel_model::{
-    CommId, Communicator, Definitions, Filter, LocationId, LockUse, Notice, Notices, Paradigm, ThreadLife,
-    ThreadStep, TraceSource,
+    CollectiveOp, CollectiveRoot, CommId, CommRank, Communicator, Definitions, DeviceStep, Filter, LinkEnd,
+    LocationId, LocationKind, LockUse, Notice, Notices, Paradigm, RankGroupId, RmaAccess, RmaCollective,
+    RmaLock, RmaLockMode, RmaOperationId, RmaStep, RmaSyncLevel, RmaWindow, RmaWindowId, ThreadLife,
+    ThreadStep, TraceSource, WorldRank,
 };
 use probe::Probe;
 use std::num::NonZeroUsize;
@@ -80,10 +82,38 @@ pub fn check_made_for<Q: Question>(
     }
 }
 
+/// [`check_made_for`] on traces whose locations are streams and threads that drive them.
+///
+/// # Panics
+/// If a law is broken; the message names the law and the case.
+pub fn check_on_devices<Q: Question>(
+    make: impl Fn(&Definitions) -> Q,
+    describe: impl Fn(&Q::Output) -> String,
+) {
+    if let Some(Violation { law, detail }) = violation_on(make, describe, with_devices) {
+        panic!("{} breaks law {law:?}: {detail}", <Q::Analysis as Analysis>::NAME);
+    }
+}
+
 /// The first broken law, if any; see [`check`].
 pub fn violation<Q: Question>(
     make: impl Fn(&Definitions) -> Q,
     describe: impl Fn(&Q::Output) -> String,
+) -> Option<Violation> {
+    // Every fourth trace has locations of samples only, every eighth no others; every fourth has teams and locks,
+    // every eighth one-sided communication.
+    violation_on(make, describe, |trace, seed| match seed % 8 {
+        1 => one_sided(trace, seed),
+        3 => half_sampled(trace),
+        4 | 5 => threaded(trace, seed),
+        _ => trace,
+    })
+}
+
+fn violation_on<Q: Question>(
+    make: impl Fn(&Definitions) -> Q,
+    describe: impl Fn(&Q::Output) -> String,
+    changed: impl Fn(ToyTrace, u64) -> ToyTrace,
 ) -> Option<Violation> {
     (0..N_TRACES).find_map(|seed| {
         let recipe = RandomTrace {
@@ -92,12 +122,9 @@ pub fn violation<Q: Question>(
             n_events: [30, 150, 400][seed as usize % 3],
             faults: if seed % 2 == 0 { Faults::None } else { Faults::Leaves },
         };
-        // Every fourth trace has locations of samples only, every eighth no others; every fourth has teams and locks.
         let trace = match seed % 8 {
-            3 => half_sampled(recipe.build()),
             7 => sampled_trace(seed, recipe.n_locations, recipe.n_events),
-            4 | 5 => threaded(recipe.build(), seed),
-            _ => recipe.build(),
+            _ => changed(recipe.build(), seed),
         };
         filters(seed).into_iter().find_map(|filter| {
             let case = Case { make: &make, describe: &describe, trace: &trace, filter: &filter, seed };
@@ -151,6 +178,100 @@ fn threaded(mut trace: ToyTrace, seed: u64) -> ToyTrace {
                 _ => ThreadStep::LockRelease(used),
             });
         }
+    }
+    trace
+}
+
+/// The same with calls of one-sided communication in place of two others, and its steps in place of what has no meaning.
+fn one_sided(mut trace: ToyTrace, seed: u64) -> ToyTrace {
+    let mut rng = Rng::new(seed);
+    let definitions = trace.definitions_mut();
+    let calls = [("step", "MPI_Win_fence"), ("exchange", "MPI_Win_lock"), ("solve", "MPI_Win_complete")];
+    for (name, becomes) in calls {
+        for region in definitions.regions.iter_mut().filter(|region| &*region.name == name) {
+            *region = region_from_name(becomes);
+        }
+    }
+    let window = |name: &str| RmaWindow { name: name.into(), comm: CommId(0), has_life_events: false };
+    definitions.rma_windows = vec![window("a"), window("b")];
+    let groups: [&[u32]; 2] = [&[0], &[0, 1]];
+    definitions.rank_groups =
+        groups.iter().map(|ranks| ranks.iter().copied().map(WorldRank).collect()).collect();
+    let level = RmaSyncLevel::BOTH;
+    for location in trace.definitions().location_ids() {
+        for event in trace.events_mut(location) {
+            if !matches!(
+                event.what,
+                ToyPayload::Other | ToyPayload::Request(_) | ToyPayload::MeasurementOnOff
+            ) {
+                continue;
+            }
+            let (target, mode) = (CommRank(rng.below(2) as u32), RmaLockMode::from_code(rng.below(2) as u8));
+            let lock = RmaLock { target, lock: 0, mode };
+            let access = RmaAccess { target, bytes: 8, id: RmaOperationId(rng.below(4)) };
+            let end = RmaCollective {
+                op: CollectiveOp::Barrier,
+                level,
+                root: CollectiveRoot::None,
+                bytes_sent: 0,
+                bytes_received: 0,
+            };
+            let step = match rng.below(8) {
+                0 => RmaStep::CollectiveBegin,
+                1 => RmaStep::CollectiveEnd(end),
+                2 | 3 => RmaStep::GroupSync { level, group: Some(RankGroupId(rng.below(2) as u32)) },
+                4 => RmaStep::LockRequest(lock),
+                5 => RmaStep::LockRelease { target, lock: 0 },
+                6 => RmaStep::Put(access),
+                _ => RmaStep::CompleteRemote(access.id),
+            };
+            event.what = ToyPayload::Rma(Some(RmaWindowId(rng.below(2) as u32)), step);
+        }
+    }
+    trace
+}
+
+/// The same with every second location a stream, calls of a runtime in place of other regions, links and steps.
+fn with_devices(mut trace: ToyTrace, seed: u64) -> ToyTrace {
+    let mut rng = Rng::new(seed);
+    let definitions = trace.definitions_mut();
+    let calls =
+        [("step", "cudaDeviceSynchronize"), ("exchange", "cudaLaunchKernel"), ("solve", "cudaMemcpy")];
+    for (name, becomes) in calls {
+        for region in definitions.regions.iter_mut().filter(|region| &*region.name == name) {
+            *region = region_from_name(becomes);
+        }
+    }
+    for location in definitions.locations.iter_mut().skip(1).step_by(2) {
+        if location.kind == LocationKind::CpuThread {
+            location.kind = LocationKind::AcceleratorStream;
+        }
+    }
+    let streams: Vec<LocationId> = definitions.location_ids().skip(1).step_by(2).collect();
+    for location in trace.definitions().location_ids() {
+        let is_stream = streams.contains(&location);
+        let device = trace.definitions().location(location).group;
+        let mut events = Vec::new();
+        for event in std::mem::take(trace.events_mut(location)) {
+            let (time, is_enter) = (event.time, matches!(event.what, ToyPayload::Enter(_)));
+            events.push(event);
+            if !is_enter || streams.is_empty() {
+                continue;
+            }
+            let end = if is_stream { LinkEnd::To } else { LinkEnd::From };
+            let (stream, event) = (streams[rng.below(streams.len() as u64) as usize], rng.below(4));
+            let what = match rng.below(if is_stream { 2 } else { 7 }) {
+                0 => continue,
+                1 => ToyPayload::Link(1 + rng.below(40), end),
+                2 => ToyPayload::Device(DeviceStep::AwaitStream(stream)),
+                3 => ToyPayload::Device(DeviceStep::AwaitDevice(device)),
+                4 => ToyPayload::Device(DeviceStep::AwaitEvent(event)),
+                5 => ToyPayload::Device(DeviceStep::RecordEvent { event, stream }),
+                _ => ToyPayload::Device(DeviceStep::StreamAwaitsEvent { stream, event }),
+            };
+            events.push(ToyEvent { time, what });
+        }
+        *trace.events_mut(location) = events;
     }
     trace
 }

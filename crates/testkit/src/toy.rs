@@ -15,11 +15,12 @@ pub use program::random_program;
 pub use random::{Faults, RandomTrace, sampled_trace};
 
 use ouzel_model::{
-    ChunkBuffer, ChunkReader, Clock, Collective, Communicator, ContextId, Definitions, EventKind, IoMode,
-    IoOperation, Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind,
-    MessageEnd, Metric, MetricId, MetricMode, MetricValue, MetricValueType, Needs, Notice, Paradigm,
-    Parameter, ParameterId, ParameterValue, ReadError, ReadPlan, Region, RegionId, RegionRole, Request,
-    Sample, SystemNode, SystemNodeId, SystemTree, ThreadEvent, ThreadStep, Ticks, TraceSource, WorldRank,
+    ChunkBuffer, ChunkReader, Clock, Collective, Communicator, ContextId, Definitions, DeviceCall,
+    DeviceStep, EventKind, IoMode, IoOperation, Link, LinkEnd, Location, LocationGroup, LocationGroupId,
+    LocationGroupKind, LocationId, LocationKind, MessageEnd, Metric, MetricId, MetricMode, MetricValue,
+    MetricValueType, Needs, Notice, Paradigm, Parameter, ParameterId, ParameterValue, ReadError, ReadPlan,
+    Region, RegionId, RegionRole, Request, RmaEvent, RmaStep, RmaWindowId, Sample, SystemNode, SystemNodeId,
+    SystemTree, ThreadEvent, ThreadStep, Ticks, TraceSource, WorldRank,
 };
 use std::sync::Arc;
 
@@ -47,13 +48,25 @@ pub enum ToyPayload {
     CollectiveBegin,
     CollectiveEnd(Collective),
     Thread(ThreadStep),
+    Rma(Option<RmaWindowId>, RmaStep),
     Metric(Vec<(MetricId, u64)>),
     Parameter(ParameterId, ParameterValue),
     Sample(Sample),
     Io(IoMode, Option<u64>),
+    /// Belongs to the enter before it, and is no event of its own.
+    Link(u64, LinkEnd),
+    /// Likewise.
+    Device(DeviceStep),
     BufferFlush,
     MeasurementOnOff,
     Other,
+}
+
+impl ToyPayload {
+    /// Whether it only says more of the enter before it.
+    fn is_of_enter(&self) -> bool {
+        matches!(self, ToyPayload::Link(..) | ToyPayload::Device(_))
+    }
 }
 
 /// A trace in memory.
@@ -342,7 +355,11 @@ impl ChunkReader for ToyReader<'_> {
         buffer.clear();
         let readable =
             self.damage.map_or(self.rest.len(), |n| self.rest.len().min(n.saturating_sub(self.done)));
-        let (chunk, rest) = self.rest.split_at(readable.min(self.chunk_events));
+        let mut n_events = readable.min(self.chunk_events);
+        while n_events < readable && self.rest[n_events].what.is_of_enter() {
+            n_events += 1;
+        }
+        let (chunk, rest) = self.rest.split_at(n_events);
         for event in chunk {
             push_event(buffer, self.needs, event);
         }
@@ -372,6 +389,16 @@ fn push_event(buffer: &mut ChunkBuffer, needs: Needs, event: &ToyEvent) {
     if !needs.contains(need) {
         return;
     }
+    if event.what.is_of_enter() {
+        // Of an enter that was lost nothing is known.
+        let Some(row) = buffer.kind.iter().rposition(|kind| *kind == EventKind::Enter) else { return };
+        match event.what {
+            ToyPayload::Link(id, end) => buffer.links.push(Link { row: row as u32, id, end }),
+            ToyPayload::Device(step) => buffer.device_calls.push(DeviceCall { row: row as u32, step }),
+            _ => {}
+        }
+        return;
+    }
     let region = match event.what {
         ToyPayload::Enter(region) | ToyPayload::Leave(region) => region,
         // Unspecified for other kinds: an invalid value, so that code that uses it fails.
@@ -384,6 +411,7 @@ fn push_event(buffer: &mut ChunkBuffer, needs: Needs, event: &ToyEvent) {
         ToyPayload::Request(request) => buffer.requests.push(Request { row, ..*request }),
         ToyPayload::CollectiveEnd(end) => buffer.collectives.push(Collective { row, ..*end }),
         &ToyPayload::Thread(step) => buffer.threads.push(ThreadEvent { row, step }),
+        &ToyPayload::Rma(window, step) => buffer.rma.push(RmaEvent { row, window, step }),
         ToyPayload::Metric(values) => {
             let values = values.iter().map(|&(metric, bits)| MetricValue { row, metric, bits });
             buffer.metrics.extend(values);
@@ -407,10 +435,12 @@ fn kind_and_need(what: &ToyPayload) -> (EventKind, Needs) {
         ToyPayload::CollectiveBegin => (EventKind::CollectiveBegin, Needs::COLLECTIVES),
         ToyPayload::CollectiveEnd(_) => (EventKind::CollectiveEnd, Needs::COLLECTIVES),
         ToyPayload::Thread(_) => (EventKind::Thread, Needs::THREADS),
+        ToyPayload::Rma(..) => (EventKind::Rma, Needs::RMA),
         ToyPayload::Metric(_) => (EventKind::Metric, Needs::METRICS),
         ToyPayload::Parameter(..) => (EventKind::Parameter, Needs::PARAMETERS),
         ToyPayload::Sample(_) => (EventKind::Sample, Needs::SAMPLES),
         ToyPayload::Io(..) => (EventKind::Other, Needs::IO),
+        ToyPayload::Link(..) | ToyPayload::Device(_) => (EventKind::Enter, Needs::LINKS),
         ToyPayload::BufferFlush => (EventKind::BufferFlush, Needs::OTHERS),
         ToyPayload::MeasurementOnOff => (EventKind::MeasurementOnOff, Needs::OTHERS),
         ToyPayload::Other => (EventKind::Other, Needs::OTHERS),

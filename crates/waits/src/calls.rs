@@ -15,6 +15,8 @@ pub(crate) enum CallKind {
     Waits,
     /// As [`CallKind::Waits`]; its send completes after its receive is posted.
     SendsSynchronously,
+    /// As [`CallKind::Waits`]; its collective is one of neighbours.
+    MeetsNeighbours,
     /// For a message that a later call receives.
     Probes,
     /// Never: it asks whether a request is complete.
@@ -34,6 +36,9 @@ impl CallKind {
                 CallKind::Computes
             }
             Some("ssend" | "issend") => CallKind::SendsSynchronously,
+            Some(name) if name.starts_with("neighbor_") || name.starts_with("ineighbor_") => {
+                CallKind::MeetsNeighbours
+            }
             Some("probe" | "mprobe") => CallKind::Probes,
             Some("test" | "testall" | "testany" | "testsome" | "iprobe" | "improbe") => CallKind::Tests,
             Some("init" | "init_thread") => CallKind::StartsMpi,
@@ -61,6 +66,6 @@ impl CallKind {
 
     /// Whether such a call waits for what is recorded inside it.
     pub fn waits(self) -> bool {
-        matches!(self, CallKind::Waits | CallKind::SendsSynchronously)
+        matches!(self, CallKind::Waits | CallKind::SendsSynchronously | CallKind::MeetsNeighbours)
     }
 }

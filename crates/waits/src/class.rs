@@ -9,7 +9,7 @@ pub enum ClassRole {
     Primary,
     /// A part of the waiting of another class, counted there.
     PartOf(WaitClass),
-    /// Not waiting for a late rank or thread, and not added up.
+    /// Not waiting for a late rank, thread or device, and not added up.
     Beside,
 }
 
@@ -64,6 +64,14 @@ classes! {
     WaitAtFinalize "wait_at_finalize" "wait at finalize" Primary,
     /// Making or freeing a communicator, window or file waits for the last member.
     WaitAtCreate "wait_at_create" "wait at create" Primary,
+    /// A fence of a window waits for its last member.
+    WaitAtFence "wait_at_fence" "wait at fence" Primary,
+    /// An access waits for its target to let it in.
+    LatePost "late_post" "late post" Primary,
+    /// A target waits for the end of the accesses that it let in.
+    EarlyWait "early_wait" "early wait" Primary,
+    /// A process waits for the lock of a window that another one holds.
+    RmaLock "rma_lock" "lock of a window" Primary,
     /// A thread waits at a barrier for the last of its team.
     OpenmpWaitAtBarrier "openmp_wait_at_barrier" "wait at OpenMP barrier" Primary,
     /// A thread waits for a lock that another one holds.
@@ -74,8 +82,20 @@ classes! {
     ThreadJoin "thread_join" "thread join" Primary,
     /// Threads have nothing to do while the master of their process is in no team.
     IdleThreads "idle_threads" "idle threads" Primary,
+    /// A thread waits until operations of an accelerator have ended.
+    HostWaitsForDevice "host_waits_for_device" "host waits for device" Primary,
+    /// A call that copies waits until its copy begins, one that releases memory for what runs.
+    BlockingCopy "blocking_copy" "blocking copy" Primary,
+    /// A stream waits for an event of another one.
+    StreamWait "stream_wait" "stream wait" Primary,
+    /// An operation of several devices waits for the last of them.
+    WaitInDeviceCollective "wait_in_device_collective" "wait in device collective" Primary,
     /// Until the first of the others arrives: the waiting before any data could be taken.
     EarlyReduce "early_reduce" "early reduce" PartOf(WaitClass::WaitForLast),
+    /// Until the last access of another rank to the memory of the waiting one ended.
+    EarlyFence "early_fence" "early fence" PartOf(WaitClass::WaitAtFence),
+    /// After the last access ended, until the origin says so.
+    LateComplete "late_complete" "late complete" PartOf(WaitClass::EarlyWait),
     /// A message of the same rank that was sent earlier is received later.
     WrongOrderSameSource "late_sender_wrong_order_same_source" "wrong order, same source"
         PartOf(WaitClass::LateSender),
@@ -99,6 +119,8 @@ classes! {
         PartOf(WaitClass::LateReceiver),
     /// What makes nobody wait.
     TerminalLateReceiver "terminal_late_receiver" "late receiver, terminal" PartOf(WaitClass::LateReceiver),
+    /// Until the operation that is waited for begins.
+    Queueing "queueing" "queueing" PartOf(WaitClass::HostWaitsForDevice),
     /// In a barrier after its last member has arrived.
     BarrierCompletion "barrier_completion" "barrier completion" Beside,
     /// In a collective of all with all after its last member has arrived.
@@ -111,6 +133,14 @@ classes! {
     LimitedParallelism "limited_parallelism" "limited parallelism" Beside,
     /// From the first test of a request that failed until it was complete.
     Polling "polling" "polling" Beside,
+    /// From when an operation of an accelerator could begin until it does.
+    LaunchLatency "launch_latency" "launch latency" Beside,
+    /// The same, while other streams of the device ran until shortly before.
+    SerializedStreams "serialized_streams" "serialised streams" Beside,
+    /// Between the kernels of a device.
+    DeviceIdle "device_idle" "device idle" Beside,
+    /// In a call that synchronises with an accelerator that has nothing to do.
+    UselessSynchronization "useless_synchronization" "useless synchronisation" Beside,
 }
 
 impl WaitClass {
@@ -120,6 +150,26 @@ impl WaitClass {
             ClassRole::PartOf(whole) => Some(whole),
             ClassRole::Primary | ClassRole::Beside => None,
         }
+    }
+
+    /// Whether it is waiting for or of an accelerator, a part of that, or lies beside it; causes of it are not looked for.
+    pub fn is_of_devices(self) -> bool {
+        use WaitClass::{
+            BlockingCopy, DeviceIdle, HostWaitsForDevice, LaunchLatency, Queueing, SerializedStreams,
+            StreamWait, UselessSynchronization, WaitInDeviceCollective,
+        };
+        matches!(
+            self,
+            HostWaitsForDevice
+                | BlockingCopy
+                | StreamWait
+                | WaitInDeviceCollective
+                | Queueing
+                | LaunchLatency
+                | SerializedStreams
+                | DeviceIdle
+                | UselessSynchronization
+        )
     }
 
     /// The class of a name, as [`as_str`](WaitClass::as_str) writes it.

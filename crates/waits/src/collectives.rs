@@ -3,7 +3,9 @@
 //! | class | operations | member i waits |
 //! |---|---|---|
 //! | wait at barrier, at create | barrier; making and freeing communicators, windows, files | `min(B, x) − b` |
+//! | … of windows, wait at fence | making and freeing windows; fences | `B − b`, if `B ≤ X` |
 //! | wait at N×N | allreduce, allgather(v), alltoall(v, w), reduce_scatter(_block) | `min(B, x) − b` |
+//! | … with neighbours | neighbor_allgather(v), neighbor_alltoall(v, w) | the same with the latest `b` of the neighbours in the Cartesian topology of the communicator; without one at most as N×N |
 //! | late broadcast | bcast, scatter(v) | all but the root: `min(b of the root, x) − b` |
 //! | wait for the last | reduce, gather(v) | the root: `min(B, x) − b`; early reduce with the earliest `b` of the others in place of `B` |
 //! | early scan | scan, exscan | `min(B over the ranks up to its own, x) − b` |
@@ -19,10 +21,11 @@ use crate::calls::CallKind;
 use crate::class::{Certainty, WaitClass};
 use crate::delays::GroupPoint;
 use crate::edges::{Join, Need, Place, Post};
-use crate::records::{CollectiveRecord, LocationRecords, Steps};
+use crate::neighbours::Neighbours;
+use crate::records::{CollectiveRecord, CollectiveSite, LocationRecords, Steps};
 use crate::wait::{Culprit, Wait};
 use ouzel_analyses::paired_operations::{CollectiveMember, CollectivePart, instances, n_members};
-use ouzel_model::{CollectiveOp, Communicator, Definitions, LocationId, Ticks, WorldRank};
+use ouzel_model::{CollectiveOp, CommId, Communicator, Definitions, LocationId, Ticks, WorldRank};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -45,22 +48,65 @@ pub(crate) struct CollectiveWaits {
     pub n_without_edges: u64,
 }
 
+impl CollectiveWaits {
+    pub fn append(&mut self, from: CollectiveWaits) {
+        self.waits.extend(from.waits);
+        self.beside.extend(from.beside);
+        self.groups.extend(from.groups);
+        self.n_partial += from.n_partial;
+        self.n_unaligned += from.n_unaligned;
+        let n_before = self.joins.len() as u32;
+        let moved = |join: Join| Join { after: join.after.map(|after| after + n_before), ..join };
+        self.joins.extend(from.joins.into_iter().map(moved));
+        self.n_without_edges += from.n_without_edges;
+    }
+}
+
+/// One member's part, and where it is in the sequence of its location.
+pub(crate) type WindowPart = (LocationId, CollectiveRecord, Option<Steps>);
+
+/// A fence that no member left before all had come.
+#[derive(Debug)]
+pub(crate) struct SynchronisedFence {
+    /// Which of the parts are its members.
+    pub members: Vec<usize>,
+    pub waits: Vec<Wait>,
+}
+
 /// Who waits for whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pattern {
-    AllForAll { class: WaitClass, completion: Option<WaitClass>, needs_data: bool, certainty: Certainty },
+    AllForAll {
+        class: WaitClass,
+        completion: Option<WaitClass>,
+        needs_data: bool,
+        certainty: Certainty,
+    },
+    /// The same if no member leaves before the last comes; else none waits.
+    AllIfTogether(WaitClass),
     AllForRoot,
     RootForAll,
     EachForEarlier,
 }
 
-fn pattern(op: CollectiveOp) -> Option<Pattern> {
+fn pattern(op: CollectiveOp, site: CollectiveSite) -> Option<Pattern> {
     use CollectiveOp as Op;
     let all = |class, completion, needs_data, certainty| {
         Some(Pattern::AllForAll { class, completion, needs_data, certainty })
     };
     let (nxn, completion) = (WaitClass::WaitAtNxn, Some(WaitClass::NxnCompletion));
     match op {
+        Op::Barrier if site == CollectiveSite::Fence => Some(Pattern::AllIfTogether(WaitClass::WaitAtFence)),
+        Op::CreateHandle
+        | Op::DestroyHandle
+        | Op::Allocate
+        | Op::Deallocate
+        | Op::CreateHandleAndAllocate
+        | Op::DestroyHandleAndDeallocate
+            if site != CollectiveSite::Communicator =>
+        {
+            Some(Pattern::AllIfTogether(WaitClass::WaitAtCreate))
+        }
         Op::Barrier => {
             all(WaitClass::WaitAtBarrier, Some(WaitClass::BarrierCompletion), false, Certainty::Certain)
         }
@@ -118,40 +164,36 @@ pub(crate) fn collective_waits<'a>(
     kinds: &[CallKind],
     definitions: &Definitions,
 ) -> CollectiveWaits {
-    type Part<'a> = (LocationId, &'a CollectiveRecord, Option<Steps>);
     let parts = |(&location, of): (&LocationId, &'a LocationRecords)| {
         let steps = of.order.collectives.iter().copied().map(Some).chain(std::iter::repeat(None));
         of.collectives.iter().zip(steps).map(move |(record, steps)| (location, record, steps))
     };
     let all: Vec<Part<'_>> = records.iter().flat_map(parts).collect();
-    let member = |(op, &(_, it, _)): (u32, &Part<'_>)| CollectiveMember {
-        op,
-        part: CollectivePart { op: it.op, comm: it.comm, root: it.root, arrived: it.arrived },
-        leave: it.end,
-        is_selected: it.is_selected,
-    };
-    let members: Vec<CollectiveMember> = (0..).zip(&all).map(member).collect();
-    let (instances, n_unaligned) = instances(&members, |op| all[op as usize].0, definitions);
-    drop(members);
-    let mut found = Finding { kinds, result: CollectiveWaits { n_unaligned, ..CollectiveWaits::default() } };
-    for instance in instances {
-        let comm = definitions.communicator(instance[0].part.comm);
-        if instance.len() < n_members(comm) {
-            found.result.n_without_edges += instance.len() as u64;
-            found.result.n_partial += instance.iter().filter(|it| it.is_selected).count() as u64;
-            continue;
-        }
-        let member = |it: &CollectiveMember| {
-            let (location, record, steps) = all[it.op as usize];
-            let rank = definitions.location(location).rank;
-            let remote = comm.remote_members.as_deref().unwrap_or_default();
-            let is_remote = rank.is_some_and(|rank| remote.contains(&rank));
-            Member { location, rank, is_remote, record, steps }
-        };
-        found.add(&instance.iter().map(member).collect::<Vec<_>>(), comm);
-    }
+    let mut found = Finding::new(kinds, definitions);
+    found.add_all(&all, |_, _| {});
     found.result
 }
+
+/// The waits of all collectives of one window, and its fences.
+pub(crate) fn window_collective_waits(
+    parts: &[WindowPart],
+    kinds: &[CallKind],
+    definitions: &Definitions,
+) -> (CollectiveWaits, Vec<SynchronisedFence>) {
+    let all: Vec<Part<'_>> =
+        parts.iter().map(|(location, record, steps)| (*location, record, *steps)).collect();
+    let mut found = Finding::new(kinds, definitions);
+    let mut fences = Vec::new();
+    found.add_all(&all, |members, waits| {
+        if waits.first().is_some_and(|wait| wait.class == WaitClass::WaitAtFence) {
+            let members = members.iter().map(|member| member.op as usize).collect();
+            fences.push(SynchronisedFence { members, waits: waits.to_vec() });
+        }
+    });
+    (found.result, fences)
+}
+
+type Part<'a> = (LocationId, &'a CollectiveRecord, Option<Steps>);
 
 /// The point that members of a collective of all have in common.
 fn group_point(members: &[Member<'_>]) -> Option<GroupPoint> {
@@ -166,12 +208,57 @@ fn group_point(members: &[Member<'_>]) -> Option<GroupPoint> {
 struct Finding<'a> {
     /// By call path.
     kinds: &'a [CallKind],
+    definitions: &'a Definitions,
+    /// Of communicators with collectives of neighbours: who these are, if that is known.
+    neighbours: BTreeMap<CommId, Option<Neighbours>>,
     result: CollectiveWaits,
 }
 
+impl<'a> Finding<'a> {
+    fn new(kinds: &'a [CallKind], definitions: &'a Definitions) -> Self {
+        Finding { kinds, definitions, neighbours: BTreeMap::new(), result: CollectiveWaits::default() }
+    }
+}
+
 impl Finding<'_> {
+    /// Adds all instances, and shows the members and waits of each.
+    fn add_all(&mut self, all: &[Part<'_>], mut see: impl FnMut(&[CollectiveMember], &[Wait])) {
+        let definitions = self.definitions;
+        let member = |(op, &(_, it, _)): (u32, &Part<'_>)| CollectiveMember {
+            op,
+            part: CollectivePart { op: it.op, comm: it.comm, root: it.root, arrived: it.arrived },
+            leave: it.end,
+            is_selected: it.is_selected,
+        };
+        let members: Vec<CollectiveMember> = (0..).zip(all).map(member).collect();
+        let (instances, n_unaligned) = instances(&members, |op| all[op as usize].0, definitions);
+        drop(members);
+        self.result.n_unaligned += n_unaligned;
+        for instance in instances {
+            let comm = definitions.communicator(instance[0].part.comm);
+            if instance.len() < n_members(comm) {
+                self.result.n_without_edges += instance.len() as u64;
+                self.result.n_partial += instance.iter().filter(|it| it.is_selected).count() as u64;
+                continue;
+            }
+            let member = |it: &CollectiveMember| {
+                let (location, record, steps) = all[it.op as usize];
+                let rank = definitions.location(location).rank;
+                let remote = comm.remote_members.as_deref().unwrap_or_default();
+                let is_remote = rank.is_some_and(|rank| remote.contains(&rank));
+                Member { location, rank, is_remote, record, steps }
+            };
+            let n_before = self.result.waits.len();
+            self.add(&instance.iter().map(member).collect::<Vec<_>>(), comm);
+            see(&instance, &self.result.waits[n_before..]);
+        }
+    }
+
     fn add(&mut self, members: &[Member<'_>], comm: &Communicator) {
         let is_inter = comm.remote_members.is_some();
+        if self.kinds[members[0].record.arrived_path.index()] == CallKind::MeetsNeighbours {
+            return self.neighbours(members, comm);
+        }
         let root = members.iter().find_map(|member| member.record.root);
         let root = members.iter().find(|member| root.is_some() && member.rank == root);
         let others = |root: &Member<'_>| -> Vec<Member<'_>> {
@@ -180,7 +267,8 @@ impl Finding<'_> {
             };
             members.iter().filter(is_other).filter(|it| it.record.moves_data).copied().collect()
         };
-        match (pattern(members[0].record.op), root) {
+        let CollectiveRecord { op, site, .. } = *members[0].record;
+        match (pattern(op, site), root) {
             (None, _) | (Some(Pattern::AllForRoot | Pattern::RootForAll), None) => {}
             (Some(Pattern::AllForAll { class, completion, needs_data, certainty }), _) => {
                 let takes_part = |it: &&Member<'_>| it.record.moves_data || !needs_data;
@@ -189,6 +277,14 @@ impl Finding<'_> {
                 self.result.groups.extend(group_point(&members));
                 if let Some(completion) = completion {
                     self.completion((completion, certainty), &members);
+                }
+            }
+            (Some(Pattern::AllIfTogether(class)), _) => {
+                let last = members.iter().map(|it| it.record.arrived).max();
+                let first = members.iter().map(|it| it.record.end).min();
+                if last <= first {
+                    self.all_for_all((class, Certainty::Certain), members, is_inter);
+                    self.result.groups.extend(group_point(members));
                 }
             }
             (Some(Pattern::AllForRoot), Some(root)) => {
@@ -200,6 +296,36 @@ impl Finding<'_> {
             }
             (Some(Pattern::RootForAll), Some(root)) => self.root_for_all(root, &others(root)),
             (Some(Pattern::EachForEarlier), _) => self.each_for_earlier(members, comm),
+        }
+    }
+
+    /// Members of a collective of neighbours; where these are not known, all may be.
+    fn neighbours(&mut self, members: &[Member<'_>], comm: &Communicator) {
+        let id = members[0].record.comm;
+        let members: Vec<Member<'_>> = members.iter().filter(|it| it.record.moves_data).copied().collect();
+        let definitions = self.definitions;
+        let topology = || definitions.topologies.iter().find(|it| it.comm == Some(id));
+        let known = self.neighbours.entry(id);
+        if known.or_insert_with(|| Neighbours::new(topology()?, comm)).is_none() {
+            return self.all_for_all(
+                (WaitClass::WaitAtNxn, Certainty::UpperBound),
+                &members,
+                comm.remote_members.is_some(),
+            );
+        }
+        let by_rank: BTreeMap<WorldRank, &Member<'_>> =
+            members.iter().filter_map(|it| Some((it.rank?, it))).collect();
+        for member in &members {
+            let Some((rank, Some(known))) = member.rank.zip(self.neighbours.get(&id).map(Option::as_ref))
+            else {
+                continue;
+            };
+            let others: Vec<Member<'_>> =
+                known.of(rank).iter().filter_map(|it| by_rank.get(it).map(|it| **it)).collect();
+            self.join(others.iter().copied(), [*member].into_iter());
+            if let Some(last) = others.iter().max_by_key(|it| it.arrival()) {
+                self.wait((WaitClass::WaitAtNxn, Certainty::Certain), member, last);
+            }
         }
     }
 

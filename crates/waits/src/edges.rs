@@ -98,6 +98,10 @@ pub struct MissingEdges {
     pub unmatched: u64,
     /// Parts of collectives whose other members are missing or unknown.
     pub partial: u64,
+    /// Epochs of one-sided communication whose other side is missing.
+    pub epochs: u64,
+    /// Locks of windows that are had in the recorded order, whoever asks first.
+    pub locks_in_order: u64,
 }
 
 impl Edges {

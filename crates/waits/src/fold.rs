@@ -2,16 +2,21 @@
 
 use crate::calls::CallKind;
 use crate::depth::Depth;
+use crate::devices::{DeviceApis, DeviceFold, is_stream};
 use crate::output::{WaitsOutput, output};
-use crate::records::{BareCall, BareKind, CollectiveRecord, LocationRecords, Poll, Steps, WaitsPartial};
+use crate::records::{
+    BareCall, BareKind, CollectiveRecord, CollectiveSite, LocationRecords, Poll, Steps, WaitsPartial,
+};
+use crate::rma::{RecordPlace, RmaCallKind, RmaFold};
 use crate::threads::{ThreadCalls, ThreadFold};
 use ouzel_analyses::communication_totals::peer_rank;
 use ouzel_analyses::message_matching::{self, MatchingLocal, Observer, Side};
 use ouzel_analyses::semantics::Semantics;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, Selected};
 use ouzel_model::{
-    CallPathId, CallPathTree, Collective, CollectiveRoot, Definitions, EventChunk, EventKind, LocationKind,
-    MessageEnd, Needs, Notices, RegionId, Remap, Request, RequestEvent, Ticks, Visit,
+    CallPathId, CallPathTree, Collective, CollectiveRoot, Content, Contents, Definitions, EventChunk,
+    EventKind, LocationKind, MessageEnd, Needs, Notices, RegionId, Remap, Request, RequestEvent, RmaEvent,
+    Ticks, Visit,
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -22,6 +27,9 @@ pub struct Waits {
     /// How calls of each region wait.
     kinds: Vec<CallKind>,
     threads: ThreadCalls,
+    /// What calls of each region do with windows; empty without windows.
+    rma: Vec<RmaCallKind>,
+    devices: DeviceApis,
     depth: Depth,
     /// Whether what goes wrong is not reported.
     is_silent: bool,
@@ -33,7 +41,14 @@ impl Waits {
         let semantics = Semantics::default();
         let kinds = CallKind::of_regions(definitions, &semantics);
         let threads = ThreadCalls::new(definitions, &semantics);
-        Waits { kinds, threads, depth: Depth::Waits, is_silent: false }
+        let rma = RmaCallKind::of_regions(definitions, &semantics);
+        let devices = DeviceApis::new(definitions);
+        Waits { kinds, threads, rma, devices, depth: Depth::Waits, is_silent: false }
+    }
+
+    /// Whether any process drives an accelerator, which it may wait for.
+    pub fn has_devices(&self) -> bool {
+        !self.devices.is_empty()
     }
 
     /// Whether any process has several threads, which may wait for each other.
@@ -46,9 +61,10 @@ impl Waits {
         Waits { depth: Depth::Causes, ..Waits::new(definitions) }
     }
 
-    /// The same, with who needs whom, whether it waited or not. Threads of a process are left out.
+    /// The same, with who needs whom, whether it waited or not. Threads of a process and accelerators are left out.
     pub fn with_edges(definitions: &Definitions) -> Self {
-        Waits { depth: Depth::Edges, threads: ThreadCalls::default(), ..Waits::new(definitions) }
+        let (threads, devices) = (ThreadCalls::default(), DeviceApis::default());
+        Waits { depth: Depth::Edges, threads, devices, ..Waits::new(definitions) }
     }
 
     /// The same with both. Threads of a process are left out.
@@ -70,6 +86,8 @@ pub struct WaitsLocal {
     own: OpenRecords,
     /// Of a process with several.
     threads: Option<ThreadFold>,
+    /// Of a stream, or a process that drives one.
+    devices: Option<DeviceFold>,
 }
 
 /// The records of the location, and what is open.
@@ -99,12 +117,14 @@ struct OpenRecords {
     call: Option<u32>,
     /// The call in which each of [`OpenRecords::posts`] was made, if their order is kept.
     post_calls: Vec<u32>,
+    rma: RmaFold,
 }
 
 /// [`OpenRecords`] while a chunk is read.
 struct Folding<'a> {
     own: &'a mut OpenRecords,
     kinds: &'a [CallKind],
+    rma: &'a [RmaCallKind],
     chunk: &'a EventChunk<'a>,
     /// The first row that was not searched for the begin of a collective.
     row: usize,
@@ -115,12 +135,23 @@ impl Analysis for Waits {
     type Partial = WaitsPartial;
     type Output = WaitsOutput;
     const NAME: &'static str = "waits";
-    const PARTIAL_VERSION: u32 = 2;
+    const PARTIAL_VERSION: u32 = 3;
     const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
         let threads = if self.threads.is_empty() { Needs::NOTHING } else { Needs::THREADS };
-        Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS | Needs::VISITS | threads
+        let rma = if self.rma.is_empty() { Needs::NOTHING } else { Needs::RMA };
+        let devices = if self.devices.is_empty() { Needs::NOTHING } else { Needs::LINKS };
+        Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS | Needs::VISITS | threads | rma | devices
+    }
+
+    fn speaks_of(&self) -> Contents {
+        let mut contents = Contents::of_needs(self.needs());
+        if !self.devices.is_empty() {
+            // Operations of streams, and calls that wait for them.
+            contents.insert(Content::Calls);
+        }
+        contents
     }
 
     fn empty(&self) -> WaitsPartial {
@@ -132,25 +163,34 @@ impl Analysis for Waits {
         let own = OpenRecords { selected: cx.selected, call, ..OpenRecords::default() };
         let location = cx.definitions.location(cx.location);
         let threads = self.threads.has(location).then(|| ThreadFold::new(cx.selected));
-        WaitsLocal { messages: MatchingLocal::new(cx), own, threads }
+        let devices = self.devices.has(location).then(|| DeviceFold::new(is_stream(location)));
+        WaitsLocal { messages: MatchingLocal::new(cx), own, threads, devices }
     }
 
     fn fold(&self, local: &mut WaitsLocal, chunk: &EventChunk<'_>) {
-        let WaitsLocal { messages, own, threads } = local;
-        let mut folding = Folding { own, kinds: &self.kinds, chunk, row: 0 };
+        let WaitsLocal { messages, own, threads, devices } = local;
+        let mut folding = Folding { own, kinds: &self.kinds, rma: &self.rma, chunk, row: 0 };
         message_matching::fold(messages, &mut folding, chunk);
         folding.search_begin(chunk.kind.len());
         own.add_bare_calls(&self.kinds, chunk);
         if let Some(threads) = threads {
             threads.fold(self.threads.of_regions(), chunk);
         }
+        if let Some(devices) = devices {
+            devices.fold(self.devices.of_regions(), chunk);
+        }
     }
 
     fn end(&self, local: WaitsLocal, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut WaitsPartial) {
-        let WaitsLocal { messages, own, threads } = local;
+        let WaitsLocal { messages, own, threads, devices } = local;
         messages.end(cx, &mut into.ends);
-        let mut records = own.end(cx);
+        let mut of_streams = Vec::new();
+        let mut records = own.end(cx, &mut of_streams);
         records.threads = threads.map(ThreadFold::end).unwrap_or_default();
+        if let Some(devices) = devices {
+            records.devices = devices.end();
+            records.stream_collectives = of_streams;
+        }
         if records != LocationRecords::default() {
             into.locations.insert(cx.location, records);
         }
@@ -167,7 +207,7 @@ impl Analysis for Waits {
     fn finish(&self, partial: WaitsPartial, cx: &FinishCx<'_>) -> Result<WaitsOutput, AnalysisError> {
         let unheard = Notices::default();
         let notices = if self.is_silent { &unheard } else { cx.notices };
-        Ok(output(&partial, &self.kinds, self.depth, &FinishCx { notices, ..*cx }))
+        Ok(output(&partial, (&self.kinds, &self.devices), self.depth, &FinishCx { notices, ..*cx }))
     }
 }
 
@@ -229,6 +269,7 @@ impl Observer for Folding<'_> {
             moves_data: bytes_sent != 0 || bytes_received != 0,
             is_blocking: post.is_none(),
             is_selected: own.selected.has(at),
+            site: CollectiveSite::Communicator,
             arrived_path: path,
             arrived: begun.unwrap_or(at),
             path,
@@ -239,17 +280,28 @@ impl Observer for Folding<'_> {
         own.succeed(request, path, at);
     }
 
+    fn rma(&mut self, event: &RmaEvent, path: CallPathId, at: Ticks) {
+        if !self.rma.is_empty() {
+            let own = &mut *self.own;
+            let (nth, is_selected) = (own.call, own.selected.has(at));
+            own.rma.event(event, RecordPlace { path, at, nth, is_selected });
+        }
+    }
+
     fn is_waiting(&self) -> bool {
         let own = &*self.own;
-        !own.open.is_empty() || !own.posting.is_empty() || !own.polling.is_empty()
+        own.rma.is_waiting() || !own.open.is_empty() || !own.posting.is_empty() || !own.polling.is_empty()
     }
 
     fn leave(&mut self, visit: &Visit, region: RegionId) {
-        let OpenRecords { done, roots, open, posts, posting, polling, call, .. } = &mut *self.own;
+        let OpenRecords { done, roots, open, posts, posting, polling, call, rma, .. } = &mut *self.own;
         if let Some(call) = call {
             *call += 1;
         }
         let kind = self.kinds[region.index()];
+        if rma.is_waiting() {
+            rma.leave(visit, self.rma[region.index()]);
+        }
         let is_of_visit = |open: &mut (CallPathId, u32)| open.0 == visit.call_path;
         while let Some((_, i)) = open.pop_if(is_of_visit) {
             if kind.is_operation() {
@@ -353,12 +405,14 @@ impl OpenRecords {
         }
     }
 
-    fn end(self, cx: &LocationCx<'_>) -> LocationRecords {
-        let OpenRecords { mut done, roots, posts, completes, .. } = self;
+    /// The records of the location; collectives of a stream go to `of_streams`.
+    fn end(self, cx: &LocationCx<'_>, of_streams: &mut Vec<CollectiveRecord>) -> LocationRecords {
+        let OpenRecords { mut done, roots, posts, completes, rma, .. } = self;
+        done.rma = rma.end();
         let location = cx.definitions.location(cx.location);
         if !matches!(location.kind, LocationKind::CpuThread | LocationKind::Unknown) {
             // Streams have operations of their own, which no call of a process waits for.
-            done.collectives.clear();
+            *of_streams = std::mem::take(&mut done.collectives);
         }
         for (it, (root, _)) in done.collectives.iter_mut().zip(roots) {
             it.root = match (root, location.rank) {

@@ -85,7 +85,9 @@ impl PathImpact {
         let critical: Vec<(CallPathId, Ticks)> =
             rows.values().map(|row| (row.call_path, row.critical)).filter(|it| Ticks(0) < it.1).collect();
         let mut waiting: BTreeMap<(LocationId, CallPathId), Ticks> = BTreeMap::new();
-        for wait in waits.waits.iter().filter(|wait| wait.is_counted()) {
+        // What waits for accelerators is on no critical path.
+        let is_wait = |wait: &&Wait| wait.is_counted() && !wait.class.is_of_devices();
+        for wait in waits.waits.iter().filter(is_wait) {
             *waiting.entry((wait.location, of_waits.path(wait.path))).or_default() += Wait::ticks(wait);
         }
         let is_process = |it: &&LocationProfile| {

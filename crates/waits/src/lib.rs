@@ -14,12 +14,16 @@
 //! and do not depend on the grouping of locations; the waits of adjacent time ranges add up. Memory is 44 bytes for
 //! each message end with 12 more for the order of the records, and 64 for each collective of a location; with several
 //! threads in a process, at most 80 for each acquisition of a lock, 56 for each barrier or join of a thread, and 120 for each
-//! thread of a parallel region.
+//! thread of a parallel region; and at most 80 for each record of one-sided communication.
 //!
 //! Threads of a process wait for each other at locks and barriers, see `threads`; what many of them wait for no single
 //! call is added up in [`WaitSum`].
 //!
-//! Not covered: one-sided communication and accelerators, which have no synchronising records in the model.
+//! One-sided communication waits at fences, for epochs of groups, and for locks, see `rma`.
+//!
+//! Threads wait for the accelerators of their process, streams for each other, and devices in collectives, see `devices`:
+//! at most 64 bytes for each call that launches or waits, and 40 for each operation of a stream.
+//!
 //! The formulas follow Scalasca's wait states (F. Wolf and B. Mohr, 2003) where the module does not say otherwise.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -29,14 +33,19 @@ mod class;
 mod collectives;
 mod delays;
 mod depth;
+mod device_collectives;
+mod devices;
 pub mod edges;
 mod fold;
 mod impact;
 mod messages;
+mod neighbours;
 mod order;
 mod output;
 mod processes;
 mod records;
+mod rma;
+mod rma_records;
 mod rows;
 #[cfg(test)]
 mod tests;

@@ -5,16 +5,21 @@ use crate::class::WaitClass;
 use crate::collectives::{CollectiveWaits, collective_waits};
 use crate::delays::{CausedWait, Dependencies, GroupPoint, WaitParts};
 use crate::depth::Depth;
+use crate::device_collectives::device_collective_waits;
+use crate::devices::{DeviceApis, DeviceRecords, DeviceWaits, device_waits};
 use crate::edges::{Edges, MissingEdges};
 use crate::messages::{ClockViolations, MessageWaits, message_waits};
 use crate::order::wrong_order;
 use crate::processes::{polling, process_joins, process_waits, start_of_mpi};
-use crate::records::WaitsPartial;
+use crate::records::{LocationRecords, WaitsPartial};
+use crate::rma::{RmaWaits, rma_waits};
 use crate::threads::{ThreadWaits, is_thread, thread_waits};
 use crate::wait::{Culprit, Wait, WaitSum, longest_of_visits};
 use ouzel_analyses::message_matching::report_unmatched;
 use ouzel_engine::FinishCx;
-use ouzel_model::{CallPathTree, Definitions, Level, Notice, NoticeCode, Remap, Ticks, TimeRange, WorldRank};
+use ouzel_model::{
+    CallPathTree, Definitions, Level, LocationId, Notice, NoticeCode, Remap, Ticks, TimeRange, WorldRank,
+};
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +30,7 @@ pub struct WaitsOutput {
     pub call_paths: CallPathTree,
     /// From the first event of the selection to the last.
     pub run_time: Ticks,
-    /// Ranks of the selection that have events; locations, if there are no ranks.
+    /// Ranks of the selection that have events; threads, if there are no ranks, and locations, if there are no threads.
     pub n_ranks: u64,
     /// Threads of the selection that have events, of each process those that there are at once: the number of ranks, if
     /// none has several.
@@ -36,7 +41,7 @@ pub struct WaitsOutput {
     pub sums: Vec<WaitSum>,
     /// How waits for messages are divided; empty until [`Dependencies::delays`] is asked.
     pub parts: Vec<WaitParts>,
-    /// Whether any process of the run records a message, a collective, a team of threads or a lock; without them,
+    /// Whether any process of the run records a message, a collective, a window, a team of threads or a lock; without them,
     /// waiting is unknown.
     pub has_records: bool,
     /// Messages that were received before they were sent.
@@ -98,7 +103,8 @@ impl WaitsOutput {
     /// Why the sums are unknown, if they are.
     pub fn missing(&self) -> Option<&'static str> {
         (!self.has_records).then_some(
-            "the trace records no messages and no collectives of processes, no teams of threads and no locks",
+            "the trace records no messages, collectives and windows of processes, no teams of threads, no locks and no \
+             operations of accelerators",
         )
     }
 
@@ -111,21 +117,26 @@ impl WaitsOutput {
 
 pub(crate) fn output(
     partial: &WaitsPartial,
-    of_regions: &[CallKind],
+    (of_regions, apis): (&[CallKind], &DeviceApis),
     depth: Depth,
     cx: &FinishCx<'_>,
 ) -> WaitsOutput {
     let WaitsPartial { ends, locations } = partial;
     let kinds = CallKind::of_paths(of_regions, cx.call_paths);
     let messages = message_waits(ends, locations, &kinds, cx.definitions);
-    let collectives = collective_waits(locations, &kinds, cx.definitions);
+    let mut collectives = collective_waits(locations, &kinds, cx.definitions);
+    let of_rma = locations.iter().map(|(&id, of)| (id, &of.rma));
+    let (one_sided, of_windows) = rma_waits(of_rma, &kinds, cx.definitions);
+    collectives.append(of_windows);
+    report_one_sided(&one_sided, cx);
     report_unmatched(cx.notices, messages.unmatched, ends);
     report(&messages, &collectives, cx);
     let MessageWaits { mut waits, received, violations, clocks_are_wrong, edges, .. } = messages;
     let mut edges = depth.has_edges().then(|| Edges {
         call_paths: CallPathTree::default(),
         messages: edges,
-        joins: collectives.joins.into_iter().chain(process_joins(locations, cx.definitions)).collect(),
+        joins: [collectives.joins, one_sided.joins, process_joins(locations, cx.definitions).collect()]
+            .concat(),
         spans: cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?))).collect(),
         n_messages: messages.n_messages,
         missing: MissingEdges {
@@ -133,19 +144,25 @@ pub(crate) fn output(
             possible_receivers: messages.n_possible,
             unmatched: messages.unmatched.sends + messages.unmatched.receives,
             partial: collectives.n_without_edges,
+            epochs: one_sided.n_without_edges,
+            locks_in_order: one_sided.n_locks,
         },
     });
     waits.extend(collectives.waits);
+    waits.extend(one_sided.waits);
     longest_of_visits(&mut waits);
     let threads = thread_waits(locations.iter().map(|(&id, of)| (id, &of.threads)), depth, cx);
     report_threads(&threads, cx);
     waits.extend(apart(threads.waits, &waits));
     let mut beside = collectives.beside;
+    beside.extend(one_sided.beside);
+    let devices = add_devices(locations, apis, (&mut waits, &mut beside), cx);
     if !clocks_are_wrong {
         beside.extend(wrong_order(&waits, &received, locations));
     }
     beside.extend(polling(locations));
-    let has_messages = !ends.locations.is_empty() || locations.values().any(|of| !of.collectives.is_empty());
+    let has_collectives = locations.values().any(|of| !of.collectives.is_empty());
+    let has_messages = !ends.locations.is_empty() || one_sided.has_records || has_collectives;
     if has_messages {
         let (of_processes, completions) = process_waits(locations, cx.definitions);
         waits.extend(of_processes);
@@ -159,10 +176,11 @@ pub(crate) fn output(
     }
     let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
     edges.iter_mut().for_each(|edges| edges.number(&call_paths, &shown));
-    let sums: Vec<WaitSum> =
-        threads.sums.into_iter().map(|sum| WaitSum { path: shown.path(sum.path), ..sum }).collect();
+    let sums = threads.sums.into_iter().chain(devices.sums());
+    let sums: Vec<WaitSum> = sums.map(|sum| WaitSum { path: shown.path(sum.path), ..sum }).collect();
     let dependencies = depth.has_causes().then(|| {
-        let charged = sums.iter().filter(|sum| sum.is_counted()).copied().collect();
+        let charged = sums.iter().filter(|sum| sum.is_counted()).copied();
+        let charged = charged.chain(waits.iter().filter_map(|wait| of_device(wait, &shown, cx))).collect();
         dependencies(&waits, &groups, (&call_paths, &shown), cx).with_sums(charged)
     });
     waits.append(&mut beside);
@@ -175,11 +193,31 @@ pub(crate) fn output(
         waits,
         sums,
         parts: Vec::new(),
-        has_records: has_messages || threads.has_records,
+        has_records: has_messages || threads.has_records || devices.has_records,
         violations,
         dependencies,
         edges,
     }
+}
+
+/// Adds what waits for accelerators and what they wait for.
+fn add_devices(
+    locations: &BTreeMap<LocationId, LocationRecords>,
+    apis: &DeviceApis,
+    (waits, beside): (&mut Vec<Wait>, &mut Vec<Wait>),
+    cx: &FinishCx<'_>,
+) -> DeviceWaits {
+    let of_devices: BTreeMap<LocationId, &DeviceRecords> =
+        locations.iter().map(|(&id, of)| (id, &of.devices)).collect();
+    let mut devices = device_waits(&of_devices, apis, cx);
+    let of_collectives = device_collective_waits(locations, cx.definitions);
+    devices.report(cx);
+    of_collectives.report(cx);
+    let of_collectives = of_collectives.waits;
+    for wait in outside(std::mem::take(&mut devices.waits), waits).into_iter().chain(of_collectives) {
+        if wait.is_counted() { waits.push(wait) } else { beside.push(wait) }
+    }
+    devices
 }
 
 /// All waits with a culprit, and how much of each is selected.
@@ -195,11 +233,27 @@ fn dependencies(
         n_selected += usize::from(selected.is_some());
         let counted = selected.map_or(Ticks(0), |range| range.end.since(range.start));
         let shown_wait = with_shown(wait, shown);
-        wait.is_counted().then(|| CausedWait::new(&shown_wait, counted, place)).flatten()
+        let is_caused = wait.is_counted() && !wait.class.is_of_devices();
+        is_caused.then(|| CausedWait::new(&shown_wait, counted, place)).flatten()
     };
     let waits = waits.iter().filter_map(caused).collect();
     let starts = cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?.0))).collect();
     Dependencies::new(waits, groups, &starts, call_paths.clone())
+}
+
+/// Waiting for an accelerator, which no earlier code of a process explains.
+fn of_device(wait: &Wait, shown: &Remap, cx: &FinishCx<'_>) -> Option<WaitSum> {
+    let range = clipped(wait, cx).filter(|_| wait.is_counted() && wait.class.is_of_devices())?;
+    let ticks = range.end.since(range.start);
+    Some(WaitSum {
+        class: wait.class,
+        location: wait.location,
+        path: shown.path(wait.path),
+        wait: ticks,
+        n: 1,
+        longest: ticks,
+        longest_at: range.start,
+    })
 }
 
 /// The part of a wait that is selected.
@@ -229,7 +283,11 @@ fn n_ranks(cx: &FinishCx<'_>) -> u64 {
     let with_events = cx.selected.iter().filter(|(_, summary)| summary.span.is_some());
     let with_events = with_events.map(|(id, _)| &locations[id.index()]).filter(|it| it.kind.runs_code());
     let ranks: BTreeSet<WorldRank> = with_events.clone().filter_map(|it| it.rank).collect();
-    if ranks.is_empty() { with_events.count() as u64 } else { ranks.len() as u64 }
+    if !ranks.is_empty() {
+        return ranks.len() as u64;
+    }
+    let n_threads = with_events.clone().filter(|it| is_thread(it)).count();
+    if n_threads == 0 { with_events.count() as u64 } else { n_threads as u64 }
 }
 
 /// Waits of threads in calls that wait for no other rank: of a visit that does both, the latter counts.
@@ -239,6 +297,31 @@ fn apart(mut of_threads: Vec<Wait>, waits: &[Wait]) -> Vec<Wait> {
         of_threads.retain(|wait| !visits.contains(&wait.visit()));
     }
     of_threads
+}
+
+/// The parts of waits for devices in which nothing else is waited for.
+fn outside(of_devices: Vec<Wait>, waits: &[Wait]) -> Vec<Wait> {
+    let mut taken: BTreeMap<LocationId, Vec<(Ticks, Ticks)>> = BTreeMap::new();
+    if !of_devices.is_empty() {
+        for wait in waits.iter().filter(|wait| wait.is_counted()) {
+            taken.entry(wait.location).or_default().push((wait.start, wait.end));
+        }
+    }
+    taken.values_mut().for_each(|ranges| ranges.sort_unstable());
+    let mut found = Vec::with_capacity(of_devices.len());
+    for wait in of_devices {
+        let ranges = taken.get(&wait.location).map_or(&[][..], |ranges| &ranges[..]);
+        let mut start = wait.start;
+        let first = ranges.partition_point(|range| range.1 <= start);
+        let ranges = ranges[first..].iter().take_while(|range| range.0 < wait.end);
+        for (taken, end) in ranges.copied().chain([(wait.end, wait.end)]) {
+            if start < taken {
+                found.push(Wait { start, end: taken.min(wait.end), ..wait });
+            }
+            start = start.max(end);
+        }
+    }
+    found
 }
 
 fn n_threads(cx: &FinishCx<'_>) -> u64 {
@@ -283,6 +366,34 @@ fn report(messages: &MessageWaits, collectives: &CollectiveWaits, cx: &FinishCx<
         Level::Medium,
         unaligned,
         "a collective has no wait: the matching collective of the other members is unknown".to_owned(),
+    );
+}
+
+fn report_one_sided(one_sided: &RmaWaits, cx: &FinishCx<'_>) {
+    let push = |count: u64, code, what: String| {
+        if 0 < count {
+            cx.notices.push(Notice::new(Level::Medium, code, what).times(count));
+        }
+    };
+    let ClockViolations { n, worst } = one_sided.violations;
+    let worst = cx.clock().ns_from_ticks(worst);
+    push(
+        n,
+        NoticeCode::MessageOrder,
+        format!(
+            "a call was left before the end of the accesses or the lock that it waits for, by up to {worst} ns: its wait ends with it"
+        ),
+    );
+    push(
+        one_sided.n_partial,
+        NoticeCode::UnalignedSynchronisations,
+        "an epoch of one-sided communication has no wait: its other side is missing".to_owned(),
+    );
+    push(
+        one_sided.n_unknown_syncs,
+        NoticeCode::UnalignedSynchronisations,
+        "a group synchronises for one-sided communication, but which epoch begins or ends is unknown"
+            .to_owned(),
     );
 }
 

@@ -4,6 +4,8 @@
 //! them stand the order and times of their records. All other synchronising calls are rows here. Law: everything is in
 //! the order of the records of its location.
 
+use crate::devices::DeviceRecords;
+use crate::rma_records::RmaRecords;
 use crate::threads::ThreadRecords;
 use ouzel_analyses::message_matching::MessageEnds;
 use ouzel_model::{CallPathId, CollectiveOp, CommId, LocationId, Remap, Ticks, WorldRank};
@@ -32,6 +34,10 @@ pub(crate) struct LocationRecords {
     pub polls: Vec<Poll>,
     pub order: CallOrder,
     pub threads: ThreadRecords,
+    pub rma: RmaRecords,
+    pub devices: DeviceRecords,
+    /// Of a stream: operations of several devices together.
+    pub stream_collectives: Vec<CollectiveRecord>,
 }
 
 /// The numbers of calls in the sequence of the location: where something was posted, and where it was complete. Empty
@@ -56,6 +62,17 @@ impl Steps {
     pub const NONE: Steps = Steps { posted: u32::MAX, completed: u32::MAX };
 }
 
+/// Where members of a collective meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum CollectiveSite {
+    /// On a communicator.
+    Communicator,
+    /// On a window of one-sided communication.
+    Window,
+    /// At a fence of a window.
+    Fence,
+}
+
 /// One collective of one member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CollectiveRecord {
@@ -69,6 +86,8 @@ pub(crate) struct CollectiveRecord {
     pub is_blocking: bool,
     /// Whether its end is selected.
     pub is_selected: bool,
+    /// Where it is one.
+    pub site: CollectiveSite,
     /// The call in which it began.
     pub arrived_path: CallPathId,
     /// The begin record of a blocking one, the enter of the posting call of any other.
@@ -118,12 +137,14 @@ impl WaitsPartial {
     pub(crate) fn remap(&mut self, remap: &Remap) {
         self.ends.remap(remap);
         for records in self.locations.values_mut() {
-            for it in &mut records.collectives {
+            for it in records.collectives.iter_mut().chain(&mut records.stream_collectives) {
                 it.path = remap.path(it.path);
                 it.arrived_path = remap.path(it.arrived_path);
             }
             records.bare.iter_mut().for_each(|it| it.path = remap.path(it.path));
             records.threads.remap(remap);
+            records.rma.remap(remap);
+            records.devices.remap(remap);
             records.polls.iter_mut().for_each(|it| it.path = remap.path(it.path));
         }
     }

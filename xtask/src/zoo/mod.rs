@@ -47,6 +47,9 @@ pub struct Program {
     /// Words of `ouzel what-if` that say what `--fixed` does; empty if no words do.
     #[serde(default)]
     pub what_if: Vec<String>,
+    /// Whether the run ends as if it were killed, and the archive with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub killed: bool,
     /// What the first finding must report; none if nothing is wrong.
     pub planted: Option<Planted>,
 }
@@ -62,6 +65,27 @@ pub struct Planted {
     pub ranks: Option<Vec<u32>>,
     /// The first step with the fault, counted from 0; none if all steps have it.
     pub since_iteration: Option<u64>,
+    /// The steps with the fault, as inclusive ranges; empty if `since_iteration` says it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub iterations: Vec<(u64, u64)>,
+    /// Which ranks are at fault when, if they change; `ranks` are all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub epochs: Vec<Epoch>,
+    /// Whether the path of the finding ends with the planted one: a function is at fault with all that it calls.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ends_there: bool,
+    /// Kinds of which any finding, also a later one, would be false.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub false_kinds: Vec<String>,
+}
+
+/// Some steps, and the ranks that are at fault in them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Epoch {
+    /// First and last step.
+    pub iterations: (u64, u64),
+    /// The ranks at fault.
+    pub ranks: Vec<u32>,
 }
 
 enum Task {

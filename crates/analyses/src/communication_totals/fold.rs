@@ -3,7 +3,7 @@
 use super::output::{CommunicationOutput, LocationCommunication, UnmatchedChannel};
 use super::state::{
     Channel, CollectiveTotals, CommunicationLocal, CommunicationPartial, LocationTotals, MessageTotals,
-    PathCollectives, PathMessages, RawPeer,
+    PathCollectives, PathMessages, RawPeer, totals_of,
 };
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Pairing};
 use ouzel_model::{
@@ -23,7 +23,7 @@ impl Analysis for Communication {
     type Partial = CommunicationPartial;
     type Output = CommunicationOutput;
     const NAME: &'static str = "communication";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
 
     fn needs(&self) -> Needs {
         Needs::MESSAGES | Needs::COLLECTIVES | Needs::CALL_PATHS
@@ -38,7 +38,8 @@ impl Analysis for Communication {
     }
 
     fn fold(&self, local: &mut CommunicationLocal, chunk: &EventChunk<'_>) {
-        let CommunicationLocal { messages, collectives, sent_to, received_from } = local;
+        local.bursts.add(chunk, &mut local.messages);
+        let CommunicationLocal { messages, collectives, sent_to, received_from, .. } = local;
         add_ends(chunk.sends, chunk.call_path, messages, sent_to, |totals, bytes| {
             totals.sends += 1;
             totals.bytes_sent = totals.bytes_sent.saturating_add(bytes);
@@ -57,7 +58,7 @@ impl Analysis for Communication {
         _: &LocationSummary,
         into: &mut CommunicationPartial,
     ) {
-        let CommunicationLocal { messages, collectives, sent_to, received_from } = local;
+        let CommunicationLocal { messages, collectives, sent_to, received_from, .. } = local;
         let messages = messages
             .into_iter()
             .enumerate()
@@ -170,11 +171,7 @@ fn add_ends(
     add: impl Fn(&mut MessageTotals, u64),
 ) {
     for end in ends {
-        let path = call_path[end.row as usize].index();
-        if messages.len() <= path {
-            messages.resize((path + 1).next_power_of_two(), MessageTotals::default());
-        }
-        add(&mut messages[path], end.bytes);
+        add(totals_of(messages, call_path[end.row as usize]), end.bytes);
         *peers.entry((end.comm, end.peer, end.tag)).or_default() += 1;
     }
 }

@@ -1,6 +1,6 @@
 //! Totals and channels, while a location is folded and over the locations folded so far.
 
-use ouzel_model::{CallPathId, CollectiveOp, CommId, CommRank, LocationId, WorldRank};
+use ouzel_model::{CallPathId, CollectiveOp, CommId, CommRank, EventChunk, LocationId, WorldRank};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,6 +16,9 @@ pub struct MessageTotals {
     pub receives: u64,
     /// Bytes received.
     pub bytes_received: u64,
+    /// Groups of messages sent to one peer in a row: between them, nothing is received and no collective ends, so none
+    /// of them waits for an answer to the one before.
+    pub bursts: u64,
 }
 
 impl MessageTotals {
@@ -25,6 +28,7 @@ impl MessageTotals {
         self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
         self.receives += other.receives;
         self.bytes_received = self.bytes_received.saturating_add(other.bytes_received);
+        self.bursts += other.bursts;
     }
 }
 
@@ -107,6 +111,45 @@ pub struct CommunicationLocal {
     pub(super) sent_to: FxHashMap<RawPeer, i64>,
     /// Number of messages received from each peer.
     pub(super) received_from: FxHashMap<RawPeer, i64>,
+    pub(super) bursts: Bursts,
+}
+
+/// The totals of a call path.
+#[inline]
+pub(super) fn totals_of(messages: &mut Vec<MessageTotals>, call_path: CallPathId) -> &mut MessageTotals {
+    let path = call_path.index();
+    if messages.len() <= path {
+        messages.resize((path + 1).next_power_of_two(), MessageTotals::default());
+    }
+    &mut messages[path]
+}
+
+/// Messages to one peer in a row: those that could be one message. Two messages are in one burst if the sender has
+/// received nothing and completed no collective between them; so none depends on an answer to an earlier one.
+#[derive(Debug, Default)]
+pub(super) struct Bursts {
+    /// How often something was received.
+    n_received: u64,
+    /// What that was when the last message was sent to a peer.
+    sent_at: FxHashMap<(CommId, CommRank), u64>,
+}
+
+impl Bursts {
+    /// Counts the bursts that begin in a chunk, each for the call path of its first message.
+    #[inline(never)]
+    pub fn add(&mut self, chunk: &EventChunk<'_>, messages: &mut Vec<MessageTotals>) {
+        let before = self.n_received;
+        let (mut recvs, mut collectives) = (0, 0);
+        for end in chunk.sends {
+            recvs += chunk.recvs[recvs..].iter().take_while(|recv| recv.row < end.row).count();
+            collectives += chunk.collectives[collectives..].iter().take_while(|it| it.row < end.row).count();
+            let n_received = before + (recvs + collectives) as u64;
+            if self.sent_at.insert((end.comm, end.peer), n_received) != Some(n_received) {
+                totals_of(messages, chunk.call_path[end.row as usize]).bursts += 1;
+            }
+        }
+        self.n_received = before + (chunk.recvs.len() + chunk.collectives.len()) as u64;
+    }
 }
 
 /// Totals of one location, sorted.

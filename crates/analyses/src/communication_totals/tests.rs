@@ -20,7 +20,7 @@ fn totals_go_to_the_innermost_region_and_its_rank() {
     let seen: Vec<_> = rows
         .iter()
         .map(|row| {
-            let MessageTotals { sends, bytes_sent, receives, bytes_received } = row.messages;
+            let MessageTotals { sends, bytes_sent, receives, bytes_received, .. } = row.messages;
             let c = row.collectives;
             let name = &*trace.definitions().region(row.key.region).name;
             let collectives = [c.operations, c.bytes_sent, c.bytes_received];
@@ -50,6 +50,20 @@ fn totals_go_to_the_innermost_region_and_its_rank() {
         ops,
         [(CollectiveOp::Allreduce, 1, 16), (CollectiveOp::Barrier, 1, 0), (CollectiveOp::Allreduce, 1, 16)]
     );
+}
+
+#[test]
+fn a_burst_ends_where_something_is_received() {
+    let trace = ToyTrace::new(
+        "
+        0: enter f @0, send>1 @1, send>1 @2, send>2 @3, recv<1 @4, send>1 @5, send>1 @6, collective barrier @7, send>1 @8, leave @9
+        1: enter f @0, leave @9
+        2: enter f @0, leave @9",
+    );
+    let output = run(&trace, Communication);
+    let totals = output.total_messages();
+    // To 1: three of one or two; to 2: one.
+    assert_eq!((totals.sends, totals.bursts), (6, 4));
 }
 
 #[test]

@@ -17,7 +17,7 @@ impl Analysis for Inventory {
     type Partial = InventoryPartial;
     type Output = InventoryOutput;
     const NAME: &'static str = "inventory";
-    const PARTIAL_VERSION: u32 = 3;
+    const PARTIAL_VERSION: u32 = 4;
 
     fn needs(&self) -> Needs {
         Needs::ALL_EVENTS

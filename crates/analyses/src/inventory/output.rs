@@ -14,6 +14,7 @@ pub const EVENT_KINDS: [EventKind; N_KINDS] = [
     EventKind::CollectiveBegin,
     EventKind::CollectiveEnd,
     EventKind::Thread,
+    EventKind::Rma,
     EventKind::Metric,
     EventKind::Parameter,
     EventKind::Sample,

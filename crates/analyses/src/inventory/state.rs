@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Number of kinds of events.
-pub(super) const N_KINDS: usize = 14;
+pub(super) const N_KINDS: usize = 15;
 
 /// While a location is folded.
 #[derive(Debug, Default)]

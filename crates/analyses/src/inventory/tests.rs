@@ -11,7 +11,7 @@ fn events_are_counted_by_kind() {
     let trace = ToyTrace::new(MIXED).with_chunk_events(2);
     let (output, report) = run_report(&trace, &Filter::default(), Inventory);
     let counts: Vec<u64> = EVENT_KINDS.iter().map(|&kind| output.n_events(kind)).collect();
-    assert_eq!(counts, [5, 5, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 2, 1]);
+    assert_eq!(counts, [5, 5, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 1, 2, 1]);
     assert_eq!((output.locations[0].max_depth, output.locations[1].max_depth, output.max_depth()), (3, 1, 3));
     let seen: Vec<_> = report.notices.iter().map(|n| (n.level, n.code, n.count, n.location)).collect();
     assert_eq!(

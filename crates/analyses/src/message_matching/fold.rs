@@ -9,7 +9,7 @@ use crate::communication_totals::{Channel, LEAST_NULL_PEER, peer_rank};
 use ouzel_engine::{LocationCx, Selected};
 use ouzel_model::{
     CallPathId, CallPathTree, Collective, CommId, CommRank, EventChunk, MessageEnd, RegionId, Request,
-    RequestEvent, Ticks, Visit, WorldRank,
+    RequestEvent, RmaEvent, Ticks, Visit, WorldRank,
 };
 use rustc_hash::FxHashMap;
 
@@ -22,6 +22,8 @@ pub trait Observer {
     fn request(&mut self, _request: &Request, _nth: Option<u32>, _path: CallPathId, _at: Ticks) {}
     /// The end of a collective.
     fn collective(&mut self, _collective: &Collective, _path: CallPathId, _at: Ticks) {}
+    /// An event of one-sided communication.
+    fn rma(&mut self, _event: &RmaEvent, _path: CallPathId, _at: Ticks) {}
     /// Whether it waits for the end of a call.
     fn is_waiting(&self) -> bool {
         false
@@ -90,7 +92,7 @@ pub struct MatchingLocal {
 #[inline(never)]
 pub fn fold<O: Observer>(local: &mut MatchingLocal, observer: &mut O, chunk: &EventChunk<'_>) {
     let EventChunk { time, call_path, region, visits, mut sends, mut recvs, .. } = *chunk;
-    let EventChunk { mut requests, mut collectives, .. } = *chunk;
+    let EventChunk { mut requests, mut collectives, mut rma, .. } = *chunk;
     let mut next_visit = 0;
     let mut leave_until = |local: &mut MatchingLocal, observer: &mut O, row: u32| {
         while !local.open.is_empty() || observer.is_waiting() {
@@ -106,7 +108,8 @@ pub fn fold<O: Observer>(local: &mut MatchingLocal, observer: &mut O, chunk: &Ev
         let recv = recvs.first().map_or(u32::MAX, |end| end.row);
         let request = requests.first().map_or(u32::MAX, |request| request.row);
         let collective = collectives.first().map_or(u32::MAX, |collective| collective.row);
-        let row = send.min(recv).min(request).min(collective);
+        let one_sided = rma.first().map_or(u32::MAX, |event| event.row);
+        let row = send.min(recv).min(request).min(collective).min(one_sided);
         leave_until(local, observer, row);
         if row == u32::MAX {
             return;
@@ -130,6 +133,11 @@ pub fn fold<O: Observer>(local: &mut MatchingLocal, observer: &mut O, chunk: &Ev
             requests = rest;
             let nth = local.request(request, path, at);
             observer.request(request, nth, path, at);
+        } else if row == one_sided
+            && let Some((event, rest)) = rma.split_first()
+        {
+            rma = rest;
+            observer.rma(event, path, at);
         } else if let Some((collective, rest)) = collectives.split_first() {
             collectives = rest;
             observer.collective(collective, path, at);

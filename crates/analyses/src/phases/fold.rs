@@ -47,7 +47,7 @@ impl Analysis for PhasesFold {
     type Partial = PhasesPartial;
     type Output = PhasesOutput;
     const NAME: &'static str = "phases";
-    const PARTIAL_VERSION: u32 = 3;
+    const PARTIAL_VERSION: u32 = 4;
     /// Who counts anchors from the start of a time range may find others than the peers.
     const SCOPE: Scope = Scope::Locations;
 
@@ -64,7 +64,9 @@ impl Analysis for PhasesFold {
     }
 
     fn begin(&self, cx: &LocationCx<'_>) -> PhasesLocal {
-        PhasesLocal::new(self.peers.place(cx.location).map(|(group, _)| group as u8), cx.selected)
+        let group = self.peers.place(cx.location).map(|(group, _)| group);
+        let n_peers = group.map_or(0, |group| self.peers.groups()[group].members.len());
+        PhasesLocal::new(group.map(|group| group as u8), n_peers, cx.selected)
     }
 
     fn fold(&self, local: &mut PhasesLocal, chunk: &EventChunk<'_>) {

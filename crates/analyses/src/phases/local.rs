@@ -11,6 +11,7 @@
 //! entry began, and goes on as if entered now; so inclusive times of a call path add up over entries.
 
 use super::anchors::{AnchorRules, Flags};
+use super::by_peer::PeerRow;
 use super::state::{
     Aligned, CellKey, EntryState, GroupKey, MAX_ENTRIES, One, OneCell, SequenceHash, Spread, border_at_most,
     is_border,
@@ -38,6 +39,8 @@ struct Frame {
     enter: Ticks,
     /// Time in callees that have ended, since `since`.
     in_callees: Ticks,
+    /// What [`Under::waiting`] was then.
+    waiting_before: Ticks,
 }
 
 /// Times of one call path in the current entry.
@@ -47,6 +50,7 @@ struct EntryTimes {
     n_visits: u64,
     inclusive: u64,
     exclusive: u64,
+    busy: u64,
 }
 
 /// A complete entry.
@@ -64,6 +68,8 @@ struct LocalEntry {
 pub struct PhasesLocal {
     /// Peer group; `None` if the location has no peers.
     pub(super) group: Option<u8>,
+    /// Members of the group.
+    n_peers: usize,
     /// Which of the events count.
     selected: Selected,
     /// Whether a call counts.
@@ -100,9 +106,10 @@ struct Under {
 }
 
 impl PhasesLocal {
-    pub(super) fn new(group: Option<u8>, selected: Selected) -> Self {
+    pub(super) fn new(group: Option<u8>, n_peers: usize, selected: Selected) -> Self {
         PhasesLocal {
             group,
+            n_peers,
             selected,
             has_calls: false,
             frames: Vec::new(),
@@ -188,6 +195,7 @@ impl PhasesLocal {
             since: at,
             enter: at,
             in_callees: Ticks(0),
+            waiting_before: self.entry.waiting,
         });
     }
 
@@ -227,10 +235,13 @@ impl PhasesLocal {
             self.touched.push(slot as u32);
         }
         let exclusive = inclusive.since(frame.in_callees);
-        times.inclusive += if frame.is_joined { 0 } else { inclusive.0 };
-        times.exclusive += exclusive.0;
         if frame.flags.has(Flags::WAITS) {
             self.entry.waiting += exclusive;
+        }
+        times.exclusive += exclusive.0;
+        if !frame.is_joined {
+            times.inclusive += inclusive.0;
+            times.busy += inclusive.since(self.entry.waiting.since(frame.waiting_before)).0;
         }
         if frame.flags.has(Flags::IDLE.union(Flags::WAITS)) {
             self.entry.idle += exclusive;
@@ -271,24 +282,26 @@ impl PhasesLocal {
             if self.selected.window.is_none() || 0 < inside.0 {
                 self.add(&frame, inside);
             }
-            self.frames[depth].since = at;
-            self.frames[depth].in_callees = Ticks(0);
+            let frame = &mut self.frames[depth];
+            (frame.since, frame.in_callees, frame.waiting_before) = (at, Ticks(0), Ticks(0));
         }
         let entry = self.entries.len() as u32;
         let whole = at.since(self.entry.start);
         let outside = whole.since(self.entry.in_calls).since(inside);
+        let (busy, useful) = (whole.since(self.entry.waiting), whole.since(self.entry.idle));
         self.cells.push(OneCell {
             key: (entry, CallPathTree::ROOT, false),
             n_visits: 0,
             inclusive: whole,
             exclusive: outside,
+            busy,
         });
-        let (busy, useful) = (whole.since(self.entry.waiting), whole.since(self.entry.idle));
         self.cells.push(OneCell {
             key: (entry, CallPathTree::ROOT, true),
             n_visits: 0,
             inclusive: busy,
             exclusive: useful,
+            busy,
         });
         self.touched.sort_unstable();
         for slot in self.touched.drain(..) {
@@ -298,6 +311,7 @@ impl PhasesLocal {
                 n_visits: times.n_visits,
                 inclusive: Ticks(times.inclusive),
                 exclusive: Ticks(times.exclusive),
+                busy: Ticks(times.busy),
             });
         }
         self.entry.start = at;
@@ -329,6 +343,7 @@ impl PhasesLocal {
                 before.n_visits += cell.n_visits;
                 before.inclusive += cell.inclusive;
                 before.exclusive += cell.exclusive;
+                before.busy += cell.busy;
             }
             same
         });
@@ -342,6 +357,7 @@ impl PhasesLocal {
         for root in self.cells.iter_mut().take_while(|root| root.key.1 == CallPathTree::ROOT) {
             root.inclusive += lead;
             root.exclusive += lead;
+            root.busy += lead;
         }
         Some(((group, self.log_phases), self.into_one(location, span)))
     }
@@ -372,6 +388,10 @@ impl PhasesLocal {
         });
         let count = (self.n_anchors, location);
         let tails = tails(&self.cells, entries.len() - 1, self.times.len());
+        // Busy and useful time are passed as a second cell of the root.
+        let of_root = self.cells.iter().filter(|cell| cell.key.1 == CallPathTree::ROOT && cell.key.2);
+        let times = of_root.map(|cell| (cell.key.0, cell.inclusive, cell.exclusive));
+        let rows = vec![PeerRow::new(location, entries.len(), self.n_peers, times)];
         let entries = Aligned {
             locations: vec![location],
             span,
@@ -380,6 +400,7 @@ impl PhasesLocal {
             entries,
             cells: Vec::new(),
             tails: Vec::new(),
+            rows,
         };
         One { location, entries, cells: self.cells, tails }
     }
@@ -399,11 +420,13 @@ fn tails(cells: &[OneCell], n_common: usize, n_slots: usize) -> Vec<OneCell> {
                 n_visits: 0,
                 inclusive: Ticks(0),
                 exclusive: Ticks(0),
+                busy: Ticks(0),
                 ..*cell
             });
             sum.n_visits += cell.n_visits;
             sum.inclusive += cell.inclusive;
             sum.exclusive += cell.exclusive;
+            sum.busy += cell.busy;
             rest = before;
         }
         let at_border = sums.iter().rev().flatten().map(|sum| {

@@ -18,6 +18,9 @@
 //! in common is used, and the result says so. For what is lost, see [`loss_tree`](crate::loss_tree).
 
 mod anchors;
+mod by_peer;
+mod contents;
+pub mod epochs;
 mod fold;
 mod local;
 mod output;
@@ -27,6 +30,7 @@ pub mod structure;
 mod tests;
 
 pub use anchors::AnchorRole;
+pub use by_peer::ByPeer;
 pub use fold::{Phases, PhasesFold};
 pub use output::{Alignment, Cell, Misalignment, Phase, PhaseAnchor, PhaseGroup, PhasesOutput, Stat};
 pub use state::{Aligned, CellState, EntryState, SequenceHash, Spread};

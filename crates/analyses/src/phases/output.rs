@@ -1,6 +1,7 @@
 //! The typed result.
 
 use super::anchors::{AnchorRole, role_of};
+use super::by_peer::ByPeer;
 use super::state::{Aligned, CellState, PhasesPartial, Spread};
 use crate::peers::{PeerGroups, PeerKind};
 use ouzel_engine::FinishCx;
@@ -40,6 +41,8 @@ pub struct PhaseGroup {
     pub cells: Vec<Cell>,
     /// The same over the whole run, by (call path, subset); `phase` is 0.
     pub totals: Vec<Cell>,
+    /// Which member was busy for how long.
+    pub by_peer: ByPeer,
 }
 
 /// How far the members of a group went through the same synchronisations.
@@ -116,6 +119,8 @@ pub struct Cell {
     pub inclusive: Stat,
     /// The same less the time in callees. Calls inside of calls that wait or synchronise are ignored.
     pub exclusive: Stat,
+    /// Inclusive time less the own time of calls that wait or synchronise.
+    pub busy: Stat,
 }
 
 /// Ticks over all members; a member without a visit counts as zero.
@@ -205,11 +210,10 @@ impl PhaseGroup {
             a
         });
         let mut aligned = aligned.expect("a group has at least one location");
-        if let Some(window) = cx.window {
-            aligned.choose(window);
-        }
-        let Aligned { mut locations, span, n_anchors, is_complete, entries, cells, tails } = aligned;
+        let first = cx.window.map_or(0, |window| aligned.choose(window));
+        let Aligned { mut locations, span, n_anchors, is_complete, entries, cells, tails, rows } = aligned;
         locations.sort_by_key(|&id| (cx.definitions.location(id).rank, id));
+        let by_peer = ByPeer::new(&rows, &locations, (first, first + entries.len() - 1));
         let n_common = (entries.len() - 1) as u64;
         let n_locations = locations.len();
         // Busy and useful time are passed as a second cell of the root.
@@ -246,6 +250,7 @@ impl PhaseGroup {
             n_visits: state.n_visits,
             inclusive: Stat::new(&state.inclusive, locations.len()),
             exclusive: Stat::new(&state.exclusive, locations.len()),
+            busy: Stat::new(&state.busy, locations.len()),
         };
         PhaseGroup {
             kind,
@@ -262,6 +267,7 @@ impl PhaseGroup {
                 .map(cell)
                 .collect(),
             locations,
+            by_peer,
         }
     }
 

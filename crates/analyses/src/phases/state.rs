@@ -13,6 +13,7 @@
 //! are kept as well, at the [borders](is_border) where a cut may be: every entry up to 16, then 8 in
 //! each doubling. A cut goes to the last border within the common entries.
 
+use super::by_peer::PeerRow;
 use ouzel_model::{CallPathId, LocationId, RegionId, Remap, Ticks, TimeRange};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -97,6 +98,7 @@ pub struct CellState {
     pub(super) n_visits: u64,
     pub(super) inclusive: Spread,
     pub(super) exclusive: Spread,
+    pub(super) busy: Spread,
 }
 
 impl CellState {
@@ -105,6 +107,7 @@ impl CellState {
         self.n_visits += other.n_visits;
         self.inclusive.add_bound(&other.inclusive);
         self.exclusive.add_bound(&other.exclusive);
+        self.busy.add_bound(&other.busy);
     }
 }
 
@@ -115,6 +118,7 @@ pub(super) struct OneCell {
     pub n_visits: u64,
     pub inclusive: Ticks,
     pub exclusive: Ticks,
+    pub busy: Ticks,
 }
 
 /// What can be added to the cell of its key.
@@ -135,6 +139,7 @@ impl Addend for CellState {
         cell.n_visits += self.n_visits;
         cell.inclusive.merge(&self.inclusive);
         cell.exclusive.merge(&self.exclusive);
+        cell.busy.merge(&self.busy);
     }
 }
 
@@ -149,6 +154,7 @@ impl Addend for (&OneCell, LocationId) {
             n_visits: cell.n_visits,
             inclusive: Spread::one(cell.inclusive, location),
             exclusive: Spread::one(cell.exclusive, location),
+            busy: Spread::one(cell.busy, location),
         }
     }
     #[inline]
@@ -157,6 +163,7 @@ impl Addend for (&OneCell, LocationId) {
         cell.n_visits += one.n_visits;
         cell.inclusive.add(one.inclusive, location);
         cell.exclusive.add(one.exclusive, location);
+        cell.busy.add(one.busy, location);
     }
 }
 
@@ -257,6 +264,8 @@ pub struct Aligned {
     pub(super) cells: Vec<CellState>,
     /// At each border up to the last entry, all from there to the end; the key's entry is the border.
     pub(super) tails: Vec<CellState>,
+    /// By location.
+    pub(super) rows: Vec<PeerRow>,
 }
 
 impl Aligned {
@@ -306,8 +315,10 @@ impl Aligned {
     fn merge_entries(&mut self, mut other: Aligned) {
         let is_sorted = self.locations.last() < other.locations.first();
         self.locations.append(&mut other.locations);
+        self.rows.append(&mut other.rows);
         if !is_sorted {
             self.locations.sort_unstable();
+            self.rows.sort_unstable_by_key(|row| row.location);
         }
         self.span = (self.span.0.min(other.span.0), self.span.1.max(other.span.1));
         self.n_anchors.0 = self.n_anchors.0.min(other.n_anchors.0);
@@ -335,12 +346,14 @@ impl Aligned {
             end: self.span.1,
             last_enter: Ticks(0),
         });
+        self.rows.iter_mut().for_each(|row| row.cut(border));
         self.is_complete = false;
     }
 
     /// Keeps the entries that overlap a time range, to which all times are cut. If all members reached the last
-    /// anchor inside, an empty entry ends the range; else the last entry ends with it, not in an anchor.
-    pub(super) fn choose(&mut self, window: TimeRange) {
+    /// anchor inside, an empty entry ends the range; else the last entry ends with it, not in an anchor. Returns how many
+    /// entries were left out before.
+    pub(super) fn choose(&mut self, window: TimeRange) -> usize {
         let n_common = self.n_common();
         let is_inside = |entry: &EntryState| window.start < entry.end && entry.start < window.end;
         let first = self.entries.iter().position(is_inside).unwrap_or(n_common);
@@ -360,6 +373,7 @@ impl Aligned {
             cell.key.0 = entry.saturating_sub(first) as u32;
             (first..=last).contains(&entry)
         });
+        first
     }
 
     /// The same with entries of twice the length. Sums are exact, extremes over locations bounds.
@@ -385,7 +399,8 @@ impl Aligned {
             |tail: &&CellState| tail.key.0.is_multiple_of(2) && is_border(u64::from(tail.key.0 / 2));
         let halve = |tail: &CellState| CellState { key: (tail.key.0 / 2, tail.key.1, tail.key.2), ..*tail };
         let tails = self.tails.iter().filter(is_kept).map(halve).collect();
-        Aligned { entries, cells, tails, locations: self.locations.clone(), ..*self }
+        let rows = self.rows.iter().map(PeerRow::for_longer_entries).collect();
+        Aligned { entries, cells, tails, rows, locations: self.locations.clone(), ..*self }
     }
 
     /// Renumbers call paths.

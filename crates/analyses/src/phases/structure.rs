@@ -11,7 +11,8 @@
 //! whatever their number of iterations. Each phase gets a *slot*, its static place in the nest of loops,
 //! and the number of its iteration in each loop around it.
 //!
-//! Law: unrolling the loops gives the sequence back. What a phase costs is not considered.
+//! Law: unrolling the loops gives the sequence back. What a phase costs is not considered, and what is called in it only
+//! to divide phases that end alike.
 
 use super::output::PhaseGroup;
 use rustc_hash::FxHashMap;
@@ -74,10 +75,16 @@ pub struct Structure {
 }
 
 impl Structure {
-    /// The loops of a group's phases. Phases are alike if the call path of their anchor is the same.
-    pub fn new(group: &PhaseGroup) -> Self {
-        let key = |phase: &super::Phase| phase.anchor.map_or(u32::MAX, |anchor| anchor.call_path.0);
-        Structure::of_sequence(&group.phases.iter().map(key).collect::<Vec<_>>())
+    /// The outermost loop that takes most of the run.
+    pub fn main_loop(&self, group: &PhaseGroup) -> Option<&Loop> {
+        let time = |&(first, last): &(u32, u32)| {
+            let start = first
+                .checked_sub(1)
+                .map_or(group.run_range.start, |before| group.phases[before as usize].end);
+            group.phases[last as usize].end.since(start).0
+        };
+        let outermost = self.loops.iter().filter(|it| it.parent.is_none());
+        outermost.max_by_key(|it| it.iterations.iter().map(time).sum::<u64>())
     }
 
     /// The loops of a sequence in which equal numbers are like phases.

@@ -80,8 +80,8 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
         r"(nccl|rccl|gloo|ucc|xccl|hccl):_?(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|barrier).*",
     ]),
     (Nccl, Wait, &[r"(nccl|rccl|gloo|ucc|xccl|hccl):_?(broadcast|reduce|gather|scatter|send|recv).*"]),
-    // What eztrace calls regions of OpenMP.
-    (OpenMp, Synchronization, &[r"OpenMP ((implicit )?barrier|Task wait)"]),
+    // What eztrace calls regions of OpenMP, and Scalasca 1 its explicit and implicit barriers.
+    (OpenMp, Synchronization, &[r"OpenMP ((implicit )?barrier|Task wait)|!\$omp [ei]barrier.*"]),
     (OpenMp, Wait, &[r"OpenMP (critical|Ordered|(Set|Test) (Nest )?Lock)"]),
     // Names that tell the family only.
     (OpenMp, Computation, &[r"(omp_|GOMP_|__kmpc_|__kmp_|kmp_|!\$omp |<omp |OpenMP ).*"]),

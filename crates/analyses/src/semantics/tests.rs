@@ -36,6 +36,8 @@ fn names_say_what_a_region_means() {
         ("my_MPI_Barrier", Computation, Family::User),
         ("MPI_Barrier_of_mine_", Computation, Family::Mpi),
         ("!$omp implicit barrier @solver.c:31", Synchronization, Family::OpenMp),
+        ("!$omp ibarrier @solver.c:31", Synchronization, Family::OpenMp),
+        ("!$omp ebarrier @solver.c:31", Synchronization, Family::OpenMp),
         ("!$omp critical @solver.c:31", Wait, Family::OpenMp),
         ("!$omp parallel @solver.c:31", Computation, Family::OpenMp),
         ("shmem_long_put", Wait, Family::Shmem),

@@ -72,6 +72,24 @@ waiting! {
     /// When communicators, windows and files are made or freed.
     Create "wait_at_create" "Wait at Create" Some(Waiting::All),
         "Time in which making or freeing a communicator, window or file waits for its last member";
+    /// At fences of windows.
+    Fence "mpi_rma_wait_at_fence" "Wait at Fence" Some(Waiting::All),
+        "Time in which fences of windows wait for their last member";
+    /// Of this, until the last access of another rank ended.
+    EarlyFence "mpi_rma_early_fence" "Early Fence" Some(Waiting::Fence),
+        "Part of the wait at a fence: until the last access of another rank to the waiting one ended";
+    /// For targets that let others in late.
+    LatePost "mpi_rma_late_post" "Late Post" Some(Waiting::All),
+        "Time in which accesses wait for their targets to let them in";
+    /// For accesses that one has let in.
+    EarlyWait "mpi_rma_early_wait" "Early Wait" Some(Waiting::All),
+        "Time in which targets wait for the end of the accesses that they have let in";
+    /// Of this, after the last access ended.
+    LateComplete "mpi_rma_late_complete" "Late Complete" Some(Waiting::EarlyWait),
+        "Part of an early wait: after the last access ended, until the origin says so";
+    /// For locks of windows.
+    RmaLock "rma_lock" "Lock of a Window" Some(Waiting::All),
+        "Time in which processes wait for the lock of a window to be released";
     /// Of threads, at barriers of their team.
     OpenMpBarrier "omp_barrier_wait" "Wait at OpenMP Barrier" Some(Waiting::All),
         "Time in which barriers of a team of threads wait for its last thread";

@@ -12,17 +12,19 @@ use crate::terminal::style::{Paint, clean};
 use crate::terminal::units;
 use anyhow::{Context, bail};
 use clap::Args;
-use ouzel::Answer;
 use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::metric_profile::MetricProfile;
+use ouzel::efficiency::{Efficiencies, Metric, Scaling};
 use ouzel::engine::{AnalysisSet, Coverage};
 use ouzel::model::{Notice, Table, Unit};
-use ouzel::multi_run::{MultiRunOutput, RegionRow, Run, RunRow, multi_run};
+use ouzel::multi_run::{MultiRunOutput, RegionGrowth, RegionRow, Run, RunRow, growths, multi_run};
+use ouzel::{Answer, EfficiencyQuery};
 use ouzel_answers::CompareAnswer;
 use ouzel_plot::Picture;
 use ouzel_plot::pictures::{RegionInRuns, runs};
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub const COMMAND: Command =
     Command::about_a_run::<CompareArgs>("compare", &[Need::Calls.always(), Need::Counters.with("--metric")]);
@@ -64,10 +66,24 @@ fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome> {
     if metric.is_some() && args.plot.plot_file.is_some() {
         bail!("--plot draws times: leave out --metric");
     }
+    let query = EfficiencyQuery::default();
+    let efficiency = |session: &Session<'_>, path: &Path| {
+        let name: Arc<str> = path.display().to_string().into();
+        // What went wrong is told by the pass for the profile.
+        let answer = session.answer(|trace, options| trace.efficiency(&query, options))?;
+        anyhow::Ok((name, answer.output))
+    };
+    let mut efficiencies = Vec::new();
     let mut answer = profiled(session, &session.common.path, metric)?.map(|run| vec![run]);
+    if metric.is_none() {
+        efficiencies.push(efficiency(session, &session.common.path)?);
+    }
     for path in &args.others {
         let other = Session::open_at(session.common, path)?;
         let Answer { output, coverage, notices, .. } = profiled(&other, path, metric)?;
+        if metric.is_none() {
+            efficiencies.push(efficiency(&other, path)?);
+        }
         answer.output.push(output);
         answer.coverage = together(answer.coverage, coverage);
         answer.notices.extend(notices);
@@ -75,12 +91,75 @@ fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome> {
     answer.notices.sort_by_key(|notice| notice.level);
     let answer = answer.map(|runs| multi_run(&runs));
     plot(session, || picture(session, &answer.output))?;
+    let efficiencies = metric.is_none().then(|| Efficiencies::new(efficiencies, None));
+    let scaling = efficiencies.as_ref().and_then(|of| of.scaling.scaling);
+    let growths = scaling.map_or_else(Vec::new, |(scaling, _)| growths(&answer.output, scaling));
     session.reply(
         &answer,
-        |output| CompareAnswer::new(output, metric),
+        |output| CompareAnswer::new(output, metric, efficiencies.as_ref(), &growths),
         |output| table(output, metric),
-        |output, page| write_page(session, output, args, page),
+        |output, page| {
+            write_page(session, output, args, page);
+            if let Some(efficiencies) = &efficiencies {
+                what_changed(page, output, efficiencies, &growths);
+            }
+        },
     )
+}
+
+/// Efficiencies side by side, and what stops scaling.
+fn what_changed(
+    page: &mut Page,
+    output: &MultiRunOutput,
+    efficiencies: &Efficiencies,
+    growths: &[RegionGrowth],
+) {
+    const MAX_GROWTHS: usize = 5;
+    let metrics = [
+        Metric::Parallel,
+        Metric::LoadBalance,
+        Metric::Communication,
+        Metric::Serialisation,
+        Metric::Transfer,
+    ];
+    let mut grid =
+        Grid::default().with(GridColumn::text("", metrics.map(|metric| metric.in_words().to_owned())));
+    for run in 0..efficiencies.runs.len() {
+        let values = metrics.map(|metric| units::percent(efficiencies.value(run, metric).ok()));
+        grid = grid.with(GridColumn::numbers(&format!("run {}", run + 1), values));
+    }
+    page.heading("How well the time was used");
+    page.grid(2, &grid);
+    if efficiencies
+        .missing()
+        .iter()
+        .any(|missing| missing.metrics.iter().any(|metric| metrics.contains(metric)))
+    {
+        page.text(2, "- cannot be computed: ouzel efficiency has the reasons.", Paint::Dim);
+    }
+    let Some((scaling, _)) = efficiencies.scaling.scaling else { return };
+    let (word, meaning) = match scaling {
+        Scaling::Strong => ("strong", "the time of all processes together stays"),
+        Scaling::Weak => ("weak", "the time of each process stays"),
+    };
+    page.heading(&format!("What stops scaling ({word}: ideally {meaning})"));
+    if growths.is_empty() {
+        page.text(2, "No region takes more than ideally by over 1 % of the run time.", Paint::Plain);
+    }
+    for growth in growths.iter().take(MAX_GROWTHS) {
+        let run = &output.runs[growth.run];
+        let ideal = match growth.ideal_ns {
+            0 => "the reference spends none here".to_owned(),
+            ns => format!("ideally {}", units::time(ns)),
+        };
+        let text = format!(
+            "{}: {} per process with {}, {ideal}",
+            clean(&growth.region),
+            units::time(growth.mean_ns),
+            units::counted(run.n_processes, "process", "processes"),
+        );
+        page.hanging("  ", 4, &text, Paint::Plain);
+    }
 }
 
 /// One bar for each run, named by its number in the table and that of its processes.
@@ -191,6 +270,13 @@ fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs
         }
         _ => "-".to_owned(),
     };
+    let uneven = |row: &RegionRow| match (row.max_ns.last(), row.mean_ns.last()) {
+        (Some(&Some(most)), Some(&Some(mean))) if 0 < mean => units::number(Some(most as f64 / mean as f64)),
+        _ => "-".to_owned(),
+    };
+    if args.metric.metric.is_none() {
+        grid = grid.with(GridColumn::numbers("max/mean of last", shown.iter().map(uneven)).optional(1));
+    }
     grid = grid.with(GridColumn::numbers("last / first", shown.iter().map(change)));
     rows(page, &grid, n_shown, output.regions.len());
     let selected = if session.common.filter.is_everything() { "" } else { ", in the selection" };

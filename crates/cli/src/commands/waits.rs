@@ -23,10 +23,16 @@ use ouzel_plot::pictures;
 
 pub const COMMAND: Command = Command::about_a_run::<WaitsArgs>(
     "waits",
-    &[Need::Messages.always(), Need::Collectives.always(), Need::Threads.always()],
+    &[
+        Need::Messages.always(),
+        Need::Collectives.always(),
+        Need::Threads.always(),
+        Need::Rma.always(),
+        Need::Streams.always(),
+    ],
 );
 
-/// Which calls wait for other ranks or threads, of which kind, how long, and for whom
+/// Which calls wait for other ranks, threads or accelerators, of which kind, how long, and for whom
 #[derive(Debug, Args)]
 #[command(after_help = after_help())]
 pub struct WaitsArgs {
@@ -61,14 +67,16 @@ const EXAMPLES: &str = "\
 Examples:
   ouzel waits scorep-run/
   ouzel waits scorep-run/ --per rank --class late_sender
+  ouzel waits report.sqlite --class host_waits_for_device,queueing
   ouzel waits scorep-run/ --delays                 the code that makes others wait
   ouzel waits scorep-run/ --delays --plot chain.svg  the worst chain of waiting, from rank to rank
   ouzel waits scorep-run/ --format json | jq '.data.classes'
 
 A call that waits for several others counts once, for the longest wait. The waits are followed by their parts
-(early_reduce, wrong order; with --delays direct, indirect, propagating and terminal), which they include,
-and by time that is not spent waiting for a late rank or thread: completion (after the last arrival), thread
-management, limited parallelism and polling with MPI_Test. docs/method.md has the formulas.";
+(early_reduce, wrong order; with --delays direct, indirect, propagating and terminal), which they include, and
+by time that is not spent waiting for a late rank, thread or accelerator: completion (after the last
+arrival), thread management, limited parallelism, polling with MPI_Test, late starts of kernels, idle
+devices and calls that synchronise with nothing. docs/method.md has the formulas.";
 
 fn after_help() -> String {
     let names: Vec<&str> = WaitClass::ALL.iter().map(|class| class.as_str()).collect();
@@ -166,7 +174,7 @@ fn write_page(
         return;
     }
     if output.is_empty() {
-        page.text(0, "no call of the selection waits for another rank or thread", Paint::Plain);
+        page.text(0, "no call of the selection waits for another rank, thread or accelerator", Paint::Plain);
         return;
     }
     let ns = |ticks: Ticks| session.definitions().clock.ns_from_ticks(ticks);
@@ -183,9 +191,12 @@ fn write_page(
 
 /// How much of the ranks' time is waiting.
 fn total(output: &WaitsOutput, ns: impl Fn(Ticks) -> u64) -> String {
-    let (who, whom) = match output.n_threads {
-        n if n == output.n_ranks => (units::counted(n, "rank", "ranks"), "ranks"),
-        n => (units::counted(n, "thread", "threads"), "ranks and threads"),
+    let has_devices = output.waits.iter().any(|wait| wait.is_counted() && wait.class.is_of_devices());
+    let (who, whom) = match (output.n_threads, has_devices) {
+        (n, false) if n == output.n_ranks => (units::counted(n, "rank", "ranks"), "ranks"),
+        (n, true) if n == output.n_ranks => (units::counted(n, "rank", "ranks"), "ranks and accelerators"),
+        (n, false) => (units::counted(n, "thread", "threads"), "ranks and threads"),
+        (n, true) => (units::counted(n, "thread", "threads"), "ranks, threads and accelerators"),
     };
     let mut text = format!(
         "{} of {who} × {} ({}) is waiting for late {whom}",

@@ -121,7 +121,7 @@ fn convert_writes_every_event_once() {
     assert_eq!(answer["data"]["files"][0]["n_rows"], answer["coverage"]["events_read"]);
     let events = std::fs::read_to_string(out.join("events.csv")).unwrap();
     let mut lines = events.lines();
-    expect!["time_ns,rank,location,kind,region,depth,partner,communicator,tag,bytes_sent,bytes_received,collective,root,request,metric,metric_value,metric_value_exact,parameter,parameter_value,sampled_path,frames_kept,frames_kept_at_most,thread_step,lock,acquisition"]
+    expect!["time_ns,rank,location,kind,region,depth,partner,communicator,tag,bytes_sent,bytes_received,collective,root,request,rma_step,rma_detail,window,rma_operation,metric,metric_value,metric_value_exact,parameter,parameter_value,sampled_path,frames_kept,frames_kept_at_most,thread_step,lock,acquisition"]
         .assert_eq(lines.next().unwrap());
     let fields: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
     assert_eq!(fields.len(), 25_308);

@@ -8,8 +8,10 @@ use ouzel::formats::otf2::model_archive::{Clocks, Finished, ModelArchive};
 use ouzel::model::{
     CartDimension, CartMembers, CartTopology, ChunkBuffer, Clock, Collective, CollectiveOp, CollectiveRoot,
     CommId, CommRank, Communicator, Definitions, EventKind, EventSink, LocationId, LocationKind, LockUse,
-    MetricId, MetricMode, MetricValueType, Needs, Paradigm, ParameterId, ParameterValue, ReadPlan, RegionId,
-    Request, RequestEvent, TaskId, ThreadLife, ThreadStep, Ticks, TraceSource, WorldRank,
+    MetricId, MetricMode, MetricValueType, Needs, Paradigm, ParameterId, ParameterValue, RankGroupId,
+    ReadPlan, RegionId, Request, RequestEvent, RmaAccess, RmaAtomicKind, RmaCollective, RmaLock, RmaLockMode,
+    RmaOperationId, RmaStep, RmaSyncKind, RmaSyncLevel, RmaWindow, RmaWindowId, TaskId, ThreadLife,
+    ThreadStep, Ticks, TraceSource, WorldRank,
 };
 use ouzel_testkit::{Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace};
 use std::path::Path;
@@ -77,6 +79,10 @@ fn row_in_words(buffer: &ChunkBuffer, row: usize) -> Option<String> {
         EventKind::Thread => {
             let steps = buffer.threads.iter().filter(|event| here(event.row));
             steps.map(|event| format!("{:?}", event.step)).collect()
+        }
+        EventKind::Rma => {
+            let steps = buffer.rma.iter().filter(|event| here(event.row));
+            steps.map(|event| format!("{:?} {:?}", event.window, event.step)).collect()
         }
         EventKind::Metric => {
             let values = buffer.metrics.iter().filter(|value| here(value.row));
@@ -155,6 +161,7 @@ fn rich_trace() -> ToyTrace {
     for rank in 0..4 {
         let events = match rank {
             1 => rich_events(main, send, metrics, parameters),
+            2 => rma_events(),
             3 => thread_events(),
             _ => Vec::new(),
         };
@@ -194,6 +201,11 @@ fn rich_trace() -> ToyTrace {
         Communicator { member_locations: [LocationId(1)].into(), ..communicator("team", &[]) },
         Communicator { member_locations: [stream].into(), ..communicator("streams", &[]) },
     ]);
+    let window = |name: &str, comm, has_life_events| RmaWindow { name: name.into(), comm, has_life_events };
+    definitions.rma_windows = vec![window("matrix", CommId(2), true), window("", CommId(0), false)];
+    let groups: [&[u32]; 3] = [&[3, 1], &[0, 1, 2, 3], &[0, 2]];
+    definitions.rank_groups =
+        groups.iter().map(|ranks| ranks.iter().copied().map(WorldRank).collect()).collect();
     definitions.topologies.push(CartTopology {
         name: Arc::from("grid"),
         comm: Some(CommId(2)),
@@ -205,6 +217,52 @@ fn rich_trace() -> ToyTrace {
         coordinates: vec![0, 0, 1, 0],
     });
     trace
+}
+
+/// Every step of one-sided communication.
+fn rma_events() -> Vec<ToyEvent> {
+    let (first, second) = (Some(RmaWindowId(0)), Some(RmaWindowId(1)));
+    let (id, target) = (RmaOperationId(u64::MAX - 1), CommRank(1));
+    let access = RmaAccess { target, bytes: 1 << 40, id };
+    let lock = RmaLock { target: CommRank(u32::MAX), lock: 7, mode: RmaLockMode::Shared };
+    let collective = |op, root| {
+        RmaStep::CollectiveEnd(RmaCollective {
+            op,
+            level: RmaSyncLevel::BOTH,
+            root,
+            bytes_sent: 3,
+            bytes_received: 4,
+        })
+    };
+    let group = |group| RmaStep::GroupSync { level: RmaSyncLevel::PROCESS, group };
+    let what = [
+        (None, RmaStep::CollectiveBegin),
+        (first, RmaStep::WindowCreate),
+        (first, collective(CollectiveOp::CreateHandle, CollectiveRoot::None)),
+        (second, collective(CollectiveOp::Bcast, CollectiveRoot::Rank(CommRank(2)))),
+        (second, collective(CollectiveOp::Barrier, CollectiveRoot::This)),
+        (first, group(Some(RankGroupId(2)))),
+        (second, group(None)),
+        (first, RmaStep::LockRequest(RmaLock { mode: RmaLockMode::Exclusive, ..lock })),
+        (first, RmaStep::LockAcquire(lock)),
+        (first, RmaStep::LockTry(lock)),
+        (first, RmaStep::LockRelease { target: lock.target, lock: u64::MAX }),
+        (second, RmaStep::Sync { target, kind: RmaSyncKind::NotifyIn }),
+        (second, RmaStep::WaitChange),
+        (first, RmaStep::Put(access)),
+        (first, RmaStep::Get(access)),
+        (first, RmaStep::Atomic { access, kind: RmaAtomicKind::CompareAndSwap, bytes_received: 9 }),
+        (first, RmaStep::CompleteBlocking(id)),
+        (first, RmaStep::CompleteNonBlocking(id)),
+        (first, RmaStep::Test(id)),
+        (first, RmaStep::CompleteRemote(id)),
+        (first, RmaStep::WindowDestroy),
+    ];
+    let event = |((window, step), time): (_, u64)| ToyEvent {
+        time: Ticks(time / 2),
+        what: ToyPayload::Rma(window, step),
+    };
+    what.into_iter().zip(0..).map(event).collect()
 }
 
 /// Every step of threads, tasks and locks.

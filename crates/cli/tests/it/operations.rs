@@ -309,7 +309,10 @@ fn communication_is_serialisation_and_transfer() {
 
 #[test]
 fn waiting_is_unknown_without_messages_and_collectives() {
-    let archive = testdata("nsight-made");
+    let scratch = Scratch::new("unknown-waiting");
+    let archive = scratch.0.join("calls.json");
+    std::fs::write(&archive, r#"{"traceEvents":[{"ph":"X","name":"f","pid":1,"tid":1,"ts":0,"dur":9}]}"#)
+        .unwrap();
     let page = ran_on(&archive, &["waits", "--delays"]).out;
     assert!(page.contains("waiting is unknown: the trace records no messages"), "{page}");
     let data = json(&archive, &["waits", "--delays"])["data"].take();
@@ -464,6 +467,29 @@ fn runs_stand_side_by_side() {
     let only_one =
         data["functions"].as_array().unwrap().iter().find(|f| f["region"] == "write_chunk").unwrap();
     assert!(only_one["exclusive_ns"][0].is_null(), "not called is not zero: {only_one}");
+    let efficiency = json(&big, &["efficiency", small.to_str().unwrap()])["data"].take();
+    assert_eq!(data["efficiency"], efficiency, "the same as ouzel efficiency says");
+    let n =
+        |path: &Value| runs.iter().find(|run| run["path"] == *path).unwrap()["n_processes"].as_u64().unwrap();
+    for row in data["growing"].as_array().unwrap() {
+        let function =
+            data["functions"].as_array().unwrap().iter().find(|f| f["region"] == row["region"]).unwrap();
+        assert_eq!(row["mean_ns"], function["mean_ns"][0], "the only run with other processes: {row}");
+        let reference = function["mean_ns"][1].as_u64().unwrap_or(0);
+        let ideal = match efficiency["scaling"].as_str() {
+            Some("strong") => reference * 8 / n(&row["path"]),
+            _ => reference,
+        };
+        assert_eq!(row["ideal_ns"], ideal, "{row}");
+        let excess = row["excess_ns"].as_u64().unwrap();
+        assert!(runs[0]["run_time_ns"].as_u64().unwrap() < 100 * excess, "{row}");
+    }
+    for function in data["functions"].as_array().unwrap() {
+        for i in 0..2 {
+            let (mean, max) = (function["mean_ns"][i].as_u64(), function["max_ns"][i].as_u64());
+            assert!(max.is_none() || mean <= max, "{function}");
+        }
+    }
     let page = ran_on(&big, &["compare", small.to_str().unwrap(), "--top", "3"]);
     assert_eq!(page.code, Some(0), "{}", page.err);
     assert!(page.out.contains("reference") && page.out.contains("run 2"), "{}", page.out);

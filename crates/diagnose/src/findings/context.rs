@@ -5,13 +5,18 @@ use super::ranks::Ranks;
 use super::stages::{Stage, category};
 use super::words;
 use crate::recorded::Recorded;
+use crate::wait_sums::WaitSums;
 use ouzel_analyses::call_path_profile::{LocationProfile, ProfileOutput};
 use ouzel_analyses::communication_totals::CommunicationOutput;
 use ouzel_analyses::message_waits::LateMessagesOutput;
 use ouzel_analyses::peers::PeerKind;
+use ouzel_analyses::phases::epochs::Epoch;
 use ouzel_analyses::phases::{Alignment, AnchorRole, PhaseGroup};
 use ouzel_analyses::semantics::{Category, Class, Family};
-use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks, TimeRange, units};
+use ouzel_model::{
+    CallPathId, CallPathTree, Definitions, LocationId, LocationKind, RegionId, Ticks, TimeRange, short_name,
+    units,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,6 +33,9 @@ pub(super) struct Context<'a> {
     pub late: Option<&'a LateMessagesOutput>,
     pub group: &'a PhaseGroup,
     pub stages: Vec<Stage>,
+    /// Parts in which the same peers have most to do, in order of time.
+    pub epochs: &'a [Epoch],
+    pub waits: &'a WaitSums,
     pub clocks_are_right: bool,
     pub nothing_lost: bool,
     pub recorded: Recorded,
@@ -40,6 +48,11 @@ impl<'a> Context<'a> {
 
     pub fn n_peers(&self) -> u64 {
         self.group.locations.len() as u64
+    }
+
+    /// Whether the peers are ranks of one program: processes without a rank may have nothing to do with each other.
+    pub(crate) fn are_ranks(&self) -> bool {
+        self.group.locations.iter().all(|&location| self.rank(location).is_some())
     }
 
     /// "even the busiest rank", or "the rank" where there is only one.
@@ -90,12 +103,31 @@ impl<'a> Context<'a> {
         regions.into_iter().map(|region| self.definitions.region(region).name.clone()).collect()
     }
 
-    /// Name of the last region of a path, for sentences.
+    /// Name of the last region of a path, for sentences: short, as the finding has the whole one in its call path.
     pub fn name(&self, path: CallPathId) -> String {
         match self.paths().region(path) {
-            Some(region) => self.definitions.region(region).name.to_string(),
+            Some(region) => short_name(&self.definitions.region(region).name).into_owned(),
             None => crate::NO_REGION.to_owned(),
         }
+    }
+
+    /// The places of call paths, with as many callers as it takes to tell them apart.
+    pub(crate) fn places(&self, paths: &[CallPathId]) -> Vec<String> {
+        let mut places: Vec<String> = paths.iter().map(|&path| self.place(path)).collect();
+        // A library call's place has its caller already.
+        let first = |path| if self.place(path) == self.name(path) { 1 } else { 2 };
+        for more in 0.. {
+            let is_twice = |i: &usize| places.iter().filter(|place| **place == places[*i]).count() > 1;
+            let twice: Vec<usize> = (0..paths.len()).filter(is_twice).collect();
+            let caller = |path| self.chain(path).nth(first(path) + more);
+            let longer: Vec<(usize, CallPathId)> =
+                twice.into_iter().filter_map(|i| Some((i, caller(paths[i])?))).collect();
+            if longer.is_empty() {
+                break;
+            }
+            longer.into_iter().for_each(|(i, path)| places[i] += &format!(" in {}", self.name(path)));
+        }
+        places
     }
 
     /// The name, with that of its caller if the last region is a library call, whose own name is not informative.
@@ -171,22 +203,80 @@ impl<'a> Context<'a> {
 
     /// Time of each peer in a path over the whole run, in the order of the group.
     pub(crate) fn by_peer(&self, path: CallPathId, times: Times) -> Vec<(LocationId, u64)> {
+        let counts = match times {
+            Times::Busy => self.computing_below(path),
+            Times::Inclusive | Times::Exclusive => Vec::new(),
+        };
         let of = |location: &LocationId| {
-            let ticks = self.profile_of(*location).map_or(0, |profile| match times {
-                Times::Exclusive if path == CallPathTree::ROOT => profile.outside.0,
-                Times::Inclusive if path == CallPathTree::ROOT => {
-                    profile.span.map_or(0, |(start, end)| end.since(start).0)
-                }
-                _ => {
-                    profile.rows.binary_search_by_key(&path, |row| row.call_path).map_or(0, |i| match times {
-                        Times::Exclusive => profile.rows[i].times.exclusive.0,
-                        Times::Inclusive => profile.rows[i].times.inclusive.0,
-                    })
+            let ticks = self.profile_of(*location).map_or(0, |profile| {
+                let row = || profile.rows.binary_search_by_key(&path, |row| row.call_path).ok();
+                let outside = if path == CallPathTree::ROOT { profile.outside.0 } else { 0 };
+                match times {
+                    Times::Exclusive if path == CallPathTree::ROOT => outside,
+                    Times::Exclusive => row().map_or(0, |i| profile.rows[i].times.exclusive.0),
+                    Times::Inclusive => row().map_or(0, |i| profile.rows[i].times.inclusive.0),
+                    Times::Busy => {
+                        let rows = profile.rows.iter().filter(|row| counts[row.call_path.index()]);
+                        outside + rows.map(|row| row.times.exclusive.0).sum::<u64>()
+                    }
                 }
             });
             (*location, ticks)
         };
         self.group.locations.iter().map(of).collect()
+    }
+
+    /// For each call path, whether it is `path` or below, and computes.
+    fn computing_below(&self, path: CallPathId) -> Vec<bool> {
+        let paths = self.paths();
+        let (mut below, mut computing) = (vec![false; paths.len()], vec![false; paths.len()]);
+        (below[path.index()], computing[CallPathTree::ROOT.index()]) = (true, true);
+        for at in paths.paths() {
+            let parent = paths.parent(at).index();
+            below[at.index()] |= below[parent];
+            computing[at.index()] = computing[parent] && self.category(at, false) == Category::Computation;
+        }
+        below.iter().zip(&computing).map(|(below, computing)| *below && *computing).collect()
+    }
+
+    /// The path and its callers, innermost first; the root is not among them.
+    pub(crate) fn chain(&self, path: CallPathId) -> impl Iterator<Item = CallPathId> {
+        let paths = self.paths();
+        std::iter::successors(Some(path), |at| Some(paths.parent(*at)))
+            .take_while(|at| *at != CallPathTree::ROOT)
+    }
+
+    /// Number of visits of a path and ticks of the shortest one, of each peer; zeros if there is none.
+    pub fn visits_by_peer(&self, path: CallPathId) -> Vec<(u64, u64)> {
+        let of = |location: &LocationId| {
+            let profile = self.profile_of(*location)?;
+            let row = profile.rows.binary_search_by_key(&path, |row| row.call_path).ok()?;
+            let times = &profile.rows[row].times;
+            Some((times.visits, if times.visits == 0 { 0 } else { times.min.0 }))
+        };
+        self.group.locations.iter().map(|location| of(location).unwrap_or_default()).collect()
+    }
+
+    /// The part of waiting in calls that is left if all threads of a process share it: the time in calls of these regions,
+    /// as a mean over the threads of a process, compared with that of its first thread. Threads that end early wait long
+    /// and the last does not wait, so this is what spreading their work evenly regains.
+    pub(crate) fn spread_over_threads(&self, ticks: u64, paths: &[(CallPathId, u64)]) -> u64 {
+        let regions: Vec<_> = paths.iter().filter_map(|&(path, _)| self.paths().region(path)).collect();
+        let in_calls = |profile: &LocationProfile| -> u128 {
+            let is_one = |path| self.paths().region(path).is_some_and(|region| regions.contains(&region));
+            let rows = profile.rows.iter().filter(|row| is_one(row.call_path));
+            rows.map(|row| u128::from(row.times.exclusive.0)).sum()
+        };
+        let kind = |location| self.definitions.location(location).kind;
+        let is_thread = |it: &&LocationProfile| matches!(kind(it.location), LocationKind::CpuThread);
+        let (mut all, mut n_all) = (0_u128, 0_u128);
+        for profile in self.profile.locations.iter().filter(is_thread) {
+            (all, n_all) = (all + in_calls(profile), n_all + 1);
+        }
+        let peers = self.group.locations.iter().filter_map(|&location| self.profile_of(location));
+        let own: u128 = peers.map(in_calls).sum();
+        let (mean, own) = (all * self.group.locations.len() as u128, own * n_all.max(1));
+        u64::try_from(u128::from(ticks) * mean.min(own) / own.max(1)).unwrap_or(ticks)
     }
 
     /// Visits of a path, of all peers.
@@ -247,6 +337,8 @@ impl<'a> Context<'a> {
 pub(super) enum Times {
     /// With callees.
     Inclusive,
+    /// With callees, without what waits or synchronises.
+    Busy,
     /// Without callees.
     Exclusive,
 }

@@ -1,9 +1,9 @@
 //! A finding in the making: ticks and ids, before they become nanoseconds and names.
 
-use super::context::Context;
+use super::context::{Context, Times};
 use super::finding::{Confidence, Evidence, Finding, FindingKind, GainBy, Iterations};
 use super::ranks::Ranks;
-use ouzel_model::{CallPathId, TimeRange};
+use ouzel_model::{CallPathId, CallPathTree, TimeRange};
 use ouzel_replay::Edit;
 
 /// The result of a rule.
@@ -15,8 +15,12 @@ pub(super) struct Draft {
     pub sentence: String,
     pub saving: Saving,
     pub path: CallPathId,
+    /// Other call paths in which the time is spent.
+    pub also: Vec<CallPathId>,
     pub ranks: Ranks,
     pub iterations: Option<Iterations>,
+    /// Numbers of the epochs concerned.
+    pub epochs: Vec<u32>,
     pub range: TimeRange,
     /// In ticks, from the times between synchronisations.
     pub gain: u64,
@@ -26,6 +30,8 @@ pub(super) struct Draft {
     pub remedy_before: Vec<Edit>,
     /// What that replay gains, in ticks.
     pub replayed: Option<u64>,
+    /// Whether that is without transfers, before and after.
+    pub without_transfers: bool,
     /// What is lost, in ticks: more than the gain if not all of it can be recovered. Decides whether it matters.
     pub loss: u64,
     pub assumption: String,
@@ -65,6 +71,26 @@ impl Draft {
         self.replayed.unwrap_or(self.loss)
     }
 
+    /// The time of the peer that spends most in the call paths that are named, in ticks: a bound of the gain.
+    pub fn spent(&self, cx: &Context<'_>) -> u64 {
+        let mut sums = vec![0; cx.group.locations.len()];
+        for &path in std::iter::once(&self.path).chain(&self.also) {
+            if path == CallPathTree::ROOT {
+                return cx.run();
+            }
+            let times = cx.by_peer(path, Times::Inclusive);
+            sums.iter_mut().zip(times).for_each(|(sum, (_, ticks))| *sum += ticks);
+        }
+        sums.into_iter().max().unwrap_or_default()
+    }
+
+    /// Keeps the promise within what is spent in the call paths that are named.
+    pub fn bound(&mut self, cx: &Context<'_>) {
+        let spent = self.spent(cx);
+        self.gain = self.gain.min(spent);
+        self.replayed = self.replayed.map(|gain| gain.min(spent));
+    }
+
     fn sentence(&self, cx: &Context<'_>) -> String {
         let (Draft { sentence, saving, .. }, gain) = (self, self.stated_gain());
         match saving.before.is_empty() {
@@ -84,13 +110,19 @@ impl Draft {
             title: self.title,
             sentence,
             call_path: cx.names(self.path),
+            more_call_paths: self.also.iter().map(|&path| cx.names(path)).collect(),
             source: cx.source(self.path),
             ranks: self.ranks,
             iterations: self.iterations,
+            epochs: self.epochs,
             time_range_ns: cx.range_ns(self.range),
             gain_ns: cx.ns(gain),
             gain_fraction: cx.share(gain),
-            gain_by: if self.replayed.is_some() { GainBy::Replay } else { GainBy::Phases },
+            gain_by: match (self.replayed, self.without_transfers) {
+                (Some(_), true) => GainBy::ReplayWithoutTransfers,
+                (Some(_), false) => GainBy::Replay,
+                (None, _) => GainBy::Phases,
+            },
             phases_gain_ns: cx.ns(self.gain),
             assumption: self.assumption,
             confidence,

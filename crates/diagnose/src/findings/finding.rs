@@ -4,7 +4,7 @@
 //! its confidence states its basis. Gains of different findings are parts of the run that do not overlap, unless the
 //! sentence says otherwise.
 
-use super::ranks::Ranks;
+use super::ranks::{Ranks, ranges_of};
 use super::variation::VariesLike;
 use ouzel_model::units;
 use serde::Serialize;
@@ -22,15 +22,20 @@ pub struct Finding {
     pub sentence: String,
     /// Regions from the outermost to the one to look at; `[]` is code outside recorded regions.
     pub call_path: Vec<Arc<str>>,
+    /// The other call paths in which the time is spent that the gain is a part of.
+    pub more_call_paths: Vec<Vec<Arc<str>>>,
     /// `file:line` of the last region; `null` if not recorded.
     pub source: Option<String>,
     /// The ranks to look at: those that cause the loss.
     pub ranks: Ranks,
     /// The iterations concerned; `null` where nothing repeats.
     pub iterations: Option<Iterations>,
+    /// The epochs concerned, by their `id` in `epochs` of the report; `[]` if the run as a whole is.
+    pub epochs: Vec<u32>,
     /// Start and end of the part of the run it is about, in nanoseconds since the trace start.
     pub time_range_ns: (u64, u64),
-    /// What the run would gain, in nanoseconds, under the assumption, found as `gain_by` says.
+    /// What the run would gain, in nanoseconds, under the assumption, found as `gain_by` says. Not more than what the rank
+    /// with most time spends in `call_path` and `more_call_paths`, with what they call.
     pub gain_ns: u64,
     /// `gain_ns / run time`.
     #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
@@ -63,6 +68,9 @@ pub struct Finding {
 pub enum GainBy {
     /// The run was replayed with the change.
     Replay,
+    /// The same, before and after the change on a network on which transfers take no time: the recorded ones hold waiting
+    /// for ranks that compute. Not more than the gain by the times between synchronisations.
+    ReplayWithoutTransfers,
     /// From the times between synchronisations: nothing else then delays the ranks.
     Phases,
 }
@@ -75,6 +83,44 @@ pub struct Iterations {
     pub n_all: u64,
     /// Those concerned: inclusive ranges, counted from 0.
     pub ranges: Vec<(u64, u64)>,
+}
+
+impl Iterations {
+    /// `all 100 iterations`, `iterations 8, 16, 23–25 of 40`; at most `n_shown` ranges.
+    pub fn in_words(&self, n_shown: usize) -> String {
+        let Iterations { n_all, ranges } = self;
+        let n: u64 = ranges.iter().map(|(first, last)| last - first + 1).sum();
+        if n == *n_all {
+            return format!("all {}", units::counted(n, "iteration", "iterations"));
+        }
+        let word = if n == 1 { "iteration" } else { "iterations" };
+        format!("{word} {} of {}", ranges_in_words(ranges, n_shown), units::count(*n_all))
+    }
+}
+
+/// `8, 16, 23–25`; at most `n_shown` ranges.
+fn ranges_in_words(ranges: &[(u64, u64)], n_shown: usize) -> String {
+    let range = |&(first, last): &(u64, u64)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first}–{last}"),
+    };
+    let shown: Vec<String> = ranges.iter().take(n_shown).map(range).collect();
+    shown.join(", ") + if n_shown < ranges.len() { ", …" } else { "" }
+}
+
+impl Finding {
+    /// Which iterations, epochs and times it is about, in words; at most `n_shown` ranges of each.
+    pub fn when(&self, n_shown: usize) -> Vec<String> {
+        let mut words: Vec<String> = self.iterations.iter().map(|it| it.in_words(n_shown)).collect();
+        if !self.epochs.is_empty() {
+            let ranges = ranges_of(self.epochs.iter().map(|&id| u64::from(id)));
+            let word = if self.epochs.len() == 1 { "epoch" } else { "epochs" };
+            words.push(format!("{word} {}", ranges_in_words(&ranges, n_shown)));
+        }
+        let (start, end) = self.time_range_ns;
+        words.push(format!("{} … {}", units::time(start), units::time(end)));
+        words
+    }
 }
 
 /// How certain a finding is.
@@ -223,6 +269,8 @@ kinds! {
     IoByOneRank "io_by_one_rank" "I/O by one rank",
     /// Receivers wait because messages are sent late.
     LateSender "late_sender" "late senders",
+    /// Receivers wait for messages while others that were sent before are there.
+    WrongOrder "wrong_order" "messages in the wrong order",
     /// Senders wait because messages are received late.
     LateReceiver "late_receiver" "late receivers",
     /// A synchronisation makes ranks wait for differences that would even out without it.
@@ -241,6 +289,8 @@ kinds! {
     WaitingForThreads "waiting_for_threads" "threads wait for each other",
     /// The host waits for an accelerator.
     WaitingForDevice "waiting_for_device" "waiting for the accelerator",
+    /// Accelerators have nothing to do while the host prepares their next step.
+    IdleDevice "idle_device" "idle accelerator",
     /// Waiting for something that is not recorded.
     WaitingElsewhere "waiting_elsewhere" "waiting for something else",
     /// Imbalance in one place makes up for imbalance in another.
@@ -263,6 +313,15 @@ mod tests {
             let text = serde_json::to_string(kind).unwrap();
             assert_eq!(text, format!("{:?}", kind.as_str()));
         }
+    }
+
+    #[test]
+    fn iterations_are_told_as_ranges() {
+        let of = |n_all, ranges: &[(u64, u64)]| Iterations { n_all, ranges: ranges.to_vec() }.in_words(4);
+        assert_eq!(of(100, &[(0, 99)]), "all 100 iterations");
+        assert_eq!(of(24, &[(8, 8)]), "iteration 8 of 24");
+        assert_eq!(of(40, &[(0, 3), (7, 7)]), "iterations 0–3, 7 of 40");
+        assert_eq!(of(90, &[(1, 1), (3, 3), (5, 5), (7, 7), (9, 9)]), "iterations 1, 3, 5, 7, … of 90");
     }
 
     #[test]

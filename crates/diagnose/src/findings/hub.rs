@@ -5,7 +5,7 @@
 use super::context::Context;
 use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Evidence, FindingKind, Quantity, QuantityUnit};
-use super::message_waiting::{LATE, at_most_likely, base, rows_of, share_late};
+use super::message_waiting::{LATE, at_most_likely, base, others, rows_of, share_late};
 use super::ranks::Ranks;
 use super::stages::Stage;
 use super::waiting::Waiting;
@@ -48,9 +48,12 @@ pub(super) fn hub(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Hub> {
     let share = most as f64 / all.max(1) as f64;
     let of_hub = |row: &&&LateRow| row.by_culprit.iter().any(|by| by.rank.0 == rank);
     let main = rows.iter().find(of_hub)?;
-    let waiters =
-        rows.iter().flat_map(|row| &row.by_waiting).map(|by| by.rank.0).filter(|&waits| waits != rank);
-    let n_waiting = Ranks::new(waiters).list.len();
+    // Rows have all that wait in a call, for whomever; pairs say for whom, and are the greatest ones.
+    let pairs = rows.iter().flat_map(|row| &row.pairs).filter(|pair| pair.culprit.0 == rank);
+    let for_it = Ranks::new(pairs.map(|pair| pair.waiting.0).filter(|&waits| waits != rank)).list.len();
+    let alone = rows.iter().filter(|row| row.by_culprit.iter().all(|by| by.rank.0 == rank));
+    let waiters = alone.flat_map(|row| &row.by_waiting).map(|by| by.rank.0).filter(|&waits| waits != rank);
+    let n_waiting = for_it.max(Ranks::new(waiters).list.len());
     let is_hub = HUB <= share && HUB_WAITING <= n_waiting;
     is_hub.then_some(Hub { rank, share, n_waiting, path: main.culprit, waiting: main.waiting })
 }
@@ -71,6 +74,7 @@ pub(super) fn through_one(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&St
         saving: Saving::new("Avoiding this bottleneck would save"),
         remedy: waiting.gone(),
         path: hub.path,
+        also: others(cx, waiting, hub.path),
         ranks: Ranks::new([rank]),
         assumption: "what goes through this rank is spread over the ranks, or needs no waiting".to_owned(),
         confidence: at_most_likely(cx, "how much of it is unavoidable transfer is not known"),

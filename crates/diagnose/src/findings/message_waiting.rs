@@ -7,14 +7,19 @@ use super::stages::Stage;
 use super::waiting::Waiting;
 use super::work::{iterations, range_of};
 use ouzel_analyses::message_waits::{LateMessagesOutput, LateRow};
+use ouzel_model::CallPathId;
 
 /// Least share of the time in calls that passes before the other side is there, for the other side to be the cause.
 pub(super) const LATE: f64 = 0.5;
 
+/// Calls with less of the run, as a mean over ranks, are not named.
+const LEAST_SHARE: f64 = 0.001;
+
 /// A finding about all these calls, without words of its own.
 pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], gain: u64) -> Draft {
     let path = waiting.main_path();
-    let values = waiting.paths.iter().take(4);
+    let shown: Vec<CallPathId> = waiting.paths.iter().take(4).map(|&(path, _)| path).collect();
+    let values = cx.places(&shown).into_iter().zip(&waiting.paths);
     Draft {
         kind: FindingKind::CommunicationCost,
         title: String::new(),
@@ -27,7 +32,10 @@ pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], g
         gain,
         remedy: waiting.gone(),
         remedy_before: Vec::new(),
+        epochs: Vec::new(),
+        also: others(cx, waiting, path),
         replayed: None,
+        without_transfers: false,
         loss: gain,
         assumption: String::new(),
         confidence: cx.confidence_of_phases(),
@@ -40,14 +48,22 @@ pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], g
             "Σ over phases of (length − max busy), less the cost of the synchronisation, divided among the calls \
              that wait in proportion to their mean times",
             std::iter::once(Quantity::ns("waiting", cx.ns(waiting.ticks)))
-                .chain(values.map(|&(path, ticks)| {
-                    Quantity::ns(&format!("mean time in {}", cx.place(path)), cx.ns(ticks))
-                }))
+                .chain(
+                    values.map(|(place, &(_, ticks))| {
+                        Quantity::ns(&format!("mean time in {place}"), cx.ns(ticks))
+                    }),
+                )
                 .collect(),
         )],
         advice: String::new(),
         command: compare_ranks(cx, path),
     }
+}
+
+/// The calls that wait beside one of them.
+pub(super) fn others(cx: &Context<'_>, waiting: &Waiting<'_>, path: CallPathId) -> Vec<CallPathId> {
+    let matters = |&&(other, ticks): &&(CallPathId, u64)| other != path && LEAST_SHARE <= cx.share(ticks);
+    waiting.paths.iter().filter(matters).map(|&(other, _)| other).collect()
 }
 
 /// At most `likely`, however sure the phases are: causes are inferred.

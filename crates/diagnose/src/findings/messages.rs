@@ -4,9 +4,10 @@
 //! |---|---|---|
 //! | serialised work | all ranks take their turn in one path: its time on all ranks but one fits the waiting | waiting |
 //! | serialised work | nearly all waiting for messages is for one rank, and by many: all messages go through it | waiting |
+//! | wrong order | late senders, and in half of the waiting a message that was sent before is received only later | waiting |
 //! | late senders, late receivers | at least half of the time in these calls passes before the other side is there | waiting |
 //! | imbalance of communication | ranks arrive apart at the next synchronisation although they computed alike | `Σ (spread of arrival − imbalance)` |
-//! | many small messages | messages are short, and several go to the same partner each time | waiting × (1 − 1 / messages per partner and time) |
+//! | many small messages | messages are short, and several go to the same partner before the sender receives anything | waiting × (1 − 1 / messages in a row) |
 //! | cost of communication | none of these | waiting |
 //!
 //! `waiting` is the share of these calls in `Σ (length − max busy)`, see [`waiting`](super::waiting).
@@ -15,23 +16,27 @@ use super::context::{Context, Times};
 use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::hub::{hub, through_one};
-use super::message_waiting::{LATE, at_most_likely, base, rows_of, share_late, share_of_indirect};
+use super::message_waiting::{LATE, at_most_likely, base, others, rows_of, share_late, share_of_indirect};
 use super::ranks::Ranks;
 use super::stages::Stage;
 use super::waiting::Waiting;
 use super::words::{capitalised, percent, plural};
 use super::work::above_mean;
+use ouzel_analyses::communication_totals::MessageTotals;
 use ouzel_analyses::message_waits::{LateKind, LateMessagesOutput, LateRow};
 use ouzel_analyses::semantics::Category;
 use ouzel_model::{CallPathId, LocationId};
 use ouzel_replay::{Edit, EditedCode};
+use ouzel_waits::WaitClass;
 use std::collections::BTreeMap;
 
 /// Mean length of a message below which its cost does not depend on its length: that of a page, below the limit
 /// up to which MPI libraries send at once (4 to 64 KiB).
 const SMALL_BYTES: u64 = 4096;
-/// Least number of messages to the same partner each time that counts as many.
+/// Least number of messages to the same partner in a row that counts as many.
 const MANY: f64 = 2.0;
+/// Least share of the waiting in which messages sent before are received later, for the order to be the reason.
+const WRONG_ORDER: f64 = 0.5;
 /// How well turns must match the waiting.
 const FIT_PERCENT: u128 = 20;
 
@@ -110,6 +115,7 @@ fn turns(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage]) -> Option<D
         saving: Saving::new("Working at the same time would save"),
         remedy: vec![waiting.released()],
         path,
+        also: others(cx, waiting, path),
         ranks,
         assumption: "all ranks can do their part at the same time".to_owned(),
         confidence: at_most_likely(cx, "the chain of messages shows that the turns depend on each other"),
@@ -170,6 +176,9 @@ fn late_messages(
         ],
     ));
     draft.evidence.push(pairs_evidence(cx, main));
+    if let Some(share) = share_of_wrong_order(cx, waiting).filter(|&share| WRONG_ORDER <= share) {
+        return Some(wrong_order(cx, waiting, draft, main, &waiters, share));
+    }
     let (kind, title, verb, order) = match late_kind {
         LateKind::LateSender => (FindingKind::LateSender, "Late senders", "receive", "send"),
         LateKind::LateReceiver => (FindingKind::LateReceiver, "Late receivers", "send", "receive"),
@@ -191,6 +200,7 @@ fn late_messages(
         saving: Saving { after: format!(".{chain}"), ..Saving::new("Avoiding the delay would save") },
         remedy: vec![waiting.released()],
         path: main.culprit,
+        also: waiting.paths.iter().map(|&(path, _)| path).filter(|&path| path != main.culprit).collect(),
         ranks: culprits,
         assumption: "the other side is ready when it is needed, and all work stays the same".to_owned(),
         confidence: late_confidence(cx),
@@ -201,6 +211,56 @@ fn late_messages(
         command: compare_ranks(cx, main.waiting),
         ..draft
     })
+}
+
+/// Share of the waiting for late senders in these calls in which messages sent before are received later.
+#[expect(clippy::cast_precision_loss, reason = "the only division, of exact sums")]
+fn share_of_wrong_order(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<f64> {
+    let sum = |class| -> u64 {
+        let is_own = |path| waiting.paths.iter().any(|&(own, _)| own == path);
+        let own = cx.waits.of(class).filter(|(path, _)| is_own(*path));
+        own.flat_map(|(_, sums)| sums.values()).sum()
+    };
+    let wrong = sum(WaitClass::WrongOrderSameSource) + sum(WaitClass::WrongOrderDifferentSource);
+    (0 < wrong).then(|| wrong as f64 / sum(WaitClass::LateSender).max(wrong) as f64)
+}
+
+/// Messages are received in another order than they are sent.
+fn wrong_order(
+    cx: &Context<'_>,
+    waiting: &Waiting<'_>,
+    mut draft: Draft,
+    main: &LateRow,
+    waiters: &Ranks,
+    share: f64,
+) -> Draft {
+    let (waits, who) = (cx.place(main.waiting), cx.in_words(waiters));
+    let s = if waiters.list.len() == 1 { "s" } else { "" };
+    draft.evidence.push(Evidence::new(
+        format!("in {} of this waiting, a message that was sent before is received only later", percent(share)),
+        "waits of the classes wrong order (same source, other source) / waits for late senders, in these calls",
+        vec![Quantity::of("share in the wrong order", share, QuantityUnit::Ratio)],
+    ));
+    Draft {
+        kind: FindingKind::WrongOrder,
+        title: format!("Messages are received in the wrong order in {waits}: {who}"),
+        sentence: format!(
+            "{} wait{s} in {waits} for messages that are sent late, while messages sent before are there.",
+            capitalised(&who)
+        ),
+        saving: Saving::new("Finding them ready would save at most"),
+        remedy: vec![waiting.released()],
+        path: main.waiting,
+        also: others(cx, waiting, main.waiting),
+        ranks: waiters.clone(),
+        assumption: "each call finds the message that it waits for, and all work stays the same".to_owned(),
+        confidence: late_confidence(cx),
+        advice: "Receive messages in the order in which they are sent, or post all receives first and take what comes \
+                 (MPI_Waitany); or send in the order in which they are needed."
+            .to_owned(),
+        command: compare_ranks(cx, main.waiting),
+        ..draft
+    }
 }
 
 /// Ranks with at least a quarter of the greatest value.
@@ -266,6 +326,7 @@ fn uneven_communication(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stag
         saving: Saving::new(format!("Spreading {what} evenly would save")),
         remedy: vec![Edit::Balance(EditedCode::with_callees(path))],
         path,
+        also: others(cx, waiting, path),
         assumption: format!(
             "the same time in {of_calls} in total, spread evenly over the ranks in each phase"
         ),
@@ -345,11 +406,10 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
     }
     let draft = base(cx, waiting, stages, rest);
     let mean_bytes = bytes.checked_div(n_messages).unwrap_or_default();
-    // How often messages go to the same partner in one call of the caller.
+    // How many messages go to the same partner before anything is received.
     let per_time = sender.map_or(0.0, |row| {
-        let calls = cx.visits(cx.paths().parent(row.call_path)).max(1) as f64;
-        let partners = row.n_pairs.max(1) as f64 / cx.n_peers() as f64;
-        row.n_messages as f64 / calls / partners.max(1.0)
+        let totals = sent_in(cx, row.call_path);
+        totals.sends as f64 / totals.bursts.max(1) as f64
     });
     if MANY <= per_time && mean_bytes < SMALL_BYTES {
         return small(
@@ -407,6 +467,14 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
     }
 }
 
+/// Messages of a call path, of all peers.
+fn sent_in(cx: &Context<'_>, path: CallPathId) -> MessageTotals {
+    let mut sum = MessageTotals::default();
+    let rows = cx.communication.locations.iter().flat_map(|location| &location.messages);
+    rows.filter(|row| row.call_path == path).for_each(|row| sum.add(&row.totals));
+    sum
+}
+
 /// What the trace records about the messages of calls that take time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
@@ -419,7 +487,7 @@ enum Told {
 
 fn told(cx: &Context<'_>) -> Told {
     match cx.recorded.messages {
-        true if cx.late.is_some_and(|late| 0 < late.n_messages) => Told::Paired,
+        true if 1 < cx.n_peers() && cx.late.is_some_and(|late| 0 < late.n_messages) => Told::Paired,
         true => Told::OneSide,
         false => Told::Nothing,
     }
@@ -448,11 +516,11 @@ fn small(
     }
     draft.evidence.push(Evidence::new(
         format!("{n_messages} message{} of {mean_bytes} bytes on average", plural(n_messages)),
-        "messages of the call / visits of its caller / partners of a rank",
+        "messages of the call / groups of them that go to one partner before the sender receives anything",
         vec![
             Quantity::count("messages", n_messages),
             Quantity::of("mean size", mean_bytes as f64, QuantityUnit::Bytes),
-            Quantity::of("messages to the same partner each time", per_time, QuantityUnit::Count),
+            Quantity::of("messages to the same partner in a row", per_time, QuantityUnit::Count),
         ],
     ));
     Draft {
@@ -460,11 +528,12 @@ fn small(
         title: format!("Many small messages in {place}"),
         sentence: format!(
             "{n_messages} messages of {mean_bytes} bytes on average are sent in {place}, about {per_time:.0} to the \
-             same partner each time."
+             same partner before anything is received."
         ),
         saving: Saving::new("Combining these into one would save"),
         remedy,
         path,
+        also: others(cx, waiting, path),
         gain,
         loss: gain,
         assumption: "each message costs the same, and one to each partner is enough each time".to_owned(),

@@ -15,18 +15,23 @@
 mod calls;
 mod cause;
 mod context;
+mod devices;
 mod draft;
 mod explained;
 mod finding;
+mod growing;
 mod hub;
 mod imbalance;
+mod load;
 mod message_waiting;
 mod messages;
+mod moving;
 mod ranks;
 mod repetition;
 mod replayed;
 mod series;
 mod slow;
+mod slow_ranks;
 mod stages;
 #[cfg(test)]
 mod tests;
@@ -42,18 +47,23 @@ pub use ranks::Ranks;
 pub use variation::{TopologyAxis, VariesLike, VariesRow};
 
 use crate::recorded::Recorded;
+use crate::wait_sums::WaitSums;
 use context::{Context, SIGNIFICANT};
 use draft::{Draft, Saving};
 use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::communication_totals::CommunicationOutput;
 use ouzel_analyses::message_waits::LateMessagesOutput;
 use ouzel_analyses::phases::PhasesOutput;
+use ouzel_analyses::phases::epochs::Epoch;
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_model::{CallPathTree, Definitions};
 use ouzel_replay::Replay;
 use ouzel_waits::DelaysOutput;
 use replayed::Replays;
 use waiting::Theme;
+
+/// Share of the run from which it is called computation.
+const MOSTLY: f64 = 2.0 / 3.0;
 
 /// What findings are made from. Call paths are numbered alike in all of it.
 #[derive(Debug, Clone, Copy)]
@@ -64,12 +74,16 @@ pub(crate) struct Sources<'a> {
     pub profile: &'a ProfileOutput,
     pub communication: &'a CommunicationOutput,
     pub phases: &'a PhasesOutput,
+    /// Of the main group of the phases.
+    pub epochs: &'a [Epoch],
     /// Which rank waited for whose message, if messages were paired.
     pub late: Option<&'a LateMessagesOutput>,
     /// The run, to be replayed with changes.
     pub replay: Option<&'a Replay>,
     /// Which code makes others wait.
     pub delays: Option<&'a DelaysOutput>,
+    /// Waiting for messages in the wrong order, and of threads for locks.
+    pub waits: &'a WaitSums,
     /// Whether times of different ranks can be compared.
     pub clocks_are_right: bool,
     /// Whether the trace is complete.
@@ -107,6 +121,8 @@ fn context<'a>(sources: &Sources<'a>) -> Option<Context<'a>> {
         late,
         group,
         stages: stages::stages(group),
+        epochs: sources.epochs,
+        waits: sources.waits,
         clocks_are_right: sources.clocks_are_right,
         nothing_lost: sources.nothing_lost,
         recorded: sources.recorded,
@@ -125,6 +141,7 @@ fn drafts(cx: &Context<'_>) -> Vec<Draft> {
         }
     }
     drafts.extend(repetition::repetitions(cx));
+    drafts.extend(devices::idle(cx));
     drafts
 }
 
@@ -142,10 +159,22 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
                 cause::add_cause(draft, delays, replays, &cx);
             }
         }
-        drafts.retain(|draft| cx.is_significant(draft.stated_loss()));
     }
+    for draft in &mut drafts {
+        draft.bound(&cx);
+        if replays.is_none() && sources.recorded.messages && draft.kind == FindingKind::ExcessSynchronisation
+        {
+            let (confidence, reason) = &mut draft.confidence;
+            *confidence = Confidence::Possible;
+            *reason += "; the run was not replayed, and messages may keep the ranks together all the same";
+        }
+    }
+    drafts.retain(|draft| cx.is_significant(draft.stated_loss()) && cx.is_significant(draft.stated_gain()));
     let order = |draft: &Draft| (std::cmp::Reverse(draft.stated_gain()), draft.kind, draft.path);
     drafts.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.title.cmp(&b.title)));
+    if let Some(replays) = &replays {
+        replays.without_repetitions(&mut drafts, &cx);
+    }
     let together = match &replays {
         Some(replays) => replays.together(&drafts),
         None => drafts.iter().map(|draft| draft.gain).sum(),
@@ -155,8 +184,10 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
     }
     // Remarks have no gain, and come after findings that have one.
     drafts.extend(tradeoff::tradeoffs(&cx));
+    // Some changes together may gain less than one of them alone.
+    let largest = drafts.iter().map(Draft::stated_gain).max().unwrap_or_default();
     Findings {
-        gain_together_ns: cx.ns(together.min(cx.run())),
+        gain_together_ns: cx.ns(together.max(largest).min(cx.run())),
         list: drafts.into_iter().map(|draft| draft.finish(&cx)).collect(),
     }
 }
@@ -170,6 +201,23 @@ pub(crate) fn wants_messages(profile: &ProfileOutput, definitions: &Definitions,
 /// The same for all calls of MPI.
 pub(crate) fn wants_replay(profile: &ProfileOutput, definitions: &Definitions, classes: &[Class]) -> bool {
     is_mpi_significant(profile, definitions, classes, |_| true)
+}
+
+/// Whether threads wait for locks, joins and each other for more than 1 % of the run, as the mean over all threads.
+pub(crate) fn wants_threads(profile: &ProfileOutput, classes: &[Class]) -> bool {
+    let waits = |path| {
+        let class = profile.call_paths.region(path).map(|region| classes[region.index()]);
+        class.is_some_and(|class| {
+            class.category != Category::Computation
+                && matches!(class.family, Family::Pthread | Family::OpenMp)
+        })
+    };
+    let rows = profile.locations.iter().flat_map(|location| &location.rows);
+    let sum: u128 =
+        rows.filter(|row| waits(row.call_path)).map(|row| u128::from(row.times.exclusive.0)).sum();
+    let run = profile.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
+    let limit = u128::from(run.0) * profile.locations.len() as u128;
+    limit < sum.saturating_mul((1.0 / SIGNIFICANT) as u128)
 }
 
 fn is_mpi_significant(
@@ -191,18 +239,26 @@ fn is_mpi_significant(
 fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
     let limit = words::percent(SIGNIFICANT);
     let busy: u64 = cx.stages.iter().map(stages::Stage::busy).sum();
+    let length: u64 = cx.stages.iter().map(stages::Stage::length).sum();
+    let (waiting, unseen) = (length.saturating_sub(busy), cx.run().saturating_sub(length));
+    let who = match (words::peer(cx.group.kind), cx.n_peers()) {
+        (one, 1) => format!("the {one}"),
+        (one, _) => format!("on average, a {one}"),
+    };
+    let mut times = vec![
+        Quantity::ns("mean busy", cx.ns(busy)),
+        Quantity::ns("waiting", cx.ns(waiting)),
+        Quantity::ns("run time", cx.ns(cx.run())),
+    ];
+    let mut text = format!("{who} spends {} of the run neither waiting nor synchronising", cx.percent(busy));
+    if cx.is_significant(unseen) {
+        times.push(Quantity::ns("without calls", cx.ns(unseen)));
+        text += &format!(", and has no calls in {}", cx.percent(unseen));
+    }
     let mut evidence = vec![Evidence::new(
-        match (words::peer(cx.group.kind), cx.n_peers()) {
-            (one, 1) => {
-                format!("the {one} spends {} of the run neither waiting nor synchronising", cx.percent(busy))
-            }
-            (one, _) => format!(
-                "on average, a {one} spends {} of the run neither waiting nor synchronising",
-                cx.percent(busy)
-            ),
-        },
-        "Σ over phases of mean busy / run time",
-        vec![Quantity::ns("mean busy", cx.ns(busy)), Quantity::ns("run time", cx.ns(cx.run()))],
+        text,
+        "Σ over phases of mean busy / run time; waiting = Σ (length − mean busy); without calls = run time − Σ length",
+        times,
     )];
     evidence.extend(largest.map(|(title, gain)| {
         Evidence::new(
@@ -214,13 +270,23 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
             ],
         )
     }));
+    let what = if cx.n_peers() == 1 { "waiting" } else { "imbalance or waiting" };
+    let is_mostly_busy = MOSTLY <= cx.share(busy);
     Draft {
         kind: FindingKind::NothingSignificant,
         title: "Nothing significant".to_owned(),
-        sentence: format!(
-            "No single cause of {} costs more than {limit} of the run. To speed up the run, speed up the computation.",
-            if cx.n_peers() == 1 { "waiting" } else { "imbalance or waiting" }
-        ),
+        sentence: match is_mostly_busy {
+            true => format!(
+                "No single cause of {what} costs more than {limit} of the run. To speed up the run, speed up the \
+                 computation."
+            ),
+            false => format!(
+                "No single cause of {what} was found that costs more than {limit} of the run, but {who} computes in \
+                 only {} of it. What happens in the rest is not recorded, or is not the work of the {}.",
+                cx.percent(busy),
+                words::peer(cx.group.kind)
+            ),
+        },
         saving: Saving::default(),
         path: CallPathTree::ROOT,
         ranks: Ranks::default(),
@@ -229,7 +295,10 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
         gain: 0,
         remedy: Vec::new(),
         remedy_before: Vec::new(),
+        epochs: Vec::new(),
+        also: Vec::new(),
         replayed: None,
+        without_transfers: false,
         loss: 0,
         assumption: String::new(),
         confidence: cx.confidence_of_phases(),

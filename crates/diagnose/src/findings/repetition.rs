@@ -8,7 +8,7 @@
 //! | slow iterations | more than `median + 5 · MAD` and 1 % of the run above the median, at most a tenth of all, not at even distances | `Σ (busy − median)` |
 //! | iterations grow longer | Kendall's τ at least 0.6, and more growth than three times the noise | `Σ (busy − first)`, with the line of Theil and Sen |
 
-use super::context::{Context, SIGNIFICANT};
+use super::context::{Context, SIGNIFICANT, Times};
 use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Iterations, Quantity, QuantityUnit};
 use super::ranks::ranges_of;
@@ -16,22 +16,27 @@ use super::series::{median, median_absolute_deviation, outliers, trend};
 use super::stages::Stage;
 use super::words::plural;
 use ouzel_analyses::semantics::Category;
-use ouzel_model::{CallPathId, CallPathTree, TimeRange};
+use ouzel_model::{CallPathId, CallPathTree};
 use std::collections::BTreeMap;
+
+/// Part of the usual time by which each iteration of a slow stretch exceeds it, and its least length.
+const LEAST_EXCESS: f64 = 0.1;
+const LEAST_STRETCH: usize = 3;
 
 /// Least number of iterations to determine what is usual.
 const LEAST_ITERATIONS: usize = 8;
 
 /// The findings.
 pub(super) fn repetitions(cx: &Context<'_>) -> Vec<Draft> {
-    let repeat = |stage: &&Stage| LEAST_ITERATIONS <= stage.phases.len();
+    let repeat = |stage: &&Stage| LEAST_ITERATIONS <= stage.n_iterations;
     cx.stages.iter().filter(repeat).flat_map(|stage| slow(cx, stage).or_else(|| growing(cx, stage))).collect()
 }
 
-/// Mean busy time of each phase, in ticks.
+/// Mean busy time of each iteration, in ticks.
 #[expect(clippy::cast_precision_loss, reason = "times are compared with each other")]
 fn busy(stage: &Stage) -> Vec<f64> {
-    stage.phases.iter().map(|phase| phase.busy.sum.0 as f64 / stage.n_peers() as f64).collect()
+    let sums = stage.by_iteration(|phase| u128::from(phase.busy.sum.0));
+    sums.into_iter().map(|sum| sum as f64 / stage.n_peers() as f64).collect()
 }
 
 fn computes(cx: &Context<'_>, path: CallPathId) -> bool {
@@ -45,21 +50,37 @@ fn main_path(cx: &Context<'_>, stage: &Stage) -> CallPathId {
     most.map_or(CallPathTree::ROOT, |(&(path, _), _)| path)
 }
 
+/// The path, or the innermost caller of it in which some rank spends that much.
+fn containing(cx: &Context<'_>, path: CallPathId, ticks: u64) -> CallPathId {
+    let spends = |path: &CallPathId| cx.by_peer(*path, Times::Busy).iter().any(|&(_, spent)| ticks <= spent);
+    cx.chain(path).find(spends).unwrap_or(CallPathTree::ROOT)
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a limit for floats")]
 fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     let busy = busy(stage);
-    let slow = outliers(&busy, 5.0, SIGNIFICANT * cx.run() as f64);
-    if slow.is_empty() || busy.len() < 10 * slow.len() || are_periodic(&slow, busy.len()) {
+    let usual = median(&busy);
+    let mut slow = match outliers(&busy, 5.0, SIGNIFICANT * cx.run() as f64) {
+        none if none.is_empty() => stretch(&busy, usual),
+        slow => slow,
+    };
+    if slow.first() == Some(&0) && begins_with_other_code(cx, stage) {
+        slow.remove(0);
+    }
+    // Where iterations have nothing in common, none of them is slow.
+    let is_usual = median_absolute_deviation(&busy) <= usual / 2.0;
+    let (&first, &last) = (slow.first()?, slow.last()?);
+    let are_few = match last - first + 1 == slow.len() {
+        true => 3 * slow.len() <= busy.len(),
+        false => 10 * slow.len() <= busy.len(),
+    };
+    if !is_usual || !are_few || are_periodic(&slow, busy.len()) {
         return None;
     }
-    let usual = median(&busy);
     let gain = ticks(slow.iter().map(|&i| busy[i] - usual).sum());
     let worst = slow.iter().copied().max_by(|&a, &b| busy[a].total_cmp(&busy[b]))?;
-    let range = TimeRange {
-        start: stage.phases[slow[0]].range.start,
-        end: stage.phases[slow[slow.len() - 1]].range.end,
-    };
-    let path = main_path(cx, stage);
+    let range = stage.range_of_iterations(first, last);
+    let path = containing(cx, main_path(cx, stage), gain);
     let n = slow.len() as u64;
     let (confidence, reason) = cx.confidence_of_phases();
     Some(Draft {
@@ -85,7 +106,10 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         gain,
         remedy: Vec::new(),
         remedy_before: Vec::new(),
+        epochs: Vec::new(),
+        also: Vec::new(),
         replayed: None,
+        without_transfers: false,
         loss: gain,
         assumption: "these iterations take as long as the median one".to_owned(),
         confidence: (confidence.min(Confidence::Likely), format!("{reason}; they may have more to do")),
@@ -112,6 +136,26 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     })
 }
 
+/// Whether most of the first iteration's time is in a path that the others hardly have: what comes before a loop.
+fn begins_with_other_code(cx: &Context<'_>, stage: &Stage) -> bool {
+    let mut times: BTreeMap<CallPathId, (u64, u64)> = BTreeMap::new();
+    for phase in &stage.phases {
+        for cell in cx.group.cells_of(phase.index).iter().filter(|cell| computes(cx, cell.call_path)) {
+            let (first, others) = times.entry(cell.call_path).or_default();
+            *(if phase.iteration == 0 { first } else { others }) += cell.exclusive.sum.0;
+        }
+    }
+    let most = times.values().max_by_key(|(first, _)| *first);
+    most.is_some_and(|(first, others)| others.saturating_mul(100) < *first)
+}
+
+/// Iterations that follow each other and together take longer than usual, each too little to matter.
+fn stretch(busy: &[f64], usual: f64) -> Vec<usize> {
+    let slow = outliers(busy, 5.0, LEAST_EXCESS * usual);
+    let (Some(first), Some(last)) = (slow.first(), slow.last()) else { return Vec::new() };
+    if LEAST_STRETCH <= slow.len() && last - first + 1 == slow.len() { slow } else { Vec::new() }
+}
+
 /// Whether indices are, or may be, evenly spaced over all iterations: then they are regular work, no exception.
 fn are_periodic(indices: &[usize], n_all: usize) -> bool {
     let steps: Vec<usize> = indices.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -120,6 +164,11 @@ fn are_periodic(indices: &[usize], n_all: usize) -> bool {
 }
 
 fn shown(indices: &[usize]) -> String {
+    if let (Some(first), Some(last), 3..) = (indices.first(), indices.last(), indices.len())
+        && last - first + 1 == indices.len()
+    {
+        return format!("{first} to {last}");
+    }
     let first: Vec<String> = indices.iter().take(8).map(ToString::to_string).collect();
     first.join(", ") + if 8 < indices.len() { ", …" } else { "" }
 }
@@ -138,7 +187,7 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     }
     let n = busy.len() as u64;
     let gain = ticks((line.last - line.first) / 2.0 * n as f64);
-    let path = growing_path(cx, stage);
+    let path = containing(cx, growing_path(cx, stage), gain);
     let (confidence, reason) = cx.confidence_of_phases();
     let tick_ns = 1e9 / cx.definitions.clock.ticks_per_second as f64;
     Some(Draft {
@@ -158,7 +207,10 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         gain,
         remedy: Vec::new(),
         remedy_before: Vec::new(),
+        epochs: Vec::new(),
+        also: Vec::new(),
         replayed: None,
+        without_transfers: false,
         loss: gain,
         assumption: "all iterations take as long as the first".to_owned(),
         confidence: (confidence.min(Confidence::Likely), format!("{reason}; iterations may have more to do")),
@@ -182,8 +234,9 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
 /// The path whose exclusive time grows most from the first half of the iterations to the second.
 fn growing_path(cx: &Context<'_>, stage: &Stage) -> CallPathId {
     let mut growth: BTreeMap<CallPathId, i128> = BTreeMap::new();
-    let n = stage.phases.len();
-    for (i, phase) in stage.phases.iter().enumerate() {
+    let n = stage.n_iterations;
+    for phase in &stage.phases {
+        let i = phase.iteration;
         // The middle one of an odd number is in neither half.
         let sign = i128::from(n <= 2 * i) - i128::from(2 * i + 1 < n);
         for cell in cx.group.cells_of(phase.index).iter().filter(|cell| computes(cx, cell.call_path)) {

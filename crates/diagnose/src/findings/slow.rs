@@ -26,7 +26,17 @@ pub(super) struct Slow {
     pub paths: Vec<(CallPathId, f64)>,
     /// The compute node that they are all ranks of, if no other has slow ranks.
     pub node: Option<SystemNodeId>,
+    /// Whether only some of their visits are slow, and the others as fast as those of other peers: then they did not run
+    /// all the time.
+    pub are_interrupted: bool,
 }
+
+/// A peer is interrupted in a path if its mean visit takes so many times that of the median peer,
+const INTERRUPTED: f64 = 1.3;
+/// and its shortest visit at most so many times that of the median peer.
+const AS_SHORT: f64 = 1.15;
+/// Least number of visits of each peer, which all must have alike but for this share.
+const VISITS: (u64, f64) = (10, 0.02);
 
 /// The slow peers, if there are a few.
 pub(super) fn slow(cx: &Context<'_>) -> Option<Slow> {
@@ -39,6 +49,14 @@ pub(super) fn slow(cx: &Context<'_>) -> Option<Slow> {
         return None;
     }
     let total: f64 = paths.iter().map(|path| path.middle).sum();
+    let is_interrupted = |peer: &usize| {
+        let own = paths.iter().filter(|path| path.is_interrupted(*peer));
+        NEARLY_ALL * total <= own.map(|path| path.middle).sum()
+    };
+    let interrupted: Vec<usize> = (0..n).filter(is_interrupted).collect();
+    if !interrupted.is_empty() && 2 * interrupted.len() < n {
+        return Some(Slow { are_interrupted: true, ..of_peers(cx, &paths, &interrupted, None) });
+    }
     let mut slow: Vec<usize> = Vec::new();
     for peer in 0..n {
         let factors: Vec<f64> = paths.iter().map(|path| path.ticks[peer] / path.middle).collect();
@@ -57,15 +75,21 @@ pub(super) fn slow(cx: &Context<'_>) -> Option<Slow> {
     if slow.is_empty() || n_most.max(1) < slow.len() {
         return None;
     }
+    Some(of_peers(cx, &paths, &slow, node))
+}
+
+fn of_peers(cx: &Context<'_>, paths: &[PathOfPeers], slow: &[usize], node: Option<SystemNodeId>) -> Slow {
+    let total: f64 = paths.iter().map(|path| path.middle).sum();
     let factor =
         |path: &PathOfPeers| slow.iter().map(|&peer| path.ticks[peer] / path.middle).fold(0.0_f64, f64::max);
     let of_all = |peer: &usize| paths.iter().map(|path| path.ticks[*peer]).sum::<f64>() / total;
-    Some(Slow {
+    Slow {
         factor: slow.iter().map(of_all).fold(0.0, f64::max),
         paths: paths.iter().map(|path| (path.path, factor(path))).filter(|&(_, f)| SLOW <= f).collect(),
-        locations,
+        locations: slow.iter().map(|&peer| cx.group.locations[peer]).collect(),
         node,
-    })
+        are_interrupted: false,
+    }
 }
 
 struct PathOfPeers {
@@ -73,6 +97,22 @@ struct PathOfPeers {
     /// By peer, in the order of the group.
     ticks: Vec<f64>,
     middle: f64,
+    /// Number of visits and length of the shortest one, by peer.
+    visits: Vec<(u64, f64)>,
+}
+
+impl PathOfPeers {
+    /// Whether only some visits of a peer are longer than those of the others.
+    #[expect(clippy::cast_precision_loss, reason = "ratios of times")]
+    fn is_interrupted(&self, peer: usize) -> bool {
+        let counts = self.visits.iter().map(|it| it.0);
+        let (least, most) = (counts.clone().min().unwrap_or_default(), counts.max().unwrap_or_default());
+        let shortest = median(&self.visits.iter().map(|it| it.1).collect::<Vec<_>>());
+        VISITS.0 <= least
+            && (most - least) as f64 <= VISITS.1 * most as f64
+            && INTERRUPTED <= self.ticks[peer] / self.middle
+            && self.visits[peer].1 <= AS_SHORT * shortest
+    }
 }
 
 /// Paths that compute at all peers, most time first.
@@ -86,7 +126,8 @@ fn computing_paths(cx: &Context<'_>) -> Vec<PathOfPeers> {
     let of = |path| {
         let ticks: Vec<f64> =
             cx.by_peer(path, Times::Exclusive).into_iter().map(|(_, ticks)| ticks as f64).collect();
-        PathOfPeers { path, middle: median(&ticks), ticks }
+        let visits = cx.visits_by_peer(path).into_iter().map(|(n, shortest)| (n, shortest as f64)).collect();
+        PathOfPeers { path, middle: median(&ticks), ticks, visits }
     };
     let mut paths: Vec<PathOfPeers> = all.map(of).filter(|path| 0.0 < path.middle).collect();
     let total: f64 = paths.iter().map(|path| path.middle).sum();

@@ -6,7 +6,7 @@
 //! stages    Init;  A Allreduce;  B Barrier;  C Finalize
 //! ```
 //!
-//! The phases of a stage are its iterations. There are `n` peers. Each phase has its length, the time `busy` in which a
+//! An iteration is one of the outermost loop around a stage, which may have several of its phases. There are `n` peers. Each phase has its length, the time `busy` in which a
 //! peer neither waits nor synchronises, and the time `S` in the synchronisation:
 //!
 //! | loss | formula, summed over phases | how to regain it |
@@ -19,10 +19,10 @@
 //! Law: `idle = imbalance + waiting`, phase by phase, and the lengths of all phases add up to the run.
 //! So a gain is never counted twice. Causes are found elsewhere.
 
-use ouzel_analyses::phases::structure::Structure;
+use ouzel_analyses::phases::structure::{Slot, Structure};
 use ouzel_analyses::phases::{Cell, PhaseAnchor, PhaseGroup, Stat};
 use ouzel_analyses::semantics::{Category, Class};
-use ouzel_model::{CallPathId, CallPathTree, LocationId, Ticks, TimeRange};
+use ouzel_model::{CallPathId, CallPathTree, Ticks, TimeRange};
 use std::collections::BTreeMap;
 
 /// Phases at the same place in the nest of loops: all end in the same synchronisation.
@@ -32,6 +32,8 @@ pub(super) struct Stage {
     pub anchor: Option<PhaseAnchor>,
     /// In order of time.
     pub phases: Vec<PhaseTimes>,
+    /// Iterations of the outermost loop around it; 0 outside of loops.
+    pub n_iterations: usize,
     /// By call path and whether peers were left out.
     pub paths: BTreeMap<(CallPathId, bool), PathTimes>,
 }
@@ -41,6 +43,8 @@ pub(super) struct Stage {
 pub(super) struct PhaseTimes {
     /// Index into [`PhaseGroup::phases`].
     pub index: u32,
+    /// Its iteration of the outermost loop around it; 0 outside of loops.
+    pub iteration: usize,
     pub range: TimeRange,
     /// Time that peers neither wait nor synchronise.
     pub busy: Stat,
@@ -59,10 +63,9 @@ pub(super) struct PathTimes {
     /// The time of the slowest peer in each phase, summed over phases.
     pub inclusive_max: u128,
     pub exclusive_max: u128,
-    /// The time of the fastest peer in each phase, summed over phases.
-    pub inclusive_min: u128,
-    /// The peers with the most exclusive time, weighted by `max − mean`, times the number of peers.
-    pub most_at: BTreeMap<LocationId, u128>,
+    /// Inclusive time less what waits or synchronises: of all peers, and of the slowest peer in each phase.
+    pub busy_sum: u128,
+    pub busy_max: u128,
 }
 
 impl PhaseTimes {
@@ -100,16 +103,19 @@ impl PathTimes {
         (self.inclusive_max * u128::from(n_peers)).saturating_sub(self.inclusive_sum)
     }
 
-    fn add(&mut self, cell: &Cell, n_peers: u64) {
+    /// `max − mean` of busy time, times the number of peers.
+    pub(crate) fn busy_imbalance(&self, n_peers: u64) -> u128 {
+        (self.busy_max * u128::from(n_peers)).saturating_sub(self.busy_sum)
+    }
+
+    fn add(&mut self, cell: &Cell) {
         self.n_visits += cell.n_visits;
         self.inclusive_sum += u128::from(cell.inclusive.sum.0);
         self.exclusive_sum += u128::from(cell.exclusive.sum.0);
         self.inclusive_max += u128::from(cell.inclusive.max.0);
         self.exclusive_max += u128::from(cell.exclusive.max.0);
-        self.inclusive_min += u128::from(cell.inclusive.min.0);
-        let above = u128::from(cell.exclusive.max.0) * u128::from(n_peers);
-        *self.most_at.entry(cell.exclusive.max_at).or_default() +=
-            above.saturating_sub(u128::from(cell.exclusive.sum.0));
+        self.busy_sum += u128::from(cell.busy.sum.0);
+        self.busy_max += u128::from(cell.busy.max.0);
     }
 }
 
@@ -155,6 +161,25 @@ impl Stage {
         u64::try_from((sum + n / 2) / n).unwrap_or(u64::MAX)
     }
 
+    /// The sum of a value over the phases of each iteration.
+    pub fn by_iteration(&self, value: impl Fn(&PhaseTimes) -> u128) -> Vec<u128> {
+        let mut sums = vec![0; self.n_iterations];
+        for phase in &self.phases {
+            if let Some(sum) = sums.get_mut(phase.iteration) {
+                *sum += value(phase);
+            }
+        }
+        sums
+    }
+
+    /// From the first phase of an iteration to the last one of another.
+    pub fn range_of_iterations(&self, first: usize, last: usize) -> TimeRange {
+        let phases = self.phases.iter().filter(|phase| (first..=last).contains(&phase.iteration));
+        let all = phases.map(|phase| phase.range);
+        all.reduce(|a, b| TimeRange { start: a.start.min(b.start), end: a.end.max(b.end) })
+            .unwrap_or(self.range())
+    }
+
     pub fn range(&self) -> TimeRange {
         let start = self.phases.first().map(|phase| phase.range.start).unwrap_or_default();
         TimeRange { start, end: self.phases.last().map(|phase| phase.range.end).unwrap_or_default() }
@@ -163,7 +188,6 @@ impl Stage {
 
 /// The stages of a group, in order of their first phase.
 pub(super) fn stages(group: &PhaseGroup) -> Vec<Stage> {
-    let n_peers = group.locations.len() as u64;
     // A phase begins when the last peer has left the one before, so that lengths add up.
     let mut starts = Vec::with_capacity(group.phases.len());
     let mut start = group.run_range.start;
@@ -171,26 +195,45 @@ pub(super) fn stages(group: &PhaseGroup) -> Vec<Stage> {
         starts.push(start);
         start = start.max(phase.end);
     }
-    let of_slot = |phases: &[u32]| {
-        let anchor = phases.first().and_then(|&i| group.phases[i as usize].anchor);
-        let mut stage = Stage { anchor, phases: Vec::with_capacity(phases.len()), paths: BTreeMap::new() };
-        for &index in phases {
-            stage.phases.push(times(group, index, starts[index as usize]));
+    let structure = Structure::new(group);
+    let of_slot = |slot: &Slot| {
+        let anchor = slot.phases.first().and_then(|&i| group.phases[i as usize].anchor);
+        let iterations = slot.loops.first().map(|&outermost| &structure.loops[outermost as usize].iterations);
+        let n_phases = slot.phases.len();
+        let mut stage = Stage {
+            anchor,
+            phases: Vec::with_capacity(n_phases),
+            n_iterations: match iterations {
+                Some(iterations) => iterations.len(),
+                // What is put together because there is too much of it.
+                None if structure.slots_are_merged && 1 < n_phases => n_phases,
+                None => 0,
+            },
+            paths: BTreeMap::new(),
+        };
+        for (nth, &index) in slot.phases.iter().enumerate() {
+            let iteration = match iterations {
+                Some(iterations) => {
+                    iterations.partition_point(|(first, _)| *first <= index).saturating_sub(1)
+                }
+                None => nth,
+            };
+            stage.phases.push(times(group, index, iteration, starts[index as usize]));
             for cell in group.cells_of(index) {
-                stage.paths.entry((cell.call_path, cell.subset)).or_default().add(cell, n_peers);
+                stage.paths.entry((cell.call_path, cell.subset)).or_default().add(cell);
             }
         }
         stage.paths.retain(|_, times| 0 < times.inclusive_sum || 0 < times.n_visits);
         stage
     };
-    Structure::new(group).slots.iter().map(|slot| of_slot(&slot.phases)).collect()
+    structure.slots.iter().map(of_slot).collect()
 }
 
-fn times(group: &PhaseGroup, index: u32, start: Ticks) -> PhaseTimes {
+fn times(group: &PhaseGroup, index: u32, iteration: usize, start: Ticks) -> PhaseTimes {
     let phase = &group.phases[index as usize];
     let range = TimeRange { start, end: phase.end.max(start) };
     let n_peers = group.locations.len() as u64;
-    PhaseTimes { index, range, busy: phase.busy, sync: phase.in_anchor, n_peers }
+    PhaseTimes { index, iteration, range, busy: phase.busy, sync: phase.in_anchor, n_peers }
 }
 
 /// How losses classify the time in a call path of a stage.

@@ -123,6 +123,131 @@ fn imbalance_of_several_callees_is_told_to_the_caller() {
 }
 
 #[test]
+fn imbalance_of_a_function_whose_callees_communicate_is_told_by_its_work() {
+    // The callees of `physics` wait for messages of the slow rank: with that time, all ranks are in it equally long.
+    let program = |slow: u64, others: u64| {
+        iterated(move |rank, _| {
+            let ticks = if rank == 4 { slow } else { others };
+            let next = (rank + 1) % 8;
+            vec![
+                Action::Enter("physics"),
+                work("a", ticks),
+                work("b", ticks),
+                Action::Send(next, 64, 1),
+                Action::Recv((rank + 7) % 8),
+                Action::Leave,
+                work("solve", 1000),
+            ]
+        })
+    };
+    let (faulty, fixed) = (program(900, 500), program(550, 550));
+    check(&faulty, &fixed, FindingKind::LoadImbalance, "physics", "4", 0.01);
+    let found = report(&faulty.trace());
+    assert_eq!(
+        found.findings.iter().filter(|it| it.kind == FindingKind::LoadImbalance).count(),
+        1,
+        "told once"
+    );
+    // The evidence supports the claim: what is shown of the ranks differs as much as the finding says.
+    let by_rank =
+        found.findings[0].evidence.iter().find(|it| it.text.contains("by rank")).expect("it is shown");
+    let [most, mean, _] = &by_rank.values[..] else { panic!("{by_rank:?}") };
+    assert_eq!((&*most.name, &*mean.name), ("most (rank 4)", "mean"));
+    assert!(found.findings[0].gain_ns as f64 <= 1.01 * (most.value - mean.value), "{by_rank:?}");
+}
+
+#[test]
+fn imbalance_that_moves_after_many_phases_has_epochs() {
+    let slow = |i: u64| [2, 5, 0][(i / 10) as usize];
+    let program = |is_even: bool| {
+        Program::new(6, move |rank| {
+            let of = |i: u64| match (is_even, rank as u64 == slow(i)) {
+                (true, _) => 700,
+                (false, true) => 1200,
+                (false, false) => 600,
+            };
+            (0..30).flat_map(|i| [work("advance", of(i)), work("output", 20), SYNC]).collect()
+        })
+    };
+    check(&program(false), &program(true), FindingKind::LoadImbalance, "advance", "0,2,5", 0.01);
+    let found = report(&program(false).trace());
+    assert_eq!(found.findings[0].epochs, [1, 2, 3]);
+    assert_eq!(found.findings[0].gain_by, GainBy::Replay);
+    let who: Vec<&str> = found.epochs.iter().map(|epoch| &*epoch.most_ranks.ranges).collect();
+    assert_eq!(who, ["2", "5", "0"]);
+    let iterations: Vec<_> =
+        found.epochs.iter().map(|epoch| epoch.iterations.clone().unwrap().ranges[0]).collect();
+    assert_eq!(iterations, [(0, 9), (10, 19), (20, 29)]);
+    assert!(found.findings.iter().all(|it| it.kind != FindingKind::ExcessSynchronisation), "it is not noise");
+}
+
+#[test]
+fn work_before_a_loop_is_no_slow_iteration_and_slow_iterations_at_its_start_are() {
+    let step = |rank: usize, slow: bool| [work("solve", if slow { 1500 } else { 1000 + rank as u64 }), SYNC];
+    let setup = Program::new(4, move |rank| {
+        let before = [work("setup", 30_000), SYNC];
+        before.into_iter().chain((0..20).flat_map(|_| step(rank, false))).collect()
+    });
+    let kinds = |program: &Program| -> Vec<FindingKind> {
+        report(&program.trace()).findings.iter().map(|it| it.kind).collect()
+    };
+    assert_eq!(kinds(&setup), [FindingKind::NothingSignificant]);
+    let start = Program::new(4, move |rank| (0..60).flat_map(|i| step(rank, i < 10)).collect());
+    let found = report(&start.trace());
+    assert_eq!(found.findings[0].kind, FindingKind::IterationOutlier, "{:?}", found.findings);
+    let iterations = found.findings[0].iterations.clone().unwrap();
+    assert_eq!((iterations.n_all, &iterations.ranges[..]), (60, &[(0, 9)][..]));
+    assert!(found.findings[0].sentence.starts_with("Iterations 0 to 9 take"), "{:?}", found.findings[0]);
+}
+
+#[test]
+fn no_gain_exceeds_what_is_spent_in_the_paths_that_are_named() {
+    let late = iterated(|rank, _| {
+        let partner = rank ^ 1;
+        match rank % 2 {
+            0 => vec![work("interior", 900), Action::Send(partner, 64, 1), work("rest", 100)],
+            _ => vec![Action::Recv(partner), work("interior", 900), work("rest", 100)],
+        }
+    });
+    let trace = late.trace();
+    let profile = run(&trace, ouzel_analyses::call_path_profile::CallPathProfile);
+    let definitions = trace.definitions();
+    let spent = |finding: &Finding| -> u64 {
+        let paths: Vec<_> = std::iter::once(&finding.call_path).chain(&finding.more_call_paths).collect();
+        let of = |location: &ouzel_analyses::call_path_profile::LocationProfile| -> u64 {
+            let named = location.rows.iter().filter(|row| {
+                let regions = profile.call_paths.regions(row.call_path);
+                let names: Vec<_> = regions.iter().map(|it| definitions.region(*it).name.clone()).collect();
+                paths.iter().any(|path| **path == names)
+            });
+            named.map(|row| row.times.inclusive.0).sum()
+        };
+        profile.locations.iter().map(of).max().unwrap_or_default()
+    };
+    let found = report(&trace);
+    assert_eq!(found.findings[0].kind, FindingKind::LateSender);
+    for finding in &found.findings {
+        assert!(finding.gain_ns <= spent(finding), "{finding:?}");
+    }
+}
+
+#[test]
+fn ranks_that_do_not_run_all_the_time_are_told_as_interrupted() {
+    let program = |turn: u64| {
+        iterated(move |rank, i| {
+            // Two ranks share a core: every other visit takes as long as both.
+            let ticks = |ticks: u64, visit: u64| {
+                if (2..=3).contains(&rank) && (i + visit).is_multiple_of(2) { ticks * turn } else { ticks }
+            };
+            vec![work("flux", ticks(500, 0)), work("solve", ticks(600, 1)), work("update", ticks(400, 0))]
+        })
+    };
+    check(&program(3), &program(1), FindingKind::SlowRank, "main", "2-3", 0.03);
+    let found = report(&program(3).trace());
+    assert!(found.findings[0].title.ends_with("are interrupted everywhere"), "{:?}", found.findings[0]);
+}
+
+#[test]
 fn imbalance_that_rises_is_growing() {
     let extra = |i: u64| if i < 8 { 0 } else { 100 * (i - 7) };
     let faulty = iterated(|rank, i| {

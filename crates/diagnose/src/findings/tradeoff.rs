@@ -4,7 +4,7 @@
 //! the imbalances of paths that compute add up to at least 5 % of the run and to five times the imbalance of the busy
 //! time.
 
-use super::context::{Context, greatest_first};
+use super::context::{Context, Times, greatest_first};
 use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Evidence, FindingKind, Quantity};
 use super::ranks::Ranks;
@@ -20,13 +20,18 @@ const FACTOR: u64 = 5;
 
 /// The remarks.
 pub(super) fn tradeoffs(cx: &Context<'_>) -> Vec<Draft> {
+    if !cx.are_ranks() {
+        return Vec::new();
+    }
     cx.stages.iter().filter(|stage| !cx.starts_mpi(stage)).filter_map(|stage| tradeoff(cx, stage)).collect()
 }
 
 fn tradeoff(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     let mut paths: BTreeMap<CallPathId, u64> = BTreeMap::new();
     for (&(path, subset), times) in &stage.paths {
-        if cx.category(path, subset) == Category::Computation && !cx.is_inside_waiting(path) {
+        let computes = cx.category(path, subset) == Category::Computation && !cx.is_inside_waiting(path);
+        // Different work of different ranks is no imbalance of either.
+        if computes && cx.by_peer(path, Times::Exclusive).iter().all(|&(_, ticks)| 0 < ticks) {
             *paths.entry(path).or_default() += stage.mean(times.exclusive_imbalance(stage.n_peers()));
         }
     }
@@ -43,8 +48,8 @@ fn tradeoff(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         kind: FindingKind::BalancedElsewhere,
         title: format!("Imbalance in {a} and {b} evens out"),
         sentence: format!(
-            "{a} and {b} are each imbalanced, but ranks that are slow in one are fast in the other, so no rank waits: \
-             {} of imbalance evens out. Balancing only one would cost time.",
+            "{a} and {b} are each imbalanced, but ranks that are slow in one are fast in the other, so that all come to \
+             the next synchronisation together: {} of imbalance evens out. Balancing only one would cost time.",
             cx.time(evened)
         ),
         saving: Saving::default(),
@@ -55,7 +60,10 @@ fn tradeoff(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         gain: 0,
         remedy: Vec::new(),
         remedy_before: Vec::new(),
+        epochs: Vec::new(),
+        also: Vec::new(),
         replayed: None,
+        without_transfers: false,
         loss: evened,
         assumption: String::new(),
         confidence: cx.confidence_of_phases(),

@@ -124,6 +124,8 @@ fn theme(cx: &Context<'_>, path: CallPathId, subset: bool) -> Theme {
             _ if name.contains("join") || name.contains("sleep") => Theme::Threads,
             _ => Theme::Locks,
         },
+        // The first of these calls starts the accelerator, and waits for nothing that runs there.
+        Family::CudaHip if name.contains("alloc") => Theme::Other,
         Family::CudaHip => Theme::Device,
         Family::PosixIo | Family::User => Theme::Other,
     }

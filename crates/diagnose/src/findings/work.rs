@@ -1,8 +1,8 @@
 //! Work that is spread unevenly: in which call path, and how the imbalance behaves.
 //!
 //! The imbalance of a stage is assigned to one call path: the computing path whose exclusive time is spread most
-//! unevenly, or a caller of it that is spread still more unevenly (several callees add up). Stages with the same path
-//! are put together.
+//! unevenly, or a caller of it that is spread still more unevenly (several callees add up). What waits or synchronises
+//! does not count. Stages with the same path are put together.
 
 use super::context::{Context, Times};
 use super::finding::Iterations;
@@ -15,6 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A caller is named instead of its callee if its imbalance is greater by this factor.
 const CALLER_EXPLAINS_MORE: (u128, u128) = (11, 10);
+
+/// Least share of an imbalance that the times of a call path over the run must have: denominator and numerator.
+const MOST: (u64, u64) = (2, 3);
 
 /// Stages whose imbalance comes from one call path.
 #[derive(Debug)]
@@ -50,7 +53,27 @@ pub(super) fn uneven<'c>(cx: &'c Context<'_>) -> Vec<Uneven<'c>> {
         })
         .collect();
     all.sort_by_key(|uneven| std::cmp::Reverse(uneven.imbalance));
-    all
+    related_together(cx, all)
+}
+
+/// Puts together what is uneven in a path and in one that it calls: the same work would be told twice.
+fn related_together<'c>(cx: &Context<'_>, groups: Vec<Uneven<'c>>) -> Vec<Uneven<'c>> {
+    let is_below = |path, above| path != above && cx.chain(path).any(|at| at == above);
+    let mut kept: Vec<Uneven<'c>> = Vec::new();
+    for group in groups {
+        let related = |other: &&mut Uneven<'c>| {
+            other.path == group.path || is_below(group.path, other.path) || is_below(other.path, group.path)
+        };
+        match kept.iter_mut().find(related) {
+            Some(larger) => {
+                larger.stages.extend(group.stages);
+                larger.imbalance += group.imbalance;
+            }
+            None => kept.push(group),
+        }
+    }
+    kept.sort_by_key(|uneven| std::cmp::Reverse(uneven.imbalance));
+    kept
 }
 
 /// The call path that the imbalance of a stage is assigned to.
@@ -59,20 +82,33 @@ fn main_path(cx: &Context<'_>, stage: &Stage) -> CallPathId {
     let computing = stage.paths.iter().filter(|((path, subset), _)| {
         cx.category(*path, *subset) == Category::Computation && !cx.is_inside_waiting(*path)
     });
-    let worst =
-        computing.max_by_key(|((path, _), times)| (times.exclusive_imbalance(n), std::cmp::Reverse(*path)));
-    let Some((&(path, _), times)) = worst else { return CallPathTree::ROOT };
-    let (mut main, mut most, mut at) = (path, times.exclusive_imbalance(n), path);
-    while at != CallPathTree::ROOT {
-        if let Some(times) = stage.paths.get(&(at, false)).filter(|_| at != CallPathTree::ROOT) {
-            let imbalance = times.inclusive_imbalance(n);
-            if most * CALLER_EXPLAINS_MORE.0 < imbalance * CALLER_EXPLAINS_MORE.1 {
-                (main, most) = (at, imbalance);
-            }
+    let mut worst: Vec<_> = computing.collect();
+    worst.sort_by_key(|((path, _), times)| (std::cmp::Reverse(times.exclusive_imbalance(n)), *path));
+    let latest = latest(&[stage]);
+    let found = worst.iter().find(|((path, _), _)| is_run_by(cx, *path, &latest)).or(worst.first());
+    let Some(&(&(path, _), times)) = found else { return CallPathTree::ROOT };
+    let (mut main, mut most) = (path, times.exclusive_imbalance(n));
+    for at in cx.chain(path) {
+        let imbalance = stage.paths.get(&(at, false)).map_or(0, |times| times.busy_imbalance(n));
+        if most * CALLER_EXPLAINS_MORE.0 < imbalance * CALLER_EXPLAINS_MORE.1 {
+            (main, most) = (at, imbalance);
         }
-        at = cx.paths().parent(at);
     }
     main
+}
+
+/// Whether those who come last run the path at least half as long as the average peer: code that only others run, as
+/// the components of a coupled program do, is not what makes them late.
+fn is_run_by(cx: &Context<'_>, path: CallPathId, latest: &BTreeMap<LocationId, u128>) -> bool {
+    let by_peer = cx.by_peer(path, Times::Exclusive);
+    let all: u128 = by_peer.iter().map(|&(_, ticks)| u128::from(ticks)).sum();
+    let weights: u128 = latest.values().sum();
+    let own = |&(location, ticks): &(LocationId, u64)| {
+        latest.get(&location).copied().unwrap_or_default().saturating_mul(u128::from(ticks))
+    };
+    let own: u128 = by_peer.iter().map(own).fold(0, u128::saturating_add);
+    let mean = all / by_peer.len().max(1) as u128;
+    mean.saturating_mul(weights) <= own.saturating_mul(2)
 }
 
 impl Uneven<'_> {
@@ -86,17 +122,44 @@ impl Uneven<'_> {
         range_of(&self.stages)
     }
 
-    /// Which time of the path shows the imbalance: inclusive if it has callees that contribute.
+    /// Which time of the path shows the imbalance: that with callees if they contribute.
     pub fn times(&self, cx: &Context<'_>) -> Times {
-        let (mut inclusive, mut exclusive) = (0, 0);
+        let (mut busy, mut exclusive) = (0, 0);
         for stage in &self.stages {
             if let Some(times) = stage.paths.get(&(self.path, false)) {
-                inclusive += times.inclusive_imbalance(stage.n_peers());
+                busy += times.busy_imbalance(stage.n_peers());
                 exclusive += times.exclusive_imbalance(stage.n_peers());
             }
         }
         let is_inner = self.path != CallPathTree::ROOT && !cx.is_inside_waiting(self.path);
-        if is_inner && exclusive < inclusive { Times::Inclusive } else { Times::Exclusive }
+        if is_inner && exclusive < busy { Times::Busy } else { Times::Exclusive }
+    }
+
+    /// The same work, named by the innermost caller whose times over the run differ by most of `imbalance`.
+    pub fn explaining(&self, cx: &Context<'_>, imbalance: u64) -> Uneven<'_> {
+        let named = |path| Uneven { path, stages: self.stages.clone(), imbalance: self.imbalance };
+        let differs = |path: &CallPathId| imbalance_of(&named(*path).by_peer(cx));
+        let explains = |path: &CallPathId| imbalance * MOST.0 <= differs(path) * MOST.1;
+        let best = || cx.chain(self.path).max_by_key(|path| (differs(path), path.index()));
+        named(cx.chain(self.path).find(explains).or_else(best).unwrap_or(self.path))
+    }
+
+    /// The call paths below that contribute, most first, with their imbalance phase by phase; in ticks.
+    pub fn contributions(&self, cx: &Context<'_>) -> Vec<(CallPathId, u64)> {
+        let mut sums: BTreeMap<CallPathId, u64> = BTreeMap::new();
+        for stage in &self.stages {
+            let below = stage.paths.iter().filter(|((path, subset), _)| {
+                cx.category(*path, *subset) == Category::Computation
+                    && cx.chain(*path).any(|at| at == self.path)
+                    && !cx.is_inside_waiting(*path)
+            });
+            for (&(path, _), times) in below {
+                *sums.entry(path).or_default() += stage.mean(times.exclusive_imbalance(stage.n_peers()));
+            }
+        }
+        let mut all = super::context::greatest_first(&sums);
+        all.retain(|&(_, ticks)| 0 < ticks);
+        all
     }
 
     /// Time of each peer in the path, over the run.
@@ -107,7 +170,7 @@ impl Uneven<'_> {
     /// What is spread to regain the imbalance.
     pub fn code(&self, cx: &Context<'_>) -> EditedCode {
         match self.times(cx) {
-            Times::Inclusive => EditedCode::with_callees(self.path),
+            Times::Inclusive | Times::Busy => EditedCode::with_callees(self.path),
             Times::Exclusive => EditedCode::exclusive(vec![self.path]),
         }
     }
@@ -149,7 +212,7 @@ impl Uneven<'_> {
         let (mut max, mut sum) = (0, 0);
         for path in self.stages.iter().filter_map(|stage| stage.paths.get(&(self.path, false))) {
             let (m, s) = match times {
-                Times::Inclusive => (path.inclusive_max, path.inclusive_sum),
+                Times::Inclusive | Times::Busy => (path.busy_max, path.busy_sum),
                 Times::Exclusive => (path.exclusive_max, path.exclusive_sum),
             };
             max += m;
@@ -166,15 +229,14 @@ pub(super) fn range_of(stages: &[&Stage]) -> TimeRange {
     all.unwrap_or(TimeRange { start: ouzel_model::Ticks(0), end: ouzel_model::Ticks(0) })
 }
 
-/// The iterations in which something costs at least a quarter of what it costs in the worst one; `None` for a stage
-/// that does not repeat.
+/// The iterations of the outermost loop in which something costs at least a quarter of what it costs in the worst one;
+/// `None` for a stage that does not repeat.
 pub(super) fn iterations(stage: &Stage, cost: impl Fn(&PhaseTimes) -> u128) -> Option<Iterations> {
-    let n_all = stage.phases.len() as u64;
-    let costs: Vec<u128> = stage.phases.iter().map(cost).collect();
+    let costs = stage.by_iteration(cost);
     let most = costs.iter().copied().max().unwrap_or_default();
     let is_dear = |i: &usize| 0 < costs[*i] && most <= costs[*i] * 4;
     let ranges = ranges_of((0..costs.len()).filter(is_dear).map(|i| i as u64));
-    (1 < n_all).then_some(Iterations { n_all, ranges })
+    (!costs.is_empty()).then_some(Iterations { n_all: costs.len() as u64, ranges })
 }
 
 /// Peers that exceed the mean by more than a third of what the highest exceeds it by.

@@ -7,10 +7,12 @@
 mod table;
 mod words;
 
+use crate::epochs::{self, EpochCard};
 use ouzel_analyses::MeanTicks;
 use ouzel_analyses::imbalance::Loss;
 use ouzel_analyses::loss_tree::{self, Diagnosis, PathLoss, Segment, Thresholds};
 use ouzel_analyses::peers::PeerKind;
+use ouzel_analyses::phases::epochs::epochs;
 use ouzel_analyses::phases::{Alignment, PhaseGroup, PhasesOutput, Stat};
 use ouzel_analyses::semantics::{Category, Class};
 use ouzel_model::units::counted;
@@ -19,7 +21,7 @@ use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
 /// The segments of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SegmentsCard {
     /// What is compared: `main_thread`, `helper_thread` or `accelerator_stream`; `null` if nothing runs code.
@@ -38,6 +40,9 @@ pub struct SegmentsCard {
     pub alignment: AlignmentCard,
     /// Segments of the run, those without a loss worth reporting counted in.
     pub n_segments: u64,
+    /// Parts in which the same ranks have most to do, and others in the next, in order of time; `[]` if the same ranks
+    /// have most to do in the whole run, or others in each phase.
+    pub epochs: Vec<EpochCard>,
     /// In order of their first start.
     pub segments: Vec<SegmentCard>,
     /// First and last event of those compared.
@@ -219,6 +224,7 @@ impl SegmentsCard {
             projected_run_time_ns: segments.projected_reported.ns(clock),
             alignment: alignment(group),
             n_segments: segments.segments.len() as u64,
+            epochs: epochs::cards(&epochs(group), group, definitions),
             segments: kept.map(|segment| names.segment(segment, &segments)).collect(),
             run_range_ns: Some((clock.ns_from_ticks(start), clock.ns_from_ticks(end))),
         }
@@ -233,6 +239,7 @@ impl SegmentsCard {
             projected_run_time_ns: 0,
             alignment: AlignmentCard { complete: true, n_synchronisations: 0, reason: None },
             n_segments: 0,
+            epochs: Vec::new(),
             segments: Vec::new(),
             run_range_ns: None,
         }

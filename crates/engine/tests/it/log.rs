@@ -177,6 +177,7 @@ impl Analysis for Log {
         chunk.requests.iter().for_each(|x| add(x.row, EventKind::Request, x.request));
         chunk.collectives.iter().for_each(|x| add(x.row, EventKind::CollectiveEnd, x.bytes_sent));
         chunk.threads.iter().for_each(|x| add(x.row, EventKind::Thread, x.step.index() as u64));
+        chunk.rma.iter().for_each(|x| add(x.row, EventKind::Rma, x.step.index() as u64));
         chunk.metrics.iter().for_each(|x| add(x.row, EventKind::Metric, x.bits));
         chunk.parameters.iter().for_each(|x| add(x.row, EventKind::Parameter, u64::from(x.parameter.0)));
     }
@@ -222,7 +223,7 @@ impl Analysis for LogOfCalls {
 
     fn needs(&self) -> Needs {
         let kinds = [Needs::MESSAGES, Needs::COLLECTIVES, Needs::METRICS, Needs::PARAMETERS, Needs::OTHERS];
-        kinds.into_iter().fold(Needs::CALL_PATHS | Needs::VISITS | Needs::THREADS, Needs::union)
+        kinds.into_iter().fold(Needs::CALL_PATHS | Needs::VISITS | Needs::THREADS | Needs::RMA, Needs::union)
     }
     fn empty(&self) -> Self::Partial {
         Log.empty()

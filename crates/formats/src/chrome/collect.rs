@@ -16,6 +16,7 @@ use super::number::{ns_from_us, u64_from};
 use super::record::{RecordKind, Store, TrackRecord};
 use super::samples::Samples;
 use super::scan::{Escapes, JsonCursor, JsonValue, Text, plain};
+use super::syncs::StreamSyncs;
 use crate::position::u32_from;
 use ouzel_model::{CollectiveOp, Level, Notice, NoticeCode};
 use rustc_hash::FxHashMap;
@@ -134,7 +135,8 @@ pub(super) struct Collector {
     pub n_events: u64,
     pub(super) flows: Flows,
     pub(super) spans: AsyncSpans,
-    track_ids: FxHashMap<Box<[u8]>, u32>,
+    pub(super) syncs: StreamSyncs,
+    pub(super) track_ids: FxHashMap<Box<[u8]>, u32>,
     group_ids: FxHashMap<Box<[u8]>, usize>,
     key: Vec<u8>,
     last_track: Option<(Vec<u8>, u32)>,
@@ -312,7 +314,7 @@ impl Collector {
         let track = self.track(event, track_kind);
         let mut link = match event.args.correlation {
             [] => 0,
-            text => u64_from(text).map_or(0, |correlation| 1 + (self.file_bits() | (correlation & LOW_40))),
+            text => u64_from(text).map_or(0, |correlation| self.link(correlation)),
         };
         match class {
             ActivityClass::Kernel | ActivityClass::Copy | ActivityClass::Sync if link != 0 => {
@@ -321,6 +323,9 @@ impl Collector {
             ActivityClass::Runtime if link != 0 => self.launches.insert(link),
             ActivityClass::Kernel | ActivityClass::Copy | ActivityClass::Sync | ActivityClass::Runtime => {}
             _ => link = 0,
+        }
+        if class == ActivityClass::Sync && link != 0 {
+            self.sync(event, link);
         }
         let (what, detail) = self.meaning(event, class, at_ns);
         match detail {
@@ -337,8 +342,10 @@ impl Collector {
         Ok(())
     }
 
-    fn file_bits(&self) -> u64 {
-        (self.files.len() as u64 & 0xf_ffff) << 40
+    /// The link of a correlation of the file in work.
+    pub(super) fn link(&self, correlation: u64) -> u64 {
+        let file_bits = (self.files.len() as u64 & 0xf_ffff) << 40;
+        1 + (file_bits | (correlation & LOW_40))
     }
 
     fn length(&mut self, event: &Event<'_>) -> i64 {

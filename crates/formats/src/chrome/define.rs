@@ -27,7 +27,7 @@ pub(super) fn finish(mut collector: Collector, mut notices: Vec<Notice>) -> io::
     let ranks = ranks(&collector.files, &mut notices);
     let (shifts, notice) = shifts(&collector.files);
     notices.extend(notice);
-    let LocationPlans { groups, locations, mut places } = place(&mut collector, &ranks)?;
+    let LocationPlans { groups, locations, mut places, of_tracks, devices } = place(&mut collector, &ranks)?;
     let start = |(file, shift): (&FileFacts, &i64)| Some(file.span_ns?.0.saturating_add(*shift));
     let start_ns = collector.files.iter().zip(&shifts).filter_map(start).min().unwrap_or(0);
     let end = |(file, shift): (&FileFacts, &i64)| Some(file.span_ns?.1.saturating_add(*shift));
@@ -35,6 +35,10 @@ pub(super) fn finish(mut collector: Collector, mut notices: Vec<Notice>) -> io::
     for place in &mut places {
         place.shift_ns = shifts[place.file].saturating_sub(start_ns);
     }
+    let steps = std::mem::take(&mut collector.syncs).resolve(
+        |track| of_tracks.get(track as usize).copied().flatten(),
+        |group| devices.get(&group).copied(),
+    );
     let mut definitions = Definitions::empty(clock(&collector.files, start_ns, end_ns));
     definitions.provenance = provenance(&collector.files);
     definitions.set_regions(regions(&collector));
@@ -60,6 +64,7 @@ pub(super) fn finish(mut collector: Collector, mut notices: Vec<Notice>) -> io::
         frame_contexts,
         launches: collector.launches,
         launched: collector.launched,
+        steps,
         file: collector.files.first().map_or_else(|| Arc::from(""), |file| file.name.clone()),
     })
 }

@@ -33,6 +33,7 @@ mod reader;
 mod record;
 mod samples;
 mod scan;
+mod syncs;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -45,11 +46,12 @@ use define::has_kind;
 use files::FileHead;
 use ouzel_files::Candidate;
 use ouzel_model::{
-    ChunkReader, CommId, Content, ContextId, Definitions, LocationId, LocationKind, Notice, ReadError,
-    ReadPlan, TraceSource,
+    ChunkReader, CommId, Content, ContextId, Definitions, DeviceStep, LocationId, LocationKind, Notice,
+    ReadError, ReadPlan, TraceSource,
 };
 use reader::ChromeLocation;
 use record::Store;
+use rustc_hash::FxHashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -124,6 +126,8 @@ pub struct ChromeSource {
     /// Correlations seen at launches, and at what was launched.
     launches: Bits,
     launched: Bits,
+    /// What calls do to streams, by their correlations.
+    steps: FxHashMap<u64, DeviceStep>,
     /// The first file, for errors.
     file: Arc<str>,
 }
@@ -195,7 +199,7 @@ impl TraceSource for ChromeSource {
             Content::Collectives => {
                 lacks(!definitions.communicators.is_empty(), "it holds no collective operation")
             }
-            Content::Threads => Some("Chrome traces hold none".to_owned()),
+            Content::Threads | Content::Rma => Some("Chrome traces hold none".to_owned()),
             Content::Counters => lacks(!definitions.metrics.is_empty(), "it holds no counter"),
             Content::AcceleratorStreams => lacks(
                 has_kind(definitions, LocationKind::AcceleratorStream),

@@ -33,6 +33,7 @@ pub(super) fn read(window: Window, collector: &mut Collector) -> Result<Vec<Noti
     } else if !is_trace {
         return Err(window.error(0, 0, "it has no array of trace events"));
     }
+    collector.end_syncs();
     collector.end_spans().map_err(|error| window.error(0, collector.n_events, error.to_string()))?;
     let say = |level, code, message: String| Notice::new(level, code, message).in_file(window.file().clone());
     if let Some(damage) = &window.damage {

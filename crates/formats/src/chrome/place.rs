@@ -6,7 +6,8 @@
 use super::collect::{Collector, GroupDraft, TrackDraft, TrackKind};
 use super::layout::{Laid, Lane, lay_out};
 use ouzel_model::{
-    Level, Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationKind, NoticeCode, WorldRank,
+    Level, Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind, NoticeCode,
+    WorldRank,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -33,6 +34,10 @@ pub(super) struct LocationPlans {
     pub groups: Vec<LocationGroup>,
     pub locations: Vec<Location>,
     pub places: Vec<LocationPlan>,
+    /// The first location of each track.
+    pub of_tracks: Vec<Option<LocationId>>,
+    /// The group of locations of each device.
+    pub devices: BTreeMap<usize, LocationGroupId>,
 }
 
 /// Numbers before texts, numbers by value.
@@ -59,7 +64,8 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
         let group = &collector.groups[draft.group];
         (group.file, is_device[track], natural(&group.pid), draft.group, natural(&draft.tid), draft.kind)
     });
-    let mut placed = LocationPlans::default();
+    let of_tracks = vec![None; collector.tracks.len()];
+    let mut placed = LocationPlans { of_tracks, ..LocationPlans::default() };
     let mut groups: BTreeMap<(usize, bool), LocationGroupId> = BTreeMap::new();
     for track in order {
         let draft = &collector.tracks[track];
@@ -74,8 +80,10 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
         let nests = kind != LocationKind::AcceleratorStream;
         let laid = lay_out(&mut collector.store, records, nests)?;
         say(collector, &name, &laid);
-        // The profiler's own records belong to the process it profiles.
-        let is_pseudo = collector.files[file].is_kineto && is_pseudo(&collector.groups[group]);
+        // The profiler's own records, and calls that it puts under a device, belong to the process it profiles.
+        let is_on_device = collector.groups[group].is_device && !is_device[track];
+        let is_pseudo =
+            collector.files[file].is_kineto && (is_pseudo(&collector.groups[group]) || is_on_device);
         let owner = if is_pseudo { mains[file].unwrap_or(group) } else { group };
         let key = (owner, is_device[track]);
         let id = *groups.entry(key).or_insert_with(|| {
@@ -83,6 +91,7 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
             LocationGroupId::from_index(placed.groups.len() - 1)
         });
         let kind = if is_pseudo { LocationKind::Unknown } else { kind };
+        placed.of_tracks[track] = Some(LocationId::from_index(placed.locations.len()));
         for (i, lane) in laid.lanes.into_iter().enumerate() {
             let name = if i == 0 { name.clone() } else { format!("{name} (lane {})", i + 1) };
             placed.locations.push(Location {
@@ -106,6 +115,7 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
     for (&(owner, is_device), &id) in &groups {
         let main = mains[collector.groups[owner].file].and_then(|main| groups.get(&(main, false)));
         if is_device {
+            placed.devices.insert(owner, id);
             placed.groups[id.index()].creator = main.copied();
         }
     }

@@ -7,9 +7,9 @@ use super::record::{Merge, RecordKind, TrackRecord};
 use super::samples::FRAME;
 use crate::position::index_from;
 use ouzel_model::{
-    CHUNK_EVENTS, ChunkBuffer, ChunkReader, Collective, CollectiveRoot, CommId, ContextId, EventKind, Lca,
-    Link, LinkEnd, MetricId, MetricValue, Needs, Notice, Parameter, ParameterId, ParameterValue, ReadError,
-    ReadPlan, RegionId, Sample, Ticks,
+    CHUNK_EVENTS, ChunkBuffer, ChunkReader, Collective, CollectiveRoot, CommId, ContextId, DeviceCall,
+    DeviceStep, EventKind, Lca, Link, LinkEnd, MetricId, MetricValue, Needs, Notice, Parameter, ParameterId,
+    ParameterValue, ReadError, ReadPlan, RegionId, Sample, Ticks,
 };
 
 /// Parameters of calls, in the order of their ids.
@@ -165,6 +165,13 @@ impl<'a> ChromeLocation<'a> {
             return;
         }
         buffer.links.extend(links.iter().map(|link| Link { row, id: link.id, end: link.end }));
+        if let Some(&step) = launch.filter(|_| self.is_host).and_then(|link| self.source.steps.get(&link)) {
+            // Kineto also shows queries of events as waits.
+            let is_query = || self.source.definitions.region(region).name.contains("Query");
+            if !(matches!(step, DeviceStep::AwaitEvent(_)) && is_query()) {
+                buffer.device_calls.push(DeviceCall { row, step });
+            }
+        }
         // One that only one side knows is no link.
         let other = if self.is_host { &self.source.launched } else { &self.source.launches };
         if let Some(id) = launch.filter(|&id| other.contains(id)) {

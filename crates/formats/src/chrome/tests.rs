@@ -2,8 +2,8 @@
 
 use super::*;
 use ouzel_model::{
-    ChunkBuffer, EventKind, Link, LinkEnd, Needs, Notice, NoticeCode, ParameterValue, RegionRole, Ticks,
-    TimeRange,
+    ChunkBuffer, DeviceStep, EventKind, Link, LinkEnd, Needs, Notice, NoticeCode, ParameterValue, RegionRole,
+    Ticks, TimeRange,
 };
 use ouzel_testkit::Rng;
 use std::collections::BTreeMap;
@@ -506,4 +506,55 @@ fn a_time_range_hides_calls_before_it_and_nothing_else() {
     };
     assert_eq!(rows(0), (2, 4, Some((0, 6000))));
     assert_eq!(rows(1), (2, 2, Some((1000, 10_000))));
+}
+
+#[test]
+fn waits_for_streams_belong_to_the_calls_of_their_correlations() {
+    let call = |name: &str, at: u32, id: u32| {
+        format!(
+            r#"{{"ph":"X","cat":"cuda_runtime","name":"{name}","pid":9,"tid":9,"ts":{at},"dur":1,"args":{{"correlation":{id}}}}},"#
+        )
+    };
+    let sync = |name: &str, tid: i32, id: u32, more: &str| {
+        format!(
+            r#"{{"ph":"X","cat":"cuda_sync","name":"{name}","pid":0,"tid":{tid},"ts":50,"dur":1,"args":{{"correlation":{id}{more}}}}},"#
+        )
+    };
+    let of_event = r#","wait_on_stream":20,"wait_on_cuda_event_record_corr_id":1"#;
+    let text = [
+        call("cudaEventRecord", 1, 1),
+        call("cudaStreamWaitEvent", 3, 2),
+        call("cudaEventSynchronize", 5, 3),
+        call("cudaEventQuery", 7, 4),
+        call("cudaStreamSynchronize", 9, 5),
+        call("cudaDeviceSynchronize", 11, 6),
+        call("cudaEventSynchronize", 13, 7),
+        sync("Stream Wait Event", 7, 2, of_event),
+        sync("Event Sync", -1, 3, of_event),
+        sync("Event Sync", -1, 4, of_event),
+        sync("Stream Sync", 20, 5, ""),
+        sync("Context Sync", -1, 6, ""),
+        sync("Event Sync", -1, 7, r#","wait_on_stream":-1,"wait_on_cuda_event_record_corr_id":-1"#),
+        r#"{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":2,"dur":1},"#.to_owned(),
+        r#"{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":20,"ts":2,"dur":1}"#.to_owned(),
+    ]
+    .concat();
+    let source = source(&format!("[{text}]"));
+    let definitions = source.definitions();
+    let place = |name: &str| definitions.locations.iter().position(|it| &*it.name == name).unwrap();
+    let (first, second) = (place("stream 7"), place("stream 20"));
+    let mut steps = Vec::new();
+    for chunk in chunks(&source, place("thread 9")) {
+        steps.extend(chunk.device_calls.iter().map(|it| (chunk.time[it.row as usize].0, it.step)));
+    }
+    let Some(&(_, DeviceStep::RecordEvent { event, .. })) = steps.first() else { panic!("{steps:?}") };
+    let [first, second] = [first, second].map(LocationId::from_index);
+    let expected = [
+        (0, DeviceStep::RecordEvent { event, stream: second }),
+        (2000, DeviceStep::StreamAwaitsEvent { stream: first, event }),
+        (4000, DeviceStep::AwaitEvent(event)),
+        (8000, DeviceStep::AwaitStream(second)),
+        (10000, DeviceStep::AwaitDevice(definitions.location(first).group)),
+    ];
+    assert_eq!(steps, expected);
 }

@@ -213,6 +213,7 @@ impl TraceSource for CsvSource {
             Content::Messages => "the table has no instants MpiSend and MpiRecv with their attributes",
             Content::Samples => "an event table has no samples",
             Content::Collectives => "an event table records calls of collective operations, not their sizes",
+            Content::Rma => "an event table records calls of one-sided communication, not their targets",
             Content::Threads => "an event table records neither teams of threads nor locks",
             Content::Counters => "attribute columns are parameters, not counters",
             Content::AcceleratorStreams => "an event table records only processes and threads",

@@ -6,6 +6,7 @@
 //! order is the pre-order of the model. Quirks that end here: two orders of rows, values
 //! made of several numbers (a metric each), values that mean "never", formulas in CubePL.
 
+mod contained;
 mod definitions;
 mod metrics;
 mod rows;
@@ -148,7 +149,10 @@ impl CubeSource {
         }
         let xml_rows = (0..).zip(&anchor.rows).map(|(i, row)| ((row.metric, row.cnode), i)).collect();
         let (definitions, stored) = (resolved.definitions, resolved.stored);
-        Ok(CubeSource { definitions, notices, stored, wide_index, xml_rows, cube })
+        let mut source = CubeSource { definitions, notices, stored, wide_index, xml_rows, cube };
+        let notice = contained::settle(&mut source);
+        source.notices.extend(notice);
+        Ok(source)
     }
 }
 

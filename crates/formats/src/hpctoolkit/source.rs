@@ -74,6 +74,7 @@ impl TraceSource for SampledTrace {
             Content::Threads => {
                 "HPCToolkit samples call paths and records neither teams of threads nor locks"
             }
+            Content::Rma => "HPCToolkit samples call paths and records no one-sided communication",
             Content::Counters => "HPCToolkit sums counters in its profile and records none over time",
             Content::Links => "HPCToolkit records the call path that launched a kernel, not the call",
             Content::Topologies => "HPCToolkit records no topologies",

@@ -5,11 +5,13 @@ use super::definitions::{Known, add_locations, add_world};
 use super::reader::Shared;
 use super::reports::{About, ranks_from_names};
 use super::scan::{PlaceKind, Process, RowPlace, ScannedReports};
-use super::{NsightSource, scan};
+use super::{NsightSource, PlacedRows, scan};
 use crate::position::u32_from;
 use ouzel_model::{
-    Clock, Content, Definitions, Level, Notice, NoticeCode, ParameterId, Provenance, ReadError,
+    Clock, Content, Definitions, Level, LocationGroupId, LocationId, Notice, NoticeCode, ParameterId,
+    Provenance, ReadError,
 };
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -64,13 +66,55 @@ impl NsightSource {
                            uses is taken as MPI_COMM_WORLD";
             notices.push(Notice::new(Level::Medium, NoticeCode::UndefinedReference, message));
         }
+        let streams = streams_of(&placed, scan.places.len());
+        let contexts = contexts_of(&scan, &streams, &definitions);
         let lacking = lacking(&scan);
         let world_size = definitions.communicators.first().map_or(0, |world| world.members.len());
         definitions.sampled_contexts = scan.contexts;
         definitions.set_regions(scan.regions.into_vec());
-        let shared = Shared { file, origin, comms: comms.of_handle, world_size, bytes: ParameterId(0) };
+        let (comms, bytes) = (comms.of_handle, ParameterId(0));
+        let shared = Shared { file, origin, comms, world_size, bytes, streams, contexts };
         Ok(NsightSource { definitions, notices, placed, store, shared, lacking })
     }
+}
+
+/// The location of each place: that of its first lane.
+fn streams_of(placed: &[PlacedRows], n_places: usize) -> Vec<Option<LocationId>> {
+    let mut streams = vec![None; n_places];
+    for (location, rows) in placed.iter().enumerate().filter(|(_, rows)| rows.lane == 0) {
+        streams[rows.place] = Some(LocationId::from_index(location));
+    }
+    streams
+}
+
+/// The group of each context that is waited for. Some rows name a device and context 0: that is the only one of the
+/// device.
+fn contexts_of(
+    scan: &ScannedReports,
+    streams: &[Option<LocationId>],
+    definitions: &Definitions,
+) -> Vec<Option<LocationGroupId>> {
+    let mut contexts = vec![None; scan.contexts_of_devices.len()];
+    for (&(process, device, context), &number) in &scan.contexts_of_devices {
+        let groups = |is_exact: bool| -> BTreeSet<LocationGroupId> {
+            let places = scan.places.iter().zip(streams);
+            let of_device = places.filter_map(|(place, &location)| match place.kind {
+                PlaceKind::Stream { device: of, context: in_context, .. }
+                    if (place.process, of) == (process, device) && (!is_exact || in_context == context) =>
+                {
+                    Some(definitions.location(location?).group)
+                }
+                _ => None,
+            });
+            of_device.collect()
+        };
+        let mut found = groups(true);
+        if found.is_empty() {
+            found = groups(false);
+        }
+        contexts[number as usize] = found.first().copied().filter(|_| found.len() == 1);
+    }
+    contexts
 }
 
 /// Notices about files beside an export that are not read, and about an export that ends early.
@@ -183,6 +227,7 @@ fn lacking(scan: &ScannedReports) -> Vec<(Content, &'static str)> {
     let has_streams = scan.places.iter().any(|place| matches!(place.kind, PlaceKind::Stream { .. }));
     let mut lacking = vec![
         (Content::Threads, "Nsight Systems records calls of locks, not who holds them"),
+        (Content::Rma, "Nsight Systems records no one-sided communication"),
         (Content::Counters, "counters of Nsight Systems exports are not read"),
         (Content::Topologies, "Nsight Systems records no topologies"),
         (Content::Severities, "Nsight Systems records events, not a profile"),

@@ -8,15 +8,16 @@
 //! Law: times do not decrease and calls nest, since the rows of a lane do.
 
 use super::requests::Requests;
-use super::rows::{NO_PEER, ReportRow, RowKind};
+use super::rows::{NO_PEER, ReportRow, RowKind, StreamStep};
 use super::scan::temporary_error;
 use super::spill::SpillReader;
 use super::store::{LaneBlock, StoredLane};
 use crate::position::index_from;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, Collective, CollectiveOp, CollectiveRoot, CommId, CommRank,
-    ContextId, EventKind, Lca, Level, Link, LinkEnd, LocationId, MessageEnd, Needs, Notice, NoticeCode,
-    Parameter, ParameterId, ParameterValue, ReadError, RegionId, Request, RequestEvent, Sample, Ticks,
+    ContextId, DeviceCall, DeviceStep, EventKind, Lca, Level, Link, LinkEnd, LocationGroupId, LocationId,
+    MessageEnd, Needs, Notice, NoticeCode, Parameter, ParameterId, ParameterValue, ReadError, RegionId,
+    Request, RequestEvent, Sample, Ticks,
 };
 use std::sync::Arc;
 
@@ -33,6 +34,27 @@ pub(super) struct Shared {
     pub world_size: usize,
     /// The parameter that holds the bytes of a copy.
     pub bytes: ParameterId,
+    /// The location of each place; none without rows.
+    pub streams: Vec<Option<LocationId>>,
+    /// The group of each context that is waited for, if it is known.
+    pub contexts: Vec<Option<LocationGroupId>>,
+}
+
+impl Shared {
+    /// What a row does to streams, if that is known.
+    fn step(&self, row: &ReportRow) -> Option<DeviceStep> {
+        let of_place = |place: u32| self.streams.get(place as usize).copied().flatten();
+        let (stream, event) = (of_place(row.peer).unwrap_or(DeviceStep::NO_STREAM), row.more);
+        Some(match StreamStep::from_code(row.op)? {
+            StreamStep::AwaitStream => DeviceStep::AwaitStream(stream),
+            StreamStep::AwaitContext => {
+                DeviceStep::AwaitDevice(self.contexts.get(row.peer as usize).copied().flatten()?)
+            }
+            StreamStep::AwaitEvent => DeviceStep::AwaitEvent(event),
+            StreamStep::Record => DeviceStep::RecordEvent { event, stream },
+            StreamStep::StreamAwaits => DeviceStep::StreamAwaitsEvent { stream, event },
+        })
+    }
 }
 
 /// The reader of one location.
@@ -128,11 +150,15 @@ impl<'a> NsightLocation<'a> {
         let enter = buffer.push(at, EventKind::Enter, RegionId(row.region));
         if row.id != 0 && self.needs.contains(Needs::LINKS) {
             let end = match row.kind {
-                RowKind::Call => Some(LinkEnd::From),
+                RowKind::Call | RowKind::StreamStep => Some(LinkEnd::From),
                 RowKind::Device => Some(LinkEnd::To),
                 _ => None,
             };
             buffer.links.extend(end.map(|end| Link { row: enter, id: row.id, end }));
+        }
+        if row.kind == RowKind::StreamStep && self.needs.contains(Needs::LINKS) {
+            let step = self.shared.step(&row);
+            buffer.device_calls.extend(step.map(|step| DeviceCall { row: enter, step }));
         }
         match row.kind {
             RowKind::Device if row.more == 1 => self.copied(buffer, at, row),

@@ -131,13 +131,19 @@ pub(super) fn memcpy_name(kind: i64) -> String {
     format!("[CUDA memcpy {kind}]")
 }
 
-/// What is waited for, by the code of CUPTI's `CUpti_ActivitySynchronizationType`.
+/// Codes of CUPTI's `CUpti_ActivitySynchronizationType`.
+pub(super) const SYNC_EVENT: i64 = 1;
+pub(super) const SYNC_STREAM_WAIT: i64 = 2;
+pub(super) const SYNC_STREAM: i64 = 3;
+pub(super) const SYNC_CONTEXT: i64 = 4;
+
+/// What is waited for, by these codes.
 pub(super) fn sync_name(kind: i64) -> String {
     match kind {
-        1 => "[CUDA event synchronize]".to_owned(),
-        2 => "[CUDA stream wait event]".to_owned(),
-        3 => "[CUDA stream synchronize]".to_owned(),
-        4 => "[CUDA context synchronize]".to_owned(),
+        SYNC_EVENT => "[CUDA event synchronize]".to_owned(),
+        SYNC_STREAM_WAIT => "[CUDA stream wait event]".to_owned(),
+        SYNC_STREAM => "[CUDA stream synchronize]".to_owned(),
+        SYNC_CONTEXT => "[CUDA context synchronize]".to_owned(),
         _ => format!("[CUDA synchronize kind {kind}]"),
     }
 }

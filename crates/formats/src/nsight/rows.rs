@@ -44,10 +44,44 @@ pub(super) enum RowKind {
     Collective,
     /// A non-blocking collective; likewise, `id`: the request.
     Icollective,
+    /// A call that waits for streams. `op`: the code of a [`StreamStep`]; `peer`: the stream as a place, or the context;
+    /// `more`: the event.
+    StreamStep,
+}
+
+/// What a row of [`RowKind::StreamStep`] does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum StreamStep {
+    /// The host waits for a stream.
+    AwaitStream,
+    /// The host waits for a context.
+    AwaitContext,
+    /// The host waits for an event.
+    AwaitEvent,
+    /// An event is recorded in a stream.
+    Record,
+    /// A stream waits for an event.
+    StreamAwaits,
+}
+
+impl StreamStep {
+    const ALL: [StreamStep; 5] = [
+        StreamStep::AwaitStream,
+        StreamStep::AwaitContext,
+        StreamStep::AwaitEvent,
+        StreamStep::Record,
+        StreamStep::StreamAwaits,
+    ];
+
+    /// The step of a code.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code)).copied()
+    }
 }
 
 impl RowKind {
-    const ALL: [RowKind; 13] = [
+    const ALL: [RowKind; 14] = [
         RowKind::Call,
         RowKind::Device,
         RowKind::Sample,
@@ -61,6 +95,7 @@ impl RowKind {
         RowKind::Wait,
         RowKind::Collective,
         RowKind::Icollective,
+        RowKind::StreamStep,
     ];
 
     /// Whether its events depend on rows before or after it.
@@ -73,6 +108,7 @@ impl RowKind {
                 | RowKind::Send
                 | RowKind::Recv
                 | RowKind::Collective
+                | RowKind::StreamStep
         )
     }
 }
@@ -181,7 +217,7 @@ mod tests {
             assert_eq!(ReportRow::read(bytes.as_slice().try_into().unwrap()), Some(row));
         }
         let mut no_kind = [0; ROW_BYTES];
-        no_kind[24] = 13;
+        no_kind[24] = 14;
         assert_eq!(ReportRow::read(&no_kind), None);
     }
 

@@ -25,6 +25,7 @@ pub(super) struct Collected {
     pub regions: Vec<def::Region>,
     pub groups: Vec<OwnedGroup>,
     pub comms: Vec<Comm>,
+    pub rma_windows: Vec<def::RmaWin>,
     pub metric_members: Vec<def::MetricMember>,
     pub metric_classes: Vec<(u32, Vec<u32>)>,
     pub metric_instances: Vec<def::MetricInstance>,
@@ -42,6 +43,7 @@ pub(super) struct Collected {
 /// A group, owned.
 #[derive(Debug, Clone)]
 pub(super) struct OwnedGroup {
+    pub id: u32,
     pub group_type: GroupType,
     pub paradigm: Paradigm,
     pub members: Vec<u64>,
@@ -116,6 +118,7 @@ impl Collected {
             Definition::InterruptGenerator(d) => {
                 self.keep(|c| &mut c.interrupt_generators, DefinitionKind::InterruptGenerator, d.id, *d);
             }
+            Definition::RmaWin(d) => self.keep(|c| &mut c.rma_windows, DefinitionKind::RmaWin, d.id, *d),
             Definition::CartDimension(d) => {
                 self.keep(|c| &mut c.cart_dimensions, DefinitionKind::CartDimension, d.id, *d);
             }
@@ -170,7 +173,7 @@ impl Collected {
 
     fn take_group(&mut self, d: &def::Group<'_>) {
         let members = d.members.iter().collect();
-        let group = OwnedGroup { group_type: d.group_type, paradigm: d.paradigm, members };
+        let group = OwnedGroup { id: d.id, group_type: d.group_type, paradigm: d.paradigm, members };
         let same_id = self.groups_by_id.entry(d.id).or_default();
         match same_id.iter().find(|&&at| self.groups[at].group_type == group.group_type) {
             Some(&at) => self.groups[at] = group,

@@ -5,12 +5,13 @@
 //! Law: one row per event that an analysis needs; ids are dense and global.
 
 use super::refs::LocationRefs;
+use super::roots::root;
 use super::stack_changes::StackChanges;
-use super::threads;
+use super::{rma, threads};
 use ouzel_model::{
-    CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, CommRank, EventKind, IoMode,
-    IoOperation, MessageEnd, MetricValue, Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent,
-    Sample, ThreadEvent, ThreadStep, Ticks,
+    CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CommRank, EventKind, IoMode, IoOperation,
+    MessageEnd, MetricValue, Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent, RmaEvent,
+    Sample, ThreadEvent, Ticks,
 };
 use ouzel_otf2::read::{EventKinds, EventSink};
 use ouzel_otf2::records::enums::IoOperationMode;
@@ -57,6 +58,24 @@ pub(super) fn unwanted(needs: Needs) -> EventKinds {
             | Kind::ThreadBegin
             | Kind::ThreadWait
             | Kind::ThreadEnd => needs.contains(Needs::THREADS),
+            Kind::RmaWinCreate
+            | Kind::RmaWinDestroy
+            | Kind::RmaCollectiveBegin
+            | Kind::RmaCollectiveEnd
+            | Kind::RmaGroupSync
+            | Kind::RmaRequestLock
+            | Kind::RmaAcquireLock
+            | Kind::RmaTryLock
+            | Kind::RmaReleaseLock
+            | Kind::RmaSync
+            | Kind::RmaWaitChange
+            | Kind::RmaPut
+            | Kind::RmaGet
+            | Kind::RmaAtomic
+            | Kind::RmaOpCompleteBlocking
+            | Kind::RmaOpCompleteNonBlocking
+            | Kind::RmaOpTest
+            | Kind::RmaOpCompleteRemote => needs.contains(Needs::RMA),
             Kind::CallingContextSample => needs.contains(Needs::SAMPLES),
             Kind::Metric => needs.contains(Needs::METRICS),
             Kind::ParameterString | Kind::ParameterInt | Kind::ParameterUnsignedInt => {
@@ -174,9 +193,17 @@ impl EventColumns<'_, '_> {
         self.buffer.collectives.push(Collective { row, comm: self.refs.comm(comm), ..collective });
     }
 
-    fn thread(&mut self, time: u64, step: ThreadStep) {
-        let row = self.plain_row(time, EventKind::Thread);
-        self.buffer.threads.push(ThreadEvent { row, step });
+    fn other(&mut self, time: u64, event: &Event<'_>) {
+        if let Some(step) = threads::step(event, self.refs) {
+            let row = self.plain_row(time, EventKind::Thread);
+            self.buffer.threads.push(ThreadEvent { row, step });
+        } else if let Some((window, step)) = rma::step(event, self.refs) {
+            let row = self.plain_row(time, EventKind::Rma);
+            self.buffer.rma.push(RmaEvent { row, window, step });
+        } else {
+            self.plain_row(time, EventKind::Other);
+            *self.not_represented.entry(event.kind().name()).or_default() += 1;
+        }
     }
 
     fn parameter(&mut self, time: u64, parameter: u32, value: ParameterValue) {
@@ -235,16 +262,6 @@ impl EventColumns<'_, '_> {
         };
         let values = members.iter().zip(values);
         self.buffer.metrics.extend(values.map(|(&metric, bits)| MetricValue { row, metric, bits }));
-    }
-}
-
-/// The root of a collective, from the rank field and its three special values.
-fn root(rank: u32) -> CollectiveRoot {
-    match rank {
-        u32::MAX => CollectiveRoot::None,
-        0xFFFF_FFFE => CollectiveRoot::This,
-        0xFFFF_FFFD => CollectiveRoot::ThisGroup,
-        rank => CollectiveRoot::Rank(CommRank(rank)),
     }
 }
 
@@ -331,13 +348,7 @@ impl EventSink for EventColumns<'_, '_> {
             Event::MeasurementOnOff(_) => {
                 self.plain_row(time, EventKind::MeasurementOnOff);
             }
-            other => match threads::step(&other, self.refs) {
-                Some(step) => self.thread(time, step),
-                None => {
-                    self.plain_row(time, EventKind::Other);
-                    *self.not_represented.entry(other.kind().name()).or_default() += 1;
-                }
-            },
+            other => self.other(time, &other),
         }
     }
 }
@@ -394,11 +405,5 @@ mod tests {
         );
         assert!(!kinds.contains(Kind::Enter) && !kinds.contains(Kind::MpiCollectiveEnd));
         assert_eq!(unwanted(Needs::ALL_EVENTS), EventKinds::NONE);
-    }
-
-    #[test]
-    fn special_roots_are_no_ranks() {
-        assert_eq!(root(u32::MAX), CollectiveRoot::None);
-        assert_eq!(root(4), CollectiveRoot::Rank(CommRank(4)));
     }
 }

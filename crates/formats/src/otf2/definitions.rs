@@ -14,8 +14,8 @@ use super::refs::GlobalRefs;
 use ouzel_model::{
     CartDimension, CartMembers, CartTopology, Clock, CommId, CommRank, Definitions, Level, Location,
     LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind, Metric, MetricId,
-    MetricMode, MetricValueType, Notice, NoticeCode, Paradigm, ParameterId, Region, RegionId, RegionRole,
-    SystemNode, SystemNodeId, SystemTree, Ticks, WorldRank,
+    MetricMode, MetricValueType, Notice, NoticeCode, Paradigm, ParameterId, RankGroupId, Region, RegionId,
+    RegionRole, RmaWindow, RmaWindowId, SystemNode, SystemNodeId, SystemTree, Ticks, WorldRank,
 };
 use ouzel_otf2::records::definition as def;
 use ouzel_otf2::records::enums::{
@@ -25,6 +25,9 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 const UNDEFINED: u32 = u32::MAX;
+
+/// The flag of a window whose creation and end are events.
+const HAS_LIFE_EVENTS: u32 = 1;
 
 /// The model's definitions, and the map from the references of event files to them.
 #[derive(Debug)]
@@ -53,6 +56,7 @@ pub(super) fn resolve(collected: &Collected, evidence: &Evidence) -> Resolved {
         Communicators::new(collected, evidence, &locations, &ranks).define(&mut definitions);
     resolver.notices.extend(notices);
     let unknown_comm = CommId::from_index(definitions.communicators.len() - 1);
+    let (rma_windows, rank_groups) = resolver.rma_windows(&mut definitions, &comms, unknown_comm);
     let metrics = resolver.metrics(&mut definitions);
     resolver.topologies(&mut definitions, &comms);
     definitions.parameters = collected.parameters.iter().map(|p| collected.text(p.name)).collect();
@@ -62,6 +66,8 @@ pub(super) fn resolve(collected: &Collected, evidence: &Evidence) -> Resolved {
         unknown_region: definitions.unknown_region,
         comms,
         unknown_comm,
+        rma_windows,
+        rank_groups,
         metrics,
         parameters,
         calling_contexts,
@@ -265,6 +271,42 @@ impl Resolver<'_> {
             world[rank as usize] = locations.get(&number).copied();
         }
         world
+    }
+
+    /// Windows, and the groups of ranks that events on them may name.
+    fn rma_windows(
+        &mut self,
+        definitions: &mut Definitions,
+        comms: &FxHashMap<u32, CommId>,
+        unknown_comm: CommId,
+    ) -> (FxHashMap<u32, RmaWindowId>, FxHashMap<u32, RankGroupId>) {
+        let windows = &self.collected.rma_windows;
+        if windows.is_empty() {
+            return (FxHashMap::default(), FxHashMap::default());
+        }
+        let window = |window: &def::RmaWin| RmaWindow {
+            name: self.collected.text(window.name),
+            comm: comms.get(&window.comm).copied().unwrap_or(unknown_comm),
+            has_life_events: window.flags & HAS_LIFE_EVENTS != 0,
+        };
+        definitions.rma_windows = windows.iter().map(window).collect();
+        let n_lost = windows.iter().filter(|window| !comms.contains_key(&window.comm)).count();
+        if 0 < n_lost {
+            let message =
+                "the communicator of a window is not defined: the ranks behind its targets are unknown";
+            let notice = Notice::new(Level::Medium, NoticeCode::UndefinedReference, message);
+            self.notices.push(notice.times(n_lost as u64));
+        }
+        let of_ranks = |group: &&OwnedGroup| {
+            let is_of_ranks = matches!(group.paradigm, enums::Paradigm::Mpi | enums::Paradigm::Unknown);
+            group.group_type == GroupType::CommGroup && is_of_ranks
+        };
+        let groups: Vec<&OwnedGroup> = self.collected.groups.iter().filter(of_ranks).collect();
+        let rank = |&member: &u64| WorldRank(u32::try_from(member).unwrap_or(u32::MAX));
+        definitions.rank_groups =
+            groups.iter().map(|group| group.members.iter().map(rank).collect()).collect();
+        let ids = index(windows.iter().map(|window| window.id), RmaWindowId::from_index);
+        (ids, index(groups.iter().map(|group| group.id), RankGroupId::from_index))
     }
 
     fn regions(&mut self, definitions: &mut Definitions) -> FxHashMap<u32, RegionId> {

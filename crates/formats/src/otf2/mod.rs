@@ -18,6 +18,8 @@ pub mod print;
 mod ranks;
 mod reader;
 mod refs;
+mod rma;
+mod roots;
 mod stack_changes;
 mod threads;
 
@@ -55,6 +57,7 @@ pub static READER: Reader = Reader {
         (Content::Messages, ""),
         (Content::Collectives, ""),
         (Content::Threads, ""),
+        (Content::Rma, ""),
         (Content::Counters, ""),
         (Content::AcceleratorStreams, ""),
         (Content::Topologies, ""),

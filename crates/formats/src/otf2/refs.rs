@@ -5,7 +5,7 @@
 //! placeholder of its table and is counted, never dropped.
 
 use super::contexts::ContextRef;
-use ouzel_model::{CommId, InterruptGeneratorId, MetricId, ParameterId, RegionId};
+use ouzel_model::{CommId, InterruptGeneratorId, MetricId, ParameterId, RankGroupId, RegionId, RmaWindowId};
 use ouzel_otf2::MappingTables;
 use ouzel_otf2::records::RefKind;
 use rustc_hash::FxHashMap;
@@ -19,6 +19,8 @@ pub(super) struct GlobalRefs {
     pub unknown_region: RegionId,
     pub comms: FxHashMap<u32, CommId>,
     pub unknown_comm: CommId,
+    pub rma_windows: FxHashMap<u32, RmaWindowId>,
+    pub rank_groups: FxHashMap<u32, RankGroupId>,
     /// Members of each metric class or instance.
     pub metrics: FxHashMap<u32, Arc<[MetricId]>>,
     pub parameters: FxHashMap<u32, ParameterId>,
@@ -71,6 +73,24 @@ impl<'a> LocationRefs<'a> {
             Some(&id) => id,
             None => self.undefined(RefKind::Comm, global, self.global.unknown_comm),
         }
+    }
+
+    pub fn rma_window(&mut self, local: u32) -> Option<RmaWindowId> {
+        let global = self.mapping.map_u32(RefKind::RmaWin, local);
+        let id = self.global.rma_windows.get(&global).copied();
+        if id.is_none() {
+            self.undefined(RefKind::RmaWin, global, ());
+        }
+        id
+    }
+
+    pub fn rank_group(&mut self, local: u32) -> Option<RankGroupId> {
+        let global = self.mapping.map_u32(RefKind::Group, local);
+        let id = self.global.rank_groups.get(&global).copied();
+        if id.is_none() {
+            self.undefined(RefKind::Group, global, ());
+        }
+        id
     }
 
     pub fn calling_context(&mut self, local: u32) -> Option<ContextRef> {

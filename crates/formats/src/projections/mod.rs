@@ -197,6 +197,7 @@ impl TraceSource for ProjectionsSource {
             Content::Collectives => {
                 "Charm++ has no collective operations: reductions and broadcasts are messages"
             }
+            Content::Rma => "Projections records messages, no accesses to the memory of other PEs",
             Content::Threads => "Projections records PEs, not the threads and locks inside of them",
             Content::AcceleratorStreams => "Projections records only PEs",
             Content::Links => "Projections records messages, no other links",

@@ -2,7 +2,7 @@
 
 use ouzel_model::{
     Clock, CommId, CommRank, Communicator, Definitions, EventChunk, EventKind, EventSink, LocationId,
-    MessageEnd, MetricValue, MetricValueType, Needs, RequestEvent, ThreadStep, WorldRank,
+    MessageEnd, MetricValue, MetricValueType, Needs, RequestEvent, RmaStep, ThreadStep, WorldRank,
 };
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -96,6 +96,8 @@ pub struct EventNames {
     instants: Vec<u32>,
     /// By step of threads.
     thread_steps: Vec<u32>,
+    /// By step of one-sided communication.
+    rma_steps: Vec<u32>,
     /// By metric.
     metrics: Vec<u32>,
 }
@@ -133,8 +135,9 @@ impl EventNames {
         let regions = definitions.regions.iter().map(|region| code(region.name.clone())).collect();
         let instants = INSTANTS.iter().map(|&name| code(Arc::from(name))).collect();
         let thread_steps = ThreadStep::NAMES.iter().map(|&name| code(Arc::from(name))).collect();
+        let rma_steps = RmaStep::NAMES.iter().map(|&name| code(Arc::from(name))).collect();
         let metrics = definitions.metrics.iter().map(|metric| code(metric.name.clone())).collect();
-        EventNames { names, regions, instants, thread_steps, metrics }
+        EventNames { names, regions, instants, thread_steps, rma_steps, metrics }
     }
 
     /// Every name, by code.
@@ -228,7 +231,7 @@ impl Lister {
         let Meaning { names, clock, .. } = &*self.meaning;
         let Local { batch, depth, .. } = local;
         let mut requests = chunk.requests.iter();
-        let mut threads = chunk.threads.iter();
+        let (mut threads, mut rma) = (chunk.threads.iter(), chunk.rma.iter());
         let mut metrics = chunk.metrics.iter().peekable();
         let (mut sends, mut recvs) = (chunk.sends.iter(), chunk.recvs.iter());
         for (row, (&kind, &region)) in (0_u32..).zip(chunk.kind.iter().zip(chunk.region)) {
@@ -271,6 +274,14 @@ impl Lister {
                 EventKind::Thread => match threads.next() {
                     Some(event) => {
                         let name = names.thread_steps[event.step.index()];
+                        batch.push(time_ns, EventType::Instant, name, *depth);
+                        continue;
+                    }
+                    None => Instant::Other,
+                },
+                EventKind::Rma => match rma.next() {
+                    Some(event) => {
+                        let name = names.rma_steps[event.step.index()];
                         batch.push(time_ns, EventType::Instant, name, *depth);
                         continue;
                     }
@@ -335,7 +346,7 @@ impl EventSink for Lister {
 
     /// Samples of locations with no other events come as the calls made of them.
     fn needs(&self) -> Needs {
-        let instants = Needs::METRICS | Needs::PARAMETERS | Needs::THREADS | Needs::OTHERS;
+        let instants = Needs::METRICS | Needs::PARAMETERS | Needs::THREADS | Needs::RMA | Needs::OTHERS;
         Needs::MESSAGES | Needs::COLLECTIVES | instants
     }
 

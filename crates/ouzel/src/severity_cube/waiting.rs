@@ -8,7 +8,7 @@ use ouzel_model::{CallPathId, LocationId};
 use ouzel_waits::{ClassRole, WaitClass, WaitsOutput};
 use std::collections::BTreeMap;
 
-/// The metric of a class. Parts that only the causes of waits tell have none.
+/// The metric of a class. Parts that only the causes of waits tell have none, nor has waiting for accelerators.
 fn metric(class: WaitClass) -> Option<Waiting> {
     Some(match class {
         WaitClass::LateSender => Waiting::LateSender,
@@ -24,6 +24,12 @@ fn metric(class: WaitClass) -> Option<Waiting> {
         WaitClass::WaitAtInit => Waiting::Init,
         WaitClass::WaitAtFinalize => Waiting::Finalize,
         WaitClass::WaitAtCreate => Waiting::Create,
+        WaitClass::WaitAtFence => Waiting::Fence,
+        WaitClass::EarlyFence => Waiting::EarlyFence,
+        WaitClass::LatePost => Waiting::LatePost,
+        WaitClass::EarlyWait => Waiting::EarlyWait,
+        WaitClass::LateComplete => Waiting::LateComplete,
+        WaitClass::RmaLock => Waiting::RmaLock,
         WaitClass::OpenmpWaitAtBarrier => Waiting::OpenMpBarrier,
         WaitClass::LockContention => Waiting::Lock,
         WaitClass::ConditionWait => Waiting::Condition,
@@ -35,6 +41,7 @@ fn metric(class: WaitClass) -> Option<Waiting> {
         WaitClass::NxnCompletion => Waiting::NxnCompletion,
         WaitClass::InitCompletion => Waiting::InitCompletion,
         WaitClass::Polling => Waiting::Polling,
+        other if other.is_of_devices() => return None,
         other if other.role() == ClassRole::Primary => Waiting::Other,
         _ => return None,
     })
@@ -51,7 +58,7 @@ pub(super) fn severities(waits: &WaitsOutput) -> SeverityCubeOutput {
         // A part of a class is in the waits once more, so only metrics without a class sum up their parts.
         let wholes = match own {
             Waiting::WrongOrderDifferentSource | Waiting::WrongOrderSameSource => Some(Waiting::WrongOrder),
-            Waiting::EarlyReduce => None,
+            Waiting::EarlyReduce | Waiting::EarlyFence | Waiting::LateComplete => None,
             primary => primary.whole(),
         };
         for kind in [own].into_iter().chain(wholes) {

@@ -14,7 +14,7 @@ pub(super) enum Probe {
 }
 
 /// Rows, visits and payloads of each kind as text, each in order.
-type Seen = [String; 10];
+type Seen = [String; 11];
 
 impl Analysis for Probe {
     type Local = (Probe, Seen);
@@ -28,7 +28,9 @@ impl Analysis for Probe {
         let kinds = [Needs::MESSAGES, Needs::COLLECTIVES, Needs::METRICS, Needs::PARAMETERS, Needs::OTHERS];
         match self {
             Probe::OfSamples => Needs::ALL_EVENTS | derived,
-            Probe::OfCalls => kinds.into_iter().fold(derived | Needs::LINKS | Needs::THREADS, Needs::union),
+            Probe::OfCalls => {
+                kinds.into_iter().fold(derived | Needs::LINKS | Needs::THREADS | Needs::RMA, Needs::union)
+            }
         }
     }
     fn empty(&self) -> Self::Partial {
@@ -38,7 +40,8 @@ impl Analysis for Probe {
         (*self, Seen::default())
     }
     fn fold(&self, (probe, seen): &mut Self::Local, chunk: &EventChunk<'_>) {
-        let [rows, visits, sends, recvs, requests, collectives, metrics, parameters, samples, threads] = seen;
+        let [rows, visits, sends, recvs, requests, collectives, metrics, parameters, samples, threads, rma] =
+            seen;
         assert_eq!(chunk.call_path.len(), chunk.time.len(), "call paths are filled");
         let at = |row: u32| chunk.time[row as usize];
         // An analysis that does not need samples may still see them, if others do.
@@ -56,6 +59,7 @@ impl Analysis for Probe {
         chunk.requests.iter().for_each(|x| add(requests, x.row, x.request));
         chunk.collectives.iter().for_each(|x| add(collectives, x.row, x.bytes_sent));
         chunk.threads.iter().for_each(|x| add(threads, x.row, x.step.index() as u64));
+        chunk.rma.iter().for_each(|x| add(rma, x.row, x.step.index() as u64));
         chunk.metrics.iter().for_each(|x| add(metrics, x.row, x.bits));
         for x in chunk.samples.iter().filter(|_| *probe == Probe::OfSamples) {
             add(samples, x.row, x.context.map_or(u64::MAX, |c| u64::from(c.0)));

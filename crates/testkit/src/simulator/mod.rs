@@ -54,7 +54,7 @@
 //!
 //! # What it does not model
 //!
-//! Threads beside messages (processes of threads alone are in [`threads`]), accelerators, RMA and files; probes, persistent and cancelled requests, `MPI_Waitsome`,
+//! Threads and windows beside messages (processes of threads alone are in [`threads`], those of windows alone in [`windows`]), accelerators and files; probes, persistent and cancelled requests, `MPI_Waitsome`,
 //! non-blocking collective operations and intercommunicators; members of collective operations that send nothing;
 //! clocks that differ, ranks that start later, and traces that are cut; contention in the network. Two traps of the
 //! recorded trace are real: with an overhead, an eager send that happens to overlap its receive looks like one that
@@ -62,6 +62,7 @@
 
 mod change;
 mod delays;
+pub mod devices;
 mod execute;
 pub mod golden;
 mod instance;
@@ -75,6 +76,7 @@ mod share;
 #[cfg(test)]
 mod tests;
 pub mod threads;
+pub mod windows;
 
 pub use change::{Change, Code};
 pub use delays::{DelayKey, Delays};

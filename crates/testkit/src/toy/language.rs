@@ -15,9 +15,10 @@
 
 use super::{ToyEvent, ToyPayload, ToyTrace};
 use ouzel_model::{
-    Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, Communicator, IoMode, Lca, LocationId,
-    LocationKind, LockUse, MessageEnd, Paradigm, ParameterValue, RegionId, Request, RequestEvent, Sample,
-    TaskId, ThreadLife, ThreadStep, Ticks, WorldRank,
+    Collective, CollectiveOp, CollectiveRoot, CommId, CommRank, Communicator, DeviceStep, IoMode, Lca,
+    LinkEnd, LocationId, LocationKind, LockUse, MessageEnd, Paradigm, ParameterValue, RankGroupId, RegionId,
+    Request, RequestEvent, RmaAccess, RmaAtomicKind, RmaCollective, RmaLock, RmaLockMode, RmaOperationId,
+    RmaStep, RmaSyncLevel, RmaWindow, RmaWindowId, Sample, TaskId, ThreadLife, ThreadStep, Ticks, WorldRank,
 };
 use std::sync::Arc;
 
@@ -36,10 +37,18 @@ impl ToyTrace {
     /// - `fork N`, `join`, `team-begin NAME`, `team-end NAME`; `acquire LOCK#ORDER` and `release LOCK#ORDER` of OpenMP,
     ///   with `p` before the lock of POSIX threads; `task-create|task-switch|task-complete TEAM CREATOR NUMBER`;
     ///   `thread-create|thread-begin|thread-wait|thread-end CONTINGENT NUMBER`
+    /// - `rma WINDOW STEP`, where the step is `create`, `destroy`, `begin`, `end OP [SENT/RECEIVED]`, `sync RANK …` with a
+    ///   group of world ranks, `asked RANK …` the same where nothing was synchronised, `put|get|atomic TARGET BYTES
+    ///   NUMBER`, `complete|done|remote NUMBER` of an access (blocking, at the origin, at the target),
+    ///   `request|acquire TARGET exclusive|shared`, `release TARGET`; `all` is every target
+    /// - after an enter: `launches N` or `launched N`, the ends of link N; `awaits-stream LABEL`, `awaits-device LABEL` (the
+    ///   context of that stream), `awaits-event N`, `records-event N LABEL`, `stream-awaits N LABEL`, with labels of
+    ///   lines before
     /// - `metric NAME=VALUE …`, `param NAME=VALUE`, `flush`, `onoff`, `other`
     ///
     /// A line `comm NAME = RANK RANK …` defines a communicator, one without ranks that of the caller alone, and `comm
-    /// NAME = ? RANK RANK …` one with only these members known; `MPI_COMM_WORLD` always exists. A line `team NAME =
+    /// NAME = ? RANK RANK …` one with only these members known; `MPI_COMM_WORLD` always exists. A line `window NAME =
+    /// COMM` defines a window. A line `team NAME =
     /// LABEL LABEL …` defines a team of the locations with these labels, which may follow later.
     ///
     /// # Panics
@@ -78,6 +87,11 @@ impl ToyTrace {
     }
 
     fn add_line(&mut self, line: &str) -> Result<(), String> {
+        if let Some((name, comm)) = line.strip_prefix("window ").and_then(|line| line.split_once('=')) {
+            let (name, comm) = (Arc::from(name.trim()), self.communicator(comm.trim())?);
+            self.definitions_mut().rma_windows.push(RmaWindow { name, comm, has_life_events: true });
+            return Ok(());
+        }
         if let Some(comm) = line.strip_prefix("comm ") {
             return self.add_communicator(comm);
         }
@@ -128,6 +142,7 @@ impl ToyTrace {
             "request" => self.request(rest)?,
             "collective-begin" => ToyPayload::CollectiveBegin,
             "collective" => self.collective(rest)?,
+            "rma" => self.rma(rest)?,
             "fork" => ToyPayload::Thread(ThreadStep::Fork {
                 paradigm: Paradigm::OpenMp,
                 n_requested: number(rest)?,
@@ -147,6 +162,22 @@ impl ToyTrace {
                 ToyPayload::Parameter(self.parameter(name), value)
             }
             "sample" => self.sample(rest)?,
+            "launches" => ToyPayload::Link(number(rest)?, LinkEnd::From),
+            "launched" => ToyPayload::Link(number(rest)?, LinkEnd::To),
+            "awaits-stream" => ToyPayload::Device(DeviceStep::AwaitStream(self.labelled(rest)?)),
+            "awaits-device" => {
+                let stream = self.labelled(rest)?;
+                ToyPayload::Device(DeviceStep::AwaitDevice(self.definitions.location(stream).group))
+            }
+            "awaits-event" => ToyPayload::Device(DeviceStep::AwaitEvent(number(rest)?)),
+            "records-event" | "stream-awaits" => {
+                let (event, stream) = rest.split_once(' ').ok_or("no event or no stream")?;
+                let (event, stream) = (number(event)?, self.labelled(stream.trim())?);
+                ToyPayload::Device(match verb {
+                    "records-event" => DeviceStep::RecordEvent { event, stream },
+                    _ => DeviceStep::StreamAwaitsEvent { stream, event },
+                })
+            }
             "read" => ToyPayload::Io(IoMode::Read, Some(number(rest)?)),
             "write" => ToyPayload::Io(IoMode::Write, Some(number(rest)?)),
             "io" => ToyPayload::Io(IoMode::Other, None),
@@ -171,6 +202,12 @@ impl ToyTrace {
             open.truncate(depth);
         }
         Ok(region)
+    }
+
+    /// The location of a label, of a line before.
+    fn labelled(&self, label: &str) -> Result<LocationId, String> {
+        let found = self.definitions.locations.iter().position(|it| &*it.name == label);
+        found.map(LocationId::from_index).ok_or_else(|| format!("no location {label:?} before"))
     }
 
     fn message(&self, peer: &str, rest: &str) -> Result<MessageEnd, String> {
@@ -200,11 +237,10 @@ impl ToyTrace {
 
     fn collective(&self, rest: &str) -> Result<ToyPayload, String> {
         let (op, rest) = rest.split_once(' ').unwrap_or((rest, ""));
-        let known = (0..=u8::MAX).map(CollectiveOp::from_code).find(|known| known.as_str() == op);
         let options = Options::new(self, rest)?;
         Ok(ToyPayload::CollectiveEnd(Collective {
             row: 0,
-            op: known.ok_or_else(|| format!("unknown collective {op:?}"))?,
+            op: op_from_name(op)?,
             comm: options.comm,
             root: options.root,
             bytes_sent: options.bytes.0,
@@ -238,6 +274,70 @@ impl ToyTrace {
             "thread-wait" => ThreadStep::ThreadWait(life()?),
             _ => ThreadStep::ThreadEnd(life()?),
         })
+    }
+
+    fn rma(&mut self, rest: &str) -> Result<ToyPayload, String> {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let [window, verb, words @ ..] = &*words else { return Err("no window and step".to_owned()) };
+        let found = self.definitions.rma_windows.iter().position(|known| &*known.name == *window);
+        let window = RmaWindowId::from_index(found.ok_or_else(|| format!("unknown window {window:?}"))?);
+        let word = |at: usize| words.get(at).copied().ok_or("too few words");
+        let target =
+            |text: &str| if text == "all" { Ok(CommRank(u32::MAX)) } else { number(text).map(CommRank) };
+        let access = || {
+            let (bytes, id) = (number(word(1)?)?, RmaOperationId(number(word(2)?)?));
+            Ok::<_, String>(RmaAccess { target: target(word(0)?)?, bytes, id })
+        };
+        let operation = || Ok::<_, String>(RmaOperationId(number(word(0)?)?));
+        let lock = || {
+            let mode = match word(1)? {
+                "exclusive" => RmaLockMode::Exclusive,
+                _ => RmaLockMode::Shared,
+            };
+            Ok::<_, String>(RmaLock { target: target(word(0)?)?, lock: 0, mode })
+        };
+        let step = match *verb {
+            "create" => RmaStep::WindowCreate,
+            "destroy" => RmaStep::WindowDestroy,
+            "begin" => return Ok(ToyPayload::Rma(None, RmaStep::CollectiveBegin)),
+            "end" => {
+                let op = op_from_name(word(0)?)?;
+                let (sent, received) = words.get(1).and_then(|it| it.split_once('/')).unwrap_or(("0", "0"));
+                let (bytes_sent, bytes_received) = (number(sent)?, number(received)?);
+                let (level, root) = (RmaSyncLevel::BOTH, CollectiveRoot::None);
+                RmaStep::CollectiveEnd(RmaCollective { op, level, root, bytes_sent, bytes_received })
+            }
+            "sync" | "asked" => {
+                let ranks: Arc<[WorldRank]> =
+                    words.iter().map(|rank| number(rank).map(WorldRank)).collect::<Result<_, _>>()?;
+                let level = if *verb == "sync" { RmaSyncLevel::BOTH } else { RmaSyncLevel::default() };
+                RmaStep::GroupSync { level, group: Some(self.rank_group(ranks)) }
+            }
+            "request" => RmaStep::LockRequest(lock()?),
+            "acquire" => RmaStep::LockAcquire(lock()?),
+            "release" => RmaStep::LockRelease { target: target(word(0)?)?, lock: 0 },
+            "put" => RmaStep::Put(access()?),
+            "get" => RmaStep::Get(access()?),
+            "atomic" => {
+                let (kind, bytes_received) = (RmaAtomicKind::Accumulate, 0);
+                RmaStep::Atomic { access: access()?, kind, bytes_received }
+            }
+            "complete" => RmaStep::CompleteBlocking(operation()?),
+            "done" => RmaStep::CompleteNonBlocking(operation()?),
+            "remote" => RmaStep::CompleteRemote(operation()?),
+            _ => return Err(format!("unknown step {verb:?}")),
+        };
+        Ok(ToyPayload::Rma(Some(window), step))
+    }
+
+    /// The group of these ranks, in this order.
+    pub(crate) fn rank_group(&mut self, ranks: Arc<[WorldRank]>) -> RankGroupId {
+        let groups = &mut self.definitions_mut().rank_groups;
+        let known = groups.iter().position(|group| *group == ranks);
+        RankGroupId::from_index(known.unwrap_or_else(|| {
+            groups.push(ranks);
+            groups.len() - 1
+        }))
     }
 
     fn communicator(&self, name: &str) -> Result<CommId, String> {
@@ -337,6 +437,11 @@ fn lock_use(text: &str) -> Result<LockUse, String> {
     };
     let (lock, order) = text.split_once('#').ok_or("no `#`")?;
     Ok(LockUse { paradigm, lock: number(lock)?, order: number(order)? })
+}
+
+fn op_from_name(name: &str) -> Result<CollectiveOp, String> {
+    let known = (0..=u8::MAX).map(CollectiveOp::from_code).find(|known| known.as_str() == name);
+    known.ok_or_else(|| format!("unknown collective {name:?}"))
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {

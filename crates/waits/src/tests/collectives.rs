@@ -1,7 +1,7 @@
 //! Collectives, one rule at a time.
 
 use super::*;
-use ouzel_model::{Communicator, WorldRank};
+use ouzel_model::{CartDimension, CartMembers, CartTopology, CommId, CommRank, Communicator, WorldRank};
 
 /// One line for each rank: a call with begin, record and leave.
 fn ranks(call: &str, op: &str, times: &[(u64, u64)]) -> String {
@@ -165,4 +165,40 @@ fn what_is_not_selected_is_waited_for_all_the_same() {
     assert_eq!(of(ranks).total().0, 190);
     let half = of(Filter { time_ns: Some((5, 50)), ..Filter::default() });
     assert_eq!((half.total().0, half.run_time.0), (45 + 40, 45));
+}
+
+/// Four ranks that come at 0, 10, 20 and 30 and leave at 30.
+fn neighbours() -> ToyTrace {
+    let call = "MPI_Neighbor_allgather";
+    let rank = |rank: u64| {
+        let enter = rank * 10;
+        format!("{rank}: enter {call} @{enter}, collective allgather bytes 8/16 @30, leave @30")
+    };
+    let ranks: Vec<String> = (0..4).map(rank).collect();
+    ToyTrace::new(&ranks.join("\n"))
+}
+
+#[test]
+fn neighbours_wait_for_each_other_alone() {
+    let mut trace = neighbours();
+    let dimension = |periodic| CartDimension { name: "x".into(), size: 4, periodic };
+    let topology = |periodic| CartTopology {
+        name: "line".into(),
+        comm: Some(CommId(0)),
+        dimensions: vec![dimension(periodic)],
+        members: CartMembers::Ranks((0..4).map(CommRank).collect()),
+        coordinates: vec![0, 1, 2, 3],
+    };
+    let of = |trace: &ToyTrace| described(&waits(trace), trace.definitions());
+    let call = "MPI_Neighbor_allgather";
+    let row = |rank: u64, wait: u64, culprit: u64, certainty: &str| {
+        format!("wait_at_nxn {rank} {call}: {wait} in 1 for {culprit} {call}{certainty}")
+    };
+    // Without a topology it may be all.
+    let bound = " (upper_bound)";
+    assert_eq!(of(&trace), [row(0, 30, 3, bound), row(1, 20, 3, bound), row(2, 10, 3, bound)]);
+    trace.definitions_mut().topologies = vec![topology(false)];
+    assert_eq!(of(&trace), [row(0, 10, 1, ""), row(1, 10, 2, ""), row(2, 10, 3, "")]);
+    trace.definitions_mut().topologies = vec![topology(true)];
+    assert_eq!(of(&trace), [row(0, 30, 3, ""), row(1, 10, 2, ""), row(2, 10, 3, "")]);
 }

@@ -1,12 +1,14 @@
 use crate::{WaitClass, WaitRow, WaitRows, Waits, WaitsOutput, WaitsPer};
 use ouzel_model::{CallPathId, Definitions, Filter, NoticeCode, TraceSource};
-use ouzel_testkit::laws::{Parts, Sums, check_additive, check_made_for};
+use ouzel_testkit::laws::{Parts, Sums, check_additive, check_made_for, check_on_devices};
 use ouzel_testkit::{ToyTrace, random_program, run, run_report};
 
 mod collectives;
+mod devices;
 mod golden;
 mod messages;
 pub(crate) mod programs;
+mod rma;
 mod threads;
 
 const BY_RANK: WaitRows = WaitRows { per: WaitsPer::Rank, classes: Vec::new() };
@@ -64,6 +66,14 @@ fn laws_hold() {
         let paths: Vec<_> = output.call_paths.paths().map(|p| output.call_paths.regions(p)).collect();
         let WaitsOutput { run_time, n_ranks, waits, violations, .. } = output;
         format!("{paths:?} {run_time:?} {n_ranks} {waits:?} {violations:?}")
+    });
+}
+
+#[test]
+fn laws_hold_for_devices() {
+    check_on_devices(Waits::new, |output| {
+        let paths: Vec<_> = output.call_paths.paths().map(|p| output.call_paths.regions(p)).collect();
+        format!("{paths:?} {:?} {:?}", output.waits, output.sums)
     });
 }
 

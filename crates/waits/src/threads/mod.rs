@@ -30,7 +30,7 @@ mod teams;
 
 pub(crate) use calls::{ThreadCalls, is_thread};
 pub(crate) use fold::ThreadFold;
-pub(crate) use records::ThreadRecords;
+pub(crate) use records::{ThreadRecords, TimeSum};
 
 use crate::class::{Certainty, WaitClass};
 use crate::delays::GroupPoint;

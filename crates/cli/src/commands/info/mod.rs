@@ -79,6 +79,8 @@ fn commands(topic: Topic) -> Vec<String> {
         Topic::Messages => that_need(Need::Messages),
         Topic::Collectives => that_need(Need::Collectives),
         Topic::Threads => that_need(Need::Threads),
+        Topic::Rma => that_need(Need::Rma),
+        Topic::Devices => that_need(Need::Streams),
         Topic::Counters => that_need(Need::Counters),
         Topic::Metrics | Topic::SourceLines | Topic::Topology => Vec::new(),
     }

@@ -4,7 +4,7 @@ use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
 use ouzel::Asked;
-use ouzel::diagnose::{Headline, RunCard, RunReport, TrustCard};
+use ouzel::diagnose::{EfficiencyCard, Headline, RunCard, RunReport, TrustCard};
 
 const BAR_WIDTH: usize = 20;
 
@@ -48,6 +48,11 @@ pub fn efficiency(page: &mut Page, report: &RunReport) {
     if let Some(note) = report.efficiency_note() {
         page.text(2, &note, Paint::Doubtful);
     }
+    efficiency_card(page, card);
+}
+
+/// The efficiencies with bars.
+pub fn efficiency_card(page: &mut Page, card: &EfficiencyCard) {
     for (i, (name, ratio, meaning)) in card.in_words().into_iter().enumerate() {
         let name = if i == 0 { format!("  {name}") } else { name.to_owned() };
         let thousandths = (ratio * 1000.0).round().clamp(0.0, 1000.0) as u64;

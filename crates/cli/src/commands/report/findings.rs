@@ -4,8 +4,8 @@ use crate::terminal::page::{Page, call_path, capitalised, command_line, wrapped}
 use crate::terminal::style::{Paint, clean};
 use crate::terminal::{ranks, units};
 use ouzel::Asked;
-use ouzel::diagnose::findings::{Confidence, Evidence, Finding, FindingKind, Iterations, Quantity};
-use ouzel::model::{ColumnData, Table, Unit};
+use ouzel::diagnose::findings::{Confidence, Evidence, Finding, FindingKind, Quantity};
+use ouzel::model::{ColumnData, Table, Unit, short_name};
 use std::sync::Arc;
 
 /// Findings that are shown in full; JSON has all of them.
@@ -61,6 +61,7 @@ fn one(page: &mut Page, number: usize, finding: &Finding, asked: &Asked) {
         }
     }
     place(page, finding);
+    more_places(page, finding);
     page.text(INDENT, &finding.sentence, Paint::Plain);
     seen(page, INDENT, finding);
     varies(page, finding);
@@ -81,7 +82,7 @@ fn place(page: &mut Page, finding: &Finding) {
         page.lines.push(format!("{:INDENT$}{path}{source}{gap}{facts}", ""));
         return;
     }
-    let shown = call_path(&finding.call_path, room);
+    let shown = call_path(&short(&finding.call_path), room);
     let with_source = shown.chars().count() + source.chars().count() <= room;
     let path = page.style.paint(Paint::Name, &shown);
     let beside = if with_source { page.style.paint(Paint::Dim, &source) } else { String::new() };
@@ -92,33 +93,34 @@ fn place(page: &mut Page, finding: &Finding) {
     page.text(INDENT, &facts, Paint::Dim);
 }
 
+/// The call path with short names: of long ones, only the last would fit.
+fn short(path: &[Arc<str>]) -> Vec<Arc<str>> {
+    path.iter().map(|name| Arc::from(&*short_name(name))).collect()
+}
+
+/// The other call paths.
+fn more_places(page: &mut Page, finding: &Finding) {
+    const MAX_PATHS: usize = 2;
+    let room = page.text_width().saturating_sub(INDENT + 5);
+    for path in finding.more_call_paths.iter().take(MAX_PATHS) {
+        page.text(INDENT, &format!("also {}", call_path(&short(path), room)), Paint::Name);
+    }
+    let n = finding.more_call_paths.len().saturating_sub(MAX_PATHS) as u64;
+    if 0 < n {
+        let more = units::counted(n, "more call path", "more call paths");
+        page.text(INDENT, &format!("and {more}"), Paint::Dim);
+    }
+}
+
 fn facts(finding: &Finding) -> String {
     const ROOM: usize = 30;
+    const MAX_RANGES: usize = 4;
     let mut parts = Vec::new();
     if !finding.ranks.is_empty() {
         parts.push(ranks::named(&finding.ranks.list, ROOM));
     }
-    parts.extend(finding.iterations.as_ref().map(iterations));
-    let (start, end) = finding.time_range_ns;
-    parts.push(format!("{} … {}", units::time(start), units::time(end)));
+    parts.extend(finding.when(MAX_RANGES));
     parts.join(" · ")
-}
-
-fn iterations(iterations: &Iterations) -> String {
-    const MAX_RANGES: usize = 4;
-    let Iterations { n_all, ranges } = iterations;
-    let n: u64 = ranges.iter().map(|(first, last)| last - first + 1).sum();
-    if n == *n_all {
-        return format!("all {} iterations", units::count(n));
-    }
-    let range = |&(first, last): &(u64, u64)| match last - first {
-        0 => first.to_string(),
-        _ => format!("{first}–{last}"),
-    };
-    let shown: Vec<String> = ranges.iter().take(MAX_RANGES).map(range).collect();
-    let rest = if MAX_RANGES < ranges.len() { ", …" } else { "" };
-    let word = if n == 1 { "iteration" } else { "iterations" };
-    format!("{word} {}{rest} of {}", shown.join(", "), units::count(*n_all))
 }
 
 /// The observations in words with their first numbers, the most important first.

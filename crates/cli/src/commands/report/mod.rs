@@ -4,12 +4,15 @@ mod cards;
 mod findings;
 mod losses;
 mod page;
+mod profile;
 mod shape;
 
 use crate::args::{Common, LowCommon, OutputFormat, RuleArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
-use crate::session::{Session, outcome};
+use crate::found::{Either, Found};
+use crate::profile_session::ProfileSession;
+use crate::session::outcome;
 use clap::Args;
 use ouzel::Beside;
 
@@ -24,6 +27,7 @@ Examples:
   ouzel report scorep-run/ --time 10s..20s     only this part of the run
   ouzel report scorep-run/ --rules rules.toml  with your own words on which regions wait
   ouzel report scorep-run/ --format json
+  ouzel report profile.cubex                   what the sums of a profile tell
 
 The page begins with the findings, largest gain first: what costs time, on which ranks and where, the
 evidence, and what is usually done. Then it shows how efficient the run is, which segments lose time, which
@@ -44,16 +48,26 @@ impl Question for ReportArgs {
 }
 
 fn run(common: &Common, args: &ReportArgs) -> anyhow::Result<Outcome> {
+    let mut found = Found::new(common);
+    let session = match found.either()? {
+        Either::Trace(session) => session,
+        Either::Profile(session) => return profile::run(&session, &args.rules),
+    };
     let semantics = ouzel::rules::semantics(args.rules.file())?;
-    let session = Session::open(common)?;
     if common.format == OutputFormat::Html {
         let asked = session.asked();
         let answer =
             session.answer(|trace, options| ouzel_page::of_trace(trace, &semantics, &asked, options))?;
+        if let Some(session) = instead(&mut found, common, answer.coverage.events_read) {
+            return profile::run(&session, &args.rules);
+        }
         session.write_text(&answer.output)?;
         return Ok(outcome(&answer.notices));
     }
     let answer = session.answer(|trace, options| trace.diagnose(&semantics, Beside::Trees, options))?;
+    if let Some(session) = instead(&mut found, common, answer.coverage.events_read) {
+        return profile::run(&session, &args.rules);
+    }
     let (report, notices) = (&answer.output.report, &answer.notices);
     match common.format {
         // The page has a card for the notices; standard error would repeat them.
@@ -67,4 +81,12 @@ fn run(common: &Common, args: &ReportArgs) -> anyhow::Result<Outcome> {
         }
     }
     Ok(outcome(notices))
+}
+
+/// The profile beside a trace without events, if there is one.
+fn instead<'a>(found: &mut Found<'a>, common: &'a Common, n_events: u64) -> Option<ProfileSession<'a>> {
+    if n_events != 0 || !common.filter.is_everything() || common.repair_clocks {
+        return None;
+    }
+    ProfileSession::of(common, found.profile().ok()?).ok()
 }

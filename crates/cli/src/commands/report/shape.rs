@@ -3,7 +3,7 @@
 use crate::commands::clusters::data as clusters;
 use crate::commands::iterations::data::{Data as Iterations, LoopEntry};
 use crate::commands::iterations::page::loop_name;
-use crate::commands::segments::page::{draw, title};
+use crate::commands::segments::page::{draw, epochs, title};
 use crate::session::Session;
 use crate::terminal::page::{Page, command_line};
 use crate::terminal::style::Paint;
@@ -22,6 +22,7 @@ const LEAST_LOOP_PERCENT: u64 = 5;
 /// Segments, clusters and loops, as far as they exist.
 pub fn shape(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &Asked) {
     segments(page, diagnosed, asked);
+    epochs(page, &diagnosed.report.segments);
     for group in diagnosed.trees.iter().flat_map(|trees| &trees.groups) {
         if 1 < group.locations.len() {
             groups_of_ranks(page, session, group, asked);

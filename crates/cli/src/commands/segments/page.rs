@@ -44,6 +44,7 @@ pub fn all(session: &Session<'_>, data: &SegmentsCard, top: usize) -> Vec<String
         }
     };
     page.text(0, footnote, Paint::Dim);
+    epochs(&mut page, data);
     page.heading("What is in them");
     for segment in shown {
         page.gap();
@@ -54,6 +55,19 @@ pub fn all(session: &Session<'_>, data: &SegmentsCard, top: usize) -> Vec<String
     let line = format!("All call paths and iterations of segment N: {}", command_line(&asked, &words));
     page.lines.push(page.style.paint(Paint::Dim, &line));
     page.lines
+}
+
+/// The epochs, if there are any.
+pub fn epochs(page: &mut Page, data: &SegmentsCard) {
+    if data.epochs.is_empty() {
+        return;
+    }
+    page.heading("Epochs, in which the same ranks have most to do");
+    for epoch in &data.epochs {
+        let times = format!("{} … {}", units::time(epoch.start_ns), units::time(epoch.end_ns));
+        let head = format!("{:>3}  {times:<24}  ", epoch.id);
+        page.hanging(&head, 31, &epoch.in_words(data.n_peers as usize), Paint::Plain);
+    }
 }
 
 /// The page of one segment.

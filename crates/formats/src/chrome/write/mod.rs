@@ -30,6 +30,7 @@ pub struct ChromeWriter<W> {
     flows: Flows,
     n_requests: u64,
     n_thread_steps: u64,
+    n_rma_steps: u64,
     open: Option<Local>,
 }
 
@@ -80,7 +81,8 @@ impl<W: Write + Send + 'static> ChromeWriter<W> {
         out.raw("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
         names.metadata(&mut out);
         out.check()?;
-        Ok(ChromeWriter { names, out, flows: Flows::default(), n_requests: 0, n_thread_steps: 0, open: None })
+        let flows = Flows::default();
+        Ok(ChromeWriter { names, out, flows, n_requests: 0, n_thread_steps: 0, n_rma_steps: 0, open: None })
     }
 
     /// Ends the file; gives the number of events and what could not be written.
@@ -101,6 +103,7 @@ impl<W: Write + Send + 'static> ChromeWriter<W> {
         };
         say(self.n_requests, "steps of non-blocking requests have no place in Chrome traces");
         say(self.n_thread_steps, "events of threads, tasks and locks have no place in Chrome traces");
+        say(self.n_rma_steps, "events of one-sided communication have no place in Chrome traces");
         say(self.flows.n_half_written(), "messages with only one end written have no arrow");
         Ok((self.out.n_events, notices))
     }
@@ -300,6 +303,7 @@ impl<W: Write> ChromeWriter<W> {
             }
             EventKind::Request => self.n_requests += 1,
             EventKind::Thread => self.n_thread_steps += 1,
+            EventKind::Rma => self.n_rma_steps += 1,
             EventKind::BufferFlush => instant(local, &ts, "buffer flush", &mut self.out),
             EventKind::MeasurementOnOff => instant(local, &ts, "measurement on or off", &mut self.out),
             EventKind::Other => instant(local, &ts, "event", &mut self.out),

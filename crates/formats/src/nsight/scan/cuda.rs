@@ -3,12 +3,17 @@
 use super::links::link_id;
 use super::{Origin, PlaceKind, ReadError, ReportRow, ReportScan};
 use crate::nsight::database::QueryRow;
-use crate::nsight::regions::{memcpy_name, sync_name};
-use crate::nsight::rows::RowKind;
+use crate::nsight::regions::{
+    SYNC_CONTEXT, SYNC_EVENT, SYNC_STREAM, SYNC_STREAM_WAIT, memcpy_name, sync_name,
+};
+use crate::nsight::rows::{NO_PEER, RowKind, StreamStep};
+use crate::position::u32_from;
 use std::sync::Arc;
 
 /// The table of waits of the host.
 pub(super) const WAITS: &str = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
+/// CUPTI's id of no stream and no event.
+const NO_ID: i64 = u32::MAX as i64;
 /// The columns that all tables of devices begin with here.
 const COMMON: [&str; 7] = ["start", "end", "globalPid", "deviceId", "contextId", "streamId", "correlationId"];
 
@@ -29,8 +34,21 @@ impl ReportScan<'_> {
 
     /// Waits of the host for a device, which are a part of the call of the same correlation id. Read them after
     /// the calls.
+    ///
+    /// The codes of `syncType` are not the same in all versions of the tool; which ids a row has is.
     pub(super) fn waits(&mut self) -> Result<(), ReadError> {
-        let columns = ["start", "end", "globalPid", "correlationId", "syncType"];
+        let columns = [
+            "start",
+            "end",
+            "globalPid",
+            "correlationId",
+            "syncType",
+            "deviceId",
+            "contextId",
+            "streamId",
+            "eventId",
+        ];
+        let has_ids = ["streamId", "eventId"].iter().all(|id| self.database.has_column(WAITS, id));
         self.table(WAITS, &columns, None, |scan, row| {
             let (Some(start), Some(end), Some(process)) = (row.int(0), row.int(1), row.int(2)) else {
                 scan.n_damaged += 1;
@@ -41,9 +59,64 @@ impl ReportScan<'_> {
                 scan.leave_out("waits for devices whose call was not traced");
                 return Ok(());
             };
-            let region = scan.coded(&Origin::Sync, b'w', row.int(4).unwrap_or(0), sync_name);
-            scan.push(place, ReportRow::call(start, end, region))
+            let is_id = |id: &i64| (0..NO_ID).contains(id);
+            let (stream, event) = (row.int(7).filter(is_id), row.int(8).filter(is_id));
+            let kind = match (event, stream) {
+                _ if !has_ids => row.int(4).unwrap_or(0),
+                (Some(_), None) => SYNC_EVENT,
+                (Some(_), Some(_)) => SYNC_STREAM_WAIT,
+                (None, Some(_)) => SYNC_STREAM,
+                (None, None) => SYNC_CONTEXT,
+            };
+            let region = scan.coded(&Origin::Sync, b'w', kind, sync_name);
+            let call = ReportRow::call(start, end, region);
+            if !has_ids {
+                return scan.push(place, call);
+            }
+            let (device, context) = (row.int(5).unwrap_or(0), row.int(6).unwrap_or(0));
+            let step = match kind {
+                SYNC_EVENT => StreamStep::AwaitEvent,
+                SYNC_STREAM_WAIT => StreamStep::StreamAwaits,
+                SYNC_STREAM => StreamStep::AwaitStream,
+                _ => StreamStep::AwaitContext,
+            };
+            let peer = match stream {
+                Some(stream) => scan.place(process, PlaceKind::Stream { device, context, stream }),
+                None if step == StreamStep::AwaitContext => scan.context(process, device, context),
+                None => NO_PEER,
+            };
+            let more = event.map_or(0, |event| scan.event(process, event));
+            scan.push(place, ReportRow { kind: RowKind::StreamStep, op: step as u8, peer, more, ..call })
         })
+    }
+
+    /// The streams in which events are recorded, by the call that does it. Read them before the calls.
+    pub(super) fn event_records(&mut self) -> Result<(), ReadError> {
+        let columns = ["globalPid", "correlationId", "deviceId", "contextId", "streamId", "eventId"];
+        self.table("CUPTI_ACTIVITY_KIND_CUDA_EVENT", &columns, None, |scan, row| {
+            let process = scan.process(row.int(0).unwrap_or(0));
+            let call = link_id(process, row.int(1));
+            let (Some(stream), Some(event)) = (row.int(4), row.int(5)) else { return Ok(()) };
+            let (device, context) = (row.int(2).unwrap_or(0), row.int(3).unwrap_or(0));
+            let place = scan.place(process, PlaceKind::Stream { device, context, stream });
+            let event = scan.event(process, event);
+            if call != 0 {
+                scan.event_records.insert(call, (event, place));
+            }
+            Ok(())
+        })
+    }
+
+    /// The number of an event, unique over all processes.
+    fn event(&mut self, process: u32, event: i64) -> u64 {
+        let next = self.all.events.len() as u64;
+        *self.all.events.entry((process, event)).or_insert(next)
+    }
+
+    /// The number of a context.
+    fn context(&mut self, process: u32, device: i64, context: i64) -> u32 {
+        let next = u32_from(self.all.contexts_of_devices.len());
+        *self.all.contexts_of_devices.entry((process, device, context)).or_insert(next)
     }
 
     /// The region of a code.

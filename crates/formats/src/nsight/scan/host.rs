@@ -4,6 +4,7 @@
 use super::links::link_id;
 use super::{Origin, ReadError, ReportRow, ReportScan};
 use crate::nsight::regions::without_api_version;
+use crate::nsight::rows::{RowKind, StreamStep};
 
 /// The class of calls among the rows of `OSRT_API`; others mark the begin and end of the tracing.
 const OSRT_CALL: i64 = 27;
@@ -11,6 +12,7 @@ const OSRT_CALL: i64 = 27;
 impl ReportScan<'_> {
     /// Calls of CUDA, of the operating system's libraries, and the overhead of the profiler.
     pub(super) fn host_calls(&mut self) -> Result<(), ReadError> {
+        self.event_records()?;
         let columns = ["start", "end", "globalTid", "nameId", "correlationId"];
         let has_waits = self.database.has_table(super::cuda::WAITS);
         self.table("CUPTI_ACTIVITY_KIND_RUNTIME", &columns, None, |scan, row| {
@@ -28,7 +30,15 @@ impl ReportScan<'_> {
             if has_waits {
                 scan.callers.insert(link, place);
             }
-            scan.push(place, ReportRow { id, ..ReportRow::call(start, end, region) })
+            let call = ReportRow { id, ..ReportRow::call(start, end, region) };
+            let row = match scan.event_records.get(&link) {
+                Some(&(event, stream)) if link != 0 => {
+                    let op = StreamStep::Record as u8;
+                    ReportRow { kind: RowKind::StreamStep, op, peer: stream, more: event, ..call }
+                }
+                _ => call,
+            };
+            scan.push(place, row)
         })?;
         self.waits()?;
         self.callers = super::Callers::default();

@@ -87,6 +87,10 @@ pub(super) struct ScannedReports {
     process_index: FxHashMap<(usize, u64), u32>,
     pub handles: Vec<CommHandle>,
     handle_index: FxHashMap<(u32, i64), u32>,
+    /// Events of streams, by process.
+    pub events: FxHashMap<(u32, i64), u64>,
+    /// Contexts that are waited for: process, device, context.
+    pub contexts_of_devices: BTreeMap<(u32, i64, i64), u32>,
     pub partition: Partition,
     pub notices: Vec<Notice>,
     /// Rows with an effect on more than their place, for what the trace lacks.
@@ -108,6 +112,8 @@ struct ReportScan<'a> {
     offset_ns: i64,
     linked: LinkedCalls,
     callers: Callers,
+    /// Event and stream of the calls that record events, by their links.
+    event_records: FxHashMap<u64, (u64, u32)>,
     names: FxHashMap<(u8, i64), u32>,
     scanned: BTreeSet<String>,
     /// Rows that were left out, by the name of what they are.
@@ -131,6 +137,7 @@ impl ScannedReports {
             offset_ns,
             linked: LinkedCalls::default(),
             callers: Callers::default(),
+            event_records: FxHashMap::default(),
             names: FxHashMap::default(),
             scanned: BTreeSet::new(),
             left_out: BTreeMap::new(),

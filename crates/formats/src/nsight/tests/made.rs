@@ -7,7 +7,8 @@ use super::{Sums, all_sums, opened, sums_in, sums_of};
 use crate::reader::OpenError;
 use ouzel_files::Candidate;
 use ouzel_model::{
-    CollectiveOp, CollectiveRoot, CommRank, Filter, LocationKind, NoticeCode, RequestEvent, TraceSource,
+    CollectiveOp, CollectiveRoot, CommRank, DeviceStep, Filter, LocationKind, NoticeCode, RequestEvent,
+    TraceSource,
 };
 use ouzel_testkit::nsight::{ROWS_PER_STEP, Shape, create, fill, global_id};
 use std::path::Path;
@@ -137,6 +138,53 @@ fn ranges_that_overlap_get_locations_of_their_own() {
         codes.contains(&NoticeCode::OpenCalls) && codes.contains(&NoticeCode::NotRepresented),
         "{codes:?}"
     );
+}
+
+#[test]
+fn what_calls_wait_for_is_known_by_the_ids_of_a_row() {
+    // The codes of the third column from the end are those of another version of the tool: they do not matter.
+    let dir = tempfile::tempdir().unwrap();
+    let path = made(
+        dir.path(),
+        "INSERT INTO StringIds VALUES (1,'cudaEventRecord_v3020'),(2,'cudaStreamWaitEvent_v3020'),
+           (3,'cudaEventSynchronize_v3020'),(4,'cudaStreamSynchronize_v3020'),(5,'cudaDeviceSynchronize_v3020');
+         INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET (start,end,deviceId,contextId,streamId,correlationId,globalPid,value,bytes)
+           VALUES (1,2,0,1,7,99,$P,0,8),(3,4,0,1,13,98,$P,0,8);
+         CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (deviceId INTEGER, contextId INTEGER, streamId INTEGER,
+           correlationId INTEGER, globalPid INTEGER, eventId INTEGER);
+         INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT (deviceId,contextId,streamId,correlationId,globalPid,eventId)
+           VALUES (0,1,13,11,$P,4);
+         INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10,12,0,$T,11,1,0,NULL),(20,25,0,$T,12,2,0,NULL),
+           (30,39,0,$T,13,3,0,NULL),(40,49,0,$T,14,4,0,NULL),(50,59,0,$T,15,5,0,NULL);
+         INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (21,24,0,1,7,12,$P,4,4),
+           (31,38,0,1,4294967295,13,$P,2,4),(41,48,0,1,7,14,$P,3,4294967295),
+           (51,58,0,0,4294967295,15,$P,1,4294967295);",
+    );
+    let source = opened(&path).unwrap();
+    let definitions = source.definitions();
+    let location = |name: &str| {
+        let found = definitions.locations.iter().position(|it| &*it.name == name).unwrap();
+        ouzel_model::LocationId::from_index(found)
+    };
+    let (host, first, second) = (location("thread 7"), location("stream 7"), location("stream 13"));
+    let plan = ouzel_model::ReadPlan::all(ouzel_model::Needs::LINKS);
+    let mut reader = TraceSource::open(&source, host, &plan).unwrap();
+    let mut buffer = ouzel_model::ChunkBuffer::default();
+    let mut steps = Vec::new();
+    while reader.read(&mut buffer).unwrap() {
+        let name = |row: u32| definitions.region(buffer.region[row as usize]).name.to_string();
+        steps.extend(buffer.device_calls.iter().map(|it| (name(it.row), it.step)));
+    }
+    let DeviceStep::RecordEvent { event, .. } = steps[0].1 else { panic!("{steps:?}") };
+    let device = definitions.location(first).group;
+    let expected = [
+        ("cudaEventRecord", DeviceStep::RecordEvent { event, stream: second }),
+        ("[CUDA stream wait event]", DeviceStep::StreamAwaitsEvent { stream: first, event }),
+        ("[CUDA event synchronize]", DeviceStep::AwaitEvent(event)),
+        ("[CUDA stream synchronize]", DeviceStep::AwaitStream(first)),
+        ("[CUDA context synchronize]", DeviceStep::AwaitDevice(device)),
+    ];
+    assert_eq!(steps, expected.map(|(name, step)| (name.to_owned(), step)));
 }
 
 #[test]

@@ -32,10 +32,18 @@ const OF_THREADS: [Paradigm; 6] = [
 const OF_STREAMS: [Paradigm; 5] =
     [Paradigm::Cuda, Paradigm::Hip, Paradigm::OpenCl, Paradigm::OpenAcc, Paradigm::OpenMpTarget];
 
+/// The reference of the first group that events name: it stands behind that of all ranks.
+pub(crate) const FIRST_RANK_GROUP: u32 = 1;
+
+/// Type, programming model and members of a group.
+type GroupContent = (GroupType, u8, Vec<u64>);
+
 /// Groups written so far; equal ones are one.
 #[derive(Default)]
 struct WrittenGroups {
-    by_content: FxHashMap<(GroupType, u8, Vec<u64>), u32>,
+    by_content: FxHashMap<GroupContent, u32>,
+    /// The next reference: groups are defined in their order.
+    n: u32,
     /// Place of each location in the group of all locations of its paradigm.
     places: BTreeMap<u8, FxHashMap<LocationId, u64>>,
 }
@@ -46,7 +54,8 @@ pub(super) fn write(to: &mut ModelArchive) -> Result<(), WriteError> {
     let definitions = &*Arc::clone(&to.definitions);
     let mut groups = WrittenGroups::default();
     let of_processes = |&id: &CommId| definitions.communicator(id).member_locations.is_empty();
-    if comms.iter().any(of_processes) || !ranks_count_processes(to, definitions) {
+    let has_groups = !definitions.rank_groups.is_empty();
+    if has_groups || comms.iter().any(of_processes) || !ranks_count_processes(to, definitions) {
         let mut world: Vec<u64> = world(definitions)
             .into_iter()
             .map(|location| location.map_or(u64::MAX, |id| to.location_refs[id.index()]))
@@ -56,6 +65,7 @@ pub(super) fn write(to: &mut ModelArchive) -> Result<(), WriteError> {
         world.resize(world.len().max(n_named.min(MAX_WORLD)), u64::MAX);
         groups.define(to, GroupType::CommLocations, Paradigm::Mpi, world)?;
     }
+    groups.define_rank_groups(to, definitions)?;
     groups.define_all_locations(to, definitions, &comms)?;
     for (id, comm) in (0..).zip(comms.iter().map(|&id| definitions.communicator(id))) {
         let name = to.archive.string(&without_zero(&comm.name))?;
@@ -82,11 +92,34 @@ impl WrittenGroups {
         paradigm: Paradigm,
         members: Vec<u64>,
     ) -> Result<u32, WriteError> {
-        let id = u32_from(self.by_content.len());
         let key = (group_type, paradigm.code(), members);
-        if let Some(&known) = self.by_content.get(&key) {
-            return Ok(known);
+        match self.by_content.get(&key) {
+            Some(&known) => Ok(known),
+            None => self.define_next(to, key),
         }
+    }
+
+    /// Groups that events name keep their numbers, equal ones too.
+    fn define_rank_groups(
+        &mut self,
+        to: &mut ModelArchive,
+        definitions: &Definitions,
+    ) -> Result<(), WriteError> {
+        debug_assert!(
+            definitions.rank_groups.is_empty() || self.n == FIRST_RANK_GROUP,
+            "only the group of all ranks stands before them"
+        );
+        for members in &definitions.rank_groups {
+            self.define_next(to, (GroupType::CommGroup, Paradigm::Mpi.code(), numbers(members)))?;
+        }
+        Ok(())
+    }
+
+    fn define_next(&mut self, to: &mut ModelArchive, key: GroupContent) -> Result<u32, WriteError> {
+        let id = self.n;
+        self.n += 1;
+        let group_type = key.0;
+        let paradigm = Paradigm::from_code(key.1);
         let name = to.archive.string("")?;
         to.archive.define(Group {
             id,
@@ -102,7 +135,7 @@ impl WrittenGroups {
             paradigm: enums::Paradigm::from_u8(paradigm.code()),
             group_flags: 0,
         })?;
-        self.by_content.insert(key, id);
+        self.by_content.entry(key).or_insert(id);
         Ok(id)
     }
 
@@ -157,13 +190,14 @@ impl WrittenGroups {
 /// Places of ranks without a location: more than any machine has processes, and 128 MB in the file.
 const MAX_WORLD: usize = 1 << 24;
 
-/// One more than the greatest rank that is a member of a communicator.
+/// One more than the greatest rank that is a member of a communicator or group.
 fn n_ranks_named(definitions: &Definitions, comms: &[CommId]) -> usize {
     let members = comms.iter().flat_map(|&id| {
         let comm = definitions.communicator(id);
         comm.members.iter().chain(comm.remote_members.as_deref().unwrap_or_default())
     });
-    members.map(|rank| rank.index() + 1).max().unwrap_or(0)
+    let of_groups = definitions.rank_groups.iter().flat_map(|group| group.iter());
+    members.chain(of_groups).map(|rank| rank.index() + 1).max().unwrap_or(0)
 }
 
 fn numbers(ranks: &[WorldRank]) -> Vec<u64> {

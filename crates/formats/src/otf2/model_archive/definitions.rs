@@ -37,6 +37,7 @@ pub(super) fn write(to: &mut ModelArchive) -> Result<(), WriteError> {
     }
     to.write_samples()?;
     communicators::write(to)?;
+    write_rma_windows(to)?;
     to.write_metrics_and_parameters()?;
     write_topologies(&mut to.archive, &to.definitions)
 }
@@ -267,6 +268,18 @@ fn scale_of(unit: &str) -> (Base, i64, &str) {
         (None, Some((exponent, unit))) => (Base::Decimal, exponent, unit),
         (None, None) => (Base::Decimal, 0, unit),
     }
+}
+
+fn write_rma_windows(to: &mut ModelArchive) -> Result<(), WriteError> {
+    let definitions = Arc::clone(&to.definitions);
+    for (id, window) in (0..).zip(&definitions.rma_windows) {
+        let name = text(&mut to.archive, &window.name)?;
+        let flags = u32::from(window.has_life_events);
+        // Placeholders of communicators are references only where events use them.
+        let comm = if to.comms.is_defined(window.comm.0) { window.comm.0 } else { UNDEFINED_U32 };
+        to.archive.define(def::RmaWin { id, name, comm, flags })?;
+    }
+    Ok(())
 }
 
 fn write_topologies(archive: &mut ArchiveWriter, definitions: &Definitions) -> Result<(), WriteError> {

@@ -1,12 +1,14 @@
 //! Rows of the event model as event records.
 
+use super::super::roots::number_of_root;
 use super::super::stack_changes::unwind_distance;
-use super::super::threads;
+use super::super::{rma, threads};
 use super::classes::Classes;
+use super::communicators::FIRST_RANK_GROUP;
 use super::{ModelArchive, WriteError, without_zero};
 use ouzel_model::{
-    Collective, CollectiveRoot, EventChunk, EventKind, Lca, LocationId, LocationKind, MessageEnd, MetricId,
-    MetricValueType, Parameter, ParameterValue, Request, RequestEvent, Sample, Ticks,
+    Collective, EventChunk, EventKind, Lca, LocationId, LocationKind, MessageEnd, MetricId, MetricValueType,
+    Parameter, ParameterValue, Request, RequestEvent, Sample, Ticks,
 };
 use ouzel_otf2::records::enums::{CollectiveOp, MeasurementMode, ParameterType, Type};
 use ouzel_otf2::records::event::{
@@ -134,6 +136,9 @@ impl ModelArchive {
             EventKind::Thread => taken(&mut rest.threads, row, |t| t.row)
                 .first()
                 .map(|event| threads::record(event.step, |comm| self.comms.used(comm))),
+            EventKind::Rma => {
+                taken(&mut rest.rma, row, |r| r.row).first().map(|event| rma::record(event, FIRST_RANK_GROUP))
+            }
             EventKind::Parameter => {
                 return self.write_parameters(events, time, taken(&mut rest.parameters, row, |p| p.row));
             }
@@ -197,12 +202,7 @@ impl ModelArchive {
         let collective_op = CollectiveOp::from_u8(end.op.code());
         let communicator = self.comms.used(end.comm.0);
         let (size_sent, size_received) = (end.bytes_sent, end.bytes_received);
-        let root = match end.root {
-            CollectiveRoot::None => u32::MAX,
-            CollectiveRoot::This => 0xFFFF_FFFE,
-            CollectiveRoot::ThisGroup => 0xFFFF_FFFD,
-            CollectiveRoot::Rank(rank) => rank.0,
-        };
+        let root = number_of_root(end.root);
         match end.request {
             None => MpiCollectiveEnd { collective_op, communicator, root, size_sent, size_received }.into(),
             Some(request_id) => NonBlockingCollectiveComplete {

@@ -37,6 +37,11 @@ impl Refs {
         self.n_defined + u32_from(nth)
     }
 
+    /// Whether an id is one that the trace defines.
+    pub fn is_defined(&self, id: u32) -> bool {
+        id < self.n_defined
+    }
+
     /// The ids to be defined, in the order of their references.
     pub fn ids(&self) -> Chain<Range<u32>, std::vec::IntoIter<u32>> {
         (0..self.n_defined).chain(self.placeholders.clone())

@@ -1,0 +1,142 @@
+//! Busy and useful time of each peer, entry by entry, as fine as a budget allows.
+//!
+//! Cells have the sum and the extremes of a phase, which do not say whether the same peers are slow in the next one. Here,
+//! each location has a row of *buckets* of 2^s entries, with s so large that all rows of the peer group fit into the
+//! budget.
+//!
+//! Law: a bucket has exactly the times of its entries. Entries that not all peers have in common are left out, so that
+//! merging is associative and commutative.
+
+use ouzel_model::{LocationId, Ticks};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Buckets of all peers together; each takes 16 bytes.
+const MAX_BUCKETS: usize = 1 << 22;
+/// Least and most buckets of one peer.
+const OF_ONE: (usize, usize) = (64, 1024);
+
+/// The row of one location.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct PeerRow {
+    pub location: LocationId,
+    /// s: buckets are 2^s entries long.
+    log_entries: u8,
+    /// Busy and useful time of each bucket, in ticks.
+    buckets: Vec<(u64, u64)>,
+}
+
+impl PeerRow {
+    /// The row of a location with `n_entries` entries in a group of `n_peers`; `times` are the busy and the useful time of
+    /// entries.
+    pub fn new(
+        location: LocationId,
+        n_entries: usize,
+        n_peers: usize,
+        times: impl Iterator<Item = (u32, Ticks, Ticks)>,
+    ) -> Self {
+        let most = (MAX_BUCKETS / n_peers.max(1)).clamp(OF_ONE.0, OF_ONE.1);
+        let log_entries = n_entries.div_ceil(most).next_power_of_two().ilog2() as u8;
+        let mut buckets = vec![(0, 0); n_entries.div_ceil(1 << log_entries)];
+        for (entry, busy, useful) in times {
+            let bucket = &mut buckets[entry as usize >> log_entries];
+            bucket.0 += busy.0;
+            bucket.1 += useful.0;
+        }
+        PeerRow { location, log_entries, buckets }
+    }
+
+    /// Keeps the buckets that end before entry `border`.
+    pub fn cut(&mut self, border: usize) {
+        self.buckets.truncate(border >> self.log_entries);
+    }
+
+    /// The same for entries of twice the length.
+    pub fn for_longer_entries(&self) -> PeerRow {
+        match self.log_entries {
+            0 => PeerRow { log_entries: 0, ..self.with_buckets_of(1) },
+            log => PeerRow { log_entries: log - 1, ..self.clone() },
+        }
+    }
+
+    /// The same with buckets of 2^`log_entries` entries, no shorter than they are.
+    fn with_buckets_of(&self, log_entries: u8) -> PeerRow {
+        let n = 1_usize << (log_entries - self.log_entries);
+        let sum = |part: &[(u64, u64)]| part.iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+        PeerRow { location: self.location, log_entries, buckets: self.buckets.chunks(n).map(sum).collect() }
+    }
+}
+
+/// Busy and useful time of each peer in each bucket of phases.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ByPeer {
+    /// The first phase of each bucket, then the phase after the last; empty if there are no buckets. Phases that not all
+    /// members have in common are in none.
+    pub borders: Vec<u32>,
+    /// By bucket, then by member in the order of the group.
+    pub busy: Vec<Ticks>,
+    /// The same for useful time.
+    pub useful: Vec<Ticks>,
+}
+
+impl ByPeer {
+    /// From the rows of `locations`, in any order. The first phase of the group is entry `first`, the last entry `last`.
+    pub(super) fn new(rows: &[PeerRow], locations: &[LocationId], (first, last): (usize, usize)) -> Self {
+        let Some(log) = rows.iter().map(|row| row.log_entries).max() else { return ByPeer::default() };
+        let mut rows: Vec<PeerRow> = rows.iter().map(|row| row.with_buckets_of(log)).collect();
+        let places: FxHashMap<LocationId, usize> = locations.iter().copied().zip(0..).collect();
+        rows.sort_unstable_by_key(|row| places.get(&row.location).copied());
+        let n_buckets = rows.iter().map(|row| row.buckets.len()).min().unwrap_or_default();
+        let kept = (first >> log).min(n_buckets)..((last >> log) + 1).min(n_buckets);
+        if kept.is_empty() {
+            return ByPeer::default();
+        }
+        let border = |bucket: usize| (bucket << log).clamp(first, last + 1) - first;
+        let times = |of: &dyn Fn(&(u64, u64)) -> u64| {
+            let cells = kept.clone().flat_map(|bucket| rows.iter().map(move |row| &row.buckets[bucket]));
+            cells.map(|bucket| Ticks(of(bucket))).collect()
+        };
+        ByPeer {
+            borders: (kept.start..=kept.end).map(|bucket| border(bucket) as u32).collect(),
+            busy: times(&|it| it.0),
+            useful: times(&|it| it.1),
+        }
+    }
+
+    /// Number of buckets.
+    pub fn n_buckets(&self) -> usize {
+        self.borders.len().saturating_sub(1)
+    }
+
+    /// Busy times of the members in a bucket.
+    pub fn busy_in(&self, bucket: usize) -> &[Ticks] {
+        let n = self.busy.len() / self.n_buckets().max(1);
+        &self.busy[bucket * n..(bucket + 1) * n]
+    }
+
+    /// Busy times of the members in consecutive buckets, in ticks.
+    pub fn busy_of(&self, buckets: Range<usize>) -> Vec<u64> {
+        sum_of(buckets.map(|bucket| self.busy_in(bucket)))
+    }
+
+    /// Useful times of the members in consecutive buckets, in ticks.
+    pub fn useful_of(&self, buckets: Range<usize>) -> Vec<u64> {
+        sum_of(buckets.map(|bucket| self.useful_in(bucket)))
+    }
+
+    /// Useful times of the members in a bucket.
+    pub fn useful_in(&self, bucket: usize) -> &[Ticks] {
+        let n = self.useful.len() / self.n_buckets().max(1);
+        &self.useful[bucket * n..(bucket + 1) * n]
+    }
+}
+
+fn sum_of<'a>(rows: impl Iterator<Item = &'a [Ticks]>) -> Vec<u64> {
+    let mut sums = Vec::new();
+    for row in rows {
+        sums.resize(row.len(), 0);
+        sums.iter_mut().zip(row).for_each(|(sum, ticks)| *sum += ticks.0);
+    }
+    sums
+}

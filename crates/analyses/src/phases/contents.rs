@@ -1,0 +1,192 @@
+//! Phases that end in the same call and are no iterations of the same thing.
+//!
+//! ```text
+//! calls    setup Allreduce │ matvec Allreduce │ axpy Allreduce │ matvec Allreduce │ axpy Allreduce │ …
+//! anchors          A       │         A        │       A        │         A        │       A        │      one loop of A
+//! contents         S       │         M        │       X        │         M        │       X        │      S, n × {M X}
+//! ```
+//!
+//! The second row is a loop of as many iterations as there are synchronisations. It is divided where what is called
+//! in its phases says so: phases whose contents take turns are parts of one iteration, and a first phase without the
+//! work of the others is what comes before the loop. Law: phases that are alike by their contents stay alike.
+
+use super::output::{Cell, Phase, PhaseGroup};
+use super::structure::{Slot, Structure};
+use ouzel_model::{CallPathId, CallPathTree};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// Most phases in a turn.
+const LONGEST_TURN: usize = 8;
+/// Least number of turns.
+const LEAST_TURNS: usize = 3;
+/// Share of the phases that must agree.
+const AGREE: (usize, usize) = (9, 10);
+
+impl Structure {
+    /// The loops of a group's phases. Phases are alike if the call path of their anchor is the same, and what is called
+    /// in them is not another part of an iteration.
+    pub fn new(group: &PhaseGroup) -> Self {
+        let key = |phase: &Phase| phase.anchor.map_or(u32::MAX, |anchor| anchor.call_path.0);
+        let by_anchor: Vec<u32> = group.phases.iter().map(key).collect();
+        let structure = Structure::of_sequence(&by_anchor);
+        match divided(group, &structure, &by_anchor) {
+            Some(sequence) => Structure::of_sequence(&sequence),
+            None => structure,
+        }
+    }
+}
+
+/// The sequence in which phases of one anchor have several numbers, if any has; `sequence` has one for each anchor.
+fn divided(group: &PhaseGroup, structure: &Structure, sequence: &[u32]) -> Option<Vec<u32>> {
+    if structure.slots_are_merged {
+        return None;
+    }
+    // Number of the anchor and of the part, to the new number.
+    let mut numbers: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    let mut divided: Vec<u32> = sequence.to_vec();
+    let unused = sequence.iter().filter(|it| **it != u32::MAX).max().map_or(0, |most| most + 1);
+    let mut number = |anchor: u32, part: u32| {
+        let next = unused + numbers.len() as u32;
+        *numbers.entry((anchor, part)).or_insert(next)
+    };
+    for slot in structure.slots.iter().filter(|slot| !slot.loops.is_empty()) {
+        let anchor = sequence[slot.phases[0] as usize];
+        for run in runs(structure, slot) {
+            let before = usize::from(comes_before(group, run));
+            if before == 1 {
+                divided[run[0] as usize] = number(anchor, u32::MAX);
+            }
+            let run = &run[before..];
+            let turn = if is_alone(structure, slot) { turn(group, run) } else { 1 };
+            // The first part keeps the number of the anchor.
+            for (i, &phase) in run.iter().enumerate().filter(|(i, _)| i % turn != 0) {
+                divided[phase as usize] = number(anchor, (i % turn) as u32);
+            }
+        }
+    }
+    (divided != sequence).then_some(divided)
+}
+
+/// Whether the slot is all that its loop has.
+fn is_alone(structure: &Structure, slot: &Slot) -> bool {
+    let Some(&inner) = slot.loops.last() else { return false };
+    structure.loops[inner as usize].iterations.iter().all(|(first, last)| first == last)
+}
+
+/// The phases of a slot, run by run of its innermost loop.
+fn runs<'s>(structure: &Structure, slot: &'s Slot) -> Vec<&'s [u32]> {
+    let is_next = |before: &u32, phase: &u32| {
+        let number = |phase: u32| structure.iterations_of[phase as usize].last().copied();
+        number(*before) < number(*phase)
+    };
+    slot.phases.chunk_by(is_next).collect()
+}
+
+/// Whether the first phase lacks the call path whose own work takes most of the time of the others.
+fn comes_before(group: &PhaseGroup, run: &[u32]) -> bool {
+    let Some((&first, others)) = run.split_first().filter(|(_, others)| 2 <= others.len()) else {
+        return false;
+    };
+    let mut work: FxHashMap<CallPathId, (u64, usize)> = FxHashMap::default();
+    for &phase in others {
+        // Calls that wait are not busy.
+        let works = |it: &&Cell| is_work(it.call_path) && 0 < it.busy.sum.0.min(it.exclusive.sum.0);
+        let works = group.cells_of(phase).iter().filter(works);
+        for cell in works {
+            let sum = work.entry(cell.call_path).or_default();
+            *sum = (sum.0 + cell.exclusive.sum.0, sum.1 + 1);
+        }
+    }
+    // What only some of the others call says nothing.
+    let usual = work.iter().filter(|(_, sum)| others.len() * AGREE.0 <= sum.1 * AGREE.1);
+    let Some((&main, _)) = usual.max_by_key(|(path, sum)| (sum.0, std::cmp::Reverse(**path))) else {
+        return false;
+    };
+    let is_there = |cell: &Cell| cell.call_path == main && (0 < cell.n_visits || 0 < cell.exclusive.sum.0);
+    !group.cells_of(first).iter().any(is_there)
+}
+
+fn is_work(path: CallPathId) -> bool {
+    path != CallPathTree::ROOT
+}
+
+/// How many phases in a row differ in what they call before the same comes again; 1 if all are alike, if nothing repeats,
+/// or if several are alike and another calls more than they do, as output every few steps does.
+fn turn(group: &PhaseGroup, run: &[u32]) -> usize {
+    let contents: Vec<BTreeSet<(CallPathId, bool)>> =
+        run.iter().map(|&phase| content(group, phase)).collect();
+    let agree = |distance: usize| {
+        let pairs = || contents.iter().zip(&contents[distance..]);
+        let n_equal = pairs().filter(|(a, b)| a == b).count();
+        pairs().len() * AGREE.0 <= n_equal * AGREE.1
+    };
+    let longest = LONGEST_TURN.min(run.len() / LEAST_TURNS);
+    let Some(turn) = (1..=longest).find(|&distance| agree(distance)) else { return 1 };
+    // The first phases may hold what comes before the loop.
+    let parts = &contents[run.len() - turn..];
+    let holds_another = |part: &BTreeSet<_>| parts.iter().any(|other| other != part && other.is_subset(part));
+    let are_alike = (1..turn).any(|part| parts[..part].contains(&parts[part]));
+    if are_alike && parts.iter().any(holds_another) { 1 } else { turn }
+}
+
+/// The call paths that are called in a phase.
+fn content(group: &PhaseGroup, phase: u32) -> BTreeSet<(CallPathId, bool)> {
+    let called = group.cells_of(phase).iter().filter(|cell| 0 < cell.n_visits);
+    called.map(|cell| (cell.call_path, cell.subset)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::phases::Phases;
+    use crate::phases::structure::Structure;
+    use ouzel_testkit::{ToyTrace, run};
+    use std::fmt::Write;
+
+    /// Two ranks that call these functions, each followed by a reduction.
+    fn structure(functions: &[&str]) -> Structure {
+        let mut text = String::new();
+        for rank in 0..2 {
+            write!(text, "{rank}: enter main @0").unwrap();
+            let mut at = 0;
+            for function in functions {
+                for name in function.split('+') {
+                    write!(text, ", enter {name} @{at}, leave @{}", at + 10).unwrap();
+                    at += 10;
+                }
+                write!(text, ", enter MPI_Allreduce @{at}, leave @{}", at + 2).unwrap();
+                at += 2;
+            }
+            writeln!(text, ", leave @{}", at + 1).unwrap();
+        }
+        let output = run(&ToyTrace::new(&text), Phases::default());
+        Structure::new(&output.groups[0])
+    }
+
+    #[test]
+    fn phases_that_take_turns_are_one_iteration() {
+        let functions: Vec<&str> = ["matvec", "axpy"].repeat(10);
+        let found = structure(&functions);
+        assert_eq!(found.loops.len(), 1);
+        assert_eq!(found.loops[0].n_iterations, [10]);
+        assert_eq!(found.slots.iter().map(|slot| slot.phases.len()).collect::<Vec<_>>(), [10, 10, 1]);
+    }
+
+    #[test]
+    fn what_comes_before_a_loop_is_no_iteration() {
+        let found = structure(&["setup", "step", "step", "step", "step"]);
+        assert_eq!(found.loops[0].n_iterations, [4]);
+        assert_eq!(found.slots.iter().map(|slot| slot.phases.len()).collect::<Vec<_>>(), [1, 4, 1]);
+    }
+
+    #[test]
+    fn phases_that_are_alike_stay_one_loop() {
+        assert_eq!(structure(&["step"; 7]).loops[0].n_iterations, [7]);
+        // Output every few steps makes no longer iterations.
+        assert_eq!(structure(&["step", "step", "step+write"].repeat(6)).loops[0].n_iterations, [18]);
+        // Output now and then is part of the iterations.
+        let functions =
+            ["step", "step", "step", "step", "write", "step", "step", "step", "step", "write", "step"];
+        assert_eq!(structure(&functions).loops[0].n_iterations, [11]);
+    }
+}

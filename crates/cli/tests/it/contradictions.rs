@@ -1,0 +1,138 @@
+//! No page contradicts itself or the profile of the same trace: what it names exists, what it promises was spent, and its
+//! evidence supports it.
+
+use crate::run::{at_hand, json, ran_on};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Inclusive time of each rank by call path; `null` of a rank is one as well.
+struct Spent(BTreeMap<String, BTreeMap<String, u64>>);
+
+impl Spent {
+    fn new(archive: &Path) -> Self {
+        let data = json(archive, &["profile", "--call-paths", "--per", "rank", "--top", "0"])["data"].take();
+        let mut spent: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+        for row in data["rows"].as_array().expect("a profile has rows") {
+            let by_rank = spent.entry(row["call_path"].to_string()).or_default();
+            *by_rank.entry(row["rank"].to_string()).or_default() += number(&row["inclusive_ns"]);
+        }
+        Spent(spent)
+    }
+
+    /// The time of the rank that spends most in these call paths.
+    fn most(&self, paths: &[&Value]) -> u64 {
+        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+        for (rank, ticks) in paths.iter().filter_map(|path| self.0.get(&path.to_string())).flatten() {
+            *sums.entry(rank).or_default() += ticks;
+        }
+        sums.into_values().max().unwrap_or_default()
+    }
+
+    fn ranks(&self) -> BTreeSet<&str> {
+        self.0.values().flat_map(BTreeMap::keys).map(String::as_str).collect()
+    }
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is a number"))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("a list")
+}
+
+/// The value of a quantity whose name begins so, in evidence whose text contains `text`.
+fn evidence(finding: &Value, text: &str, name: &str) -> Option<f64> {
+    let of =
+        list(&finding["evidence"]).iter().find(|it| it["text"].as_str().is_some_and(|t| t.contains(text)))?;
+    let value =
+        list(&of["values"]).iter().find(|it| it["name"].as_str().is_some_and(|n| n.starts_with(name)))?;
+    value["value"].as_f64()
+}
+
+fn check_finding(of: &str, finding: &Value, run_ns: u64, spent: &Spent, n_epochs: usize) {
+    let gain = number(&finding["gain_ns"]);
+    let paths: Vec<&Value> =
+        std::iter::once(&finding["call_path"]).chain(list(&finding["more_call_paths"])).collect();
+    for path in paths.iter().filter(|path| !list(path).is_empty()) {
+        assert!(spent.0.contains_key(&path.to_string()), "{of}: no call path {path}: {finding}");
+    }
+    let is_everywhere = paths.iter().any(|path| list(path).is_empty());
+    let limit = if is_everywhere { run_ns } else { spent.most(&paths) };
+    // Clocks that are no multiple of a nanosecond round each time.
+    assert!(gain <= limit + limit / 1000 + 1000, "{of}: gains {gain} ns of {limit} ns: {finding}");
+    let ranks = spent.ranks();
+    for rank in list(&finding["ranks"]["list"]) {
+        assert!(ranks.contains(&*rank.to_string()), "{of}: no rank {rank}: {finding}");
+    }
+    if let Some(iterations) = finding["iterations"].as_object() {
+        let mut next = 0;
+        for range in list(&iterations["ranges"]) {
+            let (first, last) = (number(&range[0]), number(&range[1]));
+            assert!(next <= first && first <= last && last < number(&iterations["n_all"]), "{of}: {finding}");
+            next = last + 1;
+        }
+    }
+    for epoch in list(&finding["epochs"]) {
+        assert!((1..=n_epochs as u64).contains(&number(epoch)), "{of}: no epoch {epoch}: {finding}");
+    }
+    if finding["kind"] == "load_imbalance"
+        && let Some(most) = evidence(finding, "by rank, over the run", "most")
+        && let Some(mean) = evidence(finding, "by rank, over the run", "mean")
+    {
+        let differs = most - mean;
+        assert!(0.3 * gain as f64 <= differs * 1.001, "{of}: {differs} ns differ for {gain} ns: {finding}");
+    }
+}
+
+fn check(archive: &Path) {
+    let of = archive.display().to_string();
+    let data = json(archive, &["report"])["data"].take();
+    let (run_ns, spent) = (number(&data["run"]["span_ns"]), Spent::new(archive));
+    let findings = list(&data["findings"]);
+    let epochs = list(&data["epochs"]);
+    let gains: Vec<u64> = findings.iter().map(|it| number(&it["gain_ns"])).collect();
+    assert!(gains.is_sorted_by(|a, b| a >= b), "{of}: {gains:?} are in order");
+    let together = number(&data["headline"]["gain_ns"]);
+    assert!(gains.iter().all(|gain| *gain <= together), "{of}: {gains:?} are part of {together}");
+    for finding in findings {
+        let is_about_code = finding["kind"] != "nothing_significant";
+        let share = number(&finding["gain_ns"]) as f64 / run_ns.max(1) as f64;
+        let is_remark = finding["kind"] == "balanced_elsewhere";
+        assert!(!is_about_code || is_remark || 0.0099 <= share, "{of}: too small: {finding}");
+        if is_about_code {
+            check_finding(&of, finding, run_ns, &spent, epochs.len());
+        }
+    }
+    let mut end = 0;
+    for (id, epoch) in (1..).zip(epochs) {
+        let (from, to) = (number(&epoch["start_ns"]), number(&epoch["end_ns"]));
+        assert!(number(&epoch["id"]) == id && end <= from && from < to, "{of}: {epochs:?}");
+        end = to;
+        let ratio = |name: &str| epoch[name].as_f64().unwrap_or(0.0);
+        let product = ratio("load_balance") * ratio("communication");
+        assert!((ratio("parallel") - product).abs() < 1e-6, "{of}: {epoch}");
+        assert!(number(&epoch["imbalance_ns"]) <= to - from, "{of}: {epoch}");
+    }
+    for loss in list(&data["losses"]) {
+        let share = loss["share_of_run"].as_f64().expect("a share");
+        let is_in_time = loss["kind"] == "wait_for_threads" || share <= 1.0 + 1e-9;
+        assert!(is_in_time, "{of}: more than the run: {loss}");
+    }
+}
+
+#[test]
+fn no_page_contradicts_itself() {
+    let mut n_checked = 0;
+    for archive in at_hand() {
+        // What cannot be opened has no page.
+        if matches!(ran_on(&archive, &["info"]).code, Some(0 | 2))
+            && !ran_on(&archive, &["report"]).out.is_empty()
+        {
+            check(&archive);
+            n_checked += 1;
+        }
+    }
+    assert!(30 < n_checked, "{n_checked} pages");
+}

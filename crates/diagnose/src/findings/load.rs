@@ -1,0 +1,156 @@
+//! The finding that work is uneven, and the evidence that all findings about uneven work share.
+
+use super::context::{Context, Times, greatest_first};
+use super::draft::{Draft, Saving, compare_ranks};
+use super::finding::{Evidence, FindingKind, Iterations, Quantity};
+use super::ranks::Ranks;
+use super::stages::{PhaseTimes, Stage};
+use super::words::{capitalised, plural};
+use super::work::{Uneven, iterations};
+use ouzel_analyses::semantics::Category;
+use ouzel_model::{CallPathId, LocationId};
+use ouzel_replay::Edit;
+use std::collections::BTreeMap;
+
+/// Least number of iterations for a trend or a moving imbalance.
+pub(super) const LEAST_ITERATIONS: usize = 6;
+
+pub(super) fn imbalance_evidence(cx: &Context<'_>, imbalance: u64, stages: &[&Stage]) -> Evidence {
+    let n_phases: u64 = stages.iter().map(|stage| stage.phases.len() as u64).sum();
+    let length: u64 = stages.iter().map(|stage| stage.length()).sum();
+    let busy: u64 = stages.iter().map(|stage| stage.busy()).sum();
+    Evidence::new(
+        format!("this part of the run has {n_phases} phase{} between synchronisations", plural(n_phases)),
+        "imbalance = Σ over phases of (max busy − mean busy); busy is time not spent waiting or synchronising",
+        vec![
+            Quantity::ns("imbalance", cx.ns(imbalance)),
+            Quantity::ns("mean busy", cx.ns(busy)),
+            Quantity::ns("length", cx.ns(length)),
+            Quantity::count("phases", n_phases),
+        ],
+    )
+}
+
+/// Where the others wait meanwhile: the other side of the same loss.
+pub(super) fn waiting_evidence(cx: &Context<'_>, stages: &[&Stage]) -> Option<Evidence> {
+    let mut sums: BTreeMap<CallPathId, u64> = BTreeMap::new();
+    for stage in stages {
+        for (&(path, subset), times) in &stage.paths {
+            if cx.category(path, subset) != Category::Computation {
+                *sums.entry(path).or_default() += stage.mean(times.exclusive_sum);
+            }
+        }
+    }
+    let waits = greatest_first(&sums);
+    let (first, _) = *waits.iter().find(|(_, ticks)| 0 < *ticks)?;
+    let shown: Vec<(CallPathId, u64)> = waits.into_iter().take(4).filter(|(_, ticks)| 0 < *ticks).collect();
+    let places = cx.places(&shown.iter().map(|(path, _)| *path).collect::<Vec<_>>());
+    Some(Evidence::new(
+        format!("meanwhile the others wait, longest in {}", cx.place(first)),
+        "mean over ranks of the time in calls that wait or synchronise, in the same phases",
+        places.iter().zip(shown).map(|(place, (_, ticks))| Quantity::ns(place, cx.ns(ticks))).collect(),
+    ))
+}
+
+/// Which callees of an uneven path contribute; `None` if its own code does.
+fn contributions_evidence(cx: &Context<'_>, group: &Uneven<'_>) -> Option<Evidence> {
+    let all = group.contributions(cx);
+    let (first, _) = *all.first().filter(|&&(path, _)| path != group.path)?;
+    let places = cx.places(&all.iter().take(4).map(|(path, _)| *path).collect::<Vec<_>>());
+    Some(Evidence::new(
+        format!("within {}, ranks differ most in {}", cx.name(group.path), cx.name(first)),
+        "Σ over phases of (max − mean) of the time without callees, in each call path",
+        places.iter().zip(&all).map(|(place, &(_, ticks))| Quantity::ns(place, cx.ns(ticks))).collect(),
+    ))
+}
+
+/// Time of the ranks in a path.
+fn ranks_evidence(cx: &Context<'_>, group: &Uneven<'_>, by_peer: &[(LocationId, u64)]) -> Evidence {
+    let n = by_peer.len().max(1) as u64;
+    let sum: u64 = by_peer.iter().map(|&(_, ticks)| ticks).sum();
+    let name = cx.name(group.path);
+    let most = by_peer.iter().rev().max_by_key(|&&(_, ticks)| ticks);
+    let least = by_peer.iter().min_by_key(|&&(_, ticks)| ticks);
+    let of = |extreme: Option<&(LocationId, u64)>, word: &str| {
+        let (location, ticks) = extreme.copied().unwrap_or((LocationId(0), 0));
+        let rank = cx.rank(location).map_or_else(|| "one".to_owned(), |rank| format!("rank {rank}"));
+        Quantity::ns(&format!("{word} ({rank})"), cx.ns(ticks))
+    };
+    Evidence::new(
+        format!("time in {name} by rank, over the run"),
+        match group.times(cx) {
+            Times::Exclusive => "sum over visits, without callees",
+            Times::Busy | Times::Inclusive => {
+                "sum over visits, with callees, without what waits or synchronises"
+            }
+        },
+        vec![of(most, "most"), Quantity::ns("mean", cx.ns(sum / n)), of(least, "least")],
+    )
+}
+
+/// ` from iteration 10 of 40 on`, ` in 3 of 40 iterations`, or nothing if all iterations are affected.
+fn when(iterations: Option<&Iterations>) -> String {
+    let Some(Iterations { n_all, ranges }) = iterations else { return String::new() };
+    let n: u64 = ranges.iter().map(|(first, last)| last - first + 1).sum();
+    match ranges.as_slice() {
+        [(0, last)] if last + 1 == *n_all => String::new(),
+        [(first, last)] if last + 1 == *n_all => format!(" from iteration {first} of {n_all} on"),
+        _ => format!(" in {n} of {n_all} iterations"),
+    }
+}
+
+/// What to do about uneven work in a call path.
+pub(super) fn advice(name: &str) -> String {
+    format!(
+        "Give these ranks less to do in {name}: divide the domain by measured cost instead of by size, or move work at \
+         run time. First check whether they have more data or are slower with the same data."
+    )
+}
+
+/// What is assumed where work is spread.
+pub(super) const SPREAD: &str = "the same work in total, spread evenly over the ranks in each phase";
+
+pub(super) fn load(
+    cx: &Context<'_>,
+    group: &Uneven<'_>,
+    by_peer: &[(LocationId, u64)],
+    ranks: Ranks,
+    gain: u64,
+) -> Draft {
+    let (name, who) = (cx.name(group.path), cx.in_words(&ranks));
+    let iterations = iterations(group.main_stage(), PhaseTimes::imbalance);
+    let s = if ranks.list.len() == 1 { "s" } else { "" };
+    let mut evidence = vec![imbalance_evidence(cx, group.imbalance, &group.stages)];
+    if !by_peer.is_empty() {
+        evidence.push(ranks_evidence(cx, group, by_peer));
+    }
+    evidence.extend(contributions_evidence(cx, group));
+    evidence.extend(waiting_evidence(cx, &group.stages));
+    Draft {
+        kind: FindingKind::LoadImbalance,
+        title: format!("Load imbalance in {name}: {who}"),
+        sentence: format!(
+            "{} work{s} longer in {name} than the others, which wait{}.",
+            capitalised(&who),
+            when(iterations.as_ref())
+        ),
+        saving: Saving::new("Spreading the work evenly would save"),
+        path: group.path,
+        ranks,
+        iterations,
+        range: group.range(),
+        gain,
+        remedy: vec![Edit::Balance(group.code(cx))],
+        remedy_before: Vec::new(),
+        epochs: Vec::new(),
+        also: Vec::new(),
+        replayed: None,
+        without_transfers: false,
+        loss: gain,
+        assumption: SPREAD.to_owned(),
+        confidence: cx.confidence_of_phases(),
+        evidence,
+        advice: advice(&name),
+        command: compare_ranks(cx, group.path),
+    }
+}

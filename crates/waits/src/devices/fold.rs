@@ -1,0 +1,235 @@
+//! The fold over a stream, or over a thread of a process that drives a device.
+
+use super::calls::DeviceApi;
+use super::records::{DeviceOperation, DeviceRecords, HostCall, InnerRange};
+use ouzel_model::{
+    CallPathId, CallPathTree, DeviceStep, EventChunk, EventKind, Link, LinkEnd, Ticks, popped,
+};
+use rustc_hash::FxHashMap;
+
+/// While a location is folded.
+#[derive(Debug)]
+pub(crate) enum DeviceFold {
+    Stream(StreamFold),
+    Thread(Box<HostFold>),
+}
+
+/// While a stream is folded.
+#[derive(Debug, Default)]
+pub(crate) struct StreamFold {
+    depth: u32,
+    done: DeviceRecords,
+}
+
+/// While a thread is folded.
+#[derive(Debug, Default)]
+pub(crate) struct HostFold {
+    open: Vec<OpenHostCall>,
+    /// Number of open calls that block.
+    n_blocking: u32,
+    /// When the thread last changed between calls.
+    since: Ticks,
+    /// Time since the last call that launched or waited, by call path, and when each came first.
+    code: FxHashMap<CallPathId, (Ticks, u32)>,
+    /// What was done since the outermost call that blocks was entered.
+    inner: Vec<InnerRange>,
+    done: DeviceRecords,
+}
+
+#[derive(Debug)]
+struct OpenHostCall {
+    path: CallPathId,
+    /// Which of [`DeviceRecords::calls`].
+    call: Option<u32>,
+    blocks: bool,
+    /// Whether another call inside has waited.
+    has_waited: bool,
+}
+
+impl DeviceFold {
+    pub fn new(is_stream: bool) -> Self {
+        if is_stream { DeviceFold::Stream(StreamFold::default()) } else { DeviceFold::Thread(Box::default()) }
+    }
+
+    pub fn fold(&mut self, apis: &[DeviceApi], chunk: &EventChunk<'_>) {
+        match self {
+            DeviceFold::Stream(stream) => stream.fold(apis, chunk),
+            DeviceFold::Thread(thread) => thread.fold(apis, chunk),
+        }
+    }
+
+    pub fn end(self) -> DeviceRecords {
+        match self {
+            DeviceFold::Stream(stream) => stream.done,
+            DeviceFold::Thread(thread) => thread.done,
+        }
+    }
+}
+
+impl StreamFold {
+    /// Operations are the outermost calls of a stream.
+    fn fold(&mut self, apis: &[DeviceApi], chunk: &EventChunk<'_>) {
+        let mut links = chunk.links;
+        for (row, (&at, &kind)) in chunk.time.iter().zip(chunk.kind).enumerate() {
+            let mut link = 0;
+            while let Some(it) = popped(&mut links, row, |link| link.row) {
+                if it.end == LinkEnd::To {
+                    link = it.id;
+                }
+            }
+            match kind {
+                EventKind::Enter => {
+                    let api = apis[chunk.region[row].index()];
+                    if self.depth == 0 && api != DeviceApi::Nothing {
+                        self.done.operations.push(DeviceOperation {
+                            path: chunk.call_path[row],
+                            start: at,
+                            end: at,
+                            link,
+                            is_kernel: api != DeviceApi::Transfer,
+                        });
+                    }
+                    self.depth += 1;
+                }
+                EventKind::Leave => {
+                    self.depth -= 1;
+                    let path = chunk.call_path[row];
+                    let open =
+                        self.done.operations.last_mut().filter(|it| self.depth == 0 && it.path == path);
+                    if let Some(open) = open {
+                        open.end = at;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl HostFold {
+    fn fold(&mut self, apis: &[DeviceApi], chunk: &EventChunk<'_>) {
+        let (mut links, mut steps) = (chunk.links, chunk.device_calls);
+        for (row, (&at, &kind)) in chunk.time.iter().zip(chunk.kind).enumerate() {
+            match kind {
+                EventKind::Enter => {
+                    let path = chunk.call_path[row];
+                    let step = popped(&mut steps, row, |step| step.row).map(|it| it.step);
+                    let mut launched = launches(&mut links, row);
+                    let link = launched.next().unwrap_or(0);
+                    self.enter(path, apis[chunk.region[row].index()], (link, step), at);
+                    // Calls that only have further links.
+                    self.done.calls.extend(launched.map(|link| HostCall {
+                        path,
+                        code: path,
+                        enter: at,
+                        leave: at,
+                        link,
+                        api: DeviceApi::Other,
+                        step: None,
+                    }));
+                }
+                EventKind::Leave => self.leave(at),
+                _ => {}
+            }
+        }
+    }
+
+    /// The thread goes on in another call.
+    fn change(&mut self, at: Ticks) {
+        let path = self.open.last().map_or(CallPathTree::ROOT, |call| call.path);
+        let start = std::mem::replace(&mut self.since, at);
+        if start < at && !self.open.is_empty() {
+            let first = self.code.len() as u32;
+            self.code.entry(path).or_insert((Ticks(0), first)).0 += at.since(start);
+            if 0 < self.n_blocking {
+                self.inner.push(InnerRange { path, start, end: at });
+            }
+        }
+    }
+
+    fn enter(
+        &mut self,
+        path: CallPathId,
+        api: DeviceApi,
+        (link, step): (u64, Option<DeviceStep>),
+        at: Ticks,
+    ) {
+        self.change(at);
+        let is_inner_launch = api == DeviceApi::Launch
+            && self.open.iter().any(|it| it.call.is_some_and(|it| self.done.calls[it as usize].api == api));
+        let api = if is_inner_launch { DeviceApi::Other } else { api };
+        let is_known = link != 0 || step.is_some() || api.blocks() || api == DeviceApi::Launch;
+        let call = is_known.then(|| {
+            let longest = self.code.iter().max_by_key(|(_, (ticks, nth))| (*ticks, std::cmp::Reverse(*nth)));
+            let code = longest.map_or(path, |(&code, _)| code);
+            self.done.calls.push(HostCall { path, code, enter: at, leave: at, link, api, step });
+            self.done.calls.len() as u32 - 1
+        });
+        let blocks = api.blocks() || step.is_some_and(is_await);
+        self.n_blocking += u32::from(blocks);
+        self.open.push(OpenHostCall { path, call, blocks, has_waited: false });
+    }
+
+    fn leave(&mut self, at: Ticks) {
+        self.change(at);
+        let Some(open) = self.open.pop() else { return };
+        let Some(place) = open.call else {
+            self.tell_caller(open.has_waited);
+            return;
+        };
+        let calls = &mut self.done.calls;
+        calls[place as usize].leave = at;
+        if open.blocks || calls[place as usize].link != 0 || calls[place as usize].api == DeviceApi::Launch {
+            self.code.clear();
+        }
+        if !open.blocks {
+            self.tell_caller(open.has_waited);
+            return;
+        }
+        self.settle(place, open.has_waited);
+        self.n_blocking -= 1;
+        if self.n_blocking == 0 {
+            let mut inner = std::mem::take(&mut self.inner);
+            if 1 < inner.len() {
+                self.done.inner.append(&mut inner);
+            }
+        }
+        self.tell_caller(true);
+    }
+
+    fn tell_caller(&mut self, has_waited: bool) {
+        if let Some(caller) = self.open.last_mut() {
+            caller.has_waited |= has_waited;
+        }
+    }
+
+    /// Of calls that block inside each other one waits: that which copies or releases memory, else the innermost, for
+    /// what is recorded of any.
+    fn settle(&mut self, place: u32, has_waited: bool) {
+        let calls = &mut self.done.calls;
+        let is_copy = |api| matches!(api, DeviceApi::BlockingCopy | DeviceApi::Free);
+        let around = || self.open.iter().rev().filter_map(|it| it.call);
+        let HostCall { api, step, .. } = calls[place as usize];
+        let is_in_copy = around().any(|it| is_copy(calls[it as usize].api));
+        if is_in_copy || (has_waited && !is_copy(api)) {
+            calls[place as usize].api = DeviceApi::Other;
+            calls[place as usize].step = step.filter(|step| !is_await(*step));
+        } else if step.is_none() && !is_copy(api) {
+            calls[place as usize].step =
+                around().filter_map(|it| calls[it as usize].step).find(|step| is_await(*step));
+        }
+    }
+}
+
+/// Takes the links of a row, and leaves those to what its call launched.
+fn launches<'a>(links: &mut &'a [Link], row: usize) -> impl Iterator<Item = u64> + use<'a> {
+    let n = links.iter().take_while(|link| link.row as usize == row).count();
+    let (of_row, rest) = links.split_at(n);
+    *links = rest;
+    of_row.iter().filter(|link| link.end == LinkEnd::From).map(|link| link.id)
+}
+
+/// Whether the host waits.
+pub(super) fn is_await(step: DeviceStep) -> bool {
+    matches!(step, DeviceStep::AwaitStream(_) | DeviceStep::AwaitDevice(_) | DeviceStep::AwaitEvent(_))
+}

@@ -1,0 +1,181 @@
+//! The streams of a process, and which call launched which operation.
+//!
+//! Operations are linked to their launches by the ids that the trace records. A process without any such id launches
+//! in order: the n-th launch is that of the n-th operation, by the time when operations begin, if there are as many
+//! launches as kernels and none begins before it is launched. Law: operations of a stream are in the order in which they
+//! were launched, which is that of their begins.
+
+use super::calls::{DeviceApi, DeviceApis, is_stream};
+use super::records::{DeviceOperation, DeviceRecords, HostCall};
+use ouzel_model::{Definitions, LocationGroupId, LocationId, Ticks};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// A call of a thread.
+pub(super) type CallPlace = (LocationId, u32);
+/// An operation: its stream, and place there.
+pub(super) type OperationPlace = (LocationId, usize);
+
+/// The threads and streams of a process.
+#[derive(Default)]
+pub(super) struct DeviceProcess<'a> {
+    /// By location.
+    pub threads: Vec<(LocationId, &'a DeviceRecords)>,
+    /// By location.
+    pub streams: Vec<Stream<'a>>,
+    /// How its operations are linked.
+    pub linking: Linking,
+}
+
+/// How the operations of a process are linked to their launches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Linking {
+    /// By ids.
+    #[default]
+    Recorded,
+    /// By their order.
+    InOrder,
+    /// Not at all.
+    Unknown,
+}
+
+/// The operations of a stream.
+pub(super) struct Stream<'a> {
+    pub location: LocationId,
+    /// The accelerator context.
+    pub device: LocationGroupId,
+    pub operations: &'a [DeviceOperation],
+    /// Of each operation, if it is known.
+    pub launches: Vec<Option<CallPlace>>,
+    /// When the last of all operations up to this one was launched, by what is known.
+    launched: Vec<Ticks>,
+}
+
+impl Stream<'_> {
+    /// Number of operations that were launched before a time.
+    pub fn n_launched_before(&self, at: Ticks) -> usize {
+        self.launched.partition_point(|launched| *launched < at)
+    }
+}
+
+impl<'a> DeviceProcess<'a> {
+    pub fn stream(&self, location: LocationId) -> Option<&Stream<'a>> {
+        let place = self.streams.binary_search_by_key(&location, |it| it.location).ok()?;
+        Some(&self.streams[place])
+    }
+
+    pub fn call(&self, (location, call): CallPlace) -> &'a HostCall {
+        let place = self.threads.binary_search_by_key(&location, |it| it.0);
+        let place = place.expect("a place of a call is of a thread of the process");
+        &self.threads[place].1.calls[call as usize]
+    }
+
+    /// All calls of all threads.
+    pub fn calls(&self) -> impl Iterator<Item = (CallPlace, &'a HostCall)> {
+        self.threads
+            .iter()
+            .flat_map(|&(location, of)| (0..).zip(&of.calls).map(move |(nth, call)| ((location, nth), call)))
+    }
+
+    pub fn operation(&self, (stream, nth): OperationPlace) -> &'a DeviceOperation {
+        let stream = self.stream(stream).expect("a place of an operation is of a stream of the process");
+        &stream.operations[nth]
+    }
+
+    /// The last of some operations to end, of several the one of the smallest stream.
+    pub fn last(&self, places: impl Iterator<Item = OperationPlace>) -> Option<OperationPlace> {
+        places.max_by_key(|&it| (self.operation(it).end, Reverse(it.0)))
+    }
+
+    /// Whether all operations are of one stream.
+    pub fn has_one_stream(&self) -> bool {
+        self.streams.iter().filter(|it| !it.operations.is_empty()).count() == 1
+    }
+
+    /// Whether all operations are of one device.
+    pub fn has_one_device(&self) -> bool {
+        let mut devices = self.streams.iter().filter(|it| !it.operations.is_empty()).map(|it| it.device);
+        let first = devices.next();
+        devices.all(|it| Some(it) == first)
+    }
+
+    fn link(&mut self) {
+        let all = || self.streams.iter().flat_map(|it| it.operations);
+        let mut of_links: FxHashMap<u64, CallPlace> = FxHashMap::default();
+        for (place, call) in self.calls().filter(|(_, call)| call.link != 0) {
+            of_links.entry(call.link).or_insert(place);
+        }
+        let is_linked = |it: &DeviceOperation| it.link != 0 && of_links.contains_key(&it.link);
+        let mut in_order = FxHashMap::default();
+        if !all().any(is_linked) {
+            let matched = self.in_order();
+            self.linking = if matched.is_some() { Linking::InOrder } else { Linking::Unknown };
+            in_order = matched.unwrap_or_default();
+        }
+        let mut launches = Vec::with_capacity(self.streams.len());
+        for stream in &self.streams {
+            let launch = |(nth, it): (usize, &DeviceOperation)| match self.linking {
+                Linking::Recorded => of_links.get(&it.link).copied().filter(|_| it.link != 0),
+                _ => in_order.get(&(stream.location, nth)).copied(),
+            };
+            launches.push(stream.operations.iter().enumerate().map(launch).collect::<Vec<_>>());
+        }
+        for (nth, launches) in launches.into_iter().enumerate() {
+            let mut last = Ticks(0);
+            let launched = launches.iter().zip(self.streams[nth].operations).map(|(launch, it)| {
+                last = last.max(launch.map_or(it.start, |launch| self.call(launch).enter));
+                last
+            });
+            let launched = launched.collect();
+            let stream = &mut self.streams[nth];
+            (stream.launches, stream.launched) = (launches, launched);
+        }
+    }
+
+    /// The launch of each kernel, by its stream and place there.
+    fn in_order(&self) -> Option<FxHashMap<(LocationId, usize), CallPlace>> {
+        let is_launch = |(_, call): &(CallPlace, &HostCall)| call.api == DeviceApi::Launch;
+        let mut launches: Vec<(Ticks, CallPlace)> =
+            self.calls().filter(is_launch).map(|(place, call)| (call.enter, place)).collect();
+        let mut kernels: Vec<(Ticks, LocationId, usize)> = Vec::new();
+        for stream in &self.streams {
+            let of_stream = stream.operations.iter().enumerate().filter(|(_, it)| it.is_kernel);
+            kernels.extend(of_stream.map(|(nth, it)| (it.start, stream.location, nth)));
+        }
+        launches.sort_unstable();
+        kernels.sort_unstable();
+        let is_possible = launches.len() == kernels.len()
+            && launches.iter().zip(&kernels).all(|(launch, kernel)| launch.0 <= kernel.0);
+        let pairs = launches.iter().zip(&kernels).map(|(launch, kernel)| ((kernel.1, kernel.2), launch.1));
+        (is_possible && !kernels.is_empty()).then(|| pairs.collect())
+    }
+}
+
+/// The processes that drive devices, by their groups: those that launched anything.
+pub(super) fn processes<'a>(
+    records: &BTreeMap<LocationId, &'a DeviceRecords>,
+    apis: &DeviceApis,
+    definitions: &Definitions,
+) -> Vec<DeviceProcess<'a>> {
+    let mut processes: BTreeMap<LocationGroupId, DeviceProcess<'_>> = BTreeMap::new();
+    for id in definitions.location_ids() {
+        let location = definitions.location(id);
+        let of = records.get(&id).copied();
+        let process = processes.entry(apis.owner(location.group)).or_default();
+        if is_stream(location) {
+            process.streams.push(Stream {
+                location: id,
+                device: location.group,
+                operations: of.map_or(&[], |of| &of.operations),
+                launches: Vec::new(),
+                launched: Vec::new(),
+            });
+        } else if let Some(of) = of {
+            process.threads.push((id, of));
+        }
+    }
+    processes.retain(|_, process| process.streams.iter().any(|it| !it.operations.is_empty()));
+    processes.values_mut().for_each(DeviceProcess::link);
+    processes.into_values().collect()
+}
