@@ -13,6 +13,7 @@ pub mod clusters;
 mod epochs;
 pub mod findings;
 mod headline;
+mod interest;
 pub mod iterations;
 mod losses;
 pub mod profile;
@@ -26,6 +27,7 @@ pub use advice::Advice;
 pub use cluster_differences::PathDifference;
 pub use epochs::EpochCard;
 pub use headline::Headline;
+pub use interest::InterestCard;
 pub use losses::{Loss, LossKind, RankTime};
 pub use profile::{ProfileInputs, ProfileReport};
 pub use recorded::{Recorded, ranks_without_events};
@@ -41,7 +43,7 @@ use ouzel_analyses::message_waits::LateMessagesOutput;
 use ouzel_analyses::phases::epochs::{Epoch, epochs};
 use ouzel_analyses::phases::{Phases, PhasesOutput};
 use ouzel_analyses::semantics::{Class, Family, Semantics};
-use ouzel_efficiency::{Metric, Reason, RunEfficiency, Threads, Unavailable};
+use ouzel_efficiency::{Metric, Reason, RegionOfInterest, RunEfficiency, Threads, Unavailable};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
 use ouzel_model::{Definitions, LocationId, Notice, NoticeCode};
 use ouzel_replay::Replay;
@@ -70,6 +72,8 @@ pub struct RunReport {
     pub efficiency_missing: Option<String>,
     /// Ranks whose events are incomplete: efficiencies are over the others.
     pub efficiency_left_out: Ranks,
+    /// The run without start-up and end; `null` if neither is recorded, or there are no efficiencies.
+    pub region_of_interest: Option<InterestCard>,
     /// What costs run time and why, most gain first. Each gain is that of its own change; what all gain together is in
     /// `headline`.
     pub findings: Vec<Finding>,
@@ -386,6 +390,12 @@ impl Material {
         // Without names it is unknown which regions compute and which wait.
         let losses =
             if lost_definitions { Vec::new() } else { losses::losses(profile, definitions, classes) };
+        let group = phases.main_group();
+        let interest = threads
+            .as_ref()
+            .ok()
+            .zip(group)
+            .and_then(|(threads, group)| RegionOfInterest::new(threads, group));
         let (efficiency, efficiency_missing) = match threads {
             Ok(threads) => (Some(EfficiencyCard::of(&threads, replay.as_ref())), None),
             Err(reason) => (None, Some(reason.to_string())),
@@ -396,6 +406,8 @@ impl Material {
             true => SegmentsCard { projected_run_time_ns: run.span_ns, ..SegmentsCard::empty() },
             false => SegmentsCard::new(phases, definitions, classes, Which::Reported, Detail::Sums),
         };
+        let region_of_interest =
+            interest.map(|of| InterestCard::new(&of, segments.lost_inside_outside_ns, &definitions.clock));
         let headline = Headline::new(run, &trust, &findings, efficiency_missing.as_deref());
         let next = advice::advise(run, &trust, efficiency.as_ref(), &losses, (profile, classes));
         RunReport {
@@ -405,6 +417,7 @@ impl Material {
             efficiency,
             efficiency_missing,
             efficiency_left_out,
+            region_of_interest,
             findings: findings.list,
             projected_run_time_ns: segments.projected_run_time_ns,
             epochs: segments.epochs.clone(),

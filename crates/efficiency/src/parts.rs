@@ -29,11 +29,14 @@ pub enum PartKind {
     Iteration,
     /// Threads that behave alike.
     Cluster,
+    /// The region of interest: what lies between start-up and end.
+    Program,
 }
 
 impl PartKind {
     /// All kinds.
-    pub const ALL: [PartKind; 3] = [PartKind::Segment, PartKind::Iteration, PartKind::Cluster];
+    pub const ALL: [PartKind; 4] =
+        [PartKind::Segment, PartKind::Iteration, PartKind::Cluster, PartKind::Program];
 
     /// Its name in JSON, in Python and on the command line.
     pub fn as_str(self) -> &'static str {
@@ -41,6 +44,7 @@ impl PartKind {
             PartKind::Segment => "segment",
             PartKind::Iteration => "iteration",
             PartKind::Cluster => "cluster",
+            PartKind::Program => "program",
         }
     }
 }

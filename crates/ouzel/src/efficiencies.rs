@@ -10,8 +10,8 @@ use ouzel_diagnose::clusters::peers_text;
 use ouzel_diagnose::{TrustCard, ranks_without_events};
 use ouzel_efficiency::device::device_metrics;
 use ouzel_efficiency::{
-    CounterIds, DeviceActivity, HybridModel, Part, PartKind, Reason, RunEfficiency, Threads, TraceEfficiency,
-    Unavailable, UsefulCounters, hybrid, parts,
+    CounterIds, DeviceActivity, HybridModel, Part, PartKind, Reason, RegionOfInterest, RunEfficiency,
+    Threads, TraceEfficiency, Unavailable, UsefulCounters, hybrid, parts,
 };
 use ouzel_engine::{AnalysisSet, Report};
 use ouzel_model::{Definitions, LocationKind, Ticks};
@@ -71,7 +71,7 @@ impl Trace {
         let is_stream = |kind| kind == LocationKind::AcceleratorStream;
         let has_streams = definitions.locations.iter().any(|location| is_stream(location.kind));
         let devices = has_streams.then(|| set.add_silent(DeviceActivity::new(&classes)));
-        let wants_phases = matches!(per, Some(PartKind::Segment | PartKind::Iteration));
+        let wants_phases = matches!(per, Some(PartKind::Segment | PartKind::Iteration | PartKind::Program));
         let phases = wants_phases.then(|| set.add(Phases { semantics: semantics.clone() }));
         let wants_trees = *per == Some(PartKind::Cluster);
         let trees = wants_trees.then(|| set.add(ContextTrees { semantics: semantics.clone() }));
@@ -174,6 +174,12 @@ impl<'a> Known<'a> {
         let is_incomplete = |location| self.trust.is_incomplete(location, self.definitions);
         match kind {
             PartKind::Iteration => parts::iterations(phases, self.definitions, &is_incomplete),
+            PartKind::Program => {
+                let none = || Reason::new("no call that starts or ends the parallel program is recorded");
+                let group = phases.main_group().ok_or_else(none)?;
+                let interest = RegionOfInterest::new(self.threads()?, group).ok_or_else(none)?;
+                Ok(vec![interest.part()])
+            }
             PartKind::Segment | PartKind::Cluster => {
                 parts::segments(phases, self.definitions, &is_incomplete)
             }

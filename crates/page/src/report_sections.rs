@@ -36,6 +36,9 @@ pub fn efficiencies(report: &RunReport) -> Markup {
     html! {
         @if let Some(note) = report.efficiency_note() { p { span.doubt { (note) } } }
         (efficiency_table(card))
+        @if let Some(words) = report.region_of_interest.and_then(|of| of.in_words(report.run.span_ns)) {
+            p { (words) }
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub enum AnchorRole {
 
 /// How calls of a region are treated, as bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Flags(u8);
+pub(super) struct Flags(u16);
 
 impl Flags {
     /// Calls inside are ignored: their time counts as the call's own.
@@ -45,6 +45,10 @@ impl Flags {
     /// Neither its own time nor that of its callees is useful: it communicates, waits for anything but other threads, or
     /// belongs to the measurement system.
     pub const IDLE: Flags = Flags(128);
+    /// It starts the parallel program.
+    pub const STARTS: Flags = Flags(256);
+    /// It ends the parallel program.
+    pub const ENDS: Flags = Flags(512);
 
     pub const fn union(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
@@ -156,6 +160,11 @@ fn flags(region: &Region, class: Class, group: &PeerGroup, some_reach_fewer: boo
     let communicates = matches!(class.family, Family::Mpi | Family::Shmem | Family::Nccl);
     let is_idle = communicates || leaf.has(Flags::LEAF) || region.paradigm == Paradigm::MeasurementSystem;
     let leaf = if is_idle { leaf.union(Flags::IDLE) } else { leaf };
+    let leaf = match role_of(&region.name) {
+        AnchorRole::Start => leaf.union(Flags::STARTS),
+        AnchorRole::End => leaf.union(Flags::ENDS),
+        AnchorRole::Inner => leaf,
+    };
     if class.category != Category::Synchronization {
         return leaf;
     }

@@ -17,6 +17,26 @@ const MAX_BUCKETS: usize = 1 << 22;
 /// Least and most buckets of one peer.
 const OF_ONE: (usize, usize) = (64, 1024);
 
+/// When a location is in the parallel program, and what it does outside of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ProgramTimes {
+    /// When it left the call that starts the program, and its useful time until then.
+    pub start: Option<(Ticks, Ticks)>,
+    /// When it entered the call that ends the program, and its useful time until then.
+    pub end: Option<(Ticks, Ticks)>,
+    /// Its useful time in the whole run.
+    pub useful: Ticks,
+}
+
+impl ProgramTimes {
+    /// Useful time inside of the program.
+    pub fn useful_inside(&self) -> Ticks {
+        self.end
+            .map_or(self.useful, |(_, until)| until)
+            .since(self.start.map_or(Ticks(0), |(_, until)| until))
+    }
+}
+
 /// The row of one location.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct PeerRow {
@@ -25,6 +45,7 @@ pub(super) struct PeerRow {
     log_entries: u8,
     /// Busy and useful time of each bucket, in ticks.
     buckets: Vec<(u64, u64)>,
+    pub program: ProgramTimes,
 }
 
 impl PeerRow {
@@ -44,7 +65,12 @@ impl PeerRow {
             bucket.0 += busy.0;
             bucket.1 += useful.0;
         }
-        PeerRow { location, log_entries, buckets }
+        PeerRow { location, log_entries, buckets, program: ProgramTimes::default() }
+    }
+
+    /// The same with the times of the parallel program.
+    pub fn with(self, program: ProgramTimes) -> Self {
+        PeerRow { program, ..self }
     }
 
     /// Keeps the buckets that end before entry `border`.
@@ -64,7 +90,7 @@ impl PeerRow {
     fn with_buckets_of(&self, log_entries: u8) -> PeerRow {
         let n = 1_usize << (log_entries - self.log_entries);
         let sum = |part: &[(u64, u64)]| part.iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-        PeerRow { location: self.location, log_entries, buckets: self.buckets.chunks(n).map(sum).collect() }
+        PeerRow { log_entries, buckets: self.buckets.chunks(n).map(sum).collect(), ..*self }
     }
 }
 

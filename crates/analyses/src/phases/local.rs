@@ -11,7 +11,7 @@
 //! entry began, and goes on as if entered now; so inclusive times of a call path add up over entries.
 
 use super::anchors::{AnchorRules, Flags};
-use super::by_peer::PeerRow;
+use super::by_peer::{PeerRow, ProgramTimes};
 use super::state::{
     Aligned, CellKey, EntryState, GroupKey, MAX_ENTRIES, One, OneCell, SequenceHash, Spread, border_at_most,
     is_border,
@@ -83,6 +83,9 @@ pub struct PhasesLocal {
     /// When the first call was entered.
     first: Option<Ticks>,
     entry: Under,
+    /// Useful time of the entries that have ended.
+    useful: u64,
+    program: ProgramTimes,
     /// s: entries are 2^s phases long.
     log_phases: u8,
     n_anchors: u64,
@@ -125,6 +128,8 @@ impl PhasesLocal {
                 waiting: Ticks(0),
                 idle: Ticks(0),
             },
+            useful: 0,
+            program: ProgramTimes::default(),
             log_phases: 0,
             n_anchors: 0,
             entries: Vec::new(),
@@ -184,6 +189,9 @@ impl PhasesLocal {
         self.n_inside_leaf = u32::from(flags.has(Flags::LEAF));
         let is_idle = self.frames.last().is_some_and(|caller| caller.flags.has(Flags::IDLE));
         let flags = if is_idle { flags.union(Flags::IDLE) } else { flags };
+        if flags.has(Flags::ENDS) && self.program.end.is_none() {
+            self.program.end = Some((at, self.useful_until(at)));
+        }
         let is_joined = is_hidden && self.frames.last().is_some_and(|caller| caller.call_path == call_path);
         self.frames.push(Frame {
             call_path,
@@ -217,9 +225,17 @@ impl PhasesLocal {
             Some(caller) => caller.in_callees += inclusive,
             None => self.entry.in_calls += inclusive,
         }
+        if frame.flags.has(Flags::STARTS) && self.program.start.is_none() {
+            self.program.start = Some((at, self.useful_until(at)));
+        }
         if frame.flags.is_anchor() {
             self.end_phase(&frame, at);
         }
+    }
+
+    /// Useful time from the first call to `at`, outside of calls that are not useful.
+    fn useful_until(&self, at: Ticks) -> Ticks {
+        Ticks(self.useful + at.since(self.entry.start).since(self.entry.idle).0)
     }
 
     /// Adds time of a call to that of its call path.
@@ -289,6 +305,7 @@ impl PhasesLocal {
         let whole = at.since(self.entry.start);
         let outside = whole.since(self.entry.in_calls).since(inside);
         let (busy, useful) = (whole.since(self.entry.waiting), whole.since(self.entry.idle));
+        self.useful += useful.0;
         self.cells.push(OneCell {
             key: (entry, CallPathTree::ROOT, false),
             n_visits: 0,
@@ -359,6 +376,10 @@ impl PhasesLocal {
             root.exclusive += lead;
             root.busy += lead;
         }
+        self.useful += lead.0;
+        for border in [&mut self.program.start, &mut self.program.end].into_iter().flatten() {
+            border.1 += lead;
+        }
         Some(((group, self.log_phases), self.into_one(location, span)))
     }
 
@@ -391,7 +412,8 @@ impl PhasesLocal {
         // Busy and useful time are passed as a second cell of the root.
         let of_root = self.cells.iter().filter(|cell| cell.key.1 == CallPathTree::ROOT && cell.key.2);
         let times = of_root.map(|cell| (cell.key.0, cell.inclusive, cell.exclusive));
-        let rows = vec![PeerRow::new(location, entries.len(), self.n_peers, times)];
+        let program = ProgramTimes { useful: Ticks(self.useful), ..self.program };
+        let rows = vec![PeerRow::new(location, entries.len(), self.n_peers, times).with(program)];
         let entries = Aligned {
             locations: vec![location],
             span,

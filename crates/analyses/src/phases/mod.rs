@@ -30,7 +30,7 @@ pub mod structure;
 mod tests;
 
 pub use anchors::AnchorRole;
-pub use by_peer::ByPeer;
+pub use by_peer::{ByPeer, ProgramTimes};
 pub use fold::{Phases, PhasesFold};
 pub use output::{Alignment, Cell, Misalignment, Phase, PhaseAnchor, PhaseGroup, PhasesOutput, Stat};
 pub use state::{Aligned, CellState, EntryState, SequenceHash, Spread};

@@ -1,7 +1,7 @@
 //! The typed result.
 
 use super::anchors::{AnchorRole, role_of};
-use super::by_peer::ByPeer;
+use super::by_peer::{ByPeer, PeerRow, ProgramTimes};
 use super::state::{Aligned, CellState, PhasesPartial, Spread};
 use crate::peers::{PeerGroups, PeerKind};
 use ouzel_engine::FinishCx;
@@ -43,6 +43,8 @@ pub struct PhaseGroup {
     pub totals: Vec<Cell>,
     /// Which member was busy for how long.
     pub by_peer: ByPeer,
+    /// By member: when it was in the parallel program.
+    pub program: Vec<ProgramTimes>,
 }
 
 /// How far the members of a group went through the same synchronisations.
@@ -197,6 +199,15 @@ impl PhasesOutput {
     }
 }
 
+fn program_times(rows: &[PeerRow], locations: &[LocationId]) -> Vec<ProgramTimes> {
+    // Rows are in order of their locations.
+    let of = |location| rows.binary_search_by_key(location, |row: &PeerRow| row.location).ok();
+    locations
+        .iter()
+        .map(|location| of(location).map_or_else(ProgramTimes::default, |row| rows[row].program))
+        .collect()
+}
+
 impl PhaseGroup {
     /// `parts` are in ascending order of the length of entries, and not empty.
     fn new(kind: PeerKind, parts: Vec<(u8, Aligned)>, cx: &FinishCx<'_>) -> Self {
@@ -266,6 +277,7 @@ impl PhaseGroup {
                 .filter(|cell| !is_busy(cell))
                 .map(cell)
                 .collect(),
+            program: program_times(&rows, &locations),
             locations,
             by_peer,
         }

@@ -73,6 +73,8 @@ pub enum PerPart {
     Iteration,
     /// Each group of threads that behave alike
     Cluster,
+    /// The program without start-up and end: from MPI_Init to MPI_Finalize
+    Program,
 }
 
 /// Ways to split the loss.
@@ -114,6 +116,7 @@ impl EfficiencyArgs {
                 PerPart::Segment => PartKind::Segment,
                 PerPart::Iteration => PartKind::Iteration,
                 PerPart::Cluster => PartKind::Cluster,
+                PerPart::Program => PartKind::Program,
             }),
         })
     }
@@ -310,6 +313,7 @@ fn write_parts(
         PartKind::Segment => "Segments",
         PartKind::Iteration => "Iterations",
         PartKind::Cluster => "Clusters",
+        PartKind::Program => "The program without start-up and end",
     };
     let title = if output.are_several() { format!("{what} of {}", clean(name)) } else { what.to_owned() };
     page.heading(&title);
@@ -330,6 +334,7 @@ fn write_parts(
              are compared phase by phase."
         }
         PartKind::Cluster => "Each cluster is compared within itself, over the whole run.",
+        PartKind::Program => "From when the first rank left MPI_Init to when the last entered MPI_Finalize.",
     };
     page.text(0, note, Paint::Dim);
 }
@@ -349,19 +354,21 @@ fn parts_table(kind: PartKind, parts: &[&Part], of: &TraceEfficiency) -> Grid {
             let peers = part.peers.unwrap_or_default().replace('_', " ");
             format!("{peers}s of {}", ouzel_plot::ranks::named(&part.ranks, usize::MAX))
         }
-        _ if part.call_path.is_empty() && kind == PartKind::Segment => "end of the run".to_owned(),
+        PartKind::Segment if part.call_path.is_empty() => "end of the run".to_owned(),
+        PartKind::Program => String::new(),
         _ => page::call_path(&part.call_path, PATH_WIDTH),
     };
     let title = match kind {
         PartKind::Segment => "before",
         PartKind::Iteration => "in",
         PartKind::Cluster => "members",
+        PartKind::Program => "",
     };
     let start = |part: &&Part| part.start.map_or_else(String::new, |start| units::time(of.ns(start)));
     let starts = GridColumn::numbers("start", parts.iter().map(start)).optional(2);
     Grid::default()
         .with(GridColumn::numbers(kind.as_str(), parts.iter().map(id)))
-        .with_some((kind == PartKind::Iteration).then_some(starts))
+        .with_some(matches!(kind, PartKind::Iteration | PartKind::Program).then_some(starts))
         .with(GridColumn::numbers("time", parts.iter().map(|part| units::time(of.ns(part.time)))))
         .with(column("parallel", Metric::Parallel))
         .with(column("balance", Metric::LoadBalance))

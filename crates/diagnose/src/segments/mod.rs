@@ -45,6 +45,9 @@ pub struct SegmentsCard {
     pub epochs: Vec<EpochCard>,
     /// In order of their first start.
     pub segments: Vec<SegmentCard>,
+    /// `lost_ns` of all segments, reported or not: of those between start-up and end, and of the others.
+    #[serde(skip)]
+    pub lost_inside_outside_ns: (u64, u64),
     /// First and last event of those compared.
     #[serde(skip)]
     pub run_range_ns: Option<(u64, u64)>,
@@ -217,6 +220,10 @@ impl SegmentsCard {
         let clock = &definitions.clock;
         let kept = segments.segments.iter().filter(|segment| which == Which::All || segment.reported);
         let (start, end) = (group.run_range.start, group.run_range.end);
+        let lost = |start_or_end: bool| {
+            let of = segments.segments.iter().filter(|segment| segment.start_or_end == start_or_end);
+            of.map(|segment| segment.gain().ns(clock)).sum()
+        };
         SegmentsCard {
             peers: Some(group.kind),
             n_peers: segments.n_locations,
@@ -226,6 +233,7 @@ impl SegmentsCard {
             n_segments: segments.segments.len() as u64,
             epochs: epochs::cards(&epochs(group), group, definitions),
             segments: kept.map(|segment| names.segment(segment, &segments)).collect(),
+            lost_inside_outside_ns: (lost(false), lost(true)),
             run_range_ns: Some((clock.ns_from_ticks(start), clock.ns_from_ticks(end))),
         }
     }
@@ -241,6 +249,7 @@ impl SegmentsCard {
             n_segments: 0,
             epochs: Vec::new(),
             segments: Vec::new(),
+            lost_inside_outside_ns: (0, 0),
             run_range_ns: None,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{threads_of, value};
 use crate::Metric;
+use crate::RegionOfInterest;
 use crate::parts::{Part, cluster, iterations, segments};
 use ouzel_analyses::phases::Phases;
 use ouzel_model::{LocationId, TraceSource};
@@ -87,4 +88,33 @@ fn clusters_are_compared_within_themselves() {
     assert_eq!((part.id, part.ranks, part.n_compared, part.time.0), (3, vec![1], 1, 350));
     assert_eq!(value(&part.metrics, Metric::LoadBalance), Some(1.0));
     assert_eq!(cluster(&threads, trace.definitions(), (3, "main_thread"), &[]), None);
+}
+
+#[test]
+fn the_region_of_interest_is_between_start_and_end() {
+    let rank = |init: u64, works: u64| {
+        let (start, stop) = (50 + init, 60 + works);
+        format!(
+            "enter main @0, enter MPI_Init @10, leave @{start}, enter work @60, leave @{stop}, enter MPI_Barrier @{stop}, \
+             leave @160, enter MPI_Finalize @160, leave @200, leave @210"
+        )
+    };
+    let text = format!("0: {}\n1: {}", rank(0, 100), rank(5, 50));
+    let trace = ToyTrace::new(&text);
+    let phases = run(&trace, Phases::default());
+    let threads = threads_of(&trace);
+    let interest = RegionOfInterest::new(&threads, phases.main_group().unwrap()).unwrap();
+    assert_eq!((interest.range.start.0, interest.range.end.0), (50, 160));
+    // Outside, each rank computes 10 before and 10 after; inside, 110 and 55.
+    assert_eq!((interest.run.useful_sum, interest.run.useful_max.0), (165, 110));
+    let part = interest.part();
+    assert_eq!((part.time.0, triple(&part)), (110, [0.75, 0.75, 1.0].map(Some)));
+    let whole = crate::RunEfficiency::new(&threads, Err(crate::Reason::new("no replay")));
+    assert_eq!(whole.useful_sum, 165 + 40);
+    let inside: u64 = phases.main_group().unwrap().program.iter().map(|it| it.useful_inside().0).sum();
+    assert_eq!(inside, 165);
+    // Without these calls there is none.
+    let trace = in_turn();
+    let phases = run(&trace, Phases::default());
+    assert_eq!(RegionOfInterest::new(&threads_of(&trace), phases.main_group().unwrap()), None);
 }

@@ -49,6 +49,9 @@ pub fn efficiency(page: &mut Page, report: &RunReport) {
         page.text(2, &note, Paint::Doubtful);
     }
     efficiency_card(page, card);
+    if let Some(words) = report.region_of_interest.and_then(|of| of.in_words(report.run.span_ns)) {
+        page.text(2, &words, Paint::Plain);
+    }
 }
 
 /// The efficiencies with bars.
