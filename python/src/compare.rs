@@ -7,6 +7,7 @@ use crate::trace::Trace;
 use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::engine::Coverage;
 use ouzel::model::{Notice, Notices};
+use ouzel::analyses::By;
 use ouzel::multi_run::{Run, multi_run};
 use ouzel::{Answer, AskError, Options};
 use pyo3::exceptions::PyValueError;
@@ -43,13 +44,13 @@ pub fn multi_run_analysis(
         Ok(answer.map(|profile| Run::new(name, &profile, definitions, range)))
     })?;
     let Gathered { first, outputs: runs, coverage, notices } = all;
-    let output = multi_run(&runs);
+    let output = multi_run(&runs, By::Region);
     let table = |output| {
         let answer = Answer { output, coverage, run_range: None, notices: notices.clone() };
         Table::new(py, answer, first.definitions())
     };
     let runs = Py::new(py, table(output.scaling_table())?)?;
-    Py::new(py, PyClassInitializer::from(table(output.table())?).add_subclass(MultiRun { runs }))
+    Py::new(py, PyClassInitializer::from(table(output.table(By::Region))?).add_subclass(MultiRun { runs }))
 }
 
 /// What was asked of several traces.

@@ -140,6 +140,15 @@ pub fn iterations(
     if parts.is_empty() { Err(none()) } else { Ok(parts) }
 }
 
+/// Iterations of the loop that takes most time, the first of equals; `None` without iterations.
+pub fn iterations_of_longest_loop(iterations: &[Part]) -> Option<u64> {
+    let mut loops: Vec<(u64, u64)> = Vec::new();
+    for of_loop in iterations.chunk_by(|a, b| a.in_loop == b.in_loop) {
+        loops.push((of_loop.iter().map(|part| part.time.0).sum(), of_loop.len() as u64));
+    }
+    loops.into_iter().rev().max_by_key(|&(time, _)| time).map(|(_, n)| n)
+}
+
 /// A cluster of threads of a run; `None` if none of them is a CPU thread with complete events.
 pub fn cluster(
     threads: &Threads,

@@ -1,7 +1,8 @@
 //! Several runs of a program side by side: how it scales, and which regions grow.
 //!
 //! ```text
-//! profile of each trace ──Run::new──► time by name of region ──multi_run──► scaling table, regions by cost
+//! profile of each trace ──Run::new──► time by name of region, by call path ──multi_run──► scaling table, rows by cost
+//!                                                                          └─growths────► what stops scaling
 //! ```
 //!
 //! Runs are compared by names: ids and clocks of different traces are unrelated. The reference is the run with the
@@ -14,9 +15,9 @@ use ouzel_analyses::By;
 use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::flat_profile::flat_profile;
 use ouzel_efficiency::Scaling;
-use ouzel_model::{ColumnData, Definitions, Table, TimeRange, Unit};
+use ouzel_model::{ColumnData, Definitions, Table, Ticks, TimeRange, Unit};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The data compared for one run.
@@ -28,10 +29,26 @@ pub struct Run {
     pub n_processes: u64,
     /// From the first event to the last.
     pub run_time_ns: u64,
-    /// Exclusive time of all processes by name of region; regions with the same name are put together.
-    pub regions: BTreeMap<Arc<str>, u64>,
-    /// The same of the process with most; none where several regions have the name.
-    pub longest: BTreeMap<Arc<str>, u64>,
+    /// Exclusive times by name of region; regions with the same name are put together.
+    pub regions: BTreeMap<Place, PlaceTime>,
+    /// Exclusive times by call path; those of the same names are put together.
+    pub call_paths: BTreeMap<Place, PlaceTime>,
+    /// Iterations of the loop of synchronisations that takes most time; `None` if there is none or it is not known.
+    pub n_iterations: Option<u64>,
+}
+
+/// Names of regions: that of one, or those of a call path from the outermost.
+pub type Place = Vec<Arc<str>>;
+
+/// Exclusive time in one place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlaceTime {
+    /// Of all processes.
+    pub sum_ns: u64,
+    /// Visits over all processes; 0 for samples.
+    pub n_visits: u64,
+    /// Of the process with most; `None` where several regions or call paths have the name.
+    pub max_ns: Option<u64>,
 }
 
 impl Run {
@@ -44,13 +61,10 @@ impl Run {
         run_range: Option<TimeRange>,
     ) -> Self {
         let mut run = Run::new(name, profile, definitions, run_range);
-        run.regions.clear();
-        run.longest.clear();
-        for row in &flat_profile(profile, definitions, By::Region).rows {
-            let gain = u64::try_from(row.exclusive.sum).unwrap_or(u64::MAX);
-            let sum = run.regions.entry(definitions.region(row.key.region).name.clone()).or_default();
-            *sum = sum.saturating_add(gain);
-        }
+        let gain = |ticks: u64| ticks;
+        (run.regions, run.call_paths) = places(profile, definitions, &gain);
+        let times = run.regions.values_mut().chain(run.call_paths.values_mut());
+        times.for_each(|time| time.max_ns = None);
         run
     }
 
@@ -62,22 +76,54 @@ impl Run {
         run_range: Option<TimeRange>,
     ) -> Self {
         let clock = &definitions.clock;
-        let flat = flat_profile(profile, definitions, By::Region);
-        let mut regions: BTreeMap<Arc<str>, u64> = BTreeMap::new();
-        let mut longest: BTreeMap<Arc<str>, Option<u64>> = BTreeMap::new();
-        for row in &flat.rows {
-            let ticks = u64::try_from(row.exclusive.sum).unwrap_or(u64::MAX);
-            let name = &definitions.region(row.key.region).name;
-            let sum = regions.entry(name.clone()).or_default();
-            *sum = sum.saturating_add(clock.ns_from_ticks(ouzel_model::Ticks(ticks)));
-            let most = clock.ns_from_ticks(row.exclusive.max);
-            longest.entry(name.clone()).and_modify(|most| *most = None).or_insert(Some(most));
-        }
-        let longest = longest.into_iter().filter_map(|(name, most)| Some((name, most?))).collect();
+        let (regions, call_paths) = places(profile, definitions, &|ticks| clock.ns_from_ticks(Ticks(ticks)));
         let run = run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
+        let n_processes = flat_profile(profile, definitions, By::Region).n_processes;
         let run_time_ns = clock.ns_from_ticks(run);
-        Run { name: name.into(), n_processes: flat.n_processes, run_time_ns, regions, longest }
+        Run { name: name.into(), n_processes, run_time_ns, regions, call_paths, n_iterations: None }
     }
+
+    /// The same with the number of iterations.
+    #[must_use]
+    pub fn with_iterations(self, n_iterations: Option<u64>) -> Self {
+        Run { n_iterations, ..self }
+    }
+
+    fn places(&self, by: By) -> &BTreeMap<Place, PlaceTime> {
+        match by {
+            By::Region => &self.regions,
+            By::CallPath => &self.call_paths,
+        }
+    }
+}
+
+/// Exclusive times by region and by call path; `value` turns ticks into what is compared.
+fn places(
+    profile: &ProfileOutput,
+    definitions: &Definitions,
+    value: &dyn Fn(u64) -> u64,
+) -> (BTreeMap<Place, PlaceTime>, BTreeMap<Place, PlaceTime>) {
+    let of = |by: By| {
+        let mut places: BTreeMap<Place, PlaceTime> = BTreeMap::new();
+        for row in &flat_profile(profile, definitions, by).rows {
+            let path = row.key.call_path.map(|path| profile.call_paths.regions(path));
+            let regions = path.unwrap_or_else(|| vec![row.key.region]);
+            let place = regions.into_iter().map(|region| definitions.region(region).name.clone()).collect();
+            let sum_ns = value(u64::try_from(row.exclusive.sum).unwrap_or(u64::MAX));
+            let max_ns = Some(value(row.exclusive.max.0));
+            let together = |time: &mut PlaceTime| {
+                let n_visits = time.n_visits + row.visits;
+                *time = PlaceTime { sum_ns: time.sum_ns.saturating_add(sum_ns), n_visits, max_ns: None };
+            };
+            places.entry(place).and_modify(together).or_insert(PlaceTime {
+                sum_ns,
+                n_visits: row.visits,
+                max_ns,
+            });
+        }
+        places
+    };
+    (of(By::Region), of(By::CallPath))
 }
 
 /// Runs side by side.
@@ -86,7 +132,7 @@ pub struct MultiRunOutput {
     /// In the order given.
     pub runs: Vec<RunRow>,
     /// Most time over all runs first, then by name.
-    pub regions: Vec<RegionRow>,
+    pub rows: Vec<PlaceRow>,
 }
 
 /// One run of the scaling table.
@@ -98,6 +144,8 @@ pub struct RunRow {
     pub n_processes: u64,
     /// From the first event to the last.
     pub run_time_ns: u64,
+    /// Iterations of the loop of synchronisations that takes most time, if known.
+    pub n_iterations: Option<u64>,
     /// Whether the others are compared with it.
     pub is_reference: bool,
     /// Run time of the reference / run time; `None` if that is zero.
@@ -106,39 +154,58 @@ pub struct RunRow {
     pub efficiency: Option<f64>,
 }
 
-/// One region in all runs.
+/// One region or call path in all runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RegionRow {
-    /// Its name.
-    pub region: Arc<str>,
+pub struct PlaceRow {
+    /// Its names.
+    pub place: Place,
     /// Exclusive time of all processes, by run; `None` where it is not called.
     pub exclusive_ns: Vec<Option<u64>>,
     /// The same divided by the number of processes.
     pub mean_ns: Vec<Option<u64>>,
-    /// Exclusive time of the process with most; `None` also where several regions have the name.
+    /// Exclusive time of the process with most; `None` also where several have the name.
     pub max_ns: Vec<Option<u64>>,
 }
 
-/// A region that takes more time than it would if it scaled like the reference.
+impl PlaceRow {
+    /// The region: of a call path, the innermost.
+    pub fn region(&self) -> Arc<str> {
+        self.place.last().cloned().unwrap_or_else(|| "".into())
+    }
+}
+
+/// A call path that takes more time than it would if it scaled like the reference.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RegionGrowth {
-    /// Its name.
-    pub region: Arc<str>,
+pub struct Growth {
+    /// Its regions, from the outermost.
+    pub call_path: Place,
     /// The run with most excess: its place.
     pub run: usize,
     /// Mean exclusive time of a process there.
     pub mean_ns: u64,
-    /// What it would be if it scaled: the reference's · its processes / the run's (strong), or the reference's (weak).
+    /// What it would be if it scaled: the reference's · its processes / the run's (strong), or the reference's (weak); times
+    /// the quotient of `iterations`.
     pub ideal_ns: u64,
+    /// Iterations of the run and of the reference, where these differ.
+    pub iterations: Option<(u64, u64)>,
 }
 
-/// Regions that stop scaling: their time grows by more than 1 % of the run time over that of ideal scaling, most first.
-/// Empty where all runs have the same number of processes. A region that the reference does not call is ideal at zero.
-pub fn growths(output: &MultiRunOutput, scaling: Scaling) -> Vec<RegionGrowth> {
+/// Call paths that stop scaling: their time grows by more than 1 % of the run time over that of ideal scaling, most first.
+/// Empty where all runs have the same number of processes. A call path that the reference does not have is ideal at zero.
+/// Where iterations are counted in both runs, the time of one is compared, unless the reference comes here less often than
+/// every other iteration.
+pub fn growths(runs: &[Run], scaling: Scaling) -> Vec<Growth> {
+    let output = &multi_run(runs, By::CallPath);
     let Some(base) = output.runs.iter().position(|run| run.is_reference) else { return Vec::new() };
     let n = |run: usize| u128::from(output.runs[run].n_processes);
-    let of = |row: &RegionRow, run: usize| {
-        let reference = u128::from(row.mean_ns[base].unwrap_or(0));
+    let of = |row: &PlaceRow, run: usize| {
+        let counts = output.runs[run].n_iterations.zip(output.runs[base].n_iterations);
+        let visits = runs[base].call_paths.get(&row.place).map_or(0, |time| time.n_visits);
+        let is_repeated = |iterations: u64| u128::from(iterations) * n(base) <= 2 * u128::from(visits);
+        let iterations =
+            counts.filter(|&(own, reference)| own != reference && 0 < reference && is_repeated(reference));
+        let (own, whole) = iterations.unwrap_or((1, 1));
+        let reference = u128::from(row.mean_ns[base].unwrap_or(0)) * u128::from(own) / u128::from(whole);
         let ideal = match scaling {
             Scaling::Strong => (reference * n(base)).checked_div(n(run))?,
             Scaling::Weak => reference,
@@ -146,20 +213,20 @@ pub fn growths(output: &MultiRunOutput, scaling: Scaling) -> Vec<RegionGrowth> {
         let (mean_ns, ideal_ns) = (row.mean_ns[run]?, u64::try_from(ideal).unwrap_or(u64::MAX));
         let excess = mean_ns.checked_sub(ideal_ns)?;
         let is_large = output.runs[run].run_time_ns < excess.saturating_mul(100);
-        is_large.then(|| RegionGrowth { region: row.region.clone(), run, mean_ns, ideal_ns })
+        is_large.then(|| Growth { call_path: row.place.clone(), run, mean_ns, ideal_ns, iterations })
     };
     let others: Vec<usize> = (0..output.runs.len()).filter(|&run| n(run) != n(base)).collect();
-    let worst = |row: &RegionRow| {
+    let worst = |row: &PlaceRow| {
         let found = others.iter().filter_map(|&run| of(row, run));
         found.max_by_key(|growth| growth.mean_ns - growth.ideal_ns)
     };
-    let mut found: Vec<RegionGrowth> = output.regions.iter().filter_map(worst).collect();
+    let mut found: Vec<Growth> = output.rows.iter().filter_map(worst).collect();
     found.sort_by_key(|growth| Reverse(growth.mean_ns - growth.ideal_ns));
     found
 }
 
-/// Puts runs side by side.
-pub fn multi_run(runs: &[Run]) -> MultiRunOutput {
+/// Puts runs side by side, region by region or call path by call path.
+pub fn multi_run(runs: &[Run], by: By) -> MultiRunOutput {
     let reference = (0..runs.len()).min_by_key(|&i| runs[i].n_processes);
     let rows = runs.iter().enumerate().map(|(i, run)| {
         let base = &runs[reference.unwrap_or(i)];
@@ -169,30 +236,31 @@ pub fn multi_run(runs: &[Run]) -> MultiRunOutput {
             name: run.name.clone(),
             n_processes: run.n_processes,
             run_time_ns: run.run_time_ns,
+            n_iterations: run.n_iterations,
             is_reference: reference == Some(i),
             speed_up,
             efficiency: speed_up.zip(ratio(base.n_processes, run.n_processes)).map(|(a, b)| a * b),
         }
     });
-    let mut regions: BTreeMap<&Arc<str>, Vec<Option<u64>>> = BTreeMap::new();
-    for (i, run) in runs.iter().enumerate() {
-        for (region, &ns) in &run.regions {
-            regions.entry(region).or_insert_with(|| vec![None; runs.len()])[i] = Some(ns);
+    let places: BTreeSet<&Place> = runs.iter().flat_map(|run| run.places(by).keys()).collect();
+    let in_all_runs = |place: &Place| {
+        let times: Vec<Option<PlaceTime>> =
+            runs.iter().map(|run| run.places(by).get(place).copied()).collect();
+        let mean = |(time, run): (&Option<PlaceTime>, &Run)| {
+            time.and_then(|it| it.sum_ns.checked_div(run.n_processes))
+        };
+        PlaceRow {
+            place: place.clone(),
+            exclusive_ns: times.iter().map(|time| time.map(|it| it.sum_ns)).collect(),
+            mean_ns: times.iter().zip(runs).map(mean).collect(),
+            max_ns: times.iter().map(|time| time.and_then(|it| it.max_ns)).collect(),
         }
-    }
-    let mut regions: Vec<RegionRow> = regions
-        .into_iter()
-        .map(|(region, exclusive_ns)| {
-            let mean = |(ns, run): (&Option<u64>, &Run)| ns.and_then(|ns| ns.checked_div(run.n_processes));
-            let mean_ns = exclusive_ns.iter().zip(runs).map(mean).collect();
-            let max_ns = runs.iter().map(|run| run.longest.get(region).copied()).collect();
-            RegionRow { region: region.clone(), exclusive_ns, mean_ns, max_ns }
-        })
-        .collect();
+    };
+    let mut of_places: Vec<PlaceRow> = places.into_iter().map(in_all_runs).collect();
     // A stable sort: equal ones stay in the order of their names.
-    let cost = |row: &RegionRow| row.exclusive_ns.iter().flatten().map(|&ns| u128::from(ns)).sum::<u128>();
-    regions.sort_by_key(|row| Reverse(cost(row)));
-    MultiRunOutput { runs: rows.collect(), regions }
+    let cost = |row: &PlaceRow| row.exclusive_ns.iter().flatten().map(|&ns| u128::from(ns)).sum::<u128>();
+    of_places.sort_by_key(|row| Reverse(cost(row)));
+    MultiRunOutput { runs: rows.collect(), rows: of_places }
 }
 
 impl MultiRunOutput {
@@ -234,19 +302,28 @@ impl MultiRunOutput {
             )
     }
 
-    /// One row for each region and run, region by region.
-    pub fn table(&self) -> Table {
-        let each = || self.regions.iter().flat_map(|row| (0..self.runs.len()).map(move |i| (row, i)));
-        let number = |value: &dyn Fn(&RegionRow, usize) -> Option<u64>| {
+    /// One row for each region and run, region by region; of call paths, one for each of them, with its regions.
+    pub fn table(&self, by: By) -> Table {
+        let each = || self.rows.iter().flat_map(|row| (0..self.runs.len()).map(move |i| (row, i)));
+        let number = |value: &dyn Fn(&PlaceRow, usize) -> Option<u64>| {
             ColumnData::OptionU64(each().map(|(row, i)| value(row, i)).collect())
         };
-        Table::new("regions of runs")
-            .with(
-                "region",
+        let table = Table::new("regions of runs").with(
+            "region",
+            Unit::None,
+            "Name of the region",
+            ColumnData::Text(each().map(|(row, _)| row.region()).collect()),
+        );
+        let table = match by {
+            By::Region => table,
+            By::CallPath => table.with(
+                "call_path",
                 Unit::None,
-                "Name of the region",
-                ColumnData::Text(each().map(|(row, _)| row.region.clone()).collect()),
-            )
+                "Regions from the outermost",
+                ColumnData::TextList(each().map(|(row, _)| row.place.clone()).collect()),
+            ),
+        };
+        table
             .with(
                 "run",
                 Unit::None,
@@ -279,21 +356,24 @@ mod tests {
     use super::*;
 
     fn run(name: &str, n_processes: u64, run_time_ns: u64, regions: &[(&str, u64)]) -> Run {
-        let regions: BTreeMap<Arc<str>, u64> =
-            regions.iter().map(|&(region, ns)| (Arc::from(region), ns)).collect();
-        Run { name: name.into(), n_processes, run_time_ns, longest: regions.clone(), regions }
+        let place = |&(region, ns): &(&str, u64)| {
+            (vec![Arc::from(region)], PlaceTime { sum_ns: ns, n_visits: 40, max_ns: Some(ns) })
+        };
+        let regions: BTreeMap<Place, PlaceTime> = regions.iter().map(place).collect();
+        let call_paths = regions.clone();
+        Run { name: name.into(), n_processes, run_time_ns, regions, call_paths, n_iterations: None }
     }
 
     #[test]
-    fn regions_that_stop_scaling_are_named_most_excess_first() {
-        let output = multi_run(&[
+    fn call_paths_that_stop_scaling_are_named_most_excess_first() {
+        let runs = [
             run("4", 4, 1000, &[("solve", 3200), ("reduce", 400), ("io", 40)]),
             run("8", 8, 700, &[("solve", 3200), ("reduce", 1600), ("io", 80), ("new", 800)]),
-        ]);
+        ];
         // Mean 800 → 400, 100 → 200, 10 → 10, 0 → 100.
         let told = |scaling| -> Vec<(String, u64, u64)> {
-            let found = growths(&output, scaling);
-            found.iter().map(|of| (of.region.to_string(), of.mean_ns, of.ideal_ns)).collect()
+            let found = growths(&runs, scaling);
+            found.iter().map(|of| (of.call_path.join("/"), of.mean_ns, of.ideal_ns)).collect()
         };
         let named = |rows: &[(&str, u64, u64)]| -> Vec<(String, u64, u64)> {
             rows.iter().map(|(region, mean, ideal)| ((*region).to_owned(), *mean, *ideal)).collect()
@@ -301,35 +381,60 @@ mod tests {
         // Strong: 400 of 400, 200 of 50, 10 of 5 (less than 1 % of 700), 100 of 0. Weak: 200 of 100, 100 of 0.
         assert_eq!(told(Scaling::Strong), named(&[("reduce", 200, 50), ("new", 100, 0)]));
         assert_eq!(told(Scaling::Weak), named(&[("reduce", 200, 100), ("new", 100, 0)]));
-        assert_eq!(growths(&multi_run(&[run("a", 4, 9, &[("x", 9)])]), Scaling::Strong), []);
-        let solve = output.regions.iter().find(|row| &*row.region == "solve").unwrap();
+        assert_eq!(growths(&[run("a", 4, 9, &[("x", 9)])], Scaling::Strong), []);
+        let output = multi_run(&runs, By::Region);
+        let solve = output.rows.iter().find(|row| &*row.region() == "solve").unwrap();
         assert_eq!(solve.max_ns, [Some(3200), Some(3200)]);
     }
 
     #[test]
+    fn runs_of_different_length_are_compared_by_iteration() {
+        let of = |iterations| {
+            [
+                run("4", 4, 1000, &[("solve", 3200)]).with_iterations(Some(10)),
+                run("8", 8, 700, &[("solve", 9600)]).with_iterations(iterations),
+            ]
+        };
+        // Mean 800 → 1200: with 30 iterations for 10, 40 each for 80.
+        assert_eq!(growths(&of(Some(30)), Scaling::Strong), []);
+        let found = growths(&of(Some(20)), Scaling::Strong);
+        assert_eq!((found[0].ideal_ns, found[0].iterations), (800, Some((20, 10))));
+        let mut once = of(Some(20));
+        once[0].call_paths.values_mut().for_each(|time| time.n_visits = 4);
+        assert_eq!(growths(&once, Scaling::Strong)[0].ideal_ns, 400, "not in the loop");
+        for unknown in [None, Some(10)] {
+            let found = growths(&of(unknown), Scaling::Strong);
+            assert_eq!((found[0].ideal_ns, found[0].iterations), (400, None));
+        }
+    }
+
+    #[test]
     fn speed_up_is_measured_from_the_smallest_run() {
-        let output = multi_run(&[
-            run("b", 8, 300, &[("solve", 1600), ("MPI_Wait", 800)]),
-            run("a", 4, 400, &[("solve", 1600), ("init", 3)]),
-            run("c", 4, 0, &[]),
-        ]);
+        let output = multi_run(
+            &[
+                run("b", 8, 300, &[("solve", 1600), ("MPI_Wait", 800)]),
+                run("a", 4, 400, &[("solve", 1600), ("init", 3)]),
+                run("c", 4, 0, &[]),
+            ],
+            By::Region,
+        );
         let scaling: Vec<_> =
             output.runs.iter().map(|run| (&*run.name, run.is_reference, run.speed_up)).collect();
         assert_eq!(scaling, [("b", false, Some(400.0 / 300.0)), ("a", true, Some(1.0)), ("c", false, None)]);
         let efficiency = output.runs[0].efficiency.unwrap();
         assert!((efficiency - 2.0 / 3.0).abs() < 1e-12, "{efficiency}");
         let regions: Vec<_> =
-            output.regions.iter().map(|row| (&*row.region, &row.exclusive_ns[..])).collect();
+            output.rows.iter().map(|row| (row.place.join("/"), row.exclusive_ns.clone())).collect();
         assert_eq!(
             regions,
             [
-                ("solve", &[Some(1600), Some(1600), None][..]),
-                ("MPI_Wait", &[Some(800), None, None]),
-                ("init", &[None, Some(3), None])
+                ("solve".to_owned(), vec![Some(1600), Some(1600), None]),
+                ("MPI_Wait".to_owned(), vec![Some(800), None, None]),
+                ("init".to_owned(), vec![None, Some(3), None])
             ]
         );
-        assert_eq!(output.regions[0].mean_ns, [Some(200), Some(400), None]);
-        assert_eq!(output.table().n_rows(), 9);
+        assert_eq!(output.rows[0].mean_ns, [Some(200), Some(400), None]);
+        assert_eq!(output.table(By::Region).n_rows(), 9);
         let scaling = output.scaling_table();
         let column = |name| &scaling.column(name).unwrap().data;
         assert_eq!(column("reference"), &ColumnData::Text(vec!["a".into(); 3]));
@@ -338,7 +443,7 @@ mod tests {
 
     #[test]
     fn no_run_is_no_row() {
-        let output = multi_run(&[]);
-        assert_eq!((output.runs.len(), output.table().n_rows()), (0, 0));
+        let output = multi_run(&[], By::CallPath);
+        assert_eq!((output.runs.len(), output.table(By::CallPath).n_rows()), (0, 0));
     }
 }

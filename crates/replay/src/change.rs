@@ -73,14 +73,10 @@ impl Change {
     /// If it has another form, or the factor is no number above zero.
     pub fn faster(text: &str) -> Result<Self, ChangeError> {
         let (code, factor) = text.rsplit_once('=').ok_or_else(|| ChangeError::Form(text.to_owned()))?;
-        let value: f64 = factor.parse().map_err(|_| ChangeError::Factor(factor.to_owned()))?;
-        let thousandths = value * 1000.0;
-        if !(1.0..=1e9).contains(&thousandths) || 1e-6 < (thousandths - thousandths.round()).abs() {
-            return Err(ChangeError::Factor(factor.to_owned()));
-        }
+        let (numerator, denominator) =
+            decimal(factor).ok_or_else(|| ChangeError::Factor(factor.to_owned()))?;
         let Ok(code) = code.parse();
-        // Exact: it is a whole number in the range above.
-        Ok(Change::Faster { code, numerator: thousandths.round() as u64, denominator: 1000 })
+        Ok(Change::Faster { code, numerator, denominator })
     }
 
     /// The code that is changed; a network is none.
@@ -90,6 +86,21 @@ impl Change {
             Change::Network(_) => None,
         }
     }
+}
+
+/// A decimal number from 0.001 to 1,000,000 as an exact quotient, with at most nine digits after the point.
+fn decimal(text: &str) -> Option<(u64, u64)> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = [whole, fraction].concat();
+    let are_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if !are_digits || 9 < fraction.len() {
+        return None;
+    }
+    let denominator = 10_u64.pow(fraction.len() as u32);
+    let numerator: u64 = digits.parse().ok()?;
+    let is_in_range =
+        denominator <= numerator.checked_mul(1000)? && numerator <= denominator.checked_mul(1_000_000)?;
+    is_in_range.then_some((numerator, denominator))
 }
 
 impl fmt::Display for Change {

@@ -11,7 +11,7 @@ pub enum ChangeError {
     Form(String),
     /// The factor is no number above zero.
     #[error(
-        "{0:?} is no factor; a factor is a number from 0.001 to 1,000,000 with at most three digits after the point"
+        "{0:?} is no factor; a factor is a number from 0.001 to 1,000,000 with at most nine digits after the point"
     )]
     Factor(String),
     /// It is no network.

@@ -354,3 +354,21 @@ fn edits_gain_what_changes_gain_and_released_calls_never_make_a_run_longer() {
         }
     }
 }
+
+#[test]
+fn factors_are_exact_decimals() {
+    let part = |text: &str| match Change::faster(text) {
+        Ok(Change::Faster { numerator, denominator, .. }) => Some((numerator, denominator)),
+        _ => None,
+    };
+    assert_eq!(part("solve=1.1765"), Some((11_765, 10_000)));
+    assert_eq!(part("solve=2"), Some((2, 1)));
+    assert_eq!(part("a=b=.5"), Some((5, 10)));
+    assert_eq!(part("solve=1000000"), Some((1_000_000, 1)));
+    assert_eq!(part("solve=0.001"), Some((1, 1000)));
+    for wrong in
+        ["0", "0.0009", "1000000.1", "-1", "1e3", "", ".", "nan", "1.0000000001", "99999999999999999999"]
+    {
+        assert_eq!(part(&format!("solve={wrong}")), None, "{wrong}");
+    }
+}

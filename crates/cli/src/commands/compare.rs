@@ -7,37 +7,40 @@ use crate::commands::profile::metrics;
 use crate::exit::Outcome;
 use crate::session::{Session, taken};
 use crate::terminal::grid::{Grid, GridColumn};
-use crate::terminal::page::Page;
+use crate::terminal::page::{self, Page};
 use crate::terminal::style::{Paint, clean};
 use crate::terminal::units;
 use anyhow::{Context, bail};
 use clap::Args;
+use ouzel::analyses::By;
 use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::metric_profile::MetricProfile;
-use ouzel::efficiency::{Efficiencies, Metric, Scaling};
+use ouzel::efficiency::parts::iterations_of_longest_loop;
+use ouzel::efficiency::{Efficiencies, Metric, PartKind, Scaling, TraceEfficiency};
 use ouzel::engine::{AnalysisSet, Coverage};
-use ouzel::model::{Notice, Table, Unit};
-use ouzel::multi_run::{MultiRunOutput, RegionGrowth, RegionRow, Run, RunRow, growths, multi_run};
+use ouzel::model::{Notice, Table, Unit, short_name};
+use ouzel::multi_run::{Growth, MultiRunOutput, PlaceRow, Run, RunRow, growths, multi_run};
 use ouzel::{Answer, EfficiencyQuery};
 use ouzel_answers::CompareAnswer;
 use ouzel_plot::Picture;
 use ouzel_plot::pictures::{RegionInRuns, runs};
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 pub const COMMAND: Command =
     Command::about_a_run::<CompareArgs>("compare", &[Need::Calls.always(), Need::Counters.with("--metric")]);
 
-/// Several runs side by side: how the program scales, and which regions grow
+/// Several runs side by side: how the program scales, and what grows
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   ouzel compare before/ after/
   ouzel compare p32/ p64/ p128/ --region 'MPI_*'
+  ouzel compare p32/ p64/ --call-paths --top 20
   ouzel compare p32/ p64/ --format json | jq '.data.runs[] | {path, speed_up, efficiency}'
 
-Regions are compared by name. The reference is the run with the fewest processes (the first of several):
+Regions and call paths are compared by name. What stops scaling is compared by iteration where the runs
+have different numbers of them. The reference is the run with the fewest processes (the first of several):
 speed-up is its run time / that of the other run; efficiency is speed-up × its processes / the other's.")]
 pub struct CompareArgs {
     #[command(flatten)]
@@ -46,6 +49,10 @@ pub struct CompareArgs {
     /// The other traces
     #[arg(value_name = "OTHER", required = true)]
     pub others: Vec<PathBuf>,
+
+    /// Compare call paths, not regions
+    #[arg(long)]
+    pub call_paths: bool,
 
     #[command(flatten)]
     pub top: TopArgs,
@@ -66,38 +73,35 @@ fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome> {
     if metric.is_some() && args.plot.plot_file.is_some() {
         bail!("--plot draws times: leave out --metric");
     }
-    let query = EfficiencyQuery::default();
-    let efficiency = |session: &Session<'_>, path: &Path| {
-        let name: Arc<str> = path.display().to_string().into();
-        // What went wrong is told by the pass for the profile.
-        let answer = session.answer(|trace, options| trace.efficiency(&query, options))?;
-        anyhow::Ok((name, answer.output))
-    };
+    let by = if args.call_paths { By::CallPath } else { By::Region };
     let mut efficiencies = Vec::new();
-    let mut answer = profiled(session, &session.common.path, metric)?.map(|run| vec![run]);
-    if metric.is_none() {
-        efficiencies.push(efficiency(session, &session.common.path)?);
-    }
+    let mut of_run = |session: &Session<'_>, path: &Path| {
+        let answer = profiled(session, path, metric)?;
+        if metric.is_some() {
+            return anyhow::Ok(answer);
+        }
+        let (efficiency, n_iterations) = efficiency(session)?;
+        efficiencies.push((path.display().to_string().into(), efficiency));
+        Ok(answer.map(|run| run.with_iterations(n_iterations)))
+    };
+    let mut answer = of_run(session, &session.common.path)?.map(|run| vec![run]);
     for path in &args.others {
         let other = Session::open_at(session.common, path)?;
-        let Answer { output, coverage, notices, .. } = profiled(&other, path, metric)?;
-        if metric.is_none() {
-            efficiencies.push(efficiency(&other, path)?);
-        }
+        let Answer { output, coverage, notices, .. } = of_run(&other, path)?;
         answer.output.push(output);
         answer.coverage = together(answer.coverage, coverage);
         answer.notices.extend(notices);
     }
     answer.notices.sort_by_key(|notice| notice.level);
-    let answer = answer.map(|runs| multi_run(&runs));
-    plot(session, || picture(session, &answer.output))?;
     let efficiencies = metric.is_none().then(|| Efficiencies::new(efficiencies, None));
     let scaling = efficiencies.as_ref().and_then(|of| of.scaling.scaling);
     let growths = scaling.map_or_else(Vec::new, |(scaling, _)| growths(&answer.output, scaling));
+    let answer = answer.map(|runs| multi_run(&runs, by));
+    plot(session, || picture(session, &answer.output))?;
     session.reply(
         &answer,
-        |output| CompareAnswer::new(output, metric, efficiencies.as_ref(), &growths),
-        |output| table(output, metric),
+        |output| CompareAnswer::new((output, by), metric, efficiencies.as_ref(), &growths),
+        |output| table(output, by, metric),
         |output, page| {
             write_page(session, output, args, page);
             if let Some(efficiencies) = &efficiencies {
@@ -107,13 +111,17 @@ fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome> {
     )
 }
 
+/// The efficiencies of a run, and the number of iterations of its longest loop. What went wrong is told by the pass for
+/// the profile.
+fn efficiency(session: &Session<'_>) -> anyhow::Result<(TraceEfficiency, Option<u64>)> {
+    let query = EfficiencyQuery { per: Some(PartKind::Iteration), ..EfficiencyQuery::default() };
+    let mut output = session.answer(|trace, options| trace.efficiency(&query, options))?.output;
+    let parts = output.parts.take().and_then(|(_, parts)| parts.ok());
+    Ok((output, parts.and_then(|parts| iterations_of_longest_loop(&parts))))
+}
+
 /// Efficiencies side by side, and what stops scaling.
-fn what_changed(
-    page: &mut Page,
-    output: &MultiRunOutput,
-    efficiencies: &Efficiencies,
-    growths: &[RegionGrowth],
-) {
+fn what_changed(page: &mut Page, output: &MultiRunOutput, efficiencies: &Efficiencies, growths: &[Growth]) {
     const MAX_GROWTHS: usize = 5;
     let metrics = [
         Metric::Parallel,
@@ -144,7 +152,7 @@ fn what_changed(
     };
     page.heading(&format!("What stops scaling ({word}: ideally {meaning})"));
     if growths.is_empty() {
-        page.text(2, "No region takes more than ideally by over 1 % of the run time.", Paint::Plain);
+        page.text(2, "No call path takes more than ideally by over 1 % of the run time.", Paint::Plain);
     }
     for growth in growths.iter().take(MAX_GROWTHS) {
         let run = &output.runs[growth.run];
@@ -152,9 +160,17 @@ fn what_changed(
             0 => "the reference spends none here".to_owned(),
             ns => format!("ideally {}", units::time(ns)),
         };
+        let iterations = match growth.iterations.filter(|_| 0 < growth.ideal_ns) {
+            Some((own, reference)) => {
+                let (own, reference) = (units::count(own), units::count(reference));
+                format!(" for {own} iterations (the reference has {reference})")
+            }
+            None => String::new(),
+        };
+        let path: Vec<_> = growth.call_path.iter().map(|name| short_name(name)).collect();
         let text = format!(
-            "{}: {} per process with {}, {ideal}",
-            clean(&growth.region),
+            "{}: {} per process with {}, {ideal}{iterations}",
+            page::call_path(&path, page.text_width().saturating_sub(4)),
             units::time(growth.mean_ns),
             units::counted(run.n_processes, "process", "processes"),
         );
@@ -166,8 +182,8 @@ fn what_changed(
 fn picture(session: &Session<'_>, output: &MultiRunOutput) -> Picture {
     let name = |(run, i): (&RunRow, usize)| format!("{i} ({})", run.n_processes);
     let region =
-        |row: &RegionRow| RegionInRuns { name: row.region.to_string(), mean_ns: row.mean_ns.clone() };
-    let regions: Vec<RegionInRuns> = output.regions.iter().map(region).collect();
+        |row: &PlaceRow| RegionInRuns { name: row.place.join(" › "), mean_ns: row.mean_ns.clone() };
+    let regions: Vec<RegionInRuns> = output.rows.iter().map(region).collect();
     runs(output.runs.iter().zip(1..).map(name).collect(), &regions, &origin(session))
 }
 
@@ -215,8 +231,8 @@ pub(super) fn name_trace(notices: &mut [Notice], path: &Path) {
 }
 
 /// The table, with the counter's name in its columns.
-fn table(output: &MultiRunOutput, metric: Option<&str>) -> Table {
-    let mut table = output.table();
+fn table(output: &MultiRunOutput, by: By, metric: Option<&str>) -> Table {
+    let mut table = output.table(by);
     for column in table.columns.iter_mut().filter(|_| metric.is_some()) {
         let (name, doc) = match &*column.name {
             "exclusive_ns" => {
@@ -231,6 +247,9 @@ fn table(output: &MultiRunOutput, metric: Option<&str>) -> Table {
     }
     table
 }
+
+/// Columns for call paths.
+const PATH_WIDTH: usize = 60;
 
 fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs, page: &mut Page) {
     let runs = &output.runs;
@@ -252,25 +271,23 @@ fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs
             .with(GridColumn::numbers("efficiency", runs.iter().map(|run| units::percent(run.efficiency))))
             .with(GridColumn::text("", runs.iter().map(|run| mark(run.is_reference)))),
     );
-    let n_shown = args.top.n_shown(output.regions.len());
-    let shown: &[RegionRow] = &output.regions[..n_shown];
-    let mut grid = Grid::default().with(
-        GridColumn::text("region", shown.iter().map(|row| row.region.to_string()))
-            .painted(Paint::Name)
-            .shortened(),
-    );
+    let n_shown = args.top.n_shown(output.rows.len());
+    let shown: &[PlaceRow] = &output.rows[..n_shown];
+    let (title, width) = if args.call_paths { ("call path", PATH_WIDTH) } else { ("region", usize::MAX) };
+    let names = shown.iter().map(|row| page::call_path(&row.place, width));
+    let mut grid = Grid::default().with(GridColumn::text(title, names).painted(Paint::Name).shortened());
     for i in 0..runs.len() {
         let shown_as = if args.metric.metric.is_some() { units::count } else { units::time };
         let times = shown.iter().map(|row| row.mean_ns[i].map_or_else(|| "-".to_owned(), shown_as));
         grid = grid.with(GridColumn::numbers(&format!("run {}", i + 1), times));
     }
-    let change = |row: &RegionRow| match (row.mean_ns.first(), row.mean_ns.last()) {
+    let change = |row: &PlaceRow| match (row.mean_ns.first(), row.mean_ns.last()) {
         (Some(&Some(before)), Some(&Some(after))) if 0 < before => {
             format!("× {}", units::number(Some(after as f64 / before as f64)))
         }
         _ => "-".to_owned(),
     };
-    let uneven = |row: &RegionRow| match (row.max_ns.last(), row.mean_ns.last()) {
+    let uneven = |row: &PlaceRow| match (row.max_ns.last(), row.mean_ns.last()) {
         (Some(&Some(most)), Some(&Some(mean))) if 0 < mean => units::number(Some(most as f64 / mean as f64)),
         _ => "-".to_owned(),
     };
@@ -278,7 +295,7 @@ fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs
         grid = grid.with(GridColumn::numbers("max/mean of last", shown.iter().map(uneven)).optional(1));
     }
     grid = grid.with(GridColumn::numbers("last / first", shown.iter().map(change)));
-    rows(page, &grid, n_shown, output.regions.len());
+    rows(page, &grid, n_shown, output.rows.len());
     let selected = if session.common.filter.is_everything() { "" } else { ", in the selection" };
     let what = args.metric.metric.as_deref().map_or_else(|| "time".to_owned(), clean);
     page.text(0, &format!("exclusive {what} per process, mean over all processes{selected}"), Paint::Dim);

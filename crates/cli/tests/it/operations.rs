@@ -471,11 +471,18 @@ fn runs_stand_side_by_side() {
     assert_eq!(data["efficiency"], efficiency, "the same as ouzel efficiency says");
     let n =
         |path: &Value| runs.iter().find(|run| run["path"] == *path).unwrap()["n_processes"].as_u64().unwrap();
+    let by_path = json(&big, &["compare", small.to_str().unwrap(), "--call-paths"])["data"].take();
+    assert_eq!(by_path["growing"], data["growing"], "call paths in both");
+    let paths = by_path["functions"].as_array().unwrap();
+    assert!(!data["growing"].as_array().unwrap().is_empty());
     for row in data["growing"].as_array().unwrap() {
-        let function =
-            data["functions"].as_array().unwrap().iter().find(|f| f["region"] == row["region"]).unwrap();
+        let function = paths.iter().find(|f| f["call_path"] == row["call_path"]).unwrap();
         assert_eq!(row["mean_ns"], function["mean_ns"][0], "the only run with other processes: {row}");
         let reference = function["mean_ns"][1].as_u64().unwrap_or(0);
+        let reference = match (row["iterations"].as_u64(), row["reference_iterations"].as_u64()) {
+            (Some(own), Some(reference_has)) => reference * own / reference_has,
+            _ => reference,
+        };
         let ideal = match efficiency["scaling"].as_str() {
             Some("strong") => reference * 8 / n(&row["path"]),
             _ => reference,

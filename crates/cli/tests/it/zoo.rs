@@ -17,7 +17,6 @@ const CLEAN_MAX: f64 = 0.02;
 const SINCE_TOLERANCE: u64 = 5;
 /// Programs of which the first finding is not yet right, with what is wrong.
 const MISSES: &[(&str, &[&str])] = &[
-    ("conjugate_gradient", &["gain"]),
     ("task_farm", &["gain"]),
     ("gpu_stencil", &["kind", "call path", "ranks", "gain"]),
     ("unequal_tasks", &["kind"]),

@@ -26,7 +26,7 @@ use super::waiting::{Theme, Waiting};
 use super::words::capitalised;
 use super::work::{Uneven, above_mean, imbalance_of, iterations, latest, uneven};
 use ouzel_analyses::semantics::Family;
-use ouzel_model::{CallPathId, LocationId};
+use ouzel_model::{CallPathId, LocationId, units};
 use ouzel_replay::{Edit, EditedCode};
 
 /// Least share of the imbalance that slow ranks must cause to be named as its reason.
@@ -175,6 +175,19 @@ fn one_works(
     }
 }
 
+/// How much of the imbalance of phases is not one of the totals.
+fn how_much_evens_out(imbalance: u64, in_total: u64) -> String {
+    match imbalance.saturating_sub(in_total) {
+        moving if in_total.saturating_mul(10) <= moving => {
+            "Over the run the differences even out.".to_owned()
+        }
+        moving => {
+            let share = moving as f64 / imbalance.max(1) as f64;
+            format!("Over the run, {} of these differences even out.", units::percent(Some(share)))
+        }
+    }
+}
+
 fn excess(cx: &Context<'_>, group: &Uneven<'_>, moving: u64, in_total: u64) -> Draft {
     let stage = group.main_stage();
     let sync = stage.anchor.map_or(group.path, |anchor| anchor.call_path);
@@ -213,7 +226,8 @@ fn excess(cx: &Context<'_>, group: &Uneven<'_>, moving: u64, in_total: u64) -> D
         title: format!("{sync_name} is called too often"),
         sentence: format!(
             "Time in {name} varies from rank to rank and from iteration to iteration, and {sync_name} makes all ranks \
-             wait for the slowest each time. Over the run the differences even out."
+             wait for the slowest each time. {}",
+            how_much_evens_out(group.imbalance, in_total)
         ),
         saving: Saving::new(format!("Removing {sync_name} would save")),
         path: sync,

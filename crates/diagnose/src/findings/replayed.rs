@@ -66,9 +66,6 @@ impl<'a> Replays<'a> {
         };
         let why = match draft.kind {
             _ if gain < draft.gain => "other ranks and messages then delay the run instead",
-            FindingKind::CollectiveCost => {
-                "the replay also takes away what slower ranks spend in the call after the last has come"
-            }
             _ => "what waits for these ranks goes on earlier, too",
         };
         let evidence = Evidence::new(
@@ -193,12 +190,14 @@ fn is_about_work(draft: &Draft) -> bool {
 }
 
 /// Whether a replay can show more than what can be had: work that only some ranks run leaves the others unchanged when it
-/// is spread, and waiting is hidden behind no more than the work that there is.
+/// is spread, waiting is hidden behind no more than the work that there is, and ranks that come early spend time in a
+/// collective that is not its cost.
 fn is_bounded(draft: &Draft, cx: &Context<'_>) -> bool {
     match draft.kind {
-        FindingKind::CommunicationCost | FindingKind::WaitingForDevice | FindingKind::WaitingElsewhere => {
-            true
-        }
+        FindingKind::CollectiveCost
+        | FindingKind::CommunicationCost
+        | FindingKind::WaitingForDevice
+        | FindingKind::WaitingElsewhere => true,
         _ => {
             is_spread(draft) && cx.by_peer(draft.path, Times::Inclusive).iter().any(|&(_, ticks)| ticks == 0)
         }
