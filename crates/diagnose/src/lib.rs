@@ -226,7 +226,7 @@ impl ReportAnalyses {
             inventory: set.add(Inventory),
             // Not every program communicates.
             communication: set.add_silent(Communication),
-            phases: set.add(Phases { semantics: semantics.clone() }),
+            phases: set.add(Phases { semantics: semantics.clone(), ..Phases::default() }),
         }
     }
 
@@ -331,6 +331,14 @@ impl Material {
     /// Adds which code makes others wait.
     pub fn add_delays(&mut self, delays: DelaysOutput) {
         self.delays = Some(delays.numbered_like(&mut self.profile.call_paths));
+    }
+
+    /// Replaces the phases by those of a second pass, and the notices.
+    pub fn set_phases(&mut self, phases: PhasesOutput, notices: Vec<Notice>) {
+        let phases = phases.numbered_like(&mut self.profile.call_paths);
+        self.epochs = phases.main_group().map(epochs).unwrap_or_default();
+        self.phases = phases;
+        self.notices = notices;
     }
 
     /// Adds notices from other sources.

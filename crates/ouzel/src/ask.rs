@@ -11,6 +11,7 @@
 //! Several analyses together cost one pass, see [`Trace::run`]. Law: the answer does not depend on how many passes it
 //! took. The results themselves are computed in `ouzel_analyses` and `ouzel_diagnose`.
 
+use crate::phases::{PlanKeys, replaced};
 use crate::{Options, Trace, Variations, wants_causes, wants_variations};
 use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_analyses::critical_path::{PathCalls, PathCallsOutput, PathProfile, critical_path, profile};
@@ -20,7 +21,6 @@ use ouzel_analyses::paired_operations::Operations;
 use ouzel_analyses::patterns::{
     CallSeries, PatternError, PatternOptions, PatternsOutput, ProfileError, patterns,
 };
-use ouzel_analyses::phases::Phases;
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_analyses::severity_cube::SeverityCube;
 use ouzel_analyses::time_grid::TimeGrid;
@@ -344,7 +344,7 @@ impl Trace {
         options: &Options<'_>,
     ) -> Result<Answer<SegmentsCard>, AskError> {
         let definitions = self.definitions();
-        let phases = self.ask(Phases { semantics: semantics.clone() }, options)?;
+        let phases = self.phases(semantics, options)?;
         let classes = semantics.classes(definitions);
         Ok(phases.map(|phases| SegmentsCard::new(&phases, definitions, &classes, which, Detail::Iterations)))
     }
@@ -369,10 +369,15 @@ impl Trace {
         let timeline = (beside == Beside::Pictures).then(|| set.add(Timeline::default()));
         let wants_cube = wants_variations(definitions) || wants_causes(definitions);
         let cube = wants_cube.then(|| set.add_silent(SeverityCube::default()));
+        let keys = PlanKeys::add_to(&mut set, definitions, semantics);
         let mut pass = self.run(&set, options)?;
         let trees = trees.map(|key| pass.outputs.take(&key)).transpose()?;
         let timeline = timeline.map(|key| pass.outputs.take(&key)).transpose()?;
         let mut material = analyses.gather(&mut pass, definitions)?;
+        let inputs = keys.take(&mut pass)?;
+        if let Some((phases, notices)) = self.planned_phases(material.phases(), inputs, semantics, options)? {
+            material.set_phases(phases, replaced(material.notices(), &notices));
+        }
         self.add_dependencies(&mut material, semantics, options)?;
         let cube = cube.map(|cube| pass.outputs.take(&cube)).transpose()?;
         let mut variations = cube.map(|cube| Variations::new(cube, definitions));

@@ -1,5 +1,6 @@
 //! The efficiencies of the run in a trace: one pass over all that they take, and two for a replay without transfers.
 
+use crate::phases::PlanKeys;
 use crate::{Answer, AskError, Options, Trace};
 use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
 use ouzel_analyses::metric_profile::MetricProfile;
@@ -72,7 +73,9 @@ impl Trace {
         let has_streams = definitions.locations.iter().any(|location| is_stream(location.kind));
         let devices = has_streams.then(|| set.add_silent(DeviceActivity::new(&classes)));
         let wants_phases = matches!(per, Some(PartKind::Segment | PartKind::Iteration | PartKind::Program));
-        let phases = wants_phases.then(|| set.add(Phases { semantics: semantics.clone() }));
+        let phases =
+            wants_phases.then(|| set.add(Phases { semantics: semantics.clone(), ..Phases::default() }));
+        let keys = wants_phases.then(|| PlanKeys::add_to(&mut set, definitions, semantics));
         let wants_trees = *per == Some(PartKind::Cluster);
         let trees = wants_trees.then(|| set.add(ContextTrees { semantics: semantics.clone() }));
         let mut pass = self.run(&set, options)?;
@@ -81,6 +84,14 @@ impl Trace {
         let devices = devices.map(|key| pass.outputs.take(&key)).transpose()?;
         let phases = phases.map(|key| pass.outputs.take(&key)).transpose()?;
         let trees = trees.map(|key| pass.outputs.take(&key)).transpose()?;
+        let inputs = keys.map(|keys| keys.take(&mut pass)).transpose()?.flatten();
+        let phases = match phases {
+            Some(phases) => match self.planned_phases(&phases, inputs, semantics, options)? {
+                Some((planned, _)) => Some(planned),
+                None => Some(phases),
+            },
+            None => None,
+        };
         let known = Known::new(definitions, &classes, &profile, &pass);
         let ideal = self.ideal_run_time(&known, options)?;
         let run = known.run(counters.as_ref(), ideal.clone());

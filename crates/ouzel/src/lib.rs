@@ -33,6 +33,7 @@ pub mod info;
 pub mod licenses;
 mod missing;
 pub mod multi_run;
+mod phases;
 mod profile;
 mod profile_report;
 mod profile_table;

@@ -14,6 +14,7 @@
 //! Laws: losses are exact fractions; comparisons with thresholds are strict; a path is significant, or
 //! something below it, never both for one kind of loss. What to do about a loss is not covered.
 
+mod band;
 mod diagnosis;
 #[cfg(test)]
 mod golden_tests;
@@ -24,6 +25,7 @@ mod segments_tests;
 mod slot;
 mod thresholds;
 
+pub use band::Band;
 pub use diagnosis::{Diagnosis, diagnosis, projected};
 pub use node::{LossNode, significant, sums};
 pub use segments::{PathLoss, PhaseLoss, Segment, Segments, segments};

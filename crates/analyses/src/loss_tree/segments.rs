@@ -1,5 +1,6 @@
 //! The segments of a peer group: what leads up to each synchronisation, and what is lost there.
 
+use super::band::{self, Band};
 use super::diagnosis::{Diagnosis, diagnosis, part_of, projected};
 use super::node::{LossNode, significant, sums};
 use super::slot::{PathKey, SlotTree, category, loss_of, range_of, stat_of};
@@ -7,7 +8,7 @@ use super::thresholds::Thresholds;
 use crate::MeanTicks;
 use crate::imbalance::Loss;
 use crate::phases::structure::{Slot, Structure};
-use crate::phases::{Alignment, AnchorRole, Cell, Phase, PhaseGroup};
+use crate::phases::{Alignment, AnchorRole, Cell, Phase, PhaseGroup, Uncertainty};
 use crate::semantics::{Category, Class};
 use ouzel_model::{CallPathId, CallPathTree, LocationId, Ticks};
 use std::collections::BTreeMap;
@@ -24,6 +25,8 @@ pub struct Segments {
     pub projected: MeanTicks,
     /// The same, subtracting only the losses of reported segments.
     pub projected_reported: MeanTicks,
+    /// Half width of `projected_reported`; zero if times are exact.
+    pub projected_band: Ticks,
     /// In order of their first phase.
     pub segments: Vec<Segment>,
     /// The loops that segments lie in.
@@ -61,6 +64,8 @@ pub struct Segment {
     pub sum_imb: MeanTicks,
     /// Waiting of [`paths`](Segment::paths).
     pub sum_wait: MeanTicks,
+    /// Half widths of `imb_sync` and of `sum_wait`; zero if times are exact.
+    pub band: Band,
     /// The diagnosis from these values.
     pub diagnosis: Diagnosis,
     /// The significant paths before the synchronisation, in order of the call tree.
@@ -88,6 +93,8 @@ pub struct PathLoss {
     pub imb: MeanTicks,
     /// Waiting, added up phase by phase.
     pub wait: MeanTicks,
+    /// Half widths of both; zero if times are exact.
+    pub band: Band,
     /// The losses of each member's time in all phases together; `None` if the path occurs in other segments, too.
     /// Where the imbalance is smaller than [`imb`](PathLoss::imb), members take turns at being slow, and make each
     /// other wait only because they synchronise in every phase.
@@ -170,6 +177,10 @@ pub fn segments(
         n_locations,
         projected: without(&|segment| !segment.start_or_end),
         projected_reported: without(&|segment| segment.reported),
+        projected_band: {
+            let reported = segments.iter().filter(|segment| segment.reported);
+            reported.map(|segment| segment.band.imbalance + segment.band.wait).sum()
+        },
         alignment: group.alignment,
         segments,
         structure,
@@ -209,15 +220,28 @@ impl SegmentContext<'_> {
         let chosen = significant(&tree.nodes, &sums(&tree.nodes), group.run_time, thresholds);
         let anchor = self.first_phase(&slot.phases).and_then(|phase| phase.anchor);
         let mut sum = Loss::none(n_locations);
+        let mut uncertain = Uncertainty::default();
+        let has_many = self.has_many(&slot.phases);
         let mut paths = Vec::new();
         for i in (0..chosen.len()).filter(|&i| chosen[i]) {
             let (call_path, subset, is_self) = tree.keys[i];
-            if self.is_sync(anchor.map(|anchor| anchor.region), tree.keys[i]) {
+            if self.is_sync(anchor.map(|anchor| anchor.region), has_many, tree.keys[i]) {
                 continue;
             }
             let LossNode { category, loss, .. } = tree.nodes[i];
             let facts = &tree.facts[i];
             let (Some(max_at), Some(min_at)) = (facts.max_at, facts.min_at) else { continue };
+            let of_path = band::of_path(group, &slot.phases, (call_path, subset), |cell| {
+                stat_of(cell, category, is_self)
+            });
+            let band = Band::of(category, &of_path);
+            let loss = band.above(loss);
+            if loss == Loss::none(n_locations) {
+                continue;
+            }
+            if 0 < loss.wait.sum {
+                uncertain.add(&of_path);
+            }
             sum.add(&loss);
             paths.push(PathLoss {
                 call_path,
@@ -227,12 +251,15 @@ impl SegmentContext<'_> {
                 n_visits: facts.n_visits,
                 imb: loss.imbalance,
                 wait: loss.wait,
+                band,
                 total: self.total(tree.keys[i], category, facts.n_cells),
                 max_at,
                 min_at,
             });
         }
         let (sync, last_at) = self.sync_loss(&slot.phases);
+        let of_sync = Band::of(Category::Synchronization, &band::of_sync(group, &slot.phases));
+        let sync = of_sync.above(sync);
         let part = |loss| part_of(loss, group.run_time);
         let diagnosis = diagnosis(part(sync.imbalance), part(sum.imbalance), part(sum.wait), thresholds);
         let start_or_end = match anchor.map(|anchor| anchor.role) {
@@ -255,6 +282,7 @@ impl SegmentContext<'_> {
             wait_sync: sync.wait,
             sum_imb: sum.imbalance,
             sum_wait: sum.wait,
+            band: Band { imbalance: of_sync.imbalance, wait: uncertain.of_mean() },
             diagnosis,
             paths,
             start_or_end,
@@ -262,11 +290,22 @@ impl SegmentContext<'_> {
         }
     }
 
+    /// Whether entries are several phases, which end in several synchronisations.
+    fn has_many(&self, phases: &[u32]) -> bool {
+        let is_many = |&phase: &u32| 1 < self.group.phases[phase as usize].n_phases;
+        1 < self.group.phases_per_entry || phases.iter().any(is_many)
+    }
+
     /// Whether a node is the synchronisation that ends the phase. It may be called from several call paths, and an
     /// entry of several phases has several.
-    fn is_sync(&self, anchor: Option<ouzel_model::RegionId>, (call_path, subset, _): PathKey) -> bool {
+    fn is_sync(
+        &self,
+        anchor: Option<ouzel_model::RegionId>,
+        has_many: bool,
+        (call_path, subset, _): PathKey,
+    ) -> bool {
         let of_anchor = anchor.is_some() && self.call_paths.region(call_path) == anchor;
-        let is_one_of_many = 1 < self.group.phases_per_entry
+        let is_one_of_many = has_many
             && category(self.call_paths, self.classes, call_path, subset) == Category::Synchronization;
         !subset && (of_anchor || is_one_of_many)
     }

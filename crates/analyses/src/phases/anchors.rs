@@ -72,6 +72,12 @@ impl Flags {
         expected && !self.has(Flags::RECORDED_SUBSET)
     }
 
+    /// Whether a call with these flags may synchronise all members, as far as its region tells.
+    #[inline]
+    pub fn may_be_anchor(self) -> bool {
+        self.has(Flags::ANCHOR.union(Flags::ANCHOR_IF_RECORDED))
+    }
+
     /// Whether a call with these flags synchronised some members only.
     #[inline]
     pub(crate) fn is_subset(self) -> bool {

@@ -73,6 +73,19 @@ impl PeerRow {
         PeerRow { program, ..self }
     }
 
+    /// Whether each entry has a bucket of its own.
+    pub fn is_by_entry(&self) -> bool {
+        self.log_entries == 0
+    }
+
+    /// The same with one bucket for each of these ranges of buckets.
+    pub fn joined(&self, ranges: &[(usize, usize)]) -> PeerRow {
+        let sum = |part: &[(u64, u64)]| part.iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+        let n = self.buckets.len();
+        let buckets = ranges.iter().map(|&(from, to)| sum(&self.buckets[from.min(n)..to.min(n)])).collect();
+        PeerRow { location: self.location, log_entries: 0, buckets }
+    }
+
     /// Keeps the buckets that end before entry `border`.
     pub fn cut(&mut self, border: usize) {
         self.buckets.truncate(border >> self.log_entries);

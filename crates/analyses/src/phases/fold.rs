@@ -3,6 +3,7 @@
 use super::anchors::AnchorRules;
 use super::local::PhasesLocal;
 use super::output::PhasesOutput;
+use super::plan::{AnchorPlan, GroupPlan};
 use super::state::PhasesPartial;
 use crate::peers::PeerGroups;
 use crate::semantics::Semantics;
@@ -20,6 +21,8 @@ pub(super) const NEEDS: Needs = Needs::COLLECTIVES.union(Needs::CALL_PATHS);
 pub struct Phases {
     /// What regions mean.
     pub semantics: Semantics,
+    /// Which synchronisations the peers had in common, for groups whose own calls do not tell.
+    pub plan: AnchorPlan,
 }
 
 impl Question for Phases {
@@ -30,7 +33,7 @@ impl Question for Phases {
         let peers = PeerGroups::new(cx);
         let classes = self.semantics.classes(cx.definitions);
         let rules = peers.groups().iter().map(|group| AnchorRules::new(cx, group, &classes)).collect();
-        Arc::new(PhasesFold { peers, rules })
+        Arc::new(PhasesFold { peers, rules, plan: self.plan.clone() })
     }
 }
 
@@ -40,6 +43,13 @@ pub struct PhasesFold {
     peers: PeerGroups,
     /// By peer group.
     rules: Vec<AnchorRules>,
+    plan: AnchorPlan,
+}
+
+impl PhasesFold {
+    fn plan_of(&self, group: u8) -> Option<&GroupPlan> {
+        self.plan.group(self.peers.groups()[usize::from(group)].kind)
+    }
 }
 
 impl Analysis for PhasesFold {
@@ -47,7 +57,7 @@ impl Analysis for PhasesFold {
     type Partial = PhasesPartial;
     type Output = PhasesOutput;
     const NAME: &'static str = "phases";
-    const PARTIAL_VERSION: u32 = 4;
+    const PARTIAL_VERSION: u32 = 5;
     /// Who counts anchors from the start of a time range may find others than the peers.
     const SCOPE: Scope = Scope::Locations;
 
@@ -66,12 +76,16 @@ impl Analysis for PhasesFold {
     fn begin(&self, cx: &LocationCx<'_>) -> PhasesLocal {
         let group = self.peers.place(cx.location).map(|(group, _)| group);
         let n_peers = group.map_or(0, |group| self.peers.groups()[group].members.len());
-        PhasesLocal::new(group.map(|group| group as u8), n_peers, cx.selected)
+        let local = PhasesLocal::new(group.map(|group| group as u8), n_peers, cx.selected);
+        match group.and_then(|group| self.plan_of(group as u8)) {
+            Some(_) => local.planned(self.plan.period(cx.location)),
+            None => local,
+        }
     }
 
     fn fold(&self, local: &mut PhasesLocal, chunk: &EventChunk<'_>) {
         if let Some(group) = local.group {
-            local.walk(&self.rules[usize::from(group)], chunk);
+            local.walk(&self.rules[usize::from(group)], self.plan_of(group), chunk);
         }
     }
 
@@ -83,8 +97,18 @@ impl Analysis for PhasesFold {
         into: &mut PhasesPartial,
     ) {
         let span = summary.span.and_then(|span| cx.selected.clip_span(span));
-        if let Some((key, one)) = span.and_then(|span| local.finish(cx.location, span)) {
-            into.add_one(key, one);
+        let Some(span) = span else { return };
+        match local.group.and_then(|group| self.plan_of(group)) {
+            Some(plan) => {
+                if let Some((group, cut)) = local.finish_planned(plan, cx.location, span) {
+                    into.add_cut(group, cut);
+                }
+            }
+            None => {
+                if let Some((key, one)) = local.finish(cx.location, span) {
+                    into.add_one(key, one);
+                }
+            }
         }
     }
 
@@ -97,6 +121,6 @@ impl Analysis for PhasesFold {
     }
 
     fn finish(&self, partial: PhasesPartial, cx: &FinishCx<'_>) -> Result<PhasesOutput, AnalysisError> {
-        Ok(PhasesOutput::new(partial, &self.peers, cx))
+        Ok(PhasesOutput::new(partial, &self.peers, &self.plan, cx))
     }
 }

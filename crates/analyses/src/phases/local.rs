@@ -12,6 +12,8 @@
 
 use super::anchors::{AnchorRules, Flags};
 use super::by_peer::{PeerRow, ProgramTimes};
+use super::plan::GroupPlan;
+use super::planned::{Cut, Planned};
 use super::state::{
     Aligned, CellKey, EntryState, GroupKey, MAX_ENTRIES, One, OneCell, SequenceHash, Spread, border_at_most,
     is_border,
@@ -35,8 +37,10 @@ struct Frame {
     flags: Flags,
     /// When it was entered, or when the entry began.
     since: Ticks,
-    /// When it was entered.
+    /// When it was entered, on the clock that only runs in the time range.
     enter: Ticks,
+    /// When it was entered.
+    entered: Ticks,
     /// Time in callees that have ended, since `since`.
     in_callees: Ticks,
     /// What [`Under::waiting`] was then.
@@ -45,7 +49,7 @@ struct Frame {
 
 /// Times of one call path in the current entry.
 #[derive(Debug, Clone, Copy, Default)]
-struct EntryTimes {
+pub(super) struct EntryTimes {
     is_touched: bool,
     n_visits: u64,
     inclusive: u64,
@@ -69,7 +73,7 @@ pub struct PhasesLocal {
     /// Peer group; `None` if the location has no peers.
     pub(super) group: Option<u8>,
     /// Members of the group.
-    n_peers: usize,
+    pub(super) n_peers: usize,
     /// Which of the events count.
     selected: Selected,
     /// Whether a call counts.
@@ -78,7 +82,7 @@ pub struct PhasesLocal {
     /// Open calls inside of a call whose callees are ignored, itself included.
     n_inside_leaf: u32,
     /// By twice the call path, plus one if the call left peers out.
-    times: Vec<EntryTimes>,
+    pub(super) times: Vec<EntryTimes>,
     touched: Vec<u32>,
     /// When the first call was entered.
     first: Option<Ticks>,
@@ -90,7 +94,9 @@ pub struct PhasesLocal {
     log_phases: u8,
     n_anchors: u64,
     entries: Vec<LocalEntry>,
-    cells: Vec<OneCell>,
+    pub(super) cells: Vec<OneCell>,
+    /// If a plan says where to cut; then there are no entries before the end, and cells are those of pieces.
+    pub(super) planned: Option<Planned>,
 }
 
 /// The current entry.
@@ -134,22 +140,31 @@ impl PhasesLocal {
             n_anchors: 0,
             entries: Vec::new(),
             cells: Vec::new(),
+            planned: None,
         }
     }
 
+    /// The same, cut by a plan; `period` is the sampling period of the location.
+    pub(super) fn planned(self, period: Ticks) -> Self {
+        PhasesLocal { planned: Some(Planned::new(period)), ..self }
+    }
+
     /// Adds a chunk.
-    pub(super) fn walk(&mut self, rules: &AnchorRules, chunk: &EventChunk<'_>) {
+    pub(super) fn walk(&mut self, rules: &AnchorRules, plan: Option<&GroupPlan>, chunk: &EventChunk<'_>) {
         let mut collectives = chunk.collectives.iter();
         let regions = chunk.region.iter().zip(chunk.regions_shown());
         let calls = regions.zip(chunk.paths_shown());
         for ((&at, &kind), ((&region, shown), &call_path)) in chunk.time.iter().zip(chunk.kind).zip(calls) {
+            if let Some(plan) = plan {
+                self.cut_by(plan, at, kind == EventKind::Enter);
+            }
             match kind {
                 EventKind::Enter => {
                     let (flags, is_hidden) = (rules.flags(region), region != *shown);
                     let flags = if is_hidden { rules.of_hidden(flags) } else { flags };
                     self.enter(at, (region, call_path), flags, is_hidden);
                 }
-                EventKind::Leave => self.leave(at),
+                EventKind::Leave => self.leave(plan, at),
                 EventKind::CollectiveEnd => {
                     let Some(collective) = collectives.next() else { continue };
                     let Some(frame) = self.frames.last_mut() else { continue };
@@ -181,6 +196,7 @@ impl PhasesLocal {
             return;
         }
         let is_inside = self.selected.has(at);
+        let entered = at;
         let at = self.clock(at);
         if self.first.is_none() {
             self.first = Some(at);
@@ -202,19 +218,54 @@ impl PhasesLocal {
             flags,
             since: at,
             enter: at,
+            entered,
             in_callees: Ticks(0),
             waiting_before: self.entry.waiting,
         });
     }
 
+    /// Ends the pieces that a plan wants to end before an event.
     #[inline]
-    fn leave(&mut self, at: Ticks) {
+    fn cut_by(&mut self, plan: &GroupPlan, at: Ticks, enters: bool) {
+        while let Some(cut) = self.planned.as_mut().and_then(|planned| planned.cut_before(plan, at, enters)) {
+            self.end_piece(cut);
+            if let Some(planned) = &mut self.planned {
+                planned.pass();
+            }
+        }
+    }
+
+    /// Ends a piece, unless one ends there already.
+    fn end_piece(&mut self, at: Ticks) {
+        if self.planned.as_ref().is_some_and(|planned| !planned.has_ended(at)) {
+            let shown = self.clock(at);
+            self.end_entry(shown);
+            if let Some(planned) = &mut self.planned {
+                planned.end_piece(at);
+            }
+        }
+    }
+
+    /// Marks the call that ends at `at` if it synchronises, and is none of the planned synchronisations.
+    fn mark_subset(&mut self, plan: &GroupPlan, at: Ticks) {
+        let (Some(frame), Some(planned)) = (self.frames.last_mut(), &self.planned) else { return };
+        if frame.flags.has(Flags::SYNC) && !planned.is_common(plan, frame.region, frame.entered, at) {
+            frame.flags = frame.flags.union(Flags::RECORDED_SUBSET);
+        }
+    }
+
+    #[inline]
+    fn leave(&mut self, plan: Option<&GroupPlan>, at: Ticks) {
         if 1 < self.n_inside_leaf {
             self.n_inside_leaf -= 1;
             return;
         }
         self.n_inside_leaf = 0;
+        if let Some(plan) = plan {
+            self.mark_subset(plan, at);
+        }
         let Some(frame) = self.frames.pop() else { return };
+        let left = at;
         let at = self.clock(at);
         let inclusive = at.since(frame.since);
         if frame.is_inside || frame.enter < at {
@@ -228,7 +279,9 @@ impl PhasesLocal {
         if frame.flags.has(Flags::STARTS) && self.program.start.is_none() {
             self.program.start = Some((at, self.useful_until(at)));
         }
-        if frame.flags.is_anchor() {
+        if self.planned.is_some() {
+            self.end_planned(&frame, left);
+        } else if frame.flags.is_anchor() {
             self.end_phase(&frame, at);
         }
     }
@@ -236,6 +289,24 @@ impl PhasesLocal {
     /// Useful time from the first call to `at`, outside of calls that are not useful.
     fn useful_until(&self, at: Ticks) -> Ticks {
         Ticks(self.useful + at.since(self.entry.start).since(self.entry.idle).0)
+    }
+
+    /// When the location is in the parallel program; after all of its events.
+    pub(super) fn program_times(&self) -> ProgramTimes {
+        ProgramTimes { useful: Ticks(self.useful), ..self.program }
+    }
+
+    /// A call has ended that may be a planned synchronisation.
+    fn end_planned(&mut self, anchor: &Frame, at: Ticks) {
+        if !anchor.flags.is_anchor() {
+            return;
+        }
+        if self.planned.as_ref().is_some_and(Planned::has_room) {
+            self.end_piece(at);
+        }
+        if let Some(planned) = &mut self.planned {
+            planned.left((anchor.region, anchor.call_path), anchor.entered, at);
+        }
     }
 
     /// Adds time of a call to that of its call path.
@@ -301,7 +372,8 @@ impl PhasesLocal {
             let frame = &mut self.frames[depth];
             (frame.since, frame.in_callees, frame.waiting_before) = (at, Ticks(0), Ticks(0));
         }
-        let entry = self.entries.len() as u32;
+        let n_ended = self.planned.as_ref().map_or(self.entries.len(), Planned::n_pieces);
+        let entry = n_ended as u32;
         let whole = at.since(self.entry.start);
         let outside = whole.since(self.entry.in_calls).since(inside);
         let (busy, useful) = (whole.since(self.entry.waiting), whole.since(self.entry.idle));
@@ -348,29 +420,42 @@ impl PhasesLocal {
         };
         self.entries = self.entries.chunks_exact(2).map(join).collect();
         self.cells.iter_mut().for_each(|cell| cell.key.0 /= 2);
-        self.join_equal_cells();
-    }
-
-    /// Adds up the cells of one key. The sort is stable: the cells are two or more sorted runs, joined in linear time.
-    fn join_equal_cells(&mut self) {
-        self.cells.sort_by_key(|cell| cell.key);
-        self.cells.dedup_by(|cell, before| {
-            let same = cell.key == before.key;
-            if same {
-                before.n_visits += cell.n_visits;
-                before.inclusive += cell.inclusive;
-                before.exclusive += cell.exclusive;
-                before.busy += cell.busy;
-            }
-            same
-        });
+        join_equal_cells(&mut self.cells);
     }
 
     /// The location as a group of one; `None` if it has no calls. `span` is that of all its events in the time range.
     pub(super) fn finish(mut self, location: LocationId, span: (Ticks, Ticks)) -> Option<(GroupKey, One)> {
-        let (group, first) = (self.group?, self.first.filter(|_| self.has_calls)?);
+        let group = self.group?;
+        let lead = self.lead(span)?;
         self.end_entry(span.1);
-        let lead = first.since(span.0);
+        self.add_lead(lead);
+        Some(((group, self.log_phases), self.into_one(location, span)))
+    }
+
+    /// The same, cut by a plan.
+    pub(super) fn finish_planned(
+        mut self,
+        plan: &GroupPlan,
+        location: LocationId,
+        span: (Ticks, Ticks),
+    ) -> Option<(u8, Cut)> {
+        let group = self.group?;
+        let lead = self.lead(span)?;
+        self.end_entry(span.1);
+        if let Some(planned) = &mut self.planned {
+            planned.end_piece(span.1);
+        }
+        self.add_lead(lead);
+        Some((group, self.into_cut(plan, location, span)?))
+    }
+
+    /// Time before the first call; `None` without a call.
+    fn lead(&self, span: (Ticks, Ticks)) -> Option<Ticks> {
+        Some(self.first.filter(|_| self.has_calls)?.since(span.0))
+    }
+
+    /// Adds the time before the first call to the first entry.
+    fn add_lead(&mut self, lead: Ticks) {
         for root in self.cells.iter_mut().take_while(|root| root.key.1 == CallPathTree::ROOT) {
             root.inclusive += lead;
             root.exclusive += lead;
@@ -380,7 +465,6 @@ impl PhasesLocal {
         for border in [&mut self.program.start, &mut self.program.end].into_iter().flatten() {
             border.1 += lead;
         }
-        Some(((group, self.log_phases), self.into_one(location, span)))
     }
 
     /// The location as a group of one.
@@ -412,8 +496,7 @@ impl PhasesLocal {
         // Busy and useful time are passed as a second cell of the root.
         let of_root = self.cells.iter().filter(|cell| cell.key.1 == CallPathTree::ROOT && cell.key.2);
         let times = of_root.map(|cell| (cell.key.0, cell.inclusive, cell.exclusive));
-        let program = ProgramTimes { useful: Ticks(self.useful), ..self.program };
-        let rows = vec![PeerRow::new(location, entries.len(), self.n_peers, times).with(program)];
+        let rows = vec![PeerRow::new(location, entries.len(), self.n_peers, times).with(self.program_times())];
         let entries = Aligned {
             locations: vec![location],
             span,
@@ -428,8 +511,23 @@ impl PhasesLocal {
     }
 }
 
+/// Adds up the cells of one key. The sort is stable: the cells are two or more sorted runs, joined in linear time.
+pub(super) fn join_equal_cells(cells: &mut Vec<OneCell>) {
+    cells.sort_by_key(|cell| cell.key);
+    cells.dedup_by(|cell, before| {
+        let same = cell.key == before.key;
+        if same {
+            before.n_visits += cell.n_visits;
+            before.inclusive += cell.inclusive;
+            before.exclusive += cell.exclusive;
+            before.busy += cell.busy;
+        }
+        same
+    });
+}
+
 /// At each border up to entry `n_common`, the times from there to the end. `n_slots` bounds the call paths.
-fn tails(cells: &[OneCell], n_common: usize, n_slots: usize) -> Vec<OneCell> {
+pub(super) fn tails(cells: &[OneCell], n_common: usize, n_slots: usize) -> Vec<OneCell> {
     let slot_of = |key: CellKey| key.1.index() * 2 + usize::from(key.2);
     let mut sums: Vec<Option<OneCell>> = vec![None; n_slots.max(2)];
     let mut tails = Vec::new();

@@ -23,8 +23,14 @@ mod contents;
 pub mod epochs;
 mod fold;
 mod local;
+mod noise;
 mod output;
+mod periods;
+mod plan;
+mod planned;
+mod sightings;
 mod state;
+mod stretches;
 pub mod structure;
 #[cfg(test)]
 mod tests;
@@ -32,5 +38,11 @@ mod tests;
 pub use anchors::AnchorRole;
 pub use by_peer::{ByPeer, ProgramTimes};
 pub use fold::{Phases, PhasesFold};
-pub use output::{Alignment, Cell, Misalignment, Phase, PhaseAnchor, PhaseGroup, PhasesOutput, Stat};
+pub use noise::{Noise, Uncertainty};
+pub use output::{
+    AlignedBy, Alignment, Cell, Misalignment, Phase, PhaseAnchor, PhaseGroup, PhasesOutput, Stat,
+};
+pub use periods::{SamplePeriod, SamplePeriods, SamplePeriodsOutput};
+pub use plan::AnchorPlan;
+pub use sightings::{AnchorSightings, AnchorSightingsFold, GroupSightings, SightingsOutput};
 pub use state::{Aligned, CellState, EntryState, SequenceHash, Spread};

@@ -2,7 +2,10 @@
 
 use super::anchors::{AnchorRole, role_of};
 use super::by_peer::{ByPeer, PeerRow, ProgramTimes};
+use super::noise::Noise;
+use super::plan::AnchorPlan;
 use super::state::{Aligned, CellState, PhasesPartial, Spread};
+use super::stretches;
 use crate::peers::{PeerGroups, PeerKind};
 use ouzel_engine::FinishCx;
 use ouzel_model::{
@@ -37,6 +40,10 @@ pub struct PhaseGroup {
     pub phases_per_entry: u64,
     /// How far the members did the same.
     pub alignment: Alignment,
+    /// How it is known which synchronisations of the members are one.
+    pub aligned_by: AlignedBy,
+    /// How far the times can be off; `None` if they are exact.
+    pub noise: Option<Noise>,
     /// By (phase, call path, subset).
     pub cells: Vec<Cell>,
     /// The same over the whole run, by (call path, subset); `phase` is 0.
@@ -45,6 +52,25 @@ pub struct PhaseGroup {
     pub by_peer: ByPeer,
     /// By member: when it was in the parallel program.
     pub program: Vec<ProgramTimes>,
+}
+
+/// How it is known which synchronisations of different members are one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AlignedBy {
+    /// The members make them in the same order.
+    Synchronisations,
+    /// The members' calls in order and time were aligned: not each shows every synchronisation.
+    ContextTrees,
+}
+
+impl AlignedBy {
+    /// The term in lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AlignedBy::Synchronisations => "synchronisations",
+            AlignedBy::ContextTrees => "context_trees",
+        }
+    }
 }
 
 /// How far the members of a group went through the same synchronisations.
@@ -80,6 +106,8 @@ pub enum Misalignment {
 pub struct Phase {
     /// The synchronisation that ends it, and belongs to it; `None` for the last phase.
     pub anchor: Option<PhaseAnchor>,
+    /// Number of phases in it: more than 1 for iterations that are too short for the sampling period.
+    pub n_phases: u64,
     /// When the first member began it.
     pub start: Ticks,
     /// When the last member ended it.
@@ -159,16 +187,35 @@ impl Stat {
 }
 
 impl PhasesOutput {
-    pub(super) fn new(mut partial: PhasesPartial, peers: &PeerGroups, cx: &FinishCx<'_>) -> Self {
+    pub(super) fn new(
+        mut partial: PhasesPartial,
+        peers: &PeerGroups,
+        plan: &AnchorPlan,
+        cx: &FinishCx<'_>,
+    ) -> Self {
         let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
         partial.remap(&shown);
         let mut by_group: BTreeMap<u8, Vec<(u8, Aligned)>> = BTreeMap::new();
         for ((group, log_phases), aligned) in partial.groups {
             by_group.entry(group).or_default().push((log_phases, aligned));
         }
+        let mut coarse = partial.coarse;
         let groups = by_group.into_iter().map(|(group, parts)| {
             let kind = peers.groups()[usize::from(group)].kind;
-            let group = PhaseGroup::new(kind, parts, cx);
+            let group = match (coarse.remove(&group), plan.group(kind)) {
+                (Some(coarse), Some(plan)) => {
+                    let run = cx.run_range().map_or(Ticks(0), |run| run.end.since(run.start));
+                    let fine = parts.into_iter().next().expect("a group has locations").1;
+                    let n_synchronisations = plan.anchors.len() as u64;
+                    let n_peers = fine.locations.len() as u64;
+                    let (aligned, n_phases) = stretches::divided(fine, coarse, plan, run);
+                    let noise = Noise { period: plan.period, n_peers, n_synchronisations };
+                    let noise = (plan.period != Ticks(0)).then_some(noise);
+                    let made = PhaseGroup::new(kind, (aligned, 0), &n_phases, cx);
+                    PhaseGroup { aligned_by: AlignedBy::ContextTrees, noise, ..made }
+                }
+                _ => PhaseGroup::new(kind, of_one_length(parts), &[], cx),
+            };
             group.report(cx);
             group
         });
@@ -208,19 +255,28 @@ fn program_times(rows: &[PeerRow], locations: &[LocationId]) -> Vec<ProgramTimes
         .collect()
 }
 
+/// All locations of a group with entries of 2^s phases, and s. `parts` are in ascending order of it, and not empty.
+fn of_one_length(parts: Vec<(u8, Aligned)>) -> (Aligned, u8) {
+    let log_phases = parts.iter().map(|(log_phases, _)| *log_phases).max().unwrap_or_default();
+    let same_length = parts.into_iter().map(|(own, mut aligned)| {
+        (own..log_phases).for_each(|_| aligned = aligned.coarsened());
+        aligned
+    });
+    let aligned = same_length.reduce(|mut a, b| {
+        a.merge(b);
+        a
+    });
+    (aligned.expect("a group has at least one location"), log_phases)
+}
+
 impl PhaseGroup {
-    /// `parts` are in ascending order of the length of entries, and not empty.
-    fn new(kind: PeerKind, parts: Vec<(u8, Aligned)>, cx: &FinishCx<'_>) -> Self {
-        let log_phases = parts.iter().map(|(log_phases, _)| *log_phases).max().unwrap_or_default();
-        let same_length = parts.into_iter().map(|(own, mut aligned)| {
-            (own..log_phases).for_each(|_| aligned = aligned.coarsened());
-            aligned
-        });
-        let aligned = same_length.reduce(|mut a, b| {
-            a.merge(b);
-            a
-        });
-        let mut aligned = aligned.expect("a group has at least one location");
+    /// `n_phases` are those of each entry, if not 1.
+    fn new(
+        kind: PeerKind,
+        (mut aligned, log_phases): (Aligned, u8),
+        n_phases: &[u64],
+        cx: &FinishCx<'_>,
+    ) -> Self {
         let first = cx.window.map_or(0, |window| aligned.choose(window));
         let Aligned { mut locations, span, n_anchors, is_complete, entries, cells, tails, rows } = aligned;
         locations.sort_by_key(|&id| (cx.definitions.location(id).rank, id));
@@ -230,7 +286,8 @@ impl PhaseGroup {
         // Busy and useful time are passed as a second cell of the root.
         let is_busy = |cell: &&CellState| cell.key.1 == CallPathTree::ROOT && cell.key.2;
         let of_phases = cells.iter().filter(is_busy);
-        let phases = entries.iter().zip(of_phases).map(|(entry, times)| Phase {
+        let phases = entries.iter().zip(of_phases).enumerate().map(|(i, (entry, times))| Phase {
+            n_phases: n_phases.get(first + i).copied().unwrap_or(1),
             busy: Stat::new(&times.inclusive, n_locations),
             useful: Stat::new(&times.exclusive, n_locations),
             anchor: entry.anchor.map(|(region, call_path, _)| PhaseAnchor {
@@ -270,6 +327,8 @@ impl PhaseGroup {
             phases: phases.collect(),
             phases_per_entry: 1 << log_phases,
             alignment,
+            aligned_by: AlignedBy::Synchronisations,
+            noise: None,
             cells: cells.iter().filter(|cell| !is_busy(cell)).map(cell).collect(),
             totals: tails
                 .iter()

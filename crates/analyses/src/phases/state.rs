@@ -14,6 +14,7 @@
 //! each doubling. A cut goes to the last border within the common entries.
 
 use super::by_peer::PeerRow;
+use super::planned::Cut;
 use ouzel_model::{CallPathId, LocationId, RegionId, Remap, Ticks, TimeRange};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -478,34 +479,48 @@ pub(super) type GroupKey = (u8, u8);
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhasesPartial {
     pub(super) groups: BTreeMap<GroupKey, Aligned>,
+    /// Groups that are cut by a plan once more, with one entry for each stretch.
+    pub(super) coarse: BTreeMap<u8, Aligned>,
 }
 
 impl PhasesPartial {
     /// Adds other locations.
     pub(super) fn merge(&mut self, from: PhasesPartial) {
-        from.groups.into_iter().for_each(|(key, aligned)| self.add(key, aligned));
+        from.groups.into_iter().for_each(|(key, aligned)| add(&mut self.groups, key, aligned));
+        from.coarse.into_iter().for_each(|(key, aligned)| add(&mut self.coarse, key, aligned));
     }
 
     /// Renumbers call paths.
     pub(super) fn remap(&mut self, remap: &Remap) {
-        self.groups.values_mut().for_each(|aligned| aligned.remap(remap));
+        let all = self.groups.values_mut().chain(self.coarse.values_mut());
+        all.for_each(|aligned| aligned.remap(remap));
     }
 
     /// Adds a location.
     pub(super) fn add_one(&mut self, key: GroupKey, one: One) {
-        match self.groups.get_mut(&key) {
-            Some(known) => known.merge_one(one),
-            None => _ = self.groups.insert(key, one.into_aligned()),
-        }
+        add_one(&mut self.groups, key, one);
     }
 
-    /// Adds locations.
-    fn add(&mut self, key: GroupKey, aligned: Aligned) {
-        match self.groups.entry(key) {
-            std::collections::btree_map::Entry::Occupied(mut known) => known.get_mut().merge(aligned),
-            std::collections::btree_map::Entry::Vacant(free) => {
-                free.insert(aligned);
-            }
+    /// Adds a location that is cut by a plan.
+    pub(super) fn add_cut(&mut self, group: u8, cut: Cut) {
+        add_one(&mut self.groups, (group, 0), cut.fine);
+        add_one(&mut self.coarse, group, cut.coarse);
+    }
+}
+
+fn add_one<K: Ord>(groups: &mut BTreeMap<K, Aligned>, key: K, one: One) {
+    match groups.get_mut(&key) {
+        Some(known) => known.merge_one(one),
+        None => _ = groups.insert(key, one.into_aligned()),
+    }
+}
+
+/// Adds locations.
+fn add<K: Ord>(groups: &mut BTreeMap<K, Aligned>, key: K, aligned: Aligned) {
+    match groups.entry(key) {
+        std::collections::btree_map::Entry::Occupied(mut known) => known.get_mut().merge(aligned),
+        std::collections::btree_map::Entry::Vacant(free) => {
+            free.insert(aligned);
         }
     }
 }

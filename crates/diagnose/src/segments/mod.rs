@@ -13,9 +13,9 @@ use ouzel_analyses::imbalance::Loss;
 use ouzel_analyses::loss_tree::{self, Diagnosis, PathLoss, Segment, Thresholds};
 use ouzel_analyses::peers::PeerKind;
 use ouzel_analyses::phases::epochs::epochs;
-use ouzel_analyses::phases::{Alignment, PhaseGroup, PhasesOutput, Stat};
+use ouzel_analyses::phases::{AlignedBy, Alignment, PhaseGroup, PhasesOutput, Stat};
 use ouzel_analyses::semantics::{Category, Class};
-use ouzel_model::units::counted;
+use ouzel_model::units::{self, counted};
 use ouzel_model::{CallPathId, CallPathTree, Clock, Definitions, LocationId};
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub struct SegmentsCard {
     pub run_time_ns: u64,
     /// The run time without `lost_ns` of each segment that is reported.
     pub projected_run_time_ns: u64,
+    /// Half width of the band around `projected_run_time_ns`: how far samples can be off; 0 if times are exact.
+    pub projected_band_ns: u64,
     /// Whether all of them synchronise alike.
     pub alignment: AlignmentCard,
     /// Segments of the run, those without a loss worth reporting counted in.
@@ -57,6 +59,19 @@ pub struct SegmentsCard {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlignmentCard {
+    /// How it is known which synchronisations of different ranks are one: `synchronisations` if all make the same ones in
+    /// the same order, `context_trees` if what the ranks did was aligned in order and time, as not each shows every
+    /// synchronisation.
+    #[serde(serialize_with = "by")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "String", extend("enum" = ["synchronisations", "context_trees"]))
+    )]
+    pub by: AlignedBy,
+    /// The longest sampling period of those compared, in nanoseconds; `null` if times are exact.
+    pub period_ns: Option<u64>,
+    /// What samples do not show; `[]` if times are exact.
+    pub limits: Vec<String>,
     /// From beginning to end.
     pub complete: bool,
     /// Synchronisations of all that were used.
@@ -96,6 +111,8 @@ pub struct SegmentCard {
     pub sum_wait_ns: u64,
     /// `imb_sync_ns + sum_wait_ns`.
     pub lost_ns: u64,
+    /// How far these can be off.
+    pub band: SegmentBand,
     /// Row of the diagnosis table: 0 if nothing is high, 6 if no path explains the imbalance of the synchronisation.
     #[serde(rename = "diagnosis_row", serialize_with = "row")]
     #[cfg_attr(feature = "schema", schemars(with = "u8", range(max = 6)))]
@@ -125,6 +142,17 @@ pub struct SegmentCard {
     pub stretches_ns: Vec<(u64, u64)>,
 }
 
+/// Half widths of the losses of a segment: how far samples can be off; 0 if times are exact. A loss that is not greater
+/// than its band is 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SegmentBand {
+    /// Of `imb_sync_ns`.
+    pub imb_sync_ns: u64,
+    /// Of `sum_wait_ns`.
+    pub sum_wait_ns: u64,
+}
+
 /// One call path of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -149,6 +177,8 @@ pub struct SegmentPath {
     pub imb_ns: u64,
     /// Waiting, added up over iterations.
     pub wait_ns: u64,
+    /// Half width of the band around the greater of the two: how far samples can be off; 0 if times are exact.
+    pub band_ns: u64,
     /// Imbalance of the ranks' times over the whole run; `null` if the path occurs in other segments, too.
     pub imb_total_ns: Option<u64>,
     /// The rank with most time when most was lost.
@@ -229,7 +259,8 @@ impl SegmentsCard {
             n_peers: segments.n_locations,
             run_time_ns: clock.ns_from_ticks(segments.run_time),
             projected_run_time_ns: segments.projected_reported.ns(clock),
-            alignment: alignment(group),
+            projected_band_ns: clock.ns_from_ticks(segments.projected_band),
+            alignment: alignment(group, clock),
             n_segments: segments.segments.len() as u64,
             epochs: epochs::cards(&epochs(group), group, definitions),
             segments: kept.map(|segment| names.segment(segment, &segments)).collect(),
@@ -245,7 +276,15 @@ impl SegmentsCard {
             n_peers: 0,
             run_time_ns: 0,
             projected_run_time_ns: 0,
-            alignment: AlignmentCard { complete: true, n_synchronisations: 0, reason: None },
+            projected_band_ns: 0,
+            alignment: AlignmentCard {
+                by: AlignedBy::Synchronisations,
+                period_ns: None,
+                limits: Vec::new(),
+                complete: true,
+                n_synchronisations: 0,
+                reason: None,
+            },
             n_segments: 0,
             epochs: Vec::new(),
             segments: Vec::new(),
@@ -296,17 +335,48 @@ fn row<S: Serializer>(kind: &Diagnosis, serializer: S) -> Result<S::Ok, S::Error
     serializer.serialize_u8(kind.row())
 }
 
-fn alignment(group: &PhaseGroup) -> AlignmentCard {
-    let n_anchors = (group.phases.len() as u64).saturating_sub(1) * group.phases_per_entry;
-    match group.alignment {
-        Alignment::Complete => AlignmentCard { complete: true, n_synchronisations: n_anchors, reason: None },
+fn alignment(group: &PhaseGroup, clock: &Clock) -> AlignmentCard {
+    let n_phases: u64 = group.phases.iter().map(|phase| phase.n_phases).sum();
+    let n_anchors = n_phases.saturating_sub(1) * group.phases_per_entry;
+    let (complete, n_synchronisations, reason) = match group.alignment {
+        Alignment::Complete => (true, n_anchors, None),
         Alignment::UpTo { n_anchors, .. } => {
             let reason = format!(
                 "Only the first {n_anchors} synchronisations are the same on all ranks; the rest is one segment."
             );
-            AlignmentCard { complete: false, n_synchronisations: n_anchors, reason: Some(reason) }
+            (false, n_anchors, Some(reason))
         }
+    };
+    let period_ns = group.noise.map(|noise| clock.ns_from_ticks(noise.period));
+    AlignmentCard {
+        by: group.aligned_by,
+        period_ns,
+        limits: period_ns.map(limits).unwrap_or_default(),
+        complete,
+        n_synchronisations,
+        reason,
     }
+}
+
+/// What samples do not show.
+fn limits(period_ns: u64) -> Vec<String> {
+    let period = units::time(period_ns);
+    vec![
+        format!(
+            "The ranks were sampled every {period}: each loss has a band, and what is not greater than its band is no \
+             loss."
+        ),
+        format!(
+            "Synchronisations in which fewer than half of the ranks wait longer than about {period} are not seen; what \
+             lies around them is one segment."
+        ),
+        "Numbers of visits are lower bounds, and what is not recorded of messages is not known.".to_owned(),
+    ]
+}
+
+/// How ranks were aligned, as a word.
+fn by<S: Serializer>(by: &AlignedBy, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(by.as_str())
 }
 
 impl Names<'_> {
@@ -333,7 +403,7 @@ impl Names<'_> {
             start_ns: clock.ns_from_ticks(segment.start),
             end_ns: clock.ns_from_ticks(segment.end),
             duration_ns: segment.length.ns(clock),
-            n_phases: segment.phases.len() as u64 * self.group.phases_per_entry,
+            n_phases: self.n_phases(&segment.phases),
             loop_depth: segment.loops.len() as u64,
             sync: segment.sync.map(|sync| self.path(sync)),
             sync_path: segment.sync,
@@ -343,6 +413,10 @@ impl Names<'_> {
             sum_imb_ns: segment.sum_imb.ns(clock),
             sum_wait_ns: segment.sum_wait.ns(clock),
             lost_ns: segment.gain().ns(clock),
+            band: SegmentBand {
+                imb_sync_ns: clock.ns_from_ticks(segment.band.imbalance),
+                sum_wait_ns: clock.ns_from_ticks(segment.band.wait),
+            },
             kind: segment.diagnosis,
             diagnosis: words::of(segment.diagnosis, segment.sync.is_none(), n_peers).0,
             n_peers,
@@ -358,6 +432,11 @@ impl Names<'_> {
         }
     }
 
+    fn n_phases(&self, phases: &[u32]) -> u64 {
+        let n_phases: u64 = phases.iter().map(|&phase| self.group.phases[phase as usize].n_phases).sum();
+        n_phases * self.group.phases_per_entry
+    }
+
     fn path_loss(&self, path: &PathLoss) -> SegmentPath {
         let clock = self.clock();
         let region = self.call_paths.region(path.call_path);
@@ -371,6 +450,7 @@ impl Names<'_> {
             n_visits: path.n_visits,
             imb_ns: path.imb.ns(clock),
             wait_ns: path.wait.ns(clock),
+            band_ns: clock.ns_from_ticks(path.band.imbalance.max(path.band.wait)),
             imb_total_ns: path.total.map(|Loss { imbalance, .. }| imbalance.ns(clock)),
             most_rank: self.rank(path.max_at),
             least_rank: self.rank(path.min_at),

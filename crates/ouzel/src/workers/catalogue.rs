@@ -13,7 +13,7 @@ use ouzel_analyses::message_waits::LateMessages;
 use ouzel_analyses::metric_profile::MetricProfile;
 use ouzel_analyses::paired_operations::Operations;
 use ouzel_analyses::patterns::CallSeriesFold;
-use ouzel_analyses::phases::PhasesFold;
+use ouzel_analyses::phases::{AnchorSightingsFold, PhasesFold, SamplePeriods};
 use ouzel_analyses::severity_cube::SeverityCube;
 use ouzel_analyses::time_profile::TimeProfile;
 use ouzel_analyses::timeline::TimelineFold;
@@ -25,6 +25,7 @@ use ouzel_waits::Waits;
 /// The analyses that processes know of each other; one that is not listed works on one machine only.
 pub(super) fn catalogue() -> Catalogue {
     let mut catalogue = Catalogue::default();
+    catalogue.add::<AnchorSightingsFold>();
     catalogue.add::<BreakdownFold>();
     catalogue.add::<CallSeriesFold>();
     catalogue.add::<DeviceFold>();
@@ -41,6 +42,7 @@ pub(super) fn catalogue() -> Catalogue {
     catalogue.add::<PathCalls>();
     catalogue.add::<PhasesFold>();
     catalogue.add::<CallPathProfile>();
+    catalogue.add::<SamplePeriods>();
     catalogue.add::<SeverityCube>();
     catalogue.add::<TimeProfile>();
     catalogue.add::<TimelineFold>();

@@ -1,0 +1,73 @@
+//! How far the losses of a segment can be off: half widths, zero if times are exact.
+//!
+//! See [`Noise`](crate::phases::Noise) for the formulas. Law: a loss that is not greater than its band is no loss; it is
+//! zero in sums and in diagnoses.
+
+use crate::imbalance::Loss;
+use crate::phases::{Cell, PhaseGroup, Stat, Uncertainty};
+use crate::semantics::Category;
+use ouzel_model::{CallPathId, Ticks};
+
+/// Half widths of an imbalance and of waiting.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Band {
+    /// Of the imbalance.
+    pub imbalance: Ticks,
+    /// Of the waiting.
+    pub wait: Ticks,
+}
+
+impl Band {
+    /// That of a path's losses; see [`loss`](crate::imbalance::loss) for what they are.
+    pub(super) fn of(category: Category, uncertainty: &Uncertainty) -> Self {
+        let (extremes, mean) = (uncertainty.of_extremes(), uncertainty.of_mean());
+        let wait = match category {
+            Category::Computation => Ticks(0),
+            Category::Wait => mean,
+            Category::Synchronization => extremes,
+        };
+        Band { imbalance: extremes, wait }
+    }
+
+    /// What of a loss is more than its band.
+    pub(super) fn above(self, loss: Loss) -> Loss {
+        let mut kept = loss;
+        for (part, band) in [(&mut kept.imbalance, self.imbalance), (&mut kept.wait, self.wait)] {
+            if part.sum <= u128::from(band.0) * u128::from(part.n_processes) && band != Ticks(0) {
+                part.sum = 0;
+            }
+        }
+        kept
+    }
+}
+
+/// The uncertainty of the times of a path over some phases; `stat` says which of the times.
+pub(super) fn of_path<'g>(
+    group: &'g PhaseGroup,
+    phases: &[u32],
+    (call_path, subset): (CallPathId, bool),
+    stat: impl Fn(&'g Cell) -> &'g Stat,
+) -> Uncertainty {
+    let mut sum = Uncertainty::default();
+    let Some(noise) = &group.noise else { return sum };
+    for &phase in phases {
+        let cells = group.cells_of(phase);
+        let key = |cell: &Cell| (cell.call_path, cell.subset);
+        if let Ok(at) = cells.binary_search_by_key(&(call_path, subset), key) {
+            sum.add(&noise.of(stat(&cells[at]), cells[at].n_visits));
+        }
+    }
+    sum
+}
+
+/// The uncertainty of the times in the synchronisations that end some phases.
+pub(super) fn of_sync(group: &PhaseGroup, phases: &[u32]) -> Uncertainty {
+    let mut sum = Uncertainty::default();
+    let Some(noise) = &group.noise else { return sum };
+    for phase in phases.iter().filter_map(|&phase| group.phases.get(phase as usize)) {
+        if let Some(stat) = &phase.in_anchor {
+            sum.add(&noise.of(stat, u64::from(stat.n_seen) * phase.n_phases));
+        }
+    }
+    sum
+}
