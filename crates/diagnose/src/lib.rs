@@ -32,7 +32,7 @@ pub use losses::{Loss, LossKind, RankTime};
 pub use profile::{ProfileInputs, ProfileReport};
 pub use recorded::{Recorded, ranks_without_events};
 pub use run_card::RunCard;
-pub use segments::{SegmentCard, SegmentPath, SegmentsCard};
+pub use segments::{AlignmentCard, SegmentBand, SegmentCard, SegmentPath, SegmentsCard};
 pub use trust_card::{Concern, TrustCard};
 
 use findings::{Finding, Findings, Ranks, Sources};
@@ -86,6 +86,10 @@ pub struct RunReport {
     pub segments: SegmentsCard,
     /// The run time without the losses in `segments`.
     pub projected_run_time_ns: u64,
+    /// Half width of the band around it: how far samples can be off; 0 if times are exact.
+    pub projected_band_ns: u64,
+    /// How it is known which synchronisations of different ranks are one, and how far.
+    pub alignment: AlignmentCard,
     /// Where time is lost, most first. Uneven work and waiting are two sides of the same loss: they do not add up.
     pub losses: Vec<Loss>,
     /// What to look at next.
@@ -395,9 +399,10 @@ impl Material {
         let has_teams = classes.iter().any(|class| class.family == Family::OpenMp);
         let threads = trust.threads(profile, definitions, classes);
         let threads = threads.and_then(|threads| threads.comparable(has_teams));
+        let noise = phases.main_group().and_then(|group| group.noise);
         // Without names it is unknown which regions compute and which wait.
         let losses =
-            if lost_definitions { Vec::new() } else { losses::losses(profile, definitions, classes) };
+            if lost_definitions { Vec::new() } else { losses::losses(profile, definitions, classes, noise) };
         let group = phases.main_group();
         let interest = threads
             .as_ref()
@@ -428,6 +433,8 @@ impl Material {
             region_of_interest,
             findings: findings.list,
             projected_run_time_ns: segments.projected_run_time_ns,
+            projected_band_ns: segments.projected_band_ns,
+            alignment: segments.alignment.clone(),
             epochs: segments.epochs.clone(),
             segments,
             losses,

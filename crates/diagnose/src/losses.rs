@@ -9,6 +9,7 @@ use crate::recorded::Recorded;
 use ouzel_analyses::call_path_profile::{LocationProfile, ProfileOutput};
 use ouzel_analyses::imbalance::imbalance;
 use ouzel_analyses::mpi_time::mpi_time;
+use ouzel_analyses::phases::Noise;
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_analyses::{By, MeanTicks, Process, Spread};
 use ouzel_model::{CallPathId, Clock, Definitions, LocationKind, Ticks, WorldRank};
@@ -31,6 +32,8 @@ pub struct Loss {
     pub source: Option<String>,
     /// Time lost, by the formula of its kind, in nanoseconds of the run.
     pub lost_ns: u64,
+    /// Half width of the band around `lost_ns`: how far samples can be off; 0 if times are exact. Smaller losses are left out.
+    pub band_ns: u64,
     /// `lost_ns / span_ns`.
     pub share_of_run: f64,
     /// Mean time over all processes; zero is counted for one that never gets here.
@@ -112,13 +115,19 @@ impl LossKind {
 }
 
 /// Where time is lost, most first.
-pub(crate) fn losses(profile: &ProfileOutput, definitions: &Definitions, classes: &[Class]) -> Vec<Loss> {
+pub(crate) fn losses(
+    profile: &ProfileOutput,
+    definitions: &Definitions,
+    classes: &[Class],
+    noise: Option<Noise>,
+) -> Vec<Loss> {
     let span = profile.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
-    let context = LossContext { profile, definitions, span };
+    let context = LossContext { profile, definitions, span, noise };
     let mut losses = context.outside_of_mpi(classes);
     losses.extend(context.unrecorded());
     losses.extend(context.waiting(classes));
-    losses.retain(|loss| SHARE_MIN <= loss.share_of_run);
+    losses
+        .retain(|loss| SHARE_MIN <= loss.share_of_run && (loss.band_ns == 0 || loss.band_ns < loss.lost_ns));
     losses.sort_by(|a, b| (b.lost_ns, a.kind, &a.call_path).cmp(&(a.lost_ns, b.kind, &b.call_path)));
     losses
 }
@@ -127,6 +136,8 @@ struct LossContext<'a> {
     profile: &'a ProfileOutput,
     definitions: &'a Definitions,
     span: Ticks,
+    /// `None` if times are exact.
+    noise: Option<Noise>,
 }
 
 impl LossContext<'_> {
@@ -228,6 +239,18 @@ impl LossContext<'_> {
         Some(self.loss(LossKind::UnevenWork, None, spread.max_less_mean(), &spread))
     }
 
+    /// How far a loss can be off.
+    fn band(&self, kind: LossKind, path: Option<CallPathId>, time: &Spread) -> Ticks {
+        let Some(noise) = self.noise else { return Ticks(0) };
+        let visits = |location: &LocationProfile| {
+            let row = location.rows.binary_search_by_key(&path?, |row| row.call_path).ok()?;
+            Some(location.rows[row].times.visits)
+        };
+        let n_visits = self.profile.locations.iter().filter_map(visits).sum();
+        let of = noise.of_times(time.n_seen, time.sum, time.max, n_visits);
+        if kind == LossKind::UnevenWork { of.of_extremes() } else { of.of_mean() }
+    }
+
     fn loss(&self, kind: LossKind, path: Option<CallPathId>, lost: MeanTicks, time: &Spread) -> Loss {
         let clock: &Clock = &self.definitions.clock;
         let regions = path.map(|path| self.profile.call_paths.regions(path)).unwrap_or_default();
@@ -243,6 +266,7 @@ impl LossContext<'_> {
                 .map(|region| self.definitions.region(region).name.clone())
                 .collect(),
             lost_ns: lost.ns(clock),
+            band_ns: clock.ns_from_ticks(self.band(kind, path, time)),
             share_of_run: lost.ratio_to(self.span),
             mean_ns: time.mean().ns(clock),
             most: rank_time(time.max_process, time.max),

@@ -155,7 +155,8 @@ impl PhasesLocal {
         let regions = chunk.region.iter().zip(chunk.regions_shown());
         let calls = regions.zip(chunk.paths_shown());
         for ((&at, &kind), ((&region, shown), &call_path)) in chunk.time.iter().zip(chunk.kind).zip(calls) {
-            if let Some(plan) = plan {
+            // Which other events are there depends on what other analyses need.
+            if let (Some(plan), EventKind::Enter | EventKind::Leave) = (plan, kind) {
                 self.cut_by(plan, at, kind == EventKind::Enter);
             }
             match kind {
@@ -496,7 +497,8 @@ impl PhasesLocal {
         // Busy and useful time are passed as a second cell of the root.
         let of_root = self.cells.iter().filter(|cell| cell.key.1 == CallPathTree::ROOT && cell.key.2);
         let times = of_root.map(|cell| (cell.key.0, cell.inclusive, cell.exclusive));
-        let rows = vec![PeerRow::new(location, entries.len(), self.n_peers, times).with(self.program_times())];
+        let rows =
+            vec![PeerRow::new(location, entries.len(), self.n_peers, times).with(self.program_times())];
         let entries = Aligned {
             locations: vec![location],
             span,

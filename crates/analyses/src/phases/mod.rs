@@ -28,6 +28,8 @@ mod output;
 mod periods;
 mod plan;
 mod planned;
+#[cfg(test)]
+mod planned_tests;
 mod sightings;
 mod state;
 mod stretches;

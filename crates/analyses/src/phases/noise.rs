@@ -39,14 +39,19 @@ pub struct Uncertainty {
 impl Noise {
     /// The uncertainty of the durations of one path in one phase; `n_visits` are those of all peers.
     pub fn of(&self, stat: &Stat, n_visits: u64) -> Uncertainty {
-        let n_seen = u64::from(stat.n_seen.max(1));
+        self.of_times(u64::from(stat.n_seen), u128::from(stat.sum.0), stat.max, n_visits)
+    }
+
+    /// That of durations whose sum over `n_seen` peers and whose greatest are known.
+    pub fn of_times(&self, n_seen: u64, sum: u128, max: Ticks, n_visits: u64) -> Uncertainty {
+        let n_seen = n_seen.max(1) as f64;
         // Not every part of a phase ends in a visit.
-        let stays = (n_visits as f64 / n_seen as f64).max(1.0);
+        let stays = (n_visits as f64 / n_seen).max(1.0);
         let period = self.period.0 as f64;
-        let mean = stat.sum.0 as f64 / (n_seen as f64 * stays);
+        let mean = sum as f64 / (n_seen * stays);
         let variance = if mean < 2.0 * period { stays } else { stays / 6.0 } * period * period;
         // No path is longer than it is, nor uncertain by more.
-        let variance = variance.min((stat.max.0 as f64 + period).powi(2));
+        let variance = variance.min((max.0 as f64 + period).powi(2));
         Uncertainty {
             bias: variance.sqrt() * noise_factor(self.n_peers),
             variance,

@@ -9,7 +9,7 @@ use super::stretches;
 use crate::peers::{PeerGroups, PeerKind};
 use ouzel_engine::FinishCx;
 use ouzel_model::{
-    CallPathId, CallPathTree, Level, LocationId, Notice, NoticeCode, RegionId, Ticks, TimeRange,
+    CallPathId, CallPathTree, Level, LocationId, Notice, NoticeCode, RegionId, Ticks, TimeRange, units,
 };
 use std::collections::BTreeMap;
 
@@ -368,6 +368,14 @@ impl PhaseGroup {
                 "the {members} have {n_anchors} synchronisations in common ({why}); the rest is one phase"
             );
             cx.notices.push(Notice::new(level, NoticeCode::UnalignedSynchronisations, message));
+        }
+        if let Some(noise) = self.noise {
+            let period = units::time(cx.clock().ns_from_ticks(noise.period));
+            let message = format!(
+                "the {members} were sampled, every {period} or more often: synchronisations in which most of them wait for less \
+                 are not seen, and losses are given with a band"
+            );
+            cx.notices.push(Notice::new(Level::Low, NoticeCode::UncertainInstances, message));
         }
         if 1 < self.phases_per_entry {
             let message = format!(

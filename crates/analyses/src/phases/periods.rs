@@ -3,7 +3,7 @@
 //! The period of a location is the median of the intervals between its samples: single samples that are lost, or come
 //! early, do not change it. A location that records calls has none, as its calls are exact.
 
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{Content, Contents, EventChunk, EventKind, LocationId, Needs, Remap, Ticks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,8 +42,6 @@ impl Analysis for SamplePeriods {
     type Output = SamplePeriodsOutput;
     const NAME: &'static str = "sample_periods";
     const PARTIAL_VERSION: u32 = 1;
-    /// A period is one of all samples.
-    const SCOPE: Scope = Scope::Locations;
 
     fn needs(&self) -> Needs {
         Needs::SAMPLES

@@ -81,6 +81,11 @@ impl AnchorPlan {
         AnchorPlan { groups, periods }
     }
 
+    #[cfg(test)]
+    pub(super) fn from_parts(groups: Vec<GroupPlan>, periods: SamplePeriodsOutput) -> Self {
+        AnchorPlan { groups, periods }
+    }
+
     /// Keeps the plans of groups whose members are sampled, or that have more synchronisations than `n_known` says.
     pub fn retain_better(&mut self, n_known: impl Fn(PeerKind) -> u64) {
         self.groups

@@ -130,9 +130,10 @@ impl Counts {
             for count in &mut self.counts {
                 count.time = Ticks(count.time.0 >> log << log);
             }
-            self.counts.sort_unstable_by_key(|count| (count.call_path, count.time));
+            self.counts.sort_unstable_by_key(|count| (count.call_path, count.time, count.region));
             self.counts.dedup_by(|count, before| {
-                let same = (count.call_path, count.time) == (before.call_path, before.time);
+                let same = (count.call_path, count.time, count.region)
+                    == (before.call_path, before.time, before.region);
                 if same {
                     before.n_enters += count.n_enters;
                     before.n_leaves += count.n_leaves;

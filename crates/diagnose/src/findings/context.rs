@@ -11,7 +11,7 @@ use ouzel_analyses::communication_totals::CommunicationOutput;
 use ouzel_analyses::message_waits::LateMessagesOutput;
 use ouzel_analyses::peers::PeerKind;
 use ouzel_analyses::phases::epochs::Epoch;
-use ouzel_analyses::phases::{Alignment, AnchorRole, PhaseGroup};
+use ouzel_analyses::phases::{AlignedBy, Alignment, AnchorRole, PhaseGroup};
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_model::{
     CallPathId, CallPathTree, Definitions, LocationId, LocationKind, RegionId, Ticks, TimeRange, short_name,
@@ -321,6 +321,14 @@ impl<'a> Context<'a> {
         let n = self.group.phases.iter().filter(|phase| phase.anchor.is_some()).count() as u64;
         if n == 0 {
             return (confidence, format!("{times} over the whole run, which no synchronisation divides"));
+        }
+        if self.group.aligned_by == AlignedBy::ContextTrees && 1 < self.n_peers() {
+            let reason = format!(
+                "{times} between {n} synchronisation{}, aligned in order and time as not every {} shows all of them",
+                words::plural(n),
+                words::peer(self.group.kind)
+            );
+            return (confidence.min(Confidence::Likely), reason);
         }
         let together = if self.n_peers() == 1 { "" } else { " together" };
         let reason = format!(

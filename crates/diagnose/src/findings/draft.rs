@@ -3,8 +3,12 @@
 use super::context::{Context, Times};
 use super::finding::{Confidence, Evidence, Finding, FindingKind, GainBy, Iterations};
 use super::ranks::Ranks;
+use ouzel_analyses::phases::{Phase, Uncertainty};
 use ouzel_model::{CallPathId, CallPathTree, TimeRange};
 use ouzel_replay::Edit;
+
+/// A loss is clear if it is so many times its band.
+const CLEAR: u64 = 3;
 
 /// The result of a rule.
 #[derive(Debug)]
@@ -84,6 +88,42 @@ impl Draft {
         sums.into_iter().max().unwrap_or_default()
     }
 
+    /// How far the loss can be off, in ticks; 0 if times are exact. That of the path in the phases that it is about, and of
+    /// the waiting in the other paths.
+    pub fn band(&self, cx: &Context<'_>) -> u64 {
+        let Some(noise) = &cx.group.noise else { return 0 };
+        let (mut own, mut others) = (Uncertainty::default(), Uncertainty::default());
+        let is_meant = |phase: &Phase| phase.start < self.range.end && self.range.start < phase.end;
+        for (phase, _) in cx.group.phases.iter().enumerate().filter(|(_, phase)| is_meant(phase)) {
+            for cell in cx.group.cells_of(phase as u32) {
+                if cell.call_path == self.path {
+                    own.add(&noise.of(&cell.inclusive, cell.n_visits));
+                } else if self.also.contains(&cell.call_path) {
+                    others.add(&noise.of(&cell.inclusive, cell.n_visits));
+                }
+            }
+        }
+        own.of_extremes().0.saturating_add(others.of_mean().0)
+    }
+
+    /// Whether the loss is greater than its band.
+    pub fn is_above_band(&self, cx: &Context<'_>) -> bool {
+        let band = self.band(cx);
+        band == 0 || band < self.stated_loss().max(self.loss)
+    }
+
+    /// Says how far the loss can be off, and trusts it less if that is much.
+    fn confidence(&self, cx: &Context<'_>) -> (Confidence, String) {
+        let (confidence, reason) = self.confidence.clone();
+        let band = self.band(cx);
+        if band == 0 || self.loss == 0 {
+            return (confidence, reason);
+        }
+        let reason = format!("{reason}; by samples it is off by {} at most", cx.time(band));
+        let is_clear = CLEAR.saturating_mul(band) <= self.loss;
+        (if is_clear { confidence } else { confidence.min(Confidence::Possible) }, reason)
+    }
+
     /// Keeps the promise within what is spent in the call paths that are named.
     pub fn bound(&mut self, cx: &Context<'_>) {
         let spent = self.spent(cx);
@@ -104,7 +144,8 @@ impl Draft {
 
     pub fn finish(self, cx: &Context<'_>) -> Finding {
         let (sentence, gain) = (self.sentence(cx), self.stated_gain());
-        let (confidence, confidence_reason) = self.confidence;
+        let (confidence, confidence_reason) = self.confidence(cx);
+        let band_ns = cx.ns(self.band(cx));
         Finding {
             kind: self.kind,
             title: self.title,
@@ -124,6 +165,7 @@ impl Draft {
                 (None, _) => GainBy::Phases,
             },
             phases_gain_ns: cx.ns(self.gain),
+            band_ns,
             assumption: self.assumption,
             confidence,
             confidence_reason,

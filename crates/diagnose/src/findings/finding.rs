@@ -44,6 +44,9 @@ pub struct Finding {
     pub gain_by: GainBy,
     /// The gain by the times between synchronisations alone, in nanoseconds.
     pub phases_gain_ns: u64,
+    /// Half width of the band around the loss: how far samples can be off; 0 if times are exact. Nothing below its band is a
+    /// finding.
+    pub band_ns: u64,
     /// Under which assumption.
     pub assumption: String,
     /// How certain it is.

@@ -150,7 +150,7 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
     let Some(cx) = context(sources) else { return Findings::default() };
     let mut drafts = drafts(&cx);
     let largest = drafts.iter().max_by_key(|draft| draft.gain).map(|draft| (draft.title.clone(), draft.gain));
-    drafts.retain(|draft| cx.is_significant(draft.loss));
+    drafts.retain(|draft| cx.is_significant(draft.loss) && draft.is_above_band(&cx));
     let replays = sources.replay.and_then(|replay| Replays::new(replay, &cx));
     if let Some(replays) = &replays {
         for draft in &mut drafts {

@@ -97,7 +97,12 @@ fn head(page: &mut Page, asked: &Asked, data: &SegmentsCard) {
     let mut parts = vec![data.compared(), format!("run of {}", units::time(data.run_time_ns))];
     if 0 < gain {
         let share = percent(gain, data.run_time_ns);
-        parts.push(format!("{} without these losses (−{share})", units::time(data.projected_run_time_ns)));
+        let band = match data.projected_band_ns {
+            0 => String::new(),
+            band => format!(" ± {}", units::time(band)),
+        };
+        let time = units::time(data.projected_run_time_ns);
+        parts.push(format!("{time}{band} without these losses (−{share})"));
     }
     page.text(0, &parts.join(" · "), Paint::Plain);
     if data.alignment.n_synchronisations == 0 && !data.segments.is_empty() {
@@ -110,6 +115,9 @@ fn head(page: &mut Page, asked: &Asked, data: &SegmentsCard) {
     }
     if let Some(reason) = &data.alignment.reason {
         page.text(0, reason, Paint::Doubtful);
+    }
+    for limit in &data.alignment.limits {
+        page.text(0, limit, Paint::Dim);
     }
 }
 

@@ -1,0 +1,154 @@
+//! The diagnosis of sampled runs is that of the same runs recorded exactly, within its bands.
+
+use ouzel_analyses::phases::{AlignedBy, AnchorPlan, AnchorSightings, Phases, PhasesOutput, SamplePeriods};
+use ouzel_analyses::semantics::Semantics;
+use ouzel_diagnose::findings::{Confidence, Finding, FindingKind};
+use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
+use ouzel_diagnose::{ReportAnalyses, RunReport};
+use ouzel_engine::{AnalysisSet, Pass};
+use ouzel_model::{Filter, TraceSource};
+use ouzel_testkit::{OutputApplication, SampledLca, Sampler, ToyTrace, run};
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+
+/// Phases as a report has them.
+fn phases(trace: &ToyTrace, is_sampled: bool) -> PhasesOutput {
+    if !is_sampled {
+        return run(trace, Phases::default());
+    }
+    let plan = AnchorPlan::new(&run(trace, AnchorSightings::default()), run(trace, SamplePeriods), |_| false);
+    run(trace, Phases { plan, ..Phases::default() })
+}
+
+fn report(trace: &ToyTrace, is_sampled: bool) -> RunReport {
+    let mut set = AnalysisSet::default();
+    let analyses = ReportAnalyses::add_to(&mut set, trace.definitions(), &Semantics::default());
+    let filter = Filter::default();
+    let pass = Pass { filter: &filter, jobs: NonZeroUsize::MIN, progress: None };
+    let mut pass = set.run(trace, pass).expect("the pass succeeds");
+    let mut material = analyses.gather(&mut pass, trace.definitions()).expect("the outputs are there");
+    let notices = material.notices().to_vec();
+    material.set_phases(phases(trace, is_sampled), notices);
+    material.report(trace.definitions())
+}
+
+fn segments(trace: &ToyTrace, is_sampled: bool) -> SegmentsCard {
+    let classes = Semantics::default().classes(trace.definitions());
+    let phases = phases(trace, is_sampled);
+    SegmentsCard::new(&phases, trace.definitions(), &classes, Which::Reported, Detail::Sums)
+}
+
+/// Losses of the reported segments that end in a synchronisation of this path.
+fn losses(card: &SegmentsCard, path: &[&str]) -> Vec<(u64, u64, u64, u64)> {
+    let ends = |sync: &Vec<std::sync::Arc<str>>| sync.iter().map(|it| &**it).eq(path.iter().copied());
+    let found = card.segments.iter().filter(|segment| segment.sync.as_ref().is_some_and(ends));
+    found
+        .filter(|it| 0 < it.lost_ns)
+        .map(|it| (it.imb_sync_ns, it.sum_wait_ns, it.band.imb_sync_ns, it.band.sum_wait_ns))
+        .collect()
+}
+
+/// Kind, call path, ranks.
+fn what(finding: &Finding) -> (FindingKind, Vec<std::sync::Arc<str>>, Vec<u32>) {
+    (finding.kind, finding.call_path.clone(), finding.ranks.list.clone())
+}
+
+#[test]
+fn segments_and_findings_of_samples_are_those_of_exact_events() {
+    for (n_ranks, seed, part, jitter, lost) in [
+        (24, 1, 50, 0, 0),
+        (48, 2, 20, 5, 0),
+        (48, 3, 20, 5, 50),
+        (64, 4, 10, 10, 20),
+        (40, 5, 5, 10, 50),
+        (48, 6, 2, 5, 50),
+    ] {
+        let app = OutputApplication::of_ranks(n_ranks, seed);
+        let simulated = app.run();
+        let period = app.iteration / part;
+        let sampler = Sampler {
+            jitter: period * jitter / 100,
+            lost_per_mille: lost,
+            lca: SampledLca::Exact,
+            ..Sampler::every(period, seed)
+        };
+        let sampled = simulated.samples(&sampler);
+        let case = format!("{n_ranks} ranks, seed {seed}, period 1/{part}, jitter {jitter} %, {lost} ‰ lost");
+        let (exact, found) = (segments(&simulated.trace, false), segments(&sampled, true));
+        assert_eq!(found.alignment.by, AlignedBy::ContextTrees);
+        assert_eq!((exact.alignment.by, exact.projected_band_ns), (AlignedBy::Synchronisations, 0));
+        let run_time = simulated.run_time;
+        for path in [&["main", "MPI_Barrier"][..], &["main", "output", "MPI_Barrier"]] {
+            let (exact, found) = (losses(&exact, path), losses(&found, path));
+            assert!(!exact.is_empty() && exact.len() == found.len(), "{case}: {path:?} {exact:?} {found:?}");
+            for (exact, found) in exact.iter().zip(&found) {
+                let (imb, wait) = (exact.0.abs_diff(found.0), exact.1.abs_diff(found.1));
+                assert!(
+                    imb * 100 < run_time && wait * 100 < run_time,
+                    "{case}: {path:?} {exact:?} {found:?}"
+                );
+                assert!(imb <= found.2 + period, "{case}: {exact:?} {found:?}");
+            }
+        }
+        let projected = found.projected_run_time_ns.abs_diff(simulated.run_time_fixed);
+        assert!(projected * 50 < run_time, "{case}: {projected} of {run_time}");
+        assert!(projected <= found.projected_band_ns + 2 * period, "{case}: {projected}");
+        let (exact, found) = (report(&simulated.trace, false), report(&sampled, true));
+        assert_eq!(what(&exact.findings[0]), what(&found.findings[0]), "{case}");
+        assert!(exact.findings.iter().all(|finding| finding.band_ns == 0));
+        let first = &found.findings[0];
+        assert!(0 < first.band_ns && first.band_ns < first.gain_ns, "{case}: {first:?}");
+        assert!(first.confidence < Confidence::Sure, "{case}");
+        assert!(first.confidence_reason.contains("off by"), "{case}: {}", first.confidence_reason);
+        assert!(found.losses.iter().all(|loss| loss.band_ns < loss.lost_ns), "{case}");
+        assert_eq!(found.alignment.by, AlignedBy::ContextTrees);
+    }
+}
+
+/// Ranks that work so long before each barrier of a loop.
+fn run_of(n_ranks: usize, n: usize, work: impl Fn(usize, usize) -> usize) -> ToyTrace {
+    let mut text = String::new();
+    for rank in 0..n_ranks {
+        write!(text, "{rank}: enter main @0").unwrap();
+        for i in 0..n {
+            let start = 10_000 * i;
+            let (come, end) = (start + work(rank, i), start + 10_000);
+            write!(
+                text,
+                ", enter work @{start}, leave @{come}, enter MPI_Barrier @{come}, collective barrier @{end}, leave @{end}"
+            )
+            .unwrap();
+        }
+        writeln!(text, ", leave @{}", 10_000 * n).unwrap();
+    }
+    ToyTrace::new(&text)
+}
+
+#[test]
+fn a_balanced_run_has_no_finding_however_it_is_sampled() {
+    for (n_ranks, period) in [(2, 333), (8, 1000), (32, 777), (64, 2900)] {
+        let exact = run_of(n_ranks, 60, |_, _| 9_990);
+        for seed in 0..3 {
+            let sampled = Sampler { jitter: period / 20, ..Sampler::every(period, seed) };
+            let report = report(&sampled.samples(&exact, &|_, _, _| None), true);
+            let kinds: Vec<FindingKind> = report.findings.iter().map(|finding| finding.kind).collect();
+            assert_eq!(kinds, [FindingKind::NothingSignificant], "{n_ranks} ranks, {period}, {seed}");
+            assert!(report.segments.segments.iter().all(|segment| !segment.reported));
+        }
+    }
+}
+
+#[test]
+fn ranks_that_are_late_are_found_in_samples() {
+    // The same rank in all iterations, then another in each.
+    let same = run_of(8, 60, |rank, _| if rank == 5 { 9_950 } else { 6_000 });
+    let turns = run_of(8, 64, |rank, i| if rank == i % 8 { 9_950 } else { 6_000 });
+    for exact in [same, turns] {
+        let expected = what(&report(&exact, false).findings[0]);
+        for (period, seed) in [(190, 1), (490, 2), (970, 3)] {
+            let sampler = Sampler { jitter: period / 20, lost_per_mille: 50, ..Sampler::every(period, seed) };
+            let found = report(&sampler.samples(&exact, &|_, _, _| None), true);
+            assert_eq!(what(&found.findings[0]), expected, "period {period}: {:?}", found.findings[0]);
+        }
+    }
+}
