@@ -399,11 +399,13 @@ impl Material {
         let has_teams = classes.iter().any(|class| class.family == Family::OpenMp);
         let threads = trust.threads(profile, definitions, classes);
         let threads = threads.and_then(|threads| threads.comparable(has_teams));
-        let noise = phases.main_group().and_then(|group| group.noise);
         // Without names it is unknown which regions compute and which wait.
-        let losses =
-            if lost_definitions { Vec::new() } else { losses::losses(profile, definitions, classes, noise) };
         let group = phases.main_group();
+        let losses = if lost_definitions {
+            Vec::new()
+        } else {
+            losses::losses(profile, definitions, classes, group)
+        };
         let interest = threads
             .as_ref()
             .ok()

@@ -9,10 +9,10 @@ use crate::recorded::Recorded;
 use ouzel_analyses::call_path_profile::{LocationProfile, ProfileOutput};
 use ouzel_analyses::imbalance::imbalance;
 use ouzel_analyses::mpi_time::mpi_time;
-use ouzel_analyses::phases::Noise;
+use ouzel_analyses::phases::PhaseGroup;
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_analyses::{By, MeanTicks, Process, Spread};
-use ouzel_model::{CallPathId, Clock, Definitions, LocationKind, Ticks, WorldRank};
+use ouzel_model::{CallPathId, CallPathTree, Clock, Definitions, LocationKind, Ticks, WorldRank};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -119,10 +119,10 @@ pub(crate) fn losses(
     profile: &ProfileOutput,
     definitions: &Definitions,
     classes: &[Class],
-    noise: Option<Noise>,
+    group: Option<&PhaseGroup>,
 ) -> Vec<Loss> {
     let span = profile.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
-    let context = LossContext { profile, definitions, span, noise };
+    let context = LossContext { profile, definitions, span, group };
     let mut losses = context.outside_of_mpi(classes);
     losses.extend(context.unrecorded());
     losses.extend(context.waiting(classes));
@@ -136,8 +136,8 @@ struct LossContext<'a> {
     profile: &'a ProfileOutput,
     definitions: &'a Definitions,
     span: Ticks,
-    /// `None` if times are exact.
-    noise: Option<Noise>,
+    /// Says how far times can be off.
+    group: Option<&'a PhaseGroup>,
 }
 
 impl LossContext<'_> {
@@ -241,13 +241,13 @@ impl LossContext<'_> {
 
     /// How far a loss can be off.
     fn band(&self, kind: LossKind, path: Option<CallPathId>, time: &Spread) -> Ticks {
-        let Some(noise) = self.noise else { return Ticks(0) };
-        let visits = |location: &LocationProfile| {
-            let row = location.rows.binary_search_by_key(&path?, |row| row.call_path).ok()?;
-            Some(location.rows[row].times.visits)
+        let Some((group, noise)) = self.group.and_then(|group| Some((group, group.noise?))) else {
+            return Ticks(0);
         };
-        let n_visits = self.profile.locations.iter().filter_map(visits).sum();
-        let of = noise.of_times(time.n_seen, time.sum, time.max, n_visits);
+        let path = path.unwrap_or(CallPathTree::ROOT);
+        let totals = group.totals.iter().filter(|cell| cell.call_path == path);
+        let n_stays = totals.map(|cell| cell.n_stays).sum();
+        let of = noise.of(time.n_seen, time.sum, time.max, n_stays);
         if kind == LossKind::UnevenWork { of.of_extremes() } else { of.of_mean() }
     }
 

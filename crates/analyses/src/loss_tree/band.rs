@@ -54,7 +54,7 @@ pub(super) fn of_path<'g>(
         let cells = group.cells_of(phase);
         let key = |cell: &Cell| (cell.call_path, cell.subset);
         if let Ok(at) = cells.binary_search_by_key(&(call_path, subset), key) {
-            sum.add(&noise.of(stat(&cells[at]), cells[at].n_visits));
+            sum.add(&stat(&cells[at]).uncertainty(noise, cells[at].n_stays));
         }
     }
     sum
@@ -66,7 +66,7 @@ pub(super) fn of_sync(group: &PhaseGroup, phases: &[u32]) -> Uncertainty {
     let Some(noise) = &group.noise else { return sum };
     for phase in phases.iter().filter_map(|&phase| group.phases.get(phase as usize)) {
         if let Some(stat) = &phase.in_anchor {
-            sum.add(&noise.of(stat, u64::from(stat.n_seen) * phase.n_phases));
+            sum.add(&stat.uncertainty(noise, u64::from(stat.n_seen) * phase.n_phases));
         }
     }
     sum

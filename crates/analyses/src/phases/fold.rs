@@ -101,7 +101,7 @@ impl Analysis for PhasesFold {
         match local.group.and_then(|group| self.plan_of(group)) {
             Some(plan) => {
                 if let Some((group, cut)) = local.finish_planned(plan, cx.location, span) {
-                    into.add_cut(group, cut);
+                    into.add_cut(group, cut.fine, cut.coarse);
                 }
             }
             None => {

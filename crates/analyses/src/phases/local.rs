@@ -12,12 +12,11 @@
 
 use super::anchors::{AnchorRules, Flags};
 use super::by_peer::{PeerRow, ProgramTimes};
+use super::cells::{join_equal_cells, tails};
+use super::cut::{Cut, Pieces, cut};
 use super::plan::GroupPlan;
-use super::planned::{Cut, Planned};
-use super::state::{
-    Aligned, CellKey, EntryState, GroupKey, MAX_ENTRIES, One, OneCell, SequenceHash, Spread, border_at_most,
-    is_border,
-};
+use super::planned::Planned;
+use super::state::{Aligned, EntryState, GroupKey, MAX_ENTRIES, One, OneCell, SequenceHash, Spread};
 use ouzel_engine::Selected;
 use ouzel_model::{CallPathId, CallPathTree, EventChunk, EventKind, LocationId, RegionId, Ticks};
 
@@ -49,9 +48,12 @@ struct Frame {
 
 /// Times of one call path in the current entry.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct EntryTimes {
+struct EntryTimes {
     is_touched: bool,
     n_visits: u64,
+    n_stays: u64,
+    /// When the last visit ended.
+    left: Ticks,
     inclusive: u64,
     exclusive: u64,
     busy: u64,
@@ -73,7 +75,7 @@ pub struct PhasesLocal {
     /// Peer group; `None` if the location has no peers.
     pub(super) group: Option<u8>,
     /// Members of the group.
-    pub(super) n_peers: usize,
+    n_peers: usize,
     /// Which of the events count.
     selected: Selected,
     /// Whether a call counts.
@@ -82,7 +84,7 @@ pub struct PhasesLocal {
     /// Open calls inside of a call whose callees are ignored, itself included.
     n_inside_leaf: u32,
     /// By twice the call path, plus one if the call left peers out.
-    pub(super) times: Vec<EntryTimes>,
+    times: Vec<EntryTimes>,
     touched: Vec<u32>,
     /// When the first call was entered.
     first: Option<Ticks>,
@@ -94,9 +96,9 @@ pub struct PhasesLocal {
     log_phases: u8,
     n_anchors: u64,
     entries: Vec<LocalEntry>,
-    pub(super) cells: Vec<OneCell>,
+    cells: Vec<OneCell>,
     /// If a plan says where to cut; then there are no entries before the end, and cells are those of pieces.
-    pub(super) planned: Option<Planned>,
+    planned: Option<Planned>,
 }
 
 /// The current entry.
@@ -271,7 +273,7 @@ impl PhasesLocal {
         let inclusive = at.since(frame.since);
         if frame.is_inside || frame.enter < at {
             self.has_calls = true;
-            self.add(&frame, inclusive).n_visits += u64::from(!frame.is_joined);
+            self.add(&frame, inclusive, at).n_visits += u64::from(!frame.is_joined);
         }
         match self.frames.last_mut() {
             Some(caller) => caller.in_callees += inclusive,
@@ -293,7 +295,7 @@ impl PhasesLocal {
     }
 
     /// When the location is in the parallel program; after all of its events.
-    pub(super) fn program_times(&self) -> ProgramTimes {
+    fn program_times(&self) -> ProgramTimes {
         ProgramTimes { useful: Ticks(self.useful), ..self.program }
     }
 
@@ -312,7 +314,7 @@ impl PhasesLocal {
 
     /// Adds time of a call to that of its call path.
     #[inline]
-    fn add(&mut self, frame: &Frame, inclusive: Ticks) -> &mut EntryTimes {
+    fn add(&mut self, frame: &Frame, inclusive: Ticks, at: Ticks) -> &mut EntryTimes {
         let slot = frame.call_path.index() * 2 + usize::from(frame.flags.is_subset() && !frame.is_hidden);
         if self.times.len() <= slot {
             self.times.resize((slot + 1).next_power_of_two(), EntryTimes::default());
@@ -321,7 +323,11 @@ impl PhasesLocal {
         if !times.is_touched {
             times.is_touched = true;
             self.touched.push(slot as u32);
+            times.n_stays = 1;
+        } else if times.left != frame.since {
+            times.n_stays += 1;
         }
+        times.left = at;
         let exclusive = inclusive.since(frame.in_callees);
         if frame.flags.has(Flags::WAITS) {
             self.entry.waiting += exclusive;
@@ -368,7 +374,7 @@ impl PhasesLocal {
             inside = at.since(frame.since);
             let frame = *frame;
             if self.selected.window.is_none() || 0 < inside.0 {
-                self.add(&frame, inside);
+                self.add(&frame, inside, at);
             }
             let frame = &mut self.frames[depth];
             (frame.since, frame.in_callees, frame.waiting_before) = (at, Ticks(0), Ticks(0));
@@ -382,6 +388,7 @@ impl PhasesLocal {
         self.cells.push(OneCell {
             key: (entry, CallPathTree::ROOT, false),
             n_visits: 0,
+            n_stays: 1,
             inclusive: whole,
             exclusive: outside,
             busy,
@@ -389,6 +396,7 @@ impl PhasesLocal {
         self.cells.push(OneCell {
             key: (entry, CallPathTree::ROOT, true),
             n_visits: 0,
+            n_stays: 1,
             inclusive: busy,
             exclusive: useful,
             busy,
@@ -399,6 +407,7 @@ impl PhasesLocal {
             self.cells.push(OneCell {
                 key: (entry, CallPathId(slot / 2), slot % 2 == 1),
                 n_visits: times.n_visits,
+                n_stays: times.n_stays,
                 inclusive: Ticks(times.inclusive),
                 exclusive: Ticks(times.exclusive),
                 busy: Ticks(times.busy),
@@ -447,7 +456,14 @@ impl PhasesLocal {
             planned.end_piece(span.1);
         }
         self.add_lead(lead);
-        Some((group, self.into_cut(plan, location, span)?))
+        let pieces = Pieces {
+            program: self.program_times(),
+            planned: self.planned.take()?,
+            cells: self.cells,
+            n_slots: self.times.len(),
+            n_peers: self.n_peers,
+        };
+        Some((group, cut(pieces, plan, location, span)))
     }
 
     /// Time before the first call; `None` without a call.
@@ -511,57 +527,4 @@ impl PhasesLocal {
         };
         One { location, entries, cells: self.cells, tails }
     }
-}
-
-/// Adds up the cells of one key. The sort is stable: the cells are two or more sorted runs, joined in linear time.
-pub(super) fn join_equal_cells(cells: &mut Vec<OneCell>) {
-    cells.sort_by_key(|cell| cell.key);
-    cells.dedup_by(|cell, before| {
-        let same = cell.key == before.key;
-        if same {
-            before.n_visits += cell.n_visits;
-            before.inclusive += cell.inclusive;
-            before.exclusive += cell.exclusive;
-            before.busy += cell.busy;
-        }
-        same
-    });
-}
-
-/// At each border up to entry `n_common`, the times from there to the end. `n_slots` bounds the call paths.
-pub(super) fn tails(cells: &[OneCell], n_common: usize, n_slots: usize) -> Vec<OneCell> {
-    let slot_of = |key: CellKey| key.1.index() * 2 + usize::from(key.2);
-    let mut sums: Vec<Option<OneCell>> = vec![None; n_slots.max(2)];
-    let mut tails = Vec::new();
-    let mut rest = cells;
-    let mut border = border_at_most(n_common as u64);
-    loop {
-        while let Some((cell, before)) = rest.split_last().filter(|(cell, _)| border <= u64::from(cell.key.0))
-        {
-            let sum = sums[slot_of(cell.key)].get_or_insert(OneCell {
-                n_visits: 0,
-                inclusive: Ticks(0),
-                exclusive: Ticks(0),
-                busy: Ticks(0),
-                ..*cell
-            });
-            sum.n_visits += cell.n_visits;
-            sum.inclusive += cell.inclusive;
-            sum.exclusive += cell.exclusive;
-            sum.busy += cell.busy;
-            rest = before;
-        }
-        let at_border = sums.iter().rev().flatten().map(|sum| {
-            let key = (border as u32, sum.key.1, sum.key.2);
-            OneCell { key, ..*sum }
-        });
-        tails.extend(at_border);
-        if border == 0 {
-            break;
-        }
-        border = border_at_most(border - 1);
-    }
-    debug_assert!(tails.iter().all(|tail| is_border(u64::from(tail.key.0))));
-    tails.reverse();
-    tails
 }

@@ -19,7 +19,9 @@
 
 mod anchors;
 mod by_peer;
+mod cells;
 mod contents;
+mod cut;
 pub mod epochs;
 mod fold;
 mod local;
@@ -30,6 +32,7 @@ mod plan;
 mod planned;
 #[cfg(test)]
 mod planned_tests;
+mod planning;
 mod sightings;
 mod state;
 mod stretches;

@@ -2,7 +2,7 @@
 //!
 //! A sample owns the time until the next one, so a stay somewhere begins and ends up to a period V late; the error of its
 //! length is the difference of two times that are uniform in `0..V`: no error on average, `V / √6` as standard deviation.
-//! Of `r` stays it is `s = V √(r / 6)`. Stays shorter than two periods may be missed altogether: `s = V √r` is taken then.
+//! Visits that follow each other without anything between are one stay. Of `r` stays it is `s = V √(r / 6)`. Stays shorter than two periods may be missed altogether: `s = V √r` is taken then.
 //!
 //! For `N` peers over `k` phases, each with its `s`:
 //! - a mean over peers is off by at most `2 √(Σ s²) / √N`,
@@ -11,7 +11,6 @@
 //!
 //! Both are half widths that hold in 19 cases of 20. Exact durations have none.
 
-use super::output::Stat;
 use super::plan::noise_factor;
 use ouzel_model::Ticks;
 
@@ -37,16 +36,11 @@ pub struct Uncertainty {
 }
 
 impl Noise {
-    /// The uncertainty of the durations of one path in one phase; `n_visits` are those of all peers.
-    pub fn of(&self, stat: &Stat, n_visits: u64) -> Uncertainty {
-        self.of_times(u64::from(stat.n_seen), u128::from(stat.sum.0), stat.max, n_visits)
-    }
-
-    /// That of durations whose sum over `n_seen` peers and whose greatest are known.
-    pub fn of_times(&self, n_seen: u64, sum: u128, max: Ticks, n_visits: u64) -> Uncertainty {
+    /// The uncertainty of the durations of one path in one phase, from their sum over the `n_seen` peers that have it, the
+    /// greatest, and the number of stays of all peers.
+    pub fn of(&self, n_seen: u64, sum: u128, max: Ticks, n_stays: u64) -> Uncertainty {
         let n_seen = n_seen.max(1) as f64;
-        // Not every part of a phase ends in a visit.
-        let stays = (n_visits as f64 / n_seen).max(1.0);
+        let stays = (n_stays as f64 / n_seen).max(1.0);
         let period = self.period.0 as f64;
         let mean = sum as f64 / (n_seen * stays);
         let variance = if mean < 2.0 * period { stays } else { stays / 6.0 } * period * period;
@@ -87,24 +81,12 @@ fn ticks(value: f64) -> Ticks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ouzel_model::LocationId;
-
-    fn stat(sum: u64, max: u64, n_seen: u32) -> Stat {
-        Stat {
-            n_seen,
-            sum: Ticks(sum),
-            max: Ticks(max),
-            max_at: LocationId(0),
-            min: Ticks(0),
-            min_at: LocationId(0),
-        }
-    }
 
     #[test]
     fn bands_follow_the_formulas() {
         let noise = Noise { period: Ticks(600), n_peers: 8, n_synchronisations: 1 };
         // Six long stays of each peer: s = V.
-        let mut sum = noise.of(&stat(8 * 60_000, 60_000, 8), 48);
+        let mut sum = noise.of(8, 8 * 60_000, Ticks(60_000), 48);
         let factor = (2.0 * 8.0_f64.ln()).sqrt();
         assert_eq!(sum.of_extremes().0, (600.0 * factor + 1200.0).ceil() as u64);
         assert_eq!(sum.of_mean().0, (1200.0 / 8.0_f64.sqrt()).ceil() as u64);
@@ -113,13 +95,13 @@ mod tests {
         sum.add(&other);
         assert_eq!(sum.of_extremes().0, (1200.0 * factor + 2.0 * 720_000.0_f64.sqrt()).ceil() as u64);
         // Short stays are more uncertain.
-        assert_eq!(noise.of(&stat(8 * 900, 900, 8), 8).of_mean().0, (1200.0 / 8.0_f64.sqrt()).ceil() as u64);
+        assert_eq!(noise.of(8, 8 * 900, Ticks(900), 8).of_mean().0, (1200.0 / 8.0_f64.sqrt()).ceil() as u64);
     }
 
     #[test]
     fn exact_durations_have_no_band() {
         let noise = Noise { period: Ticks(0), n_peers: 8, n_synchronisations: 1 };
-        let of = noise.of(&stat(100, 50, 3), 3);
+        let of = noise.of(3, 100, Ticks(50), 3);
         assert_eq!((of.of_extremes(), of.of_mean()), (Ticks(0), Ticks(0)));
     }
 
@@ -141,7 +123,7 @@ mod tests {
             }
             let (sum, max) = (sampled.iter().sum::<u64>(), sampled.iter().copied().max().unwrap_or_default());
             let noise = Noise { period: Ticks(period), n_peers, n_synchronisations: 1 };
-            let of = noise.of(&stat(sum, max, n_peers as u32), 3 * n_peers);
+            let of = noise.of(n_peers, u128::from(sum), Ticks(max), 3 * n_peers);
             let mean = sum as f64 / n_peers as f64;
             n_extremes += u32::from((max as f64 - mean) <= of.of_extremes().0 as f64);
             n_means += u32::from((mean - 3000.0).abs() <= of.of_mean().0 as f64);

@@ -2,7 +2,7 @@
 
 use super::anchors::{AnchorRole, role_of};
 use super::by_peer::{ByPeer, PeerRow, ProgramTimes};
-use super::noise::Noise;
+use super::noise::{Noise, Uncertainty};
 use super::plan::AnchorPlan;
 use super::state::{Aligned, CellState, PhasesPartial, Spread};
 use super::stretches;
@@ -145,6 +145,8 @@ pub struct Cell {
     pub subset: bool,
     /// Visits that ended in the phase, of all members.
     pub n_visits: u64,
+    /// Visits that do not begin where one of the same path ended, and parts of visits in the phase.
+    pub n_stays: u64,
     /// Time from enter to leave within the phase.
     pub inclusive: Stat,
     /// The same less the time in callees. Calls inside of calls that wait or synchronise are ignored.
@@ -183,6 +185,13 @@ impl Stat {
             min: if all_seen { min.0 } else { Ticks(0) },
             min_at: min.1,
         }
+    }
+}
+
+impl Stat {
+    /// How far these times can be off; `n_stays` are those of all members.
+    pub fn uncertainty(&self, noise: &Noise, n_stays: u64) -> Uncertainty {
+        noise.of(u64::from(self.n_seen), u128::from(self.sum.0), self.max, n_stays)
     }
 }
 
@@ -316,6 +325,7 @@ impl PhaseGroup {
             call_path: state.key.1,
             subset: state.key.2,
             n_visits: state.n_visits,
+            n_stays: state.n_stays,
             inclusive: Stat::new(&state.inclusive, locations.len()),
             exclusive: Stat::new(&state.exclusive, locations.len()),
             busy: Stat::new(&state.busy, locations.len()),

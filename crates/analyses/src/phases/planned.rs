@@ -14,17 +14,11 @@
 //!
 //! Law: pieces have all the time of the location, and so have entries; every location has the entries of the plan.
 
-use super::by_peer::PeerRow;
-use super::local::{PhasesLocal, tails};
 use super::plan::{GroupPlan, PlannedAnchor, after};
-use super::state::{Aligned, CellKey, EntryState, One, OneCell, SequenceHash, Spread};
-use ouzel_model::{CallPathId, CallPathTree, LocationId, RegionId, Ticks};
+use ouzel_model::{CallPathId, RegionId, Ticks};
 
 /// Most pieces that end with calls of the location. Then calls end no more pieces; planned moments do.
 const MAX_PIECES: usize = 1 << 18;
-
-/// Who stands in for the location whose call path is shown: one that was not there. Every other comes before it.
-const NOWHERE: LocationId = LocationId(u32::MAX);
 
 /// The state of a location that is cut by a plan.
 #[derive(Debug)]
@@ -40,17 +34,18 @@ pub(super) struct Planned {
     /// For each moment passed, the number of pieces before it.
     passed: Vec<usize>,
     /// When each piece ends.
-    ends: Vec<Ticks>,
-    own: Vec<OwnAnchor>,
+    pub ends: Vec<Ticks>,
+    /// In order of time.
+    pub own: Vec<OwnAnchor>,
 }
 
 /// A call of the location that may be a common synchronisation.
 #[derive(Debug, Clone, Copy)]
-struct OwnAnchor {
-    region: RegionId,
-    call_path: CallPathId,
-    enter: Ticks,
-    leave: Ticks,
+pub(super) struct OwnAnchor {
+    pub region: RegionId,
+    pub call_path: CallPathId,
+    pub enter: Ticks,
+    pub leave: Ticks,
     /// The number of pieces until its end.
     n_pieces: usize,
 }
@@ -125,8 +120,13 @@ impl Planned {
         self.period == Ticks(0) || plan.has(region, (enter, leave), self.period)
     }
 
+    /// The location ended before the rest of the plan.
+    pub fn end(&mut self, plan: &GroupPlan) {
+        self.passed.resize(plan.anchors.len(), self.ends.len());
+    }
+
     /// For each planned synchronisation the own call that it is, if any, and the number of pieces until it.
-    fn matched(&self, plan: &GroupPlan) -> Vec<(Option<OwnAnchor>, usize)> {
+    pub fn matched(&self, plan: &GroupPlan) -> Vec<(Option<OwnAnchor>, usize)> {
         let anchors = &plan.anchors;
         let mut before = 0;
         let mut of = |(i, anchor): (usize, &PlannedAnchor)| {
@@ -155,139 +155,4 @@ impl Planned {
         let near = near.filter(|own| own.region == region);
         near.min_by_key(|own| own.leave.0.abs_diff(time.0)).copied()
     }
-}
-
-/// A location with the entries of a plan, and again with one entry for each stretch.
-pub(super) struct Cut {
-    pub fine: One,
-    pub coarse: One,
-}
-
-/// An entry of one location.
-#[derive(Debug, Clone, Copy)]
-struct PlannedEntry {
-    region: RegionId,
-    call_path: Option<CallPathId>,
-    in_anchors: Ticks,
-    enter: Ticks,
-    end: Ticks,
-    n_pieces: usize,
-}
-
-impl PhasesLocal {
-    /// The location as a group of one; all its pieces have ended.
-    pub(super) fn into_cut(
-        mut self,
-        plan: &GroupPlan,
-        location: LocationId,
-        span: (Ticks, Ticks),
-    ) -> Option<Cut> {
-        let mut planned = self.planned.take()?;
-        let n_pieces = planned.ends.len();
-        // The location ended before the rest of the plan.
-        planned.passed.resize(plan.anchors.len(), n_pieces);
-        let entries = entries(&planned, plan, span);
-        let fine = self.one(plan, &entries, |_| true, location, span);
-        let coarse = self.one(plan, &entries, |i| plan.anchors[i].ends_stretch, location, span);
-        Some(Cut { fine, coarse })
-    }
-
-    /// The location with those of the entries that `is_kept` says; the others are part of the next.
-    fn one(
-        &self,
-        plan: &GroupPlan,
-        entries: &[PlannedEntry],
-        is_kept: impl Fn(usize) -> bool,
-        location: LocationId,
-        span: (Ticks, Ticks),
-    ) -> One {
-        let mut kept: Vec<EntryState> = Vec::new();
-        let mut until: Vec<usize> = Vec::new();
-        let (mut start, mut in_anchors, mut hash) = (span.0, Ticks(0), SequenceHash::EMPTY);
-        for (i, entry) in entries.iter().enumerate() {
-            in_anchors += entry.in_anchors;
-            hash.push(entry.region);
-            if !is_kept(i) {
-                continue;
-            }
-            let call_path = entry.call_path.map(|path| (path, location));
-            let (call_path, at) = call_path.unwrap_or((CallPathTree::ROOT, NOWHERE));
-            kept.push(EntryState {
-                anchor: Some((entry.region, call_path, at)),
-                hash: std::mem::replace(&mut hash, SequenceHash::EMPTY),
-                in_anchors: Some(Spread::one(std::mem::take(&mut in_anchors), location)),
-                start,
-                end: entry.end,
-                last_enter: entry.enter,
-            });
-            until.push(entry.n_pieces);
-            start = entry.end;
-        }
-        let last = EntryState {
-            anchor: None,
-            hash,
-            in_anchors: None,
-            start: start.min(span.1),
-            end: span.1.max(start),
-            last_enter: Ticks(0),
-        };
-        kept.push(last);
-        let cells = self.cells_of_entries(&until);
-        let n_anchors = (plan.anchors.len() as u64, location);
-        let tails = tails(&cells, kept.len() - 1, self.times.len());
-        let of_root = cells.iter().filter(|cell| cell.key.1 == CallPathTree::ROOT && cell.key.2);
-        let times = of_root.map(|cell| (cell.key.0, cell.inclusive, cell.exclusive));
-        let rows = vec![PeerRow::new(location, kept.len(), self.n_peers, times).with(self.program_times())];
-        let entries = Aligned {
-            locations: vec![location],
-            span,
-            n_anchors: (n_anchors, n_anchors),
-            is_complete: true,
-            entries: kept,
-            cells: Vec::new(),
-            tails: Vec::new(),
-            rows,
-        };
-        One { location, entries, cells, tails }
-    }
-
-    /// The cells of pieces as those of entries: entry `i` has the pieces up to `until[i]`, and one more entry the rest.
-    fn cells_of_entries(&self, until: &[usize]) -> Vec<OneCell> {
-        let zero = |key: CellKey| OneCell {
-            key,
-            n_visits: 0,
-            inclusive: Ticks(0),
-            exclusive: Ticks(0),
-            busy: Ticks(0),
-        };
-        // An entry without a piece has no time, but it is there.
-        let roots = (0..=until.len() as u32)
-            .flat_map(|entry| [false, true].map(|is_busy| zero((entry, CallPathTree::ROOT, is_busy))));
-        let entry_of = |piece: u32| until.partition_point(|&n_pieces| n_pieces <= piece as usize) as u32;
-        let moved = self.cells.iter().map(|cell| {
-            let (piece, call_path, subset) = cell.key;
-            OneCell { key: (entry_of(piece), call_path, subset), ..*cell }
-        });
-        let mut cells: Vec<OneCell> = roots.chain(moved).collect();
-        super::local::join_equal_cells(&mut cells);
-        cells
-    }
-}
-
-/// The entries of a location, without the last.
-fn entries(planned: &Planned, plan: &GroupPlan, span: (Ticks, Ticks)) -> Vec<PlannedEntry> {
-    let end_of = |n_pieces: usize| n_pieces.checked_sub(1).map_or(span.0, |last| planned.ends[last]);
-    let mut start = span.0;
-    let mut of = |(&PlannedAnchor { region, .. }, (own, n_pieces)): (_, (Option<OwnAnchor>, usize))| {
-        let end = end_of(n_pieces).min(span.1).max(start);
-        // Calls may be cut into several by samples, or go on after the end.
-        let first = planned.own.partition_point(|own| own.leave <= start);
-        let inside = planned.own[first..].iter().take_while(|own| own.enter < end);
-        let inside = inside.filter(|own| own.region == region);
-        let in_anchors = inside.map(|own| own.leave.min(end).since(own.enter.max(start))).sum();
-        let enter = own.map_or(end, |own| own.enter.max(start).min(end));
-        start = end;
-        PlannedEntry { region, call_path: own.map(|own| own.call_path), in_anchors, enter, end, n_pieces }
-    };
-    plan.anchors.iter().zip(planned.matched(plan)).map(&mut of).collect()
 }

@@ -164,7 +164,7 @@ fn laws_hold_with_a_plan() {
         let kinds = [PeerKind::MainThread, PeerKind::HelperThread];
         let of_location = |id| (LocationId(id), SamplePeriod { period: Ticks(period), n_samples: 9 });
         let periods = (0..4).filter(|_| 0 < period).map(of_location).collect();
-        AnchorPlan::from_parts(kinds.map(group).into(), periods)
+        AnchorPlan { groups: kinds.map(group).into(), periods }
     };
     for period in [0, 25] {
         laws::check(|| Phases { plan: anchors(period), ..Phases::default() }, |output| format!("{output:?}"));

@@ -14,7 +14,6 @@
 //! each doubling. A cut goes to the last border within the common entries.
 
 use super::by_peer::PeerRow;
-use super::planned::Cut;
 use ouzel_model::{CallPathId, LocationId, RegionId, Remap, Ticks, TimeRange};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -97,6 +96,8 @@ pub(super) type CellKey = (u32, CallPathId, bool);
 pub struct CellState {
     pub(super) key: CellKey,
     pub(super) n_visits: u64,
+    /// Visits that do not begin where one of the same path ended.
+    pub(super) n_stays: u64,
     pub(super) inclusive: Spread,
     pub(super) exclusive: Spread,
     pub(super) busy: Spread,
@@ -106,6 +107,7 @@ impl CellState {
     /// See [`Spread::add_bound`].
     fn add_bound(&mut self, other: &CellState) {
         self.n_visits += other.n_visits;
+        self.n_stays += other.n_stays;
         self.inclusive.add_bound(&other.inclusive);
         self.exclusive.add_bound(&other.exclusive);
         self.busy.add_bound(&other.busy);
@@ -117,6 +119,7 @@ impl CellState {
 pub(super) struct OneCell {
     pub key: CellKey,
     pub n_visits: u64,
+    pub n_stays: u64,
     pub inclusive: Ticks,
     pub exclusive: Ticks,
     pub busy: Ticks,
@@ -138,6 +141,7 @@ impl Addend for CellState {
     }
     fn add_to(&self, cell: &mut CellState) {
         cell.n_visits += self.n_visits;
+        cell.n_stays += self.n_stays;
         cell.inclusive.merge(&self.inclusive);
         cell.exclusive.merge(&self.exclusive);
         cell.busy.merge(&self.busy);
@@ -153,6 +157,7 @@ impl Addend for (&OneCell, LocationId) {
         CellState {
             key: cell.key,
             n_visits: cell.n_visits,
+            n_stays: cell.n_stays,
             inclusive: Spread::one(cell.inclusive, location),
             exclusive: Spread::one(cell.exclusive, location),
             busy: Spread::one(cell.busy, location),
@@ -162,6 +167,7 @@ impl Addend for (&OneCell, LocationId) {
     fn add_to(&self, cell: &mut CellState) {
         let (one, location) = *self;
         cell.n_visits += one.n_visits;
+        cell.n_stays += one.n_stays;
         cell.inclusive.add(one.inclusive, location);
         cell.exclusive.add(one.exclusive, location);
         cell.busy.add(one.busy, location);
@@ -502,9 +508,9 @@ impl PhasesPartial {
     }
 
     /// Adds a location that is cut by a plan.
-    pub(super) fn add_cut(&mut self, group: u8, cut: Cut) {
-        add_one(&mut self.groups, (group, 0), cut.fine);
-        add_one(&mut self.coarse, group, cut.coarse);
+    pub(super) fn add_cut(&mut self, group: u8, fine: One, coarse: One) {
+        add_one(&mut self.groups, (group, 0), fine);
+        add_one(&mut self.coarse, group, coarse);
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn divided(fine: Aligned, coarse: Aligned, plan: &GroupPlan, run: Tic
         let n_phases = stretches.iter().map(|&(from, to)| (to - from) as u64).collect();
         return (coarse, n_phases);
     }
-    mixed(fine, coarse, &stretches, &divided)
+    mixed(fine, &coarse, &stretches, &divided)
 }
 
 /// First phase of each stretch, and the one after its last.
@@ -68,7 +68,7 @@ fn lost(aligned: &Aligned) -> Vec<f64> {
 /// The entries of `fine` in divided stretches, of `coarse` elsewhere.
 fn mixed(
     fine: Aligned,
-    coarse: Aligned,
+    coarse: &Aligned,
     stretches: &[(usize, usize)],
     divided: &[bool],
 ) -> (Aligned, Vec<u64>) {
@@ -76,7 +76,7 @@ fn mixed(
     // By new entry, the phases in it.
     let mut parts: Vec<(usize, usize)> = Vec::new();
     for (i, &(from, to)) in stretches.iter().enumerate() {
-        let (source, range) = if divided[i] { (&fine, from..to) } else { (&coarse, i..i + 1) };
+        let (source, range) = if divided[i] { (&fine, from..to) } else { (coarse, i..i + 1) };
         for old in range {
             let at = entries.len() as u32;
             let start = source.cells.partition_point(|cell| (cell.key.0 as usize) < old);

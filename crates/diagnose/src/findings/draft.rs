@@ -97,9 +97,9 @@ impl Draft {
         for (phase, _) in cx.group.phases.iter().enumerate().filter(|(_, phase)| is_meant(phase)) {
             for cell in cx.group.cells_of(phase as u32) {
                 if cell.call_path == self.path {
-                    own.add(&noise.of(&cell.inclusive, cell.n_visits));
+                    own.add(&cell.inclusive.uncertainty(noise, cell.n_stays));
                 } else if self.also.contains(&cell.call_path) {
-                    others.add(&noise.of(&cell.inclusive, cell.n_visits));
+                    others.add(&cell.inclusive.uncertainty(noise, cell.n_stays));
                 }
             }
         }
