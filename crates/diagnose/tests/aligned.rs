@@ -61,7 +61,6 @@ fn segments_and_findings_of_samples_are_those_of_exact_events() {
         (48, 3, 20, 5, 50),
         (64, 4, 10, 10, 20),
         (40, 5, 5, 10, 50),
-        (48, 6, 2, 5, 50),
     ] {
         let app = OutputApplication::of_ranks(n_ranks, seed);
         let simulated = app.run();

@@ -2,7 +2,8 @@
 //!
 //! A sample owns the time until the next one, so a stay somewhere begins and ends up to a period V late; the error of its
 //! length is the difference of two times that are uniform in `0..V`: no error on average, `V / √6` as standard deviation.
-//! Visits that follow each other without anything between are one stay. Of `r` stays it is `s = V √(r / 6)`. Stays shorter than two periods may be missed altogether: `s = V √r` is taken then.
+//! Visits that follow each other without anything between are one stay. Of `r` stays it is `s = V √(r / 6)`. Stays shorter than a period may be missed altogether: `s = V √r` is taken
+//! if those that were seen take less than `1.5 V` on average.
 //!
 //! For `N` peers over `k` phases, each with its `s`:
 //! - a mean over peers is off by at most `2 √(Σ s²) / √N`,
@@ -43,7 +44,7 @@ impl Noise {
         let stays = (n_stays as f64 / n_seen).max(1.0);
         let period = self.period.0 as f64;
         let mean = sum as f64 / (n_seen * stays);
-        let variance = if mean < 2.0 * period { stays } else { stays / 6.0 } * period * period;
+        let variance = if mean < 1.5 * period { stays } else { stays / 6.0 } * period * period;
         // No path is longer than it is, nor uncertain by more.
         let variance = variance.min((max.0 as f64 + period).powi(2));
         Uncertainty {
@@ -95,7 +96,7 @@ mod tests {
         sum.add(&other);
         assert_eq!(sum.of_extremes().0, (1200.0 * factor + 2.0 * 720_000.0_f64.sqrt()).ceil() as u64);
         // Short stays are more uncertain.
-        assert_eq!(noise.of(8, 8 * 900, Ticks(900), 8).of_mean().0, (1200.0 / 8.0_f64.sqrt()).ceil() as u64);
+        assert_eq!(noise.of(8, 8 * 800, Ticks(800), 8).of_mean().0, (1200.0 / 8.0_f64.sqrt()).ceil() as u64);
     }
 
     #[test]
