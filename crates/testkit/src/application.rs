@@ -290,11 +290,7 @@ mod tests {
     /// The run of which archives and truth are stored with the shared data.
     #[test]
     fn the_stored_run_comes_out() {
-        let application = OutputApplication {
-            stride: 3,
-            span: 12,
-            ..OutputApplication::of_ranks(48, 31)
-        };
+        let application = OutputApplication { stride: 3, span: 12, ..OutputApplication::of_ranks(48, 31) };
         let found = application.run();
         let n = |i: usize| found.clusters[i].len();
         assert_eq!((n(0), n(1), n(2), found.n_ranks()), (1, 3, 44, 48));

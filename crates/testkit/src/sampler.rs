@@ -184,7 +184,8 @@ mod tests {
 
     #[test]
     fn jitter_and_losses_keep_the_order() {
-        let sampler = Sampler { jitter: 4, lost_per_mille: 300, lca: SampledLca::AtMost, ..Sampler::every(10, 5) };
+        let sampler =
+            Sampler { jitter: 4, lost_per_mille: 300, lca: SampledLca::AtMost, ..Sampler::every(10, 5) };
         let found = samples(sampler);
         assert!(found.len() < 10 && found.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{found:?}");
         assert!(found[1..].iter().all(|(_, _, lca)| matches!(lca, Lca::AtMost(_))));
