@@ -3,6 +3,9 @@
 //! Contexts come in any order; the model needs parents first. Law: every defined
 //! context has a place in the tree; parents that are missing, circular or deeper than
 //! [`MAX_SAMPLED_DEPTH`] are cut off and reported, never followed forever.
+//!
+//! OTF2 does not say whether the line of a context is inside of its region or that of the call in the caller's region,
+//! and tracers do either; the files of regions show which ([`are_lines_of_calls`]). In the model a line is inside.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -44,6 +47,7 @@ pub(super) fn contexts(
         (d.id, (collected.some_text(d.file), line))
     };
     let mut tree = ContextForest {
+        of_calls: are_lines_of_calls(collected).then(FxHashMap::default),
         regions,
         unknown_region,
         lines: collected.source_code_locations.iter().map(line).collect(),
@@ -77,7 +81,33 @@ pub(super) fn contexts(
     (tree.contexts, tree.refs)
 }
 
+/// Whether the lines of contexts are those of calls: more of them are in the file of the caller's region, which is not
+/// that of their own region, than the other way round.
+fn are_lines_of_calls(collected: &Collected) -> bool {
+    let files: FxHashMap<u32, Option<Arc<str>>> =
+        collected.regions.iter().map(|region| (region.id, collected.some_text(region.source_file))).collect();
+    let places: FxHashMap<u32, Arc<str>> = (collected.source_code_locations.iter())
+        .filter_map(|place| Some((place.id, collected.some_text(place.file)?)))
+        .collect();
+    let region_of: FxHashMap<u32, u32> =
+        collected.calling_contexts.iter().map(|context| (context.id, context.region)).collect();
+    let (mut n_of_calls, mut n_inside) = (0, 0);
+    for context in &collected.calling_contexts {
+        let file = |region: Option<&u32>| region.and_then(|region| files.get(region)).cloned().flatten();
+        let (own, caller) = (file(Some(&context.region)), file(region_of.get(&context.parent)));
+        let Some((place, caller)) = places.get(&context.source_code_location).zip(caller) else { continue };
+        n_of_calls += u64::from(caller == *place && own.as_ref() != Some(place));
+        n_inside += u64::from(caller != *place && own.as_ref() == Some(place));
+    }
+    n_inside < n_of_calls
+}
+
+/// A path by its caller, region and line.
+type PathKey = (Option<ContextId>, RegionId, Option<u32>);
+
 struct ContextForest<'c> {
+    /// The paths that callers with a line are on, if lines are those of calls.
+    of_calls: Option<FxHashMap<PathKey, ContextId>>,
     regions: &'c FxHashMap<u32, RegionId>,
     unknown_region: RegionId,
     lines: FxHashMap<u32, (Option<Arc<str>>, Option<u32>)>,
@@ -107,13 +137,36 @@ impl ContextForest<'_> {
             }
             _ => {
                 let (file, line) = self.lines.get(&context.source_code_location).cloned().unwrap_or_default();
-                let id = self.contexts.push(parent.map(|parent| parent.context), region, file, line);
+                let id = match &mut self.of_calls {
+                    Some(known) => {
+                        let contexts = &mut self.contexts;
+                        let parent =
+                            parent.map(|parent| caller_at(contexts, known, parent.context, file, line));
+                        contexts.push(parent, region, None, None)
+                    }
+                    None => self.contexts.push(parent.map(|parent| parent.context), region, file, line),
+                };
                 ContextRef { region, context: id, depth: self.contexts.get(id).depth }
             }
         };
         self.refs.insert(context.id, placed);
         placed
     }
+}
+
+/// The path of a caller while it calls at a line.
+fn caller_at(
+    contexts: &mut SampledContexts,
+    known: &mut FxHashMap<PathKey, ContextId>,
+    caller: ContextId,
+    file: Option<Arc<str>>,
+    line: Option<u32>,
+) -> ContextId {
+    if line.is_none() {
+        return caller;
+    }
+    let (parent, region) = (contexts.get(caller).parent, contexts.get(caller).region);
+    *known.entry((parent, region, line)).or_insert_with(|| contexts.push(parent, region, file, line))
 }
 
 impl Lost {

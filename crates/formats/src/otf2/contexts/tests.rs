@@ -29,6 +29,16 @@ pub(in crate::otf2) fn archive(
     contexts: &[(u32, u32, u32, u32)],
     events: impl FnOnce(&mut EventWriter),
 ) -> (Scratch, Otf2Source) {
+    archive_in_files(name, ["", "", ""], contexts, events)
+}
+
+/// The same with the source files of the three regions.
+fn archive_in_files(
+    name: &str,
+    files: [&str; 3],
+    contexts: &[(u32, u32, u32, u32)],
+    events: impl FnOnce(&mut EventWriter),
+) -> (Scratch, Otf2Source) {
     let dir = std::env::temp_dir().join(format!("ouzel-contexts-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&dir);
     let mut archive = ArchiveWriter::create(&dir, "traces", WriteOptions::default()).unwrap();
@@ -58,8 +68,9 @@ pub(in crate::otf2) fn archive(
     archive
         .define(def::Location { id: 0, name, location_type, number_of_events, location_group: 0 })
         .unwrap();
-    for (id, region) in [(7, "main"), (8, "solve"), (9, "step")] {
+    for ((id, region), file) in [(7, "main"), (8, "solve"), (9, "step")].into_iter().zip(files) {
         let name = archive.string(region).unwrap();
+        let source_file = archive.string(file).unwrap();
         let region = def::Region {
             id,
             name,
@@ -69,7 +80,7 @@ pub(in crate::otf2) fn archive(
             paradigm: Paradigm::User,
             region_type: 0,
             region_flags: 0,
-            source_file: UNDEFINED_U32,
+            source_file,
             begin_line_number: 1,
             end_line_number: 99,
         };
@@ -217,4 +228,33 @@ fn a_location_is_sampled_if_it_has_samples_and_no_call() {
         (0..5000).for_each(|i| sample(events, i / 10, 20, 1));
         events.write(600, CallingContextEnter { calling_context: 20, unwind_distance: 2 }).unwrap();
     }));
+}
+
+#[test]
+fn lines_of_calls_become_those_of_callers() {
+    // `main` in a.c calls `solve` of another file in two lines; once inside, `step` is called from there.
+    let contexts = [(1, 7, 0, UNDEFINED_U32), (2, 8, 13, 1), (3, 8, 21, 1), (4, 9, 30, 3)];
+    let paths = |files, contexts: &[(u32, u32, u32, u32)]| {
+        let (_scratch, source) =
+            archive_in_files("call-lines", files, contexts, |events| sample(events, 1, 4, 1));
+        let contexts = &source.definitions().sampled_contexts;
+        let mut frames = Vec::new();
+        let mut paths = Vec::new();
+        for id in (0..contexts.len()).map(ContextId::from_index) {
+            contexts.frames(id, &mut frames);
+            paths.push(frames.iter().map(|frame| (frame.region.0, frame.call_line)).collect::<Vec<_>>());
+        }
+        paths.sort();
+        paths.dedup();
+        paths
+    };
+    let of_calls = paths(["a.c", "", "b.c"], &contexts);
+    let (main, solve) = ((0, None), |line| (1, Some(line)));
+    assert_eq!(
+        of_calls,
+        [vec![main], vec![main, solve(13)], vec![main, solve(21)], vec![main, solve(21), (2, Some(30))]]
+    );
+    // The same lines inside of the regions.
+    let inside = paths(["x.c", "a.c", "a.c"], &contexts);
+    assert_eq!(inside, [vec![main], vec![main, (1, None)], vec![main, (1, None), (2, Some(21))]]);
 }
