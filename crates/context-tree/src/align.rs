@@ -81,7 +81,8 @@ impl<'a> Alignment<'a> {
             // The left child comes later on the right: what is before it there is passed.
             (true, false) => false,
             (false, true) => true,
-            _ => a < b,
+            // Where only one of them runs on either side: by line, as calls of one construct are in one function.
+            _ => (a.line(), a) < (b.line(), b),
         }
     }
 }

@@ -4,12 +4,15 @@
 //! tolerance is above zero: the triangle inequality fails, so no search may prune by it.
 //! Which children correspond is decided in [`align`](crate::align).
 //!
+//! Iterations of a loop that either side rejected, as too short to be told apart, are compared as a profile.
+//!
 //! Source: ICS'18 paper, Algorithm 2 and sections 4.1 and 4.2.1. Two things differ from the
 //! printed form. Unlike children are passed over in an order that does not depend on the side.
 //! And Fig. 7's 2V is the value without the deduction of 2V that Algorithm 2 makes for samples.
 
 use crate::align::{Alignment, Order, Step, by_id};
 use crate::node::{Body, LoopBody, Node};
+use crate::run_length::REJECTED;
 
 /// What a missing subtree costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -134,8 +137,25 @@ impl<'a> Differ<'a> {
     }
 
     fn diff_loops(&self, a: &LoopBody, b: &LoopBody) -> f64 {
-        let outside = self.diff_outside(a, b);
+        let outside = match groups(a, b).iter().any(|group| group.is_rejected) {
+            true => self.diff_with_rejected(a, b),
+            false => self.diff_outside(a, b),
+        };
         outside + diff_iterations(a, b, |a, b| self.diff(a, b), |node| self.diff_dummy(node))
+    }
+
+    /// The difference of two loops outside of the iterations that both accepted.
+    fn diff_with_rejected(&self, a: &LoopBody, b: &LoopBody) -> f64 {
+        let (mut gaps, mut profiles) = ((a.gap, b.gap), (a.profiles.clone(), b.profiles.clone()));
+        for IterationGroup { left, right, n, .. } in groups(a, b).into_iter().filter(|g| g.is_rejected) {
+            if let Some(left) = left {
+                a.add_iterations(left, n as f64, &mut gaps.0, &mut profiles.0);
+            }
+            if let Some(right) = right {
+                b.add_iterations(right, n as f64, &mut gaps.1, &mut profiles.1);
+            }
+        }
+        self.gap(gaps.0, gaps.1) + self.diff_profiles(&profiles.0, &profiles.1)
     }
 
     /// The difference of two loops outside of their iterations.
@@ -152,7 +172,7 @@ pub(super) fn diff_iterations<T>(
     diff_dummy: impl Fn(&T) -> f64,
 ) -> f64 {
     let mut sum = 0.0;
-    for group in groups(a, b) {
+    for group in groups(a, b).into_iter().filter(|group| !group.is_rejected) {
         let each = match (group.left, group.right) {
             (Some(l), Some(r)) => diff(&a.clusters[l].tree, &b.clusters[r].tree),
             (Some(l), None) => diff_dummy(&a.clusters[l].tree),
@@ -172,10 +192,12 @@ pub fn ratio(diff: f64, both: f64) -> f64 {
 /// Iterations of two loops that are in the same cluster on the left and in the same on the right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IterationGroup {
-    /// Index of the left cluster; `None` for iterations that the left loop does not have.
+    /// Index of the left cluster; `None` for iterations that the left loop does not have or rejected.
     pub left: Option<usize>,
     /// Index of the right cluster.
     pub right: Option<usize>,
+    /// Whether one of the two loops rejected them.
+    pub is_rejected: bool,
     /// Number of iterations.
     pub n: u64,
 }
@@ -185,11 +207,25 @@ pub struct IterationGroup {
 pub fn groups<T>(a: &LoopBody<T>, b: &LoopBody<T>) -> Vec<IterationGroup> {
     let mut groups: Vec<IterationGroup> = Vec::new();
     for (left, right, n) in a.map.zip(&b.map) {
-        let (left, right) = (left.map(|l| l as usize), right.map(|r| r as usize));
-        match groups.iter_mut().find(|group| (group.left, group.right) == (left, right)) {
+        let new = IterationGroup::of(left, right);
+        match groups.iter_mut().find(|group| group.is_like(new)) {
             Some(group) => group.n += u64::from(n),
-            None => groups.push(IterationGroup { left, right, n: u64::from(n) }),
+            None => groups.push(IterationGroup { n: u64::from(n), ..new }),
         }
     }
     groups
+}
+
+impl IterationGroup {
+    /// The group of a pair of values, without iterations.
+    pub(super) fn of(left: Option<u32>, right: Option<u32>) -> Self {
+        let is_rejected = left == Some(REJECTED) || right == Some(REJECTED);
+        let cluster = |of: Option<u32>| of.filter(|&of| of != REJECTED).map(|of| of as usize);
+        IterationGroup { left: cluster(left), right: cluster(right), is_rejected, n: 0 }
+    }
+
+    /// Whether both are of the same clusters.
+    pub(super) fn is_like(self, other: IterationGroup) -> bool {
+        IterationGroup { n: 0, ..self } == IterationGroup { n: 0, ..other }
+    }
 }

@@ -10,10 +10,10 @@
 
 use crate::align::{Alignment, Step, by_id};
 use crate::cluster::{Weighted, merge_cluster_set};
-use crate::diff::groups;
+use crate::diff::{IterationGroup, groups};
 use crate::merger::{Merger, Over};
 use crate::node::{Body, IterationCluster, LoopBody, Node, Stats};
-use crate::run_length::Runs;
+use crate::run_length::{REJECTED, Runs};
 
 /// The weights of the two sides.
 #[derive(Debug, Clone, Copy)]
@@ -204,6 +204,7 @@ impl Merger<'_> {
     }
 
     fn merge_loops(&self, a: &mut LoopBody, mut b: LoopBody, w: SideWeights) {
+        reject_together(a, &mut b);
         self.merge_outside(a, &mut b, w);
         merge_iterations(a, &b, w, self);
     }
@@ -256,6 +257,62 @@ impl Averages for Merger<'_> {
     }
 }
 
+/// Moves the iterations that the other loop rejected into the profiles of a loop, on both sides: an average has an
+/// iteration only if all its members have it.
+fn reject_together(a: &mut LoopBody, b: &mut LoopBody) {
+    let is_one_sided = |group: &IterationGroup| group.is_rejected && group.left.or(group.right).is_some();
+    let groups: Vec<IterationGroup> = groups(a, b).into_iter().filter(is_one_sided).collect();
+    if groups.is_empty() {
+        return;
+    }
+    let (mut of_a, mut of_b) = (Runs::default(), Runs::default());
+    for (left, right, n) in a.map.zip(&b.map) {
+        let is_rejected = IterationGroup::of(left, right).is_rejected;
+        for (map, of) in [(&mut of_a, left), (&mut of_b, right)] {
+            if let Some(of) = of {
+                map.push(if is_rejected { REJECTED } else { of }, n);
+            }
+        }
+    }
+    for group in groups {
+        if let Some(left) = group.left {
+            a.reject(left, group.n);
+        }
+        if let Some(right) = group.right {
+            b.reject(right, group.n);
+        }
+    }
+    (a.map, b.map) = (of_a, of_b);
+    a.forget_empty();
+    b.forget_empty();
+}
+
+impl LoopBody {
+    /// Moves `n` iterations of a cluster into the profiles.
+    fn reject(&mut self, cluster: usize, n: u64) {
+        let (mut gap, mut profiles) = (self.gap, std::mem::take(&mut self.profiles));
+        self.add_iterations(cluster, n as f64, &mut gap, &mut profiles);
+        (self.gap, self.profiles) = (gap, profiles);
+        self.rejected += n;
+        if let Some(cluster) = self.clusters.get_mut(cluster) {
+            cluster.n -= n.min(cluster.n);
+        }
+    }
+
+    /// Removes clusters without iterations.
+    fn forget_empty(&mut self) {
+        let mut kept = 0;
+        let new: Vec<u32> = (self.clusters.iter())
+            .map(|cluster| {
+                kept += u32::from(0 < cluster.n);
+                kept.saturating_sub(1)
+            })
+            .collect();
+        self.clusters.retain(|cluster| 0 < cluster.n);
+        self.map = self.map.renamed(|of| new.get(of as usize).copied().unwrap_or(0));
+    }
+}
+
 /// Averages two loops iteration by iteration, in groups, and clusters the groups again.
 pub(super) fn merge_iterations<A: Averages>(
     a: &mut LoopBody<A::Tree>,
@@ -263,7 +320,9 @@ pub(super) fn merge_iterations<A: Averages>(
     w: SideWeights,
     averages: &A,
 ) {
-    let groups = groups(a, b);
+    let mut groups = groups(a, b);
+    // What either side rejected is in the profiles of both.
+    groups.retain(|group| !group.is_rejected);
     let n: u64 = groups.iter().map(|group| group.n).sum();
     let merged = groups.iter().map(|group| {
         let tree = match (group.left, group.right) {
@@ -295,9 +354,9 @@ pub(super) fn merge_iterations<A: Averages>(
     }
     let mut map = Runs::default();
     for (left, right, n) in a.map.zip(&b.map) {
-        let key = (left.map(|l| l as usize), right.map(|r| r as usize));
-        let at = groups.iter().position(|group| (group.left, group.right) == key);
-        map.push(cluster_of_group[at.expect("every pair is in a group")], n);
+        let of = IterationGroup::of(left, right);
+        let at = groups.iter().position(|group| group.is_like(of));
+        map.push(at.map_or(REJECTED, |at| cluster_of_group[at]), n);
     }
     a.map = map;
     let of_cluster = |(members, tree): (Vec<usize>, A::Tree)| IterationCluster {

@@ -76,6 +76,14 @@ impl StaticId {
         }
     }
 
+    /// The line of a call site or loop in the source.
+    pub(crate) fn line(self) -> Option<u32> {
+        match self {
+            StaticId::CallSite { line, .. } | StaticId::SourceLoop { line, .. } => Some(line),
+            _ => None,
+        }
+    }
+
     /// The region called, if it is a call.
     pub fn region(self) -> Option<RegionId> {
         match self {
@@ -191,7 +199,8 @@ pub struct LoopBody<T = Node> {
     pub gap: f64,
     /// Iterations that are alike, by the first of them.
     pub clusters: Vec<IterationCluster<T>>,
-    /// For each iteration the index of its cluster.
+    /// For each iteration the index of its cluster. Rejected ones keep their place, so that iterations of two
+    /// locations have the same numbers although other ones were too short to be accepted.
     pub map: Runs,
     /// Children of rejected iterations, by id.
     pub profiles: Vec<Node>,
@@ -337,9 +346,24 @@ impl Body {
 }
 
 impl<T> LoopBody<T> {
-    /// Number of iterations.
+    /// Number of accepted iterations.
     pub fn n_iterations(&self) -> u64 {
-        self.map.len()
+        self.map.n_accepted()
+    }
+}
+
+impl LoopBody {
+    /// The time and the calls of `n` iterations of a cluster, as a profile: time outside of calls, and calls by id.
+    pub(crate) fn add_iterations(&self, cluster: usize, n: f64, gap: &mut f64, profiles: &mut Vec<Node>) {
+        let Some(cluster) = self.clusters.get(cluster) else { return };
+        let Body::Profile { self_time, children, .. } = cluster.tree.clone().into_profile().body else {
+            return;
+        };
+        *gap += self_time * n;
+        for mut child in children {
+            multiply(&mut child, n);
+            add_profile(profiles, child);
+        }
     }
 }
 

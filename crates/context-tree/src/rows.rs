@@ -64,6 +64,7 @@ impl LoopRows {
 
     /// Says which cluster each iteration is in; of a row, the cluster of its longest.
     pub(crate) fn set_clusters(&mut self, map: &Runs) {
+        let map = map.accepted();
         let (mut runs, mut end, mut cluster) = (map.runs().iter(), 0_u64, 0);
         for row in &mut self.rows {
             while end <= u64::from(row.longest) {

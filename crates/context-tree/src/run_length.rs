@@ -4,7 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Run-length coded sequence: for each iteration the index of its cluster.
+/// Stands for an iteration that is in no cluster: it was rejected.
+pub(crate) const REJECTED: u32 = u32::MAX;
+
+/// Run-length coded sequence: for each iteration the index of its cluster, or [`REJECTED`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Runs(Vec<EqualRun>);
 
@@ -46,6 +49,11 @@ impl Runs {
         self.0.iter().map(|run| u64::from(run.n)).sum()
     }
 
+    /// Number of values that are not [`REJECTED`].
+    pub fn n_accepted(&self) -> u64 {
+        self.0.iter().filter(|run| run.value != REJECTED).map(|run| u64::from(run.n)).sum()
+    }
+
     /// Whether there is no value.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -56,12 +64,22 @@ impl Runs {
         self.0.iter().flat_map(|run| std::iter::repeat_n(run.value, run.n as usize))
     }
 
-    /// The sequence with every value replaced.
+    /// The sequence with every value replaced but [`REJECTED`].
     #[must_use]
     pub fn renamed(&self, new: impl Fn(u32) -> u32) -> Self {
         let mut runs = Runs::default();
         for run in &self.0 {
-            runs.push(new(run.value), run.n);
+            runs.push(if run.value == REJECTED { REJECTED } else { new(run.value) }, run.n);
+        }
+        runs
+    }
+
+    /// The sequence of the values that are not [`REJECTED`].
+    #[must_use]
+    pub(crate) fn accepted(&self) -> Self {
+        let mut runs = Runs::default();
+        for run in self.0.iter().filter(|run| run.value != REJECTED) {
+            runs.push(run.value, run.n);
         }
         runs
     }
@@ -103,6 +121,10 @@ mod tests {
         assert_eq!(runs.len(), 7);
         assert_eq!(runs.values().collect::<Vec<_>>(), values);
         assert_eq!(runs.renamed(|value| value / 3).runs().len(), 2);
+        let some = Runs::from_values([1, REJECTED, 1, 2]);
+        assert_eq!((some.len(), some.n_accepted()), (4, 3));
+        assert_eq!(some.accepted(), Runs::from_values([1, 1, 2]));
+        assert_eq!(some.renamed(|value| value - 1), Runs::from_values([0, REJECTED, 0, 1]));
     }
 
     #[test]

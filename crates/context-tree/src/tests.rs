@@ -1,5 +1,6 @@
 //! Golden values and laws of comparing, averaging and clustering.
 
+mod application;
 mod golden;
 mod laws;
 mod sampled;

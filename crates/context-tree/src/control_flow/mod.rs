@@ -94,7 +94,7 @@ impl ControlFlow {
 
 /// Position of each vertex: successors come later, else by source line, else by id.
 fn linear_extension(vertices: &[StaticId], successors: &Successors) -> Vec<u32> {
-    let key = |i: usize| (line(vertices[i]).unwrap_or(u32::MAX), vertices[i], i);
+    let key = |i: usize| (vertices[i].line().unwrap_or(u32::MAX), vertices[i], i);
     let mut n_before = vec![0u32; vertices.len()];
     for before in 0..vertices.len() {
         for after in successors.of(before) {
@@ -115,14 +115,6 @@ fn linear_extension(vertices: &[StaticId], successors: &Successors) -> Vec<u32> 
         }
     }
     places
-}
-
-/// The line of a call site or loop in the source.
-fn line(id: StaticId) -> Option<u32> {
-    match id {
-        StaticId::CallSite { line, .. } | StaticId::SourceLoop { line, .. } => Some(line),
-        _ => None,
-    }
 }
 
 /// The control flow of each construct that has one.

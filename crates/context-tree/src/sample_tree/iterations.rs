@@ -86,6 +86,7 @@ fn split(node: &mut SampledNode, flow: &ControlFlow, acceptance: Acceptance) -> 
         return report;
     }
     let mut children = children.into_iter();
+    let is_accepted = verdict.iterations.iter().map(|iteration| iteration.is_accepted).collect();
     let (mut accepted, mut profiles) = (Vec::new(), Vec::new());
     for iteration in verdict.iterations {
         let of_iteration: Vec<SampledNode> = children.by_ref().take(iteration.children.len()).collect();
@@ -96,7 +97,7 @@ fn split(node: &mut SampledNode, flow: &ControlFlow, acceptance: Acceptance) -> 
         }
     }
     let (n_rejected, source) = (verdict.n_rejected, flow.source());
-    node.inside = Inside::Iterations { accepted, profiles, n_rejected, source };
+    node.inside = Inside::Iterations { accepted, profiles, is_accepted, n_rejected, source };
     report
 }
 

@@ -33,7 +33,7 @@ pub use location::{LocationSamples, SampleDoubts, SampledLocation, SampledPaths}
 use crate::cluster::cluster;
 use crate::merger::Merger;
 use crate::node::{IterationCluster, LoopBody, LoopSource, Node, StaticId, add_profile};
-use crate::run_length::Runs;
+use crate::run_length::{REJECTED, Runs};
 use ouzel_model::{Definitions, RegionRole, SampledFrame, Ticks};
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +104,8 @@ pub enum Inside {
         accepted: Vec<SampledNode>,
         /// What was called in rejected ones, by id.
         profiles: Vec<Node>,
+        /// Whether each iteration is accepted, in order of time.
+        is_accepted: Vec<bool>,
         /// Number of rejected ones.
         n_rejected: u64,
         /// How control flow became known.
@@ -205,7 +207,7 @@ impl SampledNode {
                 gaps.push(end.since(at).0 as f64);
                 Node::call(id, gaps, nodes)
             }
-            Inside::Iterations { accepted, profiles, n_rejected, source } => {
+            Inside::Iterations { accepted, profiles, is_accepted, n_rejected, source } => {
                 let n = accepted.len();
                 let nodes = accepted.into_iter().map(|iteration| iteration.into_node(merger)).collect();
                 let clusters = cluster(nodes, merger);
@@ -221,7 +223,7 @@ impl SampledNode {
                     source,
                     gap: 0.0,
                     clusters: clusters.into_iter().map(cluster).collect(),
-                    map: Runs::from_values(of),
+                    map: map_of(&is_accepted, &of),
                     profiles,
                     rejected: n_rejected,
                 };
@@ -231,4 +233,11 @@ impl SampledNode {
             }
         }
     }
+}
+
+/// The cluster of each iteration, given those of the accepted ones.
+fn map_of(is_accepted: &[bool], clusters: &[u32]) -> Runs {
+    let mut clusters = clusters.iter().copied();
+    let of = |&is_accepted: &bool| if is_accepted { clusters.next().unwrap_or(REJECTED) } else { REJECTED };
+    Runs::from_values(is_accepted.iter().map(of).collect::<Vec<_>>())
 }
