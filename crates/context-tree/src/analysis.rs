@@ -10,7 +10,7 @@ use crate::sample_tree::{LocationSamples, SampleDoubts, SampledPaths};
 use ouzel_analyses::peers::PeerGroups;
 use ouzel_analyses::semantics::{Category, Semantics};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, SelectionCx};
-use ouzel_model::{Content, Contents, EventChunk, EventKind, Needs, Remap};
+use ouzel_model::{Content, Contents, EventChunk, EventKind, Needs, Remap, Ticks};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -19,6 +19,8 @@ use std::sync::Arc;
 pub struct ContextTrees {
     /// What regions mean: synchronising ones separate iterations.
     pub semantics: Semantics,
+    /// Time between samples, where neither the trace nor its samples say it right.
+    pub period: Option<Ticks>,
 }
 
 impl Question for ContextTrees {
@@ -31,7 +33,7 @@ impl Question for ContextTrees {
         Arc::new(ContextTreesFold {
             peers: PeerGroups::new(cx),
             assembler: Arc::new(Assembler::new(cx.definitions, anchors)),
-            paths: Arc::new(SampledPaths::new(cx.definitions)),
+            paths: Arc::new(SampledPaths::new(cx.definitions, self.period)),
         })
     }
 }
@@ -85,7 +87,7 @@ impl Analysis for ContextTreesFold {
     type Partial = ContextTreesPartial;
     type Output = ContextTreesOutput;
     const NAME: &'static str = "context_trees";
-    const PARTIAL_VERSION: u32 = 2;
+    const PARTIAL_VERSION: u32 = 3;
 
     fn needs(&self) -> Needs {
         if self.paths.is_empty() { Needs::NOTHING } else { Needs::SAMPLES }

@@ -38,6 +38,8 @@ pub struct LoopRecord {
     pub path: Vec<StaticId>,
     /// How it became known.
     pub source: LoopSource,
+    /// How its iterations are told apart.
+    pub cfg_source: LoopSource,
     /// Number of clusters of its iterations.
     pub n_clusters: u32,
     /// Accepted iterations.
@@ -273,6 +275,7 @@ impl<'a> Assembly<'a> {
         let record = LoopRecord {
             path: vec![id],
             source,
+            cfg_source: body.cfg_source,
             n_clusters: body.clusters.len() as u32,
             accepted: rows.n,
             rejected: 0,
@@ -419,6 +422,7 @@ impl Child {
         let record = rows.zip(node.as_loop()).map(|(rows, body)| LoopRecord {
             path: vec![node.id],
             source: body.source,
+            cfg_source: body.cfg_source,
             n_clusters: body.clusters.len() as u32,
             accepted: rows.n - body.rejected.min(rows.n),
             rejected: body.rejected,

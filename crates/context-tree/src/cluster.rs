@@ -9,7 +9,7 @@
 //! whole is merged once even if there are at most K instances; equal ratios are settled by
 //! the smallest members.
 
-use crate::diff::ratio;
+use crate::diff::{Differ, ratio};
 use crate::merger::{ClusterRule, Merger};
 use crate::node::Node;
 use crate::prune::prune;
@@ -24,13 +24,15 @@ pub struct Weighted {
     pub n: f64,
     /// Duration of the average: `tree.duration()`, cached because it is needed often.
     duration: f64,
+    /// Ticks between samples, the longest of the instances; 0 of exact events.
+    period: f64,
 }
 
 impl Weighted {
-    /// `n` instances with this average.
-    pub fn new(tree: Node, n: f64) -> Self {
+    /// `n` instances with this average, whose samples are `period` ticks apart.
+    pub fn new(tree: Node, n: f64, period: f64) -> Self {
         let duration = tree.duration();
-        Weighted { tree, n, duration }
+        Weighted { tree, n, duration, period }
     }
 }
 
@@ -109,6 +111,14 @@ const NODES_MAX: usize = 16_384;
 /// Algorithm 3 over trees.
 struct Trees<'m, 'a>(&'m Merger<'a>);
 
+impl<'a> Trees<'_, 'a> {
+    /// The merger of two: each side is uncertain by its own period. With one period that is the paper's 2V.
+    fn of_pair(&self, a: &Weighted, b: &Weighted) -> Merger<'a> {
+        let differ = Differ { tolerance: a.period + b.period, ..self.0.differ };
+        Merger { differ, ..*self.0 }
+    }
+}
+
 impl Clustering for Trees<'_, '_> {
     type Cluster = Weighted;
 
@@ -117,11 +127,12 @@ impl Clustering for Trees<'_, '_> {
     }
 
     fn ratio(&mut self, a: &mut Weighted, b: &mut Weighted) -> f64 {
-        ratio(self.0.differ.diff(&a.tree, &b.tree), a.duration + b.duration)
+        ratio(self.of_pair(a, b).differ.diff(&a.tree, &b.tree), a.duration + b.duration)
     }
 
     fn unite(&mut self, a: &mut Weighted, b: Weighted) {
-        self.0.merge(&mut a.tree, a.n, b.tree, b.n);
+        self.of_pair(a, &b).merge(&mut a.tree, a.n, b.tree, b.n);
+        a.period = a.period.max(b.period);
         prune(&mut a.tree, NODES_MAX);
         a.n += b.n;
         a.duration = a.tree.duration();
@@ -140,8 +151,12 @@ pub(crate) fn merge_cluster_set(
 /// Clusters of `instances`, each with the indices of its members, ascending; sorted by the smallest member.
 pub fn cluster(instances: Vec<Node>, merger: &Merger<'_>) -> Vec<(Vec<usize>, Weighted)> {
     let k = merger.rule.k(instances.len());
-    let singletons: Vec<_> =
-        instances.into_iter().enumerate().map(|(i, tree)| (vec![i], Weighted::new(tree, 1.0))).collect();
+    let period = merger.differ.tolerance / 2.0;
+    let singletons: Vec<_> = instances
+        .into_iter()
+        .enumerate()
+        .map(|(i, tree)| (vec![i], Weighted::new(tree, 1.0, period)))
+        .collect();
     let halved = halve(singletons, k, merger);
     unite(halved, Vec::new(), k, merger)
 }

@@ -12,7 +12,11 @@
 
 use crate::align::{Alignment, Order, Step, by_id};
 use crate::node::{Body, LoopBody, Node};
-use crate::run_length::REJECTED;
+use crate::run_length::{REJECTED, Runs};
+
+/// Most iterations that the samples of a location may miss at the start of a loop. Each is shorter than a sampling
+/// period; more of them would take so many periods.
+const MISSING_MAX: u32 = 2;
 
 /// What a missing subtree costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -137,17 +141,43 @@ impl<'a> Differ<'a> {
     }
 
     fn diff_loops(&self, a: &LoopBody, b: &LoopBody) -> f64 {
-        let outside = match groups(a, b).iter().any(|group| group.is_rejected) {
-            true => self.diff_with_rejected(a, b),
+        let missing = self.missing(a, b);
+        if missing == 0 {
+            return self.diff_loops_at(a, b, 0);
+        }
+        self.diff_loops_at(a, b, missing).min(self.diff_loops_at(a, b, 0))
+    }
+
+    /// The number of iterations that one of two sampled loops has more than the other, if they may be those that ran
+    /// before its first sample: few.
+    fn missing(&self, a: &LoopBody, b: &LoopBody) -> u32 {
+        let n = u32::try_from(a.map.len().abs_diff(b.map.len())).unwrap_or(u32::MAX);
+        if 0.0 < self.tolerance && n <= MISSING_MAX { n } else { 0 }
+    }
+
+    /// The numbers of the iterations of two loops. Samples may miss short iterations before the first that they show: if
+    /// the loops differ less that way, those of the shorter one are counted as rejected, and the others keep step.
+    pub(super) fn in_step(&self, a: &LoopBody, b: &LoopBody) -> (Runs, Runs) {
+        let missing = self.missing(a, b);
+        let is_less = || self.diff_loops_at(a, b, missing) < self.diff_loops_at(a, b, 0);
+        maps(a, b, if 0 < missing && is_less() { missing } else { 0 })
+    }
+
+    /// The difference if the shorter loop misses so many iterations at its start.
+    fn diff_loops_at(&self, a: &LoopBody, b: &LoopBody, missing: u32) -> f64 {
+        let (of_a, of_b) = maps(a, b, missing);
+        let groups = groups(&of_a, &of_b);
+        let outside = match groups.iter().any(|group| group.is_rejected) {
+            true => self.diff_with_rejected(a, b, &groups),
             false => self.diff_outside(a, b),
         };
-        outside + diff_iterations(a, b, |a, b| self.diff(a, b), |node| self.diff_dummy(node))
+        outside + diff_iterations((a, b), &groups, |a, b| self.diff(a, b), |node| self.diff_dummy(node))
     }
 
     /// The difference of two loops outside of the iterations that both accepted.
-    fn diff_with_rejected(&self, a: &LoopBody, b: &LoopBody) -> f64 {
+    fn diff_with_rejected(&self, a: &LoopBody, b: &LoopBody, groups: &[IterationGroup]) -> f64 {
         let (mut gaps, mut profiles) = ((a.gap, b.gap), (a.profiles.clone(), b.profiles.clone()));
-        for IterationGroup { left, right, n, .. } in groups(a, b).into_iter().filter(|g| g.is_rejected) {
+        for IterationGroup { left, right, n, .. } in groups.iter().copied().filter(|g| g.is_rejected) {
             if let Some(left) = left {
                 a.add_iterations(left, n as f64, &mut gaps.0, &mut profiles.0);
             }
@@ -166,13 +196,13 @@ impl<'a> Differ<'a> {
 
 /// The difference of two loops, iteration by iteration.
 pub(super) fn diff_iterations<T>(
-    a: &LoopBody<T>,
-    b: &LoopBody<T>,
+    (a, b): (&LoopBody<T>, &LoopBody<T>),
+    groups: &[IterationGroup],
     diff: impl Fn(&T, &T) -> f64,
     diff_dummy: impl Fn(&T) -> f64,
 ) -> f64 {
     let mut sum = 0.0;
-    for group in groups(a, b).into_iter().filter(|group| !group.is_rejected) {
+    for group in groups.iter().filter(|group| !group.is_rejected) {
         let each = match (group.left, group.right) {
             (Some(l), Some(r)) => diff(&a.clusters[l].tree, &b.clusters[r].tree),
             (Some(l), None) => diff_dummy(&a.clusters[l].tree),
@@ -182,6 +212,13 @@ pub(super) fn diff_iterations<T>(
         sum += group.n as f64 * each;
     }
     sum
+}
+
+/// The numbers of the iterations of two loops, the shorter of which misses so many at its start.
+fn maps(a: &LoopBody, b: &LoopBody, missing: u32) -> (Runs, Runs) {
+    let is_a = a.map.len() < b.map.len();
+    let of = |body: &LoopBody, is_shorter| body.map.behind_rejected(if is_shorter { missing } else { 0 });
+    (of(a, is_a), of(b, !is_a))
 }
 
 /// `diff / both`; 0 if both take no time.
@@ -204,9 +241,9 @@ pub struct IterationGroup {
 
 /// Pairs the iterations of two loops by their index, and groups the pairs by their clusters; in the order of the
 /// first pair of each group, which does not depend on the side.
-pub fn groups<T>(a: &LoopBody<T>, b: &LoopBody<T>) -> Vec<IterationGroup> {
+pub fn groups(a: &Runs, b: &Runs) -> Vec<IterationGroup> {
     let mut groups: Vec<IterationGroup> = Vec::new();
-    for (left, right, n) in a.map.zip(&b.map) {
+    for (left, right, n) in a.zip(b) {
         let new = IterationGroup::of(left, right);
         match groups.iter_mut().find(|group| group.is_like(new)) {
             Some(group) => group.n += u64::from(n),

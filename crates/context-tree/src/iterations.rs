@@ -265,7 +265,9 @@ impl Iterations {
         let clusters = clusters
             .map(|IterationAverage { n, average, .. }| IterationCluster { n: n as u64, tree: average });
         let clusters = clusters.collect();
-        let mut body = LoopBody { source, gap: 0.0, clusters, map, profiles: Vec::new(), rejected: 0 };
+        let cfg_source = LoopSource::TandemRepeat;
+        let mut body =
+            LoopBody { source, cfg_source, gap: 0.0, clusters, map, profiles: Vec::new(), rejected: 0 };
         if u64::from(ITERATIONS_MAX) < self.n {
             body.reject_all(tools);
         }
@@ -344,7 +346,8 @@ impl LoopBody {
             clusters.push(IterationCluster { n: members.len() as u64, tree: average.tree });
         }
         let map = Runs::from_values(cluster_of);
-        LoopBody { source, gap: 0.0, clusters, map, profiles: Vec::new(), rejected: 0 }
+        let cfg_source = LoopSource::TandemRepeat;
+        LoopBody { source, cfg_source, gap: 0.0, clusters, map, profiles: Vec::new(), rejected: 0 }
     }
 }
 

@@ -204,6 +204,7 @@ impl Merger<'_> {
     }
 
     fn merge_loops(&self, a: &mut LoopBody, mut b: LoopBody, w: SideWeights) {
+        (a.map, b.map) = self.differ.in_step(a, &b);
         reject_together(a, &mut b);
         self.merge_outside(a, &mut b, w);
         merge_iterations(a, &b, w, self);
@@ -212,6 +213,7 @@ impl Merger<'_> {
     /// Averages the time and calls outside of the iterations of two loops.
     pub(super) fn merge_outside<T>(&self, a: &mut LoopBody<T>, b: &mut LoopBody<T>, w: SideWeights) {
         a.source = a.source.max(b.source);
+        a.cfg_source = a.cfg_source.max(b.cfg_source);
         a.gap = w.mean(a.gap, b.gap);
         a.rejected = a.rejected.max(b.rejected);
         self.merge_profiles(&mut a.profiles, std::mem::take(&mut b.profiles), w);
@@ -251,7 +253,8 @@ impl Averages for Merger<'_> {
 
     fn clusters(&self, trees: Vec<(Node, f64)>, n: u64) -> Vec<(Vec<usize>, Node)> {
         let merger = Merger { over: Over::Iterations, ..*self };
-        let trees = trees.into_iter().map(|(tree, n)| Weighted::new(tree, n)).collect();
+        let period = self.differ.tolerance / 2.0;
+        let trees = trees.into_iter().map(|(tree, n)| Weighted::new(tree, n, period)).collect();
         let clusters = merge_cluster_set(trees, self.rule.k(n as usize), &merger);
         clusters.into_iter().map(|(members, cluster)| (members, cluster.tree)).collect()
     }
@@ -261,7 +264,7 @@ impl Averages for Merger<'_> {
 /// iteration only if all its members have it.
 fn reject_together(a: &mut LoopBody, b: &mut LoopBody) {
     let is_one_sided = |group: &IterationGroup| group.is_rejected && group.left.or(group.right).is_some();
-    let groups: Vec<IterationGroup> = groups(a, b).into_iter().filter(is_one_sided).collect();
+    let groups: Vec<IterationGroup> = groups(&a.map, &b.map).into_iter().filter(is_one_sided).collect();
     if groups.is_empty() {
         return;
     }
@@ -320,7 +323,7 @@ pub(super) fn merge_iterations<A: Averages>(
     w: SideWeights,
     averages: &A,
 ) {
-    let mut groups = groups(a, b);
+    let mut groups = groups(&a.map, &b.map);
     // What either side rejected is in the profiles of both.
     groups.retain(|group| !group.is_rejected);
     let n: u64 = groups.iter().map(|group| group.n).sum();

@@ -195,6 +195,8 @@ pub enum Body {
 pub struct LoopBody<T = Node> {
     /// How the loop became known.
     pub source: LoopSource,
+    /// How its iterations are told apart.
+    pub cfg_source: LoopSource,
     /// Time between, before and after the iterations that belongs to none of them.
     pub gap: f64,
     /// Iterations that are alike, by the first of them.
@@ -422,6 +424,7 @@ mod tests {
         let tree = |a: f64| Node::call(StaticId::Iteration, vec![1.0, 2.0], vec![Node::leaf(id(3), a)]);
         let body = LoopBody {
             source: LoopSource::TandemRepeat,
+            cfg_source: LoopSource::TandemRepeat,
             gap: 0.5,
             clusters: vec![
                 IterationCluster { n: 3, tree: tree(10.0) },

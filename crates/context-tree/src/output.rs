@@ -28,6 +28,9 @@ pub struct TreeGroup {
     pub loops: Vec<LoopSummary>,
     /// How well instances of calls are known: exactly, as from enters and leaves, or the worst quality of the samples.
     pub lca: LcaQuality,
+    /// The longest time between samples of its locations; 0 if all have exact events. Differences of up to the periods of
+    /// both locations do not count.
+    pub period: Ticks,
 }
 
 /// Locations that are alike.
@@ -51,6 +54,8 @@ pub struct LoopSummary {
     pub path: Vec<StaticId>,
     /// How it became known.
     pub source: LoopSource,
+    /// How its iterations are told apart.
+    pub cfg_source: LoopSource,
     /// Whether it is inside of another loop: then it has no rows, and counts are over all iterations of the outer one.
     pub is_nested: bool,
     /// Iterations, of the cluster of locations that has most.
@@ -129,6 +134,7 @@ impl TreeGroup {
             alike.iter().flat_map(|cluster| cluster.members.iter().copied()).collect();
         members.sort_unstable();
         let mut loops = Loops::default();
+        let period = Ticks(alike.iter().map(|cluster| cluster.period).max().unwrap_or(0));
         let lca = alike.iter().map(|cluster| cluster.quality).max().unwrap_or_default();
         let mut clusters = Vec::new();
         for (id, Alike { members, average, loops: records, .. }) in alike.into_iter().enumerate() {
@@ -152,7 +158,7 @@ impl TreeGroup {
                     iterations_per_row: rows.iterations_per_row(),
                     iterations: iterations.collect(),
                 };
-                let summary = loops.get(record.path, *nth, record.source);
+                let summary = loops.get(record.path, *nth, [record.source, record.cfg_source]);
                 *nth += 1;
                 summary.is_nested = false;
                 summary.accepted = summary.accepted.max(record.accepted);
@@ -171,6 +177,7 @@ impl TreeGroup {
             clusters,
             loops: loops.into_summaries(),
             lca,
+            period,
         }
     }
 }
@@ -192,10 +199,12 @@ struct Nest<'a> {
 const ALL: u32 = u32::MAX;
 
 impl Loops {
-    fn get(&mut self, path: Vec<StaticId>, nth: u32, source: LoopSource) -> &mut LoopSummary {
+    fn get(&mut self, path: Vec<StaticId>, nth: u32, sources: [LoopSource; 2]) -> &mut LoopSummary {
+        let [source, cfg_source] = sources;
         self.0.entry((path.clone(), nth)).or_insert(LoopSummary {
             path,
             source,
+            cfg_source,
             is_nested: true,
             accepted: 0,
             rejected: 0,
@@ -224,7 +233,7 @@ impl Loops {
             }
             Body::Loop(body) => {
                 if let Some(n) = n {
-                    let summary = self.get(nest.path.clone(), ALL, body.source);
+                    let summary = self.get(nest.path.clone(), ALL, [body.source, body.cfg_source]);
                     summary.accepted += n * body.n_iterations();
                     summary.rejected += n * body.rejected;
                     summary.n_clusters = summary.n_clusters.max(body.clusters.len() as u32);
@@ -244,7 +253,7 @@ impl Loops {
     /// Adds the nested loops of another cluster of locations.
     fn add(&mut self, other: Loops) {
         for ((path, nth), loop_of_other) in other.0 {
-            let summary = self.get(path, nth, loop_of_other.source);
+            let summary = self.get(path, nth, [loop_of_other.source, loop_of_other.cfg_source]);
             summary.accepted = summary.accepted.max(loop_of_other.accepted);
             summary.rejected = summary.rejected.max(loop_of_other.rejected);
             summary.n_clusters = summary.n_clusters.max(loop_of_other.n_clusters);

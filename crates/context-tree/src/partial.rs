@@ -9,7 +9,6 @@
 
 use crate::assemble::LoopRecord;
 use crate::cluster::{Weighted, merge_cluster_set, middle};
-use crate::diff::Differ;
 use crate::merger::Merger;
 use crate::node::Node;
 use crate::sample_tree::{LcaQuality, SampledLocation};
@@ -34,14 +33,15 @@ pub struct Alike {
 impl Alike {
     /// One location with exact events.
     pub fn one(member: u32, tree: Node, loops: Vec<LoopRecord>) -> Self {
-        let average = Weighted::new(tree, 1.0);
+        let average = Weighted::new(tree, 1.0, 0.0);
         Alike { members: vec![member], average, loops, period: 0, quality: LcaQuality::Exact }
     }
 
     /// One location with samples alone.
     pub fn sampled(member: u32, samples: SampledLocation) -> Self {
         let SampledLocation { tree, loops, period, quality, .. } = samples;
-        Alike { period: period.0, quality, ..Alike::one(member, tree, loops) }
+        let average = Weighted::new(tree, 1.0, period.0 as f64);
+        Alike { members: vec![member], average, loops, period: period.0, quality }
     }
 }
 
@@ -129,10 +129,6 @@ struct Rest {
 
 /// Algorithm 3's merge; the clusters are in order of their first members.
 fn unite(clusters: Vec<Alike>, k: usize, merger: &Merger<'_>) -> Vec<Alike> {
-    // Samples leave twice their interval uncertain. The longest of all is taken, so that the order does not matter.
-    let period = clusters.iter().map(|cluster| cluster.period).max().unwrap_or(0);
-    let sampled = Differ::sampled(merger.differ.order, period as f64);
-    let merger = &Merger { differ: Differ { tolerance: sampled.tolerance, ..merger.differ }, ..*merger };
     let mut rest: Vec<Option<Rest>> = Vec::with_capacity(clusters.len());
     let mut averages = Vec::with_capacity(clusters.len());
     for Alike { members, average, loops, period, quality } in clusters {

@@ -7,7 +7,7 @@
 
 use crate::assemble::Assembler;
 use crate::cluster::{Clustering, merge_clusters};
-use crate::diff::{diff_iterations, ratio};
+use crate::diff::{diff_iterations, groups, ratio};
 use crate::flat_profile::FlatProfile;
 use crate::merge::{Averages, SideWeights, merge_iterations};
 use crate::merger::{ClusterRule, Merger};
@@ -215,7 +215,7 @@ impl Inner {
 impl InnerLoop {
     /// As a tree.
     pub(crate) fn to_node(&self, tools: Tools<'_>) -> Node {
-        let LoopBody { source, gap, clusters, map, profiles, rejected } = &self.body;
+        let LoopBody { source, cfg_source, gap, clusters, map, profiles, rejected } = &self.body;
         let tree = |cluster: &IterationCluster<Piece>| IterationCluster {
             n: cluster.n,
             tree: cluster.tree.tree(tools).clone(),
@@ -224,6 +224,7 @@ impl InnerLoop {
             self.id,
             LoopBody {
                 source: *source,
+                cfg_source: *cfg_source,
                 gap: *gap,
                 clusters: clusters.iter().map(tree).collect(),
                 map: map.clone(),
@@ -255,7 +256,9 @@ impl Tools<'_> {
         match (a, b) {
             (Inner::Loop(a), Inner::Loop(b)) => {
                 let outside = self.merger.differ.diff_outside(&a.body, &b.body);
-                outside + diff_iterations(&a.body, &b.body, |a, b| self.diff(a, b), |piece| piece.duration)
+                let groups = groups(&a.body.map, &b.body.map);
+                let diff = |a: &Piece, b: &Piece| self.diff(a, b);
+                outside + diff_iterations((&a.body, &b.body), &groups, diff, |piece| piece.duration)
             }
             (Inner::Tree(a), Inner::Tree(b)) => self.merger.differ.diff(a, b),
             _ => self.merger.differ.diff(&a.to_node(self), &b.to_node(self)),
@@ -313,6 +316,7 @@ impl<T> LoopBody<T> {
     fn clone_outside(&self) -> Self {
         LoopBody {
             source: self.source,
+            cfg_source: self.cfg_source,
             gap: self.gap,
             clusters: Vec::new(),
             map: crate::run_length::Runs::default(),

@@ -74,6 +74,15 @@ impl Runs {
         runs
     }
 
+    /// The sequence behind `n` values that are [`REJECTED`].
+    #[must_use]
+    pub(crate) fn behind_rejected(&self, n: u32) -> Self {
+        let mut runs = Runs::default();
+        runs.push(REJECTED, n);
+        self.0.iter().for_each(|run| runs.push(run.value, run.n));
+        runs
+    }
+
     /// The sequence of the values that are not [`REJECTED`].
     #[must_use]
     pub(crate) fn accepted(&self) -> Self {
@@ -124,6 +133,8 @@ mod tests {
         let some = Runs::from_values([1, REJECTED, 1, 2]);
         assert_eq!((some.len(), some.n_accepted()), (4, 3));
         assert_eq!(some.accepted(), Runs::from_values([1, 1, 2]));
+        assert_eq!(Runs::from_values([4]).behind_rejected(2), Runs::from_values([REJECTED, REJECTED, 4]));
+        assert_eq!(some.behind_rejected(0), some);
         assert_eq!(some.renamed(|value| value - 1), Runs::from_values([0, REJECTED, 0, 1]));
     }
 

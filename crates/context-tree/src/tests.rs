@@ -44,6 +44,7 @@ fn loop_node(iterations: Vec<Node>, order: &dyn Order) -> Node {
         .collect();
     let body = LoopBody {
         source: LoopSource::TandemRepeat,
+        cfg_source: LoopSource::TandemRepeat,
         gap: 0.0,
         clusters,
         map: Runs::from_values(of),

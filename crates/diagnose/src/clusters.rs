@@ -45,6 +45,10 @@ pub struct ClusterEntry {
     pub representative_location: u64,
     /// From its first to its last event, mean over members.
     pub duration_ns: u64,
+    /// Of samples, the longest time between two of one location of `peers`; 0 of exact events.
+    pub sampling_period_ns: u64,
+    /// Times of two calls that differ by no more than this count as equal; 0 of exact events.
+    pub tolerance_ns: u64,
     /// Call paths whose mean exclusive time differs from the largest cluster's, most first; `[]` for that.
     pub differences: Vec<PathDifference>,
     /// The members; the first represents it.
@@ -127,6 +131,7 @@ fn of_group(group: &TreeGroup, profile: &ProfileOutput, definitions: &Definition
     let Some(largest) = largest(group) else { return Vec::new() };
     let rank = |id: LocationId| definitions.location(id).rank.map(|rank| rank.0);
     let native_id = |id: LocationId| definitions.location(id).native_id;
+    let sampling_period_ns = definitions.clock.ns_from_ticks(group.period);
     let reference = ClusterTimes::new(profile, &largest.members);
     let entry = |cluster: &LocationCluster| {
         let times = ClusterTimes::new(profile, &cluster.members);
@@ -141,6 +146,8 @@ fn of_group(group: &TreeGroup, profile: &ProfileOutput, definitions: &Definition
             representative_rank: rank(cluster.representative),
             representative_location: native_id(cluster.representative),
             duration_ns: times.duration_ns(definitions),
+            sampling_period_ns,
+            tolerance_ns: sampling_period_ns.saturating_mul(2),
             differences: if is_largest { Vec::new() } else { differences() },
             members: cluster.members.clone(),
         }

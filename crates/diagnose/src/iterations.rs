@@ -27,7 +27,8 @@ pub struct LoopEntry {
         schemars(with = "String", extend("enum" = ["main_thread", "helper_thread", "accelerator_stream"]))
     )]
     pub peers: PeerKind,
-    /// The region, if the trace marks it as a loop; else `loop~NAME`, found by the call NAME that ends its iterations.
+    /// The region, if the trace marks it as a loop; else `loop~NAME`, found by the call NAME that ends its iterations, or
+    /// in samples, found in the function NAME.
     pub name: Arc<str>,
     /// Regions from the outermost to the loop if it is one, else to the one around it; empty outside every region.
     pub call_path: Vec<Arc<str>>,
@@ -41,6 +42,14 @@ pub struct LoopEntry {
         ]))
     )]
     pub source: LoopSource,
+    /// How its iterations are told apart, e.g. `tandem-repeat`, `learned-sampled`.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "String", extend("enum" = [
+            "marked", "binary", "structure-file", "learned-exact", "learned-sampled", "line-order", "tandem-repeat"
+        ]))
+    )]
+    pub cfg_source: LoopSource,
     /// Whether it is inside another loop: then there is no list of iterations, and counts are over all of that loop.
     pub is_nested: bool,
     /// Iterations.
@@ -190,6 +199,7 @@ fn entry(summary: &LoopSummary, group: &TreeGroup, definitions: &Definitions) ->
         call_path: summary.call_path().into_iter().map(region).collect(),
         inside_of: summary.inside_of().map(name).collect(),
         source: summary.source,
+        cfg_source: summary.cfg_source,
         is_nested: summary.is_nested,
         accepted: summary.accepted,
         rejected: summary.rejected,
@@ -251,16 +261,27 @@ impl LoopEntry {
         self.call_path.last() == Some(&self.name)
     }
 
-    /// How the loop was detected, in words.
-    pub fn source_in_words(&self) -> &'static str {
-        match self.source {
-            LoopSource::Marked => "marked in the trace",
-            LoopSource::Binary => "from the control flow of the binary",
-            LoopSource::StructureFile => "from the structure file",
-            LoopSource::LearnedExact => "from the order of calls",
-            LoopSource::LearnedSampled => "from the order of sampled calls",
-            LoopSource::LineOrder => "from the order of lines",
-            LoopSource::TandemRepeat => "from repeating calls",
+    /// How the loop was detected, and its iterations in samples, in words.
+    pub fn source_in_words(&self) -> String {
+        let source = in_words(self.source);
+        match self.cfg_source {
+            LoopSource::LearnedSampled | LoopSource::LearnedExact | LoopSource::LineOrder => {
+                format!("{source}; iterations {}", in_words(self.cfg_source))
+            }
+            _ => source.to_owned(),
         }
+    }
+}
+
+/// How something was detected.
+fn in_words(source: LoopSource) -> &'static str {
+    match source {
+        LoopSource::Marked => "marked in the trace",
+        LoopSource::Binary => "from the control flow of the binary",
+        LoopSource::StructureFile => "from the structure of the binary",
+        LoopSource::LearnedExact => "from the order of calls",
+        LoopSource::LearnedSampled => "from the order of sampled calls",
+        LoopSource::LineOrder => "from the order of lines",
+        LoopSource::TandemRepeat => "from repeating calls",
     }
 }

@@ -312,7 +312,7 @@ impl Trace {
         semantics: &Semantics,
         options: &Options<'_>,
     ) -> Result<Answer<ContextTreesOutput>, AskError> {
-        self.ask(ContextTrees { semantics: semantics.clone() }, options)
+        self.ask(ContextTrees { semantics: semantics.clone(), period: None }, options)
     }
 
     /// Which locations are alike, and in which call paths the others differ; `semantics` says what regions mean.
@@ -324,9 +324,21 @@ impl Trace {
         semantics: &Semantics,
         options: &Options<'_>,
     ) -> Result<Answer<Clusters>, AskError> {
+        self.clusters_of(ContextTrees { semantics: semantics.clone(), period: None }, options)
+    }
+
+    /// [`clusters`](Self::clusters) of these trees.
+    ///
+    /// # Errors
+    /// If the pass was cancelled, or the analysis cannot answer.
+    pub fn clusters_of(
+        &self,
+        trees: ContextTrees,
+        options: &Options<'_>,
+    ) -> Result<Answer<Clusters>, AskError> {
         let definitions = self.definitions();
         let mut set = AnalysisSet::default();
-        let trees = set.add(ContextTrees { semantics: semantics.clone() });
+        let trees = set.add(trees);
         let profile = set.add(CallPathProfile);
         let mut pass = self.run(&set, options)?;
         let (trees, profile) = (pass.outputs.take(&trees)?, pass.outputs.take(&profile)?);
@@ -364,8 +376,8 @@ impl Trace {
         let _filter = &options.filter;
         let mut set = AnalysisSet::default();
         let analyses = ReportAnalyses::add_to(&mut set, definitions, semantics);
-        let trees =
-            (beside != Beside::Nothing).then(|| set.add(ContextTrees { semantics: semantics.clone() }));
+        let trees = (beside != Beside::Nothing)
+            .then(|| set.add(ContextTrees { semantics: semantics.clone(), period: None }));
         let timeline = (beside == Beside::Pictures).then(|| set.add(Timeline::default()));
         let wants_cube = wants_variations(definitions) || wants_causes(definitions);
         let cube = wants_cube.then(|| set.add_silent(SeverityCube::default()));

@@ -77,7 +77,7 @@ impl Trace {
             wants_phases.then(|| set.add(Phases { semantics: semantics.clone(), ..Phases::default() }));
         let keys = wants_phases.then(|| PlanKeys::add_to(&mut set, definitions, semantics));
         let wants_trees = *per == Some(PartKind::Cluster);
-        let trees = wants_trees.then(|| set.add(ContextTrees { semantics: semantics.clone() }));
+        let trees = wants_trees.then(|| set.add(ContextTrees { semantics: semantics.clone(), period: None }));
         let mut pass = self.run(&set, options)?;
         let profile = pass.outputs.take(&profile)?;
         let counters = counters.map(|key| pass.outputs.take(&key)).transpose()?;

@@ -11,7 +11,7 @@
 //! there, all others in the send. Law: the solver is balanced; only `init`, the grid and the output make ranks wait.
 //! [`SerialisedOutput`](crate::SerialisedOutput) is the output alone.
 
-use crate::{Rng, ToyTrace};
+use crate::{Rng, ToyPayload, ToyTrace};
 use ouzel_model::{RegionId, RegionRole, TraceSource};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -229,6 +229,37 @@ impl SimulatedApplication {
     /// The same run with samples alone.
     pub fn samples(&self, sampler: &crate::Sampler) -> ToyTrace {
         sampler.samples(&self.trace, &|caller, callee, nth| self.line(caller, callee, nth))
+    }
+
+    /// The same run by a tracer that marks no loops.
+    pub fn unmarked(&self) -> SimulatedApplication {
+        let mut trace = self.trace.clone();
+        let definitions = self.trace.definitions();
+        let is_loop = |region: RegionId| definitions.region(region).role == RegionRole::Loop;
+        for location in definitions.location_ids() {
+            let mut open = Vec::new();
+            trace.events_mut(location).retain(|event| match event.what {
+                ToyPayload::Enter(region) => {
+                    open.push(region);
+                    !is_loop(region)
+                }
+                ToyPayload::Leave(_) => open.pop().is_none_or(|region| !is_loop(region)),
+                _ => true,
+            });
+        }
+        // What a loop calls, its function calls at the same line.
+        let mut lines = self.lines.clone();
+        for (&(caller, callee), &line) in &self.lines {
+            let name = &*definitions.region(caller).name;
+            let inside = definitions
+                .regions
+                .iter()
+                .position(|region| &*region.name == if name == "loop@30" { "main" } else { "output" });
+            if let Some(function) = inside.filter(|_| is_loop(caller)) {
+                lines.insert((RegionId::from_index(function), callee), line);
+            }
+        }
+        SimulatedApplication { trace, lines, clusters: self.clusters.clone(), ..*self }
     }
 
     /// Number of ranks.

@@ -12,8 +12,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 pub use shared::{
-    ColorWhen, DEFAULT_TOP, LowCommon, MetricArgs, OutputFormat, Per, PlotArgs, RuleArgs, Scope, TimeBinArgs,
-    TopArgs, Traffic, TrafficArgs,
+    ColorWhen, DEFAULT_TOP, LowCommon, MetricArgs, OutputFormat, Per, PeriodArgs, PlotArgs, RuleArgs, Scope,
+    TimeBinArgs, TopArgs, Traffic, TrafficArgs,
 };
 
 /// What every command takes.

@@ -12,6 +12,14 @@ pub fn parse(text: &str) -> Result<(u64, u64), String> {
     Ok((start_ns, end_ns))
 }
 
+/// Nanoseconds of a time that is not zero.
+pub fn parse_duration(text: &str) -> Result<u64, String> {
+    match instant_ns(text)? {
+        0 => Err(format!("{text:?} is no time at all")),
+        ns => Ok(ns),
+    }
+}
+
 /// Units with the power of ten of nanoseconds in them; `s` comes last because the others end with it.
 const UNITS: [(&str, u32); 5] = [("ns", 0), ("us", 3), ("µs", 3), ("ms", 6), ("s", 9)];
 
@@ -38,7 +46,7 @@ fn instant_ns(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{parse, parse_duration};
 
     #[test]
     fn ranges_are_read_exactly() {
@@ -53,6 +61,14 @@ mod tests {
         ] {
             assert_eq!(parse(text), Ok(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn durations_are_read_exactly() {
+        assert_eq!(parse_duration("1.5ms"), Ok(1_500_000));
+        assert_eq!(parse_duration("2"), Ok(2_000_000_000));
+        assert!(parse_duration("0s").unwrap_err().contains("no time"));
+        assert!(parse_duration("fast").unwrap_err().contains("not a time"));
     }
 
     #[test]

@@ -35,9 +35,20 @@ pub struct LoopReport {
 
 /// Gives every loop whose control flow is known its iterations. Loops without children are left as they are.
 /// Reports instances in the order of their ends, inner before outer.
+#[cfg(test)]
 pub fn identify(root: &mut SampledNode, flows: &ControlFlows, acceptance: Acceptance) -> Vec<LoopReport> {
+    identify_loops(root, flows, acceptance, &|_| LoopSource::Marked)
+}
+
+/// [`identify`] with what says how a loop became known.
+pub(super) fn identify_loops(
+    root: &mut SampledNode,
+    flows: &ControlFlows,
+    acceptance: Acceptance,
+    known_by: &dyn Fn(StaticId) -> LoopSource,
+) -> Vec<LoopReport> {
     let mut reports = Vec::new();
-    identify_below(root, flows, acceptance, &mut reports);
+    identify_below(root, flows, acceptance, known_by, &mut reports);
     reports
 }
 
@@ -45,20 +56,27 @@ fn identify_below(
     node: &mut SampledNode,
     flows: &ControlFlows,
     acceptance: Acceptance,
+    known_by: &dyn Fn(StaticId) -> LoopSource,
     reports: &mut Vec<LoopReport>,
 ) {
     let Inside::Ordered(children) = &mut node.inside else { return };
     for child in children.iter_mut() {
-        identify_below(child, flows, acceptance, reports);
+        identify_below(child, flows, acceptance, known_by, reports);
     }
     let flow = flows.0.get(&node.id).filter(|_| is_loop(node.id) && !children.is_empty());
     if let Some(flow) = flow {
-        reports.push(split(node, flow, acceptance));
+        let source = known_by(node.id);
+        reports.push(split(node, flow, acceptance, source));
     }
 }
 
 /// Interposes iterations between a loop and its children.
-fn split(node: &mut SampledNode, flow: &ControlFlow, acceptance: Acceptance) -> LoopReport {
+fn split(
+    node: &mut SampledNode,
+    flow: &ControlFlow,
+    acceptance: Acceptance,
+    source: LoopSource,
+) -> LoopReport {
     let of_loop = node.duration();
     let inside = std::mem::replace(&mut node.inside, Inside::Ordered(Vec::new()));
     let Inside::Ordered(children) = inside else {
@@ -96,8 +114,8 @@ fn split(node: &mut SampledNode, flow: &ControlFlow, acceptance: Acceptance) -> 
             of_iteration.into_iter().for_each(|child| add_profile(&mut profiles, child.into_profile()));
         }
     }
-    let (n_rejected, source) = (verdict.n_rejected, flow.source());
-    node.inside = Inside::Iterations { accepted, profiles, is_accepted, n_rejected, source };
+    let (n_rejected, cfg_source) = (verdict.n_rejected, flow.source());
+    node.inside = Inside::Iterations { accepted, profiles, is_accepted, n_rejected, source, cfg_source };
     report
 }
 

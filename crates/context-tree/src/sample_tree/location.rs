@@ -4,7 +4,8 @@
 //! itself, as others may never be in this process.
 
 use super::builder::SampleTreeBuilder;
-use super::iterations::{identify, learn_flows};
+use super::found_loops::find_loops;
+use super::iterations::{identify_loops, learn_flows};
 use super::{Inside, LcaQuality, SampledNode, SampledTree, is_loop, static_id};
 use crate::assemble::LoopRecord;
 use crate::control_flow::Acceptance;
@@ -13,13 +14,18 @@ use crate::merger::{Merger, Over};
 use crate::node::{LoopSource, Node, StaticId};
 use crate::rows::LoopRows;
 use ouzel_model::{
-    ContextId, Definitions, EventChunk, Level, Notice, NoticeCode, Notices, SampledFrame, Ticks,
+    Clock, ContextId, Definitions, EventChunk, InterruptCounts, InterruptGenerator, Level, Notice,
+    NoticeCode, Notices, Paradigm, SampledFrame, Ticks,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Nodes of a tree without loops. More is no summary: calls in order can be averaged, but not without end.
 const PLAIN_NODES: usize = 8192;
+/// Samples from which on their intervals say more about the period than the trace: one that is taken late or lost does
+/// not move the median of these.
+const SAMPLES_MIN: u64 = 8;
 
 /// The sampled call paths of a trace, by what their frames are instances of.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -27,11 +33,26 @@ pub struct SampledPaths {
     /// For each context its caller's context and what its innermost frame is.
     frames: Vec<(Option<ContextId>, StaticId)>,
     has_loops: bool,
+    /// Loops that an analysis of the binary found.
+    structural: BTreeSet<StaticId>,
+    /// Ticks between samples, as the user says.
+    given: Option<Ticks>,
+    /// Ticks between samples, as the trace says; the longest of several.
+    recorded: Option<Ticks>,
+}
+
+/// Ticks between the samples of a generator; `None` if it counts something else than time.
+fn period_ticks(generator: &InterruptGenerator, clock: &Clock) -> Option<u64> {
+    let InterruptGenerator { counts, period, base, exponent, .. } = generator;
+    let exponent = i32::try_from(*exponent).ok().filter(|_| *counts == InterruptCounts::Time)?;
+    let seconds = *period as f64 * f64::from(*base).powi(exponent);
+    let ticks = (seconds * clock.ticks_per_second as f64).round();
+    (1.0..1e18).contains(&ticks).then_some(ticks as u64)
 }
 
 impl SampledPaths {
-    /// The paths that these definitions have.
-    pub fn new(definitions: &Definitions) -> Self {
+    /// The paths that these definitions have; `period` is what the user says about the time between samples.
+    pub fn new(definitions: &Definitions, period: Option<Ticks>) -> Self {
         let contexts = &definitions.sampled_contexts;
         let frame = |context: &ouzel_model::SampledContext| {
             let call_line = context.parent.and_then(|parent| contexts.get(parent).line);
@@ -40,7 +61,30 @@ impl SampledPaths {
         };
         let frames: Vec<_> = contexts.iter().map(frame).collect();
         let has_loops = frames.iter().any(|&(_, id)| is_loop(id));
-        SampledPaths { frames, has_loops }
+        let structural = (contexts.iter().zip(&frames))
+            .filter(|(context, (_, id))| {
+                is_loop(*id) && definitions.region(context.region).paradigm == Paradigm::Sampling
+            })
+            .map(|(_, &(_, id))| id)
+            .collect();
+        let generators = definitions.interrupt_generators.iter();
+        let recorded = generators.filter_map(|generator| period_ticks(generator, &definitions.clock)).max();
+        SampledPaths { frames, has_loops, structural, given: period, recorded: recorded.map(Ticks) }
+    }
+
+    /// How a loop became known.
+    fn known_by(&self, id: StaticId) -> LoopSource {
+        match id {
+            StaticId::FoundLoop { .. } => LoopSource::TandemRepeat,
+            id if self.structural.contains(&id) => LoopSource::StructureFile,
+            _ => LoopSource::Marked,
+        }
+    }
+
+    /// The time between samples of a location of which the median is `median`.
+    fn period(&self, median: Ticks, n_samples: u64) -> Ticks {
+        let estimate = if n_samples < SAMPLES_MIN { self.recorded.unwrap_or(median) } else { median };
+        self.given.unwrap_or(estimate)
     }
 
     /// Whether there is no path: the trace has no samples.
@@ -75,7 +119,7 @@ pub struct SampledLocation {
     pub tree: Node,
     /// Loops that are not inside of others.
     pub loops: Vec<LoopRecord>,
-    /// Median interval between samples.
+    /// Time between samples: as the user says, else the median interval, of few samples what the trace says.
     pub period: Ticks,
     /// The worst quality of instances.
     pub quality: LcaQuality,
@@ -150,8 +194,10 @@ impl LocationSamples {
     pub fn finish(self) -> Option<SampledLocation> {
         let tree = self.builder.finish()?;
         let SampledTree { mut root, period, quality, n_inconsistent, n_too_deep, folded_below } = tree;
+        let period = self.paths.period(period, root.n_samples);
+        find_loops(&mut root);
         let flows = learn_flows([&root], LoopSource::LearnedSampled);
-        identify(&mut root, &flows, Acceptance::sampled(period));
+        identify_loops(&mut root, &flows, Acceptance::sampled(period), &|id| self.paths.known_by(id));
         let differ = Differ::sampled(&flows, period.0 as f64);
         let merger = Merger { differ, ..Merger::exact(&flows, Over::Iterations) };
         let mut loops = Vec::new();
@@ -170,7 +216,7 @@ fn outermost_loops(node: &SampledNode, path: &mut Vec<StaticId>, records: &mut V
     path.push(node.id);
     match &node.inside {
         Inside::Ordered(children) => children.iter().for_each(|child| outermost_loops(child, path, records)),
-        Inside::Iterations { accepted, n_rejected, source, .. } => {
+        Inside::Iterations { accepted, n_rejected, source, cfg_source, .. } => {
             let mut rows = LoopRows::default();
             for iteration in accepted {
                 rows.push(iteration.end.0, iteration.duration().0);
@@ -180,6 +226,7 @@ fn outermost_loops(node: &SampledNode, path: &mut Vec<StaticId>, records: &mut V
             records.push(LoopRecord {
                 path,
                 source: *source,
+                cfg_source: *cfg_source,
                 n_clusters: 0,
                 accepted: rows.n,
                 rejected: *n_rejected,

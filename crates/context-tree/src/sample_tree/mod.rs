@@ -20,6 +20,7 @@
 //! [`SampledNode::last`] are the ranges of Fig. 4.
 
 mod builder;
+mod found_loops;
 mod interval;
 mod iterations;
 mod location;
@@ -108,8 +109,10 @@ pub enum Inside {
         is_accepted: Vec<bool>,
         /// Number of rejected ones.
         n_rejected: u64,
-        /// How control flow became known.
+        /// How the loop became known.
         source: LoopSource,
+        /// How its control flow became known.
+        cfg_source: LoopSource,
     },
     /// Only durations: a profile.
     Profile(Box<Node>),
@@ -207,7 +210,7 @@ impl SampledNode {
                 gaps.push(end.since(at).0 as f64);
                 Node::call(id, gaps, nodes)
             }
-            Inside::Iterations { accepted, profiles, is_accepted, n_rejected, source } => {
+            Inside::Iterations { accepted, profiles, is_accepted, n_rejected, source, cfg_source } => {
                 let n = accepted.len();
                 let nodes = accepted.into_iter().map(|iteration| iteration.into_node(merger)).collect();
                 let clusters = cluster(nodes, merger);
@@ -221,6 +224,7 @@ impl SampledNode {
                 };
                 let mut body = LoopBody {
                     source,
+                    cfg_source,
                     gap: 0.0,
                     clusters: clusters.into_iter().map(cluster).collect(),
                     map: map_of(&is_accepted, &of),

@@ -1,6 +1,7 @@
 //! A simulated application, as exact events and as samples: the ranks that behave alike are found in both.
 
 use super::*;
+use ouzel_model::{Ticks, TraceSource};
 use ouzel_testkit::{OutputApplication, SampledLca, Sampler, SimulatedApplication, ToyTrace, run};
 
 /// Clusters of ranks.
@@ -36,4 +37,54 @@ fn samples_cluster_as_planted() {
             }
         }
     }
+}
+
+/// Published: clusters of 1, 15 and 496 of 512 processes.
+#[test]
+fn an_uneven_start_does_not_split_the_clusters_of_512_ranks() {
+    let simulated = OutputApplication::of_ranks(512, 9).run();
+    let planted = planted(&simulated);
+    assert_eq!(planted.iter().map(Vec::len).collect::<Vec<_>>(), [1, 496, 15]);
+    let sampler = Sampler { jitter: 60, ..Sampler::every(1200, 7) };
+    assert_eq!(clusters(&simulated.samples(&sampler)), planted);
+}
+
+#[test]
+fn loops_say_how_they_are_known() {
+    let simulated = OutputApplication::of_ranks(48, 2).run();
+    let sampled = simulated.samples(&Sampler::every(500, 3));
+    let loops = |trace: &ToyTrace| -> Vec<(String, LoopSource, LoopSource, u64)> {
+        let output = run(trace, ContextTrees::default());
+        let found = output.groups[0].loops.iter().filter(|found| !found.is_nested);
+        let name = |found: &LoopSummary| found.path.last().unwrap().name(trace.definitions());
+        found.map(|found| (name(found), found.source, found.cfg_source, found.accepted)).collect()
+    };
+    let marked = |n| ("loop@30".to_owned(), LoopSource::Marked, LoopSource::LearnedSampled, n);
+    assert_eq!(loops(&sampled)[0], marked(14));
+    let exact = &loops(&simulated.trace)[0];
+    assert_eq!((exact.1, exact.2, exact.3), (LoopSource::Marked, LoopSource::TandemRepeat, 14));
+    // Without the loops, they are found in the function that has them.
+    let unmarked = simulated.unmarked();
+    let found = loops(&unmarked.samples(&Sampler::every(500, 3)));
+    let (name, source, cfg_source, n) = &found[0];
+    assert_eq!(
+        (name.as_str(), *source, *cfg_source),
+        ("loop~main", LoopSource::TandemRepeat, LoopSource::LearnedSampled)
+    );
+    assert_eq!(*n, 14);
+}
+
+#[test]
+fn differences_within_the_periods_do_not_count() {
+    let simulated = OutputApplication::of_ranks(48, 2).run();
+    let sampled = simulated.samples(&Sampler { jitter: 50, ..Sampler::every(500, 3) });
+    let period =
+        |given| run(&sampled, ContextTrees { period: given, ..ContextTrees::default() }).groups[0].period.0;
+    let estimated = period(None);
+    assert!((480..=520).contains(&estimated), "{estimated}");
+    assert_eq!(period(Some(Ticks(700))), 700);
+    assert_eq!(run(&simulated.trace, ContextTrees::default()).groups[0].period.0, 0);
+    // With a period beyond all differences, all ranks are alike.
+    let blunt = ContextTrees { period: Some(Ticks(1_000_000)), ..ContextTrees::default() };
+    assert_eq!(run(&sampled, blunt).groups[0].clusters.len(), 1);
 }

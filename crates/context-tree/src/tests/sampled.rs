@@ -43,7 +43,8 @@ fn sampled_ranks_have_clusters_and_iterations() {
     let members: Vec<&[LocationId]> = group.clusters.iter().map(|c| c.members.as_slice()).collect();
     assert_eq!(members, [&[0, 1, 3].map(LocationId)[..], &[LocationId(2)]]);
     let found = &group.loops[0];
-    assert_eq!((found.source, found.accepted, found.rejected), (LoopSource::LearnedSampled, 12, 0));
+    assert_eq!((found.source, found.accepted, found.rejected), (LoopSource::Marked, 12, 0));
+    assert_eq!(found.cfg_source, LoopSource::LearnedSampled);
     let instance = &found.instances[0];
     assert_eq!((instance.n_iterations, instance.n_clusters), (12, 1));
     assert_eq!((instance.iterations[0].start.0, instance.iterations[1].start.0), (10, 260));

@@ -75,7 +75,8 @@ pub(super) fn of_loop(file: Option<Arc<str>>, line: Option<u32>, inside: Option<
         line,
         end_line: None,
         role: RegionRole::Loop,
-        paradigm: Paradigm::Compiler,
+        // Found by an analysis of the binary, to attribute samples.
+        paradigm: Paradigm::Sampling,
     }
 }
 

@@ -2,11 +2,12 @@
 
 mod page;
 
-use crate::args::{Common, RuleArgs};
+use crate::args::{Common, PeriodArgs, RuleArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
 use clap::Args;
+use ouzel::context_tree::ContextTrees;
 pub use ouzel::diagnose::clusters as data;
 
 pub const COMMAND: Command = Command::about_a_run::<ClustersArgs>("clusters", &[Need::Ranks.always()]);
@@ -21,7 +22,8 @@ Examples:
 
 Ranks are alike if they make similar calls in the same order and spend similar times in them. Main threads,
 other threads and accelerator streams are compared among themselves. Each cluster is named by its first
-rank. It differs from the largest cluster by the difference of mean exclusive times, call path by call path.")]
+rank. It differs from the largest cluster by the difference of mean exclusive times, call path by call path.
+Times from samples are exact to the sampling period, so smaller differences don't set ranks apart.")]
 pub struct ClustersArgs {
     /// Number of differences to show for each cluster (0: all)
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -29,6 +31,9 @@ pub struct ClustersArgs {
 
     #[command(flatten)]
     pub rules: RuleArgs,
+
+    #[command(flatten)]
+    pub period: PeriodArgs,
 }
 
 impl Question for ClustersArgs {
@@ -41,7 +46,9 @@ fn run(common: &Common, args: &ClustersArgs) -> anyhow::Result<Outcome> {
     let semantics = ouzel::rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;
     let definitions = session.definitions();
-    let answer = session.answer(|trace, options| trace.clusters(&semantics, options))?;
+    let period = args.period.ns.map(|ns| definitions.clock.ticks_from_ns(ns));
+    let trees = ContextTrees { semantics, period };
+    let answer = session.answer(|trace, options| trace.clusters_of(trees.clone(), options))?;
     session.reply(
         &answer,
         |data| data,

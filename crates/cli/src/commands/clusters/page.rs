@@ -40,6 +40,13 @@ fn group(page: &mut Page, clusters: &[ClusterEntry], top: usize) {
         page.gap();
         page.text(2, "Times below are means over the members of a cluster, from the profile.", Paint::Dim);
     }
+    if 0 < largest.tolerance_ns {
+        let (period, tolerance) =
+            (units::time(largest.sampling_period_ns), units::time(largest.tolerance_ns));
+        let text =
+            format!("Samples are {period} apart: times that differ by up to {tolerance} count as equal.");
+        page.text(2, &text, Paint::Dim);
+    }
     for cluster in clusters.iter().filter(|cluster| cluster.id != largest.id) {
         page.heading(&format!(
             "How cluster {} ({}) differs from cluster {}, the largest",

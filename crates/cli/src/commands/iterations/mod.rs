@@ -2,7 +2,7 @@
 
 pub mod page;
 
-use crate::args::{Common, OutputFormat, RuleArgs};
+use crate::args::{Common, OutputFormat, PeriodArgs, RuleArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::{Session, outcome, taken};
@@ -31,6 +31,9 @@ pub struct IterationsArgs {
 
     #[command(flatten)]
     pub rules: RuleArgs,
+
+    #[command(flatten)]
+    pub period: PeriodArgs,
 }
 
 impl Question for IterationsArgs {
@@ -44,7 +47,10 @@ fn run(common: &Common, args: &IterationsArgs) -> anyhow::Result<Outcome> {
     let session = Session::open(common)?;
     let definitions = session.definitions();
     let mut set = AnalysisSet::default();
-    let key = set.add(ContextTrees { semantics: semantics.clone() });
+    let key = set.add(ContextTrees {
+        semantics: semantics.clone(),
+        period: args.period.ns.map(|ns| definitions.clock.ticks_from_ns(ns)),
+    });
     let mut report = session.run(&set)?;
     let trees = taken(report.outputs.take(&key), "iterations")?;
     let run = report.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();

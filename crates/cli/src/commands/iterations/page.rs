@@ -79,7 +79,7 @@ pub fn loop_name(of_loop: &LoopEntry, room: usize) -> String {
 
 /// How the loop was found, and which part of it was not counted as an iteration.
 fn origin(of_loop: &LoopEntry) -> String {
-    let mut parts = vec![of_loop.source_in_words().to_owned()];
+    let mut parts = vec![of_loop.source_in_words()];
     if of_loop.is_nested {
         let outer = of_loop.inside_of.last().map_or_else(|| "another loop".to_owned(), |name| clean(name));
         parts.push(format!("inside {outer}, counted over all its iterations"));
