@@ -8,6 +8,7 @@
 //! in `package/ouzel/_core.pyi`. Rust's own interface is `ouzel`.
 #![deny(missing_docs)]
 
+mod accelerators;
 mod arguments;
 mod arrow;
 mod calls;

@@ -233,14 +233,19 @@ impl Trace {
         })
     }
 
-    #[pyo3(signature = (idle_functions=None, mpi_events=None, *, per="rank"))]
+    #[pyo3(signature = (idle_functions=None, mpi_events=None, *, per="rank", by=None))]
     fn idle_time(
         &self,
         py: Python<'_>,
         idle_functions: Option<&Bound<'_, PyAny>>,
         mpi_events: Option<bool>,
         per: &str,
+        by: Option<&str>,
     ) -> PyResult<Table> {
+        if let Some(by) = by {
+            choice("by", by, &[("cause", ())])?;
+            return self.idle_by_cause(py);
+        }
         let per = per_what(per)?;
         let named = idle_functions.map(patterns).transpose()?;
         // Unknown names are reported, as everywhere, except those of the defaults.

@@ -22,6 +22,7 @@ enum PathRows {
     Segments,
     Regions,
     CallPaths,
+    Bounds,
 }
 
 #[pymethods]
@@ -32,6 +33,7 @@ impl Trace {
             ("segment", PathRows::Segments),
             ("region", PathRows::Regions),
             ("call_path", PathRows::CallPaths),
+            ("bound", PathRows::Bounds),
         ];
         let rows = choice("by", by, &choices)?;
         let origin = self.origin();
@@ -42,6 +44,7 @@ impl Trace {
                     PathRows::Segments => path.segments_table(definitions),
                     PathRows::Regions => path.by_region_table(definitions),
                     PathRows::CallPaths => path.table(definitions),
+                    PathRows::Bounds => path.bounds_table(definitions),
                 };
                 (table, pictures::critical_path(&path, definitions, &origin))
             }))

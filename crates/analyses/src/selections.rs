@@ -234,7 +234,7 @@ fn pieces_of_the_critical_path_are_those_of_the_whole_run() {
     let operations = |definitions: &Definitions| Operations::new(definitions);
     check_additive(Parts::TimesAndRanks, operations, |output, definitions| {
         let mut sums = Sums::new();
-        let path = critical_path(&output, definitions, &Notices::default());
+        let path = critical_path(&output, &[], definitions, &Notices::default());
         for segment in &path.segments {
             let of = name(&path.call_paths, segment.call_path, definitions);
             let key = format!("{:?} {:?} from {:?} {of}", segment.kind, segment.location, segment.from);

@@ -3,6 +3,7 @@
 use ouzel::analyses::Per;
 use ouzel::analyses::idle::{IdleOutput, IdleRegions};
 use ouzel::model::Definitions;
+use ouzel::waits::accelerators::StreamIdle;
 use ouzel_export::TableRows;
 use serde::Serialize;
 use std::sync::Arc;
@@ -29,5 +30,82 @@ impl IdleAnswer {
             idle_regions: idle.names(definitions),
             rows: TableRows(output.table(definitions, per)),
         }
+    }
+}
+
+/// With `--by cause`: why each stream of an accelerator has nothing to do.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IdleCausesAnswer {
+    /// By rank, then by stream.
+    pub rows: Vec<IdleCausesRow>,
+}
+
+/// One stream.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IdleCausesRow {
+    /// World rank of the process; `null` if unknown.
+    pub rank: Option<u32>,
+    /// Id of the stream in the trace's files.
+    pub stream: u64,
+    /// From the begin of its first operation to the end of its last.
+    pub span_ns: u64,
+    /// Time with an operation.
+    pub busy_ns: u64,
+    /// Time without one.
+    pub idle_ns: u64,
+    /// The parts of the idle time, which add up to it.
+    pub causes: IdleCauses,
+}
+
+/// Idle time by cause.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IdleCauses {
+    /// The host launches the next operation late.
+    pub host_late_ns: u64,
+    /// The host waits for a device before it launches.
+    pub host_waits_ns: u64,
+    /// It waits for a kernel of another stream.
+    pub other_stream_ns: u64,
+    /// It, or the host, waits for a copy.
+    pub copy_ns: u64,
+    /// It, or the host, waits for other ranks.
+    pub partner_ns: u64,
+    /// The next operation was in the queue, and follows the one before.
+    pub dependency_ns: u64,
+    /// The host makes contexts, loads or compiles code.
+    pub start_up_ns: u64,
+    /// It is not known which call launched the next operation.
+    pub other_ns: u64,
+}
+
+impl IdleCausesAnswer {
+    /// The shape of `rows`.
+    pub fn new(rows: &[StreamIdle], definitions: &Definitions) -> Self {
+        let row = |row: &StreamIdle| {
+            let [late, waits, stream, copy, partner, dependency, start_up, other] = row.causes_ns(definitions);
+            let span_ns = definitions.clock.ns_from_ticks(row.span);
+            let idle_ns = definitions.clock.ns_from_ticks(row.idle);
+            IdleCausesRow {
+                rank: row.rank.map(|rank| rank.0),
+                stream: definitions.location(row.location).native_id,
+                span_ns,
+                busy_ns: span_ns.saturating_sub(idle_ns),
+                idle_ns,
+                causes: IdleCauses {
+                    host_late_ns: late,
+                    host_waits_ns: waits,
+                    other_stream_ns: stream,
+                    copy_ns: copy,
+                    partner_ns: partner,
+                    dependency_ns: dependency,
+                    start_up_ns: start_up,
+                    other_ns: other,
+                },
+            }
+        };
+        IdleCausesAnswer { rows: rows.iter().map(row).collect() }
     }
 }

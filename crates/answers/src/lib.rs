@@ -23,6 +23,7 @@ mod envelope;
 mod idle;
 mod imbalance;
 mod info;
+mod kernels;
 mod lateness;
 mod messages;
 mod patterns;
@@ -47,15 +48,19 @@ pub use compare::{CompareAnswer, ComparedGrowth, ComparedRegion, ComparedRun, Co
 pub use convert::{ConvertAnswer, Written};
 pub use correlate::{CorrelateAnswer, CorrelatedAxis, CorrelatedTopology, ReferenceView};
 pub use coverage::{ProfileCoverage, TraceCoverage};
-pub use critical_path::CriticalPathAnswer;
+pub use critical_path::{CriticalPathAnswer, CriticalPathBound};
 pub use efficiency::{
     DeviceEfficiencies, EfficiencyAnswer, EfficiencyPart, HybridMetric, HybridSplit, MissingMetric,
     RunEfficiencies,
 };
 pub use envelope::{Envelope, Input, InputFilter, NoticeEntry, StreamedEnvelope, schema_version};
-pub use idle::IdleAnswer;
+pub use idle::{IdleAnswer, IdleCauses, IdleCausesAnswer, IdleCausesRow};
 pub use imbalance::{ImbalanceAnswer, ImbalanceRow, MetricImbalanceAnswer, MetricImbalanceRow};
 pub use info::{InfoAbility, InfoAnswer, InfoLocation, InfoMetric};
+pub use kernels::{
+    KernelsAnswer, KernelsCopies, KernelsGroup, KernelsLaunchDelay, KernelsQueue, KernelsRow, KernelsShort,
+    KernelsTimes, KernelsType,
+};
 pub use lateness::LatenessAnswer;
 pub use messages::MessagesAnswer;
 pub use patterns::{Occurrence, PatternsAnswer};

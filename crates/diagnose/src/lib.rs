@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod accelerators_card;
 mod advice;
 mod cluster_differences;
 pub mod clusters;
@@ -23,6 +24,7 @@ pub mod segments;
 mod trust_card;
 mod wait_sums;
 
+pub use accelerators_card::{AcceleratorIdle, AcceleratorsCard};
 pub use advice::Advice;
 pub use cluster_differences::PathDifference;
 pub use epochs::EpochCard;
@@ -47,6 +49,7 @@ use ouzel_efficiency::{Metric, Reason, RegionOfInterest, RunEfficiency, Threads,
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
 use ouzel_model::{Definitions, LocationId, Notice, NoticeCode};
 use ouzel_replay::Replay;
+use ouzel_waits::accelerators::{AcceleratorsSummary, DeviceLoss, DeviceLosses};
 use ouzel_waits::{DelaysOutput, WaitsOutput};
 use segments::{Detail, Which};
 use serde::{Serialize, Serializer};
@@ -66,6 +69,8 @@ pub struct RunReport {
     pub trust: TrustCard,
     /// The run in a sentence.
     pub headline: Headline,
+    /// How accelerators were used; `null` if none ran, or only a part of the run is selected.
+    pub accelerators: Option<AcceleratorsCard>,
     /// How well the ranks' time was used; `null` where that is not known, see `efficiency_missing`.
     pub efficiency: Option<EfficiencyCard>,
     /// Why there are no efficiencies; `null` if there are.
@@ -260,6 +265,8 @@ impl ReportAnalyses {
             replay: None,
             delays: None,
             waits: WaitSums::default(),
+            devices: None,
+            accelerators: None,
         })
     }
 
@@ -287,6 +294,8 @@ pub struct Material {
     replay: Option<Replay>,
     delays: Option<DelaysOutput>,
     waits: WaitSums,
+    devices: Option<Vec<DeviceLoss>>,
+    accelerators: Option<AcceleratorsSummary>,
 }
 
 impl Material {
@@ -330,6 +339,24 @@ impl Material {
     /// Adds which calls wait, of which class.
     pub fn add_waits(&mut self, waits: &WaitsOutput) {
         self.waits = WaitSums::new(waits, &mut self.profile.call_paths);
+    }
+
+    /// Whether streams of accelerators ran.
+    pub fn wants_accelerators(&self) -> bool {
+        self.run.recorded.calls && 0 < self.run.n_accelerator_streams
+    }
+
+    /// Adds how accelerators were used.
+    pub fn add_summary(&mut self, summary: Option<AcceleratorsSummary>) {
+        self.accelerators = summary;
+    }
+
+    /// Adds what the run loses with its accelerators.
+    pub fn add_accelerators(&mut self, losses: DeviceLosses) {
+        let remap = self.profile.call_paths.absorb(&losses.call_paths);
+        let mut list = losses.list;
+        list.iter_mut().for_each(|loss| loss.call_path = remap.path(loss.call_path));
+        self.devices = Some(list);
     }
 
     /// Adds which code makes others wait.
@@ -384,6 +411,7 @@ impl Material {
             replay: self.replay.as_ref(),
             delays: self.delays.as_ref(),
             waits: &self.waits,
+            devices: self.devices.as_deref(),
             clocks_are_right: !has(NoticeCode::ClocksUnsynchronised) && !has(NoticeCode::MessageOrder),
             nothing_lost,
             recorded: self.run.recorded,
@@ -429,6 +457,10 @@ impl Material {
             run: run.clone(),
             trust,
             headline,
+            accelerators: self
+                .accelerators
+                .as_ref()
+                .map(|summary| AcceleratorsCard::new(summary, &definitions.clock)),
             efficiency,
             efficiency_missing,
             efficiency_left_out,

@@ -33,11 +33,11 @@ const CONSTRAINTS: &[(&str, &str, &str)] = &[
     ("CorrelatedView", "r_max", r#"{"minimum": -1, "maximum": 1}"#),
     ("CorrelatedView", "r_min", r#"{"minimum": -1, "maximum": 1}"#),
     ("CorrelatedView", "sign", r#"{"enum": ["like", "against", "none"]}"#),
-    ("CriticalPathStep", "kind", r#"{"enum": ["local", "message", "collective"]}"#),
+    ("CriticalPathStep", "kind", r#"{"enum": ["local", "message", "collective", "launch", "synchronization"]}"#),
     (
         "CriticalPathStep",
         "activity",
-        r#"{"enum": ["working", "in_mpi", "waiting", "message", "collective"]}"#,
+        r#"{"enum": ["working", "in_mpi", "waiting", "message", "collective", "launch"]}"#,
     ),
     ("LatenessOperation", "kind", r#"{"enum": ["send", "receive", "collective"]}"#),
     ("ProfileRow", "call_path", r#"{"minItems": 1}"#),

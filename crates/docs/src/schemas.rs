@@ -58,10 +58,11 @@ pub fn all(rows: &Rows) -> Result<Schemas> {
         ("correlate", Of::Profile, shape::<CorrelateAnswer>()),
         ("critical-path", Of::Trace, shape::<CriticalPathAnswer>()),
         ("efficiency", Of::Trace, shape::<EfficiencyAnswer>()),
-        ("idle", Of::Trace, shape::<IdleAnswer>()),
+        ("idle", Of::Trace, shape::<IdleForms>()),
         ("imbalance", Of::Trace, shape::<ImbalanceForms>()),
         ("info", Of::Trace, shape::<InfoAnswer>()),
         ("iterations", Of::Trace, shape::<IterationsAnswer>()),
+        ("kernels", Of::Trace, shape::<KernelsAnswer>()),
         ("lateness", Of::Trace, shape::<LatenessAnswer<Vec<LatenessOperation>>>()),
         ("messages", Of::Trace, shape::<MessagesAnswer>()),
         ("patterns", Of::Trace, shape::<PatternsAnswer>()),
@@ -81,6 +82,17 @@ pub fn all(rows: &Rows) -> Result<Schemas> {
         all.push((name, answer(name, of, shape, rows).with_context(|| format!("schema of {name}"))?));
     }
     Ok(all)
+}
+
+/// `data` of `idle`.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is of interest")]
+enum IdleForms {
+    /// Without `--by`.
+    Regions(answers::IdleAnswer),
+    /// With `--by cause`.
+    Causes(answers::IdleCausesAnswer),
 }
 
 /// `data` of `imbalance`.

@@ -88,6 +88,17 @@ impl Clock {
         u64::try_from(ns).unwrap_or(u64::MAX)
     }
 
+    /// Parts of a time in nanoseconds, which add up to the nanoseconds of their sum. Each differs from its own
+    /// nanoseconds by 1 at most.
+    pub fn ns_of_parts<const N: usize>(&self, parts: [Ticks; N]) -> [u64; N] {
+        let (mut sum, mut before) = (Ticks(0), 0);
+        parts.map(|part| {
+            sum += part;
+            let ns = self.ns_from_ticks(sum);
+            ns - std::mem::replace(&mut before, ns)
+        })
+    }
+
     /// The first tick that is not before `ns` nanoseconds.
     pub fn ticks_from_ns(&self, ns: u64) -> Ticks {
         let ticks = (u128::from(ns) * u128::from(self.ticks_per_second)).div_ceil(1_000_000_000);
@@ -103,6 +114,13 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nanoseconds_of_parts_add_up() {
+        let parts = clock(3_000_000_000).ns_of_parts([Ticks(1), Ticks(1), Ticks(1), Ticks(5)]);
+        assert_eq!(parts, [0, 1, 0, 2]);
+        assert_eq!(parts.iter().sum::<u64>(), clock(3_000_000_000).ns_from_ticks(Ticks(8)));
+    }
 
     fn clock(ticks_per_second: u64) -> Clock {
         Clock { ticks_per_second, offset_ticks: 0, realtime_ns: None, declared_length: None }

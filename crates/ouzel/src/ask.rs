@@ -33,6 +33,7 @@ use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Re
 use ouzel_files::memory;
 use ouzel_model::{Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank};
 use ouzel_replay::{ChangeError, Graph, Replay};
+use ouzel_waits::accelerators::Accelerators;
 use ouzel_waits::{DelaysOutput, Dependencies, PathImpact, Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
@@ -190,13 +191,27 @@ impl Trace {
     /// If a pass was cancelled, or an analysis cannot answer.
     pub fn critical_path(&self, options: &Options<'_>) -> Result<Answer<PathProfile>, AskError> {
         let definitions = self.definitions();
-        let answer = self.ask(Operations::new(definitions), options)?;
+        let mut set = AnalysisSet::default();
+        let operations = set.add(Operations::new(definitions));
+        let devices = Accelerators::new(definitions);
+        let devices = devices.has_devices().then(|| set.add_silent(devices));
+        let mut pass = self.run(&set, options)?;
+        let mut operations = pass.outputs.take(&operations)?;
+        let devices = devices.map(|devices| pass.outputs.take(&devices)).transpose()?;
+        let answer = Answer::new((), pass);
         let notices = Notices::default();
         notices.extend(answer.notices.iter().cloned());
-        let path = critical_path(&answer.output, definitions, &notices);
+        let mut of_devices = Vec::new();
+        if let Some(devices) = devices {
+            let remap = operations.call_paths.absorb(&devices.call_paths);
+            of_devices = devices.path_waits(definitions);
+            of_devices.iter_mut().for_each(|wait| wait.call_path = remap.path(wait.call_path));
+        }
+        let path = critical_path(&operations, &of_devices, definitions, &notices);
+        drop(operations);
         let calls = self.ask(PathCalls::new(&path), options)?.output;
         let classes = Semantics::default().classes(definitions);
-        Ok(Answer { notices: notices.to_vec(), ..answer.map(|_| profile(&path, &calls, &classes)) })
+        Ok(Answer { notices: notices.to_vec(), ..answer.map(|()| profile(&path, &calls, &classes, definitions)) })
     }
 
     /// Which calls wait for other ranks, of which kind, how long, and for whom.
@@ -239,7 +254,7 @@ impl Trace {
         let (waits, operations) = (pass.outputs.take(&waits)?, pass.outputs.take(&operations)?);
         let times = pass.outputs.take(&times)?;
         let mut answer = explained(Answer::new(waits, pass));
-        let path = critical_path(&operations, definitions, &Notices::default());
+        let path = critical_path(&operations, &[], definitions, &Notices::default());
         drop(operations);
         let mut dependencies = bounded(&mut answer.output);
         let mut set = AnalysisSet::default();
@@ -250,7 +265,7 @@ impl Trace {
         let (delays, parts) = dependencies.delays(&calls);
         answer.output.parts = parts;
         let classes = Semantics::default().classes(definitions);
-        let path = profile(&path, &pass.outputs.take(&on_path)?, &classes);
+        let path = profile(&path, &pass.outputs.take(&on_path)?, &classes, definitions);
         let impact = PathImpact::new(&path, &times, &answer.output, definitions);
         Ok(answer.map(|waits| (waits, delays, Some(impact))))
     }
@@ -427,11 +442,19 @@ impl Trace {
         // Threads and accelerators are left out of the run that is replayed.
         let within = (is_whole && material.wants_waits_within_processes())
             .then(|| set.add_silent(Waits::new(definitions).silent()));
-        if late.is_none() && waits.is_none() && within.is_none() {
+        let devices = (is_whole && material.wants_accelerators())
+            .then(|| set.add_silent(Accelerators::new(definitions)));
+        if late.is_none() && waits.is_none() && within.is_none() && devices.is_none() {
             return Ok(());
         }
         let mut pass = self.run(&set, options)?;
         let within = within.map(|key| pass.outputs.take(&key)).transpose()?;
+        if let Some(devices) = devices {
+            let devices = pass.outputs.take(&devices)?;
+            material.add_summary(devices.summary(definitions));
+            let losses = devices.losses(definitions);
+            losses.into_iter().for_each(|losses| material.add_accelerators(losses));
+        }
         if let Some(late) = late {
             let late = pass.outputs.take(&late)?;
             material.add_messages(late, &pass.notices);

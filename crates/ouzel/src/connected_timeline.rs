@@ -48,7 +48,7 @@ impl Trace {
         let notices = Notices::default();
         notices.extend(pass.notices.iter().cloned());
         let with_path = operations.as_ref().filter(|_| wanted.critical_path);
-        let path = with_path.map(|operations| critical_path(operations, definitions, &notices));
+        let path = with_path.map(|operations| critical_path(operations, &[], definitions, &notices));
         let messages = operations.filter(|_| wanted.messages);
         let connected = ConnectedTimeline { timeline, messages, path };
         Ok(Answer { notices: notices.to_vec(), ..Answer::new(connected, pass) })

@@ -65,7 +65,7 @@ fn critical_paths_tile_the_run_and_steps_keep_the_order() {
     for (name, trace) in archives() {
         let definitions = trace.definitions();
         let operations = answer(&trace, Operations::new(definitions));
-        let path = critical_path(&operations, definitions, &Notices::default());
+        let path = critical_path(&operations, &[], definitions, &Notices::default());
         let calls = profile(
             &path,
             &answer(&trace, PathCalls::new(&path)),

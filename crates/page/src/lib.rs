@@ -73,6 +73,7 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, asked: &Asked) -> Strin
                         @if !asked.selection().is_empty() { " " code { (asked.selection()) } }
                     }
                     (findings::headline(&report.headline))
+                    @if let Some(accelerators) = &report.accelerators { p { (accelerators.in_words()) } }
                     p.facts.small { (report_sections::facts(&report.run)) }
                 }
                 main id="main" {

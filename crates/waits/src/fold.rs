@@ -2,7 +2,7 @@
 
 use crate::calls::CallKind;
 use crate::depth::Depth;
-use crate::devices::{DeviceApis, DeviceFold, is_stream};
+use crate::devices::{DetailsKept, DeviceApis, DeviceFold, is_stream};
 use crate::output::{WaitsOutput, output};
 use crate::records::{
     BareCall, BareKind, CollectiveRecord, CollectiveSite, LocationRecords, Poll, Steps, WaitsPartial,
@@ -177,7 +177,7 @@ impl Analysis for Waits {
             threads.fold(self.threads.of_regions(), chunk);
         }
         if let Some(devices) = devices {
-            devices.fold(self.devices.of_regions(), chunk);
+            devices.fold(self.devices.of_regions(), &DetailsKept::default(), chunk);
         }
     }
 

@@ -1993,20 +1993,41 @@ class Trace:
         over callers.
         """
     def idle_time(
-        self, idle_functions: _Names | None = None, mpi_events: bool | None = None, *, per: _Per = "rank"
+        self,
+        idle_functions: _Names | None = None,
+        mpi_events: bool | None = None,
+        *,
+        per: _Per = "rank",
+        by: Literal["cause"] | None = None,
     ) -> Table:
         """Time in idle regions (nested ones count once) and, for accelerator streams, time in no region.
 
         By default the idle regions are those of ``ouzel idle``: "Idle", receives, waits, barriers and blocking
         collective operations of MPI. If you give one of the following, they are as in Pipit. ``idle_functions``: names
         with ``*`` and ``?``, "Idle" if not given. ``mpi_events``: also ``MPI_Recv``, ``MPI_Wait`` and ``MPI_Waitall``.
+        ``by="cause"``: one row for each accelerator stream, its idle time divided by cause; the parts add up to it.
         Pipit, operation ``idle_time``.
         """
-    def critical_path_analysis(self, *, by: Literal["segment", "region", "call_path"] = "segment") -> Table:
+    def kernels(
+        self,
+        *,
+        by: Literal["kernel", "operator", "scope"] = "kernel",
+        table: Literal["rows", "types", "queues", "launch_delays", "copies"] = "rows",
+    ) -> Table:
+        """What accelerators run: kernels, communication and copies.
+
+        ``by``: one row for each kernel, for each operator or function that launches, or for each range or Python
+        function around the launch. ``table``: these rows, or time by type, the longest queue of each stream, the
+        launch delays of each rank, or copies by direction.
+        """
+    def critical_path_analysis(
+        self, *, by: Literal["segment", "region", "call_path", "bound"] = "segment"
+    ) -> Table:
         """The chain of work and waiting that determines the run time.
 
         One row for each segment, in order of time (segments tile the run); or for each region or call path, most time
-        first, divided into working, in MPI, waiting, messages and collectives. Two passes; memory depends on messages
+        first, divided into working, in MPI, waiting, messages, collectives and launches; or for what bounds the path:
+        CPU, GPU, launches or communication. With accelerators it follows launches and synchronisations. Two passes; memory depends on messages
         and collectives, not on calls. Pipit, operation ``critical_path_analysis``, whose code takes the latest send as
         the matching one.
         """

@@ -18,6 +18,7 @@ const OPERATIONS: &[(&[&str], f64)] = &[
     (&["comm-matrix"], 1.5),
     (&["messages"], 1.5),
     (&["idle"], 1.5),
+    (&["kernels"], 1.5),
     (&["imbalance"], 1.5),
     (&["critical-path"], 4.0),
     (&["lateness"], 4.0),

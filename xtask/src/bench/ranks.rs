@@ -44,6 +44,7 @@ const COMMANDS: &[&[&str]] = &[
     &["breakdown", "--plot", "breakdown.svg"],
     &["imbalance", "--plot", "imbalance.svg"],
     &["idle", "--plot", "idle.svg"],
+    &["kernels"],
     &["critical-path", "--plot", "critical-path.svg"],
     &["lateness", "--plot", "lateness.svg"],
     &["efficiency", "--per", "segment"],

@@ -78,6 +78,8 @@ const COMMANDS: &[(&str, Shape)] = &[
     ("clusters TRACE --format json", Shape::Json),
     ("iterations TRACE --format json", Shape::Json),
     ("idle TRACE --format json", Shape::Json),
+    ("idle TRACE --by cause --format json", Shape::Json),
+    ("kernels TRACE --format json", Shape::Json),
     ("breakdown TRACE --format json", Shape::Json),
     ("call-tree TRACE --format json", Shape::Json),
     ("compare TRACE TRACE --format json", Shape::Json),

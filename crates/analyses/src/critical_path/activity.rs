@@ -20,12 +20,20 @@ pub enum Activity {
     Message,
     /// In a collective after the last arrival.
     Collective,
+    /// From a launch until the operation of the accelerator begins.
+    Launch,
 }
 
 impl Activity {
     /// Every activity.
-    pub const ALL: [Activity; 5] =
-        [Activity::Working, Activity::InMpi, Activity::Waiting, Activity::Message, Activity::Collective];
+    pub const ALL: [Activity; 6] = [
+        Activity::Working,
+        Activity::InMpi,
+        Activity::Waiting,
+        Activity::Message,
+        Activity::Collective,
+        Activity::Launch,
+    ];
 
     /// The term in snake case, as tables and JSON show it.
     pub fn as_str(self) -> &'static str {
@@ -35,6 +43,7 @@ impl Activity {
             Activity::Waiting => "waiting",
             Activity::Message => "message",
             Activity::Collective => "collective",
+            Activity::Launch => "launch",
         }
     }
 
@@ -46,6 +55,7 @@ impl Activity {
             Activity::Waiting => "waiting for threads or devices",
             Activity::Message => "in a message",
             Activity::Collective => "in a collective",
+            Activity::Launch => "launching",
         }
     }
 
@@ -55,6 +65,8 @@ impl Activity {
             SegmentKind::Local => of_path,
             SegmentKind::Message => Activity::Message,
             SegmentKind::Collective => Activity::Collective,
+            SegmentKind::Launch => Activity::Launch,
+            SegmentKind::Synchronization => Activity::Waiting,
         }
     }
 }
@@ -95,6 +107,8 @@ pub struct PathTime {
     pub message: Ticks,
     /// In collectives after the last arrival.
     pub collective: Ticks,
+    /// From launches until operations of accelerators begin.
+    pub launch: Ticks,
 }
 
 impl PathTime {
@@ -106,6 +120,7 @@ impl PathTime {
             Activity::Waiting => self.waiting,
             Activity::Message => self.message,
             Activity::Collective => self.collective,
+            Activity::Launch => self.launch,
         }
     }
 
@@ -121,6 +136,7 @@ impl PathTime {
             Activity::Waiting => &mut self.waiting,
             Activity::Message => &mut self.message,
             Activity::Collective => &mut self.collective,
+            Activity::Launch => &mut self.launch,
         } += ticks;
     }
 

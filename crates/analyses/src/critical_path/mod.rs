@@ -28,10 +28,15 @@
 //! operations. Memory is 48 bytes for each call that waited, in addition to that of
 //! [`paired_operations`](crate::paired_operations); the second pass keeps what is on the path, not the whole trace.
 //! After Pipit's `critical_path_analysis` (Bhatele et al., SC 2023), whose code takes the latest send of the sender
-//! for the matched one. Not covered: edges between threads of a process and to accelerators, which are not events of
-//! the model; and what would change if a segment were shorter.
+//! for the matched one. Not covered: edges between threads of a process; and what would change if a segment were
+//! shorter.
+//!
+//! Waits of threads for accelerators, of streams for launches and events, and of devices for each other are given to it
+//! from outside: the path goes from a thread to the stream that it waits for, and from an operation to its launch. Each
+//! part of the path is bound by the host, the device, a launch or communication, see [`Bound`].
 
 mod activity;
+mod bounds;
 mod calls;
 mod profile;
 #[cfg(test)]
@@ -40,7 +45,8 @@ mod waits;
 mod walk;
 
 pub use activity::{Activity, PathTime, activities};
+pub use bounds::{Bound, PathBounds};
 pub use calls::{PathCalls, PathCallsOutput, SegmentShare};
 pub use profile::{PathProfile, PathRow, RegionTime, profile};
-pub use waits::SegmentKind;
+pub use waits::{DeviceWaitKind, SegmentKind, WaitOfDevices};
 pub use walk::{CriticalPathOutput, Segment, critical_path};

@@ -1,6 +1,7 @@
 //! The critical path by call path, region and rank.
 
 use super::activity::{Activity, PathTime, activities};
+use super::bounds::{Bound, PathBounds};
 use super::calls::PathCallsOutput;
 use super::waits::SegmentKind;
 use super::walk::{CriticalPathOutput, Segment};
@@ -45,6 +46,8 @@ pub struct PathProfile {
     pub rows: Vec<PathRow>,
     /// By rank, ascending; locations without a rank last. Ranks that the path does not visit have no entry.
     pub by_rank: Vec<(Option<WorldRank>, PathTime)>,
+    /// What the path is bound by.
+    pub bounds: PathBounds,
     /// What each call path does while it does not wait.
     activities: Vec<Activity>,
 }
@@ -53,16 +56,25 @@ type ActivitySums<K> = BTreeMap<K, BTreeMap<(bool, Option<WorldRank>), PathTime>
 type ByRank = Vec<(Option<WorldRank>, PathTime)>;
 
 /// The path by call path: `calls` is the result of the second pass; `classes` has the class of every region.
-pub fn profile(path: &CriticalPathOutput, calls: &PathCallsOutput, classes: &[Class]) -> PathProfile {
+pub fn profile(
+    path: &CriticalPathOutput,
+    calls: &PathCallsOutput,
+    classes: &[Class],
+    definitions: &Definitions,
+) -> PathProfile {
     let mut call_paths = calls.call_paths.clone();
     let remap = call_paths.absorb(&path.call_paths);
     let activities = activities(&call_paths, classes);
     let mut segments = path.segments.clone();
     let mut sums: ActivitySums<CallPathId> = ActivitySums::new();
+    let mut bounds = PathBounds::default();
     for (number, segment) in (0..).zip(&mut segments) {
         let rank = (segment.rank.is_none(), segment.rank);
         let mut add = |path: CallPathId, ticks: Ticks| {
-            let activity = Activity::of_segment(segment.kind, activities[path.index()]);
+            let of_path = activities[path.index()];
+            let activity = Activity::of_segment(segment.kind, of_path);
+            let location = definitions.location(segment.location).kind;
+            bounds.add(Bound::of(segment.kind, of_path, location), ticks);
             sums.entry(path).or_default().entry(rank).or_default().add(activity, ticks);
         };
         if segment.kind != SegmentKind::Local {
@@ -93,7 +105,7 @@ pub fn profile(path: &CriticalPathOutput, calls: &PathCallsOutput, classes: &[Cl
         })
         .collect();
     rows.sort_by_key(|row| Reverse(row.time.total()));
-    PathProfile { call_paths, segments, rows, by_rank, activities }
+    PathProfile { call_paths, segments, rows, by_rank, bounds, activities }
 }
 
 /// The sum, and the parts by rank.
@@ -155,11 +167,11 @@ impl PathProfile {
                 ColumnData::OptionU64(ranks),
             )
             .with("from_rank", Unit::None, "World rank that is waited for", ColumnData::OptionU64(from))
-            .with("kind", Unit::None, "local, message or collective", ColumnData::Text(kinds))
+            .with("kind", Unit::None, "local, message, collective, launch or synchronization", ColumnData::Text(kinds))
             .with(
                 "activity",
                 Unit::None,
-                "What the rank mostly does: working, in_mpi, waiting, message or collective",
+                "What the rank mostly does: working, in_mpi, waiting, message, collective or launch",
                 ColumnData::Text(activities),
             )
             .with("start_ns", Unit::Nanoseconds, "Start, since the trace start", ns(&|s| s.range.start))
@@ -170,6 +182,16 @@ impl PathProfile {
                 "The call that waits; for a local segment, the call that takes most of its time",
                 ColumnData::TextList(paths),
             )
+    }
+
+    /// One row for each bound.
+    pub fn bounds_table(&self, definitions: &Definitions) -> Table {
+        let rows = self.bounds.ns(&definitions.clock);
+        let names = rows.iter().map(|(bound, _)| Arc::from(bound.as_str())).collect();
+        let ns = rows.iter().map(|(_, ns)| *ns).collect();
+        Table::new("bounds")
+            .with("bound", Unit::None, "cpu, gpu, launch or communication", ColumnData::Text(names))
+            .with("total_ns", Unit::Nanoseconds, "Time on the path", ColumnData::U64(ns))
     }
 
     /// One row for each call path, most time first.
@@ -219,7 +241,7 @@ impl PathProfile {
             .with(
                 "total_ns",
                 Unit::Nanoseconds,
-                "Time on the path: the sum of the next five columns",
+                "Time on the path: the sum of the next six columns",
                 ns(&PathTime::total),
             )
             .with(
@@ -246,6 +268,12 @@ impl PathProfile {
                 Unit::Nanoseconds,
                 "Time in collectives after the last arrival",
                 ns(&|t| t.collective),
+            )
+            .with(
+                "launch_ns",
+                Unit::Nanoseconds,
+                "Time from launches until operations of accelerators begin",
+                ns(&|t| t.launch),
             )
             .with("share", Unit::Ratio, "total / length of the path", ColumnData::OptionF64(shares))
             .with("top_rank", Unit::None, "The rank with the largest part", ColumnData::OptionU64(top_ranks))

@@ -14,12 +14,12 @@ fn operations(trace: &ToyTrace) -> OperationsOutput {
 }
 
 fn path(trace: &ToyTrace) -> CriticalPathOutput {
-    critical_path(&operations(trace), trace.definitions(), &Notices::default())
+    critical_path(&operations(trace), &[], trace.definitions(), &Notices::default())
 }
 
 fn profiled(trace: &ToyTrace, path: &CriticalPathOutput) -> PathProfile {
     let classes = Semantics::default().classes(trace.definitions());
-    profile(path, &run(trace, PathCalls::new(path)), &classes)
+    profile(path, &run(trace, PathCalls::new(path)), &classes, trace.definitions())
 }
 
 fn described(segments: &[Segment]) -> Vec<(&'static str, u32, u64, u64)> {
@@ -122,7 +122,7 @@ fn wrong_clocks_are_not_followed() {
          1: enter MPI_Send @3, send>0 @3, leave @4, enter MPI_Send @4, send>0 @4, leave @4",
     );
     let notices = Notices::default();
-    let output = critical_path(&operations(&trace), trace.definitions(), &notices);
+    let output = critical_path(&operations(&trace), &[], trace.definitions(), &notices);
     assert_eq!(described(&output.segments), [("local", 1, 3, 4), ("message", 0, 4, 9)]);
     assert_eq!((output.n_out_of_order, notices.to_vec()[0].code), (1, NoticeCode::MessageOrder));
 }
@@ -148,7 +148,7 @@ fn segments_tile_the_run_where_clocks_agree() {
     for seed in 0..60 {
         let trace = agreeing_trace(seed);
         let operations = operations(&trace);
-        let output = critical_path(&operations, trace.definitions(), &Notices::default());
+        let output = critical_path(&operations, &[], trace.definitions(), &Notices::default());
         assert_eq!(output.n_out_of_order, 0);
         let end = operations.lines.iter().map(|line| line.end.0).max().unwrap();
         check_tiles(&output, end, &format!("seed {seed}"));
@@ -219,7 +219,7 @@ fn the_path_is_that_of_the_slow_way() {
     for seed in 100..160 {
         let trace = agreeing_trace(seed);
         let operations = operations(&trace);
-        let found = critical_path(&operations, trace.definitions(), &Notices::default());
+        let found = critical_path(&operations, &[], trace.definitions(), &Notices::default());
         assert_eq!(described(&found.segments), slow_path(&operations), "seed {seed}");
     }
 }
@@ -293,7 +293,7 @@ fn time_in_mpi_is_not_work() {
     classes[trace.definitions().regions.iter().position(|r| &*r.name == "omp_set_lock").unwrap()].category =
         Category::Wait;
     let path = path(&trace);
-    let profile = profile(&path, &run(&trace, PathCalls::new(&path)), &classes);
+    let profile = profile(&path, &run(&trace, PathCalls::new(&path)), &classes, definitions);
     let times: Vec<(String, u64, u64, u64)> = profile
         .rows
         .iter()

@@ -15,6 +15,10 @@ pub enum SegmentKind {
     Message,
     /// A collective operation, from the last arrival on.
     Collective,
+    /// From the call that launches an operation of an accelerator until it begins.
+    Launch,
+    /// From the end of an operation of an accelerator until who waits for it goes on.
+    Synchronization,
 }
 
 impl SegmentKind {
@@ -24,7 +28,51 @@ impl SegmentKind {
             SegmentKind::Local => "local",
             SegmentKind::Message => "message",
             SegmentKind::Collective => "collective",
+            SegmentKind::Launch => "launch",
+            SegmentKind::Synchronization => "synchronization",
         }
+    }
+}
+
+/// A wait of a thread or a stream in a process that drives accelerators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitOfDevices {
+    /// What for.
+    pub kind: DeviceWaitKind,
+    /// Who waits.
+    pub location: LocationId,
+    /// The call or operation that waits.
+    pub call_path: CallPathId,
+    /// Since when.
+    pub enter: Ticks,
+    /// Until when.
+    pub leave: Ticks,
+    /// For whom.
+    pub cause: LocationId,
+    /// When that one did what is waited for: not after the wait.
+    pub at: Ticks,
+}
+
+/// What a thread or a stream waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceWaitKind {
+    /// A stream, for the call that launches an operation.
+    Launch,
+    /// A thread or a stream, for the end of an operation.
+    Synchronization,
+    /// A stream, for the last one to begin a collective.
+    Collective,
+}
+
+impl WaitOfDevices {
+    fn wait(&self) -> Wait {
+        let &WaitOfDevices { location, call_path, enter, leave, cause, at, kind } = self;
+        let kind = match kind {
+            DeviceWaitKind::Launch => SegmentKind::Launch,
+            DeviceWaitKind::Synchronization => SegmentKind::Synchronization,
+            DeviceWaitKind::Collective => SegmentKind::Collective,
+        };
+        Wait { location, call_path, enter, leave, kind, cause, at: at.min(leave) }
     }
 }
 
@@ -44,7 +92,11 @@ pub(super) struct Wait {
 
 /// The waits of the whole run, by location and end; and how many of the selected messages were received before they
 /// were sent.
-pub(super) fn waits(output: &OperationsOutput, definitions: &Definitions) -> (Vec<Wait>, u64) {
+pub(super) fn waits(
+    output: &OperationsOutput,
+    of_devices: &[WaitOfDevices],
+    definitions: &Definitions,
+) -> (Vec<Wait>, u64) {
     let operation = |op: u32| &output.operations[op as usize];
     let mut waits = Vec::new();
     let mut n_out_of_order = 0;
@@ -67,6 +119,7 @@ pub(super) fn waits(output: &OperationsOutput, definitions: &Definitions) -> (Ve
     for instance in &output.collectives {
         add_collective(&mut waits, instance, output, definitions);
     }
+    waits.extend(of_devices.iter().map(WaitOfDevices::wait));
     // Of each call stays the wait that ended last, for the first location if several did.
     waits.sort_unstable_by_key(|w| {
         (w.location, w.leave, w.enter, w.call_path, Reverse(w.at), w.cause, w.kind)

@@ -1,6 +1,6 @@
 //! The walk from the end of the run back to its start.
 
-use super::waits::{SegmentKind, Wait, waits};
+use super::waits::{SegmentKind, Wait, WaitOfDevices, waits};
 use crate::paired_operations::{LocationSpan, OperationsOutput};
 use ouzel_model::{
     CallPathId, CallPathTree, Definitions, Level, LocationId, Notice, NoticeCode, Notices, Ticks, TimeRange,
@@ -50,13 +50,15 @@ impl CriticalPathOutput {
     }
 }
 
-/// The critical path through the operations. Says to `notices` what it could not follow.
+/// The critical path through the operations, and through waits for accelerators, whose call paths are those of
+/// `output`. Says to `notices` what it could not follow.
 pub fn critical_path(
     output: &OperationsOutput,
+    of_devices: &[WaitOfDevices],
     definitions: &Definitions,
     notices: &Notices,
 ) -> CriticalPathOutput {
-    let (waits, n_out_of_order) = waits(output, definitions);
+    let (waits, n_out_of_order) = waits(output, of_devices, definitions);
     if 0 < n_out_of_order {
         let what = "the critical path does not follow a message: it was received before it was sent; --repair-clocks corrects clocks";
         notices.push(Notice::new(Level::Medium, NoticeCode::MessageOrder, what).times(n_out_of_order));

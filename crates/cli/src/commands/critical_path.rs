@@ -30,7 +30,10 @@ Examples:
 
 The path is traced back from the end of the run: what ran last, which rank it waited for, and so on to the
 start. It consists of local segments (working, or in MPI without waiting for another rank), messages that a
-rank waited for, and collectives after their last arrival. Time saved elsewhere doesn't make the run shorter.")]
+rank waited for, and collectives after their last arrival. Time saved elsewhere doesn't make the run shorter.
+With accelerators, the path goes from a call that waits to the stream that it waits for, and from an operation
+to the call that launches it, if the stream was free by then. Each part is bound by the CPU, the GPU, a launch
+or communication.")]
 pub struct CriticalPathArgs {
     #[command(flatten)]
     pub top: TopArgs,
@@ -71,6 +74,7 @@ fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs
     let total = shown.values::<u64>("total_ns");
     let length = definitions.clock.ns_from_ticks(path.length());
     let waits = path.rows.iter().any(|row| Ticks(0) < row.time.waiting);
+    let launches = path.rows.iter().any(|row| Ticks(0) < row.time.launch);
     let column = |name: &str, title: &str| GridColumn::of(&shown, name, title);
     let grid = Grid::default()
         .with(column("region", "region").naming())
@@ -86,9 +90,14 @@ fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs
         .with_some(waits.then(|| column("waiting_ns", "waiting").optional(3)))
         .with(column("message_ns", "in messages").optional(3))
         .with(column("collective_ns", "in collectives").optional(3))
+        .with_some(launches.then(|| column("launch_ns", "launching").optional(3)))
         .with(column("top_rank", "most on rank"))
         .with(column("top_share", "of it"));
     rows(page, &grid, n_shown, n_rows);
+    let bounds = path.bounds.ns(&definitions.clock).into_iter().filter(|(_, ns)| 0 < *ns);
+    let share = |ns: u64| units::percent((length != 0).then(|| ns as f64 / length as f64));
+    let bounds = bounds.map(|(bound, ns)| format!("{} {} ({})", bound.as_str(), units::time(ns), share(ns)));
+    page.text(0, &format!("bound by: {}", bounds.collect::<Vec<_>>().join(", ")), Paint::Plain);
     let n = units::counted(path.segments.len() as u64, "segment", "segments");
     page.text(
         0,

@@ -10,16 +10,17 @@ use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
 use anyhow::bail;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ouzel::analyses::Per as PerWhat;
 use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::idle::{IdleRegions, idle_time};
 use ouzel::model::{Definitions, Table};
-use ouzel_answers::IdleAnswer;
+use ouzel::waits::accelerators::{Accelerators, IdleCause, idle_table};
+use ouzel_answers::{IdleAnswer, IdleCausesAnswer};
 use ouzel_plot::pictures;
 use std::sync::Arc;
 
-pub const COMMAND: Command = Command::about_a_run::<IdleArgs>("idle", &[Need::Calls.always()]);
+pub const COMMAND: Command = Command::about_a_run::<IdleArgs>("idle", &[Need::Calls.always(), Need::Streams.with("--by cause")]);
 
 /// How long each rank waits
 #[derive(Debug, Args)]
@@ -28,9 +29,14 @@ Examples:
   ouzel idle scorep-run/
   ouzel idle scorep-run/ --idle 'MPI_Recv,MPI_Wait*' --plot idle.svg
   ouzel idle scorep-run/ --per location
+  ouzel idle trace.json.gz --by cause             why each stream of an accelerator has nothing to do
 
 Without --idle these regions count: Idle, MPI_Recv, MPI_Wait*, MPI_Probe, MPI_Barrier and the blocking
-collective operations. Nested calls count once. An accelerator stream is also idle between its kernels.")]
+collective operations. Nested calls count once. An accelerator stream is also idle between its kernels.
+
+With --by cause only streams count, from their first operation to their last. Idle time is divided into: the
+host launches late; the host waits for a device; the stream waits for another one, for a copy or for other
+ranks; the next operation follows the one before; start-up; other. The parts add up to the idle time.")]
 pub struct IdleArgs {
     /// Regions that count as waiting, separated by commas, e.g. 'MPI_Recv,MPI_Wait*'
     #[arg(long, value_name = "REGION,…", value_delimiter = ',')]
@@ -40,6 +46,10 @@ pub struct IdleArgs {
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Per::Rank)]
     pub per: Per,
 
+    /// Divide the idle time of each accelerator stream by its causes
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["idle", "per"])]
+    pub by: Option<IdleBy>,
+
     #[command(flatten)]
     pub top: TopArgs,
 
@@ -47,10 +57,62 @@ pub struct IdleArgs {
     pub plot: PlotArgs,
 }
 
+/// What idle time is divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum IdleBy {
+    /// Its cause
+    Cause,
+}
+
 impl Question for IdleArgs {
     fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
-        run(&Session::open(common)?, self)
+        let session = Session::open(common)?;
+        match self.by {
+            Some(IdleBy::Cause) => run_by_cause(&session, self),
+            None => run(&session, self),
+        }
     }
+}
+
+fn run_by_cause(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcome> {
+    if args.plot.plot.is_some() {
+        bail!("there is no picture of idle time by cause: leave out --plot");
+    }
+    let definitions = session.definitions();
+    let answer = session.ask(Accelerators::new(definitions))?.map(|output| output.idle(definitions));
+    session.reply(
+        &answer,
+        |output| IdleCausesAnswer::new(output, definitions),
+        |output| idle_table(output, definitions),
+        |output, page| write_causes(session, &idle_table(output, definitions), args, page),
+    )
+}
+
+fn write_causes(session: &Session<'_>, table: &Table, args: &IdleArgs, page: &mut Page) {
+    title(session, page);
+    let n_rows = table.n_rows();
+    if n_rows == 0 {
+        page.text(0, "no operation of an accelerator in the selection", Paint::Plain);
+        return;
+    }
+    let n_shown = args.top.n_shown(n_rows);
+    let shown = table.picked(&first(n_shown));
+    let column = |name: &str, title: &str| GridColumn::of(&shown, name, title);
+    let (idle, span) = (shown.values::<u64>("idle_ns"), shown.values::<u64>("span_ns"));
+    let share = |(&ns, &of): (&u64, &u64)| units::percent((of != 0).then(|| ns as f64 / of as f64));
+    let grid = Grid::default()
+        .with(column("rank", "rank"))
+        .with(column("stream", "stream"))
+        .with(column("span_ns", "span").optional(1))
+        .with(column("busy_ns", "busy"))
+        .with(column("idle_ns", "idle"))
+        .with(GridColumn::numbers("share", idle.iter().zip(span).map(share)));
+    let grid = IdleCause::ALL.iter().fold(grid, |grid, cause| {
+        let name = format!("{}_ns", cause.as_str());
+        let occurs = table.values::<u64>(&name).iter().any(|&ns| 0 < ns);
+        grid.with_some(occurs.then(|| column(&name, cause.in_words())))
+    });
+    rows(page, &grid, n_shown, n_rows);
 }
 
 fn run(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcome> {

@@ -21,6 +21,7 @@ mod idle;
 mod imbalance;
 mod info;
 mod iterations;
+mod kernels;
 mod lateness;
 mod licenses;
 mod messages;
@@ -66,6 +67,7 @@ pub const COMMANDS: &[Command] = &[
     breakdown::COMMAND,
     imbalance::COMMAND,
     idle::COMMAND,
+    kernels::COMMAND,
     efficiency::COMMAND,
     waits::COMMAND,
     what_if::COMMAND,

@@ -35,7 +35,8 @@ pub struct Finding {
     /// Start and end of the part of the run it is about, in nanoseconds since the trace start.
     pub time_range_ns: (u64, u64),
     /// What the run would gain, in nanoseconds, under the assumption, found as `gain_by` says. Not more than what the rank
-    /// with most time spends in `call_path` and `more_call_paths`, with what they call.
+    /// with most time spends in `call_path` and `more_call_paths`, with what they call; for findings from a replay of
+    /// hosts and streams of accelerators, not more than the run.
     pub gain_ns: u64,
     /// `gain_ns / run time`.
     #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
@@ -294,6 +295,28 @@ kinds! {
     WaitingForDevice "waiting_for_device" "waiting for the accelerator",
     /// Accelerators have nothing to do while the host prepares their next step.
     IdleDevice "idle_device" "idle accelerator",
+    /// Accelerators wait for what the host does before it launches.
+    LaunchBound "launch_bound" "launch-bound accelerator",
+    /// Accelerators wait for the host to read or prepare input.
+    InputPipeline "input_pipeline" "host-bound input pipeline",
+    /// Contexts are made, code is loaded or compiled while accelerators wait.
+    FirstUseCosts "first_use_costs" "first-use costs",
+    /// Memory is allocated and released while accelerators wait.
+    MemoryChurn "memory_churn" "memory churn",
+    /// The host waits for an accelerator although it need not.
+    UselessSynchronisation "useless_synchronisation" "useless synchronisation",
+    /// The host waits for one stream before it launches into another.
+    SerialisedStreams "serialised_streams" "serialised streams",
+    /// Copies block the host and do not overlap with kernels.
+    SynchronousCopies "synchronous_copies" "synchronous copies",
+    /// The same, of pageable memory.
+    PageableMemory "pageable_memory" "pageable memory",
+    /// One rank makes the others wait in collectives of accelerators.
+    Straggler "straggler" "straggler",
+    /// Kernels run shorter than their launches.
+    SmallKernels "small_kernels" "small kernels",
+    /// Collectives of accelerators run while nothing else does.
+    ExposedCommunication "exposed_communication" "exposed communication",
     /// Waiting for something that is not recorded.
     WaitingElsewhere "waiting_elsewhere" "waiting for something else",
     /// Imbalance in one place makes up for imbalance in another.

@@ -12,6 +12,7 @@
 //! by replay where it can be. Gains below 1 % of the run are not findings; if there are no others, that is
 //! the finding. Most gain first. For how phases are made see `ouzel_analyses::phases`.
 
+mod accelerators;
 mod calls;
 mod cause;
 mod context;
@@ -59,6 +60,7 @@ use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_model::{CallPathTree, Definitions};
 use ouzel_replay::Replay;
 use ouzel_waits::DelaysOutput;
+use ouzel_waits::accelerators::DeviceLoss;
 use replayed::Replays;
 use waiting::Theme;
 
@@ -82,6 +84,8 @@ pub(crate) struct Sources<'a> {
     pub replay: Option<&'a Replay>,
     /// Which code makes others wait.
     pub delays: Option<&'a DelaysOutput>,
+    /// What runs with accelerators lose, by replay of hosts and streams; none if that cannot be replayed.
+    pub devices: Option<&'a [DeviceLoss]>,
     /// Waiting for messages in the wrong order, and of threads for locks.
     pub waits: &'a WaitSums,
     /// Whether times of different ranks can be compared.
@@ -169,16 +173,19 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
             *reason += "; the run was not replayed, and messages may keep the ranks together all the same";
         }
     }
+    if let Some(losses) = sources.devices {
+        let is_told_by_losses =
+            |kind| matches!(kind, FindingKind::IdleDevice | FindingKind::WaitingForDevice);
+        drafts.retain(|draft| !is_told_by_losses(draft.kind));
+        drafts.extend(accelerators::drafts(&cx, losses));
+    }
     drafts.retain(|draft| cx.is_significant(draft.stated_loss()) && cx.is_significant(draft.stated_gain()));
     let order = |draft: &Draft| (std::cmp::Reverse(draft.stated_gain()), draft.kind, draft.path);
     drafts.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.title.cmp(&b.title)));
     if let Some(replays) = &replays {
         replays.without_repetitions(&mut drafts, &cx);
     }
-    let together = match &replays {
-        Some(replays) => replays.together(&drafts),
-        None => drafts.iter().map(|draft| draft.gain).sum(),
-    };
+    let together = together(&drafts, replays.as_ref());
     if drafts.is_empty() {
         drafts.push(nothing(&cx, largest));
     }
@@ -189,6 +196,15 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
     Findings {
         gain_together_ns: cx.ns(together.max(largest).min(cx.run())),
         list: drafts.into_iter().map(|draft| draft.finish(&cx)).collect(),
+    }
+}
+
+/// What the findings gain together, at least. Those of hosts and streams are each replayed alone: the largest counts.
+fn together(drafts: &[Draft], replays: Option<&Replays<'_>>) -> u64 {
+    let is_other = |draft: &&Draft| !accelerators::is_replayed(draft.kind);
+    match replays {
+        Some(replays) => replays.together(drafts),
+        None => drafts.iter().filter(is_other).map(|draft| draft.gain).sum(),
     }
 }
 

@@ -25,10 +25,11 @@ pub fn critical_path(path: &PathProfile, definitions: &Definitions, of: &str) ->
         Activity::Waiting => Colour::idle(),
         Activity::Message => Colour::receiving(),
         Activity::Collective => Colour::communication(),
+        Activity::Launch => Colour::of_part(0.5),
     };
     let seen: BTreeSet<Activity> = path.segments.iter().map(|segment| path.activity(segment)).collect();
     let mostly = |activity| match activity {
-        Activity::Message | Activity::Collective => "",
+        Activity::Message | Activity::Collective | Activity::Launch => "",
         Activity::Working | Activity::InMpi | Activity::Waiting => "mostly ",
     };
     let name = |activity: Activity| format!("{}{}", mostly(activity), activity.in_words());

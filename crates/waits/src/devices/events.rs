@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// What streams have to do before events, and before they are done.
 #[derive(Default)]
-pub(super) struct StreamEvents {
+pub(crate) struct StreamEvents {
     /// When each event was recorded, and the last operation before it.
     recorded: BTreeMap<u64, Vec<(Ticks, Option<OperationPlace>)>>,
     /// The events that each stream waits for, in order.
@@ -18,7 +18,7 @@ pub(super) struct StreamEvents {
 
 /// An event that a stream waits for before an operation.
 #[derive(Clone, Copy)]
-pub(super) struct AwaitedEvent {
+pub(crate) struct AwaitedEvent {
     /// Number of operations that were launched before.
     before: usize,
     place: CallPlace,
@@ -28,6 +28,28 @@ pub(super) struct AwaitedEvent {
     operation: OperationPlace,
     /// The last to end of this and those of events before, since the last launch into the stream.
     last: OperationPlace,
+}
+
+impl AwaitedEvent {
+    /// Number of operations of the stream that were launched before.
+    pub fn before(&self) -> usize {
+        self.before
+    }
+
+    /// When the call was entered that makes the stream wait.
+    pub fn at(&self) -> Ticks {
+        self.at
+    }
+
+    /// The last operation before the event.
+    pub fn operation(&self) -> OperationPlace {
+        self.operation
+    }
+
+    /// The call that makes the stream wait.
+    pub fn call(&self) -> CallPlace {
+        self.place
+    }
 }
 
 impl StreamEvents {
@@ -89,7 +111,7 @@ fn n_launched(process: &DeviceProcess<'_>, stream: LocationId, at: Ticks) -> usi
 
 /// When each operation of a stream could begin but for its launch: the end of the one before, and of the operations that
 /// it waits for by events. Adds the waits for these.
-pub(super) fn free_times(
+pub(crate) fn free_times(
     found: &mut DeviceWaits,
     process: &DeviceProcess<'_>,
     stream: &Stream<'_>,

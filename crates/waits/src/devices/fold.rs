@@ -1,11 +1,40 @@
 //! The fold over a stream, or over a thread of a process that drives a device.
 
 use super::calls::DeviceApi;
-use super::records::{DeviceOperation, DeviceRecords, HostCall, InnerRange};
+use super::records::{
+    DeviceOperation, DeviceRecords, HostCall, HostState, InnerRange, OperationValue, StreamCollective,
+};
 use ouzel_model::{
-    CallPathId, CallPathTree, DeviceStep, EventChunk, EventKind, Link, LinkEnd, Ticks, popped,
+    CallPathId, CallPathTree, Definitions, DeviceStep, EventChunk, EventKind, Link, LinkEnd, ParameterId,
+    ParameterValue, Ticks, popped,
 };
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// What is kept beside calls and operations; nothing by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DetailsKept {
+    /// By region.
+    states: Vec<Option<HostState>>,
+    values: Vec<(ParameterId, OperationValue)>,
+}
+
+impl DetailsKept {
+    /// Everything: `states` are those of calls on the host, by region.
+    pub fn all(definitions: &Definitions, states: Vec<Option<HostState>>) -> Self {
+        let names = [("bytes", OperationValue::Bytes)];
+        let known = |(id, name): (usize, &std::sync::Arc<str>)| {
+            let (_, value) = names.iter().find(|(known, _)| **known == **name)?;
+            Some((ParameterId::from_index(id), *value))
+        };
+        let values = definitions.parameters.iter().enumerate().filter_map(known).collect();
+        DetailsKept { states, values }
+    }
+
+    fn state(&self, region: ouzel_model::RegionId) -> Option<HostState> {
+        self.states.get(region.index()).copied().flatten()
+    }
+}
 
 /// While a location is folded.
 #[derive(Debug)]
@@ -33,6 +62,8 @@ pub(crate) struct HostFold {
     code: FxHashMap<CallPathId, (Ticks, u32)>,
     /// What was done since the outermost call that blocks was entered.
     inner: Vec<InnerRange>,
+    /// The outermost open call that communicates or starts something up: its depth, what it is, and since when.
+    state: Option<(usize, HostState, Ticks)>,
     done: DeviceRecords,
 }
 
@@ -51,10 +82,10 @@ impl DeviceFold {
         if is_stream { DeviceFold::Stream(StreamFold::default()) } else { DeviceFold::Thread(Box::default()) }
     }
 
-    pub fn fold(&mut self, apis: &[DeviceApi], chunk: &EventChunk<'_>) {
+    pub fn fold(&mut self, apis: &[DeviceApi], kept: &DetailsKept, chunk: &EventChunk<'_>) {
         match self {
-            DeviceFold::Stream(stream) => stream.fold(apis, chunk),
-            DeviceFold::Thread(thread) => thread.fold(apis, chunk),
+            DeviceFold::Stream(stream) => stream.fold(apis, kept, chunk),
+            DeviceFold::Thread(thread) => thread.fold(apis, kept, chunk),
         }
     }
 
@@ -68,8 +99,9 @@ impl DeviceFold {
 
 impl StreamFold {
     /// Operations are the outermost calls of a stream.
-    fn fold(&mut self, apis: &[DeviceApi], chunk: &EventChunk<'_>) {
+    fn fold(&mut self, apis: &[DeviceApi], kept: &DetailsKept, chunk: &EventChunk<'_>) {
         let mut links = chunk.links;
+        let (mut parameters, mut collectives) = (chunk.parameters, chunk.collectives);
         for (row, (&at, &kind)) in chunk.time.iter().zip(chunk.kind).enumerate() {
             let mut link = 0;
             while let Some(it) = popped(&mut links, row, |link| link.row) {
@@ -100,14 +132,37 @@ impl StreamFold {
                         open.end = at;
                     }
                 }
+                EventKind::Parameter if !kept.values.is_empty() => {
+                    while let Some(it) = popped(&mut parameters, row, |it| it.row) {
+                        let known = kept.values.iter().find(|(id, _)| *id == it.parameter);
+                        let (Some(nth), Some((_, value))) = (self.open(), known) else { continue };
+                        if let ParameterValue::U64(number) = it.value {
+                            self.done.details.values.push((nth, *value, number));
+                        }
+                    }
+                }
+                EventKind::CollectiveEnd if !kept.values.is_empty() || !kept.states.is_empty() => {
+                    let Some(it) = popped(&mut collectives, row, |it| it.row) else { continue };
+                    let Some(nth) = self.open() else { continue };
+                    let &ouzel_model::Collective { op, comm, bytes_sent, bytes_received, .. } = it;
+                    let collective = StreamCollective { nth, op, comm, bytes_sent, bytes_received };
+                    self.done.details.collectives.push(collective);
+                }
                 _ => {}
             }
         }
     }
 }
 
+impl StreamFold {
+    /// The number of the operation that runs.
+    fn open(&self) -> Option<u32> {
+        (0 < self.depth).then(|| self.done.operations.len() as u32).and_then(|n| n.checked_sub(1))
+    }
+}
+
 impl HostFold {
-    fn fold(&mut self, apis: &[DeviceApi], chunk: &EventChunk<'_>) {
+    fn fold(&mut self, apis: &[DeviceApi], kept: &DetailsKept, chunk: &EventChunk<'_>) {
         let (mut links, mut steps) = (chunk.links, chunk.device_calls);
         for (row, (&at, &kind)) in chunk.time.iter().zip(chunk.kind).enumerate() {
             match kind {
@@ -116,11 +171,15 @@ impl HostFold {
                     let step = popped(&mut steps, row, |step| step.row).map(|it| it.step);
                     let mut launched = launches(&mut links, row);
                     let link = launched.next().unwrap_or(0);
+                    if let Some(state) = kept.state(chunk.region[row]).filter(|_| self.state.is_none()) {
+                        self.state = Some((self.open.len(), state, at));
+                    }
                     self.enter(path, apis[chunk.region[row].index()], (link, step), at);
                     // Calls that only have further links.
                     self.done.calls.extend(launched.map(|link| HostCall {
                         path,
                         code: path,
+                        code_ticks: Ticks(0),
                         enter: at,
                         leave: at,
                         link,
@@ -128,7 +187,12 @@ impl HostFold {
                         step: None,
                     }));
                 }
-                EventKind::Leave => self.leave(at),
+                EventKind::Leave => {
+                    self.leave(at);
+                    if let Some((_, state, since)) = self.state.take_if(|it| it.0 == self.open.len()) {
+                        self.done.details.states.push((state, since, at));
+                    }
+                }
                 _ => {}
             }
         }
@@ -161,8 +225,9 @@ impl HostFold {
         let is_known = link != 0 || step.is_some() || api.blocks() || api == DeviceApi::Launch;
         let call = is_known.then(|| {
             let longest = self.code.iter().max_by_key(|(_, (ticks, nth))| (*ticks, std::cmp::Reverse(*nth)));
-            let code = longest.map_or(path, |(&code, _)| code);
-            self.done.calls.push(HostCall { path, code, enter: at, leave: at, link, api, step });
+            let (code, code_ticks) =
+                longest.map_or((path, Ticks(0)), |(&code, &(ticks, _))| (code, ticks));
+            self.done.calls.push(HostCall { path, code, code_ticks, enter: at, leave: at, link, api, step });
             self.done.calls.len() as u32 - 1
         });
         let blocks = api.blocks() || step.is_some_and(is_await);
@@ -230,6 +295,6 @@ fn launches<'a>(links: &mut &'a [Link], row: usize) -> impl Iterator<Item = u64>
 }
 
 /// Whether the host waits.
-pub(super) fn is_await(step: DeviceStep) -> bool {
+pub(crate) fn is_await(step: DeviceStep) -> bool {
     matches!(step, DeviceStep::AwaitStream(_) | DeviceStep::AwaitDevice(_) | DeviceStep::AwaitEvent(_))
 }

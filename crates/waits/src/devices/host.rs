@@ -49,7 +49,7 @@ impl Awaitable {
 }
 
 /// The waits of all threads of a process.
-pub(super) fn add(found: &mut DeviceWaits, process: &DeviceProcess<'_>, events: &StreamEvents) {
+pub(crate) fn add(found: &mut DeviceWaits, process: &DeviceProcess<'_>, events: &StreamEvents) {
     for (place, call) in process.calls() {
         let is_awaiting = call.step.is_some_and(is_await);
         match call.api {
@@ -61,6 +61,24 @@ pub(super) fn add(found: &mut DeviceWaits, process: &DeviceProcess<'_>, events: 
             _ if is_awaiting => add_await(found, process, events, (place, call)),
             _ => {}
         }
+    }
+}
+
+/// The operation that a call that waits has to wait for, whether it is done by then or not.
+pub(crate) fn awaited(
+    process: &DeviceProcess<'_>,
+    events: &StreamEvents,
+    call: &HostCall,
+) -> Option<OperationPlace> {
+    let first = |at| process.streams.iter().map(|it| it.n_launched_before(at)).collect();
+    let awaitable = match call.api {
+        DeviceApi::BlockingCopy => return None,
+        DeviceApi::Free => Awaitable::AnyOf(first(call.enter)),
+        _ => awaitable(process, events, call),
+    };
+    match awaitable {
+        Awaitable::Known(last) => last,
+        Awaitable::AnyOf(_) => awaitable.last(process, call),
     }
 }
 

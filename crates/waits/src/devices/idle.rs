@@ -9,7 +9,7 @@ use ouzel_model::{CallPathId, LocationGroupId, LocationId, Ticks, TimeRange};
 use std::collections::BTreeMap;
 
 /// Part of a second in which an operation begins that another one held up: 500 µs, as CASITA has it.
-const SOON_PER_SECOND: u64 = 2000;
+pub(crate) const SOON_PER_SECOND: u64 = 2000;
 
 /// From when operations could begin until they did.
 pub(super) fn add_latencies(
@@ -37,7 +37,7 @@ pub(super) fn add_latencies(
 }
 
 /// Until when other streams of the device ran without a gap from a time on; operations that end later do not count.
-fn held_up(process: &DeviceProcess<'_>, own: &Stream<'_>, (ready, start): (Ticks, Ticks)) -> Ticks {
+pub(crate) fn held_up(process: &DeviceProcess<'_>, own: &Stream<'_>, (ready, start): (Ticks, Ticks)) -> Ticks {
     let mut at = ready;
     if start <= ready {
         return at;

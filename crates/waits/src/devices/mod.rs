@@ -21,16 +21,16 @@
 //! contradictions are counted. Formulas of host waits, copies, stream waits and idle devices follow CASITA (F. Schmitt
 //! et al.).
 
-mod calls;
-mod events;
-mod fold;
-mod host;
-mod idle;
-mod records;
-mod streams;
+pub(crate) mod calls;
+pub(crate) mod events;
+pub(crate) mod fold;
+pub(crate) mod host;
+pub(crate) mod idle;
+pub(crate) mod records;
+pub(crate) mod streams;
 
 pub(crate) use calls::{DeviceApis, is_stream};
-pub(crate) use fold::DeviceFold;
+pub(crate) use fold::{DetailsKept, DeviceFold};
 pub(crate) use records::DeviceRecords;
 
 use crate::class::WaitClass;

@@ -3,11 +3,11 @@
 //! Law: everything is in the order of the records of its location.
 
 use super::calls::DeviceApi;
-use ouzel_model::{CallPathId, DeviceStep, Remap, Ticks};
+use ouzel_model::{CallPathId, CollectiveOp, CommId, DeviceStep, Remap, Ticks};
 use serde::{Deserialize, Serialize};
 
 /// The records of one location: of a thread, or of a stream.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DeviceRecords {
     /// Of a thread, by their enter.
     pub calls: Vec<HostCall>,
@@ -15,6 +15,46 @@ pub(crate) struct DeviceRecords {
     pub inner: Vec<InnerRange>,
     /// Of a stream.
     pub operations: Vec<DeviceOperation>,
+    /// What else is known of operations and of the host, if it is asked for.
+    pub details: DeviceDetails,
+}
+
+/// What only some questions need.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DeviceDetails {
+    /// Of a stream: numbers of operations and the values of parameters that they were made with, in order.
+    pub values: Vec<(u32, OperationValue, u64)>,
+    /// Of a stream: operations that are collectives, in order.
+    pub collectives: Vec<StreamCollective>,
+    /// Of a thread: when it communicated or started something up, outermost calls only, in order.
+    pub states: Vec<(HostState, Ticks, Ticks)>,
+}
+
+/// A value that an operation was made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum OperationValue {
+    /// Bytes of a copy or fill.
+    Bytes,
+}
+
+/// What a host does, as far as it explains why a device has nothing to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum HostState {
+    /// In a call of MPI or another library that waits for other ranks.
+    Communicates,
+    /// In a call that makes contexts, loads modules, or compiles.
+    StartsUp,
+}
+
+/// An operation that is a collective of several devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StreamCollective {
+    /// Which operation of the stream.
+    pub nth: u32,
+    pub op: CollectiveOp,
+    pub comm: CommId,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
 }
 
 // What the documentation of the crate says of memory.
@@ -26,6 +66,8 @@ pub(crate) struct HostCall {
     pub path: CallPathId,
     /// The code that took the longest since the last call that launched or waited.
     pub code: CallPathId,
+    /// How long that took.
+    pub code_ticks: Ticks,
     pub enter: Ticks,
     pub leave: Ticks,
     /// The link to what it launched; 0 for none.

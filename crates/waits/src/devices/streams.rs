@@ -13,13 +13,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// A call of a thread.
-pub(super) type CallPlace = (LocationId, u32);
+pub(crate) type CallPlace = (LocationId, u32);
 /// An operation: its stream, and place there.
-pub(super) type OperationPlace = (LocationId, usize);
+pub(crate) type OperationPlace = (LocationId, usize);
 
 /// The threads and streams of a process.
 #[derive(Default)]
-pub(super) struct DeviceProcess<'a> {
+pub(crate) struct DeviceProcess<'a> {
     /// By location.
     pub threads: Vec<(LocationId, &'a DeviceRecords)>,
     /// By location.
@@ -30,7 +30,7 @@ pub(super) struct DeviceProcess<'a> {
 
 /// How the operations of a process are linked to their launches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Linking {
+pub(crate) enum Linking {
     /// By ids.
     #[default]
     Recorded,
@@ -41,7 +41,7 @@ pub(super) enum Linking {
 }
 
 /// The operations of a stream.
-pub(super) struct Stream<'a> {
+pub(crate) struct Stream<'a> {
     pub location: LocationId,
     /// The accelerator context.
     pub device: LocationGroupId,
@@ -153,7 +153,7 @@ impl<'a> DeviceProcess<'a> {
 }
 
 /// The processes that drive devices, by their groups: those that launched anything.
-pub(super) fn processes<'a>(
+pub(crate) fn processes<'a>(
     records: &BTreeMap<LocationId, &'a DeviceRecords>,
     apis: &DeviceApis,
     definitions: &Definitions,

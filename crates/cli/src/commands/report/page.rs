@@ -20,6 +20,9 @@ pub fn lines(session: &Session<'_>, diagnosed: &Diagnosed) -> Vec<String> {
         cards::trust_card(&mut page, &report.trust);
     }
     cards::headline(&mut page, &report.headline);
+    if let Some(accelerators) = &report.accelerators {
+        page.text(2, &accelerators.in_words(), Paint::Plain);
+    }
     findings::findings(&mut page, &report.findings, &asked);
     cards::efficiency(&mut page, report);
     shape::shape(&mut page, session, diagnosed, &asked);

@@ -18,10 +18,12 @@
 
 mod beside;
 mod machine;
+mod planted;
 mod random;
 mod steps;
 
 pub use machine::simulate_devices;
+pub use planted::{PlantedLoss, late_but_ahead, planted_losses};
 pub use random::{DeviceFeatures, random_devices};
 
 use crate::ToyTrace;

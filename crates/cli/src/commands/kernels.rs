@@ -1,0 +1,153 @@
+//! `ouzel kernels`: what accelerators run.
+
+use super::{first, rows, title};
+use crate::args::{Common, TopArgs};
+use crate::command::{Command, Need, Question};
+use crate::exit::Outcome;
+use crate::session::Session;
+use crate::terminal::grid::{Grid, GridColumn};
+use crate::terminal::page::Page;
+use crate::terminal::style::Paint;
+use crate::terminal::units;
+use clap::{Args, ValueEnum};
+use ouzel::waits::accelerators::{Accelerators, KernelsBy, KernelsOutput, KernelsTable};
+use ouzel_answers::KernelsAnswer;
+
+pub const COMMAND: Command = Command::about_a_run::<KernelsArgs>("kernels", &[Need::Streams.always()]);
+
+/// What accelerators run: kernels, communication and copies, and how long launches take
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ouzel kernels report.sqlite
+  ouzel kernels trace.json.gz --by operator        which operator of PyTorch launches the most
+  ouzel kernels trace.json.gz --by scope           which layer: NVTX ranges, Python modules, annotations
+  ouzel kernels trace.json.gz --format json | jq '.data.copies'
+
+Times are those of the operations on the device; operations of several streams that run at once count each.
+The page also shows time by type, copies by direction, the longest queue of each stream and launch delays:
+from the end of a launch until its operation begins. CSV and Parquet have the first table.")]
+pub struct KernelsArgs {
+    /// One row for each kernel, operator or scope that launches
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = ByWhat::Kernel)]
+    pub by: ByWhat,
+
+    #[command(flatten)]
+    pub top: TopArgs,
+}
+
+/// What operations are grouped by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ByWhat {
+    /// Each kernel
+    Kernel,
+    /// The innermost operator or function that launches
+    Operator,
+    /// The innermost range or Python function around the launch
+    Scope,
+}
+
+impl Question for KernelsArgs {
+    fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
+        run(&Session::open(common)?, self)
+    }
+}
+
+fn run(session: &Session<'_>, args: &KernelsArgs) -> anyhow::Result<Outcome> {
+    let definitions = session.definitions();
+    let by = match args.by {
+        ByWhat::Kernel => KernelsBy::Kernel,
+        ByWhat::Operator => KernelsBy::Operator,
+        ByWhat::Scope => KernelsBy::Scope,
+    };
+    let answer = session.ask(Accelerators::new(definitions))?.map(|output| output.kernels(by, definitions));
+    session.reply(
+        &answer,
+        |output| KernelsAnswer::new(output, definitions),
+        |output| output.table(KernelsTable::Rows, definitions),
+        |output, page| write_page(session, output, args, page),
+    )
+}
+
+fn write_page(session: &Session<'_>, output: &KernelsOutput, args: &KernelsArgs, page: &mut Page) {
+    title(session, page);
+    let definitions = session.definitions();
+    let table = output.table(KernelsTable::Rows, definitions);
+    let n_rows = table.n_rows();
+    if n_rows == 0 {
+        page.text(0, "no operation of an accelerator in the selection", Paint::Plain);
+        return;
+    }
+    let n_shown = args.top.n_shown(n_rows);
+    let shown = table.picked(&first(n_shown));
+    let column = |name: &str, title: &str| GridColumn::of(&shown, name, title);
+    let ns = |name: &str| shown.values::<f64>(name).iter().map(|&ns| units::time(ns.round() as u64));
+    let by = output.by.as_str();
+    let grid = Grid::default()
+        .with(column(by, by).naming())
+        .with(column("type", "type").optional(5))
+        .with(column("total_ns", "total"))
+        .with(column("share", "share"))
+        .with(column("launches", "launches"))
+        .with(GridColumn::numbers("mean", ns("mean_ns")))
+        .with(GridColumn::numbers("median", ns("median_ns")).optional(3))
+        .with(column("min_ns", "min").optional(2))
+        .with(column("max_ns", "max").optional(2))
+        .with(GridColumn::numbers("deviation", ns("std_ns")).optional(1));
+    rows(page, &grid, n_shown, n_rows);
+    let types = output.table(KernelsTable::Types, definitions);
+    let of = |name: &str| GridColumn::of(&types, name, name.trim_end_matches("_ns"));
+    rows(page, &Grid::default().with(of("type")).with(of("total_ns")).with(of("share")), 0, 0);
+    write_copies(output, definitions, page);
+    write_queues(output, definitions, page);
+    let short = output.short;
+    if 0 < short.n {
+        let what = units::counted(short.n, "kernel runs", "kernels run");
+        page.text(
+            0,
+            &format!(
+                "{what} shorter than the call that launches: {} of work, {} of launching",
+                units::time(short.total_ns),
+                units::time(short.launch_ns)
+            ),
+            Paint::Dim,
+        );
+    }
+}
+
+fn write_copies(output: &KernelsOutput, definitions: &ouzel::model::Definitions, page: &mut Page) {
+    let table = output.table(KernelsTable::Copies, definitions);
+    if table.n_rows() == 0 {
+        return;
+    }
+    let rate = |name: &str| {
+        let rate = |rate: &Option<f64>| rate.map_or_else(String::new, |rate| format!("{rate:.2} GB/s"));
+        table.values::<Option<f64>>(name).iter().map(rate).collect::<Vec<_>>()
+    };
+    let bytes = table.values::<u64>("bytes").iter().map(|&bytes| units::bytes(bytes));
+    let grid = Grid::default()
+        .with(GridColumn::of(&table, "direction", "copies"))
+        .with(GridColumn::of(&table, "n", "number"))
+        .with(GridColumn::numbers("bytes", bytes))
+        .with(GridColumn::of(&table, "total_ns", "total"))
+        .with(GridColumn::numbers("mean", rate("mean_gb_per_s")))
+        .with(GridColumn::numbers("best", rate("max_gb_per_s")))
+        .with(GridColumn::of(&table, "n_pageable", "pageable").optional(1));
+    rows(page, &grid, 0, 0);
+}
+
+fn write_queues(output: &KernelsOutput, definitions: &ouzel::model::Definitions, page: &mut Page) {
+    let delays = output.table(KernelsTable::LaunchDelays, definitions);
+    let mean = delays.values::<f64>("mean_delay_ns").iter().map(|&ns| units::time(ns.round() as u64));
+    let grid = Grid::default()
+        .with(GridColumn::of(&delays, "rank", "rank"))
+        .with(GridColumn::numbers("launch delay, mean", mean))
+        .with(GridColumn::of(&delays, "max_delay_ns", "longest"));
+    rows(page, &grid, 0, 0);
+    let queues = output.table(KernelsTable::Queues, definitions);
+    let grid = Grid::default()
+        .with(GridColumn::of(&queues, "rank", "rank"))
+        .with(GridColumn::of(&queues, "stream", "stream"))
+        .with(GridColumn::of(&queues, "max_queue_length", "longest queue"));
+    rows(page, &grid, 0, 0);
+}

@@ -1,0 +1,196 @@
+//! Findings about runs with accelerators: each loss that `ouzel_waits::accelerators` finds by replay.
+//!
+//! Their gains are those of replays of hosts and streams, and take the place of gaps that are charged to code.
+
+use super::context::Context;
+use super::draft::{Draft, Saving, compare_ranks};
+use super::finding::{Confidence, Evidence, FindingKind, Quantity};
+use super::words::capitalised;
+use ouzel_model::{CallPathId, LocationKind};
+use ouzel_waits::accelerators::{DeviceLoss, DeviceLossKind};
+
+/// What is said of a kind of loss. `{}` stands for the name of the call path.
+struct Words {
+    kind: FindingKind,
+    title: &'static str,
+    sentence: &'static str,
+    saving: &'static str,
+    evidence: &'static str,
+    advice: &'static str,
+}
+
+fn words(kind: DeviceLossKind) -> Words {
+    use DeviceLossKind as Kind;
+    let launch_bound = "code of the host between launches and waits, which takes no time in the replay";
+    let of = |kind, title, sentence, saving, evidence, advice| Words {
+        kind,
+        title,
+        sentence,
+        saving,
+        evidence,
+        advice,
+    };
+    match kind {
+        Kind::HostLate => of(
+            FindingKind::LaunchBound,
+            "Accelerators wait for {} on the host",
+            "the host is in {} before it launches, and accelerators have nothing to do meanwhile.",
+            "Preparing launches early enough would save at most",
+            launch_bound,
+            "Make {} faster, move it to the device or to another thread, or launch the next step before it.",
+        ),
+        Kind::InputPipeline => of(
+            FindingKind::InputPipeline,
+            "Accelerators wait for input from {}",
+            "the host reads or prepares input in {} before it launches, and accelerators have nothing to do meanwhile.",
+            "Having the input ready in time would save at most",
+            launch_bound,
+            "Prefetch the next batch in other threads or processes (more workers, pinned memory), or cache it.",
+        ),
+        Kind::FirstUse => of(
+            FindingKind::FirstUseCosts,
+            "Accelerators wait for {} at first use",
+            "the host makes contexts, loads or compiles code in {} before it launches.",
+            "Doing so before the run, or once, would save at most",
+            launch_bound,
+            "Warm up before the timed part, load modules early (CUDA_MODULE_LOADING), and cache compiled code.",
+        ),
+        Kind::MemoryChurn => of(
+            FindingKind::MemoryChurn,
+            "Accelerators wait while the host is in {}",
+            "the host allocates or releases memory in {} between launches.",
+            "Reusing memory would save at most",
+            launch_bound,
+            "Allocate once and reuse, or take memory from a pool (cudaMallocAsync, a caching allocator).",
+        ),
+        Kind::UselessSynchronization => of(
+            FindingKind::UselessSynchronisation,
+            "The host waits in {} before it launches more",
+            "the host waits in {} and launches the next operations only then.",
+            "Launching without waiting would save at most",
+            "calls that wait, which do not wait and take no time in the replay; the last of each thread is kept",
+            "Remove the call if nothing on the host needs its result, or wait for an event of an earlier step.",
+        ),
+        Kind::SerializedStreams => of(
+            FindingKind::SerialisedStreams,
+            "{} makes streams run one after the other",
+            "the host waits in {} for one stream before it launches into another.",
+            "Letting the streams run side by side would save at most",
+            "calls that wait, which do not wait and take no time in the replay; the last of each thread is kept",
+            "Order the streams by events (cudaStreamWaitEvent) where they need each other, and do not wait on the host.",
+        ),
+        Kind::SynchronousCopies => of(
+            FindingKind::SynchronousCopies,
+            "Copies in {} block the host and overlap with nothing",
+            "the host copies in {} and waits until each copy is done.",
+            "Copying beside the kernels would save at most",
+            "copies, which neither block the host nor hold up their stream in the replay",
+            "Use asynchronous copies from pinned memory in a stream of their own, one step ahead.",
+        ),
+        Kind::PageableMemory => of(
+            FindingKind::PageableMemory,
+            "Copies of pageable memory in {} block the host",
+            "the host copies pageable memory in {}, which cannot overlap with kernels.",
+            "Copying beside the kernels would save at most",
+            "copies, which neither block the host nor hold up their stream in the replay",
+            "Allocate the buffers of the host as pinned memory, and copy asynchronously in a stream of their own.",
+        ),
+        Kind::Straggler => of(
+            FindingKind::Straggler,
+            "{} makes others wait in collectives of accelerators",
+            "it begins collectives of accelerators last; what it does longest before that is {}.",
+            "If it came with the one before it, the run would save",
+            "collectives in which it begins last; in the replay it begins with the one before it",
+            "Find out what this rank has more of in {}: work, input, a slower device.",
+        ),
+        Kind::SmallKernels => of(
+            FindingKind::SmallKernels,
+            "Launching small kernels such as {} takes longer than running them",
+            "kernels such as {} run shorter than the calls that launch them.",
+            "Launching them together would save at most",
+            "kernels that follow each other; in the replay all launches but the first take no time",
+            "Fuse kernels, record the launches as a graph (CUDA graphs), compile the model, or raise the batch size.",
+        ),
+        Kind::ExposedCommunication => of(
+            FindingKind::ExposedCommunication,
+            "Communication of accelerators in {} is not hidden",
+            "collectives such as {} run while nothing else does.",
+            "Hiding all of it behind computation would save at most",
+            "collectives, which take no time after the last member has begun in the replay",
+            "Start communication as soon as its data are there, in a stream of its own, in pieces; send less.",
+        ),
+    }
+}
+
+/// Whether a finding comes from a replay of hosts and streams.
+pub(super) fn is_replayed(kind: FindingKind) -> bool {
+    matches!(
+        kind,
+        FindingKind::LaunchBound
+            | FindingKind::InputPipeline
+            | FindingKind::FirstUseCosts
+            | FindingKind::MemoryChurn
+            | FindingKind::UselessSynchronisation
+            | FindingKind::SerialisedStreams
+            | FindingKind::SynchronousCopies
+            | FindingKind::PageableMemory
+            | FindingKind::Straggler
+            | FindingKind::SmallKernels
+            | FindingKind::ExposedCommunication
+    )
+}
+
+/// A draft for each loss; call paths of `losses` are numbered as in the profile.
+pub(super) fn drafts(cx: &Context<'_>, losses: &[DeviceLoss]) -> Vec<Draft> {
+    losses.iter().map(|loss| draft(cx, loss)).collect()
+}
+
+fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
+    let words = words(loss.kind);
+    let path: CallPathId = loss.call_path;
+    let ranks = cx.ranks(loss.locations.iter().copied());
+    let name = if loss.kind == DeviceLossKind::Straggler { None } else { Some(cx.name(path)) };
+    let who = capitalised(&cx.in_words(&ranks));
+    let fill = |text: &str| text.replace("{}", &cx.name(path));
+    let title = words.title.replace("{}", name.as_deref().unwrap_or(&who));
+    let is_on_stream = |location| {
+        cx.definitions.location(location).kind == LocationKind::AcceleratorStream
+    };
+    let on = if loss.locations.iter().all(|&location| is_on_stream(location)) { "on" } else { "on the host of" };
+    let start = if ranks.list.is_empty() { String::new() } else { format!("{on} {}, ", cx.in_words(&ranks)) };
+    let gain = loss.gain.0;
+    Draft {
+        kind: words.kind,
+        title,
+        sentence: capitalised(&format!("{start}{}", fill(words.sentence))),
+        saving: Saving::new(words.saving),
+        path,
+        also: Vec::new(),
+        ranks,
+        iterations: None,
+        epochs: Vec::new(),
+        range: cx.group.run_range,
+        gain,
+        remedy: Vec::new(),
+        remedy_before: Vec::new(),
+        replayed: Some(gain),
+        without_transfers: false,
+        loss: gain,
+        assumption: format!("replay of hosts and streams: {}", words.evidence),
+        confidence: (
+            Confidence::Likely,
+            "the run was replayed with the change; whether the program allows it is not recorded".to_owned(),
+        ),
+        evidence: vec![Evidence::new(
+            words.evidence,
+            "gain = run time − run time of the replay; see accelerators in docs/method.md",
+            vec![
+                Quantity::count("number", loss.n),
+                Quantity::ns("their time", cx.ns(loss.time.0)),
+                Quantity::ns("gain", cx.ns(gain)),
+            ],
+        )],
+        advice: fill(words.advice),
+        command: compare_ranks(cx, path),
+    }
+}

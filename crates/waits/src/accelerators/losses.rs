@@ -1,0 +1,320 @@
+//! What makes a run with accelerators longer, and what it would gain without: found by replays.
+//!
+//! | loss | what the replay changes |
+//! |---|---|
+//! | host late | the code that the host runs before it launches, as far as it is the longest since the last launch or wait, takes no time |
+//! | input pipeline, first use, memory churn | the same, by the name of that code |
+//! | useless synchronisation | the calls of one call path do not wait and take no time, except the last wait of each thread |
+//! | serialised streams | the same, where operations that are launched after such a call go to another stream |
+//! | synchronous copies, pageable memory | the calls of one call path do not block, and their copies run beside their stream |
+//! | straggler | in collectives in which one rank begins last, it begins with the one before it |
+//! | small kernels | of kernels that run shorter than their launches and follow each other, all launches but the first take no time |
+//! | exposed communication | collectives of devices take no time after the last has begun |
+//!
+//! Gains of several losses are not to be added. A loss without gain is none: a host that is late but ahead of the device
+//! costs nothing.
+
+use super::AcceleratorsOutput;
+use super::loss_kind::DeviceLossKind;
+use super::names;
+use super::replay::{DeviceReplay, Lengths};
+use crate::devices::calls::DeviceApi;
+use ouzel_analyses::breakdown::Activity;
+use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, Ticks};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Replays for one kind of loss at most: those of the call paths with most time.
+const MOST_REPLAYS: usize = 4;
+
+/// A loss.
+#[derive(Debug, Clone)]
+pub struct DeviceLoss {
+    /// What it is.
+    pub kind: DeviceLossKind,
+    /// The code or call; the operation for communication and small kernels.
+    pub call_path: CallPathId,
+    /// The threads or streams that cause it.
+    pub locations: BTreeSet<LocationId>,
+    /// What the run gains without it, by replay.
+    pub gain: Ticks,
+    /// Number of calls or operations.
+    pub n: u64,
+    /// Their time, before the change.
+    pub time: Ticks,
+}
+
+/// The losses of a run.
+#[derive(Debug, Clone, Default)]
+pub struct DeviceLosses {
+    /// The call paths of the losses.
+    pub call_paths: CallPathTree,
+    /// The most gain first.
+    pub list: Vec<DeviceLoss>,
+}
+
+/// A change and what it is about.
+struct Candidate {
+    loss: DeviceLoss,
+    lengths: Lengths,
+}
+
+impl AcceleratorsOutput {
+    /// The losses of the whole run; none if it cannot be replayed.
+    pub fn losses(&self, definitions: &Definitions) -> Option<DeviceLosses> {
+        let replay = self.replay(definitions)?;
+        let before = replay.run(&replay.lengths).run_end;
+        let mut list = Vec::new();
+        let candidates = [
+            self.late_code(&replay, definitions),
+            self.waits(&replay),
+            self.copies(&replay, definitions),
+            stragglers(&replay),
+            self.small_kernels(&replay),
+            self.exposed(&replay),
+        ];
+        for Candidate { mut loss, lengths } in candidates.into_iter().flatten() {
+            loss.gain = Ticks(before.saturating_sub(replay.run(&lengths).run_end));
+            if loss.gain != Ticks(0) {
+                list.push(loss);
+            }
+        }
+        list.sort_by_key(|loss| (Reverse(loss.gain), loss.kind, loss.call_path));
+        Some(DeviceLosses { call_paths: self.call_paths.clone(), list })
+    }
+
+    /// Code of the host before launches and waits.
+    fn late_code(&self, replay: &DeviceReplay, definitions: &Definitions) -> Vec<Candidate> {
+        let mut of_code: BTreeMap<CallPathId, Vec<(usize, u64)>> = BTreeMap::new();
+        for (number, it) in replay.calls.iter().enumerate() {
+            let ticks = it.call.code_ticks.0.min(replay.lengths.before[number]);
+            if 0 < ticks && it.call.code != it.call.path {
+                of_code.entry(it.call.code).or_default().push((number, ticks));
+            }
+        }
+        let candidate = |(path, calls): (CallPathId, Vec<(usize, u64)>)| {
+            let name = self.call_paths.region(path).map(|region| definitions.region(region).name.clone());
+            let kind = name.map_or(DeviceLossKind::HostLate, |name| names::host_loss(&name));
+            let mut lengths = replay.lengths.clone();
+            calls.iter().for_each(|&(number, ticks)| lengths.before[number] -= ticks);
+            let locations = calls.iter().map(|it| replay.calls[it.0].location);
+            let time = calls.iter().map(|it| it.1).sum();
+            Candidate { loss: loss(kind, path, locations, calls.len(), time), lengths }
+        };
+        most(of_code, |calls| calls.iter().map(|it| it.1).sum()).into_iter().map(candidate).collect()
+    }
+
+    /// Calls that wait for streams, devices and events.
+    fn waits(&self, replay: &DeviceReplay) -> Vec<Candidate> {
+        let mut of_path: BTreeMap<CallPathId, Vec<usize>> = BTreeMap::new();
+        for (number, it) in replay.calls.iter().enumerate() {
+            let is_copy = matches!(it.call.api, DeviceApi::BlockingCopy | DeviceApi::Free);
+            let is_wait = it.call.api.blocks() || it.call.step.is_some_and(crate::devices::fold::is_await);
+            if is_wait && !is_copy && !it.is_last_wait {
+                of_path.entry(it.call.path).or_default().push(number);
+            }
+        }
+        let ticks = |number: &usize| {
+            let call = &replay.calls[*number].call;
+            call.leave.since(call.enter).0
+        };
+        let candidate = |(path, calls): (CallPathId, Vec<usize>)| {
+            let mut lengths = replay.lengths.clone();
+            for &number in &calls {
+                (lengths.waits[number], lengths.own[number]) = (false, 0);
+            }
+            let n_serial = calls.iter().filter(|&&number| serialises(replay, number)).count();
+            let kind = match calls.len() <= 2 * n_serial {
+                true => DeviceLossKind::SerializedStreams,
+                false => DeviceLossKind::UselessSynchronization,
+            };
+            let locations = calls.iter().map(|&number| replay.calls[number].location);
+            let time = calls.iter().map(ticks).sum();
+            Candidate { loss: loss(kind, path, locations, calls.len(), time), lengths }
+        };
+        most(of_path, |calls| calls.iter().map(ticks).sum()).into_iter().map(candidate).collect()
+    }
+
+    /// Calls that copy and block.
+    fn copies(&self, replay: &DeviceReplay, definitions: &Definitions) -> Vec<Candidate> {
+        let mut of_path: BTreeMap<CallPathId, Vec<(usize, usize)>> = BTreeMap::new();
+        for (number, it) in replay.operations.iter().enumerate() {
+            let Some(launch) = it.launch.map(|launch| launch as usize) else { continue };
+            let call = &replay.calls[launch].call;
+            if call.api == DeviceApi::BlockingCopy && self.activity(it.path) == Activity::Transfer {
+                of_path.entry(call.path).or_default().push((launch, number));
+            }
+        }
+        let ticks = |&(_, number): &(usize, usize)| {
+            let it = &replay.operations[number];
+            it.end - it.start
+        };
+        let candidate = |(path, copies): (CallPathId, Vec<(usize, usize)>)| {
+            let mut lengths = replay.lengths.clone();
+            for &(launch, number) in &copies {
+                lengths.waits[launch] = false;
+                lengths.own[launch] = lengths.own[launch].min(lengths.after[launch].max(1));
+                lengths.is_beside[number] = true;
+            }
+            let is_pageable = |&(_, number): &(usize, usize)| {
+                let name = self.call_paths.region(replay.operations[number].path);
+                let name = name.map(|region| definitions.region(region).name.clone());
+                name.and_then(|name| names::is_pageable(&name)) == Some(true)
+            };
+            let kind = match copies.len() < 2 * copies.iter().filter(|it| is_pageable(it)).count() {
+                true => DeviceLossKind::PageableMemory,
+                false => DeviceLossKind::SynchronousCopies,
+            };
+            let locations = copies.iter().map(|it| replay.calls[it.0].location);
+            let time = copies.iter().map(ticks).sum();
+            Candidate { loss: loss(kind, path, locations, copies.len(), time), lengths }
+        };
+        most(of_path, |copies| copies.iter().map(ticks).sum()).into_iter().map(candidate).collect()
+    }
+
+    /// Runs of short kernels.
+    fn small_kernels(&self, replay: &DeviceReplay) -> Vec<Candidate> {
+        let mut lengths = replay.lengths.clone();
+        let (mut kernels, mut time) = (Vec::new(), 0);
+        for (number, it) in replay.operations.iter().enumerate() {
+            let Some(launch) = it.launch.map(|launch| launch as usize) else { continue };
+            let takes = |launch: usize| {
+                let call = &replay.calls[launch].call;
+                call.leave.since(call.enter).0
+            };
+            let is_kernel = self.activity(it.path) == Activity::Computation;
+            let is_short = is_kernel && it.end - it.start < takes(launch) && !replay.lengths.waits[launch];
+            let follows = replay.calls[launch].before.is_some_and(|before| {
+                replay.calls[before as usize].launches == number.checked_sub(1).map(|it| it as u32)
+            });
+            if is_short && follows {
+                // Time between launches is the host's own, as far as it is not that of a framework around a launch.
+                lengths.own[launch] = 0;
+                lengths.delay[number] = 0;
+                time += takes(launch);
+                kernels.push(number);
+            }
+        }
+        let Some(&first) = kernels.first() else { return Vec::new() };
+        let mut of_path: BTreeMap<CallPathId, usize> = BTreeMap::new();
+        kernels.iter().for_each(|&it| *of_path.entry(replay.operations[it].path).or_default() += 1);
+        let path = of_path.into_iter().max_by_key(|it| (it.1, Reverse(it.0)));
+        let path = path.map_or(replay.operations[first].path, |it| it.0);
+        let locations = kernels.iter().filter_map(|&it| {
+            Some(replay.calls[replay.operations[it].launch? as usize].location)
+        });
+        let loss = loss(DeviceLossKind::SmallKernels, path, locations, kernels.len(), time);
+        vec![Candidate { loss, lengths }]
+    }
+
+    /// Collectives of devices.
+    fn exposed(&self, replay: &DeviceReplay) -> Vec<Candidate> {
+        let mut lengths = replay.lengths.clone();
+        let members: Vec<usize> = replay.collectives.iter().flatten().map(|&it| it as usize).collect();
+        let time = members.iter().map(|&it| std::mem::take(&mut lengths.length[it])).max().unwrap_or(0);
+        let Some(&first) = members.first() else { return Vec::new() };
+        let locations = members.iter().map(|&it| replay.operations[it].place.0);
+        let path = replay.operations[first].path;
+        let n = replay.collectives.len();
+        vec![Candidate { loss: loss(DeviceLossKind::ExposedCommunication, path, locations, n, time), lengths }]
+    }
+}
+
+/// Whether what is launched next goes to another stream than what a call waits for.
+fn serialises(replay: &DeviceReplay, number: usize) -> bool {
+    let it = &replay.calls[number];
+    let Some(awaited) = it.awaits.map(|of| of.operation) else { return false };
+    let next = replay.calls[number + 1..].iter().take_while(|next| next.location == it.location);
+    let next = next.filter_map(|next| next.launches).next();
+    let stream = |operation: u32| replay.operations[operation as usize].place.0;
+    next.is_some_and(|next| stream(next) != stream(awaited))
+}
+
+/// Ranks that begin collectives last.
+fn stragglers(replay: &DeviceReplay) -> Vec<Candidate> {
+    let mut of_stream: BTreeMap<LocationId, Vec<(u32, u64)>> = BTreeMap::new();
+    for members in &replay.collectives {
+        let start = |number: &u32| replay.operations[*number as usize].start;
+        let mut sorted = members.clone();
+        sorted.sort_by_key(|it| Reverse(start(it)));
+        if let [last, second, ..] = sorted[..] {
+            let late = start(&last) - start(&second);
+            let stream = replay.operations[last as usize].place.0;
+            of_stream.entry(stream).or_default().push((last, late));
+        }
+    }
+    let candidate = |(stream, collectives): (LocationId, Vec<(u32, u64)>)| {
+        let mut lengths = replay.lengths.clone();
+        let mut path = None;
+        for &(number, late) in &collectives {
+            let longest = advance(replay, &mut lengths, number, late);
+            path = path.or(longest);
+        }
+        let time = collectives.iter().map(|it| it.1).sum();
+        let first = &replay.operations[collectives[0].0 as usize];
+        let path = path.unwrap_or(first.path);
+        Candidate {
+            loss: loss(DeviceLossKind::Straggler, path, [stream].into_iter(), collectives.len(), time),
+            lengths,
+        }
+    };
+    most(of_stream, |of| of.iter().map(|it| it.1).sum()).into_iter().map(candidate).collect()
+}
+
+/// Makes an operation begin earlier by shortening what its stream, or the host that launches it, did since the collective
+/// before. Gives the code or kernel that is shortened most.
+fn advance(replay: &DeviceReplay, lengths: &mut Lengths, number: u32, mut late: u64) -> Option<CallPathId> {
+    let mut longest: Option<(u64, CallPathId)> = None;
+    let mut shorten = |length: &mut u64, path: CallPathId, late: &mut u64| {
+        let less = (*length).min(*late);
+        *length -= less;
+        *late -= less;
+        if 0 < less && longest.is_none_or(|it| it.0 < less) {
+            longest = Some((less, path));
+        }
+    };
+    let it = &replay.operations[number as usize];
+    let launch_bound = lengths.delay[number as usize] + replay.calls.get(it.launch? as usize)?.call.enter.0 == it.start;
+    if launch_bound {
+        let mut call = it.launch;
+        while let Some(at) = call.filter(|_| 0 < late) {
+            let of = &replay.calls[at as usize];
+            shorten(&mut lengths.before[at as usize], of.call.code, &mut late);
+            call = of.before;
+            let launches = call.and_then(|call| replay.calls[call as usize].launches);
+            if launches.is_some_and(|it| replay.operations[it as usize].collective.is_some()) {
+                break;
+            }
+        }
+    } else {
+        let mut before = number.checked_sub(1);
+        while let Some(at) = before.filter(|_| 0 < late) {
+            let of = &replay.operations[at as usize];
+            if of.place.0 != it.place.0 || of.collective.is_some() {
+                break;
+            }
+            shorten(&mut lengths.length[at as usize], of.path, &mut late);
+            before = at.checked_sub(1);
+        }
+    }
+    longest.map(|it| it.1)
+}
+
+fn loss(
+    kind: DeviceLossKind,
+    call_path: CallPathId,
+    locations: impl Iterator<Item = LocationId>,
+    n: usize,
+    time: u64,
+) -> DeviceLoss {
+    let locations = locations.collect();
+    DeviceLoss { kind, call_path, locations, gain: Ticks(0), n: n as u64, time: Ticks(time) }
+}
+
+/// Those with most time.
+fn most<K: Ord + Copy, V>(of: BTreeMap<K, V>, ticks: impl Fn(&V) -> u64) -> Vec<(K, V)> {
+    let mut all: Vec<(K, V)> = of.into_iter().collect();
+    all.sort_by_key(|(key, value)| (Reverse(ticks(value)), *key));
+    all.truncate(MOST_REPLAYS);
+    all
+}

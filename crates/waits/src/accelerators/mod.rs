@@ -1,0 +1,211 @@
+//! What accelerators do: kernels, copies and queues, and why a stream has nothing to do.
+//!
+//! ```text
+//! streams, and threads that drive them ──fold──► operations and calls ──finish──► AcceleratorsOutput
+//!     ├─ kernels  by kernel, type, operator or scope; queues, launch delays, copies
+//!     ├─ idle     the gaps of each stream, split by cause
+//!     └─ path     what a critical path can follow: launches, streams, events, synchronisations, collectives
+//! ```
+//!
+//! Which call launched which operation, and for what the host and streams wait, is found as in the other analysis of
+//! this crate, see `devices`. One pass answers all three questions.
+//!
+//! Laws: each operation is counted once, in the time range in which it begins; the causes of a stream's idle time add up
+//! to that time exactly. Memory is that of `devices`, with 16 bytes more for each copy, 32 for each collective, and 24
+//! for each outermost call of MPI or of a start-up of a thread that drives a device.
+
+mod gaps;
+mod idle;
+mod kernels;
+mod loss_kind;
+mod losses;
+mod names;
+mod path;
+mod queues;
+mod replay;
+mod summary;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+pub use idle::{IdleCause, StreamIdle};
+pub use kernels::{Copies, Durations, KernelRow, KernelType, KernelsBy, KernelsOutput, ShortKernels};
+pub use loss_kind::DeviceLossKind;
+pub use losses::{DeviceLoss, DeviceLosses};
+pub use queues::{LaunchDelay, StreamQueue};
+pub use summary::AcceleratorsSummary;
+pub use tables::{KernelsTable, idle_table};
+
+use crate::devices::records::HostState;
+use crate::devices::streams::{DeviceProcess, processes};
+use crate::devices::{DetailsKept, DeviceApis, DeviceFold, DeviceRecords, is_stream};
+use ouzel_analyses::breakdown::{Activity, activity};
+use ouzel_analyses::semantics::{Category, Family, Semantics};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, Selected};
+use ouzel_model::{
+    CallPathId, CallPathTree, Content, Contents, Definitions, EventChunk, LocationId, Needs, Remap, Ticks, TimeRange,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What accelerators do, and the threads that drive them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Accelerators {
+    apis: DeviceApis,
+    kept: DetailsKept,
+    /// What operations of each region are.
+    activities: Vec<Activity>,
+}
+
+impl Accelerators {
+    /// The analysis by the built-in rules of what regions mean.
+    pub fn new(definitions: &Definitions) -> Self {
+        let classes = Semantics::default().classes(definitions);
+        let state = |(region, class): (&ouzel_model::Region, &ouzel_analyses::semantics::Class)| {
+            let communicates = matches!(class.family, Family::Mpi | Family::Shmem | Family::Nccl)
+                && class.category != Category::Computation;
+            match communicates {
+                true => Some(HostState::Communicates),
+                false => names::starts_up(&region.name).then_some(HostState::StartsUp),
+            }
+        };
+        let states = definitions.regions.iter().zip(&classes).map(state).collect();
+        Accelerators {
+            apis: DeviceApis::new(definitions),
+            kept: DetailsKept::all(definitions, states),
+            activities: activity::stream_activities(definitions, &classes),
+        }
+    }
+
+    /// Whether any process drives an accelerator.
+    pub fn has_devices(&self) -> bool {
+        !self.apis.is_empty()
+    }
+}
+
+/// The records of locations folded so far.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AcceleratorsPartial(BTreeMap<LocationId, DeviceRecords>);
+
+/// A location while it is folded; none if it neither is a stream nor drives one.
+#[derive(Debug)]
+pub struct AcceleratorsLocal(Option<DeviceFold>);
+
+impl Analysis for Accelerators {
+    type Local = AcceleratorsLocal;
+    type Partial = AcceleratorsPartial;
+    type Output = AcceleratorsOutput;
+    const NAME: &'static str = "accelerators";
+    const PARTIAL_VERSION: u32 = 1;
+    const SCOPE: Scope = Scope::Trace;
+
+    fn needs(&self) -> Needs {
+        match self.apis.is_empty() {
+            true => Needs::CALL_PATHS,
+            false => Needs::CALL_PATHS | Needs::LINKS | Needs::PARAMETERS | Needs::COLLECTIVES,
+        }
+    }
+
+    fn speaks_of(&self) -> Contents {
+        Contents::of(&[Content::Calls])
+    }
+
+    fn empty(&self) -> AcceleratorsPartial {
+        AcceleratorsPartial::default()
+    }
+
+    fn begin(&self, cx: &LocationCx<'_>) -> AcceleratorsLocal {
+        let location = cx.definitions.location(cx.location);
+        AcceleratorsLocal(self.apis.has(location).then(|| DeviceFold::new(is_stream(location))))
+    }
+
+    fn fold(&self, local: &mut AcceleratorsLocal, chunk: &EventChunk<'_>) {
+        if let Some(fold) = &mut local.0 {
+            fold.fold(self.apis.of_regions(), &self.kept, chunk);
+        }
+    }
+
+    fn end(
+        &self,
+        local: AcceleratorsLocal,
+        cx: &LocationCx<'_>,
+        _: &LocationSummary,
+        into: &mut AcceleratorsPartial,
+    ) {
+        let records = local.0.map(DeviceFold::end).unwrap_or_default();
+        if records != DeviceRecords::default() {
+            into.0.insert(cx.location, records);
+        }
+    }
+
+    fn remap(&self, partial: &mut AcceleratorsPartial, remap: &Remap) {
+        partial.0.values_mut().for_each(|records| records.remap(remap));
+    }
+
+    fn merge(&self, into: &mut AcceleratorsPartial, mut from: AcceleratorsPartial) {
+        into.0.append(&mut from.0);
+    }
+
+    fn finish(
+        &self,
+        partial: AcceleratorsPartial,
+        cx: &FinishCx<'_>,
+    ) -> Result<AcceleratorsOutput, AnalysisError> {
+        let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
+        let mut records = partial.0;
+        records.values_mut().for_each(|records| records.remap(&shown));
+        Ok(AcceleratorsOutput {
+            call_paths,
+            records,
+            apis: self.apis.clone(),
+            activities: self.activities.clone(),
+            selected: cx.selected.keys().copied().collect(),
+            window: cx.window,
+            spans: cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?))).collect(),
+        })
+    }
+}
+
+/// The operations of all streams, and the calls that drive them.
+#[derive(Debug, Clone)]
+pub struct AcceleratorsOutput {
+    /// The call paths that operations and calls refer to.
+    pub call_paths: CallPathTree,
+    records: BTreeMap<LocationId, DeviceRecords>,
+    apis: DeviceApis,
+    activities: Vec<Activity>,
+    selected: BTreeSet<LocationId>,
+    window: Option<TimeRange>,
+    /// First and last event of each location.
+    spans: BTreeMap<LocationId, (Ticks, Ticks)>,
+}
+
+impl AcceleratorsOutput {
+    /// Whether any stream has an operation.
+    pub fn has_operations(&self) -> bool {
+        self.records.values().any(|of| !of.operations.is_empty())
+    }
+
+    /// What an operation of a call path is.
+    fn activity(&self, path: CallPathId) -> Activity {
+        let region = self.call_paths.region(path);
+        let activity = region.and_then(|region| self.activities.get(region.index()));
+        activity.copied().unwrap_or(Activity::Unclassified)
+    }
+
+    /// What is selected of a location.
+    fn selected_of(&self, location: LocationId) -> Selected {
+        Selected { location: self.selected.contains(&location), window: self.window }
+    }
+
+    /// The processes that drive devices.
+    fn processes<'a>(&'a self, definitions: &Definitions) -> Vec<DeviceProcess<'a>> {
+        let records = self.records.iter().map(|(&id, records)| (id, records)).collect();
+        processes(&records, &self.apis, definitions)
+    }
+
+    /// The details of a stream or thread.
+    fn details(&self, location: LocationId) -> Option<&crate::devices::records::DeviceDetails> {
+        self.records.get(&location).map(|records| &records.details)
+    }
+}

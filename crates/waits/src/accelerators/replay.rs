@@ -1,0 +1,426 @@
+//! The run of hosts and streams once more, with changes: how long it would take.
+//!
+//! ```text
+//! calls that launch and wait, operations ──build──► points (enter, leave, begin, end) and what each follows
+//!                                        ──run────► times of all points, for lengths as recorded or changed
+//! ```
+//!
+//! | point | time |
+//! |---|---|
+//! | enter of a call | leave of the call before + the time between them |
+//! | leave of a call | enter + its own time; at least the end of the operation that it waits for + what it took after that |
+//! | begin of an operation | the latest of: enter of its launch + delay; end of the operation before + gap; end of the operation that its stream waits for + gap |
+//! | end of an operation | begin + its length; in a collective the begin of the last member + what it took from there |
+//!
+//! Only the latest of several has a gap, so that the run as recorded comes out again; the delay of an operation that waited
+//! for something else is the median of the others of its process, at most what it was. Messages between hosts are not
+//! followed: the time between calls holds them. Law: without a change every time is the recorded one; where it is not, as
+//! clocks contradict each other, there is no replay.
+
+use super::gaps::for_operations;
+use super::path::DeviceMember;
+use super::AcceleratorsOutput;
+use crate::devices::calls::DeviceApi;
+use crate::devices::events::StreamEvents;
+use crate::devices::fold::is_await;
+use crate::devices::host;
+use crate::devices::records::HostCall;
+use crate::devices::streams::{CallPlace, DeviceProcess, OperationPlace};
+use ouzel_model::{Definitions, LocationId};
+use rustc_hash::FxHashMap;
+
+/// A call that is in no other one.
+#[derive(Debug)]
+pub(super) struct ReplayCall {
+    pub location: LocationId,
+    pub call: HostCall,
+    /// The call before, of the same thread.
+    pub before: Option<u32>,
+    /// What it waits for, if anything.
+    pub awaits: Option<Awaits>,
+    /// Operations that it launches; the first of them.
+    pub launches: Option<u32>,
+    /// Whether it is the last of its thread that waits.
+    pub is_last_wait: bool,
+}
+
+/// What a call waits for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Awaits {
+    /// The operation.
+    pub operation: u32,
+    /// Whether for its begin; else for its end.
+    is_begin: bool,
+    /// Whether that came while the call waited.
+    has_waited: bool,
+}
+
+/// An operation.
+#[derive(Debug)]
+pub(super) struct ReplayOperation {
+    pub place: OperationPlace,
+    /// In which of the streams of all processes.
+    stream: u32,
+    pub path: ouzel_model::CallPathId,
+    pub start: u64,
+    pub end: u64,
+    before: Option<u32>,
+    pub launch: Option<u32>,
+    awaited: Option<u32>,
+    /// Which collective.
+    pub collective: Option<u32>,
+}
+
+/// What may be changed. Times are in ticks, by number of the call or operation.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lengths {
+    /// Before the enter of a call.
+    pub before: Vec<u64>,
+    /// In a call, without waiting.
+    pub own: Vec<u64>,
+    /// In a call, after what it waited for.
+    pub after: Vec<u64>,
+    /// Whether a call waits.
+    pub waits: Vec<bool>,
+    /// From the enter of the launch.
+    pub delay: Vec<u64>,
+    follow: Vec<u64>,
+    event: Vec<u64>,
+    /// Of operations; of collectives after the last begin.
+    pub length: Vec<u64>,
+    /// Operations that run beside their stream.
+    pub is_beside: Vec<bool>,
+}
+
+/// The times of all operations, and the end of the run.
+#[derive(Debug, Default)]
+pub(super) struct ReplayTimes {
+    enter: Vec<u64>,
+    leave: Vec<u64>,
+    pub start: Vec<u64>,
+    end: Vec<u64>,
+    pub run_end: u64,
+}
+
+/// The run, ready to be replayed.
+#[derive(Debug, Default)]
+pub(super) struct DeviceReplay {
+    pub calls: Vec<ReplayCall>,
+    pub operations: Vec<ReplayOperation>,
+    /// Members of collectives.
+    pub collectives: Vec<Vec<u32>>,
+    pub lengths: Lengths,
+    /// Points in an order in which each comes after what it follows.
+    order: Vec<u32>,
+    /// The last call of each thread, the first enter's offset being in the lengths, and the time after it.
+    tails: Vec<(u32, u64)>,
+    n_streams: usize,
+}
+
+impl AcceleratorsOutput {
+    /// The run, if a replay without changes gives it as it was recorded.
+    pub(super) fn replay(&self, definitions: &Definitions) -> Option<DeviceReplay> {
+        let processes = self.processes(definitions);
+        let mut replay = DeviceReplay::default();
+        let mut places = Places::default();
+        for process in &processes {
+            replay.add_operations(process, &mut places);
+        }
+        for process in &processes {
+            replay.add_calls(self, process, &mut places);
+        }
+        replay.add_collectives(&self.collective_instances(&processes, definitions));
+        replay.measure();
+        replay.order = replay.ordered()?;
+        let times = replay.run(&replay.lengths);
+        let is_same = replay.operations.iter().zip(&times.start).all(|(it, start)| it.start == *start)
+            && replay.operations.iter().zip(&times.end).all(|(it, end)| it.end == *end)
+            && replay.calls.iter().zip(&times.leave).all(|(it, leave)| it.call.leave.0 == *leave);
+        is_same.then_some(replay)
+    }
+}
+
+#[derive(Default)]
+struct Places {
+    operations: FxHashMap<OperationPlace, u32>,
+    calls: FxHashMap<CallPlace, u32>,
+}
+
+impl DeviceReplay {
+    fn add_operations(&mut self, process: &DeviceProcess<'_>, places: &mut Places) {
+        for stream in &process.streams {
+            let mut before = None;
+            for (nth, it) in stream.operations.iter().enumerate() {
+                let number = self.operations.len() as u32;
+                let place = (stream.location, nth);
+                places.operations.insert(place, number);
+                self.operations.push(ReplayOperation {
+                    place,
+                    stream: self.n_streams as u32,
+                    path: it.path,
+                    start: it.start.0,
+                    end: it.end.0,
+                    before: before.replace(number),
+                    launch: None,
+                    awaited: None,
+                    collective: None,
+                });
+            }
+            self.n_streams += 1;
+        }
+    }
+
+    fn add_calls(&mut self, of: &AcceleratorsOutput, process: &DeviceProcess<'_>, places: &mut Places) {
+        let events = StreamEvents::new(process);
+        for &(location, records) in &process.threads {
+            let mut last: Option<u32> = None;
+            for (nth, call) in (0..).zip(&records.calls) {
+                let outer = last.filter(|&outer| call.enter < self.calls[outer as usize].call.leave);
+                let number = outer.unwrap_or(self.calls.len() as u32);
+                places.calls.insert((location, nth), number);
+                if outer.is_none() {
+                    self.calls.push(ReplayCall {
+                        location,
+                        call: *call,
+                        before: last.replace(number),
+                        awaits: None,
+                        launches: None,
+                        is_last_wait: false,
+                    });
+                }
+                let is_waiting = call.api.blocks() || call.step.is_some_and(is_await);
+                let awaited = is_waiting.then(|| host::awaited(process, &events, call)).flatten();
+                self.add_await(number, awaited.map(|place| (places.operations[&place], false)));
+            }
+            let end = of.spans.get(&location).map_or(0, |span| span.1.0);
+            self.tails.extend(last.map(|last| {
+                (last, end.saturating_sub(self.calls[last as usize].call.leave.0))
+            }));
+            let waits = |call: &&mut ReplayCall| call.location == location && call.awaits.is_some();
+            if let Some(last) = self.calls.iter_mut().rev().find(waits) {
+                last.is_last_wait = true;
+            }
+        }
+        for stream in &process.streams {
+            for_operations(process, &events, stream, |_, gap| {
+                let number = places.operations[&(stream.location, gap.nth)];
+                let launch = gap.launch.and_then(|(place, _)| places.calls.get(&place).copied());
+                let awaited = gap.awaited.map(|(place, ..)| places.operations[&place]);
+                let it = &mut self.operations[number as usize];
+                (it.launch, it.awaited) = (launch, awaited);
+                if let Some(launch) = launch {
+                    let call = &mut self.calls[launch as usize];
+                    call.launches.get_or_insert(number);
+                    if call.call.api == DeviceApi::BlockingCopy {
+                        let is_begin = call.call.leave.0 < self.operations[number as usize].end;
+                        self.add_await(launch, Some((number, is_begin)));
+                    }
+                }
+            });
+        }
+    }
+
+    /// A call waits for an operation to end, or to begin; of several for the last.
+    fn add_await(&mut self, call: u32, awaited: Option<(u32, bool)>) {
+        let Some((operation, is_begin)) = awaited else { return };
+        let at = |number: u32, is_begin: bool| {
+            let it = &self.operations[number as usize];
+            if is_begin { it.start } else { it.end }
+        };
+        let (it, until) = (&self.calls[call as usize], at(operation, is_begin));
+        let is_earlier = |other: Awaits| until <= at(other.operation, other.is_begin);
+        if it.call.leave.0 < until || it.awaits.is_some_and(is_earlier) {
+            return;
+        }
+        let has_waited = it.call.enter.0 < until;
+        self.calls[call as usize].awaits = Some(Awaits { operation, is_begin, has_waited });
+    }
+
+    fn add_collectives(&mut self, instances: &[Vec<DeviceMember>]) {
+        let of_place = |(number, it): (u32, &ReplayOperation)| ((it.place.0, it.start), number);
+        let by_start: FxHashMap<(LocationId, u64), u32> = (0..).zip(&self.operations).map(of_place).collect();
+        for members in instances {
+            // Overlap is what makes them one.
+            let last = members.iter().map(|it| it.start).max().unwrap_or_default();
+            if members.iter().any(|it| it.end < last) {
+                continue;
+            }
+            let found = |it: &DeviceMember| by_start.get(&(it.location, it.start.0)).copied();
+            let numbers: Vec<u32> = members.iter().filter_map(found).collect();
+            if numbers.len() == members.len() {
+                let collective = self.collectives.len() as u32;
+                for &number in &numbers {
+                    self.operations[number as usize].collective = Some(collective);
+                }
+                self.collectives.push(numbers);
+            }
+        }
+    }
+
+    /// The lengths as recorded.
+    fn measure(&mut self) {
+        let mut lengths = Lengths::default();
+        for it in &self.calls {
+            let HostCall { enter, leave, .. } = it.call;
+            let before = it.before.map_or(0, |before| self.calls[before as usize].call.leave.0);
+            lengths.before.push(enter.0.saturating_sub(before));
+            let until = it.awaits.map(|of| {
+                let operation = &self.operations[of.operation as usize];
+                if of.is_begin { operation.start } else { operation.end }
+            });
+            let has_waited = it.awaits.is_some_and(|of| of.has_waited);
+            let after = if has_waited { leave.0.saturating_sub(until.unwrap_or(0)) } else { 0 };
+            lengths.after.push(after);
+            lengths.own.push(if has_waited { after } else { leave.0.saturating_sub(enter.0) });
+            lengths.waits.push(it.awaits.is_some());
+        }
+        let ready = |it: &ReplayOperation| {
+            let end = |number: Option<u32>| number.map(|number| self.operations[number as usize].end);
+            let enter = it.launch.map(|launch| self.calls[launch as usize].call.enter.0);
+            (enter, end(it.before), end(it.awaited))
+        };
+        let is_launched = |it: &&ReplayOperation| {
+            let (enter, before, awaited) = ready(it);
+            let leave = it.launch.map_or(0, |launch| self.calls[launch as usize].call.leave.0.min(it.start));
+            enter.is_some() && before.max(awaited).unwrap_or(0) < leave
+        };
+        let mut delays: Vec<u64> = self
+            .operations
+            .iter()
+            .filter(is_launched)
+            .filter_map(|it| Some(it.start.saturating_sub(ready(it).0?)))
+            .collect();
+        delays.sort_unstable();
+        let usual = delays.get(delays.len() / 2).copied().unwrap_or(0);
+        for it in &self.operations {
+            let (enter, before, awaited) = ready(it);
+            let since = |at: Option<u64>| at.map_or(0, |at| it.start.saturating_sub(at));
+            let by_launch = is_launched(&it) || (before.is_none() && awaited.is_none());
+            let by_event = !by_launch && before < awaited;
+            lengths.delay.push(match by_launch {
+                true => enter.map_or(it.start, |enter| it.start.saturating_sub(enter)),
+                false => since(enter).min(usual),
+            });
+            lengths.follow.push(if by_launch || by_event { 0 } else { since(before) });
+            lengths.event.push(if by_event { since(awaited) } else { 0 });
+            let begun = it.collective.map_or(it.start, |collective| {
+                let members = self.collectives[collective as usize].iter();
+                members.map(|&number| self.operations[number as usize].start).max().unwrap_or(it.start)
+            });
+            lengths.length.push(it.end.saturating_sub(begun));
+            lengths.is_beside.push(false);
+        }
+        self.lengths = lengths;
+    }
+
+    /// The points that a point follows. Points are enters and leaves of calls, then begins and ends of operations.
+    fn follows(&self, point: u32, mut f: impl FnMut(u32)) {
+        let n = 2 * self.calls.len() as u32;
+        let (enter, leave) = (|call: u32| 2 * call, |call: u32| 2 * call + 1);
+        let (start, end) = (|it: u32| n + 2 * it, |it: u32| n + 2 * it + 1);
+        if point < n {
+            let it = &self.calls[(point / 2) as usize];
+            if point % 2 == 0 {
+                it.before.into_iter().for_each(|before| f(leave(before)));
+            } else {
+                f(enter(point / 2));
+                it.awaits.into_iter().for_each(|of| match of.is_begin {
+                    true => f(start(of.operation)),
+                    false => f(end(of.operation)),
+                });
+            }
+            return;
+        }
+        let number = (point - n) / 2;
+        let it = &self.operations[number as usize];
+        if (point - n) % 2 == 0 {
+            it.before.into_iter().chain(it.awaited).for_each(|other| f(end(other)));
+            it.launch.into_iter().for_each(|launch| f(enter(launch)));
+        } else {
+            f(start(number));
+            let members = it.collective.map_or(&[][..], |it| &self.collectives[it as usize][..]);
+            members.iter().for_each(|&member| f(start(member)));
+        }
+    }
+
+    /// All points, each after those that it follows; none if they follow each other in a circle.
+    fn ordered(&self) -> Option<Vec<u32>> {
+        let n = 2 * (self.calls.len() + self.operations.len());
+        let mut edges: Vec<(u32, u32)> = Vec::new();
+        let mut open = vec![0_u32; n];
+        for point in 0..n as u32 {
+            self.follows(point, |before| {
+                edges.push((before, point));
+                open[point as usize] += 1;
+            });
+        }
+        edges.sort_unstable();
+        let mut order: Vec<u32> = (0..n as u32).filter(|&point| open[point as usize] == 0).collect();
+        let mut next = 0;
+        while let Some(&point) = order.get(next) {
+            next += 1;
+            let first = edges.partition_point(|edge| edge.0 < point);
+            for &(_, after) in edges[first..].iter().take_while(|edge| edge.0 == point) {
+                open[after as usize] -= 1;
+                if open[after as usize] == 0 {
+                    order.push(after);
+                }
+            }
+        }
+        (order.len() == n).then_some(order)
+    }
+
+    /// The times with some lengths.
+    pub fn run(&self, lengths: &Lengths) -> ReplayTimes {
+        let n = 2 * self.calls.len() as u32;
+        let zeros = |n: usize| vec![0; n];
+        let mut times = ReplayTimes {
+            enter: zeros(self.calls.len()),
+            leave: zeros(self.calls.len()),
+            start: zeros(self.operations.len()),
+            end: zeros(self.operations.len()),
+            run_end: 0,
+        };
+        // Until when each stream is not free, and until when what runs beside it.
+        let mut free = vec![[0_u64; 2]; self.n_streams];
+        for &point in &self.order {
+            if point < n {
+                let number = (point / 2) as usize;
+                let it = &self.calls[number];
+                if point % 2 == 0 {
+                    let before = it.before.map_or(0, |before| times.leave[before as usize]);
+                    times.enter[number] = before + lengths.before[number];
+                } else {
+                    let awaited = it.awaits.filter(|_| lengths.waits[number]);
+                    let until = awaited.map_or(0, |of| match of.is_begin {
+                        true => times.start[of.operation as usize],
+                        false => times.end[of.operation as usize],
+                    });
+                    let own = times.enter[number] + lengths.own[number];
+                    let waited = if times.enter[number] < until { until + lengths.after[number] } else { 0 };
+                    times.leave[number] = own.max(waited);
+                }
+                continue;
+            }
+            let number = ((point - n) / 2) as usize;
+            let it = &self.operations[number];
+            let beside = usize::from(lengths.is_beside[number]);
+            if (point - n) % 2 == 0 {
+                let launched = it.launch.map_or(0, |launch| times.enter[launch as usize]);
+                let follows = free[it.stream as usize][beside] + lengths.follow[number];
+                let awaited = it.awaited.map_or(0, |other| times.end[other as usize]) + lengths.event[number];
+                times.start[number] = (launched + lengths.delay[number]).max(follows).max(awaited);
+            } else {
+                let members = it.collective.map(|it| &self.collectives[it as usize][..]);
+                let begun = members.map_or(times.start[number], |members| {
+                    members.iter().map(|&it| times.start[it as usize]).max().unwrap_or(0)
+                });
+                times.end[number] = begun + lengths.length[number];
+                free[it.stream as usize][beside] = times.end[number];
+            }
+        }
+        let threads = self.tails.iter().map(|&(last, tail)| times.leave[last as usize] + tail);
+        times.run_end = threads.chain(times.end.iter().copied()).max().unwrap_or(0);
+        times
+    }
+}

@@ -1,0 +1,91 @@
+//! How busy each device is, and how much of its communication nothing hides.
+//!
+//! A device is busy while any of its streams runs an operation. Communication is exposed while a device communicates and
+//! computes nothing. Law: busy and idle time of a device add up to its span, from its first operation to its last.
+
+use super::AcceleratorsOutput;
+use super::idle::IdleCause;
+use ouzel_analyses::breakdown::{Activity, Intervals};
+use ouzel_model::{Definitions, LocationGroupId, Ticks};
+use std::collections::BTreeMap;
+
+/// The devices of the selection together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AcceleratorsSummary {
+    /// Devices that run anything.
+    pub n_devices: u64,
+    /// Their spans, summed.
+    pub span: Ticks,
+    /// Time in which they are busy, summed.
+    pub busy: Ticks,
+    /// Time in which they communicate, summed.
+    pub communication: Ticks,
+    /// Time in which they communicate and do not compute, summed.
+    pub exposed: Ticks,
+    /// Idle time of all streams by cause, as in [`IdleCause::ALL`].
+    pub causes: [Ticks; 8],
+}
+
+#[derive(Default)]
+struct DeviceIntervals {
+    all: Intervals,
+    computing: Intervals,
+    communicating: Intervals,
+    span: Option<(Ticks, Ticks)>,
+}
+
+/// Adds a range that begins after all others; one that ends before another lies within that.
+fn add(to: &mut Intervals, start: u64, end: u64) {
+    if to.as_slice().last().is_none_or(|last| last.1 <= end) {
+        to.push(start, end);
+    }
+}
+
+impl AcceleratorsOutput {
+    /// What the devices of the selection do; none if there is no operation.
+    pub fn summary(&self, definitions: &Definitions) -> Option<AcceleratorsSummary> {
+        let mut devices: BTreeMap<LocationGroupId, DeviceIntervals> = BTreeMap::new();
+        for process in self.processes(definitions) {
+            for stream in &process.streams {
+                let selected = self.selected_of(stream.location);
+                let mut of = DeviceIntervals::default();
+                for it in stream.operations.iter().filter(|_| selected.location) {
+                    let Some((start, end)) = selected.clip_span((it.start, it.end)) else { continue };
+                    add(&mut of.all, start.0, end.0);
+                    match self.activity(it.path) {
+                        Activity::Computation => add(&mut of.computing, start.0, end.0),
+                        Activity::Communication => add(&mut of.communicating, start.0, end.0),
+                        _ => {}
+                    }
+                    let (first, last) = of.span.unwrap_or((start, end));
+                    of.span = Some((first.min(start), last.max(end)));
+                }
+                let Some((first, last)) = of.span else { continue };
+                let device = devices.entry(stream.device).or_default();
+                device.all = device.all.union(&of.all);
+                device.computing = device.computing.union(&of.computing);
+                device.communicating = device.communicating.union(&of.communicating);
+                let (start, end) = device.span.unwrap_or((first, last));
+                device.span = Some((start.min(first), end.max(last)));
+            }
+        }
+        if devices.is_empty() {
+            return None;
+        }
+        let mut sum = AcceleratorsSummary { n_devices: devices.len() as u64, ..AcceleratorsSummary::default() };
+        for of in devices.into_values() {
+            let (first, last) = of.span.unwrap_or_default();
+            let computing = of.computing.n_ticks();
+            sum.span += last.since(first);
+            sum.busy += Ticks(of.all.n_ticks());
+            sum.communication += Ticks(of.communicating.n_ticks());
+            sum.exposed += Ticks(of.computing.union(&of.communicating).n_ticks() - computing);
+        }
+        for row in self.idle(definitions) {
+            for cause in IdleCause::ALL {
+                sum.causes[cause as usize] += row.of(cause);
+            }
+        }
+        Some(sum)
+    }
+}

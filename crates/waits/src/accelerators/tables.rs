@@ -1,0 +1,163 @@
+//! Tables of kernels, queues, launch delays, copies, and of idle time by cause.
+
+use super::idle::{IdleCause, StreamIdle};
+use super::kernels::{KernelRow, KernelsBy, KernelsOutput};
+use ouzel_analyses::ratio;
+use ouzel_model::{ColumnData, Definitions, Table, Unit, WorldRank};
+use std::sync::Arc;
+
+/// Which table of the answer about kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KernelsTable {
+    /// By what was asked for: kernel, operator or scope.
+    Rows,
+    /// By type.
+    Types,
+    /// Longest queue of each stream.
+    Queues,
+    /// By rank.
+    LaunchDelays,
+    /// By direction.
+    Copies,
+}
+
+impl KernelsOutput {
+    /// One of the tables.
+    pub fn table(&self, which: KernelsTable, definitions: &Definitions) -> Table {
+        match which {
+            KernelsTable::Rows => self.rows_table(),
+            KernelsTable::Types => self.types_table(),
+            KernelsTable::Queues => self.queues_table(definitions),
+            KernelsTable::LaunchDelays => self.delays_table(),
+            KernelsTable::Copies => self.copies_table(),
+        }
+    }
+
+    /// The share of operations in the time of all.
+    pub fn share(&self, total_ns: u64) -> f64 {
+        ratio(u128::from(total_ns), u128::from(self.total_ns())).unwrap_or(0.0)
+    }
+
+    fn rows_table(&self) -> Table {
+        let rows = &self.groups;
+        let ns = |value: &dyn Fn(&KernelRow) -> u64| ColumnData::U64(rows.iter().map(value).collect());
+        let of = |value: &dyn Fn(&KernelRow) -> f64| ColumnData::F64(rows.iter().map(value).collect());
+        let names = ColumnData::OptionText(rows.iter().map(|row| row.name.clone()).collect());
+        let types = ColumnData::Text(rows.iter().map(|row| Arc::from(row.kind.as_str())).collect());
+        let name_doc = match self.by {
+            KernelsBy::Kernel => "Name of the operation",
+            KernelsBy::Operator => "Innermost operator or function that launches; missing if none is known",
+            KernelsBy::Scope => "Innermost range or Python function around the launch; missing if none is known",
+        };
+        Table::new("kernels")
+            .with(self.by.as_str(), Unit::None, name_doc, names)
+            .with("type", Unit::None, "computation, communication or memory", types)
+            .with("launches", Unit::None, "Number of operations", ns(&|row| row.durations.n))
+            .with("total_ns", Unit::Nanoseconds, "Time of all", ns(&|row| row.durations.total_ns))
+            .with("mean_ns", Unit::Nanoseconds, "Mean of their times", of(&|row| row.durations.mean_ns))
+            .with("median_ns", Unit::Nanoseconds, "Median of their times", of(&|row| row.durations.median_ns))
+            .with("min_ns", Unit::Nanoseconds, "The shortest", ns(&|row| row.durations.min_ns))
+            .with("max_ns", Unit::Nanoseconds, "The longest", ns(&|row| row.durations.max_ns))
+            .with("std_ns", Unit::Nanoseconds, "Deviation of the sample; 0 for one", of(&|row| row.durations.std_ns))
+            .with("share", Unit::Ratio, "total / total of all operations", {
+                of(&|row| self.share(row.durations.total_ns))
+            })
+    }
+
+    fn types_table(&self) -> Table {
+        let types = self.types.iter().map(|(kind, _)| Arc::from(kind.as_str())).collect();
+        let ns = self.types.iter().map(|(_, ns)| *ns).collect();
+        let shares = self.types.iter().map(|(_, ns)| self.share(*ns)).collect();
+        Table::new("types")
+            .with("type", Unit::None, "computation, communication or memory", ColumnData::Text(types))
+            .with("total_ns", Unit::Nanoseconds, "Time of all operations", ColumnData::U64(ns))
+            .with("share", Unit::Ratio, "total / total of all operations", ColumnData::F64(shares))
+    }
+
+    fn queues_table(&self, definitions: &Definitions) -> Table {
+        let stream = |location| definitions.location(location).native_id;
+        let streams = self.queues.iter().map(|queue| stream(queue.location)).collect();
+        let longest = self.queues.iter().map(|queue| queue.max_queue_length).collect();
+        Table::new("queues")
+            .with("rank", Unit::None, RANK_DOC, ranks(self.queues.iter().map(|queue| queue.rank)))
+            .with("stream", Unit::None, STREAM_DOC, ColumnData::U64(streams))
+            .with("max_queue_length", Unit::None, "Most operations in it at once", ColumnData::U64(longest))
+    }
+
+    fn delays_table(&self) -> Table {
+        let rows = &self.launch_delays;
+        let means = rows.iter().map(|row| row.mean_delay_ns).collect();
+        let longest = rows.iter().map(|row| row.max_delay_ns).collect();
+        let counts = rows.iter().map(|row| row.n).collect();
+        Table::new("launch delays")
+            .with("rank", Unit::None, RANK_DOC, ranks(rows.iter().map(|row| row.rank)))
+            .with("n", Unit::None, "Number of operations with a launch that does not block", {
+                ColumnData::U64(counts)
+            })
+            .with("mean_delay_ns", Unit::Nanoseconds, "From the end of the launch to the begin", ColumnData::F64(means))
+            .with("max_delay_ns", Unit::Nanoseconds, "The longest", ColumnData::U64(longest))
+    }
+
+    fn copies_table(&self) -> Table {
+        let rows = &self.copies;
+        let u64s = |value: &dyn Fn(&super::Copies) -> u64| ColumnData::U64(rows.iter().map(value).collect());
+        let rates = |value: &dyn Fn(&super::Copies) -> Option<f64>| {
+            ColumnData::OptionF64(rows.iter().map(value).collect())
+        };
+        let directions = rows.iter().map(|row| Arc::from(row.direction)).collect();
+        let pageable = rows.iter().map(|row| row.n_pageable).collect();
+        Table::new("copies")
+            .with("direction", Unit::None, "From where to where", ColumnData::Text(directions))
+            .with("n", Unit::None, "Number of copies", u64s(&|row| row.n))
+            .with("bytes", Unit::Bytes, "Bytes of copies whose size is recorded", u64s(&|row| row.bytes))
+            .with("total_ns", Unit::Nanoseconds, "Time of all", u64s(&|row| row.total_ns))
+            .with("mean_gb_per_s", Unit::None, "10⁹ bytes / s, over all", rates(&|row| row.mean_gb_per_s))
+            .with("max_gb_per_s", Unit::None, "The highest of one", rates(&|row| row.max_gb_per_s))
+            .with("n_pageable", Unit::None, "Copies of pageable memory of the host; missing if not recorded", {
+                ColumnData::OptionU64(pageable)
+            })
+    }
+}
+
+/// One row for each stream: its idle time by cause.
+pub fn idle_table(rows: &[StreamIdle], definitions: &Definitions) -> Table {
+    let clock = &definitions.clock;
+    let ns = |value: &dyn Fn(&StreamIdle) -> u64| ColumnData::U64(rows.iter().map(value).collect());
+    let stream = |row: &StreamIdle| definitions.location(row.location).native_id;
+    let idle = |row: &StreamIdle| clock.ns_from_ticks(row.idle);
+    let span = |row: &StreamIdle| clock.ns_from_ticks(row.span);
+    let table = Table::new("idle time by cause")
+        .with("rank", Unit::None, RANK_DOC, ranks(rows.iter().map(|row| row.rank)))
+        .with("stream", Unit::None, STREAM_DOC, ns(&stream))
+        .with("span_ns", Unit::Nanoseconds, "From the begin of the first operation to the end of the last", ns(&span))
+        .with("busy_ns", Unit::Nanoseconds, "Time with an operation", ns(&|row| span(row).saturating_sub(idle(row))))
+        .with("idle_ns", Unit::Nanoseconds, "Time without one: the sum of the causes", ns(&idle));
+    let docs = [
+        "The host launches the next operation late",
+        "The host waits for a device before it launches",
+        "It waits for a kernel of another stream",
+        "It, or the host, waits for a copy",
+        "It, or the host, waits for other ranks",
+        "The next operation follows the one before",
+        "The host makes contexts, loads or compiles code",
+        "It is not known which call launched the next operation",
+    ];
+    IdleCause::ALL.iter().zip(docs).fold(table, |table, (&cause, doc)| {
+        let part = |row: &StreamIdle| row.causes_ns(definitions)[cause as usize];
+        table.with(format!("{}_ns", cause.as_str()), Unit::Nanoseconds, doc, ns(&part))
+    })
+}
+
+impl StreamIdle {
+    /// Nanoseconds of each cause, which add up to those of the idle time.
+    pub fn causes_ns(&self, definitions: &Definitions) -> [u64; 8] {
+        definitions.clock.ns_of_parts(self.causes)
+    }
+}
+
+const RANK_DOC: &str = "World rank of the process; missing if unknown";
+const STREAM_DOC: &str = "Id of the stream in the trace's files";
+
+fn ranks(ranks: impl Iterator<Item = Option<WorldRank>>) -> ColumnData {
+    ColumnData::OptionU64(ranks.map(|rank| rank.map(|rank| u64::from(rank.0))).collect())
+}

@@ -1,0 +1,151 @@
+//! Cases that can be checked by eye, the laws of the fold, and sums over random programs.
+
+use super::*;
+use ouzel_model::TraceSource;
+use ouzel_testkit::simulator::devices::{
+    DeviceFeatures, Recording, SimulatedProcess, late_but_ahead, planted_losses, random_devices, simulate_devices,
+};
+use ouzel_testkit::{ToyTrace, laws, run};
+
+fn output(trace: &ToyTrace) -> AcceleratorsOutput {
+    run(trace, Accelerators::new(trace.definitions()))
+}
+
+/// The causes of each stream's idle time that are not zero.
+fn causes(trace: &str) -> Vec<String> {
+    let trace = ToyTrace::new(trace);
+    let rows = output(&trace).idle(trace.definitions());
+    let row = |row: &StreamIdle| {
+        let of = IdleCause::ALL.iter().filter(|cause| row.of(**cause).0 != 0);
+        let parts: Vec<String> = of.map(|cause| format!("{} {}", cause.as_str(), row.of(*cause).0)).collect();
+        format!("{} of {}: {}", row.idle.0, row.span.0, parts.join(", "))
+    };
+    rows.iter().map(row).collect()
+}
+
+#[test]
+fn gaps_are_split_by_what_the_host_did() {
+    // Idle from 20 to 60: the host waits until 25, computes until 40, is in MPI until 50, launches at 55.
+    assert_eq!(
+        causes(
+            "0.gpu0: enter a @5, launched 1 @5, leave @20, enter b @60, launched 2 @60, leave @70
+             0: enter main @0, enter cudaLaunchKernel @1, launches 1 @1, leave @3, enter cudaStreamSynchronize @6, awaits-stream 0.gpu0 @6, leave @25, enter MPI_Recv @40, leave @50, enter cudaLaunchKernel @55, launches 2 @55, leave @58, leave @90"
+        ),
+        ["40 of 65: host_late 25, host_waits 5, partner 10"]
+    );
+}
+
+#[test]
+fn a_stream_that_waits_for_another_says_for_what() {
+    // b waits from 8 until the copy ends at 30, and follows at 31; it was launched at 6.
+    assert_eq!(
+        causes(
+            "0.gpu0: enter [memcpy] @4, launched 1 @4, leave @30
+             0.gpu1: enter a @4, launched 2 @4, leave @8, enter b @31, launched 3 @31, leave @40
+             0: enter main @0, enter cudaMemcpyAsync @1, launches 1 @1, leave @2, enter cudaLaunchKernel @2, launches 2 @2, leave @3, enter cudaEventRecord @3, records-event 7 0.gpu0 @3, leave @4, enter cudaStreamWaitEvent @4, stream-awaits 7 0.gpu1 @4, leave @5, enter cudaLaunchKernel @5, launches 3 @5, leave @6, leave @50"
+        ),
+        ["0 of 26: ", "23 of 36: copy 22, dependency 1"]
+    );
+}
+
+#[test]
+fn causes_add_up_to_the_idle_time_of_random_programs() {
+    for seed in 0..300 {
+        let processes = random_devices(seed, DeviceFeatures::All);
+        let simulated = simulate_devices(&processes, Recording::Full);
+        let definitions = simulated.trace.definitions();
+        let output = output(&simulated.trace);
+        for row in output.idle(definitions) {
+            let operations = &output.records[&row.location].operations;
+            let (first, last) = (operations[0].start, operations[operations.len() - 1].end);
+            let busy: u64 = operations.iter().map(|it| it.end.since(it.start).0).sum();
+            assert_eq!(row.span, last.since(first), "seed {seed}");
+            assert_eq!(row.idle.0, row.span.0 - busy, "seed {seed}");
+            assert_eq!(row.causes_ns(definitions).iter().sum::<u64>(), definitions.clock.ns_from_ticks(row.idle));
+            assert_eq!(row.of(IdleCause::Other).0, 0, "every launch is recorded: seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn kernels_are_counted_by_name_type_and_caller() {
+    let trace = ToyTrace::new(
+        "0.gpu0: enter a @5, launched 1 @5, leave @15, enter a @15, launched 2 @15, leave @45, enter [memcpy] @50, launched 3 @50, leave @60
+         0: enter main @0, enter cudaLaunchKernel @1, launches 1 @1, leave @3, enter solve @3, enter cudaLaunchKernel @4, launches 2 @4, leave @6, leave @7, enter cudaMemcpyAsync @8, launches 3 @8, leave @9, leave @70",
+    );
+    let definitions = trace.definitions();
+    let output = output(&trace);
+    let described = |rows: &[KernelRow]| -> Vec<String> {
+        let row = |row: &KernelRow| {
+            let of = &row.durations;
+            let name = row.name.as_deref().unwrap_or("?");
+            format!("{name} {} {} {} {} {}", row.kind.as_str(), of.n, of.total_ns, of.median_ns, of.std_ns.round())
+        };
+        rows.iter().map(row).collect()
+    };
+    let kernels = output.kernels(KernelsBy::Kernel, definitions);
+    assert_eq!(described(&kernels.kernels), ["a computation 2 40 20 14", "[memcpy] memory 1 10 10 0"]);
+    assert_eq!(kernels.types, [(KernelType::Computation, 40), (KernelType::Memory, 10)]);
+    // Launched at 1, 4 and 8, begun at 5, 15 and 50: two at once from 8 on, and from 4 on.
+    assert_eq!(kernels.queues[0].max_queue_length, 2);
+    assert_eq!((kernels.launch_delays[0].n, kernels.launch_delays[0].max_delay_ns), (3, 41));
+    assert_eq!(kernels.copies[0].n, 1);
+    let operators = output.kernels(KernelsBy::Operator, definitions);
+    assert_eq!(
+        described(&operators.groups),
+        ["solve computation 1 30 30 0", "main computation 1 10 10 0", "main memory 1 10 10 0"]
+    );
+}
+
+#[test]
+fn laws_hold() {
+    laws::check_on_devices(Accelerators::new, |output| {
+        let mut texts = Vec::new();
+        for (location, of) in &output.records {
+            let paths = of.operations.iter().map(|it| output.call_paths.regions(it.path));
+            texts.push(format!("{location:?} {:?} {:?}", paths.collect::<Vec<_>>(), of.details));
+        }
+        texts.join(" ")
+    });
+}
+
+/// The end of a simulated run, and the losses found in it: kind and gain.
+fn losses(processes: &[SimulatedProcess]) -> (u64, Vec<(DeviceLossKind, u64)>) {
+    let simulated = simulate_devices(processes, Recording::Full);
+    let definitions = simulated.trace.definitions();
+    let output = output(&simulated.trace);
+    let end = output.spans.values().map(|span| span.1.0).max().unwrap();
+    let losses = output.losses(definitions).expect("a simulated run can be replayed");
+    (end, losses.list.iter().map(|loss| (loss.kind, loss.gain.0)).collect())
+}
+
+#[test]
+fn random_programs_are_replayed_as_they_ran() {
+    for seed in 0..300 {
+        let simulated = simulate_devices(&random_devices(seed, DeviceFeatures::All), Recording::Full);
+        let definitions = simulated.trace.definitions();
+        assert!(output(&simulated.trace).replay(definitions).is_some(), "seed {seed}");
+    }
+}
+
+#[test]
+fn planted_losses_come_first_with_their_gain() {
+    for planted in planted_losses() {
+        let (run, found) = losses(&planted.faulty);
+        let (clean, of_clean) = losses(&planted.clean);
+        let wanted = run - clean;
+        let &(kind, gain) = found.first().unwrap_or_else(|| panic!("{}: nothing found", planted.kind));
+        assert_eq!(format!("{kind:?}").to_lowercase(), planted.kind.replace(['_'], "").replace("serialised", "serialized").replace("launchbound", "hostlate"), "{found:?}");
+        let margin = (wanted / 20).max(run / 100);
+        assert!(gain.abs_diff(wanted) <= margin, "{}: {gain} of {wanted}, {found:?} in {run}", planted.kind);
+        let most = of_clean.iter().map(|it| it.1).max().unwrap_or(0);
+        assert!(most * 50 <= clean, "{}: {of_clean:?} of {clean} without it", planted.kind);
+    }
+}
+
+#[test]
+fn a_host_that_is_late_but_ahead_loses_nothing() {
+    let (run, found) = losses(&late_but_ahead());
+    let most = found.iter().map(|it| it.1).max().unwrap_or(0);
+    assert!(most * 50 <= run, "{found:?} of {run}");
+}

@@ -1,0 +1,60 @@
+"""`ouzel kernels` and `ouzel idle --by cause` beside an independent count of the files."""
+
+import json
+
+import pytest
+from conftest import SHARED
+from count_kernels import count
+
+TRACES = [
+    "nsight/pipit-cloverleaf/perlmutter-cloverleaf-cuda.sqlite",
+    "nsight/extrap-concurrent/concurrent.s1/profile1.sqlite",
+    "chrome-pytorch/hta-critical_path/alexnet",
+    "chrome-pytorch/hta-trace_diff/control",
+    "chrome-pytorch/param-dlrm-8rank",
+    "chrome-pytorch/tracelens-h100",
+]
+
+
+def files(path):
+    return [path] if path.is_file() else sorted(path.glob("*.json.gz"))
+
+
+def ask(ouzel, command, path, *more):
+    return json.loads(ouzel(command, path, "--format", "json", *more))["data"]
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_kernels_are_those_of_the_files(ouzel, name):
+    path = SHARED / "data" / name
+    if not path.exists():
+        pytest.skip("no shared data")
+    answer, wanted = ask(ouzel, "kernels", path), count(files(path))
+    by_name = {(row["kernel"], row["type"]): row for row in answer["rows"]}
+    for row in wanted["rows"]:
+        if row["kernel"] in ("MEMCPY", "MEMSET"):
+            # The tables have codes in place of names: by type and direction below.
+            continue
+        found = by_name[(row["kernel"], row["type"])]
+        for key in ("launches", "total_ns", "min_ns", "max_ns"):
+            assert found[key] == row[key], (row["kernel"], key)
+        for key in ("median_ns", "std_ns"):
+            assert found[key] == pytest.approx(row[key], rel=1e-9), (row["kernel"], key)
+    assert {row["type"]: row["total_ns"] for row in answer["types"]} == wanted["types"]
+    copies = {row["direction"]: row for row in answer["copies"]}
+    assert copies.keys() == wanted["copies"].keys()
+    for direction, copy in wanted["copies"].items():
+        assert {key: copies[direction][key] for key in copy} == copy, direction
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_causes_add_up(ouzel, name):
+    path = SHARED / "data" / name
+    if not path.exists():
+        pytest.skip("no shared data")
+    rows = ask(ouzel, "idle", path, "--by", "cause")["rows"]
+    assert rows
+    for row in rows:
+        assert sum(row["causes"].values()) == row["idle_ns"] == row["span_ns"] - row["busy_ns"]
+    path_answer = ask(ouzel, "critical-path", path)
+    assert sum(bound["total_ns"] for bound in path_answer["bounds"]) == path_answer["length_ns"]
