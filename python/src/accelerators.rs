@@ -22,6 +22,8 @@ impl Trace {
             ("queues", KernelsTable::Queues),
             ("launch_delays", KernelsTable::LaunchDelays),
             ("copies", KernelsTable::Copies),
+            ("communication", KernelsTable::Communication),
+            ("stragglers", KernelsTable::Stragglers),
         ];
         let which = choice("table", table, &tables)?;
         self.table(py, |trace, options| {

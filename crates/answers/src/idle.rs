@@ -3,7 +3,7 @@
 use ouzel::analyses::Per;
 use ouzel::analyses::idle::{IdleOutput, IdleRegions};
 use ouzel::model::Definitions;
-use ouzel::waits::accelerators::StreamIdle;
+use ouzel::waits::accelerators::{StreamIdle, stream_id};
 use ouzel_export::TableRows;
 use serde::Serialize;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub struct IdleCausesAnswer {
 pub struct IdleCausesRow {
     /// World rank of the process; `null` if unknown.
     pub rank: Option<u32>,
-    /// Id of the stream in the trace's files.
+    /// Number of the stream, as its profiler shows it.
     pub stream: u64,
     /// From the begin of its first operation to the end of its last.
     pub span_ns: u64,
@@ -90,7 +90,7 @@ impl IdleCausesAnswer {
             let idle_ns = definitions.clock.ns_from_ticks(row.idle);
             IdleCausesRow {
                 rank: row.rank.map(|rank| rank.0),
-                stream: definitions.location(row.location).native_id,
+                stream: stream_id(definitions, row.location),
                 span_ns,
                 busy_ns: span_ns.saturating_sub(idle_ns),
                 idle_ns,

@@ -1,7 +1,7 @@
 //! `ouzel kernels`.
 
 use ouzel::model::Definitions;
-use ouzel::waits::accelerators::{Copies, KernelRow, KernelsBy, KernelsOutput};
+use ouzel::waits::accelerators::{Copies, KernelRow, KernelsBy, KernelsOutput, stream_id};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -23,6 +23,48 @@ pub struct KernelsAnswer {
     pub copies: Vec<KernelsCopies>,
     /// Kernels that run shorter than the calls that launch them.
     pub short_kernels: KernelsShort,
+    /// Collectives of devices by operation, group size and message size, most time first.
+    pub communication: Vec<KernelsCommunication>,
+    /// Who comes late to these collectives, by rank; `[]` if it is not known which operations belong together.
+    pub stragglers: Vec<KernelsStraggler>,
+}
+
+/// Collectives of one operation, group size and message size.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelsCommunication {
+    /// The collective operation.
+    pub operation: &'static str,
+    /// Members of the group.
+    pub group_size: u64,
+    /// Larger of what a member sends and receives; 0 if not recorded.
+    pub bytes: u64,
+    /// Number of operations, one for each member.
+    pub n: u64,
+    /// Their length.
+    pub total_ns: u64,
+    /// The part in which they wait for the last member to begin; 0 if it is not known which belong together.
+    pub waiting_ns: u64,
+    /// The part in which their device computes nothing.
+    pub exposed_ns: u64,
+    /// Bytes / time after the last begin, in 10⁹ bytes per second; `null` without sizes.
+    pub algorithm_gb_per_s: Option<f64>,
+    /// The same by what the links carry, as nccl-tests count it.
+    pub bus_gb_per_s: Option<f64>,
+}
+
+/// How often and how much one rank comes late.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelsStraggler {
+    /// World rank; `null` if unknown.
+    pub rank: Option<u32>,
+    /// Collectives in which it takes part.
+    pub n: u64,
+    /// Those in which it begins last.
+    pub n_last: u64,
+    /// How much later than the one before it, in these.
+    pub late_ns: u64,
 }
 
 /// Operations of one kernel.
@@ -88,7 +130,7 @@ pub struct KernelsType {
 pub struct KernelsQueue {
     /// World rank of the process; `null` if unknown.
     pub rank: Option<u32>,
-    /// Id of the stream in the trace's files.
+    /// Number of the stream, as its profiler shows it.
     pub stream: u64,
     /// Most operations that were launched and had not begun at one time.
     pub max_queue_length: u64,
@@ -178,7 +220,7 @@ impl KernelsAnswer {
                 .iter()
                 .map(|queue| KernelsQueue {
                     rank: queue.rank.map(|rank| rank.0),
-                    stream: definitions.location(queue.location).native_id,
+                    stream: stream_id(definitions, queue.location),
                     max_queue_length: queue.max_queue_length,
                 })
                 .collect(),
@@ -192,6 +234,31 @@ impl KernelsAnswer {
                 })
                 .collect(),
             copies: output.copies.iter().map(copies).collect(),
+            communication: output
+                .communication
+                .iter()
+                .map(|row| KernelsCommunication {
+                    operation: row.op.as_str(),
+                    group_size: row.group_size,
+                    bytes: row.bytes,
+                    n: row.n,
+                    total_ns: definitions.clock.ns_from_ticks(row.total),
+                    waiting_ns: definitions.clock.ns_from_ticks(row.waiting),
+                    exposed_ns: definitions.clock.ns_from_ticks(row.exposed),
+                    algorithm_gb_per_s: row.algorithm_gb_per_s,
+                    bus_gb_per_s: row.bus_gb_per_s,
+                })
+                .collect(),
+            stragglers: output
+                .stragglers
+                .iter()
+                .map(|row| KernelsStraggler {
+                    rank: row.rank.map(|rank| rank.0),
+                    n: row.n,
+                    n_last: row.n_last,
+                    late_ns: definitions.clock.ns_from_ticks(row.late),
+                })
+                .collect(),
             short_kernels: KernelsShort {
                 n: output.short.n,
                 total_ns: output.short.total_ns,

@@ -2012,13 +2012,15 @@ class Trace:
         self,
         *,
         by: Literal["kernel", "operator", "scope"] = "kernel",
-        table: Literal["rows", "types", "queues", "launch_delays", "copies"] = "rows",
+        table: Literal[
+            "rows", "types", "queues", "launch_delays", "copies", "communication", "stragglers"
+        ] = "rows",
     ) -> Table:
         """What accelerators run: kernels, communication and copies.
 
         ``by``: one row for each kernel, for each operator or function that launches, or for each range or Python
         function around the launch. ``table``: these rows, or time by type, the longest queue of each stream, the
-        launch delays of each rank, or copies by direction.
+        launch delays of each rank, copies by direction, collectives of devices, or who comes late to these.
         """
     def critical_path_analysis(
         self, *, by: Literal["segment", "region", "call_path", "bound"] = "segment"

@@ -75,7 +75,7 @@ impl Question for IdleArgs {
 }
 
 fn run_by_cause(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcome> {
-    if args.plot.plot.is_some() {
+    if args.plot.plot_file.is_some() {
         bail!("there is no picture of idle time by cause: leave out --plot");
     }
     let definitions = session.definitions();

@@ -100,6 +100,7 @@ fn write_page(session: &Session<'_>, output: &KernelsOutput, args: &KernelsArgs,
     rows(page, &Grid::default().with(of("type")).with(of("total_ns")).with(of("share")), 0, 0);
     write_copies(output, definitions, page);
     write_queues(output, definitions, page);
+    write_communication(output, definitions, page);
     let short = output.short;
     if 0 < short.n {
         let what = units::counted(short.n, "kernel runs", "kernels run");
@@ -135,6 +136,38 @@ fn write_copies(output: &KernelsOutput, definitions: &ouzel::model::Definitions,
         .with(GridColumn::of(&table, "n_pageable", "pageable").optional(1));
     rows(page, &grid, 0, 0);
 }
+
+fn write_communication(output: &KernelsOutput, definitions: &ouzel::model::Definitions, page: &mut Page) {
+    let table = output.table(KernelsTable::Communication, definitions);
+    if table.n_rows() == 0 {
+        return;
+    }
+    let n_shown = table.n_rows().min(MOST_COLLECTIVES);
+    let shown = table.picked(&first(n_shown));
+    let bytes = shown.values::<u64>("bytes").iter().map(|&bytes| units::bytes(bytes));
+    let rate = |rate: &Option<f64>| rate.map_or_else(String::new, |rate| format!("{rate:.2} GB/s"));
+    let rates = shown.values::<Option<f64>>("bus_gb_per_s").iter().map(rate);
+    let grid = Grid::default()
+        .with(GridColumn::of(&shown, "operation", "collective"))
+        .with(GridColumn::of(&shown, "group_size", "members"))
+        .with(GridColumn::numbers("size", bytes))
+        .with(GridColumn::of(&shown, "n", "number"))
+        .with(GridColumn::of(&shown, "total_ns", "total"))
+        .with(GridColumn::of(&shown, "waiting_ns", "waiting"))
+        .with(GridColumn::of(&shown, "exposed_ns", "exposed"))
+        .with(GridColumn::numbers("bus", rates));
+    rows(page, &grid, 0, 0);
+    let late = output.table(KernelsTable::Stragglers, definitions);
+    let grid = Grid::default()
+        .with(GridColumn::of(&late, "rank", "rank"))
+        .with(GridColumn::of(&late, "n", "collectives"))
+        .with(GridColumn::of(&late, "n_last", "last in"))
+        .with(GridColumn::of(&late, "late_ns", "late by"));
+    rows(page, &grid, 0, 0);
+}
+
+/// Rows of collectives on the page; JSON has all.
+const MOST_COLLECTIVES: usize = 12;
 
 fn write_queues(output: &KernelsOutput, definitions: &ouzel::model::Definitions, page: &mut Page) {
     let delays = output.table(KernelsTable::LaunchDelays, definitions);

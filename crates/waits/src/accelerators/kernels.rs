@@ -4,6 +4,7 @@
 //! streams that run at once count each. Deviations are those of a sample, 0 for a single operation.
 
 use super::AcceleratorsOutput;
+use super::communication::{CommunicationRow, Straggler};
 use super::names::{CallerKind, caller_kind, direction, is_pageable};
 use super::queues::{LaunchDelay, StreamQueue};
 use crate::devices::records::{DeviceOperation, OperationValue};
@@ -167,6 +168,10 @@ pub struct KernelsOutput {
     pub copies: Vec<Copies>,
     /// Kernels that run shorter than their launches.
     pub short: ShortKernels,
+    /// Collectives of devices, the most time first.
+    pub communication: Vec<CommunicationRow>,
+    /// Who comes late to them, by rank.
+    pub stragglers: Vec<Straggler>,
 }
 
 impl KernelsOutput {
@@ -236,6 +241,7 @@ impl AcceleratorsOutput {
             *sum = ns.iter().fold(*sum, |sum, &ns| sum.saturating_add(ns));
         }
         let kernels = rows(kernels);
+        let (communication, stragglers) = self.communication(definitions);
         KernelsOutput {
             groups: if by == KernelsBy::Kernel { kernels.clone() } else { rows(groups) },
             kernels,
@@ -245,6 +251,8 @@ impl AcceleratorsOutput {
             launch_delays: self.launch_delays(&processes, definitions),
             copies: copy_rows(copies),
             short,
+            communication,
+            stragglers,
         }
     }
 

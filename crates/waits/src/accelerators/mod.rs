@@ -14,6 +14,7 @@
 //! to that time exactly. Memory is that of `devices`, with 16 bytes more for each copy, 32 for each collective, and 24
 //! for each outermost call of MPI or of a start-up of a thread that drives a device.
 
+mod communication;
 mod gaps;
 mod idle;
 mod kernels;
@@ -28,10 +29,12 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+pub use communication::{CommunicationRow, Straggler};
 pub use idle::{IdleCause, StreamIdle};
 pub use kernels::{Copies, Durations, KernelRow, KernelType, KernelsBy, KernelsOutput, ShortKernels};
 pub use loss_kind::DeviceLossKind;
 pub use losses::{DeviceLoss, DeviceLosses};
+pub use names::stream_id;
 pub use queues::{LaunchDelay, StreamQueue};
 pub use summary::AcceleratorsSummary;
 pub use tables::{KernelsTable, idle_table};

@@ -1,7 +1,7 @@
 //! What names of calls and operations say: first-use costs, directions of copies, operators and scopes.
 
 use super::loss_kind::DeviceLossKind;
-use ouzel_model::{Paradigm, Region, RegionRole};
+use ouzel_model::{Definitions, LocationId, Paradigm, Region, RegionRole};
 
 /// Calls that make contexts, load code, or compile it.
 const START_UP: [&str; 17] = [
@@ -99,6 +99,13 @@ pub(super) enum CallerKind {
     Scope,
     /// An operator of a framework, or a function of the program.
     Operator,
+}
+
+/// The number of a stream as its profiler shows it: that in its name (`stream 7 (default)`), else its id in the files.
+pub fn stream_id(definitions: &Definitions, stream: LocationId) -> u64 {
+    let location = definitions.location(stream);
+    let number = location.name.strip_prefix("stream ").and_then(|rest| rest.split([' ', ',']).next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(location.native_id)
 }
 
 /// What a region of the host is.

@@ -35,7 +35,7 @@ struct DeviceIntervals {
 }
 
 /// Adds a range that begins after all others; one that ends before another lies within that.
-fn add(to: &mut Intervals, start: u64, end: u64) {
+pub(super) fn add(to: &mut Intervals, start: u64, end: u64) {
     if to.as_slice().last().is_none_or(|last| last.1 <= end) {
         to.push(start, end);
     }

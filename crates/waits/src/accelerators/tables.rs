@@ -1,9 +1,11 @@
 //! Tables of kernels, queues, launch delays, copies, and of idle time by cause.
 
+use super::communication::{CommunicationRow, Straggler};
 use super::idle::{IdleCause, StreamIdle};
+use super::names::stream_id;
 use super::kernels::{KernelRow, KernelsBy, KernelsOutput};
 use ouzel_analyses::ratio;
-use ouzel_model::{ColumnData, Definitions, Table, Unit, WorldRank};
+use ouzel_model::{ColumnData, Definitions, Table, Ticks, Unit, WorldRank};
 use std::sync::Arc;
 
 /// Which table of the answer about kernels.
@@ -19,6 +21,10 @@ pub enum KernelsTable {
     LaunchDelays,
     /// By direction.
     Copies,
+    /// Collectives of devices.
+    Communication,
+    /// Who comes late to them.
+    Stragglers,
 }
 
 impl KernelsOutput {
@@ -30,7 +36,44 @@ impl KernelsOutput {
             KernelsTable::Queues => self.queues_table(definitions),
             KernelsTable::LaunchDelays => self.delays_table(),
             KernelsTable::Copies => self.copies_table(),
+            KernelsTable::Communication => self.communication_table(definitions),
+            KernelsTable::Stragglers => self.stragglers_table(definitions),
         }
+    }
+
+    fn communication_table(&self, definitions: &Definitions) -> Table {
+        let rows = &self.communication;
+        let u64s = |value: &dyn Fn(&CommunicationRow) -> u64| ColumnData::U64(rows.iter().map(value).collect());
+        let ns = |value: &dyn Fn(&CommunicationRow) -> Ticks| {
+            ColumnData::U64(rows.iter().map(|row| definitions.clock.ns_from_ticks(value(row))).collect())
+        };
+        let rates = |value: &dyn Fn(&CommunicationRow) -> Option<f64>| {
+            ColumnData::OptionF64(rows.iter().map(value).collect())
+        };
+        let ops = rows.iter().map(|row| Arc::from(row.op.as_str())).collect();
+        Table::new("communication")
+            .with("operation", Unit::None, "The collective operation", ColumnData::Text(ops))
+            .with("group_size", Unit::None, "Members of the group", u64s(&|row| row.group_size))
+            .with("bytes", Unit::Bytes, "Larger of what a member sends and receives", u64s(&|row| row.bytes))
+            .with("n", Unit::None, "Operations, one for each member", u64s(&|row| row.n))
+            .with("total_ns", Unit::Nanoseconds, "Their length", ns(&|row| row.total))
+            .with("waiting_ns", Unit::Nanoseconds, "Until the last member begins", ns(&|row| row.waiting))
+            .with("exposed_ns", Unit::Nanoseconds, "While the device computes nothing", ns(&|row| row.exposed))
+            .with("algorithm_gb_per_s", Unit::None, "Bytes / time after the last begin", {
+                rates(&|row| row.algorithm_gb_per_s)
+            })
+            .with("bus_gb_per_s", Unit::None, "The same by what the links carry", rates(&|row| row.bus_gb_per_s))
+    }
+
+    fn stragglers_table(&self, definitions: &Definitions) -> Table {
+        let rows = &self.stragglers;
+        let u64s = |value: &dyn Fn(&Straggler) -> u64| ColumnData::U64(rows.iter().map(value).collect());
+        let late = |row: &Straggler| definitions.clock.ns_from_ticks(row.late);
+        Table::new("stragglers")
+            .with("rank", Unit::None, RANK_DOC, ranks(rows.iter().map(|row| row.rank)))
+            .with("n", Unit::None, "Collectives in which it takes part", u64s(&|row| row.n))
+            .with("n_last", Unit::None, "Those in which it begins last", u64s(&|row| row.n_last))
+            .with("late_ns", Unit::Nanoseconds, "After the one before it, in these", u64s(&late))
     }
 
     /// The share of operations in the time of all.
@@ -75,7 +118,7 @@ impl KernelsOutput {
     }
 
     fn queues_table(&self, definitions: &Definitions) -> Table {
-        let stream = |location| definitions.location(location).native_id;
+        let stream = |location| stream_id(definitions, location);
         let streams = self.queues.iter().map(|queue| stream(queue.location)).collect();
         let longest = self.queues.iter().map(|queue| queue.max_queue_length).collect();
         Table::new("queues")
@@ -123,7 +166,7 @@ impl KernelsOutput {
 pub fn idle_table(rows: &[StreamIdle], definitions: &Definitions) -> Table {
     let clock = &definitions.clock;
     let ns = |value: &dyn Fn(&StreamIdle) -> u64| ColumnData::U64(rows.iter().map(value).collect());
-    let stream = |row: &StreamIdle| definitions.location(row.location).native_id;
+    let stream = |row: &StreamIdle| stream_id(definitions, row.location);
     let idle = |row: &StreamIdle| clock.ns_from_ticks(row.idle);
     let span = |row: &StreamIdle| clock.ns_from_ticks(row.span);
     let table = Table::new("idle time by cause")
@@ -156,7 +199,7 @@ impl StreamIdle {
 }
 
 const RANK_DOC: &str = "World rank of the process; missing if unknown";
-const STREAM_DOC: &str = "Id of the stream in the trace's files";
+const STREAM_DOC: &str = "Number of the stream";
 
 fn ranks(ranks: impl Iterator<Item = Option<WorldRank>>) -> ColumnData {
     ColumnData::OptionU64(ranks.map(|rank| rank.map(|rank| u64::from(rank.0))).collect())
