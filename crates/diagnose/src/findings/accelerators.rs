@@ -95,6 +95,14 @@ fn words(kind: DeviceLossKind) -> Words {
             "copies, which neither block the host nor hold up their stream in the replay",
             "Allocate the buffers of the host as pinned memory, and copy asynchronously in a stream of their own.",
         ),
+        Kind::Imbalance => of(
+            FindingKind::LoadImbalance,
+            "Load imbalance in {} on accelerators",
+            "accelerators run {} longer than those of the others, whose hosts wait in MPI meanwhile.",
+            "Spreading the work evenly would save at most",
+            "time of the kernel on the device of the rank with most of it",
+            "Give these ranks less to do in {}: divide the domain by measured cost instead of by size.",
+        ),
         Kind::Straggler => of(
             FindingKind::Straggler,
             "{} makes others wait in collectives of accelerators",
@@ -173,10 +181,13 @@ fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
         gain,
         remedy: Vec::new(),
         remedy_before: Vec::new(),
-        replayed: Some(gain),
+        replayed: (loss.kind != DeviceLossKind::Imbalance).then_some(gain),
         without_transfers: false,
         loss: gain,
-        assumption: format!("replay of hosts and streams: {}", words.evidence),
+        assumption: match loss.kind {
+            DeviceLossKind::Imbalance => "all devices take the mean time for it".to_owned(),
+            _ => format!("replay of hosts and streams: {}", words.evidence),
+        },
         confidence: (
             Confidence::Likely,
             "the run was replayed with the change; whether the program allows it is not recorded".to_owned(),

@@ -1,5 +1,6 @@
 //! Small programs are simulated, with a fault and without; the first finding must be the fault.
 
+mod accelerators;
 mod program;
 
 use super::*;
@@ -11,6 +12,7 @@ use ouzel_model::{Filter, SystemNode, SystemNodeId, TraceSource};
 use ouzel_replay::Graph;
 use ouzel_testkit::{ToyTrace, run};
 use ouzel_waits::Waits;
+use ouzel_waits::accelerators::Accelerators;
 use program::{Action, Program};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -33,6 +35,13 @@ fn report(trace: &ToyTrace) -> RunReport {
         let (replay, delays) = replay(trace);
         material.add_replay(replay);
         material.add_delays(delays);
+    }
+    let devices = Accelerators::new(trace.definitions());
+    if devices.has_devices() {
+        let devices = run(trace, devices);
+        material.add_summary(devices.summary(trace.definitions()));
+        let losses = devices.losses(trace.definitions()).expect("simulated runs can be replayed");
+        material.add_accelerators(losses);
     }
     material.report(trace.definitions())
 }

@@ -19,6 +19,8 @@ pub enum DeviceLossKind {
     SynchronousCopies,
     /// The same, from or to pageable memory.
     PageableMemory,
+    /// The device of one rank has more to do than the others, whose hosts wait for it.
+    Imbalance,
     /// One rank begins collectives late.
     Straggler,
     /// Kernels that run shorter than their launches.

@@ -7,6 +7,7 @@
 //! | useless synchronisation | the calls of one call path do not wait and take no time, except the last wait of each thread |
 //! | serialised streams | the same, where operations that are launched after such a call go to another stream |
 //! | synchronous copies, pageable memory | the calls of one call path do not block, and their copies run beside their stream |
+//! | load imbalance | no replay: of the kernel with the most, the time of the rank with most less the mean, at most what hosts of others wait in MPI |
 //! | straggler | in collectives in which one rank begins last, it begins with the one before it |
 //! | small kernels | of kernels that run shorter than their launches and follow each other, all launches but the first take no time |
 //! | exposed communication | collectives of devices take no time after the last has begun |
@@ -15,14 +16,19 @@
 //! costs nothing.
 
 use super::AcceleratorsOutput;
+use super::idle::IdleCause;
 use super::loss_kind::DeviceLossKind;
 use super::names;
 use super::replay::{DeviceReplay, Lengths};
 use crate::devices::calls::DeviceApi;
+use crate::devices::records::HostState;
 use ouzel_analyses::breakdown::Activity;
-use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, Ticks};
+use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, Ticks, WorldRank};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// A caller is named instead of its callee if it explains more time by this factor.
+const CALLER_EXPLAINS_MORE: (u64, u64) = (11, 10);
 
 /// Replays for one kind of loss at most: those of the call paths with most time.
 const MOST_REPLAYS: usize = 4;
@@ -79,29 +85,92 @@ impl AcceleratorsOutput {
                 list.push(loss);
             }
         }
+        list.extend(self.imbalance(definitions));
         list.sort_by_key(|loss| (Reverse(loss.gain), loss.kind, loss.call_path));
         Some(DeviceLosses { call_paths: self.call_paths.clone(), list })
     }
 
-    /// Code of the host before launches and waits.
+    /// Code of the host before launches and waits, with what it calls.
     fn late_code(&self, replay: &DeviceReplay, definitions: &Definitions) -> Vec<Candidate> {
-        let mut of_code: BTreeMap<CallPathId, Vec<(usize, u64)>> = BTreeMap::new();
-        for (number, it) in replay.calls.iter().enumerate() {
-            let ticks = it.call.code_ticks.0.min(replay.lengths.before[number]);
-            if 0 < ticks && it.call.code != it.call.path {
-                of_code.entry(it.call.code).or_default().push((number, ticks));
+        let mut own: BTreeMap<CallPathId, u64> = BTreeMap::new();
+        let mut with_callees: BTreeMap<CallPathId, BTreeMap<usize, u64>> = BTreeMap::new();
+        // What communicates waits for others, and before its first call a thread has nothing to launch late.
+        let is_code = |path: CallPathId| {
+            self.call_paths.region(path).is_some_and(|region| {
+                self.kept.state(region) != Some(HostState::Communicates)
+            })
+        };
+        for (number, it) in replay.calls.iter().enumerate().filter(|(_, it)| it.before.is_some()) {
+            let mut left = replay.lengths.before[number];
+            for &(path, ticks) in it.code.iter().filter(|it| is_code(it.0)) {
+                let ticks = ticks.min(left);
+                left -= ticks;
+                *own.entry(path).or_default() += ticks;
+                for at in self.chain(path) {
+                    *with_callees.entry(at).or_default().entry(number).or_default() += ticks;
+                }
             }
         }
-        let candidate = |(path, calls): (CallPathId, Vec<(usize, u64)>)| {
+        let mut paths: Vec<CallPathId> = Vec::new();
+        for (path, _) in most(own, |ticks| *ticks) {
+            let sum = |path: CallPathId| with_callees[&path].values().sum::<u64>();
+            let explains = |path, at| sum(path) * CALLER_EXPLAINS_MORE.0 < sum(at) * CALLER_EXPLAINS_MORE.1;
+            let widest = self.chain(path).fold(path, |path, at| if explains(path, at) { at } else { path });
+            paths.extend(Some(widest).filter(|it| !paths.contains(it) && 0 < sum(*it)));
+        }
+        let candidate = |path: CallPathId| {
+            let calls = &with_callees[&path];
             let name = self.call_paths.region(path).map(|region| definitions.region(region).name.clone());
             let kind = name.map_or(DeviceLossKind::HostLate, |name| names::host_loss(&name));
             let mut lengths = replay.lengths.clone();
-            calls.iter().for_each(|&(number, ticks)| lengths.before[number] -= ticks);
-            let locations = calls.iter().map(|it| replay.calls[it.0].location);
-            let time = calls.iter().map(|it| it.1).sum();
+            calls.iter().for_each(|(&number, ticks)| lengths.before[number] -= ticks);
+            let locations = calls.keys().map(|&number| replay.calls[number].location);
+            let time = calls.values().sum();
             Candidate { loss: loss(kind, path, locations, calls.len(), time), lengths }
         };
-        most(of_code, |calls| calls.iter().map(|it| it.1).sum()).into_iter().map(candidate).collect()
+        paths.into_iter().map(candidate).collect()
+    }
+
+    /// The kernel of which one rank has most beyond the mean of all, if hosts of others wait in MPI meanwhile.
+    fn imbalance(&self, definitions: &Definitions) -> Option<DeviceLoss> {
+        let waiting: u64 = self.idle(definitions).iter().map(|row| row.of(IdleCause::Partner).0).sum();
+        let mut ranks: BTreeSet<WorldRank> = BTreeSet::new();
+        let mut of_paths: BTreeMap<CallPathId, BTreeMap<WorldRank, (u64, u64, LocationId)>> = BTreeMap::new();
+        for stream in self.processes(definitions).iter().flat_map(|process| &process.streams) {
+            let Some(rank) = definitions.location(stream.location).rank else { continue };
+            for it in stream.operations.iter().filter(|it| self.activity(it.path) == Activity::Computation) {
+                ranks.insert(rank);
+                let of_path = of_paths.entry(it.path).or_default();
+                let sum = of_path.entry(rank).or_insert((0, 0, stream.location));
+                sum.0 += it.end.since(it.start).0;
+                sum.1 += 1;
+            }
+        }
+        let n = ranks.len() as u64;
+        let uneven = |(path, of): (CallPathId, BTreeMap<WorldRank, (u64, u64, LocationId)>)| {
+            let mean = of.values().map(|it| it.0).sum::<u64>() / n.max(1);
+            let most = of.values().map(|it| it.0).max().unwrap_or(0);
+            // Ranks with at least half of what the one with most has beyond the mean.
+            let has_more = |it: &&(u64, u64, LocationId)| 2 * it.0 > most + mean;
+            let locations: Vec<LocationId> = of.values().filter(has_more).map(|it| it.2).collect();
+            let operations = of.values().map(|it| it.1).sum::<u64>();
+            (most - mean, path, locations, operations, most)
+        };
+        let (beyond, path, locations, operations, most) =
+            of_paths.into_iter().map(uneven).max_by_key(|it| (it.0, Reverse(it.1)))?;
+        // The others cannot gain more than they wait.
+        let gain = beyond.min(waiting / n.saturating_sub(1).max(1));
+        if n < 2 || gain == 0 {
+            return None;
+        }
+        let found = loss(DeviceLossKind::Imbalance, path, locations.into_iter(), operations as usize, most);
+        Some(DeviceLoss { gain: Ticks(gain), ..found })
+    }
+
+    /// A call path and its callers, innermost first.
+    fn chain(&self, path: CallPathId) -> impl Iterator<Item = CallPathId> + '_ {
+        let callers = std::iter::successors(Some(path), |&at| Some(self.call_paths.parent(at)));
+        callers.take_while(|&at| self.call_paths.region(at).is_some())
     }
 
     /// Calls that wait for streams, devices and events.

@@ -12,7 +12,7 @@
 //!
 //! Laws: each operation is counted once, in the time range in which it begins; the causes of a stream's idle time add up
 //! to that time exactly. Memory is that of `devices`, with 16 bytes more for each copy, 32 for each collective, and 24
-//! for each outermost call of MPI or of a start-up of a thread that drives a device.
+//! for each outermost call of MPI or of a start-up of a thread that drives a device, and at most 64 for each of its calls.
 
 mod communication;
 mod gaps;
@@ -162,6 +162,7 @@ impl Analysis for Accelerators {
             records,
             apis: self.apis.clone(),
             activities: self.activities.clone(),
+            kept: self.kept.clone(),
             selected: cx.selected.keys().copied().collect(),
             window: cx.window,
             spans: cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?))).collect(),
@@ -177,6 +178,7 @@ pub struct AcceleratorsOutput {
     records: BTreeMap<LocationId, DeviceRecords>,
     apis: DeviceApis,
     activities: Vec<Activity>,
+    kept: DetailsKept,
     selected: BTreeSet<LocationId>,
     window: Option<TimeRange>,
     /// First and last event of each location.

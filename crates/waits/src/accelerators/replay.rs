@@ -26,7 +26,7 @@ use crate::devices::fold::is_await;
 use crate::devices::host;
 use crate::devices::records::HostCall;
 use crate::devices::streams::{CallPlace, DeviceProcess, OperationPlace};
-use ouzel_model::{Definitions, LocationId};
+use ouzel_model::{CallPathId, Definitions, LocationId};
 use rustc_hash::FxHashMap;
 
 /// A call that is in no other one.
@@ -34,6 +34,8 @@ use rustc_hash::FxHashMap;
 pub(super) struct ReplayCall {
     pub location: LocationId,
     pub call: HostCall,
+    /// The code that took the longest before it.
+    pub code: Vec<(CallPathId, u64)>,
     /// The call before, of the same thread.
     pub before: Option<u32>,
     /// What it waits for, if anything.
@@ -61,7 +63,7 @@ pub(super) struct ReplayOperation {
     pub place: OperationPlace,
     /// In which of the streams of all processes.
     stream: u32,
-    pub path: ouzel_model::CallPathId,
+    pub path: CallPathId,
     pub start: u64,
     pub end: u64,
     before: Option<u32>,
@@ -174,7 +176,11 @@ impl DeviceReplay {
         let events = StreamEvents::new(process);
         for &(location, records) in &process.threads {
             let mut last: Option<u32> = None;
+            let mut codes = &records.details.codes[..];
             for (nth, call) in (0..).zip(&records.calls) {
+                let n = codes.iter().take_while(|it| it.0 == nth).count();
+                let (code, rest) = codes.split_at(n);
+                codes = rest;
                 let outer = last.filter(|&outer| call.enter < self.calls[outer as usize].call.leave);
                 let number = outer.unwrap_or(self.calls.len() as u32);
                 places.calls.insert((location, nth), number);
@@ -182,6 +188,7 @@ impl DeviceReplay {
                     self.calls.push(ReplayCall {
                         location,
                         call: *call,
+                        code: code.iter().map(|it| (it.1, it.2.0)).collect(),
                         before: last.replace(number),
                         awaits: None,
                         launches: None,

@@ -31,10 +31,13 @@ impl DetailsKept {
         DetailsKept { states, values }
     }
 
-    fn state(&self, region: ouzel_model::RegionId) -> Option<HostState> {
+    pub(crate) fn state(&self, region: ouzel_model::RegionId) -> Option<HostState> {
         self.states.get(region.index()).copied().flatten()
     }
 }
+
+/// Call paths that are kept of the code before a call: it is the longest that matter.
+const MOST_CODE: usize = 4;
 
 /// While a location is folded.
 #[derive(Debug)]
@@ -174,12 +177,15 @@ impl HostFold {
                     if let Some(state) = kept.state(chunk.region[row]).filter(|_| self.state.is_none()) {
                         self.state = Some((self.open.len(), state, at));
                     }
+                    let number = self.done.calls.len();
                     self.enter(path, apis[chunk.region[row].index()], (link, step), at);
+                    if number < self.done.calls.len() && !kept.states.is_empty() {
+                        self.keep_code(number as u32);
+                    }
                     // Calls that only have further links.
                     self.done.calls.extend(launched.map(|link| HostCall {
                         path,
                         code: path,
-                        code_ticks: Ticks(0),
                         enter: at,
                         leave: at,
                         link,
@@ -196,6 +202,15 @@ impl HostFold {
                 _ => {}
             }
         }
+    }
+
+    /// Keeps the code before a call.
+    fn keep_code(&mut self, call: u32) {
+        let mut longest: Vec<(Ticks, u32, CallPathId)> =
+            self.code.iter().map(|(&path, &(ticks, nth))| (ticks, nth, path)).collect();
+        longest.sort_unstable_by_key(|&(ticks, nth, _)| (std::cmp::Reverse(ticks), nth));
+        let kept = longest.iter().take(MOST_CODE).map(|&(ticks, _, path)| (call, path, ticks));
+        self.done.details.codes.extend(kept);
     }
 
     /// The thread goes on in another call.
@@ -225,9 +240,8 @@ impl HostFold {
         let is_known = link != 0 || step.is_some() || api.blocks() || api == DeviceApi::Launch;
         let call = is_known.then(|| {
             let longest = self.code.iter().max_by_key(|(_, (ticks, nth))| (*ticks, std::cmp::Reverse(*nth)));
-            let (code, code_ticks) =
-                longest.map_or((path, Ticks(0)), |(&code, &(ticks, _))| (code, ticks));
-            self.done.calls.push(HostCall { path, code, code_ticks, enter: at, leave: at, link, api, step });
+            let code = longest.map_or(path, |(&code, _)| code);
+            self.done.calls.push(HostCall { path, code, enter: at, leave: at, link, api, step });
             self.done.calls.len() as u32 - 1
         });
         let blocks = api.blocks() || step.is_some_and(is_await);

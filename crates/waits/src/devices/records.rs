@@ -28,6 +28,8 @@ pub(crate) struct DeviceDetails {
     pub collectives: Vec<StreamCollective>,
     /// Of a thread: when it communicated or started something up, outermost calls only, in order.
     pub states: Vec<(HostState, Ticks, Ticks)>,
+    /// Of a thread: numbers of calls, and the code that took the longest before each, longest first.
+    pub codes: Vec<(u32, CallPathId, Ticks)>,
 }
 
 /// A value that an operation was made with.
@@ -66,8 +68,6 @@ pub(crate) struct HostCall {
     pub path: CallPathId,
     /// The code that took the longest since the last call that launched or waited.
     pub code: CallPathId,
-    /// How long that took.
-    pub code_ticks: Ticks,
     pub enter: Ticks,
     pub leave: Ticks,
     /// The link to what it launched; 0 for none.
@@ -103,5 +103,6 @@ impl DeviceRecords {
         }
         self.inner.iter_mut().for_each(|it| it.path = remap.path(it.path));
         self.operations.iter_mut().for_each(|it| it.path = remap.path(it.path));
+        self.details.codes.iter_mut().for_each(|it| it.1 = remap.path(it.1));
     }
 }
