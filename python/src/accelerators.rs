@@ -10,11 +10,8 @@ use pyo3::prelude::*;
 impl Trace {
     #[pyo3(signature = (*, by="kernel", table="rows"))]
     fn kernels(&self, py: Python<'_>, by: &str, table: &str) -> PyResult<Table> {
-        let choices = [
-            ("kernel", KernelsBy::Kernel),
-            ("operator", KernelsBy::Operator),
-            ("scope", KernelsBy::Scope),
-        ];
+        let choices =
+            [("kernel", KernelsBy::Kernel), ("operator", KernelsBy::Operator), ("scope", KernelsBy::Scope)];
         let by = choice("by", by, &choices)?;
         let tables = [
             ("rows", KernelsTable::Rows),

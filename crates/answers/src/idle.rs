@@ -85,7 +85,8 @@ impl IdleCausesAnswer {
     /// The shape of `rows`.
     pub fn new(rows: &[StreamIdle], definitions: &Definitions) -> Self {
         let row = |row: &StreamIdle| {
-            let [late, waits, stream, copy, partner, dependency, start_up, other] = row.causes_ns(definitions);
+            let [late, waits, stream, copy, partner, dependency, start_up, other] =
+                row.causes_ns(definitions);
             let span_ns = definitions.clock.ns_from_ticks(row.span);
             let idle_ns = definitions.clock.ns_from_ticks(row.idle);
             IdleCausesRow {

@@ -1,7 +1,9 @@
 //! `ouzel kernels`.
 
 use ouzel::model::Definitions;
-use ouzel::waits::accelerators::{Copies, KernelRow, KernelsBy, KernelsOutput, stream_id};
+use ouzel::waits::accelerators::{
+    CommunicationRow, Copies, KernelRow, KernelsBy, KernelsOutput, Straggler, stream_id,
+};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -204,9 +206,10 @@ impl KernelsAnswer {
         };
         let group = |row: &KernelRow| KernelsGroup { name: row.name.clone(), times: times(row) };
         let groups = if output.by == KernelsBy::Kernel { &[][..] } else { &output.groups[..] };
-        let copies = |&Copies { direction, n, bytes, total_ns, mean_gb_per_s, max_gb_per_s, n_pageable }: &Copies| {
-            KernelsCopies { direction, n, bytes, total_ns, mean_gb_per_s, max_gb_per_s, n_pageable }
-        };
+        let copies =
+            |&Copies { direction, n, bytes, total_ns, mean_gb_per_s, max_gb_per_s, n_pageable }: &Copies| {
+                KernelsCopies { direction, n, bytes, total_ns, mean_gb_per_s, max_gb_per_s, n_pageable }
+            };
         KernelsAnswer {
             rows: output.kernels.iter().map(kernel).collect(),
             groups: groups.iter().map(group).collect(),
@@ -234,31 +237,8 @@ impl KernelsAnswer {
                 })
                 .collect(),
             copies: output.copies.iter().map(copies).collect(),
-            communication: output
-                .communication
-                .iter()
-                .map(|row| KernelsCommunication {
-                    operation: row.op.as_str(),
-                    group_size: row.group_size,
-                    bytes: row.bytes,
-                    n: row.n,
-                    total_ns: definitions.clock.ns_from_ticks(row.total),
-                    waiting_ns: definitions.clock.ns_from_ticks(row.waiting),
-                    exposed_ns: definitions.clock.ns_from_ticks(row.exposed),
-                    algorithm_gb_per_s: row.algorithm_gb_per_s,
-                    bus_gb_per_s: row.bus_gb_per_s,
-                })
-                .collect(),
-            stragglers: output
-                .stragglers
-                .iter()
-                .map(|row| KernelsStraggler {
-                    rank: row.rank.map(|rank| rank.0),
-                    n: row.n,
-                    n_last: row.n_last,
-                    late_ns: definitions.clock.ns_from_ticks(row.late),
-                })
-                .collect(),
+            communication: communication(output, definitions),
+            stragglers: stragglers(output, definitions),
             short_kernels: KernelsShort {
                 n: output.short.n,
                 total_ns: output.short.total_ns,
@@ -266,4 +246,30 @@ impl KernelsAnswer {
             },
         }
     }
+}
+
+fn communication(output: &KernelsOutput, definitions: &Definitions) -> Vec<KernelsCommunication> {
+    let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
+    let row = |row: &CommunicationRow| KernelsCommunication {
+        operation: row.op.as_str(),
+        group_size: row.group_size,
+        bytes: row.bytes,
+        n: row.n,
+        total_ns: ns(row.total),
+        waiting_ns: ns(row.waiting),
+        exposed_ns: ns(row.exposed),
+        algorithm_gb_per_s: row.algorithm_gb_per_s,
+        bus_gb_per_s: row.bus_gb_per_s,
+    };
+    output.communication.iter().map(row).collect()
+}
+
+fn stragglers(output: &KernelsOutput, definitions: &Definitions) -> Vec<KernelsStraggler> {
+    let row = |row: &Straggler| KernelsStraggler {
+        rank: row.rank.map(|rank| rank.0),
+        n: row.n,
+        n_last: row.n_last,
+        late_ns: definitions.clock.ns_from_ticks(row.late),
+    };
+    output.stragglers.iter().map(row).collect()
 }

@@ -58,8 +58,8 @@ pub use idle::{IdleAnswer, IdleCauses, IdleCausesAnswer, IdleCausesRow};
 pub use imbalance::{ImbalanceAnswer, ImbalanceRow, MetricImbalanceAnswer, MetricImbalanceRow};
 pub use info::{InfoAbility, InfoAnswer, InfoLocation, InfoMetric};
 pub use kernels::{
-    KernelsAnswer, KernelsCommunication, KernelsCopies, KernelsGroup, KernelsLaunchDelay, KernelsQueue, KernelsRow, KernelsShort,
-    KernelsStraggler, KernelsTimes, KernelsType,
+    KernelsAnswer, KernelsCommunication, KernelsCopies, KernelsGroup, KernelsLaunchDelay, KernelsQueue,
+    KernelsRow, KernelsShort, KernelsStraggler, KernelsTimes, KernelsType,
 };
 pub use lateness::LatenessAnswer;
 pub use messages::MessagesAnswer;

@@ -68,9 +68,11 @@ impl AcceleratorsCard {
                 units::time(self.exposed_ns)
             );
         }
-        let causes = self.idle.iter().take(4).map(|it| {
-            format!("{} {}", it.cause.replace('_', " "), units::time(it.idle_ns))
-        });
+        let causes = self
+            .idle
+            .iter()
+            .take(4)
+            .map(|it| format!("{} {}", it.cause.replace('_', " "), units::time(it.idle_ns)));
         let causes: Vec<String> = causes.collect();
         if !causes.is_empty() {
             text += &format!("; streams idle: {}", causes.join(", "));

@@ -33,7 +33,11 @@ const CONSTRAINTS: &[(&str, &str, &str)] = &[
     ("CorrelatedView", "r_max", r#"{"minimum": -1, "maximum": 1}"#),
     ("CorrelatedView", "r_min", r#"{"minimum": -1, "maximum": 1}"#),
     ("CorrelatedView", "sign", r#"{"enum": ["like", "against", "none"]}"#),
-    ("CriticalPathStep", "kind", r#"{"enum": ["local", "message", "collective", "launch", "synchronization"]}"#),
+    (
+        "CriticalPathStep",
+        "kind",
+        r#"{"enum": ["local", "message", "collective", "launch", "synchronization"]}"#,
+    ),
     (
         "CriticalPathStep",
         "activity",

@@ -211,7 +211,10 @@ impl Trace {
         drop(operations);
         let calls = self.ask(PathCalls::new(&path), options)?.output;
         let classes = Semantics::default().classes(definitions);
-        Ok(Answer { notices: notices.to_vec(), ..answer.map(|()| profile(&path, &calls, &classes, definitions)) })
+        Ok(Answer {
+            notices: notices.to_vec(),
+            ..answer.map(|()| profile(&path, &calls, &classes, definitions))
+        })
     }
 
     /// Which calls wait for other ranks, of which kind, how long, and for whom.

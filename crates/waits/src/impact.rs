@@ -171,7 +171,8 @@ mod tests {
 
     fn impact(trace: &ToyTrace) -> PathImpact {
         let definitions = trace.definitions();
-        let path = critical_path(&run(trace, Operations::new(definitions)), &[], definitions, &Notices::default());
+        let path =
+            critical_path(&run(trace, Operations::new(definitions)), &[], definitions, &Notices::default());
         let classes = Semantics::default().classes(definitions);
         let path = profile(&path, &run(trace, PathCalls::new(&path)), &classes, definitions);
         let (times, waits) = (run(trace, CallPathProfile), run(trace, Waits::new(definitions)));

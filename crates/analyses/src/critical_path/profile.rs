@@ -167,7 +167,12 @@ impl PathProfile {
                 ColumnData::OptionU64(ranks),
             )
             .with("from_rank", Unit::None, "World rank that is waited for", ColumnData::OptionU64(from))
-            .with("kind", Unit::None, "local, message, collective, launch or synchronization", ColumnData::Text(kinds))
+            .with(
+                "kind",
+                Unit::None,
+                "local, message, collective, launch or synchronization",
+                ColumnData::Text(kinds),
+            )
             .with(
                 "activity",
                 Unit::None,

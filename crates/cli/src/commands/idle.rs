@@ -20,7 +20,8 @@ use ouzel_answers::{IdleAnswer, IdleCausesAnswer};
 use ouzel_plot::pictures;
 use std::sync::Arc;
 
-pub const COMMAND: Command = Command::about_a_run::<IdleArgs>("idle", &[Need::Calls.always(), Need::Streams.with("--by cause")]);
+pub const COMMAND: Command =
+    Command::about_a_run::<IdleArgs>("idle", &[Need::Calls.always(), Need::Streams.with("--by cause")]);
 
 /// How long each rank waits
 #[derive(Debug, Args)]

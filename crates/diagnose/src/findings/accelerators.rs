@@ -20,23 +20,35 @@ struct Words {
 }
 
 fn words(kind: DeviceLossKind) -> Words {
+    words_of_code(kind).unwrap_or_else(|| words_of_devices(kind))
+}
+
+const fn of(
+    kind: FindingKind,
+    title: &'static str,
+    sentence: &'static str,
+    saving: &'static str,
+    evidence: &'static str,
+    advice: &'static str,
+) -> Words {
+    Words { kind, title, sentence, saving, evidence, advice }
+}
+
+const LATE_CODE: &str = "code of the host between launches and waits, which takes no time in the replay";
+const NO_WAITS: &str =
+    "calls that wait, which do not wait and take no time in the replay; the last of each thread is kept";
+const NO_BLOCKING: &str = "copies, which neither block the host nor hold up their stream in the replay";
+
+/// What is said of code of the host.
+fn words_of_code(kind: DeviceLossKind) -> Option<Words> {
     use DeviceLossKind as Kind;
-    let launch_bound = "code of the host between launches and waits, which takes no time in the replay";
-    let of = |kind, title, sentence, saving, evidence, advice| Words {
-        kind,
-        title,
-        sentence,
-        saving,
-        evidence,
-        advice,
-    };
-    match kind {
+    Some(match kind {
         Kind::HostLate => of(
             FindingKind::LaunchBound,
             "Accelerators wait for {} on the host",
             "the host is in {} before it launches, and accelerators have nothing to do meanwhile.",
             "Preparing launches early enough would save at most",
-            launch_bound,
+            LATE_CODE,
             "Make {} faster, move it to the device or to another thread, or launch the next step before it.",
         ),
         Kind::InputPipeline => of(
@@ -44,7 +56,7 @@ fn words(kind: DeviceLossKind) -> Words {
             "Accelerators wait for input from {}",
             "the host reads or prepares input in {} before it launches, and accelerators have nothing to do meanwhile.",
             "Having the input ready in time would save at most",
-            launch_bound,
+            LATE_CODE,
             "Prefetch the next batch in other threads or processes (more workers, pinned memory), or cache it.",
         ),
         Kind::FirstUse => of(
@@ -52,7 +64,7 @@ fn words(kind: DeviceLossKind) -> Words {
             "Accelerators wait for {} at first use",
             "the host makes contexts, loads or compiles code in {} before it launches.",
             "Doing so before the run, or once, would save at most",
-            launch_bound,
+            LATE_CODE,
             "Warm up before the timed part, load modules early (CUDA_MODULE_LOADING), and cache compiled code.",
         ),
         Kind::MemoryChurn => of(
@@ -60,15 +72,23 @@ fn words(kind: DeviceLossKind) -> Words {
             "Accelerators wait while the host is in {}",
             "the host allocates or releases memory in {} between launches.",
             "Reusing memory would save at most",
-            launch_bound,
+            LATE_CODE,
             "Allocate once and reuse, or take memory from a pool (cudaMallocAsync, a caching allocator).",
         ),
+        _ => return None,
+    })
+}
+
+/// What is said of calls and operations.
+fn words_of_devices(kind: DeviceLossKind) -> Words {
+    use DeviceLossKind as Kind;
+    match kind {
         Kind::UselessSynchronization => of(
             FindingKind::UselessSynchronisation,
             "The host waits in {} before it launches more",
             "the host waits in {} and launches the next operations only then.",
             "Launching without waiting would save at most",
-            "calls that wait, which do not wait and take no time in the replay; the last of each thread is kept",
+            NO_WAITS,
             "Remove the call if nothing on the host needs its result, or wait for an event of an earlier step.",
         ),
         Kind::SerializedStreams => of(
@@ -76,7 +96,7 @@ fn words(kind: DeviceLossKind) -> Words {
             "{} makes streams run one after the other",
             "the host waits in {} for one stream before it launches into another.",
             "Letting the streams run side by side would save at most",
-            "calls that wait, which do not wait and take no time in the replay; the last of each thread is kept",
+            NO_WAITS,
             "Order the streams by events (cudaStreamWaitEvent) where they need each other, and do not wait on the host.",
         ),
         Kind::SynchronousCopies => of(
@@ -84,7 +104,7 @@ fn words(kind: DeviceLossKind) -> Words {
             "Copies in {} block the host and overlap with nothing",
             "the host copies in {} and waits until each copy is done.",
             "Copying beside the kernels would save at most",
-            "copies, which neither block the host nor hold up their stream in the replay",
+            NO_BLOCKING,
             "Use asynchronous copies from pinned memory in a stream of their own, one step ahead.",
         ),
         Kind::PageableMemory => of(
@@ -92,7 +112,7 @@ fn words(kind: DeviceLossKind) -> Words {
             "Copies of pageable memory in {} block the host",
             "the host copies pageable memory in {}, which cannot overlap with kernels.",
             "Copying beside the kernels would save at most",
-            "copies, which neither block the host nor hold up their stream in the replay",
+            NO_BLOCKING,
             "Allocate the buffers of the host as pinned memory, and copy asynchronously in a stream of their own.",
         ),
         Kind::Imbalance => of(
@@ -119,7 +139,7 @@ fn words(kind: DeviceLossKind) -> Words {
             "kernels that follow each other; in the replay all launches but the first take no time",
             "Fuse kernels, record the launches as a graph (CUDA graphs), compile the model, or raise the batch size.",
         ),
-        Kind::ExposedCommunication => of(
+        _ => of(
             FindingKind::ExposedCommunication,
             "Communication of accelerators in {} is not hidden",
             "collectives such as {} run while nothing else does.",
@@ -161,10 +181,9 @@ fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
     let who = capitalised(&cx.in_words(&ranks));
     let fill = |text: &str| text.replace("{}", &cx.name(path));
     let title = words.title.replace("{}", name.as_deref().unwrap_or(&who));
-    let is_on_stream = |location| {
-        cx.definitions.location(location).kind == LocationKind::AcceleratorStream
-    };
-    let on = if loss.locations.iter().all(|&location| is_on_stream(location)) { "on" } else { "on the host of" };
+    let is_on_stream = |location| cx.definitions.location(location).kind == LocationKind::AcceleratorStream;
+    let on =
+        if loss.locations.iter().all(|&location| is_on_stream(location)) { "on" } else { "on the host of" };
     let start = if ranks.list.is_empty() { String::new() } else { format!("{on} {}, ", cx.in_words(&ranks)) };
     let gain = loss.gain.0;
     Draft {

@@ -115,7 +115,8 @@ impl AcceleratorsOutput {
                 sum.n += 1;
                 sum.total += length;
                 sum.waiting += last.map_or(0, |last| last.since(it.start).0.min(length));
-                let hidden = computing.get(&stream.device).map_or(0, |of| overlap(of, (it.start.0, it.end.0)));
+                let hidden =
+                    computing.get(&stream.device).map_or(0, |of| overlap(of, (it.start.0, it.end.0)));
                 sum.exposed += length - hidden;
             }
         }

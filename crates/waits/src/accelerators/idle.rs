@@ -220,10 +220,7 @@ impl AcceleratorsOutput {
             let it = process.operation(operation);
             if now.max(since) < it.end {
                 until(IdleCause::HostLate, since);
-                now = until(
-                    IdleCause::of_operation(self.activity(it.path), IdleCause::OtherStream),
-                    it.end,
-                );
+                now = until(IdleCause::of_operation(self.activity(it.path), IdleCause::OtherStream), it.end);
             }
         }
         if start < call.enter {
@@ -249,8 +246,8 @@ impl AcceleratorsOutput {
         let mut hosts: BTreeMap<LocationId, Vec<HostPiece>> = BTreeMap::new();
         for wait in waits.iter().filter(|wait| wait.class != WaitClass::Queueing) {
             let culprit = wait.culprit.map(|culprit| self.activity(culprit.path));
-            let cause = culprit
-                .map_or(IdleCause::HostWaits, |it| IdleCause::of_operation(it, IdleCause::HostWaits));
+            let cause =
+                culprit.map_or(IdleCause::HostWaits, |it| IdleCause::of_operation(it, IdleCause::HostWaits));
             let piece = HostPiece { start: wait.start, end: wait.end, cause };
             hosts.entry(wait.location).or_default().push(piece);
         }

@@ -256,12 +256,7 @@ impl AcceleratorsOutput {
         }
     }
 
-    fn for_selected(
-        &self,
-        stream: &Stream<'_>,
-        definitions: &Definitions,
-        mut f: impl FnMut(Selected<'_>),
-    ) {
+    fn for_selected(&self, stream: &Stream<'_>, definitions: &Definitions, mut f: impl FnMut(Selected<'_>)) {
         let selected = self.selected_of(stream.location);
         for (nth, it) in stream.operations.iter().enumerate().filter(|(_, it)| selected.has(it.start)) {
             let is_hidden = self.call_paths.region(it.path) == Some(definitions.filtered_region);

@@ -96,9 +96,9 @@ impl AcceleratorsOutput {
         let mut with_callees: BTreeMap<CallPathId, BTreeMap<usize, u64>> = BTreeMap::new();
         // What communicates waits for others, and before its first call a thread has nothing to launch late.
         let is_code = |path: CallPathId| {
-            self.call_paths.region(path).is_some_and(|region| {
-                self.kept.state(region) != Some(HostState::Communicates)
-            })
+            self.call_paths
+                .region(path)
+                .is_some_and(|region| self.kept.state(region) != Some(HostState::Communicates))
         };
         for (number, it) in replay.calls.iter().enumerate().filter(|(_, it)| it.before.is_some()) {
             let mut left = replay.lengths.before[number];
@@ -269,9 +269,9 @@ impl AcceleratorsOutput {
         kernels.iter().for_each(|&it| *of_path.entry(replay.operations[it].path).or_default() += 1);
         let path = of_path.into_iter().max_by_key(|it| (it.1, Reverse(it.0)));
         let path = path.map_or(replay.operations[first].path, |it| it.0);
-        let locations = kernels.iter().filter_map(|&it| {
-            Some(replay.calls[replay.operations[it].launch? as usize].location)
-        });
+        let locations = kernels
+            .iter()
+            .filter_map(|&it| Some(replay.calls[replay.operations[it].launch? as usize].location));
         let loss = loss(DeviceLossKind::SmallKernels, path, locations, kernels.len(), time);
         vec![Candidate { loss, lengths }]
     }
@@ -285,7 +285,10 @@ impl AcceleratorsOutput {
         let locations = members.iter().map(|&it| replay.operations[it].place.0);
         let path = replay.operations[first].path;
         let n = replay.collectives.len();
-        vec![Candidate { loss: loss(DeviceLossKind::ExposedCommunication, path, locations, n, time), lengths }]
+        vec![Candidate {
+            loss: loss(DeviceLossKind::ExposedCommunication, path, locations, n, time),
+            lengths,
+        }]
     }
 }
 
@@ -343,7 +346,8 @@ fn advance(replay: &DeviceReplay, lengths: &mut Lengths, number: u32, mut late: 
         }
     };
     let it = &replay.operations[number as usize];
-    let launch_bound = lengths.delay[number as usize] + replay.calls.get(it.launch? as usize)?.call.enter.0 == it.start;
+    let launch_bound =
+        lengths.delay[number as usize] + replay.calls.get(it.launch? as usize)?.call.enter.0 == it.start;
     if launch_bound {
         let mut call = it.launch;
         while let Some(at) = call.filter(|_| 0 < late) {

@@ -46,7 +46,8 @@ use ouzel_analyses::breakdown::{Activity, activity};
 use ouzel_analyses::semantics::{Category, Family, Semantics};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, Selected};
 use ouzel_model::{
-    CallPathId, CallPathTree, Content, Contents, Definitions, EventChunk, LocationId, Needs, Remap, Ticks, TimeRange,
+    CallPathId, CallPathTree, Content, Contents, Definitions, EventChunk, LocationId, Needs, Remap, Ticks,
+    TimeRange,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -30,8 +30,16 @@ pub(super) fn starts_up(name: &str) -> bool {
 }
 
 /// Words in the names of code that reads or prepares input.
-const INPUT: [&str; 8] =
-    ["dataloader", "data_loader", "__next__", "next_batch", "load_batch", "prefetch", "collate", "read_batch"];
+const INPUT: [&str; 8] = [
+    "dataloader",
+    "data_loader",
+    "__next__",
+    "next_batch",
+    "load_batch",
+    "prefetch",
+    "collate",
+    "read_batch",
+];
 
 /// Calls that allocate or release memory.
 const MEMORY: [&str; 8] = [

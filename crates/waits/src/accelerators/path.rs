@@ -87,7 +87,8 @@ impl AcceleratorsOutput {
             for_operations(process, events, stream, |free, gap| {
                 let it = &stream.operations[gap.nth];
                 let free = free.unwrap_or(Ticks(0));
-                let awaited = gap.awaited.map(|(operation, ..)| (process.operation(operation).end, operation));
+                let awaited =
+                    gap.awaited.map(|(operation, ..)| (process.operation(operation).end, operation));
                 let awaited = awaited.filter(|(end, _)| *end <= it.start && free < *end);
                 let launch = gap.launch.filter(|(_, call)| call.enter <= it.start);
                 // A call that blocks is left when its operation is over: it can begin once the call was entered.

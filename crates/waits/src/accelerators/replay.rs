@@ -17,9 +17,9 @@
 //! followed: the time between calls holds them. Law: without a change every time is the recorded one; where it is not, as
 //! clocks contradict each other, there is no replay.
 
+use super::AcceleratorsOutput;
 use super::gaps::for_operations;
 use super::path::DeviceMember;
-use super::AcceleratorsOutput;
 use crate::devices::calls::DeviceApi;
 use crate::devices::events::StreamEvents;
 use crate::devices::fold::is_await;
@@ -200,9 +200,8 @@ impl DeviceReplay {
                 self.add_await(number, awaited.map(|place| (places.operations[&place], false)));
             }
             let end = of.spans.get(&location).map_or(0, |span| span.1.0);
-            self.tails.extend(last.map(|last| {
-                (last, end.saturating_sub(self.calls[last as usize].call.leave.0))
-            }));
+            self.tails
+                .extend(last.map(|last| (last, end.saturating_sub(self.calls[last as usize].call.leave.0))));
             let waits = |call: &&mut ReplayCall| call.location == location && call.awaits.is_some();
             if let Some(last) = self.calls.iter_mut().rev().find(waits) {
                 last.is_last_wait = true;

@@ -72,7 +72,8 @@ impl AcceleratorsOutput {
         if devices.is_empty() {
             return None;
         }
-        let mut sum = AcceleratorsSummary { n_devices: devices.len() as u64, ..AcceleratorsSummary::default() };
+        let mut sum =
+            AcceleratorsSummary { n_devices: devices.len() as u64, ..AcceleratorsSummary::default() };
         for of in devices.into_values() {
             let (first, last) = of.span.unwrap_or_default();
             let computing = of.computing.n_ticks();

@@ -2,8 +2,8 @@
 
 use super::communication::{CommunicationRow, Straggler};
 use super::idle::{IdleCause, StreamIdle};
-use super::names::stream_id;
 use super::kernels::{KernelRow, KernelsBy, KernelsOutput};
+use super::names::stream_id;
 use ouzel_analyses::ratio;
 use ouzel_model::{ColumnData, Definitions, Table, Ticks, Unit, WorldRank};
 use std::sync::Arc;
@@ -43,7 +43,8 @@ impl KernelsOutput {
 
     fn communication_table(&self, definitions: &Definitions) -> Table {
         let rows = &self.communication;
-        let u64s = |value: &dyn Fn(&CommunicationRow) -> u64| ColumnData::U64(rows.iter().map(value).collect());
+        let u64s =
+            |value: &dyn Fn(&CommunicationRow) -> u64| ColumnData::U64(rows.iter().map(value).collect());
         let ns = |value: &dyn Fn(&CommunicationRow) -> Ticks| {
             ColumnData::U64(rows.iter().map(|row| definitions.clock.ns_from_ticks(value(row))).collect())
         };
@@ -58,11 +59,21 @@ impl KernelsOutput {
             .with("n", Unit::None, "Operations, one for each member", u64s(&|row| row.n))
             .with("total_ns", Unit::Nanoseconds, "Their length", ns(&|row| row.total))
             .with("waiting_ns", Unit::Nanoseconds, "Until the last member begins", ns(&|row| row.waiting))
-            .with("exposed_ns", Unit::Nanoseconds, "While the device computes nothing", ns(&|row| row.exposed))
+            .with(
+                "exposed_ns",
+                Unit::Nanoseconds,
+                "While the device computes nothing",
+                ns(&|row| row.exposed),
+            )
             .with("algorithm_gb_per_s", Unit::None, "Bytes / time after the last begin", {
                 rates(&|row| row.algorithm_gb_per_s)
             })
-            .with("bus_gb_per_s", Unit::None, "The same by what the links carry", rates(&|row| row.bus_gb_per_s))
+            .with(
+                "bus_gb_per_s",
+                Unit::None,
+                "The same by what the links carry",
+                rates(&|row| row.bus_gb_per_s),
+            )
     }
 
     fn stragglers_table(&self, definitions: &Definitions) -> Table {
@@ -90,7 +101,9 @@ impl KernelsOutput {
         let name_doc = match self.by {
             KernelsBy::Kernel => "Name of the operation",
             KernelsBy::Operator => "Innermost operator or function that launches; missing if none is known",
-            KernelsBy::Scope => "Innermost range or Python function around the launch; missing if none is known",
+            KernelsBy::Scope => {
+                "Innermost range or Python function around the launch; missing if none is known"
+            }
         };
         Table::new("kernels")
             .with(self.by.as_str(), Unit::None, name_doc, names)
@@ -101,7 +114,12 @@ impl KernelsOutput {
             .with("median_ns", Unit::Nanoseconds, "Median of their times", of(&|row| row.durations.median_ns))
             .with("min_ns", Unit::Nanoseconds, "The shortest", ns(&|row| row.durations.min_ns))
             .with("max_ns", Unit::Nanoseconds, "The longest", ns(&|row| row.durations.max_ns))
-            .with("std_ns", Unit::Nanoseconds, "Deviation of the sample; 0 for one", of(&|row| row.durations.std_ns))
+            .with(
+                "std_ns",
+                Unit::Nanoseconds,
+                "Deviation of the sample; 0 for one",
+                of(&|row| row.durations.std_ns),
+            )
             .with("share", Unit::Ratio, "total / total of all operations", {
                 of(&|row| self.share(row.durations.total_ns))
             })
@@ -137,7 +155,12 @@ impl KernelsOutput {
             .with("n", Unit::None, "Number of operations with a launch that does not block", {
                 ColumnData::U64(counts)
             })
-            .with("mean_delay_ns", Unit::Nanoseconds, "From the end of the launch to the begin", ColumnData::F64(means))
+            .with(
+                "mean_delay_ns",
+                Unit::Nanoseconds,
+                "From the end of the launch to the begin",
+                ColumnData::F64(means),
+            )
             .with("max_delay_ns", Unit::Nanoseconds, "The longest", ColumnData::U64(longest))
     }
 
@@ -156,9 +179,12 @@ impl KernelsOutput {
             .with("total_ns", Unit::Nanoseconds, "Time of all", u64s(&|row| row.total_ns))
             .with("mean_gb_per_s", Unit::None, "10⁹ bytes / s, over all", rates(&|row| row.mean_gb_per_s))
             .with("max_gb_per_s", Unit::None, "The highest of one", rates(&|row| row.max_gb_per_s))
-            .with("n_pageable", Unit::None, "Copies of pageable memory of the host; missing if not recorded", {
-                ColumnData::OptionU64(pageable)
-            })
+            .with(
+                "n_pageable",
+                Unit::None,
+                "Copies of pageable memory of the host; missing if not recorded",
+                { ColumnData::OptionU64(pageable) },
+            )
     }
 }
 
@@ -172,8 +198,18 @@ pub fn idle_table(rows: &[StreamIdle], definitions: &Definitions) -> Table {
     let table = Table::new("idle time by cause")
         .with("rank", Unit::None, RANK_DOC, ranks(rows.iter().map(|row| row.rank)))
         .with("stream", Unit::None, STREAM_DOC, ns(&stream))
-        .with("span_ns", Unit::Nanoseconds, "From the begin of the first operation to the end of the last", ns(&span))
-        .with("busy_ns", Unit::Nanoseconds, "Time with an operation", ns(&|row| span(row).saturating_sub(idle(row))))
+        .with(
+            "span_ns",
+            Unit::Nanoseconds,
+            "From the begin of the first operation to the end of the last",
+            ns(&span),
+        )
+        .with(
+            "busy_ns",
+            Unit::Nanoseconds,
+            "Time with an operation",
+            ns(&|row| span(row).saturating_sub(idle(row))),
+        )
         .with("idle_ns", Unit::Nanoseconds, "Time without one: the sum of the causes", ns(&idle));
     let docs = [
         "The host launches the next operation late",

@@ -3,7 +3,8 @@
 use super::*;
 use ouzel_model::TraceSource;
 use ouzel_testkit::simulator::devices::{
-    DeviceFeatures, Recording, SimulatedProcess, late_but_ahead, planted_losses, random_devices, simulate_devices,
+    DeviceFeatures, Recording, SimulatedProcess, late_but_ahead, planted_losses, random_devices,
+    simulate_devices,
 };
 use ouzel_testkit::{ToyTrace, laws, run};
 
@@ -61,7 +62,10 @@ fn causes_add_up_to_the_idle_time_of_random_programs() {
             let busy: u64 = operations.iter().map(|it| it.end.since(it.start).0).sum();
             assert_eq!(row.span, last.since(first), "seed {seed}");
             assert_eq!(row.idle.0, row.span.0 - busy, "seed {seed}");
-            assert_eq!(row.causes_ns(definitions).iter().sum::<u64>(), definitions.clock.ns_from_ticks(row.idle));
+            assert_eq!(
+                row.causes_ns(definitions).iter().sum::<u64>(),
+                definitions.clock.ns_from_ticks(row.idle)
+            );
             assert_eq!(row.of(IdleCause::Other).0, 0, "every launch is recorded: seed {seed}");
         }
     }
@@ -79,7 +83,14 @@ fn kernels_are_counted_by_name_type_and_caller() {
         let row = |row: &KernelRow| {
             let of = &row.durations;
             let name = row.name.as_deref().unwrap_or("?");
-            format!("{name} {} {} {} {} {}", row.kind.as_str(), of.n, of.total_ns, of.median_ns, of.std_ns.round())
+            format!(
+                "{name} {} {} {} {} {}",
+                row.kind.as_str(),
+                of.n,
+                of.total_ns,
+                of.median_ns,
+                of.std_ns.round()
+            )
         };
         rows.iter().map(row).collect()
     };
@@ -135,7 +146,15 @@ fn planted_losses_come_first_with_their_gain() {
         let (clean, of_clean) = losses(&planted.clean);
         let wanted = run - clean;
         let &(kind, gain) = found.first().unwrap_or_else(|| panic!("{}: nothing found", planted.kind));
-        assert_eq!(format!("{kind:?}").to_lowercase(), planted.kind.replace(['_'], "").replace("serialised", "serialized").replace("launchbound", "hostlate"), "{found:?}");
+        assert_eq!(
+            format!("{kind:?}").to_lowercase(),
+            planted
+                .kind
+                .replace(['_'], "")
+                .replace("serialised", "serialized")
+                .replace("launchbound", "hostlate"),
+            "{found:?}"
+        );
         let margin = (wanted / 20).max(run / 100);
         assert!(gain.abs_diff(wanted) <= margin, "{}: {gain} of {wanted}, {found:?} in {run}", planted.kind);
         let most = of_clean.iter().map(|it| it.1).max().unwrap_or(0);

@@ -37,7 +37,11 @@ pub(super) fn add_latencies(
 }
 
 /// Until when other streams of the device ran without a gap from a time on; operations that end later do not count.
-pub(crate) fn held_up(process: &DeviceProcess<'_>, own: &Stream<'_>, (ready, start): (Ticks, Ticks)) -> Ticks {
+pub(crate) fn held_up(
+    process: &DeviceProcess<'_>,
+    own: &Stream<'_>,
+    (ready, start): (Ticks, Ticks),
+) -> Ticks {
     let mut at = ready;
     if start <= ready {
         return at;
