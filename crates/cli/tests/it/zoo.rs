@@ -18,9 +18,7 @@ const SINCE_TOLERANCE: u64 = 5;
 /// Programs of which the first finding is not yet right, with what is wrong.
 const MISSES: &[(&str, &[&str])] = &[
     ("task_farm", &["gain"]),
-    ("gpu_stencil", &["kind", "call path", "ranks", "gain"]),
     ("unequal_tasks", &["kind"]),
-    ("starving_device", &["kind", "call path", "gain"]),
 ];
 /// Programs of which the replay of the repair is not yet right.
 const REPLAY_MISSES: &[&str] = &["killed"];
