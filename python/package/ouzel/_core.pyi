@@ -207,6 +207,32 @@ class Headline(TypedDict):
     gain_fraction: float
     """``gain_ns / run time``."""
 
+class AcceleratorsCard(TypedDict):
+    """The use of all accelerators together. Times are sums over devices, those of causes over streams."""
+
+    n_devices: int
+    """Devices that run anything."""
+    span_ns: int
+    """From the first operation of each device to its last."""
+    busy_ns: int
+    """Time in which a device runs an operation."""
+    busy_fraction: float
+    """``busy / span``."""
+    communication_ns: int
+    """Time in which a device communicates."""
+    exposed_ns: int
+    """Time in which a device communicates and does not compute."""
+    idle: list[AcceleratorIdle]
+    """Idle time of streams by cause, the longest first; causes without time are left out."""
+
+class AcceleratorIdle(TypedDict):
+    """Idle time of one cause."""
+
+    cause: str
+    """``host_late``, ``host_waits``, ``other_stream``, ``copy``, ``partner``, ``dependency``, ``start_up`` or ``other``."""
+    idle_ns: int
+    """How long, over all streams."""
+
 class EfficiencyCard(TypedDict):
     """Efficiencies of the run, after the POP methodology. All are ratios from 0 to 1; ``parallel = load_balance * communication``."""
 
@@ -249,7 +275,7 @@ class Finding(TypedDict):
     time_range_ns: list[int]
     """Start and end of the part of the run it is about, in nanoseconds since the trace start."""
     gain_ns: int
-    """What the run would gain, in nanoseconds, under the assumption, found as ``gain_by`` says. Not more than what the rank with most time spends in ``call_path`` and ``more_call_paths``, with what they call."""
+    """What the run would gain, in nanoseconds, under the assumption, found as ``gain_by`` says. Not more than what the rank with most time spends in ``call_path`` and ``more_call_paths``, with what they call; for findings from a replay of hosts and streams of accelerators, not more than the run."""
     gain_fraction: float
     """``gain_ns / run time``."""
     gain_by: GainBy
@@ -271,7 +297,7 @@ class Finding(TypedDict):
     varies_like: VariesLike | None
     """What varies over the topology like the time of the call path; ``None`` if nothing does, or no topology has at least eight occupied places."""
 
-FindingKind = Literal["load_imbalance", "growing_imbalance", "slow_rank", "slow_node", "serialisation", "io_by_one_rank", "late_sender", "wrong_order", "late_receiver", "excess_synchronisation", "collective_cost", "small_messages", "communication_cost", "communication_imbalance", "lock_contention", "waiting_for_threads", "waiting_for_device", "idle_device", "waiting_elsewhere", "balanced_elsewhere", "iteration_outlier", "growth_over_iterations", "nothing_significant"]
+FindingKind = Literal["load_imbalance", "growing_imbalance", "slow_rank", "slow_node", "serialisation", "io_by_one_rank", "late_sender", "wrong_order", "late_receiver", "excess_synchronisation", "collective_cost", "small_messages", "communication_cost", "communication_imbalance", "lock_contention", "waiting_for_threads", "waiting_for_device", "idle_device", "launch_bound", "input_pipeline", "first_use_costs", "memory_churn", "useless_synchronisation", "serialised_streams", "synchronous_copies", "pageable_memory", "straggler", "small_kernels", "exposed_communication", "waiting_elsewhere", "balanced_elsewhere", "iteration_outlier", "growth_over_iterations", "nothing_significant"]
 
 class Iterations(TypedDict):
     """Iterations of a part of the run that repeats."""
@@ -494,6 +520,8 @@ class Report(TypedDict):
     """How far the answer can be trusted. Losses of data are listed before findings."""
     headline: Headline
     """The run in a sentence."""
+    accelerators: AcceleratorsCard | None
+    """How accelerators were used; ``None`` if none ran, or only a part of the run is selected."""
     efficiency: EfficiencyCard | None
     """How well the ranks' time was used; ``None`` where that is not known, see ``efficiency_missing``."""
     efficiency_missing: str | None

@@ -183,7 +183,7 @@ impl KernelsOutput {
                 "n_pageable",
                 Unit::None,
                 "Copies of pageable memory of the host; missing if not recorded",
-                { ColumnData::OptionU64(pageable) },
+                ColumnData::OptionU64(pageable),
             )
     }
 }
