@@ -14,32 +14,38 @@ use std::ops::ControlFlow;
 
 #[pymethods]
 impl Trace {
+    #[doc = prose!("Trace.calls")]
     #[pyo3(signature = (metrics=None))]
     fn calls(&self, py: Python<'_>, metrics: Option<Vec<String>>) -> PyResult<Table> {
         self.listed(py, metrics, |_| true)
     }
 
+    #[doc = prose!("Trace.match_events")]
     fn match_events(&self, py: Python<'_>) -> PyResult<Table> {
         self.listed(py, None, |name| is_key(name) || matches!(name, "region" | "enter_ns" | "leave_ns"))
     }
 
+    #[doc = prose!("Trace.match_caller_callee")]
     fn match_caller_callee(&self, py: Python<'_>) -> PyResult<Table> {
         let kept = ["parent", "depth", "n_children", "region", "enter_ns", "leave_ns"];
         self.listed(py, None, |name| is_key(name) || kept.contains(&name))
     }
 
+    #[doc = prose!("Trace.calc_inc_metrics")]
     #[pyo3(signature = (metrics=None))]
     fn calc_inc_metrics(&self, py: Python<'_>, metrics: Option<Vec<String>>) -> PyResult<Table> {
         let is_kept = |name: &str| name == "inclusive_ns" || name.ends_with("_inclusive");
         self.listed(py, metrics, |name| is_key(name) || name == "region" || is_kept(name))
     }
 
+    #[doc = prose!("Trace.calc_exc_metrics")]
     #[pyo3(signature = (metrics=None))]
     fn calc_exc_metrics(&self, py: Python<'_>, metrics: Option<Vec<String>>) -> PyResult<Table> {
         let is_kept = |name: &str| name == "exclusive_ns" || name.ends_with("_exclusive");
         self.listed(py, metrics, |name| is_key(name) || name == "region" || is_kept(name))
     }
 
+    #[doc = prose!("Trace.create_cct")]
     #[pyo3(signature = (metrics=None))]
     fn create_cct(&self, py: Python<'_>, metrics: Option<Vec<String>>) -> PyResult<Table> {
         let chosen = self.counters(metrics)?;

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 
 #[pymethods]
 impl Profile {
+    #[doc = prose!("Profile.causes")]
     #[pyo3(signature = (
         metric=None, *, exclude=None, clustering="ball", with_communication=false, printed_rates=false,
         rules=None, jobs=None

@@ -81,13 +81,13 @@ impl Workers for Cluster {
     }
 }
 
-/// Version and hash of the sources: the same in all processes that work together.
+#[doc = prose!("build")]
 #[pyfunction]
 pub fn build() -> &'static str {
     BUILD
 }
 
-/// What the trace at `path` is, as this process sees it; `expected` is what it should be.
+#[doc = prose!("fingerprint")]
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
 pub fn fingerprint(py: Python<'_>, path: PathBuf, expected: &str) -> PyResult<String> {
@@ -98,7 +98,7 @@ pub fn fingerprint(py: Python<'_>, path: PathBuf, expected: &str) -> PyResult<St
     })
 }
 
-/// Folds some locations of the trace at `path`: the rest, and behind it a piece of each bucket.
+#[doc = prose!("fold_group")]
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
 pub fn fold_group<'py>(
@@ -112,7 +112,7 @@ pub fn fold_group<'py>(
     Ok(folded.iter().map(|part| PyBytes::new(py, part)).collect())
 }
 
-/// Settles the pieces that all groups have of one bucket of the trace at `path`.
+#[doc = prose!("settle_bucket")]
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
 pub fn settle_bucket<'py>(
@@ -126,7 +126,7 @@ pub fn settle_bucket<'py>(
     Ok(PyBytes::new(py, &settled))
 }
 
-/// Merges partials of different locations.
+#[doc = prose!("merge_partials")]
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
 pub fn merge_partials<'py>(
@@ -163,7 +163,7 @@ static OPENED: Mutex<Vec<Arc<ouzel::Trace>>> = Mutex::new(Vec::new());
 const N_OPENED_MAX: usize = 4;
 
 /// The trace at `path` that is what is expected: one that was opened before, else it is opened and prepared anew.
-fn opened(
+pub fn opened(
     path: &Path,
     expected: &str,
     prepare: impl FnOnce(ouzel::Trace) -> ouzel::Trace,

@@ -12,24 +12,31 @@ use ouzel::multi_run::{Run, multi_run};
 use ouzel::{Answer, AskError, Options};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use std::sync::Arc;
 
-/// Regions of several runs, and how the runs scale.
+#[doc = prose!("MultiRun")]
 #[pyclass(frozen, extends = Table, module = "ouzel")]
 #[derive(Debug)]
 pub struct MultiRun {
-    runs: Py<Table>,
+    pub(crate) runs: Py<Table>,
 }
 
 #[pymethods]
 impl MultiRun {
+    #[doc = prose!("MultiRun.runs")]
     #[getter]
     fn runs(&self, py: Python<'_>) -> Py<Table> {
         self.runs.clone_ref(py)
     }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let runs = slf.get().runs.bind(slf.py()).clone().into_any();
+        crate::pickle::of_table(slf.as_super(), "MultiRun", runs)
+    }
 }
 
-/// `ouzel.multi_run_analysis`
+#[doc = prose!("multi_run_analysis")]
 #[pyfunction]
 #[pyo3(signature = (traces, names=None))]
 pub fn multi_run_analysis(
@@ -101,7 +108,7 @@ pub(crate) fn gathered<T: Send>(
     Ok(Gathered { first, outputs, coverage, notices: notices.to_vec() })
 }
 
-/// `ouzel.multirun_analysis`, as Pipit's code calls it.
+#[doc = prose!("multirun_analysis")]
 #[pyfunction]
 #[pyo3(signature = (traces, names=None))]
 pub fn multirun_analysis(

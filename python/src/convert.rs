@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 #[pymethods]
 impl Trace {
+    #[doc = prose!("Trace.convert")]
     #[pyo3(signature = (path, to, *, force=false, csv_raw=false))]
     #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
     fn convert<'py>(
@@ -36,7 +37,9 @@ impl Trace {
         to_python(py, &written.output)
     }
 
-    #[pyo3(signature = (file=None, records=vec!["events".to_owned()], *, location=None, merged=false, raw=false, offsets=false, json=false))]
+    #[doc = prose!("Trace.print_records")]
+    #[pyo3(signature = (file=None, records=Records::default(), *, location=None, merged=false, raw=false, offsets=false, json=false),
+        text_signature = "($self, file=None, records='events', *, location=None, merged=False, raw=False, offsets=False, json=False)")]
     #[expect(
         clippy::too_many_arguments,
         clippy::fn_params_excessive_bools,
@@ -47,7 +50,7 @@ impl Trace {
         &self,
         py: Python<'_>,
         file: Option<Bound<'_, PyAny>>,
-        records: Vec<String>,
+        records: Records,
         location: Option<Vec<u64>>,
         merged: bool,
         raw: bool,
@@ -62,7 +65,7 @@ impl Trace {
         }
         let all = [("events", 0), ("definitions", 1), ("local", 2), ("markers", 3)];
         let wanted =
-            records.iter().map(|name| choice("records", name, &all)).collect::<PyResult<Vec<_>>>()?;
+            records.names().iter().map(|name| choice("records", name, &all)).collect::<PyResult<Vec<_>>>()?;
         let options = PrintOptions {
             layout: if json { Layout::JsonLines } else { Layout::Text },
             events: wanted.contains(&0),
@@ -89,8 +92,31 @@ impl Trace {
     }
 }
 
+/// Kinds of records, by name.
+#[derive(Debug, FromPyObject)]
+enum Records {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Default for Records {
+    fn default() -> Self {
+        Records::One("events".to_owned())
+    }
+}
+
+impl Records {
+    fn names(&self) -> &[String] {
+        match self {
+            Records::One(name) => std::slice::from_ref(name),
+            Records::Several(names) => names,
+        }
+    }
+}
+
 #[pymethods]
 impl Profile {
+    #[doc = prose!("Profile.convert")]
     #[pyo3(signature = (path, to, *, force=false, csv_raw=false))]
     #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
     fn convert<'py>(

@@ -14,11 +14,13 @@ use std::path::PathBuf;
 
 #[pymethods]
 impl Trace {
+    #[doc = prose!("Trace.report")]
     #[pyo3(signature = (*, rules=None))]
     fn report<'py>(&self, py: Python<'py>, rules: Option<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.run_report(py, rules)?)
     }
 
+    #[doc = prose!("Trace.save_report")]
     #[pyo3(signature = (path, *, rules=None, force=false))]
     #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
     fn save_report(
@@ -29,20 +31,22 @@ impl Trace {
         force: bool,
     ) -> PyResult<()> {
         let semantics = semantics(rules)?;
-        // Before the pass, so that a path that cannot be written fails at once.
-        let target = py.detach(|| output::target(&path, force))?;
-        let answer = self.answer(py, |trace, options| {
-            let asked = Asked::new(trace.path().display().to_string(), &options.filter);
-            ouzel_page::of_trace(trace, &semantics, &asked, options)
-        })?;
-        py.detach(|| target.write(answer.output.as_bytes()).map_err(output::of_output))
+        output::save_page(py, &path, force, || {
+            let answer = self.answer(py, |trace, options| {
+                let asked = Asked::new(trace.path().display().to_string(), &options.filter);
+                ouzel_page::of_trace(trace, &semantics, &asked, options)
+            })?;
+            Ok(answer.output)
+        })
     }
 
+    #[doc = prose!("Trace.findings")]
     #[pyo3(signature = (*, rules=None))]
     fn findings<'py>(&self, py: Python<'py>, rules: Option<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.run_report(py, rules)?.findings)
     }
 
+    #[doc = prose!("Trace.segments")]
     #[pyo3(signature = (*, all=false, rules=None))]
     fn segments<'py>(
         &self,
@@ -56,6 +60,7 @@ impl Trace {
         to_python(py, &answer.output.segments)
     }
 
+    #[doc = prose!("Trace.clusters")]
     #[pyo3(signature = (*, rules=None))]
     fn clusters<'py>(&self, py: Python<'py>, rules: Option<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
         let semantics = semantics(rules)?;
@@ -63,6 +68,7 @@ impl Trace {
         to_python(py, &answer.output.clusters)
     }
 
+    #[doc = prose!("Trace.iterations")]
     #[pyo3(signature = (*, table=false, rules=None))]
     fn iterations<'py>(
         &self,

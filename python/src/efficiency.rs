@@ -22,6 +22,7 @@ fn query(per: Option<&str>, hybrid: Option<&str>, rules: Option<PathBuf>) -> PyR
 
 #[pymethods]
 impl Trace {
+    #[doc = prose!("Trace.efficiency")]
     #[pyo3(signature = (*, per=None, hybrid=None, rules=None))]
     fn efficiency(
         &self,
@@ -41,7 +42,7 @@ impl Trace {
     }
 }
 
-/// `ouzel.efficiencies`
+#[doc = prose!("efficiencies")]
 #[pyfunction]
 #[pyo3(signature = (traces, names=None, *, per=None, hybrid=None, scaling=None, rules=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
@@ -63,6 +64,6 @@ pub fn efficiencies(
     let Gathered { first, outputs, coverage, notices } = all;
     let all = Efficiencies::new(outputs, stated);
     let answer = Answer { output: all.table(), coverage, run_range: None, notices };
-    let picture = pictures::efficiencies(&all, &first.path().display().to_string());
+    let picture = pictures::efficiencies(&all, &ouzel_plot::style::short_name(first.path()));
     Ok(Table::new(py, answer, first.definitions())?.with_picture(Some(picture)))
 }

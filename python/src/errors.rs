@@ -23,13 +23,13 @@ use std::fmt::Display;
 use std::io::ErrorKind;
 use std::path::Path;
 
-create_exception!(ouzel, OuzelError, PyException, "A trace cannot be read, or a question has no answer.");
-create_exception!(ouzel, DataLostWarning, PyUserWarning, "Data were lost; the answer covers only the rest.");
+create_exception!(ouzel, OuzelError, PyException, prose!("OuzelError"));
+create_exception!(ouzel, DataLostWarning, PyUserWarning, prose!("DataLostWarning"));
 create_exception!(
     ouzel,
     SelectionWarning,
     PyUserWarning,
-    "A selection names something that the trace does not have, or selects nothing."
+    prose!("SelectionWarning")
 );
 
 /// Why the trace or profile at `path` cannot be opened: the operating system's reason for the file if there is one.

@@ -8,7 +8,9 @@
 //! Law: nothing is read before it is requested; a stream holds one group of locations at a time.
 
 use crate::errors;
+use crate::frames::helper;
 use crate::selection::Selection;
+use crate::table::Table;
 use crate::trace::Trace;
 use crate::value::to_python;
 use arrow_array::ffi::to_ffi;
@@ -21,13 +23,16 @@ use arrow_array::{
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{ArrowError, DataType, Field, Metadata, Schema};
+use ouzel::catalogue::regions;
 use ouzel::engine::Progress;
 use ouzel::events::{EventBatch, EventNames, EventOptions, EventReader, EventType};
 use ouzel::model::{LocationId, LocationKind, Notices};
 use ouzel_answers::NoticeEntry;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A column of the events, under Pipit's name where it has one.
@@ -43,10 +48,11 @@ enum EventColumn {
     Tag,
     Bytes,
     Value,
+    Region,
 }
 
 impl EventColumn {
-    const ALL: [EventColumn; 10] = [
+    const ALL: [EventColumn; 11] = [
         EventColumn::Timestamp,
         EventColumn::EventType,
         EventColumn::Name,
@@ -57,6 +63,7 @@ impl EventColumn {
         EventColumn::Tag,
         EventColumn::Bytes,
         EventColumn::Value,
+        EventColumn::Region,
     ];
     /// Without those of messages and metrics.
     const N_BASE: usize = 5;
@@ -73,6 +80,7 @@ impl EventColumn {
             EventColumn::Tag => "Tag",
             EventColumn::Bytes => "Bytes",
             EventColumn::Value => "Value",
+            EventColumn::Region => "Region",
         }
     }
 
@@ -80,7 +88,7 @@ impl EventColumn {
         match self {
             EventColumn::Timestamp => "When, in nanoseconds since the trace start",
             EventColumn::EventType => "Enter, Leave or Instant",
-            EventColumn::Name => "The region, the kind of instant, or the metric",
+            EventColumn::Name => "The region, the metric, or the record as its format calls it",
             EventColumn::Process => "World rank; missing if unknown",
             EventColumn::Thread => "Number of the location in its process; missing for metric sources",
             EventColumn::Depth => "Number of calls open around the event",
@@ -88,11 +96,12 @@ impl EventColumn {
             EventColumn::Tag => "Tag of a message",
             EventColumn::Bytes => "Bytes of a message, or sent from here by a collective operation",
             EventColumn::Value => "Value of a metric",
+            EventColumn::Region => "Number of the region of an Enter or Leave, as in Trace.region_table()",
         }
     }
 
     fn is_payload(self) -> bool {
-        matches!(self, EventColumn::Partner | EventColumn::Tag | EventColumn::Bytes | EventColumn::Value)
+        matches!(self, EventColumn::Partner | EventColumn::Tag | EventColumn::Bytes | EventColumn::Value | EventColumn::Region)
     }
 
     fn named(name: &str) -> PyResult<EventColumn> {
@@ -109,7 +118,7 @@ impl EventColumn {
             EventColumn::EventType => (text(DataType::Int8), false),
             EventColumn::Name => (text(DataType::Int32), false),
             EventColumn::Depth => (DataType::UInt32, false),
-            EventColumn::Process | EventColumn::Thread | EventColumn::Partner | EventColumn::Tag => {
+            EventColumn::Process | EventColumn::Thread | EventColumn::Partner | EventColumn::Tag | EventColumn::Region => {
                 (DataType::UInt32, true)
             }
             EventColumn::Bytes => (DataType::UInt64, true),
@@ -176,6 +185,7 @@ impl Shape {
                 EventColumn::Tag => Arc::new(UInt32Array::from(std::mem::take(&mut batch.tag))),
                 EventColumn::Bytes => Arc::new(UInt64Array::from(std::mem::take(&mut batch.bytes))),
                 EventColumn::Value => Arc::new(Float64Array::from(std::mem::take(&mut batch.value))),
+                EventColumn::Region => Arc::new(UInt32Array::from(std::mem::take(&mut batch.region))),
             })
         };
         let arrays = self.columns.iter().map(array).collect::<Result<Vec<_>, _>>()?;
@@ -183,7 +193,7 @@ impl Shape {
     }
 }
 
-/// `Trace.events`
+#[doc = prose!("Events")]
 #[pyclass(frozen, module = "ouzel")]
 #[derive(Debug)]
 pub struct Events {
@@ -220,6 +230,11 @@ impl Events {
         }
     }
 
+    fn named(&self, py: Python<'_>, names: &[String]) -> PyResult<Events> {
+        let columns = names.iter().map(|name| EventColumn::named(name)).collect::<PyResult<Vec<_>>>()?;
+        Ok(self.with_columns(py, columns))
+    }
+
     fn warn(&self, py: Python<'_>) -> PyResult<()> {
         let notices = Arc::clone(&self.notices.lock().unwrap_or_else(PoisonError::into_inner));
         errors::warn(py, &notices.to_vec())
@@ -228,11 +243,13 @@ impl Events {
 
 #[pymethods]
 impl Events {
+    #[doc = prose!("Events.columns")]
     #[getter]
     fn columns(&self) -> Vec<&'static str> {
         self.columns.iter().map(|column| column.name()).collect()
     }
 
+    #[doc = prose!("Events.notices")]
     #[getter]
     fn notices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let notices = Arc::clone(&self.notices.lock().unwrap_or_else(PoisonError::into_inner));
@@ -242,17 +259,98 @@ impl Events {
         to_python(py, &entries)
     }
 
-    fn __getitem__(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<Events> {
-        let names = match columns.extract::<String>() {
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let names = match key.extract::<String>() {
             Ok(name) => vec![name],
-            Err(_) => columns
-                .extract::<Vec<String>>()
-                .map_err(|_| PyTypeError::new_err("events are indexed by a column name or by several"))?,
+            Err(_) => match key.extract::<Vec<String>>() {
+                Ok(names) => names,
+                // True or False for each row: a library of data frames does it.
+                Err(_) => return helper(slf.py(), "selected")?.call1((slf, key)),
+            },
         };
-        let columns = names.iter().map(|name| EventColumn::named(name)).collect::<PyResult<Vec<_>>>()?;
-        Ok(self.with_columns(py, columns))
+        Ok(Bound::new(slf.py(), slf.get().named(slf.py(), &names)?)?.into_any())
     }
 
+    fn __richcmp__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        op: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let name = match op {
+            CompareOp::Lt => "lt",
+            CompareOp::Le => "le",
+            CompareOp::Eq => "eq",
+            CompareOp::Ne => "ne",
+            CompareOp::Gt => "gt",
+            CompareOp::Ge => "ge",
+        };
+        helper(slf.py(), "compared")?.call1((slf, name, other))
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        let count = |py: Python<'_>| self.with_columns(py, vec![EventColumn::Timestamp]).reader();
+        let (reader, _) = Python::attach(count);
+        Python::attach(|py| py.detach(|| reader.map(|batch| Ok(batch.map_err(failed)?.len())).sum()))
+    }
+
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    #[doc = prose!("Events.tail")]
+    #[pyo3(signature = (n=5))]
+    fn tail(&self, py: Python<'_>, n: usize) -> PyResult<EventRows> {
+        let (reader, shape) = self.reader();
+        let rows = py.detach(|| {
+            let (mut batches, mut n_kept) = (VecDeque::new(), 0);
+            for batch in reader {
+                let batch = shape.batch(batch.map_err(failed)?).map_err(failed)?;
+                n_kept += batch.num_rows();
+                batches.push_back(batch);
+                while let Some(first) = batches.front().map(RecordBatch::num_rows) {
+                    let n_other = n_kept - first;
+                    if n <= n_other {
+                        batches.pop_front();
+                        n_kept = n_other;
+                    } else {
+                        break;
+                    }
+                }
+            }
+            if let Some(first) = batches.front_mut() {
+                let n_cut = n_kept.saturating_sub(n);
+                *first = first.slice(n_cut, first.num_rows() - n_cut);
+            }
+            Ok::<_, PyErr>(EventRows { schema: Arc::clone(&shape.schema), batches: batches.into() })
+        })?;
+        self.warn(py)?;
+        Ok(rows)
+    }
+
+    #[doc = prose!("Events.sort_values")]
+    #[pyo3(signature = (by, ascending=None))]
+    fn sort_values<'py>(
+        slf: &Bound<'py, Self>,
+        by: &Bound<'py, PyAny>,
+        ascending: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        helper(slf.py(), "ordered")?.call1((slf, by, ascending))
+    }
+
+    #[doc = prose!("Events.plot")]
+    #[getter]
+    fn plot<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        helper(slf.py(), "plot")?.call1((slf,))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let trace = Trace { inner: Arc::clone(&self.trace), selection: self.selection.clone_ref(py) };
+        let locations = self.locations.as_ref().map(|ids| ids.iter().map(|id| id.0).collect::<Vec<_>>());
+        let asked = py.import("ouzel._core")?.getattr("events_of")?;
+        (asked, (trace, self.columns(), locations).into_pyobject(py)?).into_pyobject(py)
+    }
+
+    #[doc = prose!("Events.head")]
     #[pyo3(signature = (n=5))]
     fn head(&self, py: Python<'_>, n: usize) -> PyResult<EventRows> {
         let (reader, shape) = self.reader();
@@ -274,12 +372,13 @@ impl Events {
         Ok(rows)
     }
 
+    #[doc = prose!("Events.__iter__")]
     fn __iter__(&self) -> EventIterator {
         let (reader, shape) = self.reader();
         EventIterator { state: Mutex::new((reader, shape)) }
     }
 
-    /// Arrow's PyCapsule protocol. A schema asked for is a wish that may go unheard.
+    // Arrow's PyCapsule protocol. A schema asked for is a wish that may go unheard.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -296,16 +395,19 @@ impl Events {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
+    #[doc = prose!("Events.to_pyarrow")]
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let table = slf.py().import("pyarrow")?.call_method1("table", (slf,))?;
         slf.get().warn(slf.py())?;
         Ok(table)
     }
 
+    #[doc = prose!("Events.to_pandas")]
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         Events::to_pyarrow(slf)?.call_method0("to_pandas")
     }
 
+    #[doc = prose!("Events.to_polars")]
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let frame = slf.py().import("polars")?.call_method1("DataFrame", (slf,))?;
         slf.get().warn(slf.py())?;
@@ -321,7 +423,7 @@ impl Events {
     }
 }
 
-/// Rows of one location, or the first rows of a trace: takes part in Arrow's protocols.
+#[doc = prose!("EventRows")]
 #[pyclass(frozen, module = "ouzel")]
 #[derive(Debug)]
 pub struct EventRows {
@@ -348,6 +450,7 @@ impl EventRows {
 
 #[pymethods]
 impl EventRows {
+    #[doc = prose!("EventRows.columns")]
     #[getter]
     fn columns(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
@@ -369,7 +472,7 @@ impl EventRows {
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
     }
 
-    /// Arrow's protocol of one batch.
+    // Arrow's protocol of one batch.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -383,14 +486,34 @@ impl EventRows {
         PyTuple::new(py, [schema, array])
     }
 
+    #[doc = prose!("EventRows.to_dict")]
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (i, field) in self.schema.fields().iter().enumerate() {
+            let list = PyList::empty(py);
+            for batch in &self.batches {
+                append_values(&list, batch.column(i))?;
+            }
+            dict.set_item(field.name(), list)?;
+        }
+        Ok(dict)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        helper(py, "rows")?.call1((self.to_dict(py)?,))
+    }
+
+    #[doc = prose!("EventRows.to_pyarrow")]
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("pyarrow")?.call_method1("table", (slf,))
     }
 
+    #[doc = prose!("EventRows.to_pandas")]
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         EventRows::to_pyarrow(slf)?.call_method0("to_pandas")
     }
 
+    #[doc = prose!("EventRows.to_polars")]
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("polars")?.call_method1("DataFrame", (slf,))
     }
@@ -401,7 +524,7 @@ impl EventRows {
     }
 }
 
-/// Batch after batch.
+// Batch after batch.
 #[pyclass(frozen, module = "ouzel")]
 #[derive(Debug)]
 pub struct EventIterator {
@@ -429,12 +552,59 @@ impl EventIterator {
     }
 }
 
+/// Appends the values of an array of one of the types that event columns have; a missing value is `None`.
+fn append_values(list: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
+    macro_rules! append {
+        ($array:expr) => {
+            for value in $array.iter() {
+                list.append(value)?;
+            }
+        };
+    }
+    let any = array.as_any();
+    if let Some(values) = any.downcast_ref::<UInt64Array>() {
+        append!(values);
+    } else if let Some(values) = any.downcast_ref::<UInt32Array>() {
+        append!(values);
+    } else if let Some(values) = any.downcast_ref::<Float64Array>() {
+        append!(values);
+    } else if let Some(coded) = any.downcast_ref::<DictionaryArray<Int8Type>>() {
+        let texts = coded.downcast_dict::<StringArray>().ok_or_else(|| failed("a text column without texts"))?;
+        for value in texts {
+            list.append(value)?;
+        }
+    } else if let Some(coded) = any.downcast_ref::<DictionaryArray<Int32Type>>() {
+        let texts = coded.downcast_dict::<StringArray>().ok_or_else(|| failed("a text column without texts"))?;
+        for value in texts {
+            list.append(value)?;
+        }
+    } else {
+        return Err(failed("a column of an unknown type"));
+    }
+    Ok(())
+}
+
+#[doc = prose!("events_of")]
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
+pub fn events_of(
+    py: Python<'_>,
+    trace: PyRef<'_, Trace>,
+    columns: Vec<String>,
+    locations: Option<Vec<u32>>,
+) -> PyResult<Events> {
+    let mut events = trace.events(py).named(py, &columns)?;
+    events.locations = locations.map(|ids| ids.into_iter().map(LocationId).collect());
+    Ok(events)
+}
+
 fn failed(error: impl std::fmt::Display) -> PyErr {
     errors::failed(error)
 }
 
 #[pymethods]
 impl Trace {
+    #[doc = prose!("Trace.events")]
     #[getter]
     fn events(&self, py: Python<'_>) -> Events {
         Events {
@@ -446,7 +616,7 @@ impl Trace {
         }
     }
 
-    /// One dict for each selected location.
+    #[doc = prose!("Trace.locations")]
     #[getter]
     fn locations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let definitions = self.inner.definitions();
@@ -457,6 +627,13 @@ impl Trace {
         Ok(list)
     }
 
+    #[doc = prose!("Trace.region_table")]
+    fn region_table(&self, py: Python<'_>) -> PyResult<Table> {
+        let definitions = self.inner.definitions();
+        Table::from_parts(py, regions(definitions), &[], &serde_json::Value::Null)
+    }
+
+    #[doc = prose!("Trace.map_locations")]
     #[pyo3(signature = (function, *, reduce=None, columns=None))]
     fn map_locations<'py>(
         &self,
@@ -467,7 +644,13 @@ impl Trace {
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut all = self.events(py);
         if let Some(columns) = columns {
-            all = all.__getitem__(py, columns)?;
+            let names = match columns.extract::<String>() {
+                Ok(name) => vec![name],
+                Err(_) => columns.extract::<Vec<String>>().map_err(|_| {
+                    PyTypeError::new_err("columns must be the name of a column of the events, or several")
+                })?,
+            };
+            all = all.named(py, &names)?;
         }
         let values = PyList::empty(py);
         for id in self.selection.filter.resolve(self.inner.definitions()).locations {

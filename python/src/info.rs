@@ -11,6 +11,7 @@ use serde::Serialize;
 
 #[pymethods]
 impl Trace {
+    #[doc = prose!("Trace.info")]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let answer = self.answer(py, ouzel::Trace::info)?;
         let trace = &*self.inner;
@@ -27,6 +28,7 @@ impl Trace {
 
 #[pymethods]
 impl Profile {
+    #[doc = prose!("Profile.info")]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let profile = &*self.inner;
         let (answer, notices) = py.detach(|| ProfileInfoAnswer::new(profile, ouzel::Options::default().jobs));

@@ -4,9 +4,16 @@
 //! arguments ──selection──► ouzel::Options ──pass──► ouzel::Answer ──table, arrow, value──► Python
 //! ```
 //!
-//! Law: nothing is computed here, and no value is changed on the way. Documentation strings and types for readers are
-//! in `package/ouzel/_core.pyi`. Rust's own interface is `ouzel`.
+//! Law: nothing is computed here, and no value is changed on the way. Documentation strings and types are in
+//! `package/ouzel/_core.pyi`. Rust's own interface is `ouzel`.
 #![deny(missing_docs)]
+
+/// The docstring that `package/ouzel/_core.pyi` has for a name: the stub is the only source, see `build.rs`.
+macro_rules! prose {
+    ($name:literal) => {
+        include_str!(concat!(env!("OUT_DIR"), "/", $name))
+    };
+}
 
 mod accelerators;
 mod arguments;
@@ -20,6 +27,7 @@ mod diagnosis;
 mod efficiency;
 mod errors;
 mod events;
+mod frames;
 mod info;
 mod on_cluster;
 mod operations;
@@ -27,6 +35,8 @@ mod output;
 mod page;
 mod pass;
 mod paths;
+mod pickle;
+mod picture;
 mod profile;
 mod profile_report;
 mod selection;
@@ -34,6 +44,7 @@ mod shapes;
 mod table;
 mod trace;
 mod value;
+mod waits;
 
 use pyo3::prelude::*;
 
@@ -46,6 +57,8 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SelectionWarning", module.py().get_type::<errors::SelectionWarning>())?;
     module.add_class::<trace::Trace>()?;
     module.add_class::<table::Table>()?;
+    module.add_class::<picture::Picture>()?;
+    module.add_class::<waits::Waits>()?;
     module.add_class::<events::Events>()?;
     module.add_class::<events::EventRows>()?;
     module.add_class::<shapes::CommMatrix>()?;
@@ -63,12 +76,17 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(efficiency::efficiencies, module)?)?;
     module.add_function(wrap_pyfunction!(output::check_output, module)?)?;
     module.add_function(wrap_pyfunction!(output::write_output, module)?)?;
+    module.add_function(wrap_pyfunction!(events::events_of, module)?)?;
+    module.add_function(wrap_pyfunction!(pickle::reopened, module)?)?;
+    module.add_function(wrap_pyfunction!(pickle::restored, module)?)?;
     module.add_function(wrap_pyfunction!(licenses, module)?)?;
     module.add_function(wrap_pyfunction!(profile::open_profile, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::open, module)?)
+    module.add_function(wrap_pyfunction!(trace::open, module)?)?;
+    // The package's own list of names is in `__init__.py`.
+    module.delattr("__all__")
 }
 
-/// Third-party crates in this module, and their licenses.
+#[doc = prose!("licenses")]
 #[pyfunction]
 fn licenses(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let entry = |of: ouzel::licenses::License| serde_json::json!({"name": of.name, "version": of.version, "license": of.license, "texts": of.texts});

@@ -8,12 +8,10 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How long there may be no worker.
-const PATIENCE_S: f64 = 60.0;
-
 #[pymethods]
 impl Trace {
-    #[pyo3(signature = (client, *, group_bytes=None, checkpoint=None, patience_s=PATIENCE_S))]
+    #[doc = prose!("Trace.on")]
+    #[pyo3(signature = (client, *, group_bytes=None, checkpoint=None, patience_s=60.0))]
     fn on(
         &self,
         py: Python<'_>,

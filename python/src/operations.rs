@@ -8,7 +8,7 @@ use crate::table::Table;
 use crate::trace::Trace;
 use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
 use ouzel::analyses::call_path_profile::CallPathProfile;
-use ouzel::analyses::comm_matrix::{CommMatrix as CommMatrixAnalysis, Expansion, TrafficUnit};
+use ouzel::analyses::comm_matrix::{CommMatrix as CommMatrixAnalysis, Expansion};
 use ouzel::analyses::comm_over_time::CommOverTime;
 use ouzel::analyses::flat_profile::flat_profile;
 use ouzel::analyses::idle::{IDLE, IdleRegions, MPI_WAITS, idle_time};
@@ -27,6 +27,7 @@ use std::path::PathBuf;
 
 #[pymethods]
 impl Trace {
+    #[doc = prose!("Trace.flat_profile")]
     #[pyo3(signature = (metrics=None, *, by="region", per_process=false))]
     fn flat_profile(
         &self,
@@ -52,6 +53,7 @@ impl Trace {
         })
     }
 
+    #[doc = prose!("Trace.profile")]
     #[pyo3(signature = (*, by="region", per="total", messages=false, metrics=None))]
     fn profile(
         &self,
@@ -66,6 +68,7 @@ impl Trace {
         self.table(py, |trace, options| trace.profile_table(&query, options))
     }
 
+    #[doc = prose!("Trace.metric_profile")]
     #[pyo3(signature = (*, by="region", per="total"))]
     fn metric_profile(&self, py: Python<'_>, by: &str, per: &str) -> PyResult<Table> {
         let (by, per) = (by_what(by)?, per_what(per)?);
@@ -74,6 +77,7 @@ impl Trace {
         })
     }
 
+    #[doc = prose!("Trace.time_profile")]
     #[pyo3(signature = (num_bins=50, normalized=false, *, by="region", idle=false, wide=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn time_profile(
@@ -94,14 +98,15 @@ impl Trace {
             Ok(trace.ask_in_bins(n_bins, TimeProfile::new, options)?.map(|profile| {
                 let table = match (wide, idle) {
                     (true, _) => profile.wide_table(definitions, by, scale),
-                    (false, true) => profile.bins_table(definitions, scale),
-                    (false, false) => profile.table(definitions, by, scale),
+                    (false, true) => profile.bins_table(definitions),
+                    (false, false) => profile.table(definitions, by),
                 };
                 (table, pictures::time_profile(&profile, definitions, &classes, &origin))
             }))
         })
     }
 
+    #[doc = prose!("Trace.comm_matrix")]
     #[pyo3(signature = (output="bytes", *, collectives=false, log=false))]
     fn comm_matrix(
         &self,
@@ -122,6 +127,7 @@ impl Trace {
         Py::new(py, PyClassInitializer::from(table).add_subclass(matrix))
     }
 
+    #[doc = prose!("Trace.comm_by_process")]
     #[pyo3(signature = (output="bytes", *, collectives=false))]
     fn comm_by_process(&self, py: Python<'_>, output: &str, collectives: bool) -> PyResult<Table> {
         let unit = traffic_unit(output)?;
@@ -129,17 +135,12 @@ impl Trace {
         let origin = self.origin();
         self.drawn(py, |trace, options| {
             Ok(trace.ask(CommMatrixAnalysis { expansion }, options)?.map(|output| {
-                let mut table = output.by_process_table();
-                let kept: &[&str] = match unit {
-                    TrafficUnit::Bytes => &["rank", "bytes_sent", "bytes_received"],
-                    TrafficUnit::Messages => &["rank", "sends", "receives"],
-                };
-                table.columns.retain(|column| kept.contains(&&*column.name));
-                (table, pictures::comm_by_process(&output, unit, &origin))
+                (output.by_process_table(), pictures::comm_by_process(&output, unit, &origin))
             }))
         })
     }
 
+    #[doc = prose!("Trace.message_histogram")]
     #[pyo3(signature = (bins=20, *, log=false))]
     fn message_histogram(&self, py: Python<'_>, bins: i64, log: bool) -> PyResult<Py<Histogram>> {
         let n_bins = arguments::bins(bins, "bins")?;
@@ -155,6 +156,7 @@ impl Trace {
         Py::new(py, PyClassInitializer::from(table).add_subclass(histogram))
     }
 
+    #[doc = prose!("Trace.comm_over_time")]
     #[pyo3(signature = (output="bytes", message_type="send", bins=50))]
     fn comm_over_time(
         &self,
@@ -181,6 +183,7 @@ impl Trace {
         Py::new(py, PyClassInitializer::from(table).add_subclass(histogram))
     }
 
+    #[doc = prose!("Trace.comm_comp_breakdown")]
     #[pyo3(signature = (*, host_code="without_streams", requests=true, rules=None))]
     fn comm_comp_breakdown(
         &self,
@@ -208,6 +211,7 @@ impl Trace {
         })
     }
 
+    #[doc = prose!("Trace.load_imbalance")]
     #[pyo3(signature = (metric="time.exc", *, num_processes=5, by="region", rules=None))]
     fn load_imbalance(
         &self,
@@ -233,6 +237,7 @@ impl Trace {
         })
     }
 
+    #[doc = prose!("Trace.idle_time")]
     #[pyo3(signature = (idle_functions=None, mpi_events=None, *, per="rank", by=None))]
     fn idle_time(
         &self,

@@ -54,18 +54,30 @@ pub fn of_output(error: OutputError) -> PyErr {
     }
 }
 
-/// Fails if [`write_output`] would for other reasons than that there is no space.
+#[doc = prose!("check_output")]
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
 pub fn check_output(py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
     py.detach(|| target(&path, force)).map(drop)
 }
 
-/// Writes a text into a file.
+#[doc = prose!("write_output")]
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
 pub fn write_output(py: Python<'_>, path: PathBuf, text: &str, force: bool) -> PyResult<()> {
     py.detach(|| target(&path, force)?.write(text.as_bytes()).map_err(of_output))
+}
+
+/// Writes the page of a report. Where it may not be written, nothing is asked.
+pub fn save_page(
+    py: Python<'_>,
+    path: &Path,
+    force: bool,
+    page: impl FnOnce() -> PyResult<String>,
+) -> PyResult<()> {
+    let target = py.detach(|| target(path, force))?;
+    let page = page()?;
+    py.detach(|| target.write(page.as_bytes()).map_err(of_output))
 }
 
 /// Writes a picture in the format of the file name's ending.

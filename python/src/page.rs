@@ -2,7 +2,7 @@
 //!
 //! Law: omissions are reported, and every value is from the table.
 
-use ouzel::model::{ColumnData, Table, visible};
+use ouzel::model::{Column, ColumnData, Table, Unit, units, visible};
 use std::fmt::Write;
 
 /// Rows of a page; the first ones.
@@ -44,21 +44,30 @@ pub fn text(table: &Table) -> String {
     out
 }
 
-/// The first rows as an HTML table; explanations of the columns are titles of their names.
+/// The first rows as an HTML table; explanations of the columns are titles of their names, exact values of cells those
+/// of times and sizes in other units.
 pub fn html(table: &Table) -> String {
     let n_rows = table.n_rows().min(MAX_ROWS);
     let mut out = format!("<table><caption>{}</caption><thead><tr>", escaped(table.name));
     for column in &table.columns {
+        let unit = match column.unit.symbol() {
+            "" => String::new(),
+            symbol => format!("<br><small>[{}]</small>", escaped(symbol)),
+        };
         // Writing into a text does not fail.
-        let _ = write!(out, "<th title=\"{}\">{}</th>", escaped(column.doc), escaped(&column.name));
+        let _ = write!(out, "<th title=\"{}\">{}{unit}</th>", escaped(column.doc), escaped(&column.name));
     }
     out.push_str("</tr></thead><tbody>");
     for row in 0..n_rows {
         out.push_str("<tr>");
         for column in &table.columns {
             let align = if is_number(&column.data) { "right" } else { "left" };
-            let value = escaped(&cell(&column.data, row));
-            let _ = write!(out, "<td style=\"text-align:{align}\">{value}</td>");
+            let exact = escaped(&cell(&column.data, row));
+            let shown = readable(column, row).map(|text| escaped(&text));
+            let _ = match shown.filter(|shown| *shown != exact) {
+                Some(shown) => write!(out, "<td style=\"text-align:{align}\" title=\"{exact}\">{shown}</td>"),
+                None => write!(out, "<td style=\"text-align:{align}\">{exact}</td>"),
+            };
         }
         out.push_str("</tr>");
     }
@@ -94,6 +103,21 @@ fn cell(data: &ColumnData, row: usize) -> String {
         ColumnData::U64List(values) => {
             values[row].iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         }
+    }
+}
+
+/// A time, a size or a number as people read it; `None` where the cell is what it is. Ids are not numbers of things.
+fn readable(column: &Column, row: usize) -> Option<String> {
+    let value = match &column.data {
+        ColumnData::U64(values) => values[row],
+        ColumnData::OptionU64(values) => values[row]?,
+        _ => return None,
+    };
+    match column.unit {
+        Unit::Nanoseconds => Some(units::time(value)),
+        Unit::Bytes => Some(units::bytes(value)),
+        Unit::Count | Unit::Other(_) => Some(units::count(value)),
+        Unit::None | Unit::Ratio => None,
     }
 }
 

@@ -8,7 +8,6 @@ use ouzel::analyses::patterns::PatternOptions;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::model::{Definitions, RegionId, WorldRank};
 use ouzel::replay::{Change, ChangeError, Code};
-use ouzel::waits::{WaitClass, WaitRows, WaitsPer};
 use ouzel::{ConnectedTimeline, TimelineConnections};
 use ouzel_answers::WhatIfAnswer;
 use ouzel_plot::pictures::{self, Connections, TimelineRows};
@@ -27,6 +26,7 @@ enum PathRows {
 
 #[pymethods]
 impl Trace {
+    #[doc = prose!("Trace.critical_path_analysis")]
     #[pyo3(signature = (*, by="segment"))]
     fn critical_path_analysis(&self, py: Python<'_>, by: &str) -> PyResult<Table> {
         let choices = [
@@ -51,6 +51,7 @@ impl Trace {
         })
     }
 
+    #[doc = prose!("Trace.calculate_lateness")]
     #[pyo3(signature = (*, per="rank"))]
     fn calculate_lateness(&self, py: Python<'_>, per: &str) -> PyResult<Table> {
         let of_operations = choice("per", per, &[("rank", false), ("operation", true)])?;
@@ -67,21 +68,7 @@ impl Trace {
         })
     }
 
-    #[pyo3(signature = (*, per="total", classes=None))]
-    fn waits(&self, py: Python<'_>, per: &str, classes: Option<Vec<String>>) -> PyResult<Table> {
-        let per = choice("per", per, &[("total", WaitsPer::Total), ("rank", WaitsPer::Rank)])?;
-        let known: Vec<(&str, WaitClass)> =
-            WaitClass::ALL.iter().map(|&class| (class.as_str(), class)).collect();
-        let classes = classes.unwrap_or_default();
-        let classes =
-            classes.iter().map(|class| choice("classes", class, &known)).collect::<PyResult<_>>()?;
-        let which = WaitRows { per, classes };
-        self.table(py, |trace, options| {
-            let definitions = trace.definitions();
-            Ok(trace.waits(options)?.map(|waits| waits.table(&waits.rows(&which, definitions), definitions)))
-        })
-    }
-
+    #[doc = prose!("Trace.what_if")]
     #[pyo3(signature = (*, faster=None, remove=None, balance=None, network=None))]
     fn what_if<'py>(
         &self,
@@ -109,6 +96,7 @@ impl Trace {
         to_python(py, &WhatIfAnswer::new(&answer.output, self.inner.definitions()))
     }
 
+    #[doc = prose!("Trace.timeline")]
     #[pyo3(signature = (*, depth=false, messages=false, critical_path=false))]
     fn timeline(&self, py: Python<'_>, depth: bool, messages: bool, critical_path: bool) -> PyResult<Table> {
         if depth && (messages || critical_path) {
@@ -128,13 +116,7 @@ impl Trace {
         })
     }
 
-    fn delays(&self, py: Python<'_>) -> PyResult<Table> {
-        self.table(py, |trace, options| {
-            let definitions = trace.definitions();
-            Ok(trace.delays(options)?.map(|(_, delays)| delays.table(definitions)))
-        })
-    }
-
+    #[doc = prose!("Trace.pattern_detection")]
     #[pyo3(signature = (start_event=None, iterations=None, window_size=None, process=None, metric="time.exc"))]
     #[expect(clippy::too_many_arguments, reason = "those of Pipit")]
     fn pattern_detection(
@@ -160,6 +142,7 @@ impl Trace {
         })
     }
 
+    #[doc = prose!("Trace.detect_pattern")]
     #[pyo3(signature = (start_event=None, iterations=None, window_size=None, process=None, metric="time.exc"))]
     #[expect(clippy::too_many_arguments, reason = "those of Pipit")]
     fn detect_pattern(

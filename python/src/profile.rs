@@ -15,6 +15,7 @@ use ouzel_plot::pictures::{CorrelationViews, correlation};
 use ouzel_plot::{Palette, Picture};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use serde_json::json;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,21 +25,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-/// A profile.
+#[doc = prose!("Profile")]
 #[pyclass(frozen, module = "ouzel")]
 #[derive(Debug)]
 pub struct Profile {
     pub(crate) inner: Arc<ouzel::Profile>,
 }
 
-/// The views that vary with one, and what was asked.
+#[doc = prose!("Correlations")]
 #[pyclass(frozen, extends = Table, module = "ouzel")]
 #[derive(Debug)]
 pub struct Correlations {
-    facts: Py<PyAny>,
+    pub(crate) facts: Py<PyAny>,
 }
 
-/// `ouzel.open_profile`
+#[doc = prose!("open_profile")]
 #[pyfunction]
 #[pyo3(signature = (path, *, memory_limit=None))]
 #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
@@ -52,6 +53,7 @@ pub fn open_profile(py: Python<'_>, path: PathBuf, memory_limit: Option<MemoryLi
 
 #[pymethods]
 impl Trace {
+    #[doc = prose!("Trace.severity_cube")]
     fn severity_cube(&self, py: Python<'_>) -> PyResult<Profile> {
         let answer = self.answer(py, ouzel::Trace::severity_cube)?;
         Ok(Profile { inner: Arc::new(answer.output) })
@@ -60,6 +62,12 @@ impl Trace {
 
 #[pymethods]
 impl Correlations {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let facts = slf.get().facts.bind(slf.py()).clone();
+        crate::pickle::of_table(slf.as_super(), "Correlations", facts)
+    }
+
+    #[doc = prose!("Correlations.facts")]
     #[getter]
     fn facts(&self, py: Python<'_>) -> Py<PyAny> {
         self.facts.clone_ref(py)
@@ -68,26 +76,31 @@ impl Correlations {
 
 #[pymethods]
 impl Profile {
+    #[doc = prose!("Profile.path")]
     #[getter]
     fn path(&self) -> PathBuf {
         self.inner.path().to_owned()
     }
 
+    #[doc = prose!("Profile.format")]
     #[getter]
     fn format(&self) -> &'static str {
         self.inner.format().as_str()
     }
 
+    #[doc = prose!("Profile.metrics")]
     #[getter]
     fn metrics(&self) -> Vec<String> {
         self.inner.definitions().metrics.iter().map(|metric| metric.name.to_string()).collect()
     }
 
+    #[doc = prose!("Profile.notices")]
     #[getter]
     fn notices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &entries(self.inner.notices(), self.inner.definitions()))
     }
 
+    #[doc = prose!("Profile.topologies")]
     #[getter]
     fn topologies<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let n_defined = self.inner.definitions().topologies.len();
@@ -107,6 +120,7 @@ impl Profile {
         to_python(py, &all.iter().enumerate().map(entry).collect::<Vec<_>>())
     }
 
+    #[doc = prose!("Profile.call_tree")]
     #[getter]
     fn call_tree(&self, py: Python<'_>) -> PyResult<Table> {
         let definitions = self.inner.definitions();
@@ -131,6 +145,7 @@ impl Profile {
         self.table(py, table, &[], None)
     }
 
+    #[doc = prose!("Profile.severities")]
     #[pyo3(signature = (metric=None, *, scope="exclusive", by="region"))]
     fn severities(&self, py: Python<'_>, metric: Option<&str>, scope: &str, by: &str) -> PyResult<Table> {
         let profile = &*self.inner;
@@ -146,6 +161,7 @@ impl Profile {
         self.table(py, answer.table(profile.definitions()), &answer.notices, None)
     }
 
+    #[doc = prose!("Profile.call_path")]
     fn call_path<'py>(&self, py: Python<'py>, pattern: &str) -> PyResult<Bound<'py, PyAny>> {
         let definitions = self.inner.definitions();
         let path = self.inner.call_path(pattern).map_err(errors::invalid)?;
@@ -153,8 +169,9 @@ impl Profile {
         to_python(py, &json!({"call_path_id": id, "call_path": definitions.call_path_names(path)}))
     }
 
+    #[doc = prose!("Profile.correlate")]
     #[pyo3(signature = (
-        metric=None, path=None, axes=None, top=Some(20), *, scope="exclusive", topology=None, weights="poster",
+        metric=None, path=None, axes=None, top=20, *, scope="exclusive", topology=None, weights="poster",
         peak="absolute", cache=true, spectra=None, jobs=None, palette="cividis", draw="slices", views=3
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
@@ -284,7 +301,7 @@ fn picture(
         reference: profile.on_grid(found, found.question.reference)?,
         partners,
     };
-    Ok(correlation(views, &profile.path().display().to_string(), style))
+    Ok(correlation(views, &ouzel_plot::style::short_name(profile.path()), style))
 }
 
 /// A name that means nothing is a wrong value; anything else is trouble with the profile.

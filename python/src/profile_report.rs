@@ -13,11 +13,13 @@ use std::path::PathBuf;
 
 #[pymethods]
 impl Profile {
+    #[doc = prose!("Profile.report")]
     #[pyo3(signature = (*, rules=None))]
     fn report<'py>(&self, py: Python<'py>, rules: Option<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.profile_report(py, rules)?)
     }
 
+    #[doc = prose!("Profile.save_report")]
     #[pyo3(signature = (path, *, rules=None, force=false))]
     #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
     fn save_report(
@@ -27,12 +29,11 @@ impl Profile {
         rules: Option<PathBuf>,
         force: bool,
     ) -> PyResult<()> {
-        // Before the profile is read, so that a path that cannot be written fails at once.
-        let target = py.detach(|| output::target(&path, force))?;
-        let report = self.profile_report(py, rules)?;
-        let asked = Asked::new(self.inner.path().display().to_string(), &Filter::default());
-        let page = ouzel_page::of_profile(&report, &asked);
-        py.detach(|| target.write(page.as_bytes()).map_err(output::of_output))
+        output::save_page(py, &path, force, || {
+            let report = self.profile_report(py, rules)?;
+            let asked = Asked::new(self.inner.path().display().to_string(), &Filter::default());
+            Ok(ouzel_page::of_profile(&report, &asked))
+        })
     }
 }
 

@@ -4,9 +4,9 @@ use crate::errors;
 use crate::table::Table;
 use ouzel::analyses::comm_matrix::{CommMatrixOutput, TrafficUnit};
 use pyo3::prelude::*;
-use pyo3::types::PyIterator;
+use pyo3::types::{PyIterator, PyTuple};
 
-/// How much each rank sends to each rank: a table of pairs, and the whole matrix.
+#[doc = prose!("CommMatrix")]
 #[pyclass(frozen, extends = Table, module = "ouzel")]
 #[derive(Debug)]
 pub struct CommMatrix {
@@ -28,22 +28,26 @@ impl CommMatrix {
 
 #[pymethods]
 impl CommMatrix {
+    #[doc = prose!("CommMatrix.ranks")]
     #[getter]
     fn ranks(&self) -> Vec<u32> {
         self.output.ranks.iter().map(|rank| rank.0).collect()
     }
 
+    #[doc = prose!("CommMatrix.unit")]
     #[getter]
     fn unit(&self) -> &'static str {
         self.unit.as_str()
     }
 
+    #[doc = prose!("CommMatrix.matrix")]
     #[getter]
     fn matrix(&self) -> PyResult<Vec<Vec<u64>>> {
         self.check_dense()?;
         Ok(self.output.matrix(self.unit))
     }
 
+    #[doc = prose!("CommMatrix.to_numpy")]
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.check_dense()?;
         let n = self.output.ranks.len();
@@ -63,7 +67,16 @@ impl CommMatrix {
         Ok(array)
     }
 
-    /// NumPy's protocol; a copy is always made.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, this) = (slf.py(), slf.get());
+        let cells: Vec<_> = this.output.cells.iter().map(|cell| {
+            (cell.from.0, cell.to.0, cell.traffic.messages, cell.traffic.bytes)
+        }).collect();
+        let extra = (this.ranks(), cells, this.unit()).into_pyobject(py)?.into_any();
+        crate::pickle::of_table(slf.as_super(), "CommMatrix", extra)
+    }
+
+    // NumPy's protocol; a copy is always made.
     #[pyo3(signature = (dtype=None, copy=None))]
     fn __array__<'py>(
         &self,
@@ -84,7 +97,7 @@ impl CommMatrix {
     }
 }
 
-/// Counts in bins: a table with a row for each bin, and a pair `counts, edges`.
+#[doc = prose!("Histogram")]
 #[pyclass(frozen, extends = Table, module = "ouzel")]
 #[derive(Debug)]
 pub struct Histogram {
@@ -94,18 +107,26 @@ pub struct Histogram {
 
 #[pymethods]
 impl Histogram {
+    #[doc = prose!("Histogram.counts")]
     #[getter]
     fn counts(&self) -> &[u64] {
         &self.counts
     }
 
+    #[doc = prose!("Histogram.edges")]
     #[getter]
     fn edges(&self) -> &[f64] {
         &self.edges
     }
 
-    /// So that `counts, edges = …` works as with NumPy.
+    // So that `counts, edges = …` works as with NumPy.
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
         (&self.counts, &self.edges).into_pyobject(py)?.try_iter()
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let this = slf.get();
+        let extra = (&this.counts, &this.edges).into_pyobject(slf.py())?.into_any();
+        crate::pickle::of_table(slf.as_super(), "Histogram", extra)
     }
 }

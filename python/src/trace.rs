@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A trace with a selection.
+#[doc = prose!("Trace")]
 #[pyclass(frozen, module = "ouzel")]
 #[derive(Debug)]
 pub struct Trace {
@@ -40,7 +40,7 @@ pub fn limit_memory(limit: Option<MemoryLimit>) -> PyResult<()> {
     Ok(memory::set_limit(bytes)?)
 }
 
-/// `ouzel.open`
+#[doc = prose!("open")]
 #[pyfunction]
 #[pyo3(signature = (path, *, r#where=None, ranks=None, time_ns=None, regions=None, trim=None, jobs=None, progress=None, repair_clocks=false, memory_limit=None))]
 #[expect(
@@ -87,48 +87,49 @@ fn open_as(py: Python<'_>, path: PathBuf, expected: Format) -> PyResult<Trace> {
 
 #[pymethods]
 impl Trace {
-    /// `Trace.from_otf2`
+    #[doc = prose!("Trace.from_otf2")]
     #[staticmethod]
     fn from_otf2(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
         open_as(py, path, Format::Otf2)
     }
 
-    /// `Trace.from_hpctoolkit`
+    #[doc = prose!("Trace.from_hpctoolkit")]
     #[staticmethod]
     fn from_hpctoolkit(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
         open_as(py, path, Format::HpcToolkit)
     }
 
-    /// `Trace.from_projections`
+    #[doc = prose!("Trace.from_projections")]
     #[staticmethod]
     fn from_projections(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
         open_as(py, path, Format::Projections)
     }
 
-    /// `Trace.from_nsight`
+    #[doc = prose!("Trace.from_nsight")]
     #[staticmethod]
     fn from_nsight(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
         open_as(py, path, Format::Nsight)
     }
 
-    /// `Trace.from_pytorch`
+    #[doc = prose!("Trace.from_pytorch")]
     #[staticmethod]
     fn from_pytorch(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
         open_as(py, path, Format::Chrome)
     }
 
-    /// `Trace.from_chrome`
+    #[doc = prose!("Trace.from_chrome")]
     #[staticmethod]
     fn from_chrome(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
         open_as(py, path, Format::Chrome)
     }
 
-    /// `Trace.from_csv`
+    #[doc = prose!("Trace.from_csv")]
     #[staticmethod]
     fn from_csv(py: Python<'_>, path: PathBuf) -> PyResult<Trace> {
         open_as(py, path, Format::Csv)
     }
 
+    #[doc = prose!("Trace.filter")]
     #[pyo3(signature = (r#where=None, *, ranks=None, time_ns=None, regions=None, trim=None, jobs=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn filter<'py>(
@@ -147,32 +148,38 @@ impl Trace {
         Ok(Trace { inner: Arc::clone(&self.inner), selection })
     }
 
+    #[doc = prose!("Trace.path")]
     #[getter]
     fn path(&self) -> PathBuf {
         self.inner.path().to_owned()
     }
 
+    #[doc = prose!("Trace.format")]
     #[getter]
     fn format(&self) -> &'static str {
         self.inner.format().as_str()
     }
 
+    #[doc = prose!("Trace.ranks")]
     #[getter]
     fn ranks(&self) -> Vec<u32> {
         self.inner.definitions().ranks().into_iter().map(|rank| rank.0).collect()
     }
 
+    #[doc = prose!("Trace.regions")]
     #[getter]
     fn regions(&self) -> Vec<String> {
         let definitions = self.inner.definitions();
         definitions.regions[..definitions.n_regions()].iter().map(|region| region.name.to_string()).collect()
     }
 
+    #[doc = prose!("Trace.metrics")]
     #[getter]
     fn metrics(&self) -> Vec<String> {
         self.inner.definitions().metrics.iter().map(|metric| metric.name.to_string()).collect()
     }
 
+    #[doc = prose!("Trace.definitions")]
     #[getter]
     fn definitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let definitions = self.inner.definitions();
@@ -191,6 +198,7 @@ impl Trace {
         Ok(dict)
     }
 
+    #[doc = prose!("Trace.notices")]
     #[getter]
     fn notices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let definitions = self.inner.definitions();
@@ -237,7 +245,7 @@ impl Trace {
 
     /// The subtitle of a picture.
     pub(crate) fn origin(&self) -> String {
-        self.inner.path().display().to_string()
+        ouzel_plot::origin(self.inner.path(), &self.selection.filter)
     }
 
     /// Runs a question over what is selected, and warns if the answer is not from all of it.

@@ -116,8 +116,20 @@ def test_filters_are_pipits(trace):
     assert sum(between.flat_profile()["visits"]) <= sum(trace.flat_profile()["visits"])
     total = sum(trace.flat_profile()["exclusive_ns"])
     assert sum(trace.filter(mpi).flat_profile()["exclusive_ns"]) == total, "a filter of calls changes no total"
-    with pytest.raises(ValueError, match="operator"):
-        ouzel.Filter("Name", "~", "x")
+    for arguments, message in [
+        (("Name", "~", "x"), "Filter.'Name'.: operator '~' is unknown; use one of =="),
+        (("Process", "==", "zero"), "Filter.'Process', '=='.: 'zero' is no number; give a whole number"),
+        (("Process", "==", [1, 2]), "'Process'.*takes one value, not .1, 2.; for several, use in"),
+        (("Process", "in", []), "'Process'.*empty; give at least one"),
+        (("Process", "like", "0*"), "'Process'.*use ==, in or between"),
+        (("Process", "==", -1), "'Process'.*negative; give a whole number"),
+        (("time.inc", "between", 5), "'time.inc'.*two values, such as .low, high., not 5"),
+        (("time.inc", ">", "3 parsecs"), "'time.inc'.*no time; give nanoseconds or a text"),
+        ((None, "==", 3), "a field is a name"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            ouzel.Filter(*arguments)
+    assert str(ouzel.Filter("time.inc", ">", "1.5 ms")) == "inclusive > 1500000ns"
     with pytest.raises(ValueError, match="character"):
         trace.filter("name like")
 

@@ -2,13 +2,17 @@
 
 import ast
 import inspect
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import ouzel
 import pytest
 from ouzel import _core
 
+PACKAGE = Path(ouzel.__file__).parent
 STUB = ast.parse((Path(ouzel.__file__).parent / "_core.pyi").read_text())
 
 
@@ -49,6 +53,36 @@ def test_parameters_and_defaults_are_those_of_the_module(node, function):
         shown = default if parameter.default is Ellipsis else parameter.default
         actual.append((name, parameter.kind is parameter.KEYWORD_ONLY, shown))
     assert actual == list(declared(node))
+
+
+def documented():
+    """Each class, function, method and property of the stub that has prose, with what the module has."""
+    for node in STUB.body:
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            continue
+        found = getattr(_core, node.name)
+        yield node.name, node, found
+        for member in node.body if isinstance(node, ast.ClassDef) else []:
+            if isinstance(member, ast.FunctionDef):
+                yield f"{node.name}.{member.name}", member, inspect.getattr_static(found, member.name)
+
+
+def test_all_prose_of_the_stub_is_there_at_run_time():
+    prose = [(name, ast.get_docstring(node), inspect.getdoc(found)) for name, node, found in documented()]
+    missing = [name for name, text, shown in prose if text and shown != text]
+    assert not missing, "members without #[doc = prose!(…)], see python/build.rs"
+    assert 100 < sum(text is not None for _, text, _ in prose)
+    public = [name for name, text, _ in prose if text is None and "__" not in name and "_repr_" not in name]
+    assert not public, "public members without prose in the stub"
+
+
+def test_stubtest_finds_nothing():
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy.stubtest", "ouzel"]
+    installed = "site-packages" in PACKAGE.parts
+    environment = os.environ if installed else {**os.environ, "MYPYPATH": str(PACKAGE.parent)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, cwd=PACKAGE.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 TABLES = {"Table", "CommMatrix", "Histogram", "MultiRun", "Correlations"}

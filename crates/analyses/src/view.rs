@@ -142,22 +142,19 @@ impl<'a> RowView<'a> {
     }
 }
 
-/// Columns that describe the region of each row, behind the values.
-pub(crate) fn with_region_columns(table: Table, definitions: &Definitions, keys: &[RowKey]) -> Table {
+/// Columns that tell regions of one name apart, behind the values.
+pub(crate) fn with_place_columns(table: Table, definitions: &Definitions, keys: &[RowKey]) -> Table {
+    with_source_columns(table, definitions, keys).with(
+        "region_id",
+        Unit::None,
+        "Number of the region in the trace; several regions may have one name",
+        ColumnData::U64(keys.iter().map(|key| u64::from(key.region.0)).collect()),
+    )
+}
+
+fn with_source_columns(table: Table, definitions: &Definitions, keys: &[RowKey]) -> Table {
     let regions = || keys.iter().map(|key| definitions.region(key.region));
     table
-        .with(
-            "paradigm",
-            Unit::None,
-            "Programming model of the region, as recorded",
-            ColumnData::Text(regions().map(|r| Arc::from(r.paradigm.as_str())).collect()),
-        )
-        .with(
-            "role",
-            Unit::None,
-            "Role of the region, as recorded",
-            ColumnData::Text(regions().map(|r| Arc::from(r.role.as_str())).collect()),
-        )
         .with(
             "file",
             Unit::None,
@@ -170,6 +167,25 @@ pub(crate) fn with_region_columns(table: Table, definitions: &Definitions, keys:
             "First source line of the region, if recorded",
             ColumnData::OptionU64(regions().map(|r| r.line.map(u64::from)).collect()),
         )
+}
+
+/// Columns that describe the region of each row, behind the values.
+pub(crate) fn with_region_columns(table: Table, definitions: &Definitions, keys: &[RowKey]) -> Table {
+    let regions = || keys.iter().map(|key| definitions.region(key.region));
+    let table = table
+        .with(
+            "paradigm",
+            Unit::None,
+            "Programming model of the region, as recorded",
+            ColumnData::Text(regions().map(|r| Arc::from(r.paradigm.as_str())).collect()),
+        )
+        .with(
+            "role",
+            Unit::None,
+            "Role of the region, as recorded",
+            ColumnData::Text(regions().map(|r| Arc::from(r.role.as_str())).collect()),
+        );
+    with_source_columns(table, definitions, keys)
 }
 
 /// Place of each call path in depth-first order with siblings sorted by name, then by region.

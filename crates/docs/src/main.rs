@@ -4,7 +4,7 @@
 //! ```text
 //! ouzel_answers ──schemars──► schemas ─┬─► docs/schema/*.json
 //! tables of a small trace ──columns──┘ ├─► between marks in docs/json.md
-//!                                      └─► between marks in _core.pyi
+//!                                      └─► between marks in answers.py of the package
 //! ```
 //!
 //! Law: nothing here is written by hand twice; without `--write` the files are only compared.
@@ -62,7 +62,7 @@ fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     }
     for (path, block) in [
         ("docs/json.md", markdown::block as fn(&str, &schemas::Schemas) -> Result<String>),
-        ("python/package/ouzel/_core.pyi", python::block),
+        ("python/package/ouzel/answers.py", python::block),
     ] {
         let path = root.join(path);
         let old =

@@ -1,4 +1,5 @@
-//! The shapes that Python's methods return, as `TypedDict`s.
+//! The shapes that Python's methods return, as `TypedDict`s in a module that runs: what names a class that may come
+//! later is a text.
 
 use crate::markdown::items;
 use crate::schemas::Schemas;
@@ -30,7 +31,10 @@ pub fn block(names: &str, schemas: &Schemas) -> Result<String> {
 
 fn typed_dict(out: &mut String, class: &str, schema: &Value) -> Result<()> {
     let Some(properties) = schema["properties"].as_object() else {
-        writeln!(out, "{class} = {}\n", type_of(schema))?;
+        let of = type_of(schema);
+        let is_plain = of.starts_with("Literal[") && !of.contains(" | ");
+        let value = if is_plain { of } else { format!("'{of}'") };
+        writeln!(out, "{class}: TypeAlias = {value}\n")?;
         return Ok(());
     };
     let required: BTreeSet<&str> =
@@ -43,7 +47,7 @@ fn typed_dict(out: &mut String, class: &str, schema: &Value) -> Result<()> {
     if properties.keys().any(|key| KEYWORDS.contains(&key.as_str())) {
         writeln!(out, "{class} = TypedDict(\n    \"{class}\",\n    {{")?;
         for (key, field) in properties {
-            writeln!(out, "        \"{key}\": {},", of(key, field))?;
+            writeln!(out, "        \"{key}\": '{}',", of(key, field))?;
         }
         writeln!(out, "    }},\n)\n\"\"\"{}\"\"\"\n", all_in_one(&doc, properties))?;
         return Ok(());

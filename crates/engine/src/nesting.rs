@@ -497,5 +497,6 @@ impl Input {
         buffer.links.retain_mut(|x| renumber(&mut x.row));
         buffer.device_calls.retain_mut(|x| renumber(&mut x.row));
         buffer.io.retain_mut(|x| renumber(&mut x.row));
+        buffer.named_records.retain_mut(|x| renumber(&mut x.row));
     }
 }

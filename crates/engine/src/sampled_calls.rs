@@ -220,5 +220,6 @@ impl SampledCalls {
         copy(new_row, &raw.links, &mut calls.links, |x| &mut x.row);
         copy(new_row, &raw.device_calls, &mut calls.device_calls, |x| &mut x.row);
         copy(new_row, &raw.io, &mut calls.io, |x| &mut x.row);
+        copy(new_row, &raw.named_records, &mut calls.named_records, |x| &mut x.row);
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     RmaWindowId, SampledContexts, SystemTree, WorldRank,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use wildmatch::WildMatch;
 
@@ -37,6 +38,9 @@ pub struct Definitions {
     pub metrics: Vec<Metric>,
     /// Names of call parameters.
     pub parameters: Vec<Arc<str>>,
+    /// Names of records that may be [`EventKind::Other`](crate::EventKind::Other), as the format has them; those of
+    /// records that do not exist are empty.
+    pub records: Vec<Arc<str>>,
     /// Call paths that samples name.
     pub sampled_contexts: SampledContexts,
     /// What interrupts the program to take samples.
@@ -78,6 +82,29 @@ impl Definitions {
         &self.regions[id.index()]
     }
 
+    /// A label for each region that no other has: its name; where several regions have the name, with `file:line` if
+    /// that tells them apart, else with the region's number.
+    pub fn region_labels(&self) -> Vec<Arc<str>> {
+        let mut n_of_name: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut n_of_source: BTreeMap<(&str, String), u32> = BTreeMap::new();
+        for region in &self.regions {
+            *n_of_name.entry(&region.name).or_default() += 1;
+            *n_of_source.entry((&region.name, region.source().unwrap_or_default())).or_default() += 1;
+        }
+        let label = |(i, region): (usize, &Region)| {
+            if n_of_name[&*region.name] == 1 {
+                return Arc::clone(&region.name);
+            }
+            match region.source() {
+                Some(source) if n_of_source[&(&*region.name, source.clone())] == 1 => {
+                    Arc::from(format!("{} ({source})", region.name))
+                }
+                _ => Arc::from(format!("{} (region {i})", region.name)),
+            }
+        };
+        self.regions.iter().enumerate().map(label).collect()
+    }
+
     /// For each region whether its name matches one of these patterns (`*` any run, `?` one character).
     pub fn regions_like<T: AsRef<str>>(&self, patterns: &[T]) -> Vec<bool> {
         let patterns: Vec<WildMatch> =
@@ -112,6 +139,7 @@ impl Definitions {
             rank_groups: Vec::new(),
             metrics: Vec::new(),
             parameters: Vec::new(),
+            records: Vec::new(),
             sampled_contexts: SampledContexts::default(),
             interrupt_generators: Vec::new(),
             topologies: Vec::new(),

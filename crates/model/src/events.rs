@@ -101,6 +101,15 @@ pub enum IoMode {
     Other,
 }
 
+/// Which record a row is that has no kind of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedRecord {
+    /// Index into the base columns.
+    pub row: u32,
+    /// Place of its name in [`Definitions::records`](crate::Definitions::records).
+    pub record: u16,
+}
+
 /// One side of a point-to-point message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageEnd {
@@ -325,6 +334,8 @@ pub struct EventChunk<'a> {
     pub device_calls: &'a [DeviceCall],
     /// Input and output operations, of rows that are [`EventKind::Other`].
     pub io: &'a [IoOperation],
+    /// Names of rows that are [`EventKind::Other`], where the format has them.
+    pub named_records: &'a [NamedRecord],
 }
 
 impl EventChunk<'_> {
@@ -362,6 +373,7 @@ pub struct ChunkBuffer {
     pub links: Vec<Link>,
     pub device_calls: Vec<DeviceCall>,
     pub io: Vec<IoOperation>,
+    pub named_records: Vec<NamedRecord>,
     /// Event records that this chunk covers, including those without a row because no analysis needs them.
     pub n_records: u64,
     /// Time of the first and the last of those records.
@@ -390,6 +402,7 @@ impl ChunkBuffer {
         self.links.clear();
         self.device_calls.clear();
         self.io.clear();
+        self.named_records.clear();
         self.n_records = 0;
         self.span = None;
     }
@@ -412,6 +425,7 @@ impl ChunkBuffer {
         self.links.extend_from_slice(&other.links);
         self.device_calls.extend_from_slice(&other.device_calls);
         self.io.extend_from_slice(&other.io);
+        self.named_records.extend_from_slice(&other.named_records);
         self.n_records = other.n_records;
         self.span = other.span;
     }
@@ -458,6 +472,7 @@ impl ChunkBuffer {
             links: &self.links,
             device_calls: &self.device_calls,
             io: &self.io,
+            named_records: &self.named_records,
         }
     }
 }

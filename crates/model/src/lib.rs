@@ -48,7 +48,7 @@ pub use device::{DeviceCall, DeviceStep};
 pub use error::ReadError;
 pub use events::{
     CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, EventChunk, EventKind, IoMode,
-    IoOperation, Link, LinkEnd, MessageEnd, MetricValue, Parameter, ParameterValue, Request, RequestEvent,
+    IoOperation, Link, LinkEnd, MessageEnd, MetricValue, NamedRecord, Parameter, ParameterValue, Request, RequestEvent,
     Visit, popped,
 };
 pub use filter::{
@@ -81,7 +81,7 @@ pub use short_names::short_name;
 pub use sink::EventSink;
 pub use source::{ChunkReader, ReadPlan, TraceSource};
 pub use system_tree::{SystemNode, SystemTree};
-pub use table::{Column, ColumnData, ColumnValue, Table, Unit};
+pub use table::{Column, ColumnData, ColumnValue, Direction, Table, Unit};
 pub use threads::{LockUse, TaskId, ThreadEvent, ThreadLife, ThreadStep};
 pub use topologies::{CartDimension, CartMembers, CartTopology, TopologyError, TopologyShape};
 pub use visible::{is_visible, json_text, put_json_text, put_visible, visible};

@@ -1,6 +1,7 @@
 //! A result as a table: columns with names, units and explanations.
 
 use serde::Serialize;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Named columns of one length.
@@ -127,7 +128,52 @@ fn picked<T: Clone>(values: &[T], rows: &[usize]) -> Vec<T> {
     rows.iter().map(|&row| values[row].clone()).collect()
 }
 
+/// In which direction rows are ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The smallest first.
+    Ascending,
+    /// The largest first.
+    Descending,
+}
+
+impl Direction {
+    fn of(self, order: Ordering) -> Ordering {
+        match self {
+            Direction::Ascending => order,
+            Direction::Descending => order.reverse(),
+        }
+    }
+
+    /// Missing values last.
+    fn of_options<T>(self, a: Option<T>, b: Option<T>, compare: impl Fn(T, T) -> Ordering) -> Ordering {
+        match (a, b) {
+            (Some(a), Some(b)) => self.of(compare(a, b)),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        }
+    }
+}
+
 impl ColumnData {
+    /// The order of the values at two places.
+    fn compared(&self, a: usize, b: usize, direction: Direction) -> Ordering {
+        match self {
+            ColumnData::U64(values) => direction.of(values[a].cmp(&values[b])),
+            ColumnData::I64(values) => direction.of(values[a].cmp(&values[b])),
+            ColumnData::F64(values) => direction.of(values[a].total_cmp(&values[b])),
+            ColumnData::Text(values) => direction.of(values[a].cmp(&values[b])),
+            ColumnData::TextList(values) => direction.of(values[a].cmp(&values[b])),
+            ColumnData::U64List(values) => direction.of(values[a].cmp(&values[b])),
+            ColumnData::OptionU64(values) => direction.of_options(values[a], values[b], |a, b| a.cmp(&b)),
+            ColumnData::OptionF64(values) => {
+                direction.of_options(values[a], values[b], |a, b| a.total_cmp(&b))
+            }
+            ColumnData::OptionText(values) => {
+                direction.of_options(values[a].as_ref(), values[b].as_ref(), Ord::cmp)
+            }
+        }
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -145,6 +191,17 @@ impl Table {
             data: column.data.picked(rows),
         });
         Table { name: self.name, columns: columns.collect() }
+    }
+
+    /// The places of the rows in the order of some columns, each in its direction. Rows that are equal stay in their
+    /// order; missing values come last in either direction.
+    pub fn order(&self, by: &[(&Column, Direction)]) -> Vec<usize> {
+        let mut rows: Vec<usize> = (0..self.n_rows()).collect();
+        rows.sort_by(|&a, &b| {
+            let of = |&(column, direction): &(&Column, Direction)| column.data.compared(a, b, direction);
+            by.iter().map(of).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        });
+        rows
     }
 
     /// An empty table.
@@ -202,5 +259,26 @@ impl Table {
     /// The column of a name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_ordered_by_columns_missing_values_last() {
+        let table = Table::new("rows")
+            .with("name", Unit::None, "", ColumnData::Text(["b", "a", "b", "a"].map(Arc::from).to_vec()))
+            .with("time_ns", Unit::Nanoseconds, "", ColumnData::OptionU64(vec![Some(1), None, Some(3), Some(2)]));
+        let order = |by: &[(&str, Direction)]| {
+            let by: Vec<_> = by.iter().map(|&(name, direction)| (table.own(name), direction)).collect();
+            table.order(&by)
+        };
+        assert_eq!(order(&[("time_ns", Direction::Ascending)]), [0, 3, 2, 1]);
+        assert_eq!(order(&[("time_ns", Direction::Descending)]), [2, 3, 0, 1]);
+        assert_eq!(order(&[("name", Direction::Ascending)]), [1, 3, 0, 2]);
+        let both = [("name", Direction::Descending), ("time_ns", Direction::Descending)];
+        assert_eq!(order(&both), [2, 0, 3, 1]);
     }
 }

@@ -5,7 +5,8 @@
 //!                                                                          └─growths────► what stops scaling
 //! ```
 //!
-//! Runs are compared by names: ids and clocks of different traces are unrelated. The reference is the run with the
+//! Runs are compared by names: ids and clocks of different traces are unrelated. Where several regions of a run have one
+//! name, `file:line` tells them apart; those without it are put together. The reference is the run with the
 //! fewest processes, the first given if there are several.
 //! `speed-up = run time of the reference / run time`, `efficiency = speed-up · processes of the reference / processes`.
 //! After Pipit's `multi_run_analysis` (Bhatele et al., SC 2023), whose rows of equally large runs overwrite each other.
@@ -13,9 +14,9 @@
 
 use ouzel_analyses::By;
 use ouzel_analyses::call_path_profile::ProfileOutput;
-use ouzel_analyses::flat_profile::flat_profile;
+use ouzel_analyses::flat_profile::{FlatRow, flat_profile};
 use ouzel_efficiency::Scaling;
-use ouzel_model::{ColumnData, Definitions, Table, Ticks, TimeRange, Unit};
+use ouzel_model::{ColumnData, Definitions, Region, Table, Ticks, TimeRange, Unit};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,12 +30,46 @@ pub struct Run {
     pub n_processes: u64,
     /// From the first event to the last.
     pub run_time_ns: u64,
-    /// Exclusive times by name of region; regions with the same name are put together.
-    pub regions: BTreeMap<Place, PlaceTime>,
+    /// Exclusive times by region; regions with the same name and source are put together.
+    pub regions: BTreeMap<RegionName, PlaceTime>,
     /// Exclusive times by call path; those of the same names are put together.
     pub call_paths: BTreeMap<Place, PlaceTime>,
     /// Iterations of the loop of synchronisations that takes most time; `None` if there is none or it is not known.
     pub n_iterations: Option<u64>,
+}
+
+/// What regions of different traces are known by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RegionName {
+    /// The name.
+    pub name: Arc<str>,
+    /// `file:line`, if recorded.
+    pub source: Option<Arc<str>>,
+}
+
+impl RegionName {
+    fn of(region: &Region) -> Self {
+        RegionName { name: region.name.clone(), source: region.source().map(Arc::from) }
+    }
+
+    /// The name; with the source if several regions have the name.
+    fn label(&self, ambiguous: &BTreeSet<Arc<str>>) -> Arc<str> {
+        match &self.source {
+            Some(source) if ambiguous.contains(&self.name) => Arc::from(format!("{} ({source})", self.name)),
+            _ => self.name.clone(),
+        }
+    }
+}
+
+/// The names that several regions of one run have, at different places.
+fn ambiguous(runs: &[Run]) -> BTreeSet<Arc<str>> {
+    let mut found = BTreeSet::new();
+    for run in runs {
+        let names: Vec<&Arc<str>> = run.regions.keys().map(|region| &region.name).collect();
+        // They are sorted by name.
+        found.extend(names.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0].clone()));
+    }
+    found
 }
 
 /// Names of regions: that of one, or those of a call path from the outermost.
@@ -89,11 +124,29 @@ impl Run {
         Run { n_iterations, ..self }
     }
 
-    fn places(&self, by: By) -> &BTreeMap<Place, PlaceTime> {
-        match by {
-            By::Region => &self.regions,
-            By::CallPath => &self.call_paths,
+    /// What is compared, by name.
+    fn places(&self, by: By, ambiguous: &BTreeSet<Arc<str>>) -> BTreeMap<Place, PlaceTime> {
+        if by == By::CallPath {
+            return self.call_paths.clone();
         }
+        let mut places = BTreeMap::new();
+        for (region, time) in &self.regions {
+            time.add_to(&mut places, vec![region.label(ambiguous)]);
+        }
+        places
+    }
+}
+
+impl PlaceTime {
+    fn add_to<K: Ord>(self, places: &mut BTreeMap<K, PlaceTime>, place: K) {
+        let together = |time: &mut PlaceTime| {
+            *time = PlaceTime {
+                sum_ns: time.sum_ns.saturating_add(self.sum_ns),
+                n_visits: time.n_visits + self.n_visits,
+                max_ns: None,
+            };
+        };
+        places.entry(place).and_modify(together).or_insert(self);
     }
 }
 
@@ -102,28 +155,23 @@ fn places(
     profile: &ProfileOutput,
     definitions: &Definitions,
     value: &dyn Fn(u64) -> u64,
-) -> (BTreeMap<Place, PlaceTime>, BTreeMap<Place, PlaceTime>) {
-    let of = |by: By| {
-        let mut places: BTreeMap<Place, PlaceTime> = BTreeMap::new();
-        for row in &flat_profile(profile, definitions, by).rows {
-            let path = row.key.call_path.map(|path| profile.call_paths.regions(path));
-            let regions = path.unwrap_or_else(|| vec![row.key.region]);
-            let place = regions.into_iter().map(|region| definitions.region(region).name.clone()).collect();
-            let sum_ns = value(u64::try_from(row.exclusive.sum).unwrap_or(u64::MAX));
-            let max_ns = Some(value(row.exclusive.max.0));
-            let together = |time: &mut PlaceTime| {
-                let n_visits = time.n_visits + row.visits;
-                *time = PlaceTime { sum_ns: time.sum_ns.saturating_add(sum_ns), n_visits, max_ns: None };
-            };
-            places.entry(place).and_modify(together).or_insert(PlaceTime {
-                sum_ns,
-                n_visits: row.visits,
-                max_ns,
-            });
-        }
-        places
+) -> (BTreeMap<RegionName, PlaceTime>, BTreeMap<Place, PlaceTime>) {
+    let time = |row: &FlatRow| PlaceTime {
+        sum_ns: value(u64::try_from(row.exclusive.sum).unwrap_or(u64::MAX)),
+        n_visits: row.visits,
+        max_ns: Some(value(row.exclusive.max.0)),
     };
-    (of(By::Region), of(By::CallPath))
+    let (mut regions, mut call_paths) = (BTreeMap::new(), BTreeMap::new());
+    for row in &flat_profile(profile, definitions, By::Region).rows {
+        time(row).add_to(&mut regions, RegionName::of(definitions.region(row.key.region)));
+    }
+    for row in &flat_profile(profile, definitions, By::CallPath).rows {
+        let path = row.key.call_path.map(|path| profile.call_paths.regions(path));
+        let names =
+            path.unwrap_or_default().into_iter().map(|region| definitions.region(region).name.clone());
+        time(row).add_to(&mut call_paths, names.collect());
+    }
+    (regions, call_paths)
 }
 
 /// Runs side by side.
@@ -242,10 +290,12 @@ pub fn multi_run(runs: &[Run], by: By) -> MultiRunOutput {
             efficiency: speed_up.zip(ratio(base.n_processes, run.n_processes)).map(|(a, b)| a * b),
         }
     });
-    let places: BTreeSet<&Place> = runs.iter().flat_map(|run| run.places(by).keys()).collect();
+    let ambiguous = ambiguous(runs);
+    let of_runs: Vec<BTreeMap<Place, PlaceTime>> =
+        runs.iter().map(|run| run.places(by, &ambiguous)).collect();
+    let places: BTreeSet<&Place> = of_runs.iter().flat_map(BTreeMap::keys).collect();
     let in_all_runs = |place: &Place| {
-        let times: Vec<Option<PlaceTime>> =
-            runs.iter().map(|run| run.places(by).get(place).copied()).collect();
+        let times: Vec<Option<PlaceTime>> = of_runs.iter().map(|run| run.get(place).copied()).collect();
         let mean = |(time, run): (&Option<PlaceTime>, &Run)| {
             time.and_then(|it| it.sum_ns.checked_div(run.n_processes))
         };
@@ -311,7 +361,7 @@ impl MultiRunOutput {
         let table = Table::new("regions of runs").with(
             "region",
             Unit::None,
-            "Name of the region",
+            "Name of the region, with file:line where several regions of a run have the name",
             ColumnData::Text(each().map(|(row, _)| row.region()).collect()),
         );
         let table = match by {
@@ -356,11 +406,14 @@ mod tests {
     use super::*;
 
     fn run(name: &str, n_processes: u64, run_time_ns: u64, regions: &[(&str, u64)]) -> Run {
-        let place = |&(region, ns): &(&str, u64)| {
-            (vec![Arc::from(region)], PlaceTime { sum_ns: ns, n_visits: 40, max_ns: Some(ns) })
+        let time = |ns| PlaceTime { sum_ns: ns, n_visits: 40, max_ns: Some(ns) };
+        let name = |text: &str| {
+            let (name, source) =
+                text.split_once('@').map_or((text, None), |(name, of)| (name, Some(Arc::from(of))));
+            RegionName { name: Arc::from(name), source }
         };
-        let regions: BTreeMap<Place, PlaceTime> = regions.iter().map(place).collect();
-        let call_paths = regions.clone();
+        let call_paths = regions.iter().map(|&(region, ns)| (vec![Arc::from(region)], time(ns))).collect();
+        let regions = regions.iter().map(|&(region, ns)| (name(region), time(ns))).collect();
         Run { name: name.into(), n_processes, run_time_ns, regions, call_paths, n_iterations: None }
     }
 
@@ -439,6 +492,26 @@ mod tests {
         let column = |name| &scaling.column(name).unwrap().data;
         assert_eq!(column("reference"), &ColumnData::Text(vec!["a".into(); 3]));
         assert_eq!(column("speed_up"), &ColumnData::OptionF64(vec![Some(400.0 / 300.0), Some(1.0), None]));
+    }
+
+    #[test]
+    fn regions_of_one_name_are_told_apart_by_their_source() {
+        let runs = [
+            run("a", 2, 100, &[("f@a.c:1", 30), ("f@b.c:1", 20), ("g@g.c:1", 9), ("h", 1)]),
+            run("b", 4, 100, &[("f@a.c:1", 60), ("g@other.c:1", 8)]),
+        ];
+        let output = multi_run(&runs, By::Region);
+        let rows: Vec<_> =
+            output.rows.iter().map(|row| (row.place.join("/"), row.exclusive_ns.clone())).collect();
+        assert_eq!(
+            rows,
+            [
+                ("f (a.c:1)".to_owned(), vec![Some(30), Some(60)]),
+                ("f (b.c:1)".to_owned(), vec![Some(20), None]),
+                ("g".to_owned(), vec![Some(9), Some(8)]),
+                ("h".to_owned(), vec![Some(1), None]),
+            ]
+        );
     }
 
     #[test]

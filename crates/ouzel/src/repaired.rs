@@ -46,6 +46,11 @@ impl Trace {
         Ok(self.on_clocks(repair))
     }
 
+    /// The repairs that were made of its clocks, in order: [`on_clocks`](Trace::on_clocks) repeats them on the same files.
+    pub fn repairs(&self) -> &[Arc<ClockRepair>] {
+        &self.repairs
+    }
+
     /// The trace with its times corrected. A notice reports what was found; without a violation nothing changes.
     #[must_use]
     pub fn on_clocks(self, repair: ClockRepair) -> Trace {

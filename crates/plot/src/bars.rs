@@ -6,6 +6,7 @@ use crate::PlotError;
 use crate::axis::{mark, number};
 use crate::canvas::{Canvas, GRID, INK, LegendEntry, failed, rgb, shortened};
 use crate::colour::Colour;
+use crate::style::Colours;
 use plotters::chart::ChartBuilder;
 use plotters::prelude::{Color, DrawingBackend, PathElement, RGBColor, Rectangle};
 
@@ -84,6 +85,16 @@ impl Bars {
         self.edges = self.edges[..n].iter().copied().step_by(n_together).chain([last]).collect();
         self.y_name = format!("{}, mean of {n_together} neighbours", self.y_name);
         self
+    }
+
+    /// Other names of the axes, other colours.
+    pub(crate) fn restyle(&mut self, (x, y): (Option<&str>, Option<&str>), colours: &Colours) {
+        self.x_name = x.map_or_else(|| std::mem::take(&mut self.x_name), str::to_owned);
+        self.y_name = y.map_or_else(|| std::mem::take(&mut self.y_name), str::to_owned);
+        let n = self.series.len();
+        for (i, series) in self.series.iter_mut().enumerate() {
+            series.colour = colours.of_entry(&series.name, (i, n), series.colour);
+        }
     }
 
     /// Draws the bars and their legend.

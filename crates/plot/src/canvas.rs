@@ -42,8 +42,20 @@ pub struct LegendEntry<'a> {
 }
 
 const TITLE_HEIGHT: u32 = 64;
+/// Most points of a legend, and fewest, which the line about messages that are not drawn needs.
+pub const LEGEND_WIDTH: u32 = 250;
+const LEGEND_LEAST: u32 = 120;
+/// Points of a character of a legend, and of what is beside the names.
+const CHARACTER: u32 = 7;
+const BESIDE: u32 = 46;
 /// Characters of a name in the legend.
 const NAME_CHARS: usize = 28;
+
+/// Points that a legend with these names needs.
+pub fn legend_width<'a>(names: impl IntoIterator<Item = &'a str>) -> u32 {
+    let longest = names.into_iter().map(|name| name.chars().count().min(NAME_CHARS)).max().unwrap_or(0);
+    (BESIDE + CHARACTER * longest as u32).clamp(LEGEND_LEAST, LEGEND_WIDTH)
+}
 
 /// The drawing library's error as a [`PlotError`].
 pub fn failed(error: impl std::fmt::Display) -> PlotError {

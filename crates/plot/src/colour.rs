@@ -63,6 +63,13 @@ impl Colour {
         }
     }
 
+    /// The opaque colour that `#rrggbb` is.
+    pub fn from_css(text: &str) -> Option<Colour> {
+        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.is_ascii())?;
+        let part = |place: usize| u8::from_str_radix(digits.get(place..place + 2)?, 16).ok();
+        Some(Colour { rgb: [part(0)?, part(2)?, part(4)?], alpha: 255 })
+    }
+
     /// Whether black text on it reads better than white.
     pub fn is_light(self) -> bool {
         self.alpha < 128 || 135 < self.luma()
@@ -104,14 +111,85 @@ pub fn of_region(name: &str, class: Class) -> Colour {
     let (hue, step, chroma) = (part(0), part(16), part(32));
     match (class.family, class.category) {
         (Family::Mpi, Category::Synchronization) => {
-            Colour::oklch(0.36 + 0.14 * step, 0.13, 345.0 + 40.0 * hue)
+            let [hue, step, chroma] = spread(&MPI_SYNCHRONIZING, name, hash);
+            Colour::oklch(0.30 + 0.18 * step, 0.07 + 0.08 * chroma, 330.0 + 50.0 * hue)
         }
-        (Family::Mpi, _) => Colour::oklch(0.55 + 0.10 * step, 0.17, 18.0 + 26.0 * hue),
+        (Family::Mpi, _) => {
+            let [hue, step, chroma] = spread(&MPI_OTHERS, name, hash);
+            Colour::oklch(0.44 + 0.18 * step, 0.08 + 0.11 * chroma, 2.0 + 56.0 * hue)
+        }
         (Family::User, Category::Computation) => {
             Colour::oklch(0.78 + 0.11 * step, 0.06 + 0.05 * chroma, 75.0 + 245.0 * hue)
         }
         _ => Colour::oklch(0.58 + 0.10 * step, 0.10 + 0.05 * chroma, 150.0 + 160.0 * hue),
     }
+}
+
+/// MPI functions in the order in which colours are given to them: those that occur together most often come first, so
+/// that their colours are farthest apart.
+const MPI_SYNCHRONIZING: [&str; 16] = [
+    "MPI_Barrier",
+    "MPI_Allreduce",
+    "MPI_Init",
+    "MPI_Finalize",
+    "MPI_Alltoall",
+    "MPI_Allgather",
+    "MPI_Win_fence",
+    "MPI_Init_thread",
+    "MPI_Alltoallv",
+    "MPI_Allgatherv",
+    "MPI_Reduce_scatter",
+    "MPI_Comm_dup",
+    "MPI_Comm_split",
+    "MPI_Comm_create",
+    "MPI_Cart_create",
+    "MPI_Win_create",
+];
+const MPI_OTHERS: [&str; 36] = [
+    "MPI_Recv",
+    "MPI_Send",
+    "MPI_Waitall",
+    "MPI_Isend",
+    "MPI_Irecv",
+    "MPI_Wait",
+    "MPI_Allreduce",
+    "MPI_Bcast",
+    "MPI_Reduce",
+    "MPI_Barrier",
+    "MPI_Sendrecv",
+    "MPI_Init",
+    "MPI_Finalize",
+    "MPI_Waitany",
+    "MPI_Gather",
+    "MPI_Scatter",
+    "MPI_Allgather",
+    "MPI_Alltoall",
+    "MPI_Test",
+    "MPI_Probe",
+    "MPI_Iprobe",
+    "MPI_Gatherv",
+    "MPI_Scatterv",
+    "MPI_Waitsome",
+    "MPI_Testall",
+    "MPI_Ssend",
+    "MPI_Start",
+    "MPI_Startall",
+    "MPI_Put",
+    "MPI_Get",
+    "MPI_Comm_rank",
+    "MPI_Comm_size",
+    "MPI_Scan",
+    "MPI_File_read",
+    "MPI_File_write",
+    "MPI_Accumulate",
+];
+
+/// Three numbers from 0 to 1 for a name. Those of the first names of a list are evenly spread: multiples of the powers
+/// of the root of `x⁴ = x + 1`, after M. Roberts, *The unreasonable effectiveness of quasirandom sequences* (2018).
+fn spread(first: &[&str], name: &str, hash: u64) -> [f64; 3] {
+    let place = first.iter().position(|known| *known == name);
+    let n = place.map_or_else(|| first.len() as f64 + (hash % 4096) as f64, |place| place as f64);
+    [0.819_172_513_4, 0.671_043_606_7, 0.549_700_477_9].map(|step: f64| (0.5 + n * step).fract())
 }
 
 /// The colour of the `n`-th significant call path of its category: computation red, yellow and brown, waiting green and
@@ -182,6 +260,24 @@ mod tests {
             assert!(!mpi.is_light(), "{name}: {}", mpi.css());
             let [r, g, b] = mpi.rgb;
             assert!(g < r && b < r, "{name}: MPI is reddish, not {}", mpi.css());
+        }
+    }
+
+    #[test]
+    fn mpi_functions_that_occur_together_are_told_apart() {
+        for (names, category) in [
+            (&MPI_OTHERS[..9], Category::Wait),
+            (&MPI_SYNCHRONIZING[..6], Category::Synchronization),
+        ] {
+            let colours: Vec<Colour> =
+                names.iter().map(|name| of_region(name, class(Family::Mpi, category))).collect();
+            for (i, a) in colours.iter().enumerate() {
+                for (j, b) in colours.iter().enumerate().skip(i + 1) {
+                    let steps = a.rgb.iter().zip(b.rgb).map(|(a, b)| u32::from(a.abs_diff(b)));
+                    let distance: u32 = steps.sum();
+                    assert!(30 <= distance, "{} {} and {} {}", names[i], a.css(), names[j], b.css());
+                }
+            }
         }
     }
 

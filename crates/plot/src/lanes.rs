@@ -8,11 +8,12 @@ use crate::PlotError;
 use crate::axis::mark;
 use crate::canvas::{Canvas, GRID, INK, LegendEntry, failed, rgb};
 use crate::colour::Colour;
+use crate::style::Colours;
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::types::RangedCoordf64;
 use plotters::element::BitMapElement;
 use plotters::prelude::{Cartesian2d, Color, DrawingBackend, PathElement, Rectangle};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Intervals on lanes.
 #[derive(Debug, Clone)]
@@ -69,6 +70,22 @@ const MAX_GAPS: usize = 64;
 type Chart<'a, DB> = ChartContext<'a, DB, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 impl Lanes {
+    /// Other names of the axes, other colours of what the legend names.
+    pub(crate) fn restyle(&mut self, (x, y): (Option<&str>, Option<&str>), colours: &Colours) {
+        self.x_name = x.map_or_else(|| std::mem::take(&mut self.x_name), str::to_owned);
+        self.y_name = y.map_or_else(|| std::mem::take(&mut self.y_name), str::to_owned);
+        let n = self.legend.len();
+        let mut others: BTreeMap<Colour, Colour> = BTreeMap::new();
+        for (i, (colour, name)) in self.legend.iter_mut().enumerate() {
+            let other = colours.of_entry(name, (i, n), *colour);
+            others.entry(*colour).or_insert(other);
+            *colour = other;
+        }
+        for interval in self.intervals.iter_mut().chain(&mut self.path) {
+            interval.colour = others.get(&interval.colour).copied().unwrap_or(interval.colour);
+        }
+    }
+
     /// Draws the intervals and their legend.
     pub fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Result<(), PlotError> {
         let n = self.names.len().max(1) as f64;

@@ -24,6 +24,7 @@ pub mod pictures;
 pub mod ranks;
 mod rows;
 mod scores;
+pub mod style;
 mod svg;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ mod tests;
 pub use matrix::ColourScale;
 pub use ouzel_model::units;
 pub use palette::Palette;
+pub use style::{Colours, Style, origin};
 
 use bars::Bars;
 use canvas::Canvas;
@@ -50,6 +52,8 @@ pub struct Picture {
     /// Its source: the trace, the number of ranks.
     subtitle: String,
     marks: Marks,
+    /// Points, width and height, if they are not the usual ones.
+    size: (Option<u32>, Option<u32>),
 }
 
 /// What is drawn.
@@ -104,19 +108,53 @@ pub enum PlotError {
 /// Points of most pictures, width and height; a PNG has twice as many pixels.
 const SIZE: (u32, u32) = (1100, 620);
 const PNG_SCALE: u32 = 2;
-/// Points of the legend beside the marks; fields have scales of their own.
-const LEGEND_WIDTH: u32 = 250;
+/// Points of a matrix, which is a square with a scale beside it.
+const MATRIX_SIZE: (u32, u32) = (780, 620);
 
 impl Picture {
     fn new(title: impl Into<String>, subtitle: &str, marks: Marks) -> Self {
-        Picture { title: title.into(), subtitle: subtitle.to_owned(), marks }
+        Picture { title: title.into(), subtitle: subtitle.to_owned(), marks, size: (None, None) }
+    }
+
+    /// The same in another style. Sizes are held within [`style::SIZES`]; the size of fields follows from their number.
+    #[must_use]
+    pub fn styled(mut self, style: &Style) -> Self {
+        let Style { title, subtitle, width, height, x_name, y_name, colours } = style;
+        self.title = title.clone().unwrap_or(self.title);
+        self.subtitle = subtitle.clone().unwrap_or(self.subtitle);
+        let (least, most) = style::SIZES;
+        self.size = (width.map(|w| w.clamp(least, most)), height.map(|h| h.clamp(least, most)));
+        let names = (x_name.as_deref(), y_name.as_deref());
+        match &mut self.marks {
+            Marks::Bars(bars) => bars.restyle(names, colours),
+            Marks::Matrix(matrix) => matrix.restyle(names, colours),
+            Marks::Rows(rows) => rows.restyle(names, colours),
+            Marks::Lanes(lanes) => lanes.restyle(names, colours),
+            Marks::Fields(fields) => fields.restyle(colours),
+            Marks::Scores(_) => {}
+        }
+        self
     }
 
     /// Points, width and height.
     fn size(&self) -> (u32, u32) {
+        let (width, height) = match &self.marks {
+            Marks::Fields(fields) => return fields.size(),
+            Marks::Matrix(_) => MATRIX_SIZE,
+            Marks::Bars(_) | Marks::Rows(_) | Marks::Lanes(_) | Marks::Scores(_) => SIZE,
+        };
+        (self.size.0.unwrap_or(width), self.size.1.unwrap_or(height))
+    }
+
+    /// Points of the legend beside the marks: as much as its names need.
+    fn legend_width(&self) -> u32 {
         match &self.marks {
-            Marks::Fields(fields) => fields.size(),
-            Marks::Bars(_) | Marks::Matrix(_) | Marks::Rows(_) | Marks::Lanes(_) | Marks::Scores(_) => SIZE,
+            Marks::Fields(_) => 0,
+            Marks::Matrix(matrix) => canvas::legend_width([matrix.scale_name().as_str()]),
+            Marks::Bars(bars) => canvas::legend_width(bars.series.iter().map(|series| &*series.name)),
+            Marks::Rows(rows) => canvas::legend_width(rows.legend),
+            Marks::Lanes(lanes) => canvas::legend_width(lanes.legend.iter().map(|(_, name)| &**name)),
+            Marks::Scores(_) => canvas::LEGEND_WIDTH,
         }
     }
 
@@ -155,8 +193,7 @@ impl Picture {
 
     fn draw<DB: DrawingBackend>(&self, backend: DB, scale: u32) -> Result<(), PlotError> {
         let root = backend.into_drawing_area();
-        let legend = if matches!(self.marks, Marks::Fields(_)) { 0 } else { LEGEND_WIDTH };
-        let canvas = Canvas::begin(&root, (scale, legend), &self.title, &self.subtitle)?;
+        let canvas = Canvas::begin(&root, (scale, self.legend_width()), &self.title, &self.subtitle)?;
         match &self.marks {
             Marks::Bars(bars) => bars.draw(&canvas)?,
             Marks::Matrix(matrix) => matrix.draw(&canvas)?,

@@ -6,6 +6,8 @@ use crate::PlotError;
 use crate::axis::number;
 use crate::canvas::{Canvas, GRID, INK, failed, rgb};
 use crate::colour::Colour;
+use crate::palette::Palette;
+use crate::style::Colours;
 use plotters::chart::ChartBuilder;
 use plotters::prelude::{Color, DrawingBackend, Rectangle, Text};
 
@@ -37,6 +39,8 @@ pub struct Matrix {
     pub cells: Vec<(usize, usize, f64)>,
     /// How values become colours.
     pub scale: ColourScale,
+    /// The scale of colours; without one, from yellow to dark blue.
+    pub palette: Option<Palette>,
 }
 
 impl Matrix {
@@ -56,6 +60,23 @@ impl Matrix {
         self.names = self.names.into_iter().step_by(n_together).collect();
         self.value_name = format!("{}, {n_together} × {n_together} ranks", self.value_name);
         self
+    }
+
+    /// Other names of the axes, another scale of colours.
+    pub(crate) fn restyle(&mut self, (x, y): (Option<&str>, Option<&str>), colours: &Colours) {
+        self.x_name = x.map_or_else(|| std::mem::take(&mut self.x_name), str::to_owned);
+        self.y_name = y.map_or_else(|| std::mem::take(&mut self.y_name), str::to_owned);
+        if let Colours::Scale(palette) = colours {
+            self.palette = Some(*palette);
+        }
+    }
+
+    /// What is written over the scale: what the values are, and whether equal steps are equal ratios.
+    pub(crate) fn scale_name(&self) -> String {
+        match self.scale {
+            ColourScale::Linear => self.value_name.clone(),
+            ColourScale::Logarithmic => format!("{}, logarithmic", self.value_name),
+        }
     }
 
     /// The range of the values that are not zero.
@@ -127,7 +148,8 @@ impl Matrix {
             ColourScale::Logarithmic => 1.0,
         };
         // The eye cannot distinguish more than 64 steps.
-        Colour::of_part((part.clamp(0.0, 1.0) * 64.0).round() / 64.0)
+        let part = (part.clamp(0.0, 1.0) * 64.0).round() / 64.0;
+        self.palette.map_or_else(|| Colour::of_part(part), |palette| palette.colour(part))
     }
 
     fn draw_scale<DB: DrawingBackend>(
@@ -139,7 +161,7 @@ impl Matrix {
         const HEIGHT: u32 = 320;
         let area = canvas.legend_area();
         let px = |points: u32| canvas.px(points) as i32;
-        area.draw(&Text::new(self.value_name.clone(), (px(8), px(8)), canvas.text(12, INK)))
+        area.draw(&Text::new(self.scale_name(), (px(8), px(8)), canvas.text(12, INK)))
             .map_err(failed)?;
         let (top, height) = (px(36), px(HEIGHT));
         let value_at = |part: f64| match self.scale {

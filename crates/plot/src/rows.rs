@@ -4,6 +4,7 @@ use crate::PlotError;
 use crate::axis::number;
 use crate::canvas::{Canvas, GRID, INK, LegendEntry, failed, rgb, shortened};
 use crate::colour::Colour;
+use crate::style::Colours;
 use plotters::chart::ChartBuilder;
 use plotters::prelude::{Color, DrawingBackend, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -38,6 +39,21 @@ pub struct BarRow {
 const NAME_CHARS: usize = 26;
 
 impl BarRows {
+    /// Another name of the axis below, other colours of the rows.
+    pub(crate) fn restyle(&mut self, (x, _): (Option<&str>, Option<&str>), colours: &Colours) {
+        self.x_name = x.map_or_else(|| std::mem::take(&mut self.x_name), str::to_owned);
+        let n = self.rows.len();
+        for (i, row) in self.rows.iter_mut().enumerate() {
+            row.colour = colours.of_entry(&row.name, (i, n), row.colour);
+        }
+    }
+
+    /// Points of the names' column: as much as they need.
+    fn names_width(&self) -> u32 {
+        let longest = self.rows.iter().map(|row| row.name.chars().count().min(NAME_CHARS)).max().unwrap_or(0);
+        28 + 7 * longest as u32
+    }
+
     /// Draws the rows.
     pub fn draw<DB: DrawingBackend>(&self, canvas: &Canvas<'_, DB>) -> Result<(), PlotError> {
         let n = self.rows.len().max(1) as f64;
@@ -47,7 +63,7 @@ impl BarRows {
         let mut chart = ChartBuilder::on(&canvas.plot)
             .margin(canvas.px(12))
             .x_label_area_size(canvas.px(48))
-            .y_label_area_size(canvas.px(210))
+            .y_label_area_size(canvas.px(self.names_width()))
             .build_cartesian_2d(0.0..right, n - 0.5..-0.5)
             .map_err(failed)?;
         let text = |place: &f64| {

@@ -139,6 +139,7 @@ fn lanes_of(n: usize) -> Lanes {
         from_lane: None,
         range: (i as f64, i as f64 + 1.0),
         colour: if i.is_multiple_of(2) { Colour::computation() } else { Colour::idle() },
+        palette: None,
     };
     Lanes {
         x_name: "time (s)".to_owned(),

@@ -173,7 +173,7 @@ class Cluster:
         common = hashlib.blake2b(digest_size=20)
         for part in [job, repr(_files(self.path)).encode()]:
             common.update(len(part).to_bytes(8, "little") + part)
-        names = []
+        names: list[str | None] = []
         for locations, _ in groups:
             name = common.copy()
             name.update(repr(locations).encode())

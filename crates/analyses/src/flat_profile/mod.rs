@@ -12,7 +12,7 @@
 
 use crate::call_path_profile::ProfileOutput;
 use crate::spread::{MeanTicks, Process, Processes, Spread};
-use crate::view::{By, Per, RowKey, RowView};
+use crate::view::{By, Per, RowKey, RowView, with_place_columns};
 use ouzel_model::{ColumnData, Definitions, Table, Ticks, Unit};
 use rustc_hash::FxHashMap;
 
@@ -97,7 +97,8 @@ impl FlatProfileOutput {
         let ns = |value: &dyn Fn(&FlatRow) -> MeanTicks| {
             ColumnData::U64(self.rows.iter().map(|row| value(row).ns(&definitions.clock)).collect())
         };
-        view.name_columns("regions", &keys)
+        let table = view
+            .name_columns("regions", &keys)
             .with("visits", Unit::Count, "How often the region was entered", count(&|row| row.visits))
             .with(
                 "callers",
@@ -140,7 +141,8 @@ impl FlatProfileOutput {
                 Unit::Nanoseconds,
                 "Inclusive time / number of processes that call it",
                 ns(&|row| mean_callers(&row.inclusive)),
-            )
+            );
+        with_place_columns(table, definitions, &keys)
     }
 }
 

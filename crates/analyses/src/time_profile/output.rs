@@ -2,12 +2,12 @@
 
 use crate::spread::ratio;
 use crate::time_grid::TimeGrid;
-use crate::view::{By, Per, RowKey, RowView};
+use crate::view::{By, Per, RowKey, RowView, with_place_columns};
 use ouzel_model::{
     CallPathId, CallPathTree, ColumnData, Definitions, LocationId, Table, Ticks, TimeRange, Unit,
 };
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Exclusive time of every call path in every bin, over all locations.
@@ -47,6 +47,9 @@ pub struct BinnedRow {
     /// Ticks in all bins.
     pub total: Ticks,
 }
+
+/// Name of the column of idle time in a wide table, as Pipit has it.
+const IDLE: &str = "idle_time";
 
 /// How time in a bin is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -107,7 +110,7 @@ impl TimeProfileOutput {
     }
 
     /// One row for each bin and region (or call path), region by region, bins without time included.
-    pub fn table(&self, definitions: &Definitions, by: By, scale: Scale) -> Table {
+    pub fn table(&self, definitions: &Definitions, by: By) -> Table {
         let view = RowView::new(definitions, &self.call_paths, by, Per::Total);
         let rows = self.functions_of(&view);
         let cells =
@@ -116,46 +119,57 @@ impl TimeProfileOutput {
         let bins: Vec<usize> = cells().map(|(_, (bin, _))| bin).collect();
         let mut table = self.grid.bin_columns("time profile", definitions, &bins);
         table.columns.extend(view.name_columns("", &keys).columns);
-        let values = cells().map(|(_, (bin, &ticks))| (bin, ticks));
-        self.with_time(table, definitions, scale, "exclusive", &values.collect::<Vec<_>>())
+        let values: Vec<_> = cells().map(|(_, (bin, &ticks))| (bin, ticks)).collect();
+        let table = self.with_times(table, definitions, "exclusive", &values);
+        with_place_columns(table, definitions, &keys)
     }
 
-    /// One row for each bin and one column for each region or call path, most time first; the idle time last.
-    /// Names that occur twice are distinguished by a number.
+    /// One row for each bin and one column for each region or call path, most time first; `idle_time` last. Regions of
+    /// one name have their source or number in the names of their columns.
     pub fn wide_table(&self, definitions: &Definitions, by: By, scale: Scale) -> Table {
         let view = RowView::new(definitions, &self.call_paths, by, Per::Total);
         let bins: Vec<usize> = (0..self.grid.n_bins()).collect();
         let mut table = self.grid.bin_columns("time profile", definitions, &bins);
-        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        let labels = definitions.region_labels();
+        let mut seen: BTreeSet<String> = table.columns.iter().map(|column| column.name.clone()).collect();
+        seen.insert(IDLE.to_owned());
         for row in self.functions_of(&view) {
             let regions = match row.key.call_path {
                 Some(path) => self.call_paths.regions(path),
                 None => vec![row.key.region],
             };
-            let names: Vec<&str> = regions.iter().map(|&region| &*definitions.region(region).name).collect();
-            let name = names.join("/");
-            let n_before = seen.entry(name.clone()).or_default();
-            let label = if *n_before == 0 { name } else { format!("{name} ({})", *n_before + 1) };
-            *n_before += 1;
+            let names: Vec<&str> = regions.iter().map(|&region| &*labels[region.index()]).collect();
+            let mut label = names.join("/");
+            while !seen.insert(label.clone()) {
+                label.push('\'');
+            }
             let values: Vec<(usize, Ticks)> = row.exclusive.iter().copied().enumerate().collect();
             table = self.with_time(table, definitions, scale, "exclusive", &values);
             table.columns.last_mut().expect("it was just added").name = label;
         }
         let idle: Vec<(usize, Ticks)> = self.idle.iter().copied().enumerate().collect();
-        self.with_time(table, definitions, scale, "idle", &idle)
+        let mut table = self.with_time(table, definitions, scale, "idle", &idle);
+        table.columns.last_mut().expect("it was just added").name = IDLE.to_owned();
+        table
     }
 
     /// One row for each bin: the time of all regions together and the idle time.
-    pub fn bins_table(&self, definitions: &Definitions, scale: Scale) -> Table {
+    pub fn bins_table(&self, definitions: &Definitions) -> Table {
         let bins: Vec<usize> = (0..self.grid.n_bins()).collect();
         let busy = bins.iter().map(|&bin| {
             let busy = self.available(bin).saturating_sub(u128::from(self.idle[bin].0));
             (bin, Ticks(u64::try_from(busy).unwrap_or(u64::MAX)))
         });
         let table = self.grid.bin_columns("time bins", definitions, &bins);
-        let table = self.with_time(table, definitions, scale, "busy", &busy.collect::<Vec<_>>());
+        let table = self.with_times(table, definitions, "busy", &busy.collect::<Vec<_>>());
         let idle: Vec<(usize, Ticks)> = self.idle.iter().copied().enumerate().collect();
-        self.with_time(table, definitions, scale, "idle", &idle)
+        self.with_times(table, definitions, "idle", &idle)
+    }
+
+    /// The values in nanoseconds and as ratios.
+    fn with_times(&self, table: Table, of: &Definitions, name: &str, values: &[(usize, Ticks)]) -> Table {
+        let table = self.with_time(table, of, Scale::Time, name, values);
+        self.with_time(table, of, Scale::Normalised, name, values)
     }
 
     fn with_time(
@@ -166,10 +180,13 @@ impl TimeProfileOutput {
         name: &str,
         values: &[(usize, Ticks)],
     ) -> Table {
-        let doc = match name {
-            "exclusive" => "Time in the bin from enter to leave less the time in callees, over all locations",
-            "busy" => "Time in the bin in any region, over all locations",
-            _ => "Width of the bin · number of locations − time in any region",
+        let doc = match (name, scale) {
+            ("exclusive", Scale::Normalised) => "Exclusive time in the bin / (width of the bin · number of locations)",
+            ("busy", Scale::Normalised) => "Time in any region / (width of the bin · number of locations)",
+            (_, Scale::Normalised) => "1 − time in any region / (width of the bin · number of locations)",
+            ("exclusive", Scale::Time) => "Time in the bin from enter to leave less the time in callees, over all locations",
+            ("busy", Scale::Time) => "Time in the bin in any region, over all locations",
+            (_, Scale::Time) => "Width of the bin · number of locations − time in any region",
         };
         match scale {
             Scale::Time => {

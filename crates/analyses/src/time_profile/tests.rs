@@ -127,10 +127,10 @@ fn threads_and_streams_are_idle_outside_of_every_region() {
     let output = run(&trace, TimeProfile::new(grid(0, 100, 2)));
     assert_eq!(output.n_locations, 3);
     assert_eq!(output.idle, [Ticks(50), Ticks(80)]);
-    let table = output.bins_table(trace.definitions(), Scale::Normalised);
+    let table = output.bins_table(trace.definitions());
     assert_eq!(table.column("idle_ratio").unwrap().data, ColumnData::F64(vec![50.0 / 150.0, 80.0 / 150.0]));
     assert_eq!(table.column("busy_ratio").unwrap().data, ColumnData::F64(vec![100.0 / 150.0, 70.0 / 150.0]));
-    let table = output.table(trace.definitions(), By::Region, Scale::Time);
+    let table = output.table(trace.definitions(), By::Region);
     assert_eq!(table.n_rows(), 6);
     assert_eq!(table.column("exclusive_ns").unwrap().data, ColumnData::U64(vec![50, 50, 50, 0, 0, 20]));
     assert_eq!(table.column("bin_end_ns").unwrap().data, ColumnData::U64(vec![50, 100, 50, 100, 50, 100]));

@@ -41,10 +41,8 @@ use crate::output::draw;
 use crate::session::Session;
 use crate::terminal::grid::Grid;
 use crate::terminal::page::Page;
-use crate::terminal::style::{Paint, clean};
-use crate::terminal::units;
+use crate::terminal::style::Paint;
 use ouzel::analyses::comm_matrix::TrafficUnit;
-use ouzel::model::Filter;
 use ouzel_plot::Picture;
 
 /// All commands, in the order of `ouzel --help`.
@@ -128,22 +126,7 @@ fn plot(session: &Session<'_>, picture: impl FnOnce() -> Picture) -> anyhow::Res
 
 /// The subtitle of a picture: the trace, and what was selected of it.
 fn origin(session: &Session<'_>) -> String {
-    let mut text = clean(&session.trace.path().display().to_string());
-    let Filter { ranks, time_ns, regions, predicate, .. } = &session.common.filter;
-    if let Some(ranks) = ranks {
-        text += &format!(" · ranks {ranks}");
-    }
-    if let Some((start, end)) = time_ns {
-        let end = if *end == u64::MAX { "the end".to_owned() } else { units::time(*end) };
-        text += &format!(" · from {} to {end}", units::time(*start));
-    }
-    if !regions.is_empty() {
-        text += &format!(" · {}", clean(&regions.join(", ")));
-    }
-    if let Some(predicate) = predicate {
-        text += &format!(" · where {}", clean(&predicate.to_string()));
-    }
-    text
+    ouzel_plot::origin(session.trace.path(), &session.common.filter)
 }
 
 /// The first `n` rows.

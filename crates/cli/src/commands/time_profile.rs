@@ -12,7 +12,7 @@ use crate::terminal::{spark, units};
 use clap::Args;
 use ouzel::analyses::By;
 use ouzel::analyses::semantics::Semantics;
-use ouzel::analyses::time_profile::{Scale, TimeProfile, TimeProfileOutput};
+use ouzel::analyses::time_profile::{TimeProfile, TimeProfileOutput};
 use ouzel::model::Ticks;
 use ouzel_answers::TimeProfileAnswer;
 use ouzel_plot::pictures;
@@ -61,7 +61,7 @@ fn run(session: &Session<'_>, args: &TimeProfileArgs) -> anyhow::Result<Outcome>
     session.reply(
         &answer,
         |output| TimeProfileAnswer::new(output, definitions, by),
-        |output| output.table(definitions, by, Scale::Time),
+        |output| output.table(definitions, by),
         |output, page| write_page(session, output, by, args, page),
     )
 }

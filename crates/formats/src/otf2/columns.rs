@@ -10,7 +10,7 @@ use super::stack_changes::StackChanges;
 use super::{rma, threads};
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CommRank, EventKind, IoMode, IoOperation,
-    MessageEnd, MetricValue, Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent, RmaEvent,
+    MessageEnd, MetricValue, NamedRecord, Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent, RmaEvent,
     Sample, ThreadEvent, Ticks,
 };
 use ouzel_otf2::read::{EventKinds, EventSink};
@@ -201,9 +201,16 @@ impl EventColumns<'_, '_> {
             let row = self.plain_row(time, EventKind::Rma);
             self.buffer.rma.push(RmaEvent { row, window, step });
         } else {
-            self.plain_row(time, EventKind::Other);
+            self.named_row(time, event.kind());
             *self.not_represented.entry(event.kind().name()).or_default() += 1;
         }
+    }
+
+    /// A row of a record that is known by its name alone.
+    fn named_row(&mut self, time: u64, record: Kind) -> u32 {
+        let row = self.plain_row(time, EventKind::Other);
+        self.buffer.named_records.push(NamedRecord { row, record: u16::from(record.id()) });
+        row
     }
 
     fn parameter(&mut self, time: u64, parameter: u32, value: ParameterValue) {
@@ -237,7 +244,7 @@ impl EventColumns<'_, '_> {
             return;
         }
         let Some(context) = self.refs.calling_context(sample.calling_context) else {
-            self.plain_row(time, EventKind::Other);
+            self.named_row(time, Kind::CallingContextSample);
             *self.not_represented.entry("sample without a calling context").or_default() += 1;
             return;
         };
@@ -247,7 +254,7 @@ impl EventColumns<'_, '_> {
     }
 
     fn io_complete(&mut self, time: u64, operation: (u32, u64), bytes: u64) {
-        let row = self.plain_row(time, EventKind::Other);
+        let row = self.named_row(time, Kind::IoOperationComplete);
         let mode = self.open_io.remove(&operation).unwrap_or(IoMode::Other);
         // All ones: an operation that failed, or of which the tracer does not know.
         let bytes = (bytes != u64::MAX).then_some(bytes);
@@ -327,7 +334,7 @@ impl EventSink for EventColumns<'_, '_> {
             Event::CallingContextLeave(c) => self.context_leave(time, c.calling_context),
             Event::CallingContextSample(c) => self.sample(time, &c),
             Event::IoOperationBegin(io) => {
-                self.plain_row(time, EventKind::Other);
+                self.named_row(time, Kind::IoOperationBegin);
                 let mode = match io.mode {
                     IoOperationMode::Read => IoMode::Read,
                     IoOperationMode::Write => IoMode::Write,
@@ -339,7 +346,7 @@ impl EventSink for EventColumns<'_, '_> {
                 self.io_complete(time, (io.handle, io.matching_id), io.bytes_result);
             }
             Event::IoOperationCancelled(io) => {
-                self.plain_row(time, EventKind::Other);
+                self.named_row(time, Kind::IoOperationCancelled);
                 self.open_io.remove(&(io.handle, io.matching_id));
             }
             Event::BufferFlush(_) => {

@@ -17,6 +17,7 @@ use ouzel_model::{
     MetricMode, MetricValueType, Notice, NoticeCode, Paradigm, ParameterId, RankGroupId, Region, RegionId,
     RegionRole, RmaWindow, RmaWindowId, SystemNode, SystemNodeId, SystemTree, Ticks, WorldRank,
 };
+use ouzel_otf2::records::EventKind;
 use ouzel_otf2::records::definition as def;
 use ouzel_otf2::records::enums::{
     self, Base, CartPeriodicity, GroupType, LocationGroupType, LocationType, Type,
@@ -59,6 +60,7 @@ pub(super) fn resolve(collected: &Collected, evidence: &Evidence) -> Resolved {
     let (rma_windows, rank_groups) = resolver.rma_windows(&mut definitions, &comms, unknown_comm);
     let metrics = resolver.metrics(&mut definitions);
     resolver.topologies(&mut definitions, &comms);
+    definitions.records = record_names();
     definitions.parameters = collected.parameters.iter().map(|p| collected.text(p.name)).collect();
     let parameters = index(collected.parameters.iter().map(|p| p.id), ParameterId::from_index);
     let refs = GlobalRefs {
@@ -505,4 +507,14 @@ fn push_location(
     });
     definitions.locations.push(Location { name, kind, group, rank: None, declared_events, native_id });
     group
+}
+
+/// The names of event records by their ids in the file; ids that no record has are empty.
+fn record_names() -> Vec<Arc<str>> {
+    let n_ids = EventKind::ALL.iter().map(|kind| usize::from(kind.id()) + 1).max().unwrap_or(0);
+    let mut names: Vec<Arc<str>> = vec![Arc::from(""); n_ids];
+    for kind in EventKind::ALL {
+        names[usize::from(kind.id())] = Arc::from(kind.name());
+    }
+    names
 }

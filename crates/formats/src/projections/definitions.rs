@@ -4,7 +4,7 @@
 //! are written for PEs, and messages name them. The processes of an SMP run are in the system
 //! tree.
 
-use super::record::Span;
+use super::record::{RECORDS, Span};
 use super::sts::Sts;
 use ouzel_model::{
     Clock, CommId, Communicator, Definitions, Location, LocationGroup, LocationGroupId, LocationGroupKind,
@@ -130,6 +130,7 @@ pub(super) fn resolve(sts: &Sts, pes: &[u32]) -> (Definitions, Refs) {
         machine: sts.machine.clone(),
         description: sts.command_line.clone(),
     };
+    definitions.records = RECORDS.iter().map(|&name| Arc::from(name)).collect();
     definitions.parameters = parameter::NAMES.iter().map(|&name| Arc::from(name)).collect();
     let refs = regions_and_metrics(&mut definitions, sts);
     places(&mut definitions, sts, pes);

@@ -7,12 +7,12 @@ use super::brackets::Bracket;
 use super::calls::{PeCall, PeCalls};
 use super::definitions::{Refs, WORLD, parameter};
 use super::messages::PeMessages;
-use super::record::{Creation, LogRecord, Processing};
+use super::record::{Creation, LogRecord, Processing, RECORDS};
 use super::scan::{LogReader, ScannedRecord};
 use crate::position::u32_from;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, CommRank, EventKind, Level, LocationId, MessageEnd, MetricId,
-    MetricValue, Needs, Notice, NoticeCode, Parameter, ParameterId, ParameterValue, ReadError, RegionId,
+    MetricValue, NamedRecord, Needs, Notice, NoticeCode, Parameter, ParameterId, ParameterValue, ReadError, RegionId,
     Ticks,
 };
 use std::collections::BTreeMap;
@@ -403,18 +403,21 @@ impl PeState<'_> {
             LogRecord::Other { name, time } => {
                 self.go_to(time, false, buffer);
                 self.count(Tally::NotRepresented(name));
-                self.other(buffer);
+                self.other(RECORDS.iter().position(|&known| known == name), buffer);
             }
             _ => {
                 self.count(Tally::UnknownRecord);
-                self.other(buffer);
+                self.other(None, buffer);
             }
         }
     }
 
-    fn other(&mut self, buffer: &mut ChunkBuffer) {
+    /// A row without payload; `record` is the place of its name in [`RECORDS`].
+    fn other(&mut self, record: Option<usize>, buffer: &mut ChunkBuffer) {
         if self.needs(Needs::OTHERS) {
-            self.row(buffer, EventKind::Other);
+            let row = self.row(buffer, EventKind::Other);
+            let record = record.and_then(|place| u16::try_from(place).ok());
+            buffer.named_records.extend(record.map(|record| NamedRecord { row, record }));
         }
     }
 
@@ -427,7 +430,7 @@ impl PeState<'_> {
             }
             if receivers.is_empty() {
                 self.count(Tally::NoReceiver);
-                self.other(buffer);
+                self.other(None, buffer);
             }
         }
         if !self.needs(Needs::PARAMETERS) {

@@ -13,6 +13,9 @@ pub(super) struct RecordLayout {
     pub n_counters: usize,
 }
 
+/// Names of records whose content the model does not hold.
+pub(super) const RECORDS: [&str; 3] = ["ENQUEUE", "DEQUEUE", "MESSAGE_RECV"];
+
 /// A record. Slices point into the fields of the line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum LogRecord<'a> {
@@ -193,14 +196,14 @@ fn of_fields<'a>(kind: i64, fields: &'a [i64], layout: RecordLayout) -> Option<L
         1 | 20 | 21 => LogRecord::Creation(creation(kind, fields, layout)?),
         2 => LogRecord::BeginProcessing(begin_processing(fields, layout)?),
         3 => LogRecord::EndProcessing(end_processing(fields, layout)?),
-        4 => Other { name: "ENQUEUE", time: time(1)? },
-        5 => Other { name: "DEQUEUE", time: time(1)? },
+        4 => Other { name: RECORDS[0], time: time(1)? },
+        5 => Other { name: RECORDS[1], time: time(1)? },
         6 => LogRecord::BeginComputation(time(0)?),
         7 => LogRecord::EndComputation(time(0)?),
         8 => Begin(Span::Interrupt, time(0)?),
         9 => End(Span::Interrupt, time(0)?),
         // Six fields as they are written now, five without the entry method as the reference reader expects.
-        10 => Other { name: "MESSAGE_RECV", time: time(if 6 <= fields.len() { 2 } else { 1 })? },
+        10 => Other { name: RECORDS[2], time: time(if 6 <= fields.len() { 2 } else { 1 })? },
         11 => LogRecord::Tracing(true, time(0)?),
         12 => LogRecord::Tracing(false, time(0)?),
         13 => LogRecord::UserEvent { id: at(0)?, time: time(1)? },

@@ -50,6 +50,8 @@ pub struct EventBatch {
     pub bytes: Vec<Option<u64>>,
     /// The value of a metric, in its unit.
     pub value: Vec<Option<f64>>,
+    /// The region of an enter or leave: [`RegionId`](ouzel_model::RegionId).
+    pub region: Vec<Option<u32>>,
 }
 
 impl EventBatch {
@@ -64,6 +66,7 @@ impl EventBatch {
             tag: Vec::new(),
             bytes: Vec::new(),
             value: Vec::new(),
+            region: Vec::new(),
         }
     }
 
@@ -86,7 +89,8 @@ impl EventBatch {
     }
 }
 
-/// Names of rows by code, each once: regions with the same name share a code. Instants are named as in OTF2.
+/// Names of rows by code, each once: regions with the same name share a code. Instants are named as in OTF2, records
+/// without a kind as in their format.
 #[derive(Debug, Clone)]
 pub struct EventNames {
     names: Vec<Arc<str>>,
@@ -100,6 +104,8 @@ pub struct EventNames {
     rma_steps: Vec<u32>,
     /// By metric.
     metrics: Vec<u32>,
+    /// By record without a kind.
+    records: Vec<u32>,
 }
 
 /// Names of instants, in the order of their codes.
@@ -137,7 +143,10 @@ impl EventNames {
         let thread_steps = ThreadStep::NAMES.iter().map(|&name| code(Arc::from(name))).collect();
         let rma_steps = RmaStep::NAMES.iter().map(|&name| code(Arc::from(name))).collect();
         let metrics = definitions.metrics.iter().map(|metric| code(metric.name.clone())).collect();
-        EventNames { names, regions, instants, thread_steps, rma_steps, metrics }
+        let other = code(Arc::from(INSTANTS[Instant::Other as usize]));
+        let records = definitions.records.iter();
+        let records = records.map(|name| if name.is_empty() { other } else { code(name.clone()) }).collect();
+        EventNames { names, regions, instants, thread_steps, rma_steps, metrics, records }
     }
 
     /// Every name, by code.
@@ -233,6 +242,7 @@ impl Lister {
         let mut requests = chunk.requests.iter();
         let (mut threads, mut rma) = (chunk.threads.iter(), chunk.rma.iter());
         let mut metrics = chunk.metrics.iter().peekable();
+        let mut named = chunk.named_records.iter().peekable();
         let (mut sends, mut recvs) = (chunk.sends.iter(), chunk.recvs.iter());
         for (row, (&kind, &region)) in (0_u32..).zip(chunk.kind.iter().zip(chunk.region)) {
             let time_ns = clock.ns_from_ticks(chunk.time[row as usize]);
@@ -292,7 +302,17 @@ impl Lister {
                 EventKind::Parameter => Instant::Parameter,
                 EventKind::BufferFlush => Instant::BufferFlush,
                 EventKind::MeasurementOnOff => Instant::MeasurementOnOff,
-                EventKind::Sample | EventKind::Other => Instant::Other,
+                EventKind::Other => {
+                    while named.next_if(|record| record.row < row).is_some() {}
+                    let record = named.next_if(|record| record.row == row);
+                    let name = record.and_then(|record| names.records.get(usize::from(record.record)));
+                    if let Some(&name) = name {
+                        batch.push(time_ns, EventType::Instant, name, *depth);
+                        continue;
+                    }
+                    Instant::Other
+                }
+                EventKind::Sample => Instant::Other,
             };
             batch.push(time_ns, EventType::Instant, names.instants[instant as usize], *depth);
         }
@@ -306,11 +326,18 @@ impl Lister {
         batch.tag.resize(n_rows, None);
         batch.bytes.resize(n_rows, None);
         batch.value.resize(n_rows, None);
+        batch.region.resize(n_rows, None);
         let mut further = FurtherRows::default();
         for (value, next) in chunk.metrics.iter().zip(chunk.metrics.iter().skip(1).map(Some).chain([None])) {
             batch.value[first + further.row(value.row)] = Some(self.meaning.value(value));
             if next.is_some_and(|next| next.row == value.row) {
                 further.add(value.row);
+            }
+        }
+        // In the end: it is known then which rows events with several values shift.
+        for (row, (kind, region)) in (0_u32..).zip(chunk.kind.iter().zip(chunk.region)) {
+            if matches!(kind, EventKind::Enter | EventKind::Leave) {
+                batch.region[first + further.row(row)] = Some(region.0);
             }
         }
         for end in chunk.sends.iter().chain(chunk.recvs) {

@@ -85,6 +85,13 @@ struct GridLayout {
 }
 
 impl Fields {
+    /// Another scale of colours.
+    pub(crate) fn restyle(&mut self, colours: &crate::style::Colours) {
+        if let crate::style::Colours::Scale(palette) = colours {
+            self.palette = *palette;
+        }
+    }
+
     /// Points of the whole picture.
     pub(crate) fn size(&self) -> (u32, u32) {
         let (columns, rows) = self.arrangement();

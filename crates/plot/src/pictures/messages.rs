@@ -37,6 +37,7 @@ pub fn comm_matrix(output: &CommMatrixOutput, unit: TrafficUnit, scale: ColourSc
         names: output.ranks.iter().map(|&rank| rank_name(Some(rank))).collect(),
         cells: cells.collect(),
         scale,
+        palette: None,
     };
     let title = match unit {
         TrafficUnit::Bytes => "Bytes sent from rank to rank",

@@ -251,6 +251,6 @@ fn picture(
         partners,
     };
     let style = (args.palette.palette(), args.draw.solid());
-    let of = crate::terminal::style::clean(&profile.path().display().to_string());
+    let of = ouzel_plot::style::short_name(profile.path());
     Ok(pictures::correlation(views, &of, style))
 }
