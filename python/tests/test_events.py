@@ -171,7 +171,7 @@ def test_a_wide_time_profile_has_a_column_for_each_function(trace):
     for region in set(long["region"]):
         cells = [ns for name, ns in zip(long["region"], long["exclusive_ns"]) if name == region]
         assert sum(wide[region]) == sum(cells), region
-    assert sum(wide["idle_ns"]) == sum(trace.time_profile(7, idle=True)["idle_ns"])
+    assert sum(wide["idle_time"]) == sum(trace.time_profile(7, idle=True)["idle_ns"])
 
 
 def test_opening_reads_no_events(testdata):
