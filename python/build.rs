@@ -17,6 +17,9 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     let stub = fs::read_to_string(STUB)?;
     let folder = env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?;
+    // A docstring that is gone must not be found.
+    fs::remove_dir_all(&folder)?;
+    fs::create_dir_all(&folder)?;
     for (name, prose) in docstrings(&stub) {
         fs::write(Path::new(&folder).join(name), prose)?;
     }

@@ -1,5 +1,6 @@
 //! Calls, call paths and what counters gained in them, under the names that Pipit gave them.
 
+use crate::cluster;
 use crate::errors;
 use crate::table::Table;
 use crate::trace::Trace;
@@ -8,9 +9,12 @@ use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::call_tree::call_tree;
 use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::engine::AnalysisSet;
-use ouzel::model::{MetricId, Table as ModelTable};
+use ouzel::model::{MetricId, RankSet, Table as ModelTable};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 #[pymethods]
 impl Trace {
@@ -76,6 +80,9 @@ impl Trace {
         metrics: Option<Vec<String>>,
         is_kept: impl Fn(&str) -> bool + Send + Sync,
     ) -> PyResult<Table> {
+        if let Some(parts) = self.parts(py).filter(|parts| 1 < parts.len()) {
+            return self.listed_by_workers(py, &parts, metrics.as_deref(), is_kept);
+        }
         let chosen = self.counters(metrics)?;
         self.table(py, |trace, options| {
             let mut whole: Option<ModelTable> = None;
@@ -89,6 +96,62 @@ impl Trace {
             })?;
             Ok(answer.map(|_| whole.unwrap_or_else(|| ModelTable::new("calls"))))
         })
+    }
+
+    /// On a cluster, the trace in parts: one for each rank, in the order of their locations. `None` if locations have no
+    /// rank, or those of a rank are not together.
+    fn parts(&self, py: Python<'_>) -> Option<Vec<Trace>> {
+        self.selection.workers.as_ref()?;
+        let definitions = self.inner.definitions();
+        let locations = self.selection.filter.resolve(definitions).locations;
+        let ranks: Option<Vec<u32>> =
+            locations.iter().map(|&id| definitions.location(id).rank.map(|rank| rank.0)).collect();
+        let mut ranks = ranks?;
+        ranks.dedup();
+        let is_divided = ranks.len() != ranks.iter().collect::<BTreeSet<_>>().len();
+        let part = |rank: u32| {
+            let mut selection = self.selection.clone_ref(py);
+            selection.filter.ranks = Some(RankSet::from_ranges(&[(rank, rank)]));
+            Trace { inner: Arc::clone(&self.inner), selection }
+        };
+        (!is_divided).then(|| ranks.into_iter().map(part).collect())
+    }
+
+    /// The same, each part by a task of its own.
+    fn listed_by_workers(
+        &self,
+        py: Python<'_>,
+        parts: &[Trace],
+        metrics: Option<&[String]>,
+        is_kept: impl Fn(&str) -> bool,
+    ) -> PyResult<Table> {
+        // An unknown counter is an error before anything is handed out.
+        self.counters(metrics.map(<[String]>::to_vec))?;
+        let Some(cluster) = &self.selection.workers else {
+            return Err(errors::OuzelError::new_err("internal error: no cluster"));
+        };
+        let work = PyList::empty(py);
+        for part in parts {
+            let selection = part.selection.clone_ref(py);
+            let part = Bound::new(py, Trace { inner: Arc::clone(&part.inner), selection })?;
+            work.append((part, "calls", (metrics,)))?;
+        }
+        let tables = cluster.each(&cluster::helper(py, "asked")?, work, &self.inner)?;
+        let mut whole: Option<ModelTable> = None;
+        for table in &tables {
+            let mut batch = table.cast::<Table>()?.get().table.clone();
+            batch.columns.retain(|column| is_kept(&column.name));
+            match &mut whole {
+                // A rank without calls has a table without columns.
+                Some(whole) if !batch.columns.is_empty() => whole.append(batch),
+                None if !batch.columns.is_empty() => whole = Some(batch),
+                _ => {}
+            }
+        }
+        let (notices, coverage) =
+            cluster::helper(py, "joined")?.call1((tables, self.notices(py)?))?.extract()?;
+        let whole = whole.unwrap_or_else(|| ModelTable::new("calls"));
+        Ok(Table::from_state(whole, notices, coverage, None))
     }
 
     /// The counters of these names.

@@ -40,6 +40,24 @@ impl Cluster {
     }
 }
 
+impl Cluster {
+    /// Calls a function of Python for each of `work` on the workers.
+    pub fn each<'py>(
+        &self,
+        function: &Bound<'py, PyAny>,
+        work: Bound<'py, PyList>,
+        trace: &ouzel::Trace,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let fingerprint = trace.recorded_fingerprint().to_string();
+        self.object.bind(function.py()).call_method1("each", (function, work, fingerprint))?.extract()
+    }
+}
+
+/// A function of the module that knows Dask.
+pub fn helper<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("ouzel._cluster")?.getattr(name)
+}
+
 impl Workers for Cluster {
     fn group_bytes(&self) -> u64 {
         self.group_bytes

@@ -25,12 +25,7 @@ use std::path::Path;
 
 create_exception!(ouzel, OuzelError, PyException, prose!("OuzelError"));
 create_exception!(ouzel, DataLostWarning, PyUserWarning, prose!("DataLostWarning"));
-create_exception!(
-    ouzel,
-    SelectionWarning,
-    PyUserWarning,
-    prose!("SelectionWarning")
-);
+create_exception!(ouzel, SelectionWarning, PyUserWarning, prose!("SelectionWarning"));
 
 /// Why the trace or profile at `path` cannot be opened: the operating system's reason for the file if there is one.
 pub fn of_open(error: &OpenError, path: &Path) -> PyErr {

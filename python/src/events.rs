@@ -7,6 +7,7 @@
 //!
 //! Law: nothing is read before it is requested; a stream holds one group of locations at a time.
 
+use crate::cluster;
 use crate::errors;
 use crate::frames::helper;
 use crate::selection::Selection;
@@ -101,7 +102,14 @@ impl EventColumn {
     }
 
     fn is_payload(self) -> bool {
-        matches!(self, EventColumn::Partner | EventColumn::Tag | EventColumn::Bytes | EventColumn::Value | EventColumn::Region)
+        matches!(
+            self,
+            EventColumn::Partner
+                | EventColumn::Tag
+                | EventColumn::Bytes
+                | EventColumn::Value
+                | EventColumn::Region
+        )
     }
 
     fn named(name: &str) -> PyResult<EventColumn> {
@@ -118,9 +126,11 @@ impl EventColumn {
             EventColumn::EventType => (text(DataType::Int8), false),
             EventColumn::Name => (text(DataType::Int32), false),
             EventColumn::Depth => (DataType::UInt32, false),
-            EventColumn::Process | EventColumn::Thread | EventColumn::Partner | EventColumn::Tag | EventColumn::Region => {
-                (DataType::UInt32, true)
-            }
+            EventColumn::Process
+            | EventColumn::Thread
+            | EventColumn::Partner
+            | EventColumn::Tag
+            | EventColumn::Region => (DataType::UInt32, true),
             EventColumn::Bytes => (DataType::UInt64, true),
             EventColumn::Value => (DataType::Float64, true),
         };
@@ -230,6 +240,14 @@ impl Events {
         }
     }
 
+    /// The events of each location.
+    fn each_location(&self, py: Python<'_>) -> Vec<(LocationId, Events)> {
+        let mut ids = self.selection.filter.resolve(self.trace.definitions()).locations;
+        ids.retain(|id| self.locations.as_ref().is_none_or(|only| only.contains(id)));
+        let of = |id| Events { locations: Some(vec![id]), ..self.with_columns(py, self.columns.clone()) };
+        ids.into_iter().map(|id| (id, of(id))).collect()
+    }
+
     fn named(&self, py: Python<'_>, names: &[String]) -> PyResult<Events> {
         let columns = names.iter().map(|name| EventColumn::named(name)).collect::<PyResult<Vec<_>>>()?;
         Ok(self.with_columns(py, columns))
@@ -307,14 +325,10 @@ impl Events {
                 let batch = shape.batch(batch.map_err(failed)?).map_err(failed)?;
                 n_kept += batch.num_rows();
                 batches.push_back(batch);
-                while let Some(first) = batches.front().map(RecordBatch::num_rows) {
-                    let n_other = n_kept - first;
-                    if n <= n_other {
-                        batches.pop_front();
-                        n_kept = n_other;
-                    } else {
-                        break;
-                    }
+                let first = |batches: &VecDeque<RecordBatch>| batches.front().map(RecordBatch::num_rows);
+                while let Some(n_first) = first(&batches).filter(|n_first| n <= n_kept - n_first) {
+                    batches.pop_front();
+                    n_kept -= n_first;
                 }
             }
             if let Some(first) = batches.front_mut() {
@@ -397,8 +411,20 @@ impl Events {
 
     #[doc = prose!("Events.to_pyarrow")]
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let table = slf.py().import("pyarrow")?.call_method1("table", (slf,))?;
-        slf.get().warn(slf.py())?;
+        let (py, this) = (slf.py(), slf.get());
+        let pyarrow = py.import("pyarrow")?;
+        if let Some(cluster) = &this.selection.workers {
+            let work = PyList::empty(py);
+            for (_, events) in this.each_location(py) {
+                work.append((Bound::new(py, events)?,))?;
+            }
+            if !work.is_empty() {
+                let tables = cluster.each(&cluster::helper(py, "events_read")?, work, &this.trace)?;
+                return pyarrow.call_method1("concat_tables", (tables,))?.call_method0("unify_dictionaries");
+            }
+        }
+        let table = pyarrow.call_method1("table", (slf,))?;
+        this.warn(py)?;
         Ok(table)
     }
 
@@ -409,7 +435,11 @@ impl Events {
 
     #[doc = prose!("Events.to_polars")]
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let frame = slf.py().import("polars")?.call_method1("DataFrame", (slf,))?;
+        let polars = slf.py().import("polars")?;
+        if slf.get().selection.workers.is_some() {
+            return polars.call_method1("from_arrow", (Events::to_pyarrow(slf)?,));
+        }
+        let frame = polars.call_method1("DataFrame", (slf,))?;
         slf.get().warn(slf.py())?;
         Ok(frame)
     }
@@ -569,12 +599,14 @@ fn append_values(list: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
     } else if let Some(values) = any.downcast_ref::<Float64Array>() {
         append!(values);
     } else if let Some(coded) = any.downcast_ref::<DictionaryArray<Int8Type>>() {
-        let texts = coded.downcast_dict::<StringArray>().ok_or_else(|| failed("a text column without texts"))?;
+        let texts =
+            coded.downcast_dict::<StringArray>().ok_or_else(|| failed("a text column without texts"))?;
         for value in texts {
             list.append(value)?;
         }
     } else if let Some(coded) = any.downcast_ref::<DictionaryArray<Int32Type>>() {
-        let texts = coded.downcast_dict::<StringArray>().ok_or_else(|| failed("a text column without texts"))?;
+        let texts =
+            coded.downcast_dict::<StringArray>().ok_or_else(|| failed("a text column without texts"))?;
         for value in texts {
             list.append(value)?;
         }
@@ -652,14 +684,20 @@ impl Trace {
             };
             all = all.named(py, &names)?;
         }
-        let values = PyList::empty(py);
-        for id in self.selection.filter.resolve(self.inner.definitions()).locations {
-            py.check_signals()?;
-            let mut events = all.with_columns(py, all.columns.clone());
-            events.locations = Some(vec![id]);
-            let events = Bound::new(py, events)?;
-            values.append(function.call1((self.location(py, id)?, &events))?)?;
-            events.get().warn(py)?;
+        let mut values = PyList::empty(py);
+        if let Some(cluster) = &self.selection.workers {
+            let work = PyList::empty(py);
+            for (id, events) in all.each_location(py) {
+                work.append((self.location(py, id)?, Bound::new(py, events)?))?;
+            }
+            values = PyList::new(py, cluster.each(function, work, &self.inner)?)?;
+        } else {
+            for (id, events) in all.each_location(py) {
+                py.check_signals()?;
+                let events = Bound::new(py, events)?;
+                values.append(function.call1((self.location(py, id)?, &events))?)?;
+                events.get().warn(py)?;
+            }
         }
         match reduce {
             Some(_) if values.is_empty() => Ok(py.None().into_bound(py)),

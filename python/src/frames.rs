@@ -61,7 +61,11 @@ impl Table {
             let table = ouzel::model::Table { name: this.table.name, columns };
             return Ok(Bound::new(py, this.with_table(py, table))?.into_any());
         }
-        let wrong = |_| PyTypeError::new_err("a table is indexed by a column's name, several, a slice, or True and False for each row");
+        let wrong = |_| {
+            PyTypeError::new_err(
+                "a table is indexed by a column's name, several, a slice, or True and False for each row",
+            )
+        };
         let mask = helper(py, "mask")?.call1((key,)).map_err(wrong)?.extract::<Vec<bool>>().map_err(wrong)?;
         if mask.len() != n_rows {
             let n = mask.len();
@@ -103,7 +107,8 @@ impl Table {
             let (n_names, n) = (names.len(), ascending.len());
             return Err(PyValueError::new_err(format!("ascending has {n} values for {n_names} columns")));
         }
-        let direction = |ascending: &bool| if *ascending { Direction::Ascending } else { Direction::Descending };
+        let direction =
+            |ascending: &bool| if *ascending { Direction::Ascending } else { Direction::Descending };
         let by = names.iter().zip(&ascending).map(|(name, a)| Ok((self.named(name)?, direction(a))));
         let rows = self.table.order(&by.collect::<PyResult<Vec<_>>>()?);
         Ok(self.picked(py, &rows))

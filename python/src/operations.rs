@@ -134,9 +134,9 @@ impl Trace {
         let expansion = if collectives { Expansion::WithCollectives } else { Expansion::PointToPoint };
         let origin = self.origin();
         self.drawn(py, |trace, options| {
-            Ok(trace.ask(CommMatrixAnalysis { expansion }, options)?.map(|output| {
-                (output.by_process_table(), pictures::comm_by_process(&output, unit, &origin))
-            }))
+            Ok(trace
+                .ask(CommMatrixAnalysis { expansion }, options)?
+                .map(|output| (output.by_process_table(), pictures::comm_by_process(&output, unit, &origin))))
         })
     }
 

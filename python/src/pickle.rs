@@ -124,7 +124,8 @@ pub fn restored<'py>(
     }
     let table = ouzel::model::Table { name: kept(item("name")?.extract()?), columns };
     let svg: Option<String> = item("svg")?.extract()?;
-    let base = Table::from_state(table, item("notices")?.unbind(), item("coverage")?.unbind(), svg.map(Drawn::Svg));
+    let base =
+        Table::from_state(table, item("notices")?.unbind(), item("coverage")?.unbind(), svg.map(Drawn::Svg));
     let init = PyClassInitializer::from(base);
     Ok(match kind {
         "Histogram" => {
@@ -132,7 +133,7 @@ pub fn restored<'py>(
             Bound::new(py, init.add_subclass(Histogram { counts, edges }))?.into_any()
         }
         "CommMatrix" => {
-            let (ranks, cells, unit): (Vec<u32>, Vec<(u32, u32, u64, u64)>, String) = extra.extract()?;
+            let (ranks, cells, unit): (Vec<u32>, Vec<PickledCell>, String) = extra.extract()?;
             Bound::new(py, init.add_subclass(matrix(ranks, cells, &unit)?))?.into_any()
         }
         "MultiRun" => {
@@ -151,7 +152,10 @@ pub fn restored<'py>(
     })
 }
 
-fn matrix(ranks: Vec<u32>, cells: Vec<(u32, u32, u64, u64)>, unit: &str) -> PyResult<CommMatrix> {
+/// Sender, receiver, messages and bytes.
+type PickledCell = (u32, u32, u64, u64);
+
+fn matrix(ranks: Vec<u32>, cells: Vec<PickledCell>, unit: &str) -> PyResult<CommMatrix> {
     let cell = |(from, to, messages, bytes)| MatrixCell {
         from: WorldRank(from),
         to: WorldRank(to),
@@ -168,7 +172,8 @@ fn matrix(ranks: Vec<u32>, cells: Vec<(u32, u32, u64, u64)>, unit: &str) -> PyRe
         null_peers: 0,
         not_expanded: Traffic::default(),
     };
-    let unit = if unit == TrafficUnit::Messages.as_str() { TrafficUnit::Messages } else { TrafficUnit::Bytes };
+    let unit =
+        if unit == TrafficUnit::Messages.as_str() { TrafficUnit::Messages } else { TrafficUnit::Bytes };
     Ok(CommMatrix::new(output, unit))
 }
 
@@ -206,7 +211,6 @@ pub fn reopened(
         return Err(errors::OuzelError::new_err(format!("{path:?} is not the trace that was pickled")));
     }
     crate::output::remember(&path);
-    let selection =
-        Selection { filter, jobs: jobs.and_then(NonZeroUsize::new), ..Selection::everything() };
+    let selection = Selection { filter, jobs: jobs.and_then(NonZeroUsize::new), ..Selection::everything() };
     Ok(Trace { inner: trace, selection })
 }

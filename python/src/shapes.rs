@@ -69,9 +69,12 @@ impl CommMatrix {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let (py, this) = (slf.py(), slf.get());
-        let cells: Vec<_> = this.output.cells.iter().map(|cell| {
-            (cell.from.0, cell.to.0, cell.traffic.messages, cell.traffic.bytes)
-        }).collect();
+        let cells: Vec<_> = this
+            .output
+            .cells
+            .iter()
+            .map(|cell| (cell.from.0, cell.to.0, cell.traffic.messages, cell.traffic.bytes))
+            .collect();
         let extra = (this.ranks(), cells, this.unit()).into_pyobject(py)?.into_any();
         crate::pickle::of_table(slf.as_super(), "CommMatrix", extra)
     }

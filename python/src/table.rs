@@ -26,7 +26,7 @@ pub struct Table {
 /// A picture, or the text of one that came from another process.
 #[derive(Debug, Clone)]
 pub enum Drawn {
-    Picture(Picture),
+    Picture(Box<Picture>),
     Svg(String),
 }
 
@@ -57,7 +57,7 @@ impl Table {
 
     /// The same with a picture.
     pub fn with_picture(self, picture: Option<Picture>) -> Self {
-        Table { picture: picture.map(Drawn::Picture), ..self }
+        Table { picture: picture.map(|picture| Drawn::Picture(Box::new(picture))), ..self }
     }
 
     /// A table that came from another process.
@@ -157,7 +157,6 @@ impl Table {
         self.table.n_rows()
     }
 
-    #[doc = prose!("Table.__getitem__")]
     #[doc = prose!("Table.to_dict")]
     pub fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -236,8 +235,11 @@ impl Table {
     #[pyo3(signature = (path, *, force=false))]
     #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
     fn save_picture(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
-        if let (Some(Drawn::Svg(text)), Some("svg")) = (&self.picture, path.extension().and_then(|e| e.to_str())) {
-            return py.detach(|| output::target(&path, force)?.write(text.as_bytes()).map_err(output::of_output));
+        if let (Some(Drawn::Svg(text)), Some("svg")) =
+            (&self.picture, path.extension().and_then(|e| e.to_str()))
+        {
+            return py
+                .detach(|| output::target(&path, force)?.write(text.as_bytes()).map_err(output::of_output));
         }
         let picture = self.drawable()?;
         py.detach(|| output::save(picture, &path, force))

@@ -200,7 +200,7 @@ impl Trace {
 
     #[doc = prose!("Trace.notices")]
     #[getter]
-    fn notices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn notices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let definitions = self.inner.definitions();
         let notices =
             self.inner.notices().iter().map(|notice| NoticeEntry::new(notice, &definitions.locations));
@@ -209,8 +209,9 @@ impl Trace {
 
     fn __repr__(&self) -> String {
         let definitions = self.inner.definitions();
+        let by = self.selection.workers.as_ref().map_or("", |_| ", asked on a cluster");
         format!(
-            "<ouzel.Trace {:?}: {}, {} ranks, {} locations>",
+            "<ouzel.Trace {:?}: {}, {} ranks, {} locations{by}>",
             self.inner.path(),
             self.inner.format().as_str(),
             definitions.ranks().len(),

@@ -58,7 +58,9 @@ impl Trace {
             )));
         }
         let answer = self.answer(py, |trace, options| match delays {
-            true => Ok(trace.delays_and_impact(options)?.map(|(waits, of, impact)| (waits, Some(of), impact))),
+            true => {
+                Ok(trace.delays_and_impact(options)?.map(|(waits, of, impact)| (waits, Some(of), impact)))
+            }
             false => Ok(trace.waits(options)?.map(|waits| (waits, None, None))),
         })?;
         self.of_waits(py, answer, &WaitRows { per, classes }, |waits, rows, _, definitions| {
@@ -95,7 +97,8 @@ impl Trace {
         let rows = waits.rows(which, definitions);
         let facts = WaitsAnswer::new(waits, &rows, delays.as_ref(), impact.as_ref(), definitions);
         let facts = to_python(py, &facts)?.unbind();
-        let picture = delays.as_ref().map(|delays| pictures::waiting_chain(delays, definitions, &self.origin()));
+        let picture =
+            delays.as_ref().map(|delays| pictures::waiting_chain(delays, definitions, &self.origin()));
         let table = table(waits, &rows, delays.as_ref(), definitions);
         let table = Table::new(py, answer.map(|_| table), definitions)?.with_picture(picture);
         Py::new(py, PyClassInitializer::from(table).add_subclass(Waits { facts }))

@@ -32,6 +32,8 @@ QUESTIONS = {
     "path regions": lambda t: t.critical_path_analysis(by="call_path"),
     "lateness": lambda t: t.calculate_lateness(per="operation"),
     "patterns": lambda t: t.pattern_detection(),
+    "calls": lambda t: t.calls(),
+    "inclusive": lambda t: t.calc_inc_metrics(),
     "report": lambda t: t.report(),
     "clusters": lambda t: t.clusters(),
     "iterations": lambda t: t.iterations(),
@@ -139,6 +141,29 @@ def test_a_selection_is_one_there_too(client, testdata):
     assert said(part.on(client, group_bytes=0).profile(per="rank")) == said(part.profile(per="rank"))
     there = ouzel.open(testdata / "pmpi-jacobi").on(str(client.scheduler.address), group_bytes=0)
     assert there.filter(ranks=[2]).on(None).profile().to_dict() == there.filter(ranks=[2]).profile().to_dict()
+
+
+def test_events_and_functions_of_ones_own_are_read_by_workers(client, testdata):
+    here = ouzel.open(testdata / "pmpi-jacobi", ranks=[0, 1, 2])
+    there = here.on(client)
+    assert "asked on a cluster" in repr(there) and "cluster" not in repr(here)
+
+    def where(location, events):
+        """Which process looks at a location, and what it sees."""
+        import os
+
+        return os.getpid(), location["rank"], len(events)
+
+    pids, ranks, counts = zip(*there.map_locations(where, columns="Name"))
+    assert os.getpid() not in pids and ranks == (0, 1, 2)
+    assert list(counts) == [n for _, _, n in here.map_locations(where)]
+    assert there.map_locations(where, reduce=lambda a, b: (0, 0, a[2] + b[2]))[2] == len(here.events)
+    with pytest.raises(ZeroDivisionError):
+        there.map_locations(lambda location, events: 1 // 0)
+    pytest.importorskip("pandas")
+    assert there.events.to_pandas().equals(here.events.to_pandas())
+    polars = pytest.importorskip("polars")
+    assert isinstance(there.events.to_polars(), polars.DataFrame) and len(there.events.to_polars()) == len(here.events)
 
 
 def test_several_runs_stand_side_by_side(client, testdata):

@@ -270,7 +270,12 @@ mod tests {
     fn rows_are_ordered_by_columns_missing_values_last() {
         let table = Table::new("rows")
             .with("name", Unit::None, "", ColumnData::Text(["b", "a", "b", "a"].map(Arc::from).to_vec()))
-            .with("time_ns", Unit::Nanoseconds, "", ColumnData::OptionU64(vec![Some(1), None, Some(3), Some(2)]));
+            .with(
+                "time_ns",
+                Unit::Nanoseconds,
+                "",
+                ColumnData::OptionU64(vec![Some(1), None, Some(3), Some(2)]),
+            );
         let order = |by: &[(&str, Direction)]| {
             let by: Vec<_> = by.iter().map(|&(name, direction)| (table.own(name), direction)).collect();
             table.order(&by)

@@ -46,6 +46,11 @@ impl Trace {
         Ok(self.on_clocks(repair))
     }
 
+    /// The fingerprint of the trace as its files have it, before clocks were repaired: what others see who open it.
+    pub fn recorded_fingerprint(&self) -> crate::workers::Fingerprint {
+        self.recorded.unwrap_or_else(|| self.fingerprint())
+    }
+
     /// The repairs that were made of its clocks, in order: [`on_clocks`](Trace::on_clocks) repeats them on the same files.
     pub fn repairs(&self) -> &[Arc<ClockRepair>] {
         &self.repairs

@@ -265,10 +265,9 @@ mod tests {
 
     #[test]
     fn mpi_functions_that_occur_together_are_told_apart() {
-        for (names, category) in [
-            (&MPI_OTHERS[..9], Category::Wait),
-            (&MPI_SYNCHRONIZING[..6], Category::Synchronization),
-        ] {
+        for (names, category) in
+            [(&MPI_OTHERS[..9], Category::Wait), (&MPI_SYNCHRONIZING[..6], Category::Synchronization)]
+        {
             let colours: Vec<Colour> =
                 names.iter().map(|name| of_region(name, class(Family::Mpi, category))).collect();
             for (i, a) in colours.iter().enumerate() {

@@ -161,8 +161,7 @@ impl Matrix {
         const HEIGHT: u32 = 320;
         let area = canvas.legend_area();
         let px = |points: u32| canvas.px(points) as i32;
-        area.draw(&Text::new(self.scale_name(), (px(8), px(8)), canvas.text(12, INK)))
-            .map_err(failed)?;
+        area.draw(&Text::new(self.scale_name(), (px(8), px(8)), canvas.text(12, INK))).map_err(failed)?;
         let (top, height) = (px(36), px(HEIGHT));
         let value_at = |part: f64| match self.scale {
             ColourScale::Linear => max * part,

@@ -58,7 +58,8 @@ impl Colours {
 }
 
 /// Names of files that say nothing of the run: the folder's name belongs to them.
-const ANCHORS: [&str; 6] = ["traces.otf2", "trace.otf2", "profile.cubex", "profile.cube", "trace.db", "summary.cubex"];
+const ANCHORS: [&str; 6] =
+    ["traces.otf2", "trace.otf2", "profile.cubex", "profile.cube", "trace.db", "summary.cubex"];
 
 /// The subtitle of a picture: the name of the trace without the way to it, and what was selected of it.
 pub fn origin(path: &Path, filter: &Filter) -> String {
@@ -106,7 +107,8 @@ mod tests {
         ] {
             assert_eq!(short_name(Path::new(path)), expected);
         }
-        let filter = Filter { regions: vec!["MPI_*".to_owned()], time_ns: Some((0, 2_000_000)), ..Filter::default() };
+        let filter =
+            Filter { regions: vec!["MPI_*".to_owned()], time_ns: Some((0, 2_000_000)), ..Filter::default() };
         assert_eq!(origin(Path::new("/x/run"), &filter), "run · from 0 s to 2 ms · MPI_*");
     }
 

@@ -20,6 +20,7 @@ import queue
 import tempfile
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,20 @@ class Cluster:
         yield sum(bytes_left.values())
         results.clear()
         yield answer
+
+    def each(self, function: Callable[..., Any], work: list[tuple[Any, ...]], fingerprint: str) -> list[Any]:
+        """Calls a function for each of ``work`` on the workers, one task each; the results, in order. An exception of
+        the function is passed on; what is still at work then is taken back.
+        """
+        self._check_workers(fingerprint)
+        futures = self.client.map(_called, [function] * len(work), work, pure=False)
+        try:
+            for _ in self._wait(futures, queue.SimpleQueue(), {}, {}):
+                pass
+            return _answer(self.client, futures)
+        finally:
+            if not all(future.done() for future in futures):
+                self.client.cancel(futures)
 
     def _parts(self, fold: Any, n_buckets: int, name: str) -> list[Any]:
         """The rest and the pieces of buckets that a fold gives, each a task of its own."""
@@ -292,6 +307,47 @@ def _probe():
         return await asyncio.get_running_loop().run_in_executor(None, trouble)
 
     return probe
+
+
+def _called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    return function(*arguments)
+
+
+def asked(trace: Any, method: str, arguments: tuple[Any, ...]) -> Any:
+    """What a method of a trace answers, without warnings: they belong to the process that asked for all parts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(trace, method)(*arguments)
+
+
+def events_read(events: Any) -> Any:
+    """The rows of events, as a ``pyarrow.Table``."""
+    return asked(events, "to_pyarrow", ())
+
+
+def joined(tables: list[Any], of_trace: list[Any]) -> tuple[list[Any], dict[str, int]]:
+    """Notices and coverage of tables of different locations of one trace: equal notices are one, with their counts
+    added up, but for those of the trace itself, which every part has.
+    """
+    coverage = dict(tables[0].coverage)
+    found: dict[str, Any] = {}
+    codes: dict[str, int] = {}
+    for notice in (notice for table in tables for notice in table.notices):
+        codes.setdefault(notice["code"], len(codes))
+        key = repr({**notice, "count": 0})
+        known = found.setdefault(key, {**notice, "count": 0})
+        known["count"] = notice["count"] if notice in of_trace else known["count"] + notice["count"]
+    levels = ["high", "medium", "low"]
+    notices = sorted(found.values(), key=lambda notice: (levels.index(notice["level"]), codes[notice["code"]]))
+    for key in coverage:
+        if key != "locations":
+            coverage[key] = sum(table.coverage[key] for table in tables)
+    lost = [notice for notice in notices if notice["level"] == "high"]
+    if lost:
+        more = f", and {len(lost) - 1} more such notices" if len(lost) > 1 else ""
+        text = f"based on incomplete data: {lost[0]['file'] or ''}: {lost[0]['message']}{more}"
+        warnings.warn(text, _core.DataLostWarning, stacklevel=3)
+    return notices, coverage
 
 
 def _given(job: bytes) -> bytes:

@@ -54,7 +54,7 @@ class InputFilter(TypedDict):
     trim: bool
     """Whether listings cut calls to the range of time."""
 
-Coverages = TraceCoverage | ProfileCoverage
+Coverages: TypeAlias = 'TraceCoverage | ProfileCoverage'
 
 class TraceCoverage(TypedDict):
     """How much of a trace an answer is based on."""
@@ -264,7 +264,7 @@ class Finding(TypedDict):
     varies_like: VariesLike | None
     """What varies over the topology like the time of the call path; ``None`` if nothing does, or no topology has at least eight occupied places."""
 
-FindingKind = Literal["load_imbalance", "growing_imbalance", "slow_rank", "slow_node", "serialisation", "io_by_one_rank", "late_sender", "wrong_order", "late_receiver", "excess_synchronisation", "collective_cost", "small_messages", "communication_cost", "communication_imbalance", "lock_contention", "waiting_for_threads", "waiting_for_device", "idle_device", "waiting_elsewhere", "balanced_elsewhere", "iteration_outlier", "growth_over_iterations", "nothing_significant"]
+FindingKind: TypeAlias = Literal["load_imbalance", "growing_imbalance", "slow_rank", "slow_node", "serialisation", "io_by_one_rank", "late_sender", "wrong_order", "late_receiver", "excess_synchronisation", "collective_cost", "small_messages", "communication_cost", "communication_imbalance", "lock_contention", "waiting_for_threads", "waiting_for_device", "idle_device", "waiting_elsewhere", "balanced_elsewhere", "iteration_outlier", "growth_over_iterations", "nothing_significant"]
 
 class Iterations(TypedDict):
     """Iterations of a part of the run that repeats."""
@@ -274,9 +274,9 @@ class Iterations(TypedDict):
     ranges: list[list[int]]
     """Those concerned: inclusive ranges, counted from 0."""
 
-GainBy = Literal["replay", "replay_without_transfers", "phases"]
+GainBy: TypeAlias = Literal["replay", "replay_without_transfers", "phases"]
 
-Confidence = Literal["possible", "likely", "sure"]
+Confidence: TypeAlias = Literal["possible", "likely", "sure"]
 
 class Evidence(TypedDict):
     """One observation."""
@@ -298,7 +298,7 @@ class Quantity(TypedDict):
     unit: QuantityUnit
     """What it is counted in."""
 
-QuantityUnit = Literal["ns", "bytes", "count", "ratio", "rank", "ns/iteration"]
+QuantityUnit: TypeAlias = Literal["ns", "bytes", "count", "ratio", "rank", "ns/iteration"]
 
 class VariesLike(TypedDict):
     """Views that vary like a call path, or against it."""
@@ -460,7 +460,7 @@ class Loss(TypedDict):
     least: RankTime
     """The process with the least time."""
 
-LossKind = Literal["uneven_work", "wait_for_one", "wait_for_all", "start_and_end", "other_mpi", "wait_for_device", "device_allocation", "device_collective", "wait_for_threads"]
+LossKind: TypeAlias = Literal["uneven_work", "wait_for_one", "wait_for_all", "start_and_end", "other_mpi", "wait_for_device", "device_allocation", "device_collective", "wait_for_threads"]
 
 class RankTime(TypedDict):
     """How long a process spent somewhere."""
@@ -505,6 +505,168 @@ class Report(TypedDict):
     """Where time is lost, most first. Uneven work and waiting are two sides of the same loss: they do not add up."""
     next: list[Advice]
     """What to look at next."""
+
+WaitClassSum = TypedDict(
+    "WaitClassSum",
+    {
+        "class": 'str',
+        "part_of": 'str | None',
+        "wait_ns": 'int',
+        "n": 'int',
+        "share_of_run": 'float',
+    },
+)
+"""The waiting of one class. ``class``: What is waited for. ``part_of``: The class that it is a part of; ``None`` if it is none. ``wait_ns``: Time waited, over all ranks and threads, without what is only possible. ``n``: Number of waits. ``share_of_run``: wait / (run time × ranks, or threads if ranks have several)."""
+
+WaitsRow = TypedDict(
+    "WaitsRow",
+    {
+        "class": 'str',
+        "call_path": 'list[str]',
+        "rank": 'int | None',
+        "wait_ns": 'int',
+        "n": 'int',
+        "longest_ns": 'int',
+        "longest_at_ns": 'int',
+        "certainty": 'Literal["certain", "upper_bound", "possible", "doubtful"]',
+        "culprit": 'WaitCulprit | None',
+    },
+)
+"""The waits of one class in one call path. ``class``: What is waited for. ``call_path``: Names from the outermost region to the call that waits. ``rank``: With ``--per rank``: world rank that waits; else ``None``. ``wait_ns``: Time waited. ``n``: Number of waits. ``longest_ns``: The longest wait. ``longest_at_ns``: When the longest wait began, since the trace start. ``certainty``: ``certain``, ``upper_bound`` (which members exchange data is not recorded), ``possible`` (the send may as well have been busy) or ``doubtful`` (more than 1 % of the waits have wrong clocks). ``culprit``: The call that is waited for, of several the one with the most waiting; ``None`` if it is no single call."""
+
+class WaitCulprit(TypedDict):
+    """The call that is waited for."""
+
+    rank: int | None
+    """World rank; ``None`` if it has none."""
+    call_path: list[str]
+    """Names from the outermost region."""
+
+WaitDelay = TypedDict(
+    "WaitDelay",
+    {
+        "class": 'str',
+        "call_path": 'list[str]',
+        "rank": 'int | None',
+        "short_term_ns": 'int',
+        "long_term_ns": 'int',
+    },
+)
+"""Waiting of one class that one call path of one rank causes. ``class``: What is waited for. ``call_path``: Names from the outermost region to the code that takes longer than elsewhere; empty outside all regions. ``rank``: World rank that runs it; ``None`` if it has none. ``short_term_ns``: Waiting of those who wait for this rank. ``long_term_ns``: Waiting of others, who wait for ranks that waited themselves."""
+
+UnexplainedWait = TypedDict(
+    "UnexplainedWait",
+    {
+        "class": 'str',
+        "call_path": 'list[str]',
+        "wait_ns": 'int',
+    },
+)
+"""Waiting of one class in one call path whose cause is not known. ``class``: What is waited for. ``call_path``: Names from the outermost region to the call that waits. ``wait_ns``: Time waited."""
+
+class WaitChain(TypedDict):
+    """Code that takes longer than elsewhere, and a chain of waits that follow from it."""
+
+    rank: int | None
+    """World rank that runs the code; ``None`` if it has none."""
+    call_path: list[str]
+    """Names from the outermost region to the code; empty outside all regions."""
+    start_ns: int
+    """When this rank and the first one that waits were last together, since the trace start."""
+    end_ns: int
+    """When this rank arrived where the first one waits for it, since the trace start."""
+    longer_ns: int
+    """How much longer the code took this rank in between than the one that waits."""
+    short_term_ns: int
+    """All waiting of those who wait for this rank because of the code, in this chain or not, of all classes."""
+    long_term_ns: int
+    """All waiting of others that follows from it."""
+    n_waits: int
+    """Number of waits of the chain."""
+    waits: list[WaitOfChain]
+    """The first 100 of them, in the order of time; each is for the rank of the one before."""
+
+WaitOfChain = TypedDict(
+    "WaitOfChain",
+    {
+        "class": 'str',
+        "rank": 'int | None',
+        "call_path": 'list[str]',
+        "start_ns": 'int',
+        "wait_ns": 'int',
+        "caused_ns": 'int',
+        "culprit": 'WaitCulprit',
+    },
+)
+"""A wait of a chain. ``class``: What is waited for. ``rank``: World rank that waits; ``None`` if it has none. ``call_path``: Names from the outermost region to the call that waits. ``start_ns``: When it began to wait, since the trace start. ``wait_ns``: How long it waited. ``caused_ns``: The part of it that the wait before causes; of the first, the code. ``culprit``: The call that is waited for."""
+
+class WaitsCriticalPath(TypedDict):
+    """The time of all locations of processes beside the critical path. activity + non-critical + lost = locations × length, if no location is busy for longer than the path."""
+
+    length_ns: int
+    """Length of the path."""
+    n_locations: int
+    """Locations of processes that have events."""
+    activity_ns: int
+    """Time without waits of locations in call paths, each up to that on the path."""
+    non_critical_ns: int
+    """Time beyond that: making it shorter gains nothing."""
+    lost_ns: int
+    """What locations are idle while the path takes longer than they do: what better balance could gain."""
+    call_paths: list[WaitsCriticalCallPath]
+    """The call paths that are on the path, the highest imbalance first."""
+
+class WaitsCriticalCallPath(TypedDict):
+    """A call path that is on the critical path."""
+
+    call_path: list[str]
+    """Names from the outermost region; empty outside all regions."""
+    critical_ns: int
+    """Time on the path."""
+    imbalance_ns: int
+    """How much more that is than the mean over the locations, without waits; 0 if it is less."""
+    activity_ns: int
+    """Time of locations up to that on the path."""
+    non_critical_ns: int
+    """Time of locations beyond that."""
+    lost_ns: int
+    """Time that locations are idle because of this call path."""
+
+class WaitClockViolations(TypedDict):
+    """Messages of the selection that were received before they were sent."""
+
+    n: int
+    """How many."""
+    worst_ns: int
+    """The longest time from the receive back to the send."""
+
+class WaitsData(TypedDict):
+    """Which calls wait for other ranks, threads or accelerators, of which kind, how long, and for whom."""
+
+    run_time_ns: int
+    """From the first event of the selection to the last."""
+    total_wait_ns: int | None
+    """Sum of the classes that are waiting and no part of another one, over all ranks and threads; ``None`` if unknown, see ``missing``."""
+    possible_wait_ns: int | None
+    """Waiting that is only possible, see ``certainty``; not in the total. ``None`` if unknown, see ``missing``."""
+    missing: str | None
+    """Why waiting is unknown: the trace records no messages, no collectives, no teams of threads, no locks and no operations of accelerators; ``None`` if it is known."""
+    classes: list[WaitClassSum]
+    """The classes that occur: those that are added up, then parts of these (direct, indirect, propagating and terminal only with ``--delays``), then ``barrier_completion``, ``nxn_completion``, ``init_completion``, ``management``, ``limited_parallelism``, ``polling``, ``launch_latency``, ``serialized_streams``, ``device_idle`` and ``useless_synchronization``, which are no waiting for a late rank, thread or accelerator."""
+    rows: list[WaitsRow]
+    """In the order of the classes' roles, most waiting first."""
+    delays: list[WaitDelay] | None
+    """With ``--delays``: which earlier code makes others wait, the most waiting first; else, and if unknown, ``None``."""
+    unexplained: list[UnexplainedWait]
+    """With ``--delays``: waiting without a known cause, the longest first; else empty. It is the sum of the waits less all costs of delays."""
+    chains: list[WaitChain]
+    """With ``--delays``: where the most waiting begins, and how it goes from rank to rank; one chain for each of the five delays with the highest costs over all classes, highest first; else empty."""
+    critical_path: WaitsCriticalPath | None
+    """With ``--delays``: the time of all locations beside the critical path, which tells delays that cost run time from those that are hidden; else, with ``--ranks``, ``--region`` or ``--where``, and if unknown, ``None``."""
+    exact_share: float | None
+    """With ``--delays``: share of the waiting whose causes are found without an approximation, which is 1 unless memory does not suffice; else, and if unknown, ``None``."""
+    clock_violations: WaitClockViolations
+    """Messages that were received before they were sent."""
 
 class AlignmentCard(TypedDict):
     """How far the run could be cut into segments."""
@@ -979,7 +1141,7 @@ class ProfileTimeMetric(TypedDict):
     kind: TimeKind
     """What kind of time."""
 
-TimeKind = Literal["cpu", "wall", "cycles", "named"]
+TimeKind: TypeAlias = Literal["cpu", "wall", "cycles", "named"]
 
 class TimeShare(TypedDict):
     """Part of the time of all threads."""
@@ -991,7 +1153,7 @@ class TimeShare(TypedDict):
     fraction: float
     """``time_ns / time of all threads``."""
 
-ShareKind = Literal["computation", "mpi", "shmem", "nccl", "openmp", "threads", "accelerator_calls", "accelerator_waits", "input_output", "measurement", "other_waiting", "idle_threads"]
+ShareKind: TypeAlias = Literal["computation", "mpi", "shmem", "nccl", "openmp", "threads", "accelerator_calls", "accelerator_waits", "input_output", "measurement", "other_waiting", "idle_threads"]
 
 class ProfileImbalance(TypedDict):
     """Work that is spread unevenly, by sums over the run."""
@@ -1023,7 +1185,7 @@ class ProfileImbalance(TypedDict):
     per_visit: PerVisit | None
     """How long a visit takes; ``None`` unless all ranks enter equally often."""
 
-ProfileImbalanceKind = Literal["between_ranks", "between_threads", "one_thread"]
+ProfileImbalanceKind: TypeAlias = Literal["between_ranks", "between_threads", "one_thread"]
 
 class PerVisit(TypedDict):
     """How long a visit takes where all ranks enter equally often."""
@@ -1167,7 +1329,7 @@ class ProcessesCard(TypedDict):
     excluded: list[int]
     """Ranks that were left out on request."""
 
-Unit = Literal["rank", "location"]
+Unit: TypeAlias = Literal["rank", "location"]
 
 class TimeCard(TypedDict):
     """The time that was analysed."""
@@ -1275,7 +1437,7 @@ class BetweenProcesses(TypedDict):
     advice: str
     """What is usually done about it."""
 
-AttributeKind = Literal["instructions", "l1_misses", "l2_misses", "l3_misses", "tlb_misses", "branch_misses", "cycles_per_instruction", "stalled_cycles", "floating_point", "disk_bytes", "network_bytes", "messages", "collectives", "page_faults", "context_switches", "allocated", "counter", "visits", "communication"]
+AttributeKind: TypeAlias = Literal["instructions", "l1_misses", "l2_misses", "l3_misses", "tlb_misses", "branch_misses", "cycles_per_instruction", "stalled_cycles", "floating_point", "disk_bytes", "network_bytes", "messages", "collectives", "page_faults", "context_switches", "allocated", "counter", "visits", "communication"]
 
 class Internal(TypedDict):
     """Which regions cost most."""
@@ -1294,11 +1456,11 @@ class Internal(TypedDict):
 Classified = TypedDict(
     "Classified",
     {
-        "region": RegionName,
-        "depth": int,
-        "class": int,
-        "weight": float,
-        "share": float,
+        "region": 'RegionName',
+        "depth": 'int',
+        "class": 'int',
+        "weight": 'float',
+        "share": 'float',
     },
 )
 """A region with its class. ``region``: The region. ``depth``: Depth in the region tree, 1 being the outermost. ``class``: 0 (very low) to 4 (very high). ``weight``: Mean over the processes of share of time × cycles per instruction, or of the share only. ``share``: Mean over the processes of time here / time of the process."""
@@ -1306,13 +1468,13 @@ Classified = TypedDict(
 InternalCause = TypedDict(
     "InternalCause",
     {
-        "region": RegionName,
-        "class": int,
-        "share": float,
-        "explained_by": list[InRegion],
-        "unexplained_by": list[str],
-        "also_high": list[InRegion],
-        "measure_next": list[str],
+        "region": 'RegionName',
+        "class": 'int',
+        "share": 'float',
+        "explained_by": 'list[InRegion]',
+        "unexplained_by": 'list[str]',
+        "also_high": 'list[InRegion]',
+        "measure_next": 'list[str]',
     },
 )
 """Why a region costs much. ``region``: The region. ``class``: Its class. ``share``: Its mean share of the time of a process. ``explained_by``: Attributes of the core that are high here. ``unexplained_by``: Labels of the attributes that do not explain it; empty if some do. ``also_high``: Other attributes that are high here. ``measure_next``: What to measure next; empty if it is explained."""
@@ -1320,15 +1482,15 @@ InternalCause = TypedDict(
 InRegion = TypedDict(
     "InRegion",
     {
-        "attribute": str,
-        "label": str,
-        "unit": str,
-        "kind": AttributeKind,
-        "mean": float,
-        "elsewhere": float,
-        "share_of_program": float | None,
-        "class": int,
-        "advice": str,
+        "attribute": 'str',
+        "label": 'str',
+        "unit": 'str',
+        "kind": 'AttributeKind',
+        "mean": 'float',
+        "elsewhere": 'float',
+        "share_of_program": 'float | None',
+        "class": 'int',
+        "advice": 'str',
     },
 )
 """How high an attribute is in a region. ``attribute``: The attribute's name. ``label``: Its name for people. ``unit``: Unit of its values; empty for a ratio. ``kind``: Its kind. ``mean``: Mean over the processes. ``elsewhere``: Mean of this over the regions where it is not high. ``share_of_program``: Of a sum, the share of the whole program; ``None`` for ratios. ``class``: Its class, 0 to 4. ``advice``: What is usually done about it."""

@@ -181,10 +181,14 @@ impl TimeProfileOutput {
         values: &[(usize, Ticks)],
     ) -> Table {
         let doc = match (name, scale) {
-            ("exclusive", Scale::Normalised) => "Exclusive time in the bin / (width of the bin · number of locations)",
+            ("exclusive", Scale::Normalised) => {
+                "Exclusive time in the bin / (width of the bin · number of locations)"
+            }
             ("busy", Scale::Normalised) => "Time in any region / (width of the bin · number of locations)",
             (_, Scale::Normalised) => "1 − time in any region / (width of the bin · number of locations)",
-            ("exclusive", Scale::Time) => "Time in the bin from enter to leave less the time in callees, over all locations",
+            ("exclusive", Scale::Time) => {
+                "Time in the bin from enter to leave less the time in callees, over all locations"
+            }
             ("busy", Scale::Time) => "Time in the bin in any region, over all locations",
             (_, Scale::Time) => "Width of the bin · number of locations − time in any region",
         };

@@ -42,6 +42,7 @@ use crate::session::Session;
 use crate::terminal::grid::Grid;
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
+use crate::terminal::units;
 use ouzel::analyses::comm_matrix::TrafficUnit;
 use ouzel_plot::Picture;
 

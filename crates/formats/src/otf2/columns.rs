@@ -10,8 +10,8 @@ use super::stack_changes::StackChanges;
 use super::{rma, threads};
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CommRank, EventKind, IoMode, IoOperation,
-    MessageEnd, MetricValue, NamedRecord, Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent, RmaEvent,
-    Sample, ThreadEvent, Ticks,
+    MessageEnd, MetricValue, NamedRecord, Needs, Parameter, ParameterValue, RegionId, Request, RequestEvent,
+    RmaEvent, Sample, ThreadEvent, Ticks,
 };
 use ouzel_otf2::read::{EventKinds, EventSink};
 use ouzel_otf2::records::enums::IoOperationMode;
