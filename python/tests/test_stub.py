@@ -64,12 +64,13 @@ def documented():
         yield node.name, node, found
         for member in node.body if isinstance(node, ast.ClassDef) else []:
             if isinstance(member, ast.FunctionDef):
-                yield f"{node.name}.{member.name}", member, inspect.getattr_static(found, member.name)
+                yield f"{node.name}.{member.name}", member, getattr(found, member.name, None)
 
 
 def test_all_prose_of_the_stub_is_there_at_run_time():
     prose = [(name, ast.get_docstring(node), inspect.getdoc(found)) for name, node, found in documented()]
-    missing = [name for name, text, shown in prose if text and shown != text]
+    # Python has its own texts for operators.
+    missing = [name for name, text, shown in prose if text and shown != text and "__" not in name]
     assert not missing, "members without #[doc = prose!(…)], see python/build.rs"
     assert 100 < sum(text is not None for _, text, _ in prose)
     public = [name for name, text, _ in prose if text is None and "__" not in name and "_repr_" not in name]
@@ -78,14 +79,15 @@ def test_all_prose_of_the_stub_is_there_at_run_time():
 
 def test_stubtest_finds_nothing():
     pytest.importorskip("mypy")
-    command = [sys.executable, "-m", "mypy.stubtest", "ouzel"]
+    allowed = Path(__file__).with_name("stubtest-allow.txt")
+    command = [sys.executable, "-m", "mypy.stubtest", "ouzel", "--allowlist", str(allowed)]
     installed = "site-packages" in PACKAGE.parts
     environment = os.environ if installed else {**os.environ, "MYPYPATH": str(PACKAGE.parent)}
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, cwd=PACKAGE.parent)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-TABLES = {"Table", "CommMatrix", "Histogram", "MultiRun", "Correlations"}
+TABLES = {"Table", "CommMatrix", "Histogram", "MultiRun", "Correlations", "Waits"}
 ARGUMENTS = {
     "Profile.correlate": {"topology": "3x3"},
     "Trace.pattern_detection": {"start_event": "MPI_Waitall"},
@@ -96,6 +98,9 @@ ARGUMENTS = {
 def tables():
     """Each function that returns a table, by its name, with its stub."""
     for name, node, _ in FUNCTIONS:
+        # Parts of tables, and what a pickle brings, have the columns of the whole.
+        if name.startswith("Table.") or name == "restored":
+            continue
         if isinstance(node.returns, ast.Name) and node.returns.id in TABLES:
             yield pytest.param(name, node, id=name)
 
@@ -118,7 +123,7 @@ def test_docstrings_name_columns_that_exist(name, node, testdata):
     aliases = [alias for alias in STUB.body if isinstance(alias, ast.Assign)]
     values = (value for of in [node.args, *aliases] for value in ast.walk(of) if isinstance(value, ast.Constant))
     words -= {value.value for value in values}
-    words -= set(dir(ouzel.Trace)) | set(dir(ouzel.Profile)) | set(dir(ouzel.Table)) | set(dir(ouzel))
+    words -= set(dir(ouzel.Waits)) | set(dir(ouzel.Trace)) | set(dir(ouzel.Profile)) | set(dir(ouzel.Table)) | set(dir(ouzel))
     table = answer(name, ouzel.open(testdata / "pmpi-jacobi"))
     assert all(table.docs.values()), "each column is explained"
     words = {word for word in words if word.islower()}

@@ -91,7 +91,7 @@ class Table:
         """How much of the trace the answer covers."""
     def __len__(self) -> int: ...
     @overload
-    def __getitem__(self, key: str, /) -> Column: ...
+    def __getitem__(self, key: str, /) -> Column: ...  # type: ignore[overload-overlap]
     @overload
     def __getitem__(self, key: Sequence[str] | slice | Iterable[bool], /) -> Table: ...
     def __iter__(self) -> Iterator[Any]: ...
@@ -519,7 +519,7 @@ class Trace:
         """All regions of the trace: a row for each, in the order of their numbers.
 
         ``canonical_name`` has the load module where HPCToolkit names it, ``role`` is the kind of scope (function, loop,
-        …). The column "Region" of :attr:`events` and ``region_id`` of profiles are numbers of rows.
+        …). The column "Region" of :attr:`events` and "region_id" of profiles are numbers of rows.
         """
     def map_locations(
         self,

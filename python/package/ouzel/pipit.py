@@ -9,6 +9,9 @@ Law: names of methods, parameters, columns and indices are those of Pipit (Bhate
 Where Pipit's numbers are wrong, docs/pipit.md says so.
 """
 
+# Frames of pandas have no types of columns.
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import json
