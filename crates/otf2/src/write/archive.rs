@@ -130,6 +130,24 @@ impl ArchiveWriter {
         Ok(EventWriter::new(file, location, self.ledger.clone()))
     }
 
+    /// Takes over the event file of a location that was written by other means: it is in its place, complete, with
+    /// chunks of [`WriteOptions::event_chunk_bytes`]; its place is [`ArchiveWriter::event_file`].
+    ///
+    /// # Errors
+    /// [`WriteErrorKind::WriterExists`] if there was a writer for it before.
+    pub fn adopt_events(&self, summary: EventSummary) -> Result<(), WriteError> {
+        let location = summary.location;
+        if self.ledger.pages().events.insert(location, Some(summary)).is_some() {
+            return Err(WriteError::new(&self.path, WriteErrorKind::WriterExists { location }));
+        }
+        Ok(())
+    }
+
+    /// Where the event file of a location belongs.
+    pub fn event_file(&self, location: u64) -> PathBuf {
+        self.locations_dir.join(format!("{location}.evt"))
+    }
+
     /// Begins the local definition file of a location.
     ///
     /// # Errors

@@ -1,0 +1,31 @@
+//! Whether this thread is inside of the recorder or of a recorded function.
+//!
+//! Law: only the outermost call is recorded, so that what MPI does by its own functions is not counted twice.
+
+use std::cell::Cell;
+
+thread_local! {
+    // Without a destructor, so that it can be used while a thread ends.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The outermost call, until it is dropped.
+pub struct Outermost(());
+
+impl Outermost {
+    /// None inside of another one.
+    pub fn enter() -> Option<Self> {
+        DEPTH.with(|depth| {
+            (depth.get() == 0).then(|| {
+                depth.set(1);
+                Outermost(())
+            })
+        })
+    }
+}
+
+impl Drop for Outermost {
+    fn drop(&mut self) {
+        DEPTH.with(|depth| depth.set(0));
+    }
+}

@@ -1,0 +1,211 @@
+//! The wrappers of MPI functions: each is `call` with its number, its language and its arguments.
+//!
+//! Law: the real function gets the arguments of the program, but for statuses that the program ignores, which the
+//! recorder needs. It is called exactly once.
+
+mod arguments;
+mod library;
+
+use crate::clock;
+use crate::depth::Outermost;
+use crate::language::{Language, N_LANGUAGES};
+use crate::next;
+use crate::process::{self, Process};
+use crate::thread;
+use arguments::{OwnStatuses, RawArguments};
+use library::MpiLibrary;
+use ouzel_otf2::records::Event;
+use ouzel_otf2::records::event::{Enter, Leave};
+use ouzel_recording::journal::Entry;
+use ouzel_recording::mpi::calls::{Begun, Call, Handle, Sink};
+use ouzel_recording::mpi::functions::{Effect, Function, functions};
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+include!(concat!(env!("OUT_DIR"), "/wrappers.rs"));
+
+/// What a function of MPI returns if all is well.
+const SUCCESS: c_int = 0;
+/// `MPI_ERR_OTHER` of Open MPI and MPICH: what a program gets that calls MPI without having it.
+const ERR_OTHER: c_int = 15;
+
+static NEXT: [[AtomicPtr<c_void>; N_LANGUAGES]; N_FUNCTIONS] =
+    [const { [const { AtomicPtr::new(ptr::null_mut()) }; N_LANGUAGES] }; N_FUNCTIONS];
+
+/// The real function; null if the program has no MPI.
+fn real(number: usize, language: Language) -> *mut c_void {
+    let place = &NEXT[number][language as usize];
+    let found = place.load(Ordering::Relaxed);
+    if !found.is_null() {
+        return found;
+    }
+    let symbol = language.symbol(&functions()[number].name);
+    let found = CStr::from_bytes_with_nul(symbol.as_bytes()).map_or(ptr::null_mut(), next::mpi_symbol);
+    place.store(found, Ordering::Relaxed);
+    found
+}
+
+/// Whether Fortran's functions of this MPI library call those of C, so that these record: 0 not known, 1 no, 2 yes.
+static FORTRAN_CALLS_C: AtomicU32 = AtomicU32::new(0);
+/// Calls of C functions that were recorded, or would have been.
+static N_C_CALLS: AtomicU32 = AtomicU32::new(0);
+
+/// A call of a wrapper.
+///
+/// # Safety
+/// The arguments are those that the function takes in this language.
+unsafe fn call(number: usize, language: Language, arguments: &mut [usize]) -> c_int {
+    let function = real(number, language);
+    if function.is_null() {
+        return without_mpi(number, language, arguments);
+    }
+    // SAFETY: the caller's arguments.
+    let pass_on = |arguments: &[usize]| unsafe { next::invoke(function, arguments) };
+    if !process::records_mpi() {
+        return pass_on(arguments);
+    }
+    if language == Language::C {
+        N_C_CALLS.fetch_add(1, Ordering::Relaxed);
+    } else if FORTRAN_CALLS_C.load(Ordering::Relaxed) == 2 {
+        return pass_on(arguments);
+    }
+    let Some(outermost) = Outermost::enter() else { return pass_on(arguments) };
+    if language != Language::C && FORTRAN_CALLS_C.load(Ordering::Relaxed) == 0 {
+        drop(outermost);
+        return learn(number, &pass_on, arguments);
+    }
+    let Some(process) = process::get() else { return pass_on(arguments) };
+    record(process, number, language, arguments, &pass_on)
+}
+
+/// The first call from Fortran shows whether the C function is called, too.
+fn learn(number: usize, pass_on: &dyn Fn(&[usize]) -> c_int, arguments: &[usize]) -> c_int {
+    let (begin_ns, before) = (clock::now_ns(), N_C_CALLS.load(Ordering::Relaxed));
+    let result = pass_on(arguments);
+    let calls_c = before != N_C_CALLS.load(Ordering::Relaxed);
+    FORTRAN_CALLS_C.store(if calls_c { 2 } else { 1 }, Ordering::Relaxed);
+    if calls_c {
+        return result;
+    }
+    let Some(_outermost) = Outermost::enter() else { return result };
+    let Some(process) = process::get() else { return result };
+    let function = &functions()[number];
+    if function.effect == Effect::Init {
+        library::begin(process);
+    }
+    let region = process.function_region(number);
+    let end_ns = clock::now_ns();
+    thread::with(process, |stream| {
+        stream.write(begin_ns, &Enter { region }.into());
+        stream.write(end_ns, &Leave { region }.into());
+    });
+    result
+}
+
+/// A call that is recorded.
+fn record(
+    process: &'static Process,
+    number: usize,
+    language: Language,
+    arguments: &mut [usize],
+    pass_on: &dyn Fn(&[usize]) -> c_int,
+) -> c_int {
+    let function = &functions()[number];
+    let region = process.function_region(number);
+    let begin_ns = clock::now_ns();
+    thread::with(process, |stream| stream.write(begin_ns, &Enter { region }.into()));
+    let is_plain = function.effect == Effect::Call;
+    let library = if is_plain { None } else { library::get(process) };
+    let mut statuses = OwnStatuses::default();
+    let begun = library.map(|library| {
+        statuses.replace(function, arguments, language, library);
+        let raw = RawArguments::new(function, arguments, language, library);
+        with_call(process, (function, &raw, library), begin_ns, |call| call.before())
+    });
+    if matches!(function.effect, Effect::Abort) {
+        process::end("MPI_Abort");
+    }
+    let result = pass_on(arguments);
+    let end_ns = clock::now_ns();
+    if function.effect == Effect::Init {
+        library::begin(process);
+    }
+    if let (Some(library), Some(begun)) = (library, begun)
+        && has_succeeded(language, function, arguments, result)
+    {
+        let raw = RawArguments::new(function, arguments, language, library);
+        finish(process, (function, &raw, library), end_ns, &begun);
+    }
+    thread::with(process, |stream| stream.write(end_ns, &Leave { region }.into()));
+    result
+}
+
+fn finish(
+    process: &'static Process,
+    what: (&'static Function, &RawArguments<'_>, &'static MpiLibrary),
+    end_ns: u64,
+    begun: &Begun,
+) {
+    with_call(process, what, end_ns, |call| call.after(begun));
+}
+
+/// In C the result says it, in Fortran the last argument, which may be absent.
+fn has_succeeded(language: Language, function: &Function, arguments: &[usize], result: c_int) -> bool {
+    if language == Language::C {
+        return result == SUCCESS;
+    }
+    let at = arguments::fortran_place(function, function.parameters.len());
+    let place = arguments.get(at).copied().unwrap_or(0) as *const c_int;
+    // SAFETY: Fortran passes the address of an integer, or null for an optional argument that is absent.
+    place.is_null() || unsafe { place.read_unaligned() } == SUCCESS
+}
+
+type ThisCall<'a> = Call<'a, RawArguments<'a>, LibraryHandle, EventSink>;
+
+fn with_call<R>(
+    process: &'static Process,
+    (function, arguments, library): (&Function, &RawArguments<'_>, &'static MpiLibrary),
+    time_ns: u64,
+    look: impl FnOnce(&mut ThisCall<'_>) -> R,
+) -> R {
+    let mut tables = process.tables();
+    let mut sink = EventSink { process, time_ns };
+    let mut library = LibraryHandle(library);
+    look(&mut Call { function, arguments, library: &mut library, tables: &mut tables, sink: &mut sink })
+}
+
+/// The MPI library, as calls ask it.
+#[derive(Debug)]
+struct LibraryHandle(&'static MpiLibrary);
+
+/// Where events of one moment go.
+#[derive(Debug)]
+struct EventSink {
+    process: &'static Process,
+    time_ns: u64,
+}
+
+impl Sink for EventSink {
+    fn event(&mut self, event: Event<'static>) {
+        thread::with(self.process, |stream| stream.write(self.time_ns, &event));
+    }
+
+    fn entry(&mut self, entry: &Entry) {
+        self.process.entry(entry);
+    }
+}
+
+/// A program without MPI may ask whether there is one.
+fn without_mpi(number: usize, language: Language, arguments: &[usize]) -> c_int {
+    let asks = matches!(functions()[number].name.as_str(), "Initialized" | "Finalized");
+    if !asks || arguments.is_empty() {
+        return ERR_OTHER;
+    }
+    let flag = arguments[0] as *mut c_int;
+    if !flag.is_null() && language == Language::C {
+        // SAFETY: the function takes the address of a number.
+        unsafe { flag.write(0) };
+    }
+    SUCCESS
+}

@@ -1,0 +1,139 @@
+//! The functions that the wrappers stand in front of.
+
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::ptr;
+
+/// The next definition of a symbol after this library; null if there is none.
+pub fn symbol(name: &CStr) -> *mut c_void {
+    // SAFETY: the name ends with a zero byte.
+    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
+}
+
+/// A function of MPI, wherever the library is: programs may have loaded it for themselves alone, as Python does.
+pub fn mpi_symbol(name: &CStr) -> *mut c_void {
+    let found = symbol(name);
+    if found.is_null() { in_loaded(name) } else { found }
+}
+
+/// A variable of MPI. The linker may have moved it into the program, which comes before this library.
+pub fn mpi_variable(name: &CStr) -> *mut c_void {
+    // SAFETY: the name ends with a zero byte.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    if found.is_null() { in_loaded(name) } else { found }
+}
+
+/// A symbol in any loaded file of MPI.
+fn in_loaded(name: &CStr) -> *mut c_void {
+    let mut paths: Vec<CString> = Vec::new();
+    // SAFETY: `look` gets the pointer to `paths`, which lives until the call is over.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut paths).cast()) };
+    let all = paths.iter().map(|path| of_loaded(path, name));
+    all.into_iter().find(|found| !found.is_null()).unwrap_or(ptr::null_mut())
+}
+
+/// Keeps the path of a loaded file that may be MPI.
+unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, paths: *mut c_void) -> c_int {
+    // SAFETY: the loader passes a valid description, and our own pointer.
+    let (path, paths) = unsafe { ((*info).dlpi_name, &mut *paths.cast::<Vec<CString>>()) };
+    if path.is_null() {
+        return 0;
+    }
+    // SAFETY: names of loaded files end with a zero byte.
+    let path = unsafe { CStr::from_ptr(path) };
+    let file = path.to_bytes().rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    if file.starts_with(b"libmpi") {
+        paths.push(path.to_owned());
+    }
+    0
+}
+
+fn of_loaded(path: &CStr, name: &CStr) -> *mut c_void {
+    // SAFETY: the path is that of a loaded file; nothing is loaded, and the symbol's name ends with a zero byte.
+    unsafe {
+        let file = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if file.is_null() { ptr::null_mut() } else { libc::dlsym(file, name.as_ptr()) }
+    }
+}
+
+/// Calls a function of C or Fortran with these arguments; all are numbers or pointers.
+///
+/// # Safety
+/// `function` takes at most as many arguments, each in an integer register or a slot of the stack.
+pub unsafe fn invoke(function: *mut c_void, arguments: &[usize]) -> c_int {
+    type Six = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> c_int;
+    let a = |i: usize| arguments.get(i).copied().unwrap_or(0);
+    if arguments.len() <= 6 {
+        // SAFETY: further arguments than a function takes are ignored, as the caller cleans up.
+        return unsafe {
+            let function: Six = std::mem::transmute(function);
+            function(a(0), a(1), a(2), a(3), a(4), a(5))
+        };
+    }
+    // SAFETY: as the caller says.
+    unsafe { invoke_many(function, a) }
+}
+
+/// As [`invoke`], for up to 26 arguments.
+unsafe fn invoke_many(function: *mut c_void, a: impl Fn(usize) -> usize) -> c_int {
+    type U = usize;
+    type Many = unsafe extern "C" fn(
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+        U,
+    ) -> c_int;
+    // SAFETY: as above.
+    unsafe {
+        let function: Many = std::mem::transmute(function);
+        function(
+            a(0),
+            a(1),
+            a(2),
+            a(3),
+            a(4),
+            a(5),
+            a(6),
+            a(7),
+            a(8),
+            a(9),
+            a(10),
+            a(11),
+            a(12),
+            a(13),
+            a(14),
+            a(15),
+            a(16),
+            a(17),
+            a(18),
+            a(19),
+            a(20),
+            a(21),
+            a(22),
+            a(23),
+            a(24),
+            a(25),
+        )
+    }
+}

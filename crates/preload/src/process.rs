@@ -1,0 +1,296 @@
+//! The recording of this process: whether it is on, where it goes, what all threads share.
+//!
+//! ```text
+//! off ◄──no directory── load ──► ready ──first event──► begun ──exit──► over
+//!                                  ▲ fork (in the child) ─┘
+//! ```
+//! Law: a piece is made with the first event, so processes that record nothing leave nothing; a child made by
+//! fork begins a piece of its own. What has begun lives as long as the process.
+
+use crate::clock;
+use crate::depth::Outermost;
+use crate::mapping::{MappedFile, SlotTable};
+use crate::regions::{ROOT, Regions};
+use crate::thread;
+use ouzel_otf2::records::event::{Enter, Leave};
+use ouzel_recording::journal::Entry;
+use ouzel_recording::mpi::calls::Tables;
+use ouzel_recording::settings;
+use ouzel_recording::slots::N_SLOTS;
+use ouzel_recording::stream::EventStream;
+use std::env;
+use std::ffi::{CStr, CString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// What is known from the environment.
+#[derive(Debug)]
+struct Settings {
+    directory: PathBuf,
+    records_mpi: bool,
+    limit_bytes: u64,
+    loaded_ns: u64,
+}
+
+static SETTINGS: OnceLock<Settings> = OnceLock::new();
+static STATE: AtomicU8 = AtomicU8::new(OFF);
+static BEGUN: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
+static BEGINNING: Mutex<()> = Mutex::new(());
+/// Counts forks, so that threads know when what they hold is their parent's.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+const OFF: u8 = 0;
+const READY: u8 = 1;
+const ON: u8 = 2;
+
+/// The recording of a process.
+#[derive(Debug)]
+pub struct Process {
+    /// Its folder.
+    pub folder: PathBuf,
+    journal: CString,
+    pid: u32,
+    generation: u32,
+    /// What is valid of its event files.
+    pub slots: SlotTable,
+    n_slots: AtomicU32,
+    /// Files of threads that have ended, for threads to come.
+    free: Mutex<Vec<EventStream<MappedFile>>>,
+    n_bytes: AtomicU64,
+    limit_bytes: u64,
+    has_lost: AtomicBool,
+    /// What MPI calls remember.
+    pub tables: Mutex<Tables>,
+    /// Functions and regions met so far.
+    pub regions: Regions,
+}
+
+/// Reads the environment. Without a directory, nothing is recorded.
+pub fn load() {
+    let Some(directory) = env::var_os(settings::DIRECTORY).filter(|value| !value.is_empty()) else { return };
+    let is_off = |name: &str| env::var_os(name).is_some_and(|value| value == "off");
+    let limit = env::var(settings::LIMIT).ok().and_then(|text| text.parse().ok());
+    let read = Settings {
+        directory: directory.into(),
+        records_mpi: !is_off(settings::MPI),
+        limit_bytes: limit.unwrap_or(u64::MAX),
+        loaded_ns: clock::now_ns(),
+    };
+    if SETTINGS.set(read).is_ok() {
+        // SAFETY: the handler touches atomic numbers alone.
+        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+        STATE.store(READY, Ordering::Release);
+    }
+}
+
+/// The child of a fork has a recording of its own.
+extern "C" fn forked() {
+    if STATE.load(Ordering::Acquire) != OFF {
+        GENERATION.fetch_add(1, Ordering::AcqRel);
+        BEGUN.store(ptr::null_mut(), Ordering::Release);
+        STATE.store(READY, Ordering::Release);
+    }
+}
+
+/// Whether MPI is recorded.
+pub fn records_mpi() -> bool {
+    STATE.load(Ordering::Acquire) != OFF && SETTINGS.get().is_some_and(|settings| settings.records_mpi)
+}
+
+/// Whether anything may be recorded.
+pub fn is_on() -> bool {
+    STATE.load(Ordering::Acquire) != OFF
+}
+
+/// The number of forks up to this process.
+pub fn generation() -> u32 {
+    GENERATION.load(Ordering::Relaxed)
+}
+
+/// The recording, if it has begun.
+pub fn begun() -> Option<&'static Process> {
+    // SAFETY: it is null or a leaked box.
+    unsafe { BEGUN.load(Ordering::Acquire).as_ref() }
+}
+
+/// The recording, which begins now if it has not yet.
+pub fn get() -> Option<&'static Process> {
+    match STATE.load(Ordering::Acquire) {
+        ON => begun(),
+        READY => begin(),
+        _ => None,
+    }
+}
+
+/// Where processes leave what is no piece: which children were killed.
+pub fn deaths_file() -> Option<CString> {
+    let folder = SETTINGS.get()?.directory.join(settings::PIECES);
+    // One folder may be seen by many nodes.
+    CString::new(folder.join(format!("deaths-{}", host())).as_os_str().as_bytes()).ok()
+}
+
+#[cold]
+fn begin() -> Option<&'static Process> {
+    let _lock = BEGINNING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(process) = begun() {
+        return Some(process);
+    }
+    let Some(process) = Process::new(SETTINGS.get()?) else {
+        // Where nothing can be written, the program runs on without being recorded.
+        STATE.store(OFF, Ordering::Release);
+        return None;
+    };
+    let process: &'static Process = Box::leak(Box::new(process));
+    BEGUN.store(ptr::from_ref(process).cast_mut(), Ordering::Release);
+    STATE.store(ON, Ordering::Release);
+    process.begin();
+    Some(process)
+}
+
+/// Ends the recording, with the word that says how.
+pub fn end(how: &str) {
+    let Some(process) = begun().filter(|process| process.is_this()) else { return };
+    let _outermost = Outermost::enter();
+    let now_ns = clock::now_ns();
+    if how == "exit" {
+        process.clock();
+        if thread::slot(process) == Some(0) {
+            thread::with(process, |stream| stream.write(now_ns, &Leave { region: ROOT }.into()));
+        }
+        STATE.store(OFF, Ordering::Release);
+    }
+    process.entry(&Entry::End { time_ns: now_ns, how: how.to_owned() });
+}
+
+impl Process {
+    fn new(settings: &Settings) -> Option<Self> {
+        let pid = std::process::id();
+        let pieces = settings.directory.join(settings::PIECES);
+        // Numbers of processes are used again, times are not.
+        let folder = pieces.join(format!("{}-{pid}-{}", host(), clock::now_ns()));
+        fs::create_dir_all(&folder).ok()?;
+        let path = |name: &str| CString::new(folder.join(name).as_os_str().as_bytes()).ok();
+        Some(Process {
+            journal: path(settings::JOURNAL)?,
+            slots: SlotTable::new(&path(settings::SLOTS)?, N_SLOTS).ok()?,
+            folder,
+            pid,
+            generation: generation(),
+            n_slots: AtomicU32::new(0),
+            free: Mutex::default(),
+            n_bytes: AtomicU64::new(0),
+            limit_bytes: settings.limit_bytes,
+            has_lost: AtomicBool::new(false),
+            tables: Mutex::default(),
+            regions: Regions::default(),
+        })
+    }
+
+    /// The first entries and the first event.
+    fn begin(&'static self) {
+        let text =
+            |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+        let program = env::current_exe().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = program.rsplit('/').next().unwrap_or(&program).to_owned();
+        let boot = text("/proc/sys/kernel/random/boot_id");
+        self.entry(&Entry::Process { pid: self.pid, host: host(), boot, program });
+        self.clock();
+        self.entry(&Entry::Region { id: ROOT, line: 0, name, file: String::new() });
+        // In the child of a fork, this is its first moment; else that of the library.
+        let is_child = 0 < generation();
+        let loaded_ns = SETTINGS.get().filter(|_| !is_child).map_or_else(clock::now_ns, |it| it.loaded_ns);
+        thread::with(self, |stream| stream.write(loaded_ns, &Enter { region: ROOT }.into()));
+    }
+
+    fn clock(&self) {
+        self.entry(&Entry::Clock { monotonic_ns: clock::now_ns(), realtime_ns: clock::realtime_ns() });
+    }
+
+    /// Whether this process has begun it; not so in a child made by vfork, which has its parent's memory.
+    pub fn is_this(&self) -> bool {
+        std::process::id() == self.pid && self.generation == generation()
+    }
+
+    /// Which fork has made this process.
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// Appends an entry to the journal.
+    pub fn entry(&self, entry: &Entry) {
+        append(&self.journal, entry);
+    }
+
+    /// Takes note of bytes that are about to be written. False beyond the limit.
+    pub fn may_write(&self, n_bytes: u64) -> bool {
+        let before = self.n_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+        let may = before.saturating_add(n_bytes) <= self.limit_bytes;
+        if !may {
+            self.lose(&format!("the limit of {} bytes is reached", self.limit_bytes));
+        }
+        may
+    }
+
+    /// Says once why events are lost from now on.
+    pub fn lose(&self, reason: &str) {
+        if !self.has_lost.swap(true, Ordering::Relaxed) {
+            self.entry(&Entry::Lost { time_ns: clock::now_ns(), reason: reason.to_owned() });
+        }
+    }
+
+    /// The tables, locked.
+    pub fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A stream for a thread: one that an ended thread has left, or a new one. None if there are too many threads.
+    pub fn stream(&'static self) -> Option<EventStream<MappedFile>> {
+        if let Some(stream) = self.free().pop() {
+            return Some(stream);
+        }
+        let slot = self.n_slots.fetch_add(1, Ordering::Relaxed);
+        if N_SLOTS <= slot as usize {
+            self.lose(&format!("more than {N_SLOTS} threads at the same time"));
+            return None;
+        }
+        // SAFETY: no arguments.
+        let tid = u32::try_from(unsafe { libc::syscall(libc::SYS_gettid) }).unwrap_or(0);
+        self.entry(&Entry::Thread { slot, tid });
+        MappedFile::new(self, slot).map(EventStream::new)
+    }
+
+    /// Takes back the stream of a thread that ends.
+    pub fn give_back(&self, stream: EventStream<MappedFile>) {
+        self.free().push(stream);
+    }
+
+    fn free(&self) -> MutexGuard<'_, Vec<EventStream<MappedFile>>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Appends an entry to a file, with one system call that no other function sees.
+pub fn append(path: &CStr, entry: &Entry) {
+    let line = entry.line();
+    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    // SAFETY: the path ends with a zero byte, the line has its length; nothing is left open.
+    unsafe {
+        let file = libc::open(path.as_ptr(), flags, 0o666);
+        if 0 <= file {
+            libc::syscall(libc::SYS_write, file, line.as_ptr(), line.len());
+            libc::close(file);
+        }
+    }
+}
+
+fn host() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: the buffer has this length; its last byte stays zero.
+    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+    let text = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+    text.to_string_lossy().replace('/', "_")
+}

@@ -1,0 +1,338 @@
+//! One run as an archive: definitions, and event files in their places.
+
+use super::communicators::{FIRST, Unified};
+use super::names::{RunRegion, UnifiedRegions};
+use super::notices::{self, NOTICE_PROPERTY};
+use super::piece::{Piece, PieceThread};
+use super::{Deaths, FinishError, FinishErrorKind, FinishedArchive};
+use crate::mpi::communicators::{SELF, WORLD};
+use crate::settings;
+use crate::stream::{CHUNK_BYTES, END, native, set_last_event};
+use ouzel_otf2::records::definition::{
+    CartCoordinate, CartDimension, CartTopology, ClockProperties, Comm, Group, InterComm, Location,
+    LocationGroup, Region, SystemTreeNode, SystemTreeNodeDomain,
+};
+use ouzel_otf2::records::enums::{
+    CartPeriodicity, GroupType, LocationGroupType, LocationType, Paradigm, SystemTreeDomain,
+};
+use ouzel_otf2::records::local::ClockOffset;
+use ouzel_otf2::records::special::CHUNK_HEADER_BYTES;
+use ouzel_otf2::records::{IdMap, List, RefKind};
+use ouzel_otf2::wire::{UNDEFINED_U32, UNDEFINED_U64};
+use ouzel_otf2::write::{ArchiveWriter, EventSummary, WriteError, WriteOptions};
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Writes one run.
+pub(super) fn write(
+    target: &Path,
+    pieces: &[Piece],
+    deaths: &Deaths,
+) -> Result<FinishedArchive, FinishError> {
+    let error = |kind: FinishErrorKind| FinishError::new(target, kind);
+    let clock = RunClock::new(pieces);
+    let notices = notices::of_run(pieces, clock.start_ns, deaths);
+    let properties = notices.iter().enumerate();
+    let options = WriteOptions {
+        endian: native(),
+        event_chunk_bytes: CHUNK_BYTES as u64,
+        definition_chunk_bytes: CHUNK_BYTES as u64,
+        machine: pieces.first().map(|piece| piece.host.clone()).unwrap_or_default(),
+        description: pieces.first().map(|piece| piece.program_name().to_owned()).unwrap_or_default(),
+        properties: properties.map(|(i, it)| (format!("{NOTICE_PROPERTY}{i}"), it.value())).collect(),
+        ..WriteOptions::default()
+    };
+    let mut writer = ArchiveWriter::create(target, "traces", options).map_err(|kind| error(kind.into()))?;
+    let communicators = Unified::new(pieces);
+    let regions = UnifiedRegions::new(pieces);
+    let mut run = Run { pieces, regions, communicators, clock, writer: &mut writer };
+    run.define().map_err(|kind| error(kind.into()))?;
+    let (n_locations, n_events, n_bytes) = run.move_events()?;
+    let length_ns = run.clock.end_ns - run.clock.start_ns;
+    writer.finish().map_err(|kind| error(kind.into()))?;
+    Ok(FinishedArchive {
+        path: target.join("traces.otf2"),
+        n_processes: pieces.len(),
+        is_mpi: pieces.iter().any(|piece| piece.rank.is_some()),
+        n_locations,
+        n_events,
+        n_bytes,
+        length_ns,
+        notices,
+    })
+}
+
+/// One clock for all nodes.
+struct RunClock {
+    start_ns: u64,
+    end_ns: u64,
+    /// Least difference of the time since 1970 to a node's clock.
+    realtime_less_clock_ns: i64,
+}
+
+impl RunClock {
+    fn new(pieces: &[Piece]) -> Self {
+        let least = pieces.iter().map(|piece| piece.realtime_less_monotonic_ns).min().unwrap_or(0);
+        let mut clock = RunClock { start_ns: 0, end_ns: 0, realtime_less_clock_ns: least };
+        let firsts = pieces.iter().filter_map(|piece| Some(clock.of_run(pieces, piece, piece.first_ns()?)));
+        let start_ns = firsts.min().unwrap_or(0);
+        let lasts = pieces.iter().filter_map(|piece| Some(clock.of_run(pieces, piece, piece.last_ns()?)));
+        let end_ns = lasts.max().unwrap_or(start_ns).max(start_ns);
+        (clock.start_ns, clock.end_ns) = (start_ns, end_ns);
+        clock
+    }
+
+    /// What is added to times of a piece. Clocks of one boot are one clock.
+    fn offset_ns(&self, pieces: &[Piece], piece: &Piece) -> i64 {
+        // Each process of a node has read both clocks a little apart: the first one counts for all.
+        let same_boot = pieces.iter().find(|other| other.boot == piece.boot && other.host == piece.host);
+        let of_node = same_boot.unwrap_or(piece).realtime_less_monotonic_ns;
+        if pieces.iter().all(|other| other.boot == piece.boot) {
+            0
+        } else {
+            of_node - self.realtime_less_clock_ns
+        }
+    }
+
+    fn of_run(&self, pieces: &[Piece], piece: &Piece, time_ns: u64) -> u64 {
+        time_ns.saturating_add_signed(self.offset_ns(pieces, piece))
+    }
+}
+
+struct Run<'a> {
+    pieces: &'a [Piece],
+    regions: UnifiedRegions,
+    communicators: Unified,
+    clock: RunClock,
+    writer: &'a mut ArchiveWriter,
+}
+
+/// Locations are numbered as Score-P does: the rank, with the thread above it.
+fn location_id(process: usize, thread: usize) -> u64 {
+    (thread as u64) << 32 | process as u64
+}
+
+fn index(i: usize) -> u32 {
+    u32::try_from(i).unwrap_or(UNDEFINED_U32)
+}
+
+impl Run<'_> {
+    fn define(&mut self) -> Result<(), WriteError> {
+        self.writer.string("")?;
+        let realtime = self.clock.start_ns.cast_signed().saturating_add(self.clock.realtime_less_clock_ns);
+        self.writer.define(ClockProperties {
+            timer_resolution: 1_000_000_000,
+            global_offset: self.clock.start_ns,
+            trace_length: self.clock.end_ns - self.clock.start_ns,
+            realtime_timestamp: u64::try_from(realtime).unwrap_or(UNDEFINED_U64),
+        })?;
+        self.define_processes()?;
+        let regions = std::mem::take(&mut self.regions.list);
+        for (id, region) in regions.iter().enumerate() {
+            self.define_region(index(id), region)?;
+        }
+        if self.pieces.iter().any(|piece| piece.rank.is_some()) {
+            self.define_communicators()?;
+        }
+        Ok(())
+    }
+
+    fn define_processes(&mut self) -> Result<(), WriteError> {
+        let (machine, node) = (self.writer.string("machine")?, self.writer.string("node")?);
+        let none = UNDEFINED_U32;
+        self.writer.define(SystemTreeNode { id: 0, name: machine, class_name: machine, parent: none })?;
+        let mut hosts: Vec<&str> = self.pieces.iter().map(|piece| piece.host.as_str()).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        for (i, host) in hosts.iter().enumerate() {
+            let (id, name) = (index(i + 1), self.writer.string(host)?);
+            self.writer.define(SystemTreeNode { id, name, class_name: node, parent: 0 })?;
+            let system_tree_domain = SystemTreeDomain::SharedMemory;
+            self.writer.define(SystemTreeNodeDomain { system_tree_node: id, system_tree_domain })?;
+        }
+        for (process, piece) in self.pieces.iter().enumerate() {
+            let host = hosts.binary_search(&piece.host.as_str()).unwrap_or(0);
+            let name = match &piece.rank {
+                Some((rank, ..)) => format!("MPI Rank {rank}"),
+                None => format!("{} {}", piece.program_name(), piece.pid),
+            };
+            let name = self.writer.string(&name)?;
+            self.writer.define(LocationGroup {
+                id: index(process),
+                name,
+                location_group_type: LocationGroupType::Process,
+                system_tree_parent: index(host + 1),
+                creating_location_group: UNDEFINED_U32,
+            })?;
+            for (thread, PieceThread { slot, .. }) in piece.threads.iter().enumerate() {
+                let name = if thread == 0 { "Master thread".to_owned() } else { format!("Thread {thread}") };
+                let name = self.writer.string(&name)?;
+                self.writer.define(Location {
+                    id: location_id(process, thread),
+                    name,
+                    location_type: LocationType::CpuThread,
+                    number_of_events: slot.n_events,
+                    location_group: index(process),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn define_region(&mut self, id: u32, region: &RunRegion) -> Result<(), WriteError> {
+        let (name, none) = (self.writer.string(&region.name)?, self.writer.string("")?);
+        let file = if region.file.is_empty() { None } else { Some(self.writer.string(&region.file)?) };
+        let line = if region.line == 0 { UNDEFINED_U32 } else { region.line };
+        self.writer.define(Region {
+            id,
+            name,
+            description: none,
+            region_type: 0,
+            source_file: file.unwrap_or(UNDEFINED_U32),
+            begin_line_number: line,
+            end_line_number: UNDEFINED_U32,
+            canonical_name: name,
+            region_role: region.role,
+            paradigm: region.paradigm,
+            region_flags: 0,
+        })
+    }
+
+    fn define_communicators(&mut self) -> Result<(), WriteError> {
+        let ranks: Vec<(u64, u64)> = self
+            .pieces
+            .iter()
+            .enumerate()
+            .filter_map(|(process, piece)| Some((u64::from(piece.rank.as_ref()?.0), location_id(process, 0))))
+            .collect();
+        let size = self.pieces.iter().filter_map(|piece| Some(piece.rank.as_ref()?.1)).max().unwrap_or(0);
+        // A rank that left nothing has a place in the list, and no location.
+        let locations: Vec<u64> = (0..u64::from(size))
+            .map(|rank| ranks.iter().find(|(own, _)| *own == rank).map_or(rank, |(_, location)| *location))
+            .collect();
+        let mut groups = 0;
+        let mut group = |writer: &mut ArchiveWriter, name: &str, kind: GroupType, members: &[u64]| {
+            let (id, name) = (groups, writer.string(name)?);
+            groups += 1;
+            writer.define(Group {
+                id,
+                name,
+                group_type_pre12: 0,
+                members: List::new(members),
+                group_type: kind,
+                paradigm: Paradigm::Mpi,
+                group_flags: 0,
+            })?;
+            Ok::<u32, WriteError>(id)
+        };
+        let writer = &mut *self.writer;
+        group(writer, "MPI locations", GroupType::CommLocations, &locations)?;
+        let all: Vec<u64> = (0..u64::from(size)).collect();
+        let world_group = group(writer, "world", GroupType::CommGroup, &all)?;
+        let self_group = group(writer, "self", GroupType::CommSelf, &[])?;
+        let name = writer.string("MPI_COMM_WORLD")?;
+        writer.define(Comm { id: WORLD, name, group: world_group, parent: UNDEFINED_U32, flags: 0 })?;
+        let name = writer.string("MPI_COMM_SELF")?;
+        writer.define(Comm { id: SELF, name, group: self_group, parent: UNDEFINED_U32, flags: 0 })?;
+        let mut n_dimensions = 0;
+        let mut n_topologies = 0;
+        for (i, communicator) in self.communicators.list.iter().enumerate() {
+            let id = FIRST + index(i);
+            let wide = |ranks: &[u32]| ranks.iter().map(|&rank| u64::from(rank)).collect::<Vec<u64>>();
+            let text = communicator.name.clone().unwrap_or_else(|| format!("communicator {id}"));
+            let name = writer.string(&text)?;
+            let first = group(writer, &text, GroupType::CommGroup, &wide(&communicator.members))?;
+            let parent = communicator.parent.unwrap_or(UNDEFINED_U32);
+            match &communicator.others {
+                Some(others) => {
+                    let group_b = group(writer, &text, GroupType::CommGroup, &wide(others))?;
+                    let common_communicator = UNDEFINED_U32;
+                    writer.define(InterComm {
+                        id,
+                        name,
+                        group_a: first,
+                        group_b,
+                        common_communicator,
+                        flags: 0,
+                    })?;
+                }
+                None => writer.define(Comm { id, name, group: first, parent, flags: 0 })?,
+            }
+            if !communicator.dimensions.is_empty() {
+                let mut dimensions = Vec::new();
+                for &(size, is_periodic) in &communicator.dimensions {
+                    let cart_periodicity =
+                        if is_periodic { CartPeriodicity::True } else { CartPeriodicity::False };
+                    let name = writer.string("")?;
+                    writer.define(CartDimension { id: n_dimensions, name, size, cart_periodicity })?;
+                    dimensions.push(n_dimensions);
+                    n_dimensions += 1;
+                }
+                let cart_dimensions = List::new(dimensions.as_slice());
+                writer.define(CartTopology { id: n_topologies, name, communicator: id, cart_dimensions })?;
+                for (&rank, coordinates) in &communicator.coordinates {
+                    let coordinates = List::new(coordinates.as_slice());
+                    writer.define(CartCoordinate { cart_topology: n_topologies, rank, coordinates })?;
+                }
+                n_topologies += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the event files to their places; how many, with how many events and bytes.
+    fn move_events(&mut self) -> Result<(usize, u64, u64), FinishError> {
+        let (mut n_locations, mut n_events, mut n_bytes) = (0, 0, 0);
+        for (process, piece) in self.pieces.iter().enumerate() {
+            for (thread, &PieceThread { file, slot, .. }) in piece.threads.iter().enumerate() {
+                let location = location_id(process, thread);
+                let from = piece.folder.join(settings::event_file(file));
+                let to = self.writer.event_file(location);
+                close(&from, slot.n_bytes, slot.n_events).map_err(|error| FinishError::new(&from, error))?;
+                fs::rename(&from, &to).map_err(|error| FinishError::new(&from, error))?;
+                let span = Some((slot.first_ns, slot.last_ns));
+                let summary = EventSummary { location, n_events: slot.n_events, span };
+                let adopted = self.writer.adopt_events(summary);
+                let defined = adopted
+                    .and_then(|()| self.define_locally(process, location, (slot.first_ns, slot.last_ns)));
+                defined.map_err(|error| FinishError::new(&to, error))?;
+                n_locations += 1;
+                n_events += slot.n_events;
+                n_bytes += slot.n_bytes;
+            }
+        }
+        Ok((n_locations, n_events, n_bytes))
+    }
+
+    /// What the numbers of a location mean in the run, and its clock.
+    fn define_locally(&self, process: usize, location: u64, span: (u64, u64)) -> Result<(), WriteError> {
+        let mut local = self.writer.local_definitions(location)?;
+        let offset = self.clock.offset_ns(self.pieces, &self.pieces[process]);
+        // Two offsets say that the clocks of all locations are one, even where nothing is added.
+        for time in [span.0, span.1.max(span.0 + 1)] {
+            local.clock_offset(ClockOffset { time, offset, standard_deviation: 0.0 })?;
+        }
+        if let Some(pairs) = self.regions.of_pieces.get(process).filter(|pairs| !pairs.is_empty()) {
+            local.map(RefKind::Region, IdMap::Sparse(List::new(pairs.as_slice())))?;
+        }
+        if let Some(pairs) = self.communicators.of_pieces.get(process) {
+            let pairs: Vec<(u64, u64)> = pairs.iter().map(|&(a, b)| (u64::from(a), u64::from(b))).collect();
+            local.map(RefKind::Comm, IdMap::Sparse(List::new(pairs.as_slice())))?;
+        }
+        local.finish()
+    }
+}
+
+/// Ends an event file behind its last event.
+fn close(path: &Path, n_bytes: u64, n_events: u64) -> io::Result<()> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let chunk_start = n_bytes.saturating_sub(1) / CHUNK_BYTES as u64 * CHUNK_BYTES as u64;
+    let mut header = [0; CHUNK_HEADER_BYTES];
+    file.read_exact_at(&mut header, chunk_start)?;
+    set_last_event(&mut header, n_events);
+    file.write_all_at(&header, chunk_start)?;
+    file.set_len(n_bytes)?;
+    file.write_all_at(&END, n_bytes)
+}

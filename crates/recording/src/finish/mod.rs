@@ -1,0 +1,179 @@
+//! The pieces of a run become one archive.
+//!
+//! Event files stay as they are: they are cut behind their last event, moved to their place, and get tables that
+//! give the numbers of their process those of the run. Law: pieces are removed only when the archive is complete.
+
+mod archive;
+mod communicators;
+mod names;
+mod notices;
+mod piece;
+
+use crate::journal::{self, Entry};
+use crate::settings;
+pub use notices::{NOTICE_PROPERTY, RecordingNotice};
+use piece::Piece;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why pieces could not become an archive.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {kind}", place.display())]
+pub struct FinishError {
+    place: PathBuf,
+    kind: FinishErrorKind,
+}
+
+/// What is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum FinishErrorKind {
+    /// The directory has no pieces.
+    #[error("nothing was recorded here: no process wrote a piece")]
+    NoPieces,
+    /// The archive is there already.
+    #[error("this recording was finished before")]
+    Finished,
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The archive cannot be written.
+    #[error(transparent)]
+    Write(#[from] ouzel_otf2::write::WriteError),
+}
+
+impl FinishError {
+    fn new(place: &Path, kind: impl Into<FinishErrorKind>) -> Self {
+        FinishError { place: place.to_owned(), kind: kind.into() }
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &FinishErrorKind {
+        &self.kind
+    }
+}
+
+/// One archive that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishedArchive {
+    /// Its anchor.
+    pub path: PathBuf,
+    /// Processes in it.
+    pub n_processes: usize,
+    /// Whether they are ranks of MPI.
+    pub is_mpi: bool,
+    /// Threads in it.
+    pub n_locations: usize,
+    /// Events in it.
+    pub n_events: u64,
+    /// Bytes of the event files.
+    pub n_bytes: u64,
+    /// From the first event to the last.
+    pub length_ns: u64,
+    /// What is missing or doubtful.
+    pub notices: Vec<RecordingNotice>,
+}
+
+/// What became of the pieces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// The archives, in the order of their runs; mostly one.
+    pub archives: Vec<FinishedArchive>,
+    /// Processes that were left out, such as launchers.
+    pub n_left_out: usize,
+}
+
+/// Writes `DIR/traces.otf2` from `DIR/pieces`; of several runs, the later ones become `DIR/run-2` and so on.
+///
+/// # Errors
+/// If there are no pieces, the archive exists, or files cannot be read or written.
+pub fn finish(directory: &Path) -> Result<Finished, FinishError> {
+    let pieces_folder = directory.join(settings::PIECES);
+    if !pieces_folder.is_dir() {
+        let is_finished = directory.join("traces.otf2").is_file();
+        let kind = if is_finished { FinishErrorKind::Finished } else { FinishErrorKind::NoPieces };
+        return Err(FinishError::new(directory, kind));
+    }
+    let mut pieces = Vec::new();
+    let mut deaths = Vec::new();
+    let listed = fs::read_dir(&pieces_folder).map_err(|error| FinishError::new(&pieces_folder, error))?;
+    for entry in listed {
+        let path = entry.map_err(|error| FinishError::new(&pieces_folder, error))?.path();
+        if path.is_dir() {
+            pieces.extend(Piece::read(&path)?);
+        } else if let Ok(bytes) = fs::read(&path) {
+            deaths.extend(journal::read(&String::from_utf8_lossy(&bytes)).0);
+        }
+    }
+    let deaths = Deaths::new(&deaths);
+    let n_pieces = pieces.len();
+    let runs = runs(pieces);
+    if runs.is_empty() {
+        return Err(FinishError::new(directory, FinishErrorKind::NoPieces));
+    }
+    let n_kept: usize = runs.iter().map(Vec::len).sum();
+    let mut archives = Vec::new();
+    for (i, run) in runs.iter().enumerate() {
+        let target = if i == 0 { directory.to_owned() } else { directory.join(format!("run-{}", i + 1)) };
+        archives.push(archive::write(&target, run, &deaths)?);
+    }
+    fs::remove_dir_all(&pieces_folder).map_err(|error| FinishError::new(&pieces_folder, error))?;
+    Ok(Finished { archives, n_left_out: n_pieces - n_kept })
+}
+
+/// Processes that were ended by a signal, as their parents saw it.
+#[derive(Debug, Default)]
+struct Deaths(BTreeMap<u32, (u64, u32)>);
+
+impl Deaths {
+    fn new(entries: &[Entry]) -> Self {
+        let death = |entry: &Entry| match *entry {
+            Entry::ChildKilled { time_ns, pid, signal } => Some((pid, (time_ns, signal))),
+            _ => None,
+        };
+        Deaths(entries.iter().filter_map(death).collect())
+    }
+
+    /// When, and by which signal.
+    fn of(&self, piece: &Piece) -> Option<(u64, u32)> {
+        // Numbers of processes are used again: a death before the last event is that of another one.
+        self.0.get(&piece.pid).copied().filter(|&(time_ns, _)| piece.last_ns() <= Some(time_ns))
+    }
+}
+
+/// The pieces of each run, by rank. Where there are ranks, other processes are launchers and helpers.
+fn runs(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
+    let mut worlds: BTreeMap<Option<String>, Vec<Piece>> = BTreeMap::new();
+    for piece in pieces {
+        if piece.first_ns().is_some() {
+            let world = piece.rank.as_ref().map(|(_, _, world)| world.clone());
+            worlds.entry(world).or_default().push(piece);
+        }
+    }
+    if 1 < worlds.len() {
+        worlds.remove(&None);
+    }
+    let mut runs: Vec<Vec<Piece>> = worlds.into_values().flat_map(one_for_each_rank).collect();
+    runs.sort_by_key(|run| run.iter().filter_map(Piece::first_ns).min());
+    runs
+}
+
+/// Ranks that are there twice are of several runs of the same name.
+fn one_for_each_rank(mut pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
+    if pieces.iter().all(|piece| piece.rank.is_none()) {
+        pieces.sort_by_key(|piece| (piece.first_ns(), piece.pid));
+        return vec![pieces];
+    }
+    pieces.sort_by_key(Piece::first_ns);
+    let mut runs: Vec<Vec<Piece>> = Vec::new();
+    for piece in pieces {
+        let rank = |piece: &Piece| piece.rank.as_ref().map(|(rank, ..)| *rank);
+        match runs.iter_mut().find(|run| run.iter().all(|other| rank(other) != rank(&piece))) {
+            Some(run) => run.push(piece),
+            None => runs.push(vec![piece]),
+        }
+    }
+    runs.iter_mut().for_each(|run| run.sort_by_key(|piece| piece.rank.as_ref().map(|(rank, ..)| *rank)));
+    runs
+}

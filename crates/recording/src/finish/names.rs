@@ -1,0 +1,71 @@
+//! Regions of all processes as one list.
+
+use super::piece::Piece;
+use crate::journal::Entry;
+use crate::mpi::functions::functions;
+use ouzel_otf2::records::enums::{Paradigm, RegionRole};
+use std::collections::BTreeMap;
+
+/// A region of the run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RunRegion {
+    pub name: String,
+    /// Empty if unknown.
+    pub file: String,
+    /// 0 if unknown.
+    pub line: u32,
+    pub role: RegionRole,
+    pub paradigm: Paradigm,
+}
+
+/// The regions of a run, and for each process its numbers and those of the run.
+#[derive(Debug, Default)]
+pub(super) struct UnifiedRegions {
+    pub list: Vec<RunRegion>,
+    /// For each piece, pairs of its own number and that of the run.
+    pub of_pieces: Vec<Vec<(u64, u64)>>,
+}
+
+impl UnifiedRegions {
+    pub fn new(pieces: &[Piece]) -> Self {
+        let mut unified = UnifiedRegions::default();
+        let mut ids: BTreeMap<RunRegion, u64> = BTreeMap::new();
+        for piece in pieces {
+            let mut pairs = BTreeMap::new();
+            for (number, region) in piece.entries.iter().filter_map(|entry| region(piece, entry)) {
+                let next = unified.list.len() as u64;
+                let id = *ids.entry(region.clone()).or_insert(next);
+                if id == next {
+                    unified.list.push(region);
+                }
+                pairs.insert(u64::from(number), id);
+            }
+            unified.of_pieces.push(pairs.into_iter().collect());
+        }
+        unified
+    }
+}
+
+fn region(piece: &Piece, entry: &Entry) -> Option<(u32, RunRegion)> {
+    let of_program = |name: String, file: String, line: u32| RunRegion {
+        name,
+        file,
+        line,
+        role: RegionRole::Function,
+        paradigm: Paradigm::User,
+    };
+    match entry {
+        Entry::Function { number } => {
+            let function = functions().get(*number as usize)?;
+            let mut region = of_program(format!("MPI_{}", function.name), String::new(), 0);
+            (region.role, region.paradigm) = (function.role(), Paradigm::Mpi);
+            Some((*number, region))
+        }
+        Entry::Region { id, line, name, file } => Some((*id, of_program(name.clone(), file.clone(), *line))),
+        Entry::Address { id, offset, module } => {
+            let module = module.rsplit('/').next().unwrap_or(piece.program_name());
+            Some((*id, of_program(format!("{module}+{offset:#x}"), String::new(), 0)))
+        }
+        _ => None,
+    }
+}

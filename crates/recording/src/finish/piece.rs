@@ -1,0 +1,101 @@
+//! A piece as it was left by its process.
+
+use super::FinishError;
+use crate::journal::{self, Entry};
+use crate::settings;
+use crate::slots::Slot;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What one process left.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub folder: PathBuf,
+    pub pid: u32,
+    pub host: String,
+    pub boot: String,
+    pub program: String,
+    /// Rank and size of its world, and the world's key, if it called MPI.
+    pub rank: Option<(u32, u32, String)>,
+    /// Difference of the time since 1970 to the clock of events, in nanoseconds.
+    pub realtime_less_monotonic_ns: i64,
+    pub entries: Vec<Entry>,
+    pub n_unknown_lines: u64,
+    /// Threads with events, the one that MPI runs on first.
+    pub threads: Vec<PieceThread>,
+    /// When and how it ended, if it said so.
+    pub end: Option<(u64, String)>,
+}
+
+/// A thread of a process.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PieceThread {
+    pub file: u32,
+    pub tid: u32,
+    pub slot: Slot,
+}
+
+impl Piece {
+    /// Reads what is in a folder; none if it has no journal, as of a process that ended before it wrote one.
+    pub fn read(folder: &Path) -> Result<Option<Self>, FinishError> {
+        let path = folder.join(settings::JOURNAL);
+        let Ok(bytes) = fs::read(&path) else { return Ok(None) };
+        let (entries, n_unknown_lines) = journal::read(&String::from_utf8_lossy(&bytes));
+        let Some(Entry::Process { pid, host, boot, program }) = entries.first().cloned() else {
+            return Ok(None);
+        };
+        let slots_path = folder.join(settings::SLOTS);
+        let slots = fs::read(&slots_path).map_err(|error| FinishError::new(&slots_path, error))?;
+        let slots = Slot::of_file(&slots);
+        let mut piece = Piece {
+            folder: folder.to_owned(),
+            pid,
+            host,
+            boot,
+            program,
+            rank: None,
+            realtime_less_monotonic_ns: 0,
+            threads: Vec::new(),
+            end: None,
+            n_unknown_lines,
+            entries,
+        };
+        for entry in &piece.entries {
+            match entry {
+                Entry::Clock { monotonic_ns, realtime_ns } => {
+                    piece.realtime_less_monotonic_ns =
+                        realtime_ns.cast_signed().saturating_sub(monotonic_ns.cast_signed());
+                }
+                Entry::Rank { rank, size, world, .. } => piece.rank = Some((*rank, *size, world.clone())),
+                Entry::Thread { slot: file, tid } => {
+                    let slot = slots.get(*file as usize).copied().unwrap_or_default();
+                    // A thread that takes the place of one that has ended goes on in its file.
+                    let is_new = piece.threads.iter().all(|thread| thread.file != *file);
+                    if 0 < slot.n_events && is_new {
+                        piece.threads.push(PieceThread { file: *file, tid: *tid, slot });
+                    }
+                }
+                Entry::End { time_ns, how } => piece.end = Some((*time_ns, how.clone())),
+                _ => {}
+            }
+        }
+        // The first thread of a process has its number.
+        piece.threads.sort_by_key(|thread| (thread.tid != pid, thread.file));
+        Ok(Some(piece))
+    }
+
+    /// Time of its first event.
+    pub fn first_ns(&self) -> Option<u64> {
+        self.threads.iter().map(|thread| thread.slot.first_ns).min()
+    }
+
+    /// Time of its last event.
+    pub fn last_ns(&self) -> Option<u64> {
+        self.threads.iter().map(|thread| thread.slot.last_ns).max()
+    }
+
+    /// The program without its folder.
+    pub fn program_name(&self) -> &str {
+        self.program.rsplit('/').next().unwrap_or(&self.program)
+    }
+}

@@ -1,0 +1,456 @@
+//! The journal of a process: what its events refer to, and what became of it, as lines of text.
+//!
+//! ```text
+//! process 4711 node12 0f3c… /home/me/app
+//! ```
+//! A line is one entry: a word, then fields parted by tabs; tabs, line ends and backslashes in texts are written
+//! as `\t`, `\n`, `\\`. Law: each entry is written with one system call when it becomes known, so a killed process
+//! loses none; a last line without its end is ignored. Unknown words are skipped and counted.
+
+use std::fmt::Write;
+
+/// One line of a journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// The process itself; first in each journal.
+    Process {
+        /// Its id on its node.
+        pid: u32,
+        /// The name of the node.
+        host: String,
+        /// What the kernel of the node calls this boot: clocks of one boot are one clock.
+        boot: String,
+        /// The path of the program.
+        program: String,
+    },
+    /// Clocks at one moment, in nanoseconds: the one of events, and the time since 1970.
+    Clock {
+        /// That of the events.
+        monotonic_ns: u64,
+        /// Since 1970.
+        realtime_ns: u64,
+    },
+    /// The process is a rank.
+    Rank {
+        /// Its rank in `MPI_COMM_WORLD`.
+        rank: u32,
+        /// Ranks in `MPI_COMM_WORLD`.
+        size: u32,
+        /// Tells apart worlds recorded into one directory.
+        world: String,
+        /// The MPI library.
+        library: String,
+    },
+    /// A thread has begun to record; its file is that of its slot.
+    Thread {
+        /// The number of its file.
+        slot: u32,
+        /// What the kernel calls it.
+        tid: u32,
+    },
+    /// An MPI function was called for the first time.
+    Function {
+        /// The number in the table of functions, which is its region's, too.
+        number: u32,
+    },
+    /// A region of the program.
+    Region {
+        /// As events refer to it.
+        id: u32,
+        /// The line it begins at, 0 if unknown.
+        line: u32,
+        /// Its name.
+        name: String,
+        /// Its source file; empty if unknown.
+        file: String,
+    },
+    /// A function of the program, known by its address.
+    Address {
+        /// As events refer to it.
+        id: u32,
+        /// Offset in the file.
+        offset: u64,
+        /// The file that the code is mapped from.
+        module: String,
+    },
+    /// A communicator; see [`Making`](crate::mpi::communicators::Making).
+    Communicator {
+        /// As events refer to it.
+        id: u32,
+        /// The one it was made from.
+        parent: u32,
+        /// The sort of making.
+        sort: u64,
+        /// How many were made so before.
+        nth: u64,
+        /// The world rank that all its members name it by.
+        first: u32,
+        /// The own rank.
+        rank: u32,
+        /// World ranks, written by rank 0 alone.
+        members: Vec<u32>,
+        /// World ranks of the other group of an intercommunicator; empty from other ranks than 0.
+        others: Option<Vec<u32>>,
+    },
+    /// The name that the program gave a communicator.
+    CommunicatorName {
+        /// As events refer to it.
+        id: u32,
+        /// Its name.
+        name: String,
+    },
+    /// A Cartesian topology of a communicator, and the own place in it.
+    Topology {
+        /// As events refer to it.
+        communicator: u32,
+        /// Size of each dimension.
+        dimensions: Vec<u32>,
+        /// Whether each is periodic, as 0 and 1.
+        periods: Vec<u32>,
+        /// The own coordinates.
+        coordinates: Vec<u32>,
+    },
+    /// A window of one-sided communication.
+    Window {
+        /// As events refer to it.
+        id: u32,
+        /// As events refer to it.
+        communicator: u32,
+        /// How many were made on this communicator before.
+        nth: u64,
+    },
+    /// Events were lost, and why.
+    Lost {
+        /// When it began.
+        time_ns: u64,
+        /// Why.
+        reason: String,
+    },
+    /// The process has ended by itself.
+    End {
+        /// When.
+        time_ns: u64,
+        /// How: `exit`, `_exit`, `abort`, `exec`, `MPI_Abort`.
+        how: String,
+    },
+    /// A child of this process was ended by a signal.
+    ChildKilled {
+        /// When it was noticed.
+        time_ns: u64,
+        /// The child.
+        pid: u32,
+        /// The signal.
+        signal: u32,
+    },
+}
+
+fn put(line: &mut String, field: &str) {
+    line.push('\t');
+    for c in field.chars() {
+        match c {
+            '\t' => line.push_str("\\t"),
+            '\n' => line.push_str("\\n"),
+            '\\' => line.push_str("\\\\"),
+            c => line.push(c),
+        }
+    }
+}
+
+fn put_number(line: &mut String, number: impl std::fmt::Display) {
+    // Writing to a string cannot fail.
+    let _ = write!(line, "\t{number}");
+}
+
+fn put_list(line: &mut String, numbers: &[u32]) {
+    line.push('\t');
+    for (i, number) in numbers.iter().enumerate() {
+        let _ = write!(line, "{}{number}", if i == 0 { "" } else { "," });
+    }
+}
+
+fn taken(field: &str) -> String {
+    let mut text = String::with_capacity(field.len());
+    let mut chars = field.chars();
+    while let Some(c) = chars.next() {
+        text.push(match c {
+            '\\' => match chars.next() {
+                Some('t') => '\t',
+                Some('n') => '\n',
+                Some(other) => other,
+                None => '\\',
+            },
+            c => c,
+        });
+    }
+    text
+}
+
+fn list(field: &str) -> Option<Vec<u32>> {
+    if field.is_empty() {
+        return Some(Vec::new());
+    }
+    field.split(',').map(|number| number.parse().ok()).collect()
+}
+
+impl Entry {
+    /// The line, with its end.
+    pub fn line(&self) -> String {
+        let mut line = String::with_capacity(64);
+        self.put_into(&mut line);
+        line.push('\n');
+        line
+    }
+
+    fn put_into(&self, to: &mut String) {
+        match self {
+            Entry::Process { pid, host, boot, program } => {
+                to.push_str("process");
+                put_number(to, pid);
+                [host, boot, program].into_iter().for_each(|text| put(to, text));
+            }
+            Entry::Clock { monotonic_ns, realtime_ns } => {
+                to.push_str("clock");
+                [monotonic_ns, realtime_ns].into_iter().for_each(|number| put_number(to, number));
+            }
+            Entry::Rank { rank, size, world, library } => {
+                to.push_str("rank");
+                [rank, size].into_iter().for_each(|number| put_number(to, number));
+                [world, library].into_iter().for_each(|text| put(to, text));
+            }
+            Entry::Thread { slot, tid } => {
+                to.push_str("thread");
+                [slot, tid].into_iter().for_each(|number| put_number(to, number));
+            }
+            Entry::Function { number } => {
+                to.push_str("function");
+                put_number(to, number);
+            }
+            Entry::Region { id, line, name, file } => {
+                to.push_str("region");
+                [id, line].into_iter().for_each(|number| put_number(to, number));
+                [name, file].into_iter().for_each(|text| put(to, text));
+            }
+            Entry::Address { id, offset, module } => {
+                to.push_str("address");
+                put_number(to, id);
+                put_number(to, offset);
+                put(to, module);
+            }
+            Entry::Communicator { .. } | Entry::CommunicatorName { .. } | Entry::Topology { .. } => {
+                self.put_communicator(to);
+            }
+            Entry::Window { id, communicator, nth } => {
+                to.push_str("window");
+                [id, communicator].into_iter().for_each(|number| put_number(to, number));
+                put_number(to, nth);
+            }
+            Entry::Lost { time_ns, reason } => {
+                to.push_str("lost");
+                put_number(to, time_ns);
+                put(to, reason);
+            }
+            Entry::End { time_ns, how } => {
+                to.push_str("end");
+                put_number(to, time_ns);
+                put(to, how);
+            }
+            Entry::ChildKilled { time_ns, pid, signal } => {
+                to.push_str("child-killed");
+                put_number(to, time_ns);
+                [pid, signal].into_iter().for_each(|number| put_number(to, number));
+            }
+        }
+    }
+
+    fn put_communicator(&self, to: &mut String) {
+        match self {
+            Entry::Communicator { id, parent, sort, nth, first, rank, members, others } => {
+                to.push_str("communicator");
+                [id, parent].into_iter().for_each(|number| put_number(to, number));
+                [sort, nth].into_iter().for_each(|number| put_number(to, number));
+                [first, rank].into_iter().for_each(|number| put_number(to, number));
+                put_list(to, members);
+                if let Some(others) = others {
+                    put_list(to, others);
+                }
+            }
+            Entry::CommunicatorName { id, name } => {
+                to.push_str("communicator-name");
+                put_number(to, id);
+                put(to, name);
+            }
+            Entry::Topology { communicator, dimensions, periods, coordinates } => {
+                to.push_str("topology");
+                put_number(to, communicator);
+                [dimensions, periods, coordinates].into_iter().for_each(|numbers| put_list(to, numbers));
+            }
+            _ => {}
+        }
+    }
+
+    /// The entry of a line without its end; none if it is of an unknown kind or incomplete.
+    pub fn of_line(line: &str) -> Option<Entry> {
+        let mut fields = line.split('\t');
+        let word = fields.next()?;
+        let mut fields = Fields(fields);
+        Some(match word {
+            "process" => Entry::Process {
+                pid: fields.number()?,
+                host: fields.text()?,
+                boot: fields.text()?,
+                program: fields.text()?,
+            },
+            "clock" => Entry::Clock { monotonic_ns: fields.number()?, realtime_ns: fields.number()? },
+            "rank" => Entry::Rank {
+                rank: fields.number()?,
+                size: fields.number()?,
+                world: fields.text()?,
+                library: fields.text()?,
+            },
+            "thread" => Entry::Thread { slot: fields.number()?, tid: fields.number()? },
+            "function" => Entry::Function { number: fields.number()? },
+            "region" => Entry::Region {
+                id: fields.number()?,
+                line: fields.number()?,
+                name: fields.text()?,
+                file: fields.text()?,
+            },
+            "address" => {
+                Entry::Address { id: fields.number()?, offset: fields.number()?, module: fields.text()? }
+            }
+            "communicator" => Entry::Communicator {
+                id: fields.number()?,
+                parent: fields.number()?,
+                sort: fields.number()?,
+                nth: fields.number()?,
+                first: fields.number()?,
+                rank: fields.number()?,
+                members: fields.list()?,
+                others: fields.list(),
+            },
+            "communicator-name" => Entry::CommunicatorName { id: fields.number()?, name: fields.text()? },
+            "topology" => Entry::Topology {
+                communicator: fields.number()?,
+                dimensions: fields.list()?,
+                periods: fields.list()?,
+                coordinates: fields.list()?,
+            },
+            "window" => {
+                Entry::Window { id: fields.number()?, communicator: fields.number()?, nth: fields.number()? }
+            }
+            "lost" => Entry::Lost { time_ns: fields.number()?, reason: fields.text()? },
+            "end" => Entry::End { time_ns: fields.number()?, how: fields.text()? },
+            "child-killed" => Entry::ChildKilled {
+                time_ns: fields.number()?,
+                pid: fields.number()?,
+                signal: fields.number()?,
+            },
+            _ => return None,
+        })
+    }
+}
+
+struct Fields<'a>(std::str::Split<'a, char>);
+
+impl Fields<'_> {
+    fn number<T: std::str::FromStr>(&mut self) -> Option<T> {
+        self.0.next()?.parse().ok()
+    }
+
+    fn text(&mut self) -> Option<String> {
+        self.0.next().map(taken)
+    }
+
+    fn list(&mut self) -> Option<Vec<u32>> {
+        list(self.0.next()?)
+    }
+}
+
+/// The entries of a journal, and how many complete lines were not understood.
+pub fn read(text: &str) -> (Vec<Entry>, u64) {
+    let mut n_unknown = 0;
+    // What follows the last line end was not written completely.
+    let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+    let mut understood = Vec::new();
+    for line in complete.split('\n').filter(|line| !line.is_empty()) {
+        match Entry::of_line(line) {
+            Some(entry) => understood.push(entry),
+            None => n_unknown += 1,
+        }
+    }
+    (understood, n_unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn examples() -> Vec<Entry> {
+        let text = || "a\tb\\n\n\\ é".to_owned();
+        vec![
+            Entry::Process { pid: 1, host: text(), boot: String::new(), program: text() },
+            Entry::Clock { monotonic_ns: 5, realtime_ns: u64::MAX },
+            Entry::Rank { rank: 0, size: 4, world: text(), library: "MPICH".into() },
+            Entry::Thread { slot: 3, tid: 9 },
+            Entry::Function { number: 17 },
+            Entry::Region { id: 1000, line: 0, name: text(), file: String::new() },
+            Entry::Address { id: 1001, offset: 1 << 40, module: text() },
+            Entry::Communicator {
+                id: 2,
+                parent: u32::MAX,
+                sort: u64::MAX,
+                nth: 4,
+                first: 7,
+                rank: 0,
+                members: vec![7, 1],
+                others: Some(vec![2]),
+            },
+            Entry::Communicator {
+                id: 3,
+                parent: 0,
+                sort: 0,
+                nth: 0,
+                first: 0,
+                rank: 1,
+                members: vec![],
+                others: None,
+            },
+            Entry::CommunicatorName { id: 2, name: text() },
+            Entry::Topology {
+                communicator: 2,
+                dimensions: vec![2, 3],
+                periods: vec![0, 1],
+                coordinates: vec![1, 2],
+            },
+            Entry::Window { id: 0, communicator: 2, nth: 1 },
+            Entry::Lost { time_ns: 8, reason: text() },
+            Entry::End { time_ns: 9, how: "exit".into() },
+            Entry::ChildKilled { time_ns: 9, pid: 4, signal: 9 },
+        ]
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let text: String = examples().iter().map(Entry::line).collect();
+        assert_eq!(text.lines().count(), examples().len());
+        assert_eq!(read(&text), (examples(), 0));
+    }
+
+    #[test]
+    fn a_journal_that_ends_anywhere_keeps_its_complete_lines() {
+        let text: String = examples().iter().map(Entry::line).collect();
+        for (end, _) in text.char_indices() {
+            let (entries, n_unknown) = read(&text[..end]);
+            let n_complete = text[..end].matches('\n').count();
+            assert_eq!((entries.len(), n_unknown), (n_complete, 0), "{end}");
+        }
+    }
+
+    #[test]
+    fn unknown_lines_are_counted() {
+        assert_eq!(
+            read("future\t1\nthread\tx\t1\nthread\t1\t1\n"),
+            (vec![Entry::Thread { slot: 1, tid: 1 }], 2)
+        );
+    }
+}

@@ -1,0 +1,19 @@
+//! What a recorded process writes, and how the pieces of a run become one archive.
+//!
+//! ```text
+//! a process ──mpi, user──► events ──EventStream──► DIR/pieces/PIECE/N.evt ──┐
+//!                    └──► what they refer to ──► DIR/pieces/PIECE/journal ──┴─finish──► DIR/traces.otf2
+//! ```
+//!
+//! A piece is what one process leaves: a journal of text lines, an event file of OTF2 for each thread, and a
+//! table that says how much of each event file is valid. Law: everything in a piece is usable up to the last
+//! event, whenever the process ends. Not here: symbols that a program calls, memory mappings, and anything else
+//! that needs `unsafe`; the library that is preloaded has them.
+#![forbid(unsafe_code)]
+
+pub mod finish;
+pub mod journal;
+pub mod mpi;
+pub mod settings;
+pub mod slots;
+pub mod stream;

@@ -1,0 +1,208 @@
+//! The events of one thread, as chunks of an OTF2 event file that are valid at any moment.
+//!
+//! ```text
+//! chunk  = header · (time · event)* · zeros        CHUNK_BYTES each; the last one is the open one
+//! commit = bytes and events that are complete      after each event
+//! ```
+//! Law: an event is committed after its bytes are in place, so a reader of what was committed sees whole events;
+//! times never decrease. The chunk's memory comes from a [`Space`]: a mapped file when recording, a vector in tests.
+//! Writing an event allocates nothing once the scratch buffer has grown.
+
+use crate::slots::Slot;
+use ouzel_otf2::records::{Event, encode_timestamp, special};
+use ouzel_otf2::wire::{Endian, RecordBuffer};
+
+/// Bytes of a chunk: the least that the reference library reads.
+pub const CHUNK_BYTES: usize = 256 * 1024;
+/// Bytes kept free at the end of each chunk, for the end of the file.
+const END_BYTES: usize = 2;
+/// Room for any event that is recorded without being looked at twice.
+const SCRATCH_BYTES: usize = 4096;
+
+/// Where chunks are.
+pub trait Space {
+    /// The bytes of the open chunk, which has [`CHUNK_BYTES`]; all zero when it is new.
+    fn chunk(&mut self) -> &mut [u8];
+
+    /// Leaves the open chunk, and begins one after it. False if there is no room: nothing is written any more.
+    fn begin_chunk(&mut self) -> bool;
+
+    /// From now on this is valid.
+    fn commit(&mut self, slot: Slot);
+}
+
+/// Whether an event was kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// It is committed.
+    Yes,
+    /// There is no room.
+    No,
+}
+
+/// Writes the events of one thread.
+#[derive(Debug)]
+pub struct EventStream<S> {
+    space: S,
+    scratch: RecordBuffer,
+    slot: Slot,
+    /// Bytes used of the open chunk.
+    used: usize,
+    is_full: bool,
+}
+
+impl<S: Space> EventStream<S> {
+    /// Begins a file in a space without a chunk.
+    pub fn new(space: S) -> Self {
+        let mut scratch = RecordBuffer::new(native());
+        scratch.put_bytes(&[0; SCRATCH_BYTES]);
+        scratch.clear();
+        // The first event begins the first chunk.
+        EventStream { space, scratch, slot: Slot::default(), used: CHUNK_BYTES, is_full: false }
+    }
+
+    /// Where its chunks are.
+    pub fn space(&self) -> &S {
+        &self.space
+    }
+
+    /// What is valid.
+    pub fn slot(&self) -> Slot {
+        self.slot
+    }
+
+    /// Writes an event. A time before that of the last event is raised to it.
+    pub fn write(&mut self, time_ns: u64, event: &Event<'_>) -> Kept {
+        if self.is_full {
+            return Kept::No;
+        }
+        let time_ns = time_ns.max(self.slot.last_ns);
+        let is_new_time = self.slot.n_events == 0 || time_ns != self.slot.last_ns;
+        if !self.put(is_new_time.then_some(time_ns), event) {
+            return Kept::No;
+        }
+        if CHUNK_BYTES < self.used + self.scratch.len() + END_BYTES {
+            if !self.begin_chunk() || !self.put(Some(time_ns), event) {
+                return Kept::No;
+            }
+        }
+        let (start, end) = (self.used, self.used + self.scratch.len());
+        self.space.chunk()[start..end].copy_from_slice(self.scratch.bytes());
+        self.used = end;
+        self.slot.n_bytes += self.scratch.len() as u64;
+        if self.slot.n_events == 0 {
+            self.slot.first_ns = time_ns;
+        }
+        self.slot.n_events += 1;
+        self.slot.last_ns = time_ns;
+        self.space.commit(self.slot);
+        Kept::Yes
+    }
+
+    /// Encodes into the scratch buffer; false for what the format cannot say.
+    fn put(&mut self, time_ns: Option<u64>, event: &Event<'_>) -> bool {
+        self.scratch.clear();
+        if let Some(time_ns) = time_ns {
+            encode_timestamp(time_ns, &mut self.scratch);
+        }
+        event.encode(&mut self.scratch).is_ok()
+    }
+
+    #[cold]
+    fn begin_chunk(&mut self) -> bool {
+        let n_events = self.slot.n_events;
+        let has_chunk = n_events != 0;
+        if has_chunk {
+            set_last_event(self.space.chunk(), n_events);
+        }
+        if !self.space.begin_chunk() {
+            self.is_full = true;
+            return false;
+        }
+        if has_chunk {
+            self.slot.n_bytes += (CHUNK_BYTES - self.used) as u64;
+        }
+        self.slot.n_bytes += special::CHUNK_HEADER_BYTES as u64;
+        self.used = special::CHUNK_HEADER_BYTES;
+        let chunk = self.space.chunk();
+        chunk[0] = special::CHUNK_HEADER;
+        chunk[1] = native().to_byte();
+        chunk[2..10].copy_from_slice(&(n_events + 1).to_ne_bytes());
+        true
+    }
+}
+
+/// The byte order of this machine.
+pub fn native() -> Endian {
+    if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little }
+}
+
+/// Completes the header of a chunk.
+pub fn set_last_event(chunk: &mut [u8], n_events: u64) {
+    chunk[10..special::CHUNK_HEADER_BYTES].copy_from_slice(&n_events.to_ne_bytes());
+}
+
+/// What ends a file after its last event.
+pub const END: [u8; END_BYTES] = [special::END_OF_FILE, special::END_OF_BUFFER];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouzel_otf2::records::event::{Enter, MpiSend};
+
+    #[derive(Default)]
+    struct Memory {
+        chunks: Vec<Vec<u8>>,
+        n_max: usize,
+        committed: Vec<Slot>,
+    }
+
+    impl Space for Memory {
+        fn chunk(&mut self) -> &mut [u8] {
+            self.chunks.last_mut().expect("a chunk was begun")
+        }
+
+        fn begin_chunk(&mut self) -> bool {
+            if self.chunks.len() == self.n_max {
+                return false;
+            }
+            self.chunks.push(vec![0; CHUNK_BYTES]);
+            true
+        }
+
+        fn commit(&mut self, slot: Slot) {
+            self.committed.push(slot);
+        }
+    }
+
+    fn event(i: u64) -> Event<'static> {
+        match i % 3 {
+            0 => Enter { region: (i % 200) as u32 }.into(),
+            _ => MpiSend { receiver: 3, communicator: 0, msg_tag: 9, msg_length: i }.into(),
+        }
+    }
+
+    #[test]
+    fn a_full_space_keeps_what_was_written() {
+        let mut stream = EventStream::new(Memory { n_max: 2, ..Memory::default() });
+        let n_kept = (0..200_000).take_while(|&i| stream.write(i, &event(i)) == Kept::Yes).count() as u64;
+        assert!(20_000 < n_kept && n_kept < 199_999, "{n_kept}");
+        assert_eq!(stream.write(n_kept + 1, &event(0)), Kept::No);
+        let slot = stream.slot();
+        assert_eq!((slot.n_events, slot.first_ns, slot.last_ns), (n_kept, 0, n_kept - 1));
+        assert!(slot.n_bytes <= 2 * CHUNK_BYTES as u64);
+    }
+
+    #[test]
+    fn times_are_written_once_and_never_go_back() {
+        let mut stream = EventStream::new(Memory { n_max: 1, ..Memory::default() });
+        for time in [5, 5, 3, 6] {
+            assert_eq!(stream.write(time, &event(0)), Kept::Yes);
+        }
+        let slots = &stream.space.committed;
+        let lengths: Vec<u64> = slots.windows(2).map(|pair| pair[1].n_bytes - pair[0].n_bytes).collect();
+        let (event, time) = (slots[0].n_bytes - 18 - 9, 9);
+        assert_eq!(lengths, [event, event, event + time]);
+        assert_eq!(slots.last().map(|slot| (slot.first_ns, slot.last_ns)), Some((5, 6)));
+    }
+}
